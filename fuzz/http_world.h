@@ -44,22 +44,20 @@ inline constexpr api::DecodeLimits kDecodeLimits{
 inline constexpr http::HeadLimits kHeadLimits{
     .block_bytes = 1024, .fields = 16, .target_bytes = 256};
 
-class HttpWorld final : engine::Gateway,
-                        engine::DurableObserver,
-                        Clock,
-                        service::Operations,
+// clang-format off
+class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service::Operations,
                         http::Observer {
  public:
   explicit HttpWorld(WorldOptions options)
       : reads_(*store_.tables),
         feed_(*store_.journal, Seq{}),
         tokens_(*service::TokenBook::make(tokens(options))),
-        // clang-format off
         services_{{reads_, feed_, statistics_, tokens_, catalog_, *this, *this, readers(),
                    core::kDefaultIdempotencyWindow, {}}, kDecodeLimits, kHeadLimits},
         // clang-format on
         io_(services_, *this, *this, gate_, {}, 1) {
     services_.draining = options.draining;
+    services_.logins = &logins_;
     statistics_.led(0);
     auto shard = engine::Shard::recover({}, store_, now_, {}, *this);
     MILLRACE_CHECK(shard.has_value());
@@ -236,9 +234,10 @@ class HttpWorld final : engine::Gateway,
   engine::Reads reads_;
   engine::EventFeed feed_;
   engine::StoreStatistics statistics_{{store_.tables.get()}};
-  service::TokenBook tokens_;
+  service::Tokens tokens_;
   service::About about_{"1.2.3", "abc", "memory", "here", 1, time_from_ms(kWorldStartMs)};
   net::ConnectionGate gate_{1'000, 1'000};
+  service::LoginThrottle logins_{1'000, 1};
   service::Catalog catalog_;
   http::Services services_;
   std::set<engine::Ticket> asked_;

@@ -112,7 +112,10 @@ def settings(binary, when):
     for setting in json.loads(shown):
         yield f".TP\n.B {roff(setting['key'])}\n{roff(setting['help'])}."
         yield f".br\n{roff(setting['type'])}; default: {roff(setting['default'])}"
-    yield ".SH TOKENS\n" + roff("Each is a table [[tokens]] with name, hash and scopes; queues and expires_at limit it.")
+        if setting["reload"] == "at once":
+            yield ".br\nRead again at SIGHUP."
+    yield ".SH TOKENS\n" + roff("Each is a table [[tokens]] with name, hash and scopes; queues, expires_at and"
+                                "\npayload = false limit it. Read again at SIGHUP, but for the first and the last one.")
     yield roff("`millrace token new` makes one and prints its table.")
     yield ".SH FILES\n.I /etc/millrace/millrace.toml"
     yield ".SH SEE ALSO\n.BR millrace (1)"

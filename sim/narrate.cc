@@ -154,6 +154,18 @@ std::string narrate_command(const core::Command& command) {
           [](const core::DeleteCatalogEntry& gone) {
             return fmt::format("delete {} from the catalog", gone.name.view());
           },
+          [](const core::SetLimit& set) { return fmt::format("set limit {}", set.name.view()); },
+          [](const core::PauseLimit& pause) {
+            return fmt::format("pause limit {}", pause.name.view());
+          },
+          [](const core::ResumeLimit& resume) {
+            return fmt::format("resume limit {}", resume.name.view());
+          },
+          [](const core::DeleteLimit& gone) {
+            return fmt::format("delete limit {}", gone.name.view());
+          },
+          [](const core::GetLimits&) { return std::string("list limits"); },
+          [](const core::GetWhy& why) { return "why " + job(why.id); },
           [](const core::GetCatalog& get) {
             return fmt::format("get the catalog since {}", get.since);
           },
@@ -205,6 +217,12 @@ std::string narrate_reply(const core::Reply& reply) {
           },
           [](const core::ScheduleReply& reply) {
             return fmt::format("{} schedules", reply.schedules.size());
+          },
+          [](const core::LimitReply& reply) {
+            return fmt::format("{} limits", reply.limits.size());
+          },
+          [](const core::WhyReply& reply) {
+            return fmt::format("{} reasons", reply.blocking.size());
           },
           [](const core::CatalogReply& reply) {
             return fmt::format("{} of {} entries", reply.entries.size(), reply.total);

@@ -74,6 +74,7 @@ SessionWorld::SessionWorld(std::string_view payload)
                  feed_,
                  statistics_,
                  tokens_,
+                 catalog_,
                  *this,
                  *this,
                  readers_,
@@ -82,6 +83,7 @@ SessionWorld::SessionWorld(std::string_view payload)
                 {},
                 {}},
       io_(services_, *this, *this, gate_, {}, 1) {
+  services_.logins = &logins_;
   int ends[2];
   MILLRACE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
   socket_ = ends[0];

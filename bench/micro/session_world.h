@@ -58,10 +58,12 @@ class SessionWorld final : engine::Gateway, Clock, service::Operations, http::Ob
   engine::Reads reads_{*store_.tables};
   engine::EventFeed feed_{*store_.journal, Seq{}};
   engine::StoreStatistics statistics_{{store_.tables.get()}};
-  service::TokenBook tokens_;
+  service::Tokens tokens_;
   service::About about_;
   service::ReaderPool readers_{1};
   net::ConnectionGate gate_{1, 1};
+  service::Catalog catalog_;
+  service::LoginThrottle logins_{1'000, 1};
   http::Services services_;
   int socket_ = -1;  // the client's end
   std::string received_;

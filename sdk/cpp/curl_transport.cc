@@ -73,6 +73,12 @@ curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+// The path in "unix:/run/millrace.sock"; empty: the address is another.
+std::string_view socket_path(std::string_view url) {
+  constexpr std::string_view kLocal = "unix:";
+  return url.starts_with(kLocal) ? url.substr(kLocal.size()) : std::string_view();
+}
+
 bool is_loopback(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
@@ -90,6 +96,8 @@ class CurlTransport : public Transport {
     static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
     MILLRACE_CHECK(kStarted == CURLE_OK);
     while (options_.url.ends_with('/')) options_.url.pop_back();
+    socket_path_ = socket_path(options_.url);
+    root_ = socket_path_.empty() ? options_.url : "http://localhost";
   }
 
   Result<Response> send(const Request& request) override {
@@ -140,7 +148,10 @@ class CurlTransport : public Transport {
     for (const auto& [name, value] : request.headers) {
       add_header(headers, fmt::format("{}: {}", name, value));
     }
-    curl_easy_setopt(easy, CURLOPT_URL, (options_.url + request.path).c_str());
+    curl_easy_setopt(easy, CURLOPT_URL, (root_ + request.path).c_str());
+    if (!socket_path_.empty()) {
+      curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, socket_path_.c_str());
+    }
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
     if (!request.body.empty() || request.method == "POST" || request.method == "PUT") {
@@ -166,7 +177,7 @@ class CurlTransport : public Transport {
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      static_cast<long>(options_.connect_timeout.count()));
     // A proxy to the outside can't reach this machine's own addresses.
-    if (is_loopback(options_.url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    if (is_loopback(root_)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &response);
@@ -228,6 +239,8 @@ class CurlTransport : public Transport {
   }
 
   HttpOptions options_;
+  std::string socket_path_;  // empty: the server listens at an address
+  std::string root_;         // what precedes a request's path in its URL
   std::mutex mutex_;
   std::vector<Connection> idle_;
 };

@@ -51,6 +51,18 @@ void write_unique(JsonWriter& json, const Unique& unique) {
   json.end_object();
 }
 
+void write_limits(JsonWriter& json, const std::vector<JobLimit>& limits) {
+  json.key("limits").begin_array();
+  for (const JobLimit& limit : limits) {
+    json.begin_object();
+    json.key("name").string(limit.name);
+    member(json, "key", limit.key);
+    if (limit.cost) json.key("cost").integer(*limit.cost);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 // The idempotency key of a single job is a header, of one in a batch a member.
 void write_job(JsonWriter& json, const NewJob& job, bool is_batch = false) {
   json.begin_object();
@@ -73,6 +85,9 @@ void write_job(JsonWriter& json, const NewJob& job, bool is_batch = false) {
     for (const auto& [name, value] : job.meta) json.key(name).string(value);
     json.end_object();
   }
+  if (!job.limits.empty()) write_limits(json, job.limits);
+  member(json, "order_key", job.order_key);
+  member(json, "order_on_failure", job.order_on_failure);
   member(json, "traceparent", job.traceparent);
   member(json, "tracestate", job.tracestate);
   if (is_batch) member(json, "idempotency_key", job.idempotency_key);

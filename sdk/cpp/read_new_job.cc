@@ -50,6 +50,8 @@ NewJob read_new_job(JsonView json) {
              .lease = time(json["lease_ms"]),
              .timeout = time(json["timeout_ms"]),
              .unique = unique(json["unique"]),
+             .order_key = text(json["order_key"]),
+             .order_on_failure = text(json["order_on_failure"]),
              .id = text(json["id"]),
              .idempotency_key = text(json["idempotency_key"]),
              .traceparent = text(json["traceparent"]),
@@ -57,6 +59,9 @@ NewJob read_new_job(JsonView json) {
   if (json["payload"]) job.payload = json["payload"].text();
   for (const JsonView tag : json["tags"].elements()) job.tags.push_back(text(tag));
   for (const auto& [name, value] : json["meta"].members()) job.meta.emplace_back(name, text(value));
+  for (const JsonView limit : json["limits"].elements()) {
+    job.limits.push_back({text(limit["name"]), text(limit["key"]), limit["cost"].integer()});
+  }
   return job;
 }
 

@@ -32,7 +32,7 @@ class Chronicle final : public Storage {
   using Note = std::function<void(Auditor&)>;
   void note(TermId term, Note note);
   void answered(TermId term, std::vector<engine::Outgoing> answers);
-  // In that term an caller could have been answered at `now`.
+  // In that term a caller could have been answered at `now`.
   void served(TermId term, Time now);
   // Whether the auditor is in this term now.
   bool is_current(TermId term) const { return current_ && current_->id == term; }

@@ -112,7 +112,7 @@ class Clients {
   // submitted or finished by transactions are not used again.
   std::set<JobId> used_again_;
   std::set<JobId> used_once_;
-  std::set<std::pair<JobId, LeaseToken>> granted_;  // as an caller was told
+  std::set<std::pair<JobId, LeaseToken>> granted_;  // as a caller was told
 };
 
 // A job's id made from a number: "00000017-..." in a story.

@@ -76,6 +76,16 @@ constexpr int kMaxPreview = 1'000;
 // Queues.
 constexpr std::int64_t kMaxMaxReady = 1'000'000'000'000;
 
+// Limits.
+constexpr std::int64_t kMaxConcurrency = 1'000'000;
+constexpr std::int64_t kMaxRateLimit = 1'000'000'000;
+constexpr std::int64_t kMaxRatePerMs = 86'400'000;
+constexpr std::size_t kMaxOrderKeyBytes = 128;
+constexpr std::int64_t kMaxLimitCost = 1'000'000;
+constexpr std::size_t kMaxLimitKeyBytes = 255;
+constexpr std::size_t kMaxJobLimits = 8;    // of a job, those of its queue included
+constexpr std::size_t kMaxKeyBounds = 100;  // keys of a limit with bounds of their own
+
 // Statistics.
 constexpr std::int64_t kMinStatsStepMs = 1'000;
 constexpr std::int64_t kMaxStatsWindowMs = 86'400'000;

@@ -113,6 +113,7 @@ void encode(JsonWriter& json, const JobError& error) {
   json.text_or_null("fingerprint", error.fingerprint);
   json.member("attempt", error.attempt);
   json.member("at", error.at);
+  if (error.redacted) json.member("redacted", true);
   json.end_object();
 }
 
@@ -135,7 +136,33 @@ void encode(JsonWriter& json, const LogLine& line) {
   json.member("at", line.at);
   json.member("level", name_of(line.level));
   json.member("message", line.message);
+  if (line.redacted) json.member("redacted", true);
   json.end_object();
+}
+
+std::string_view name_of(OrderOnFailure rule) {
+  return rule == OrderOnFailure::kPass ? "pass" : "hold";
+}
+
+void encode(JsonWriter& json, const std::optional<Rate>& rate) {
+  if (!rate) return json.null();
+  json.begin_object();
+  json.member("limit", rate->limit);
+  json.member("per_ms", rate->per);
+  if (rate->burst) json.member("burst", *rate->burst);
+  json.end_object();
+}
+
+void encode(JsonWriter& json, const std::vector<JobLimit>& limits) {
+  json.begin_array();
+  for (const JobLimit& limit : limits) {
+    json.begin_object();
+    json.member("name", limit.name);
+    if (!limit.key.empty()) json.member("key", limit.key);
+    if (limit.cost != 1) json.member("cost", limit.cost);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 void encode_schedule_member(JsonWriter& json, std::string_view name, Time scheduled_at) {
@@ -179,8 +206,14 @@ void encode(JsonWriter& json, const Job& job) {
   json.end_array();
   json.key("meta");
   encode(json, job.meta);
+  if (!job.limits.empty()) json.key("limits"), encode(json, job.limits);
+  if (!job.order_key.empty()) {
+    json.member("order_key", job.order_key);
+    json.member("order_on_failure", name_of(job.order_on_failure));
+  }
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   encode_schedule_member(json, job.schedule, job.scheduled_at);
+  if (job.redacted) json.member("redacted", true);
   encode_included(json, job);
   json.end_object();
 }

@@ -61,6 +61,29 @@ struct UniqueKey {
   friend bool operator==(const UniqueKey&, const UniqueKey&) = default;
 };
 
+// A token bucket: `limit` starts in each `per`, and `burst` at once.
+struct Rate {
+  std::int64_t limit = 1;
+  Duration per{1'000};
+  std::optional<std::int64_t> burst;  // none: `limit`
+
+  friend bool operator==(const Rate&, const Rate&) = default;
+};
+
+// A limit that a job names.
+struct JobLimit {
+  std::string name;
+  std::string key;        // empty: none
+  std::int64_t cost = 1;  // of a start, against the limit's rate
+
+  friend bool operator==(const JobLimit&, const JobLimit&) = default;
+};
+
+// What a failed attempt of a job with an order key means for its successors: they wait until it has
+// ended, or they run while it waits for its next attempt.
+enum class OrderOnFailure : std::uint8_t { kHold, kPass };
+std::string_view name_of(OrderOnFailure rule);
+
 // Strings by name, in the order sent, with unique names: `meta` and `labels`.
 using StringMap = std::vector<std::pair<std::string, std::string>>;
 using StringMapView = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -79,6 +102,7 @@ struct JobError {
   std::string_view fingerprint;  // empty: null
   std::int64_t attempt = 0;
   Time at{};
+  bool redacted = false;  // message and stack are left out
 };
 
 // kRunning, or how the attempt ended.
@@ -114,6 +138,7 @@ struct LogLine {
   Time at{};
   LogLevel level = LogLevel::kInfo;
   std::string_view message;
+  bool redacted = false;  // the message is left out
 };
 
 struct Job {
@@ -143,9 +168,13 @@ struct Job {
   std::optional<UniqueKey> unique;
   std::vector<std::string_view> tags;
   StringMapView meta;
+  std::vector<JobLimit> limits;
+  std::string_view order_key;  // empty: absent
+  OrderOnFailure order_on_failure = OrderOnFailure::kHold;
   std::string_view traceparent;  // empty: absent
   std::string_view schedule;     // that made it, for an instant; empty: absent
   Time scheduled_at{};
+  bool redacted = false;  // payload, result, checkpoint and the texts of errors are left out
   // Absent unless requested. Payload and result are raw JSON; an empty result is null.
   std::optional<std::string_view> payload;
   std::optional<std::string_view> result;
@@ -164,6 +193,8 @@ void encode(JsonWriter& json, const LogLine& line);
 void encode(JsonWriter& json, const JobError& error);
 void encode(JsonWriter& json, const Progress& progress);
 void encode(JsonWriter& json, const RetryPolicy& policy);
+void encode(JsonWriter& json, const std::optional<Rate>& rate);  // none: null
+void encode(JsonWriter& json, const std::vector<JobLimit>& limits);
 void encode(JsonWriter& json, const StringMapView& map);
 // The member `schedule` of a job: {"name", "scheduled_at"}; nothing for an empty name.
 void encode_schedule_member(JsonWriter& json, std::string_view name, Time scheduled_at);

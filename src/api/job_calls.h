@@ -24,6 +24,9 @@ struct Include {
   bool attempts = false;
   bool logs = false;
   bool events = false;
+  // The caller may not see payloads, results, checkpoints, texts of errors and log lines: they are
+  // left out, and the answer says so.
+  bool redacted = false;
 
   friend bool operator==(const Include&, const Include&) = default;
 };

@@ -187,35 +187,23 @@ TEST(EncodeWorker, HasEveryMember) {
 // --- Problems.
 
 TEST(Problems, HaveTheStatusOfTheContract) {
-  const std::pair<std::string_view, int> expected[] = {{"invalid_request", 400},
-                                                       {"invalid_json", 400},
-                                                       {"unauthenticated", 401},
-                                                       {"forbidden", 403},
-                                                       {"not_found", 404},
-                                                       {"method_not_allowed", 405},
-                                                       {"request_timeout", 408},
-                                                       {"duplicate_job", 409},
-                                                       {"lease_lost", 409},
-                                                       {"invalid_state", 409},
-                                                       {"id_mismatch", 409},
-                                                       {"too_many_queues", 409},
-                                                       {"too_many_schedules", 409},
-                                                       {"too_many_entries", 409},
-                                                       {"gone", 410},
-                                                       {"version_conflict", 412},
-                                                       {"payload_too_large", 413},
-                                                       {"uri_too_long", 414},
-                                                       {"unsupported_media_type", 415},
-                                                       {"validation_failed", 422},
-                                                       {"idempotency_mismatch", 422},
-                                                       {"across_shards", 422},
-                                                       {"rate_limited", 429},
-                                                       {"queue_full", 429},
-                                                       {"headers_too_large", 431},
-                                                       {"internal", 500},
-                                                       {"draining", 503},
-                                                       {"storage_unavailable", 503},
-                                                       {"overloaded", 503}};
+  const std::pair<std::string_view, int> expected[] = {
+      {"invalid_request", 400},    {"invalid_json", 400},
+      {"unauthenticated", 401},    {"forbidden", 403},
+      {"not_found", 404},          {"method_not_allowed", 405},
+      {"request_timeout", 408},    {"duplicate_job", 409},
+      {"lease_lost", 409},         {"invalid_state", 409},
+      {"id_mismatch", 409},        {"too_many_queues", 409},
+      {"too_many_schedules", 409}, {"too_many_entries", 409},
+      {"limit_in_use", 409},       {"gone", 410},
+      {"version_conflict", 412},   {"payload_too_large", 413},
+      {"uri_too_long", 414},       {"unsupported_media_type", 415},
+      {"validation_failed", 422},  {"idempotency_mismatch", 422},
+      {"across_shards", 422},      {"unknown_limit", 422},
+      {"rate_limited", 429},       {"queue_full", 429},
+      {"headers_too_large", 431},  {"internal", 500},
+      {"draining", 503},           {"storage_unavailable", 503},
+      {"overloaded", 503}};
   ASSERT_EQ(std::size(expected), kProblemCodes);
   for (std::size_t i = 0; i < kProblemCodes; ++i) {
     const ProblemKind& kind = kind_of(static_cast<ProblemCode>(i));

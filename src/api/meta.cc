@@ -46,24 +46,4 @@ void encode(JsonWriter& json, const Meta& meta) {
   json.end_object();
 }
 
-void encode(JsonWriter& json, const TokenInfo& token) {
-  const auto words = [&](std::string_view name, const std::vector<std::string_view>& list) {
-    json.key(name);
-    json.begin_array();
-    for (const std::string_view word : list) json.string(word);
-    json.end_array();
-  };
-  json.begin_object();
-  json.member("name", token.name);
-  words("scopes", token.scopes);
-  if (token.queues.empty()) {
-    json.key("queues");
-    json.null();
-  } else {
-    words("queues", token.queues);
-  }
-  json.member("expires_at", token.expires_at);
-  json.end_object();
-}
-
 }  // namespace millrace::api

@@ -1,4 +1,4 @@
-// The server about itself: GET /v1/meta, backups, and its tokens.
+// The server about itself: GET /v1/meta, and backups.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +33,5 @@ struct Backup {
 };
 Decoded<Backup> decode_backup(std::string_view body, const DecodeLimits& limits);
 void encode_backup_done(JsonWriter& json, std::string_view path, std::uint64_t bytes);
-
-// A token as GET /v1/tokens lists it: without its secret and hash.
-struct TokenInfo {
-  std::string_view name;
-  std::vector<std::string_view> scopes;
-  std::vector<std::string_view> queues;  // globs; empty: null, all
-  std::optional<Time> expires_at;
-};
-void encode(JsonWriter& json, const TokenInfo& token);
 
 }  // namespace millrace::api

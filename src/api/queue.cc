@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/job_decode.h"
+#include "api/limit_decode.h"
 #include "api/parameters.h"
 #include "base/json_writer.h"
 
@@ -46,10 +47,6 @@ bool read_retention(Decode& decode, const Path& path, RetentionChange& out) {
   return read_object(decode, path, kRetentionMembers, out).has_value();
 }
 
-void not_yet(Decode& decode, const Path& path, QueueSettingsChange&) {
-  refuse_value(decode, path, std::string(kNotInThisVersion));
-}
-
 constexpr Member<QueueSettingsChange> kSettingsMembers[] = {
     {"max_attempts",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
@@ -81,8 +78,19 @@ constexpr Member<QueueSettingsChange> kSettingsMembers[] = {
        change(out.retention, read_retention, d, p);
      },
      kNull},
-    {"concurrency", not_yet},
-    {"rate", not_yet},
+    {"concurrency",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       change(out.concurrency, read_integer, d, p, 1, kMaxConcurrency);
+     },
+     kNull},
+    {"rate",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) { change(out.rate, read_rate, d, p); },
+     kNull},
+    {"limits",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       change(out.limits, read_job_limits, d, p);
+     },
+     kNull},
 };
 
 constexpr Member<Pause> kPauseMembers[] = {
@@ -159,6 +167,11 @@ void encode(JsonWriter& json, const QueueSettings& settings) {
   encode(json, settings.retry);
   json.member("lease_ms", settings.lease);
   json.member("max_ready", settings.max_ready);
+  json.member("concurrency", settings.concurrency);
+  json.key("rate");
+  encode(json, settings.rate);
+  json.key("limits");
+  encode(json, settings.limits);
   json.key("retention");
   json.begin_object();
   json.member("succeeded_ms", settings.retention.succeeded);

@@ -36,6 +36,9 @@ struct QueueSettingsChange {
   Change<Duration> lease;
   Change<std::int64_t> max_ready;
   Change<RetentionChange> retention;  // null: the defaults
+  Change<std::int64_t> concurrency;   // null: no bound, as of the rate
+  Change<Rate> rate;
+  Change<std::vector<JobLimit>> limits;  // null: none
 };
 Decoded<QueueSettingsChange> decode_queue_settings(std::string_view body,
                                                    const DecodeLimits& limits);
@@ -69,6 +72,9 @@ struct QueueSettings {
   RetryPolicy retry;
   Duration lease{30'000};
   std::optional<std::int64_t> max_ready;  // none: no bound
+  std::optional<std::int64_t> concurrency;
+  std::optional<Rate> rate;
+  std::vector<JobLimit> limits;
   struct Retention {
     std::optional<Duration> succeeded{86'400'000};  // none: for ever
     std::optional<Duration> dead{2'592'000'000};

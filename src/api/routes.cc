@@ -25,6 +25,10 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/admin/nodes/{id}/drain", RouteId::kDrainNode, kAdmin},
     {kPost, "/v1/admin/nodes/{id}/undrain", RouteId::kUndrainNode, kAdmin},
     {kGet, "/v1/tokens", RouteId::kListTokens, kAdmin},
+    {kPost, "/v1/tokens", RouteId::kCreateToken, kAdmin},
+    {kGet, "/v1/tokens/{id}", RouteId::kGetToken, kAdmin},
+    {kDelete, "/v1/tokens/{id}", RouteId::kDeleteToken, kAdmin},
+    {kPost, "/v1/tokens/{id}/rotate", RouteId::kRotateToken, kAdmin},
     {kPost, "/v1/jobs", RouteId::kSubmitJob, kSubmit},
     {kPost, "/v1/jobs/batch", RouteId::kSubmitBatch, kSubmit},
     {kPost, "/v1/jobs/bulk", RouteId::kBulk, kOperate},
@@ -34,6 +38,7 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kDelete, "/v1/jobs/{id}", RouteId::kDeleteJob, kOperate},
     {kPost, "/v1/jobs/{id}/cancel", RouteId::kCancelJob, kOperate},
     {kPost, "/v1/jobs/{id}/retry", RouteId::kRetryJob, kOperate},
+    {kGet, "/v1/jobs/{id}/why", RouteId::kWhy, kRead},
     {kGet, "/v1/jobs/{id}/attempts", RouteId::kListAttempts, kRead},
     {kGet, "/v1/jobs/{id}/logs", RouteId::kListLogs, kRead},
     {kGet, "/v1/jobs/{id}/events", RouteId::kListJobEvents, kRead},
@@ -57,6 +62,19 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/queues/{name}/pause", RouteId::kPauseQueue, kOperate},
     {kPost, "/v1/queues/{name}/resume", RouteId::kResumeQueue, kOperate},
     {kPost, "/v1/queues/{name}/purge", RouteId::kPurgeQueue, kOperate},
+    {kGet, "/v1/limits", RouteId::kListLimits, kRead},
+    {kGet, "/v1/limits/{name}", RouteId::kGetLimit, kRead},
+    {kPut, "/v1/limits/{name}", RouteId::kPutLimit, kOperate},
+    {kPatch, "/v1/limits/{name}", RouteId::kPatchLimit, kOperate},
+    {kDelete, "/v1/limits/{name}", RouteId::kDeleteLimit, kOperate},
+    {kPost, "/v1/limits/{name}/pause", RouteId::kPauseLimit, kOperate},
+    {kPost, "/v1/limits/{name}/resume", RouteId::kResumeLimit, kOperate},
+    {kGet, "/v1/limits/{name}/keys", RouteId::kListLimitKeys, kRead},
+    {kGet, "/v1/limits/{name}/holders", RouteId::kListLimitHolders, kRead},
+    {kGet, "/v1/types", RouteId::kListTypes, kRead},
+    {kGet, "/v1/types/{name}", RouteId::kGetType, kRead},
+    {kPut, "/v1/types/{name}", RouteId::kPutType, kOperate},
+    {kDelete, "/v1/types/{name}", RouteId::kDeleteType, kOperate},
     {kGet, "/v1/schedules", RouteId::kListSchedules, kRead},
     {kPut, "/v1/schedules", RouteId::kApplySchedules, kOperate},
     {kPost, "/v1/schedules/preview", RouteId::kPreviewSchedule, kRead},
@@ -113,8 +131,8 @@ std::string_view name_of(Method method) {
 }
 
 std::string_view name_of(Scope scope) {
-  constexpr std::array<std::string_view, 6> kNames = {"none", "submit",  "work",
-                                                      "read", "operate", "admin"};
+  constexpr std::array<std::string_view, 7> kNames = {"none",    "submit", "work",   "read",
+                                                      "operate", "admin",  "payload"};
   return kNames.at(static_cast<std::size_t>(scope));
 }
 

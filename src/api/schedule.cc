@@ -211,7 +211,11 @@ void encode_job(JsonWriter& json, const ScheduleJob& job) {
   json.begin_object();
   json.member("type", job.type);
   json.member("queue", job.queue);
-  json.raw_member("payload", job.payload);
+  if (job.redacted) {
+    json.member("redacted", true);
+  } else {
+    json.raw_member("payload", job.payload);
+  }
   if (job.priority != 0) json.member("priority", job.priority);
   encode_if(json, "expires_at", job.expires_at);
   encode_if(json, "expires_in_ms", job.expires_in);

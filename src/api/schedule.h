@@ -102,6 +102,7 @@ struct ScheduleJob {
   std::string_view type;
   std::string_view queue;
   std::string_view payload;
+  bool redacted = false;  // the payload is left out
   std::int64_t priority = 0;
   std::optional<Time> expires_at;
   std::optional<Duration> expires_in;

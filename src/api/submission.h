@@ -33,6 +33,9 @@ struct JobSubmission {
   std::optional<UniqueKey> unique;
   std::vector<std::string> tags;
   StringMap meta;
+  std::vector<JobLimit> limits;
+  std::string order_key;  // empty: none
+  OrderOnFailure order_on_failure = OrderOnFailure::kHold;
   std::string traceparent;  // empty: none
   std::string tracestate;
   // Only in a batch.

@@ -55,6 +55,13 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "overlap-ignored",
     "instant-early",
     "missed-instant-kept",
+    "limit-slot-late",
+    "limit-slot-leaked",
+    "limit-bucket-forgotten",
+    "limit-opening-dropped",
+    "limit-pause-forgotten",
+    "order-freed-at-retry",
+    "why-forgets-rate",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

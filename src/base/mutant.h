@@ -57,6 +57,13 @@ enum class Mutant : std::uint8_t {
   kOverlapIgnored,         // a schedule fires while the job before it lives
   kInstantEarly,           // a schedule fires half a second before its instant
   kMissedInstantKept,      // an instant that was skipped as missed is dealt with again
+  kLimitSlotLate,          // a slot counts only once the lease that takes it has begun
+  kLimitSlotLeaked,        // the end of a lease does not always free its slots
+  kLimitBucketForgotten,   // what a bucket holds is in memory only
+  kLimitOpeningDropped,    // a gate that opens wakes nobody
+  kLimitPauseForgotten,    // a paused limit lets jobs through after a restart
+  kOrderFreedAtRetry,      // the successors of a job with an order key run while it retries
+  kWhyForgetsRate,         // a job that waits for a token has no reason to wait
   kLast,
 };
 

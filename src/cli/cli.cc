@@ -98,7 +98,9 @@ class HelpFormatter : public CLI::Formatter {
 
 void add_global_options(CLI::App& app, Session& session) {
   // The client reads the environment itself: a bench must know what was given here.
-  app.add_option("--url", session.url, "Address of the server; MILLRACE_URL sets it too")
+  app.add_option(
+         "--url", session.url,
+         "Address of the server, or unix: and the path of its socket; MILLRACE_URL sets it too")
       ->type_name("URL")
       ->default_str(std::string(sdk::kDefaultUrl));
   app.add_option("--token", session.token,
@@ -151,6 +153,23 @@ void add_schedule_commands(CLI::App& app, Session& session) {
   add_schedule_import(schedule, session);
 }
 
+void add_limit_commands(CLI::App& app, Session& session) {
+  CLI::App& limit = group(app, "limit", "Manage limits: how many jobs run, or start, at a time");
+  add_limit_list(limit, session);
+  add_limit_get(limit, session);
+  add_limit_set(limit, session);
+  add_limit_delete(limit, session);
+  add_limit_pause(limit, session);
+  add_limit_resume(limit, session);
+  add_limit_keys(limit, session);
+  add_limit_holders(limit, session);
+  CLI::App& type = group(app, "type", "Manage the gates of job types: bounds and pauses");
+  add_type_list(type, session);
+  add_type_get(type, session);
+  add_type_set(type, session);
+  add_type_delete(type, session);
+}
+
 void add_client_commands(CLI::App& app, Session& session) {
   add_enqueue(app, session);
   add_work(app, session);
@@ -162,6 +181,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_job_cancel(job, session);
   add_job_delete(job, session);
   add_job_logs(job, session);
+  add_job_why(job, session);
   CLI::App& queue = group(app, "queue", "List, change, pause, resume, purge and delete queues");
   add_queue_list(queue, session);
   add_queue_get(queue, session);
@@ -170,6 +190,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_resume(queue, session);
   add_queue_purge(queue, session);
   add_queue_delete(queue, session);
+  add_limit_commands(app, session);
   add_schedule_commands(app, session);
   add_push_target(group(app, "push-target", "Manage receivers that the server calls for each job"),
                   session);
@@ -182,6 +203,11 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_top(app, session);
   add_health(app, session);
   add_bench(app, session);
+  CLI::App& token = group(app, "token", "Create, list, rotate and revoke tokens");
+  add_token_create(token, session);
+  add_token_list(token, session);
+  add_token_rotate(token, session);
+  add_token_revoke(token, session);
   CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
   add_admin_backup(admin, session);
   add_admin_nodes(admin, session);

@@ -39,6 +39,22 @@ void add_queue_resume(CLI::App& queue, Session& session);
 void add_queue_purge(CLI::App& queue, Session& session);
 void add_queue_delete(CLI::App& queue, Session& session);
 
+void add_job_why(CLI::App& job, Session& session);
+
+// Of `limit`, and of `type`.
+void add_limit_list(CLI::App& limit, Session& session);
+void add_limit_get(CLI::App& limit, Session& session);
+void add_limit_set(CLI::App& limit, Session& session);
+void add_limit_delete(CLI::App& limit, Session& session);
+void add_limit_pause(CLI::App& limit, Session& session);
+void add_limit_resume(CLI::App& limit, Session& session);
+void add_limit_keys(CLI::App& limit, Session& session);
+void add_limit_holders(CLI::App& limit, Session& session);
+void add_type_list(CLI::App& type, Session& session);
+void add_type_get(CLI::App& type, Session& session);
+void add_type_set(CLI::App& type, Session& session);
+void add_type_delete(CLI::App& type, Session& session);
+
 // Of `schedule`.
 void add_schedule_list(CLI::App& schedule, Session& session);
 void add_schedule_get(CLI::App& schedule, Session& session);
@@ -60,6 +76,12 @@ void add_push_target(CLI::App& group, Session& session);
 void add_worker_list(CLI::App& worker, Session& session);
 void add_worker_quiet(CLI::App& worker, Session& session);
 void add_worker_stop(CLI::App& worker, Session& session);
+
+// Of `token`, beside the server's own command.
+void add_token_create(CLI::App& token, Session& session);
+void add_token_list(CLI::App& token, Session& session);
+void add_token_rotate(CLI::App& token, Session& session);
+void add_token_revoke(CLI::App& token, Session& session);
 
 // Of `admin`, beside the server's own commands.
 void add_admin_backup(CLI::App& admin, Session& session);

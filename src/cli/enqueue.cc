@@ -19,6 +19,7 @@ struct Enqueue {
   sdk::NewJob job;
   std::string payload;
   std::vector<std::string> meta;
+  std::vector<std::string> limits;  // NAME, or NAME=KEY
   std::string unique_key;
   std::optional<sdk::Milliseconds> unique_for;
   std::string on_conflict;
@@ -61,6 +62,11 @@ bool complete(Enqueue& options, Session& session) {
       return false;
     }
     options.job.meta.push_back(std::move(*assignment));
+  }
+  for (const std::string& text : options.limits) {
+    const std::size_t equals = text.find('=');
+    const std::string key = equals == std::string::npos ? "" : text.substr(equals + 1);
+    options.job.limits.push_back({.name = text.substr(0, equals), .key = key});
   }
   if (!options.unique_key.empty()) {
     options.job.unique = sdk::Unique{options.unique_key, options.unique_for, options.on_conflict};
@@ -161,6 +167,21 @@ void add_identity_options(CLI::App& command, Enqueue& options) {
   command.add_option("--meta", options.meta, "NAME=VALUE for the worker; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  command
+      .add_option("--limit", options.limits,
+                  "Limit that the job must pass, with the job's key where it counts by key; "
+                  "repeatable")
+      ->type_name("NAME[=KEY]")
+      ->allow_extra_args(false);
+  command
+      .add_option("--order-key", options.job.order_key,
+                  "Order key: jobs of one key run one at a time, in order")
+      ->type_name("KEY")
+      ->check(is_not_empty);
+  command
+      .add_option("--order-on-failure", options.job.order_on_failure,
+                  "While a job is retried: hold its successors (default), or let them pass")
+      ->check(CLI::IsMember({"hold", "pass"}));
   command
       .add_option("--unique-key", options.unique_key,
                   "Unique key: the queue has at most one unfinished job with it")

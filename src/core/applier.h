@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/check.h"
 #include "core/shard_state.h"
@@ -39,6 +40,8 @@ class Applier {
   void operator()(const ScheduleDeleted& event);
   void operator()(const CatalogPut& event);
   void operator()(const CatalogDeleted& event);
+  void operator()(const LimitSet& event);
+  void operator()(const LimitDeleted& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);
@@ -53,6 +56,11 @@ class Applier {
   }
   void enter(SlotIndex index, JobSlot& slot);
   void leave(SlotIndex index, JobSlot& slot);
+  // Among the ready jobs of its lane.
+  void offer(SlotIndex index, JobSlot& slot);
+  void withdraw(SlotIndex index, JobSlot& slot);
+  // Offers the job of the line whose turn it is, and no other.
+  void settle_line(std::string_view queue, const SharedBytes& key);
   void move(SlotIndex index, State to);
   void end(SlotIndex index, State to, Keep keep);
   void finish(SlotIndex index, Keep keep);
@@ -62,6 +70,7 @@ class Applier {
   void forget(SlotIndex index);
   void mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason = {});
   void wake(QueueEntry& queue);
+  void set_queue_gate(QueueEntry& queue);
   void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
   void delete_stored(const Deleted::Item& item);
   WorkerLeases& leases_of(const SharedBytes& worker);

@@ -17,19 +17,66 @@ constexpr std::uint32_t kAllLines = std::numeric_limits<std::uint32_t>::max();
 
 bool waits_for_time(State state) { return state == State::kScheduled || state == State::kRetrying; }
 
+// Of an ordered job: its successors wait for it.
+bool stands_in_line(const JobSlot& slot) {
+  const bool passes = slot.extras->order_passes || mutated(Mutant::kOrderFreedAtRetry);
+  const bool is_passed = slot.state == State::kRetrying && passes;
+  return !is_terminal(slot.state) && !is_passed;
+}
+
 }  // namespace
 
-void Applier::wake(QueueEntry& queue) {
+void wake(ShardState& state, QueueEntry& queue) {
   if (queue.woken || queue.paused) return;
-  if (mutated(Mutant::kWakeUpDropped) && to_ms(at_) % 4 == 0) return;
   queue.woken = true;
-  state_.woken.push_back(&queue);
+  state.woken.push_back(&queue);
+}
+
+void Applier::wake(QueueEntry& queue) {
+  if (mutated(Mutant::kWakeUpDropped) && to_ms(at_) % 4 == 0) return;
+  core::wake(state_, queue);
 }
 
 WorkerLeases& Applier::leases_of(const SharedBytes& worker) {
   auto& leases = state_.workers[std::string(worker.view())];
   if (leases == nullptr) leases = std::make_unique<WorkerLeases>(WorkerLeases{worker, {}});
   return *leases;
+}
+
+void Applier::offer(SlotIndex index, JobSlot& slot) {
+  QueueEntry& queue = *slot.lane->queue;
+  if (slot.lane->gated) {
+    state_.gates.insert(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
+  } else {
+    queue.ready.insert(*slot.lane, ready_key(slot, index));
+  }
+  wake(queue);
+}
+
+void Applier::withdraw(SlotIndex index, JobSlot& slot) {
+  if (slot.lane->gated) {
+    state_.gates.erase(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
+  } else {
+    slot.lane->queue->ready.erase(*slot.lane, ready_key(slot, index));
+  }
+}
+
+const OrderLine& line_of(const ShardState& state, const JobSlot& slot) {
+  const OrderLine* const line =
+      state.orders.find(slot.lane->queue->name.view(), slot.extras->order_key.view());
+  MILLRACE_CHECK(line != nullptr);
+  return *line;
+}
+
+void Applier::settle_line(std::string_view queue, const SharedBytes& key) {
+  OrderLine* const line = state_.orders.find(queue, key.view());
+  if (line == nullptr) return;
+  SlotIndex turn = line->turn();
+  if (turn != kNoSlot && state_.slots.at(turn).state != State::kReady) turn = kNoSlot;
+  if (turn == line->offered) return;
+  const SlotIndex before = std::exchange(line->offered, turn);
+  if (before != kNoSlot) withdraw(before, state_.slots.at(before));
+  if (turn != kNoSlot) offer(turn, state_.slots.at(turn));
 }
 
 // Enters the slot into the indexes of its state. All fields must be final.
@@ -39,8 +86,7 @@ void Applier::enter(SlotIndex index, JobSlot& slot) {
   state_.changes.note(queue);
   state_.changes.note(slot, index);
   if (slot.state == State::kReady) {
-    queue.ready.insert(*slot.lane, ready_key(slot, index));
-    wake(queue);
+    if (!slot.is_ordered()) offer(index, slot);
   } else if (waits_for_time(slot.state)) {
     state_.due.insert({slot.run_at, slot.ord, index});
   } else if (slot.state == State::kRunning) {
@@ -48,6 +94,19 @@ void Applier::enter(SlotIndex index, JobSlot& slot) {
     if (slot.activity->holder == nullptr)
       slot.activity->holder = &leases_of(slot.activity->latest.worker);
     slot.activity->holder->by_token[to_number(slot.activity->token)] = index;
+    if (slot.lane->gated) state_.gates.lease_began(*slot.lane, at_);
+  }
+  if (slot.lane->limited != nullptr && !is_terminal(slot.state)) {
+    state_.gates.count_unfinished(*slot.lane, true);
+  }
+  if (slot.is_ordered()) {
+    const SharedBytes& key = slot.extras->order_key;
+    if (stands_in_line(slot)) {
+      OrderLine& line =
+          state_.orders.enter(queue.name.view(), key.view(), *slot.extras->place, slot.ord, index);
+      if (slot.state == State::kRunning) line.running = index;
+    }
+    settle_line(queue.name.view(), key);
   }
   if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr &&
       slot.activity->expires_at) {
@@ -60,9 +119,19 @@ void Applier::leave(SlotIndex index, JobSlot& slot) {
   QueueEntry& queue = *slot.lane->queue;
   MILLRACE_CHECK(queue.count(slot.state) > 0);
   --queue.count(slot.state);
-  if (slot.state == State::kReady) {
-    queue.ready.erase(*slot.lane, ready_key(slot, index));
-  } else if (waits_for_time(slot.state)) {
+  if (slot.is_ordered() && stands_in_line(slot)) {
+    const SharedBytes& key = slot.extras->order_key;
+    OrderLine& line = *state_.orders.find(queue.name.view(), key.view());
+    if (line.offered == index) {
+      withdraw(index, slot);
+      line.offered = kNoSlot;
+    }
+    if (line.running == index) line.running = kNoSlot;
+    state_.orders.leave(queue.name.view(), key.view(), *slot.extras->place, slot.ord);
+  } else if (slot.state == State::kReady) {
+    withdraw(index, slot);
+  }
+  if (waits_for_time(slot.state)) {
     MILLRACE_CHECK(state_.due.erase({slot.run_at, slot.ord, index}) == 1);
   } else if (slot.state == State::kRunning) {
     Activity& activity = *slot.activity;
@@ -71,6 +140,10 @@ void Applier::leave(SlotIndex index, JobSlot& slot) {
     MILLRACE_CHECK(holder.by_token.erase(to_number(activity.token)) == 1);
     if (holder.by_token.empty()) state_.workers.erase(std::string(holder.worker.view()));
     activity.holder = nullptr;
+    if (slot.lane->gated) state_.gates.lease_ended(*slot.lane, at_);
+  }
+  if (slot.lane->limited != nullptr && !is_terminal(slot.state)) {
+    state_.gates.count_unfinished(*slot.lane, false);
   }
   if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr &&
       slot.activity->expires_at) {
@@ -119,6 +192,7 @@ void Applier::forget(SlotIndex index) {
   JobSlot& slot = state_.slots.at(index);
   QueueEntry& queue = *slot.lane->queue;
   leave(index, slot);
+  if (slot.is_ordered()) settle_line(queue.name.view(), slot.extras->order_key);
   ++queue.pruned;
   state_.changes.note(queue);
   if (slot.stored) state_.changes.note_deleted(slot.id);
@@ -149,7 +223,7 @@ void Applier::drop(SlotIndex index) {
   set_payload(slot, {});
   set_result(slot, {});
   state_.changes.histories.erase(slot.ord);
-  slot.lane->queue->ready.release_lane(*slot.lane);
+  state_.gates.release(*slot.lane);
   if (mutated(Mutant::kSlotLeakedOnCancel) && slot.state == State::kCancelled) return;
   if (slot.dirty) ++state_.changes.jobs_freed;
   state_.slots.release(index);
@@ -169,7 +243,7 @@ SlotIndex Applier::add(const Job& job) {
   slot.ord = job.ord;
   slot.created_at = job.created_at;
   slot.run_at = job.run_at;
-  slot.lane = &queue.ready.acquire_lane(job.type);
+  slot.lane = &state_.gates.acquire(queue, job.type, job.extras.get());
   slot.retry = job.retry;
   slot.extras = job.extras;
   slot.lease_ms = static_cast<std::int32_t>(job.lease.count());
@@ -204,6 +278,7 @@ SlotIndex Applier::add(const Job& job) {
 void Applier::operator()(const QueueChanged& event) {
   QueueEntry& queue = state_.queues.ensure(event.queue);
   queue.settings = event.settings;
+  set_queue_gate(queue);
   if (event.change != QueueChange::kCreated) ++queue.version;
   if (event.change == QueueChange::kPaused) {
     queue.paused = true;
@@ -254,6 +329,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
   activity.log_sizes.reset();
   slot.state = State::kRunning;
   ++slot.version;
+  if (slot.lane->gated) state_.gates.start(*slot.lane, at_);
   enter(index, slot);
 }
 
@@ -404,7 +480,10 @@ void apply_event(ShardState& state, const Event& event, Time at) {
   MILLRACE_CHECK(at >= state.facts.at);
   state.facts.at = at;
   std::visit(Applier(state, at), event);
+  if (!state.gates.opened.empty()) wake_opened(state);
 }
+
+Time ready_since(const JobSlot& slot) { return std::max(slot.run_at, slot.created_at); }
 
 void let_go_of_payload(ShardState& state, JobSlot& slot) {
   MILLRACE_CHECK(slot.payload_stored && slot.ord != 0);

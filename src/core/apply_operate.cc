@@ -77,6 +77,11 @@ void Applier::operator()(const Edited& event) {
   leave(index, slot);
   if (event.priority) slot.priority = *event.priority;
   if (event.run_at) slot.run_at = *event.run_at;
+  if (event.run_at && slot.is_ordered()) {
+    JobExtras extras = *slot.extras;
+    extras.place = event.run_at;
+    slot.extras = std::make_shared<const JobExtras>(std::move(extras));
+  }
   if (event.state) slot.state = *event.state;
   if (!event.payload.empty()) set_payload(slot, event.payload);
   if (event.max_attempts) slot.max_attempts = static_cast<std::uint16_t>(*event.max_attempts);
@@ -125,6 +130,12 @@ void Applier::operator()(const QueueDeleted& event) {
   for (const std::uint64_t count : queue->counts) MILLRACE_CHECK(count == 0);
   std::erase(state_.changes.queues, queue.get());
   std::erase(state_.woken, queue.get());
+  std::erase(state_.gates.unsettled, queue.get());
+  std::erase(state_.gates.opened, queue.get());
+  if (queue->gate != nullptr) {
+    state_.gates.set_queue(*queue, {}, at_);
+    state_.changes.deleted_limits.emplace_back(LimitKind::kQueue, event.queue);
+  }
   state_.changes.deleted_queues.push_back(event.queue);
   // Jobs that were forgotten within this step still point to it.
   state_.deleted_queues.push_back(std::move(queue));

@@ -39,6 +39,9 @@ struct ChangeLog {
   std::vector<SharedBytes> deleted_schedules;  // some may exist again
   std::vector<ScheduleRunRow> schedule_runs;   // of schedules that exist
   absl::btree_set<CatalogKey> catalog;         // put or deleted
+  // By kind and name. A limit that was deleted and made again is in both.
+  std::vector<std::pair<LimitKind, SharedBytes>> limits;
+  std::vector<std::pair<LimitKind, SharedBytes>> deleted_limits;
   std::vector<JobId> deleted;
   PendingHistories histories;
   std::vector<KeyRow> keys;

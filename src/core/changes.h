@@ -10,6 +10,7 @@
 #include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
+#include "core/limit.h"
 #include "core/queue.h"
 #include "core/schedule.h"
 
@@ -79,7 +80,15 @@ struct Changes {
   std::vector<ScheduleRunRow> schedule_runs;
   std::vector<CatalogKey> deleted_catalog;  // none of them is in `catalog`
   std::vector<CatalogEntry> catalog;        // changed, whole, by key
-  std::vector<KeyRow> keys;                 // insert only
+  // Deleted limits, with the rows of their buckets; to be applied before the next two.
+  struct DeletedLimit {
+    LimitKind kind;
+    SharedBytes name;
+  };
+  std::vector<DeletedLimit> deleted_limits;
+  std::vector<Limit> limits;       // changed, whole, by kind and name
+  std::vector<BucketRow> buckets;  // changed; one without a level is deleted
+  std::vector<KeyRow> keys;        // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
   std::optional<Time> uniques_released_until;  // then delete rows with `until` at or before this
@@ -90,8 +99,9 @@ struct Changes {
     return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() &&
            log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
            deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
-           deleted_catalog.empty() && catalog.empty() && keys.empty() && !keys_expired_until &&
-           held_uniques.empty() && !uniques_released_until && ended_leases.empty();
+           deleted_catalog.empty() && catalog.empty() && deleted_limits.empty() && limits.empty() &&
+           buckets.empty() && keys.empty() && !keys_expired_until && held_uniques.empty() &&
+           !uniques_released_until && ended_leases.empty();
   }
 };
 

@@ -14,9 +14,10 @@
 #include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
+#include "core/limit_commands.h"
 #include "core/limits.h"
 #include "core/queue.h"
-#include "core/schedule.h"
+#include "core/schedule_commands.h"
 #include "core/state_set.h"
 
 namespace millrace::core {
@@ -141,6 +142,7 @@ struct Retry {
   std::optional<Time> run_at;
   bool reset_attempts = true;
   StateSet states = {};
+  bool drop_limits = false;  // those that are gone; else kUnknownLimit
 };
 struct Edit {
   std::vector<JobId> ids;
@@ -196,48 +198,6 @@ struct GetQueues {
   bool counts_only = false;  // only name, `counts`, `created` and `pruned` of each
 };
 
-// Creates the schedule, or gives it this specification. A schedule that has it already stays as it
-// is, and keeps its version. A new one owes nothing from before its creation.
-struct SetSchedule {
-  SharedBytes name;
-  ScheduleSpec spec;
-  std::optional<bool> paused;     // none: as it is; a new one is not
-  std::uint64_t incarnation = 0;  // random; for a new schedule
-  // Else kVersionConflict; 0: there must be no such schedule.
-  std::optional<std::uint64_t> if_version;
-  Time wall{};             // the shard fills it in
-  std::vector<Time> owed;  // it too: see ScheduleProgress::owed
-};
-struct PauseSchedule {
-  SharedBytes name;
-  SharedBytes reason;
-};
-struct ResumeSchedule {
-  SharedBytes name;
-  Time wall{};  // the shard fills it in
-};
-struct DeleteSchedule {
-  SharedBytes name;
-  std::optional<std::uint64_t> if_version;  // else kVersionConflict
-};
-// Enters a job that somebody has submitted for the schedule into its list of runs.
-struct NoteScheduleRun {
-  SharedBytes name;
-  std::uint64_t incarnation = 0;  // else kNotFound
-  Time scheduled_at{};
-  JobId job;
-  JobId box;  // the shard fills it in: see ScheduleProgress::last_box
-};
-// One schedule, or all in order of name, beginning after `after`.
-struct GetSchedules {
-  SharedBytes name;  // empty: all
-  SharedBytes after;
-  std::uint32_t limit = kMaxSchedulesPerPage;
-  bool of_owner = false;   // only those of `managed_by`
-  SharedBytes managed_by;  // empty: those without an owner
-  SharedBytes queue;       // empty: any
-};
-
 // Writes a document whole. One with this very body stays as it is, and keeps its version.
 struct PutCatalogEntry {
   CatalogKind kind{};
@@ -260,6 +220,7 @@ using Command =
     std::variant<Enqueue, Claim, Heartbeat, Ack, AppendLogs, Cancel, Retry, Edit, Delete, SetQueue,
                  PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue, SetSchedule,
                  PauseSchedule, ResumeSchedule, DeleteSchedule, NoteScheduleRun, GetSchedules,
-                 PutCatalogEntry, DeleteCatalogEntry, GetCatalog>;
+                 PutCatalogEntry, DeleteCatalogEntry, GetCatalog, SetLimit, PauseLimit, ResumeLimit,
+                 DeleteLimit, GetLimits, GetWhy>;
 
 }  // namespace millrace::core

@@ -87,7 +87,8 @@ constexpr auto describe(Of<Cancel>) {
 
 constexpr auto describe(Of<Retry>) {
   return std::tuple(Field(1, &Retry::ids), Field(2, &Retry::run_at),
-                    Field(3, &Retry::reset_attempts), Field(4, &Retry::states));
+                    Field(3, &Retry::reset_attempts), Field(4, &Retry::states),
+                    Field(5, &Retry::drop_limits).since(5));
 }
 
 constexpr auto describe(Of<Edit>) {
@@ -159,6 +160,38 @@ constexpr auto describe(Of<GetSchedules>) {
                     Field(3, &GetSchedules::limit), Field(4, &GetSchedules::of_owner),
                     Field(5, &GetSchedules::managed_by), Field(6, &GetSchedules::queue));
 }
+
+constexpr auto last_of(Of<LimitDetail>) { return LimitDetail::kHolders; }
+
+constexpr auto describe(Of<SetLimit>) {
+  return std::tuple(Field(1, &SetLimit::kind), Field(2, &SetLimit::name),
+                    Field(3, &SetLimit::settings), Field(4, &SetLimit::incarnation, Form::kFixed),
+                    Field(5, &SetLimit::if_version));
+}
+
+constexpr auto describe(Of<PauseLimit>) {
+  return std::tuple(Field(1, &PauseLimit::kind), Field(2, &PauseLimit::name),
+                    Field(3, &PauseLimit::key), Field(4, &PauseLimit::reason),
+                    Field(5, &PauseLimit::length));
+}
+
+constexpr auto describe(Of<ResumeLimit>) {
+  return std::tuple(Field(1, &ResumeLimit::kind), Field(2, &ResumeLimit::name),
+                    Field(3, &ResumeLimit::key));
+}
+
+constexpr auto describe(Of<DeleteLimit>) {
+  return std::tuple(Field(1, &DeleteLimit::kind), Field(2, &DeleteLimit::name),
+                    Field(3, &DeleteLimit::force), Field(4, &DeleteLimit::if_version));
+}
+
+constexpr auto describe(Of<GetLimits>) {
+  return std::tuple(Field(1, &GetLimits::kind), Field(2, &GetLimits::name),
+                    Field(3, &GetLimits::after), Field(4, &GetLimits::limit),
+                    Field(5, &GetLimits::detail), Field(6, &GetLimits::key));
+}
+
+constexpr auto describe(Of<GetWhy>) { return std::tuple(Field(1, &GetWhy::id)); }
 
 constexpr auto describe(Of<DeleteQueue>) { return std::tuple(Field(1, &DeleteQueue::queue)); }
 

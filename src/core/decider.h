@@ -77,6 +77,12 @@ class Decider {
   Reply operator()(const PutCatalogEntry& command);
   Reply operator()(const DeleteCatalogEntry& command);
   Reply operator()(const GetCatalog& command);
+  Reply operator()(const SetLimit& command);
+  Reply operator()(const PauseLimit& command);
+  Reply operator()(const ResumeLimit& command);
+  Reply operator()(const DeleteLimit& command);
+  Reply operator()(const GetLimits& command);
+  Reply operator()(const GetWhy& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);
@@ -166,6 +172,24 @@ class Decider {
 
   // --- catalog.cc
   CatalogReply catalog_reply(const CatalogKey& key, bool created) const;
+  // --- set_limits.cc
+  // What the job, with its queue's limits added, can't be submitted with.
+  Refusal judge_limits(const JobLimits& limits) const;
+  JobLimits limits_of(const JobSpec& spec) const;
+  // An ended job is about to be retried: its limits are those of these names now.
+  Refusal fit_limits(Job& job, bool drop) const;
+  std::shared_ptr<const JobExtras> with_limits(const JobSpec& spec) const;
+  LimitReply limit_reply(const LimitEntry& entry, bool changed) const;
+  void tell_keys(const LimitEntry& entry, const GetLimits& command, LimitReply& reply) const;
+  void tell_holders(const LimitEntry& entry, const GetLimits& command, LimitReply& reply) const;
+  static Reply refused_limit(Rejection why, RefusalDetail detail = RefusalDetail::kNone);
+
+  // --- why.cc
+  // The narrowest gate of the limit that the job must pass; null: it does not name the limit.
+  static const Gate* held_gate(const JobSlot& slot, const LimitEntry& entry);
+  Blocker full_gate(const Gate& gate) const;
+  void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking) const;
+  Blocker jobs_ahead(const JobSlot& slot) const;
 
   template <typename E>
   void emit(E event) {
@@ -194,6 +218,9 @@ class Decider {
   const Admission admission_;
   std::vector<Event>& events_;
 };
+
+// The job's extras, with its place in the line of its order key.
+std::shared_ptr<const JobExtras> placed(const Job& job);
 
 // "queue \0 key", the form of the unique-key indexes.
 std::string unique_name(std::string_view queue, std::string_view key);

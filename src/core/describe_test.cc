@@ -17,6 +17,8 @@ namespace {
 static_assert(are_whole<RetryPolicy, UniqueRule, JobError, Progress, JobExtras, Attempt, LogLine,
                         Mark, Job, Retention, QueueSettings, QueuePatch, Queue, ScheduleSpec,
                         ScheduleProgress, Schedule, ScheduleRun, ScheduleRunRow>());
+static_assert(are_whole<Rate, Bounds, KeyBounds, LimitSettings, LimitPause, Limit, JobLimit,
+                        BucketRow, GateUse, LimitView, Blocker, QueueLimits, LimitHolder>());
 static_assert(Alternatives<Event>::kAreWhole);
 static_assert(
     are_whole<JobRef, IdempotencyKey, Claimed::Item, Extended::Item, Deleted::Item, EndedLease>());

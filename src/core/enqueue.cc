@@ -38,7 +38,7 @@ bool same_content(const Earlier& earlier, const JobSpec& spec) {
   const bool same_payload = earlier.payload.empty() || earlier.payload == spec.payload;
   return earlier.type == spec.type && earlier.timeout == spec.timeout && same_payload &&
          earlier.priority == spec.priority && before.unique == now.unique &&
-         before.tags == now.tags && before.meta == now.meta;
+         before.tags == now.tags && before.meta == now.meta && before.order_key == now.order_key;
 }
 
 std::optional<SubmissionKey> own_key(const Enqueue& command) {
@@ -193,9 +193,13 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
     return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kTooManyKeys};
   }
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
+  const bool adds_limits = queue != nullptr && !queue->settings.limits.empty();
+  if (adds_limits || (spec.extras != nullptr && !spec.extras->limits.empty())) {
+    if (const Refusal refusal = judge_limits(limits_of(spec))) return refusal;
+  }
   if (queue == nullptr) return judge_new_queue(spec.queue, pending);
   if (!queue->settings.max_ready) return std::nullopt;
-  std::uint64_t ready = queue->ready.size();
+  std::uint64_t ready = queue->count(State::kReady);
   if (const auto more = pending.ready.find(spec.queue.view()); more != pending.ready.end())
     ready += more->second;
   if (ready < *queue->settings.max_ready) return std::nullopt;
@@ -260,6 +264,13 @@ const QueueSettings& Decider::queue_for(const SharedBytes& name) {
   return queue->settings;
 }
 
+// The job's extras, with its place in the line of its order key.
+std::shared_ptr<const JobExtras> placed(const Job& job) {
+  JobExtras extras = *job.extras;
+  extras.place = job.run_at;
+  return std::make_shared<const JobExtras>(std::move(extras));
+}
+
 Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   Job job;
   job.id = spec.id;
@@ -285,7 +296,9 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   job.lease = spec.lease.value_or(settings.lease);
   job.timeout = spec.timeout;
   job.retry = spec.retry != nullptr ? spec.retry : settings.retry;
-  job.extras = spec.extras;
+  const bool limited = spec.extras != nullptr && !spec.extras->limits.empty();
+  job.extras = limited || !settings.limits.empty() ? with_limits(spec) : spec.extras;
+  if (job.extras != nullptr && !job.extras->order_key.empty()) job.extras = placed(job);
   return job;
 }
 

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "core/catalog.h"
 #include "core/job.h"
+#include "core/limit.h"
 #include "core/queue.h"
 #include "core/schedule.h"
 
@@ -193,6 +194,19 @@ struct ScheduleDeleted {
   SharedBytes queue;  // of its jobs
 };
 
+// Somebody has made or changed a limit. Holds it whole.
+enum class LimitChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed };
+struct LimitSet {
+  LimitChange change{};
+  Limit limit;
+};
+
+// The limit is gone. Jobs that name it go free.
+struct LimitDeleted {
+  LimitKind kind{};
+  SharedBytes name;
+};
+
 // A term begins. Its tokens start at `first_token`.
 struct EpochStarted {
   Epoch epoch{};
@@ -218,11 +232,11 @@ struct CatalogDeleted {
   SharedBytes name;
 };
 
-using Event =
-    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
-                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
-                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
-                 ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted>;
+using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
+                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
+                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
+                           Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
+                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted>;
 
 struct EventBatch {
   Time at{};

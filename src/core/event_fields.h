@@ -140,6 +140,16 @@ constexpr auto describe(Of<CatalogDeleted>) {
   return std::tuple(Field(1, &CatalogDeleted::kind), Field(2, &CatalogDeleted::name));
 }
 
+constexpr auto last_of(Of<LimitChange>) { return LimitChange::kResumed; }
+
+constexpr auto describe(Of<LimitSet>) {
+  return std::tuple(Field(1, &LimitSet::change), Field(2, &LimitSet::limit));
+}
+
+constexpr auto describe(Of<LimitDeleted>) {
+  return std::tuple(Field(1, &LimitDeleted::kind), Field(2, &LimitDeleted::name));
+}
+
 constexpr auto describe(Of<KeysExpired>) { return std::tuple(Field(1, &KeysExpired::until)); }
 
 constexpr auto describe(Of<UniquesReleased>) {

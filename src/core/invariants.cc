@@ -12,6 +12,7 @@
 #include "core/changes_fields.h"
 #include "core/describe.h"
 #include "core/job_fields.h"
+#include "core/limit_fields.h"
 #include "core/limits.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
@@ -84,6 +85,21 @@ std::vector<SlotIndex> live_jobs(const ShardState& state) {
   return live;
 }
 
+// A job with an order key that has not ended: whether it stands among the ready jobs. There is at
+// most one such job of a key, and it is the first that is not passed.
+bool is_offered(const ShardState& state, const JobSlot& slot, SlotIndex index) {
+  const OrderLine* const line =
+      state.orders.find(slot.lane->queue->name.view(), slot.extras->order_key.view());
+  const bool is_passed = slot.state == State::kRetrying && slot.extras->order_passes;
+  if (is_passed) return false;
+  MILLRACE_CHECK(line != nullptr);
+  MILLRACE_CHECK(line->jobs.at({*slot.extras->place, slot.ord}) == index);
+  MILLRACE_CHECK((line->running == index) == (slot.state == State::kRunning));
+  const bool is_first = line->running == kNoSlot && line->jobs.begin()->second == index;
+  MILLRACE_CHECK((line->offered == index) == (is_first && slot.state == State::kReady));
+  return line->offered == index;
+}
+
 void check_job(const ShardState& state, SlotIndex index) {
   const JobSlot& slot = state.slots.at(index);
   MILLRACE_CHECK(slot.ord > 0 && slot.ord < state.facts.next_ord);
@@ -91,7 +107,9 @@ void check_job(const ShardState& state, SlotIndex index) {
   MILLRACE_CHECK(slot.attempt <= slot.max_attempts);
   MILLRACE_CHECK(!slot.payload_taken || state.changes.in_flight);
   const bool ready = slot.lane->queue->ready.contains(*slot.lane, ready_key(slot, index));
-  MILLRACE_CHECK(ready == (slot.state == State::kReady));
+  const bool offered =
+      !slot.is_ordered() || (!is_terminal(slot.state) && is_offered(state, slot, index));
+  MILLRACE_CHECK(ready == (slot.state == State::kReady && offered));
   const bool due = state.due.contains({slot.run_at, slot.ord, index});
   MILLRACE_CHECK(due == (slot.state == State::kScheduled || slot.state == State::kRetrying));
   if (slot.state == State::kRunning) {
@@ -126,6 +144,63 @@ void check_schedules(const ShardState& state) {
   });
   MILLRACE_CHECK(schedules == state.schedules.size());
   MILLRACE_CHECK(waiting == state.schedules.awaited().size());
+}
+
+// A bucket by what it holds now; one that is full is as if it had never been used.
+void add_limit(Canonical& canonical, const LimitEntry& entry, Time now) {
+  const auto add_bucket = [&](const Gate& gate) {
+    if (!gate.bucket || !gate.bounds.rate) return;
+    const Units level = gate.bucket->level(*gate.bounds.rate, now);
+    if (level == capacity(*gate.bounds.rate)) return;
+    canonical.add(gate.key);
+    canonical.add(level);
+  };
+  canonical.add(entry.limit);
+  add_bucket(*entry.whole);
+  for (const auto& [key, gate] : entry.keys) add_bucket(*gate);
+}
+
+// What gates count, from the jobs.
+struct GateCounts {
+  std::uint64_t in_use = 0;
+  std::uint64_t ready = 0;
+  std::uint64_t unfinished = 0;
+};
+
+void check_gates(const ShardState& state) {
+  absl::flat_hash_map<const Gate*, GateCounts> counts;
+  for (const auto& [id, index] : state.by_id) {
+    const JobSlot& slot = state.slots.at(index);
+    const auto count = [&](const Gate* gate) {
+      if (gate == nullptr) return;
+      counts[gate].in_use += slot.state == State::kRunning;
+      counts[gate].ready += slot.lane->ready.contains(ready_key(slot, index));
+      counts[gate].unfinished += !is_terminal(slot.state);
+    };
+    const TypeLane* pair = slot.lane;
+    if (slot.lane->limited != nullptr) {
+      for (const LaneGate& at : slot.lane->limited->gates) count(at.gate);
+      pair = slot.lane->limited->pair;
+      MILLRACE_CHECK(slot.lane->gated &&
+                     (slot.lane->limited->group == nullptr) == slot.lane->ready.empty());
+    }
+    count(pair->type_gate);
+    count(slot.lane->queue->gate);
+    MILLRACE_CHECK(slot.lane->gated ==
+                   (slot.lane->limited != nullptr || pair->type_gate != nullptr ||
+                    slot.lane->queue->gate != nullptr));
+  }
+  state.gates.each([&](const LimitEntry& entry) {
+    const bool named = entry.limit.kind == LimitKind::kNamed;
+    const auto check = [&](const Gate& gate) {
+      const GateCounts counted = counts[&gate];
+      MILLRACE_CHECK(gate.in_use == counted.in_use && gate.ready == counted.ready);
+      MILLRACE_CHECK(!named || gate.unfinished == counted.unfinished);
+    };
+    check(*entry.whole);
+    for (const auto& [key, gate] : entry.keys) check(*gate);
+  });
+  state.gates.check();
 }
 
 }  // namespace
@@ -177,6 +252,7 @@ Fingerprint digest(const ShardState& state) {
     canonical.add(entry);
     return true;
   });
+  state.gates.each([&](const LimitEntry& entry) { add_limit(canonical, entry, state.facts.at); });
   return canonical.fingerprint();
 }
 
@@ -189,7 +265,7 @@ void check_invariants(const ShardState& state) {
     const JobSlot& slot = state.slots.at(index);
     ++counts[slot.lane->queue][static_cast<std::size_t>(slot.state)];
     bytes += slot.payload.size() + (slot.activity == nullptr ? 0 : slot.activity->result.size());
-    ready += slot.state == State::kReady;
+    ready += slot.lane->ready.contains(ready_key(slot, index));
     waiting_for_time += slot.state == State::kScheduled || slot.state == State::kRetrying;
     running += slot.state == State::kRunning;
   }
@@ -228,6 +304,7 @@ void check_invariants(const ShardState& state) {
   MILLRACE_CHECK(ready == ready_indexed);
   check_schedules(state);
   MILLRACE_CHECK(state.catalog.consistent());
+  check_gates(state);
 }
 
 }  // namespace millrace::core

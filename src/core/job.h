@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/limit.h"
 
 namespace millrace::core {
 
@@ -84,8 +85,19 @@ struct JobExtras {
   SharedBytes tracestate;
   SharedBytes schedule = {};  // the name of the schedule that made the job; empty: none did
   std::optional<Time> scheduled_at = {};  // the instant of the schedule that it was made for
+  std::vector<JobLimit> limits = {};      // its own, then its queue's; none twice
+  SharedBytes order_key = {};  // jobs of one key of a queue run one at a time; empty: none
+  bool order_passes = false;   // while it retries, its successors may run
+  // With an order key: its place, which is when it was due as submitted, or as edited or retried
+  // by hand. Backoff and snoozing never change it.
+  std::optional<Time> place = {};
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };
+
+// Only programs that know limits and order keys may have such a job.
+inline bool needs_limits(const std::shared_ptr<const JobExtras>& extras) {
+  return extras != nullptr && (!extras->limits.empty() || !extras->order_key.empty());
+}
 
 enum class AttemptOutcome : std::uint8_t {
   kRunning,

@@ -7,6 +7,7 @@
 #include "base/tomorrow.h"
 #include "core/describe.h"
 #include "core/job.h"
+#include "core/limit_fields.h"
 
 namespace millrace::core {
 
@@ -44,10 +45,12 @@ constexpr auto describe(Of<MetaEntry>) {
 }
 
 constexpr auto describe(Of<JobExtras>) {
-  return std::tuple(Field(1, &JobExtras::unique), Field(2, &JobExtras::tags),
-                    Field(3, &JobExtras::meta), Field(4, &JobExtras::traceparent),
-                    Field(5, &JobExtras::tracestate), Field(6, &JobExtras::schedule).since(3),
-                    Field(7, &JobExtras::scheduled_at).since(3));
+  return std::tuple(
+      Field(1, &JobExtras::unique), Field(2, &JobExtras::tags), Field(3, &JobExtras::meta),
+      Field(4, &JobExtras::traceparent), Field(5, &JobExtras::tracestate),
+      Field(6, &JobExtras::schedule).since(3), Field(7, &JobExtras::scheduled_at).since(3),
+      Field(8, &JobExtras::limits).since(5), Field(9, &JobExtras::order_key).since(5),
+      Field(10, &JobExtras::order_passes).since(5), Field(11, &JobExtras::place).since(5));
 }
 
 constexpr auto describe(Of<Attempt>) {

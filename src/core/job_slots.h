@@ -67,6 +67,8 @@ struct JobSlot {
     return *activity;
   }
   bool started() const { return activity != nullptr && activity->latest.n > 0; }
+  // The machine has given it a place.
+  bool is_ordered() const { return extras != nullptr && extras->place.has_value(); }
   const std::optional<UniqueRule>& unique() const {
     static const std::optional<UniqueRule> kNone;
     return extras == nullptr ? kNone : extras->unique;

@@ -60,6 +60,19 @@ inline constexpr std::size_t kMaxOwed = 64;
 // The most schedules that one page of the list by name holds.
 inline constexpr std::uint32_t kMaxSchedulesPerPage = 1'000;
 
+// Limits of each kind: named ones, and gates of types.
+inline constexpr std::size_t kMaxLimits = 10'000;
+inline constexpr std::size_t kMaxLimitsPerJob = 8;
+inline constexpr std::size_t kMaxKeyBounds = 100;  // keys of a limit with bounds of their own
+inline constexpr std::size_t kMaxLimitPauses = 1'000;
+inline constexpr std::uint32_t kMaxLimitsPerPage = 1'000;
+inline constexpr std::size_t kBusiestKeys = 100;
+inline constexpr std::size_t kHoldersTold = 5;
+inline constexpr std::size_t kMaxAheadCounted = 1'000;
+// A claim passes at most this many lanes whose gates are closed, and moves each to where it waits.
+// It goes on at the next timer.
+inline constexpr std::size_t kMaxHeldBackPerClaim = 1'000;
+
 // The most that one step does before it commits: it keeps a step short, however much is due.
 inline constexpr std::size_t kMaxDuePerTick = 1'000;
 // A claim ends at most this many jobs past their expires_at on its way, and then looks no further.

@@ -60,6 +60,12 @@ class NeededIds {
   void operator()(const PutCatalogEntry&) {}
   void operator()(const DeleteCatalogEntry&) {}
   void operator()(const GetCatalog&) {}
+  void operator()(const SetLimit&) {}
+  void operator()(const PauseLimit&) {}
+  void operator()(const ResumeLimit&) {}
+  void operator()(const DeleteLimit&) {}
+  void operator()(const GetLimits&) {}
+  void operator()(const GetWhy&) {}
 
  private:
   // For a job whose payload memory has dropped.
@@ -115,6 +121,7 @@ void Machine::tick(Time now, std::vector<Event>& events) {
   now = std::max(now, impl_->state.facts.at);
   const Nothing nothing;
   Decider decider(impl_->state, impl_->options, now, nothing, Admission::kOpen, events);
+  open_gates(impl_->state, now);
   std::size_t left = kMaxDuePerTick;
   left -= decider.end_leases(left);
   left -= decider.expire_jobs(left);
@@ -140,6 +147,8 @@ std::optional<Time> Machine::next_timer() const {
       consider(timers->begin()->at - Duration{1});
     }
   }
+  if (const auto at = impl_->state.gates.next_timer()) consider(*at);
+  if (!impl_->state.gates.unsettled.empty()) consider(impl_->state.facts.at);
   if (const auto at = impl_->state.keys.earliest_expiry()) consider(*at + kKeyExpiryGrain);
   if (const auto at = impl_->state.uniques.earliest_release()) consider(*at + kKeyExpiryGrain);
   return next;
@@ -294,7 +303,13 @@ void Machine::load_queue(const Queue& queue) {
   entry.counts = queue.counts;
   entry.created = queue.created;
   entry.pruned = queue.pruned;
+  impl_->state.gates.set_queue(entry, queue.settings.bounds(), impl_->state.facts.at);
 }
+
+void Machine::load_limit(const Limit& limit) {
+  set_limit(impl_->state, limit, impl_->state.facts.at);
+}
+void Machine::load_bucket(const BucketRow& row) { impl_->state.gates.load(row); }
 
 void Machine::load_job(const Job& job) {
   core::load_job(impl_->state, job, impl_->options.keep_bytes);

@@ -31,6 +31,8 @@ struct MachineOptions {
   // that the tables hold, the youngest first. This changes no decision and no event.
   std::uint64_t keep_bytes = std::uint64_t{1} << 30;
   std::uint64_t max_claim_bytes = kMaxClaimBytes;
+  std::size_t max_held_back = kMaxHeldBackPerClaim;
+  std::size_t max_limits = kMaxLimits;
 };
 
 // Jobs that only the tables hold, read for one step. An id that was asked for and is not here does
@@ -70,7 +72,7 @@ class Machine {
                std::vector<Event>& events);
 
   // How many jobs of a queue and of these types (empty: any) a claim at `now` could get, counted up
-  // to `most`.
+  // to `most`. What only time has opened since the last tick() is left out.
   std::size_t claimable(std::string_view queue, const std::vector<SharedBytes>& types, Time now,
                         std::size_t most) const;
 
@@ -155,6 +157,9 @@ class Machine {
   void load_ended_lease(const EndedLease& lease);
   void load_schedule(const Schedule& schedule);
   void load_catalog_entry(const CatalogEntry& entry);
+  // Both after the queues and before the jobs.
+  void load_limit(const Limit& limit);
+  void load_bucket(const BucketRow& row);
   // After all has been loaded: a queue whose counts differ from the jobs that were loaded.
   struct Miscount {
     std::string_view queue;  // valid while the machine exists

@@ -116,6 +116,9 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   if (!prefetched_.fenced(id)) {
     return refused(id, Rejection::kOverloaded, RefusalDetail::kFinishUnderWay);
   }
+  if (const Refusal refusal = fit_limits(*job, command.drop_limits)) {
+    return refused(id, refusal.why, refusal.detail);
+  }
   const State from = job->state;
   ++job->generation;
   ++job->version;
@@ -129,6 +132,7 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   const Time run_at = command.run_at.value_or(now_);
   job->run_at = run_at;
   job->state = run_at > now_ ? State::kScheduled : State::kReady;
+  if (job->extras != nullptr && job->extras->place) job->extras = placed(*job);
   job->expires_at.reset();
   job->finished_at.reset();
   job->result = {};
@@ -265,6 +269,11 @@ Reply Decider::operator()(const SetQueue& command) {
   if (created) {
     if (const auto refusal = judge_new_queue(command.queue)) {
       return refused_queue(refusal->why, refusal->detail);
+    }
+  }
+  if (command.patch.limits) {
+    if (const Refusal refusal = judge_limits(command.patch.limits->limits)) {
+      return refused_queue(refusal.why, refusal.detail);
     }
   }
   QueueSettings base;

@@ -32,6 +32,9 @@ QueueSettings patched(QueueSettings settings, const QueuePatch& patch) {
   if (patch.dead) settings.retention.dead = *patch.dead;
   if (patch.cancelled) settings.retention.cancelled = *patch.cancelled;
   if (patch.expired) settings.retention.expired = *patch.expired;
+  if (patch.concurrency) settings.concurrency = *patch.concurrency;
+  if (patch.rate) settings.rate = *patch.rate;
+  if (patch.limits) settings.limits = patch.limits->limits;
   return settings;
 }
 

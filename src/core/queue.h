@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/time.h"
@@ -32,7 +33,21 @@ struct QueueSettings {
   Duration lease = kDefaultLease;
   std::optional<std::uint64_t> max_ready;  // none: no bound
   Retention retention;
+  // The queue's own gate.
+  std::optional<std::uint32_t> concurrency;
+  std::optional<Rate> rate;
+  std::vector<JobLimit> limits;  // added to each job that is submitted; without incarnations
+  Bounds bounds() const { return {concurrency, rate}; }
   friend bool operator==(const QueueSettings& a, const QueueSettings& b);
+};
+
+inline bool names_limits(const QueueSettings& settings) {
+  return settings.concurrency || settings.rate || !settings.limits.empty();
+}
+
+// As a list that a patch may lack.
+struct QueueLimits {
+  std::vector<JobLimit> limits;
 };
 
 // A partial change: absent members keep their values. An inner optional that is empty sets "none".
@@ -43,6 +58,9 @@ struct QueuePatch {
   std::optional<Duration> lease;
   std::optional<std::optional<std::uint64_t>> max_ready;
   std::optional<std::optional<Duration>> succeeded, dead, cancelled, expired;
+  std::optional<std::optional<std::uint32_t>> concurrency;
+  std::optional<std::optional<Rate>> rate;
+  std::optional<QueueLimits> limits;
 };
 QueueSettings patched(QueueSettings settings, const QueuePatch& patch);
 

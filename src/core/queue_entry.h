@@ -15,8 +15,9 @@ struct QueueEntry {
   // The members that a look-up and a claim read first lie together.
   SharedBytes name;
   bool paused = false;
-  bool dirty = false;  // in the list of changes
-  bool woken = false;  // in the list of woken queues
+  bool dirty = false;    // in the list of changes
+  bool woken = false;    // in the list of woken queues
+  Gate* gate = nullptr;  // null: the queue has no bounds of its own
   ReadyIndex ready;
   QueueSettings settings;
   SharedBytes pause_reason;

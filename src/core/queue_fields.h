@@ -17,15 +17,21 @@ constexpr auto describe(Of<Retention>) {
 constexpr auto describe(Of<QueueSettings>) {
   return std::tuple(Field(1, &QueueSettings::max_attempts), Field(2, &QueueSettings::max_crashes),
                     Field(3, &QueueSettings::retry), Field(4, &QueueSettings::lease),
-                    Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention));
+                    Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention),
+                    Field(7, &QueueSettings::concurrency).since(5),
+                    Field(8, &QueueSettings::rate).since(5),
+                    Field(9, &QueueSettings::limits).since(5));
 }
+
+constexpr auto describe(Of<QueueLimits>) { return std::tuple(Field(1, &QueueLimits::limits)); }
 
 constexpr auto describe(Of<QueuePatch>) {
   return std::tuple(Field(1, &QueuePatch::max_attempts), Field(2, &QueuePatch::max_crashes),
                     Field(3, &QueuePatch::retry, Form::kOwnPolicy), Field(4, &QueuePatch::lease),
                     Field(5, &QueuePatch::max_ready), Field(6, &QueuePatch::succeeded),
                     Field(7, &QueuePatch::dead), Field(8, &QueuePatch::cancelled),
-                    Field(9, &QueuePatch::expired));
+                    Field(9, &QueuePatch::expired), Field(10, &QueuePatch::concurrency).since(5),
+                    Field(11, &QueuePatch::rate).since(5), Field(12, &QueuePatch::limits).since(5));
 }
 
 constexpr auto describe(Of<Queue>) {

@@ -17,6 +17,8 @@ class QueueIndex {
  public:
   // Null: there is no such queue.
   const QueueEntry* find(std::string_view name) const { return look_up(name); }
+  // The same, to be changed.
+  QueueEntry* find_entry(std::string_view name) { return look_up(name); }
   // Creates the queue if it does not exist.
   QueueEntry& ensure(const SharedBytes& name) {
     if (QueueEntry* const entry = look_up(name.view())) return *entry;

@@ -25,6 +25,11 @@ void ReadyIndex::release_lane(TypeLane& lane) {
 }
 
 void ReadyIndex::insert(TypeLane& lane, const ReadyKey& key) {
+  if (lane.order != nullptr) {
+    MILLRACE_CHECK(lane.ready.insert(key).second);
+    ++size_;
+    return rehead(lane);
+  }
   const bool becomes_head = lane.ready.empty() || key < *lane.ready.begin();
   if (becomes_head && !lane.ready.empty()) heads_.erase(Head{*lane.ready.begin(), &lane});
   MILLRACE_CHECK(lane.ready.insert(key).second);
@@ -33,6 +38,11 @@ void ReadyIndex::insert(TypeLane& lane, const ReadyKey& key) {
 }
 
 void ReadyIndex::erase(TypeLane& lane, const ReadyKey& key) {
+  if (lane.order != nullptr) {
+    MILLRACE_CHECK(lane.ready.erase(key) == 1);
+    --size_;
+    return rehead(lane);
+  }
   const bool was_head = !lane.ready.empty() && lane.ready.begin()->ord == key.ord;
   if (was_head) heads_.erase(Head{*lane.ready.begin(), &lane});
   MILLRACE_CHECK(lane.ready.erase(key) == 1);
@@ -40,8 +50,51 @@ void ReadyIndex::erase(TypeLane& lane, const ReadyKey& key) {
   --size_;
 }
 
+void ReadyIndex::add_limited(TypeLane& plain) {
+  ++plain.jobs;
+  ++gates_;
+  if (plain.order == nullptr) {
+    plain.order = std::make_unique<GateOrder>();
+    if (!plain.ready.empty()) plain.order->head = *plain.ready.begin();
+  }
+  ++plain.order->lanes;
+}
+
+void ReadyIndex::remove_limited(TypeLane& plain) {
+  --gates_;
+  if (--plain.order->lanes > 0) return;
+  MILLRACE_CHECK(plain.order->groups.empty() && plain.order->ready == 0);
+  plain.order.reset();  // its head is the first of the lane's own jobs
+}
+
+void ReadyIndex::rehead(TypeLane& plain) {
+  GateOrder& order = *plain.order;
+  std::optional<ReadyKey> head;
+  if (!plain.ready.empty()) head = *plain.ready.begin();
+  if (!order.groups.empty() && (!head || order.groups.begin()->key < *head)) {
+    head = order.groups.begin()->key;
+  }
+  if (head == order.head) return;
+  if (order.head) MILLRACE_CHECK(heads_.erase(Head{*order.head, &plain}) == 1);
+  if (head) MILLRACE_CHECK(heads_.insert(Head{*head, &plain}).second);
+  order.head = head;
+}
+
+void ReadyIndex::count_limited(TypeLane& plain, Time since, std::uint64_t ord, bool more) {
+  if (more) {
+    limited_since_.emplace(since, ord);
+    ++plain.order->ready;
+    ++size_;
+  } else {
+    MILLRACE_CHECK(limited_since_.erase({since, ord}) == 1);
+    --plain.order->ready;
+    --size_;
+  }
+}
+
 std::optional<Time> ReadyIndex::ready_since(const SlotPool& slots) const {
   std::optional<Time> earliest;
+  if (!limited_since_.empty()) earliest = limited_since_.begin()->first;
   for (const auto& [type, lane] : lanes_) {
     auto at = lane->ready.begin();
     while (at != lane->ready.end()) {  // within a priority the first is due first

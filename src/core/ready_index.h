@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_set.h"
@@ -19,6 +20,9 @@
 
 namespace millrace::core {
 
+struct Gate;         // gates.h
+struct GateGroup;    // gates.h
+struct LimitedLane;  // gates.h
 struct QueueEntry;
 
 struct ReadyKey {
@@ -32,14 +36,37 @@ struct ReadyKey {
     if (a.due != b.due) return a.due < b.due;
     return a.ord < b.ord;
   }
+  friend bool operator==(const ReadyKey& a, const ReadyKey& b) {
+    return a.ord == b.ord && a.priority == b.priority && a.due == b.due;
+  }
 };
 
-// A queue's jobs of one type. It exists while any job in memory has this type.
+// The groups of lanes with limits, of one queue and type, whose gates have room.
+struct GateOrder {
+  struct Listed {
+    ReadyKey key;  // of the first job of the group
+    const GateGroup* group;
+    friend bool operator<(const Listed& a, const Listed& b) { return a.key < b.key; }
+  };
+  absl::btree_set<Listed> groups;
+  std::uint32_t lanes = 0;       // with limits
+  std::uint32_t ready = 0;       // ready jobs in them
+  std::optional<ReadyKey> head;  // as it stands among the heads of the queue
+};
+
+// A queue's jobs of one type that have no limits, or that have the same ones. It exists while any
+// job in memory is of it. The lane without limits also exists while one with limits does.
 struct TypeLane {
   QueueEntry* queue = nullptr;
   SharedBytes type;
-  std::uint32_t jobs = 0;  // slots that point to this lane
+  std::uint32_t jobs = 0;  // slots, and lanes with limits, that point to this lane
+  bool gated = false;      // some gate counts its jobs
   absl::btree_set<ReadyKey> ready;
+  LimitedLane* limited = nullptr;  // the lane itself; null: its jobs have no limits
+  // Of the lane without limits only:
+  std::unique_ptr<GateOrder> order;  // null: there is no lane with limits
+  Gate* type_gate = nullptr;
+  std::uint64_t serial = 0;  // 0: no gate has met it
 };
 
 class ReadyIndex {
@@ -55,6 +82,31 @@ class ReadyIndex {
 
   void insert(TypeLane& lane, const ReadyKey& key);
   void erase(TypeLane& lane, const ReadyKey& key);
+
+  // --- For gates. `plain` is a lane without limits.
+  // Null: there is no such lane.
+  TypeLane* find_lane(std::string_view type) const {
+    const auto found = lanes_.find(type);
+    return found == lanes_.end() ? nullptr : found->second.get();
+  }
+  void add_limited(TypeLane& plain);
+  void remove_limited(TypeLane& plain);
+  // The first of `plain`'s jobs, or of its order's, may be another one now.
+  void rehead(TypeLane& plain);
+  // A job of `plain`'s type, with limits, is ready, or is no longer.
+  void count_limited(TypeLane& plain, Time since, std::uint64_t ord, bool more);
+  // The ready jobs of this type, those with limits included.
+  static std::size_t ready_of(const TypeLane& plain) {
+    return plain.ready.size() + (plain.order == nullptr ? 0 : plain.order->ready);
+  }
+  // Some gate counts jobs of the queue: only GatedWalk finds the next one.
+  bool gated() const { return gates_ > 0; }
+  void count_gates(int more) { gates_ += static_cast<std::size_t>(more); }
+  template <typename Visit>
+  void each_plain_lane(Visit visit) const {
+    for (const auto& [type, lane] : lanes_) visit(*lane);
+  }
+
   bool contains(const TypeLane& lane, const ReadyKey& key) const {
     return lane.ready.contains(key);
   }
@@ -71,9 +123,11 @@ class ReadyIndex {
   void walk(const std::vector<SharedBytes>& types, Visit visit) const;
 
  private:
+  friend class GatedWalk;
+
   struct Head {
     ReadyKey key;
-    const TypeLane* lane;
+    TypeLane* lane;
     friend bool operator<(const Head& a, const Head& b) { return a.key < b.key; }
   };
   using Iterator = absl::btree_set<ReadyKey>::const_iterator;
@@ -87,7 +141,11 @@ class ReadyIndex {
   QueueEntry* queue_;
   std::size_t size_ = 0;
   StringMap<std::unique_ptr<TypeLane>> lanes_;
-  absl::btree_set<Head> heads_;  // the first job of each lane that has one
+  // The first job of each lane without limits; with an order, of the order too.
+  absl::btree_set<Head> heads_;
+  // When each ready job with limits became so, with its ord.
+  absl::btree_set<std::pair<Time, std::uint64_t>> limited_since_;
+  std::size_t gates_ = 0;  // lanes with limits, types with a gate, and the queue's own
 };
 
 template <typename Visit>

@@ -26,9 +26,14 @@ enum class Rejection : std::uint8_t {
   kTooManyQueues,     // fix: the queue would be one too many
   kTooManySchedules,  // the same of a schedule
   kTooManyEntries,    // the same of an entry of the catalog
+  kTooManyLimits,     // the same of a limit, or of its pauses
+  // These rank with kDuplicateJob.
+  kUnknownLimit,  // fix: no limit has that name
+  kUnfitLimit,    // fix: the job does not fit the limit that it names
+  kLimitInUse,    // jobs or queues name it
 };
 
-inline constexpr auto kLastRejection = Rejection::kTooManyEntries;
+inline constexpr auto kLastRejection = Rejection::kLimitInUse;
 
 // The detail of a refusal. A number, so that nodes send it to each other as one.
 enum class RefusalDetail : std::uint8_t {
@@ -63,8 +68,20 @@ enum class RefusalDetail : std::uint8_t {
   kTooManySchedules,
   kScheduleOfAnotherOwner,
   kTooManyEntries,
+  kNoSuchLimit,
+  kLimitGone,
+  kLimitWantsKey,
+  kLimitWithoutKeys,
+  kCostAboveBurst,
+  kTooManyLimitsOfJob,
+  kLimitNamedByJobs,
+  kLimitNamedByQueue,
+  kLimitCountsJobs,
+  kTooManyLimits,
+  kTooManyPauses,
+  kLimitNamedTwice,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kTooManyEntries;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kLimitNamedTwice;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -106,6 +123,19 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "another owner manages the schedule of this name; choose another name, or send "
           "\"force\": true to take it over",
           "there are as many of these as the store can hold; delete unused ones",
+          "no limit has this name; check the spelling, or create the limit",
+          "a limit of the job is gone; create it again, or retry with \"drop_limits\": true",
+          "the limit counts by key; send a key with it",
+          "the limit does not count by key; leave the key out",
+          "the cost is above the burst of the limit's rate, so the job could never start; lower it",
+          "the job and its queue name more than 8 limits; name fewer",
+          "jobs that have not ended name the limit; send ?force=true to let them go free",
+          "a queue's settings name the limit; change them first",
+          "jobs that have not ended name the limit, so it must go on counting as it does; make a "
+          "new limit",
+          "there are as many limits as the server allows; delete unused ones",
+          "as many keys of the limit are paused as the server allows; resume some",
+          "a job, or a queue, names a limit twice; name each limit once",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

@@ -115,7 +115,34 @@ struct CatalogReply {
   bool more = false;  // ask again, from the last entry's revision on
 };
 
+// A job that holds a slot of a limit.
+struct LimitHolder {
+  JobId job;
+  SharedBytes key;
+  SharedBytes worker;
+  Time since{};
+};
+
+struct LimitReply {
+  Refusal refusal;
+  bool created = false;
+  bool changed = false;
+  std::vector<LimitView> limits;  // by name
+  std::vector<GateUse> keys;
+  std::vector<LimitHolder> holders;
+  // Pass it as `after` for the next page; empty: there are no more.
+  SharedBytes next;
+};
+
+struct WhyReply {
+  bool known = false;  // false: the job is not in memory
+  State state{};
+  Time at{};
+  // All that holds, in order. Empty: the next claim of the job's queue and type gets it.
+  std::vector<Blocker> blocking;
+};
+
 using Reply = std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply,
-                           QueueReply, ScheduleReply, CatalogReply>;
+                           QueueReply, ScheduleReply, CatalogReply, LimitReply, WhyReply>;
 
 }  // namespace millrace::core

@@ -59,6 +59,23 @@ constexpr auto describe(Of<JobReply>) {
   return std::tuple(Field(1, &JobReply::job), Field(2, &JobReply::deleted));
 }
 
+constexpr auto describe(Of<LimitHolder>) {
+  return std::tuple(Field(1, &LimitHolder::job), Field(2, &LimitHolder::key),
+                    Field(3, &LimitHolder::worker), Field(4, &LimitHolder::since));
+}
+
+constexpr auto describe(Of<LimitReply>) {
+  return std::tuple(Field(1, &LimitReply::refusal), Field(2, &LimitReply::created),
+                    Field(3, &LimitReply::changed), Field(4, &LimitReply::limits),
+                    Field(5, &LimitReply::keys), Field(6, &LimitReply::holders),
+                    Field(7, &LimitReply::next));
+}
+
+constexpr auto describe(Of<WhyReply>) {
+  return std::tuple(Field(1, &WhyReply::known), Field(2, &WhyReply::state), Field(3, &WhyReply::at),
+                    Field(4, &WhyReply::blocking));
+}
+
 constexpr auto describe(Of<QueueReply>) {
   return std::tuple(Field(1, &QueueReply::refusal), Field(2, &QueueReply::created),
                     Field(3, &QueueReply::queues), Field(4, &QueueReply::next).since(2));

@@ -122,6 +122,29 @@ void take_catalog(ShardState& state, Changes& changes) {
   }
 }
 
+// Each once, in order.
+std::vector<std::pair<LimitKind, SharedBytes>> take_limit_names(
+    std::vector<std::pair<LimitKind, SharedBytes>>& names) {
+  const auto by_name = [](const auto& name) { return std::pair(name.first, name.second.view()); };
+  std::ranges::sort(names, {}, by_name);
+  const auto again = std::ranges::unique(names, {}, by_name);
+  names.erase(again.begin(), again.end());
+  return std::exchange(names, {});
+}
+
+void take_limits(ShardState& state, Changes& changes) {
+  for (auto& [kind, name] : take_limit_names(state.changes.deleted_limits)) {
+    changes.deleted_limits.push_back({kind, std::move(name)});
+  }
+  for (const auto& [kind, name] : take_limit_names(state.changes.limits)) {
+    const LimitEntry* const entry = state.gates.find(kind, name.view());
+    if (entry == nullptr) continue;
+    changes.limits.push_back(entry->limit);
+    if (mutated(Mutant::kLimitPauseForgotten)) changes.limits.back().pauses.clear();
+  }
+  changes.buckets = state.gates.take_buckets(state.facts.at);
+}
+
 }  // namespace
 
 std::unique_ptr<const Changes> take_changes(ShardState& state) {
@@ -177,6 +200,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
 
   take_schedules(state, *changes);
   take_catalog(state, *changes);
+  take_limits(state, *changes);
   changes->deleted = std::exchange(log.deleted, {});
   in_flight.deleted = changes->deleted;
   changes->keys = std::exchange(log.keys, {});

@@ -18,9 +18,11 @@
 #include "core/change_log.h"
 #include "core/ended_leases.h"
 #include "core/event.h"
+#include "core/gates.h"
 #include "core/job_slots.h"
 #include "core/key_index.h"
 #include "core/machine.h"
+#include "core/order_index.h"
 #include "core/queue_index.h"
 #include "core/schedule_index.h"
 #include "core/string_map.h"
@@ -61,6 +63,8 @@ struct ShardState {
   EndedLeases ended_leases;
   ScheduleIndex schedules;
   CatalogIndex catalog;
+  GateIndex gates;
+  OrderIndex orders;
 
   ChangeLog changes;
   // Another node writes the tables: they may hold any job.
@@ -112,6 +116,14 @@ void apply_event(ShardState& state, const Event& event, Time at);
 // memory.
 void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
 void load_schedule(ShardState& state, const Schedule& schedule);
+// Makes a limit, or gives it these settings, with the jobs that it counts.
+void set_limit(ShardState& state, const Limit& limit, Time now);
+// Wakes the queues of gates that have opened.
+void wake_opened(ShardState& state);
+// Opens gates whose time has come, and wakes the queues concerned.
+void open_gates(ShardState& state, Time now);
+// The queue has gained claimable jobs.
+void wake(ShardState& state, QueueEntry& queue);
 // Frees what was forgotten within the step.
 void free_retired(ShardState& state);
 // Drops from memory a payload that the tables have.
@@ -128,6 +140,14 @@ JobRef to_ref(const Job& job);
 ReadyKey ready_key(const JobSlot& slot, SlotIndex index);
 // When a lease is over: the earlier of its expiry and the attempt's deadline.
 Time lease_end(const Activity& activity);
+
+// The job must not start any more, although its timer has not fired yet.
+bool is_past_expiry(const JobSlot& slot, Time now);
+// When the job became ready, if it is.
+Time ready_since(const JobSlot& slot);
+
+// The line of a job with an order key that has not ended.
+const OrderLine& line_of(const ShardState& state, const JobSlot& slot);
 
 // See Machine::claimable.
 std::size_t count_claimable(const ShardState& state, std::string_view queue,

@@ -60,12 +60,16 @@ constexpr auto e4 = store::EventFormat::kQueueDeleted;
 constexpr auto k4 = PeerLevel::kFourth;
 constexpr auto e5 = store::EventFormat::kSchedules;
 constexpr auto e6 = store::EventFormat::kCatalog;
+constexpr auto k5 = PeerLevel::kFifth;
+constexpr auto e7 = store::EventFormat::kLimits;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
+using core::GetWhy, core::LimitReply, core::WhyReply;
 using core::NoteScheduleRun, core::GetSchedules, core::ScheduleReply;
 using core::PutCatalogEntry, core::DeleteCatalogEntry, core::GetCatalog, core::CatalogReply;
 using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
+using core::SetLimit, core::PauseLimit, core::ResumeLimit, core::DeleteLimit, core::GetLimits;
 using core::SetSchedule, core::PauseSchedule, core::ResumeSchedule, core::DeleteSchedule;
 using Done = std::monostate;
 
@@ -102,6 +106,13 @@ template <> struct Of<GetSchedules>    : Row<ScheduleReply, kByQueue, kReads,  k
 template <> struct Of<PutCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever,  k4, e6> {};
 template <> struct Of<DeleteCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever, k4, e6> {};
 template <> struct Of<GetCatalog>      : Row<CatalogReply, kToOne, kReads, kAlways, k4, e1> {};
+// A limit lies on the shard of its name so far.
+template <> struct Of<SetLimit>        : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
+template <> struct Of<PauseLimit>      : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
+template <> struct Of<ResumeLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
+template <> struct Of<DeleteLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
+template <> struct Of<GetLimits>       : Row<LimitReply,   kByQueue,  kReads,  kAlways,  k5, e1> {};
+template <> struct Of<GetWhy>          : Row<WhyReply,     kToOne,    kReads,  kAlways,  k5, e1> {};
 template <> struct Of<WaitingClaim>    : Row<ClaimReply,   kByQueues, kWrites, kNever,   k1, e1> {};
 template <> struct Of<Poll>            : Row<PollReply,    kPoll,     kEnds,   kNever,   k1, e1> {};
 template <> struct Of<WatchJob>        : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};

@@ -1,4 +1,4 @@
-// For components that need to know what became durable: statistics, metrics, the event feed.
+// Reports durable batches to statistics, metrics and the event feed.
 #pragma once
 
 #include "base/ids.h"

@@ -1,5 +1,5 @@
-// What a shard can be asked from outside, and what comes back. A request is a core command, or one
-// of the few things that the loop serves itself: waiting, workers, the projection's position.
+// The requests that a shard takes from outside, and the answers. A request is a core command, or
+// one of the few things that the loop serves itself: waiting, workers, the projection's position.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace millrace::engine {
 
-// What a worker says about itself. In memory only, while the worker is seen; not durable state.
+// A worker's description of itself. In memory only, while the worker is seen; not durable state.
 struct WorkerInfo {
   SharedBytes id;
   std::string host;
@@ -86,9 +86,9 @@ struct AwaitWork {
   bool no_commands = false;  // for a plain claim, whose reply has no room for commands
 };
 
-// What schedules have to know of jobs on other shards: the caller asks for each, and tells. Answers
-// when there are questions, or after `wait`. A question that is not answered comes again. Between
-// a shard and the node that leads it only.
+// The questions of schedules about jobs on other shards. Answers when there are some, or after
+// `wait`. The caller asks the other shard about each job, and then sends TellOfJob; a question
+// without an answer comes again. Used only between a shard and the node that leads it.
 struct AwaitJobQuestions {
   Duration wait{};
 };

@@ -298,5 +298,66 @@ TEST(Access, WithoutTokensTheServerAnswersToLocalNamesOnly) {
   EXPECT_EQ(old.receive().status, 200) << "no browser is so old";
 }
 
+// The job that secret_job() knows, in a queue that is open.
+std::optional<engine::Answer> failed_job(const engine::Request& request) {
+  auto answer = secret_job(request);
+  if (auto* const reply = std::get_if<core::Reply>(&*answer)) {
+    auto view = std::make_shared<core::JobView>(*std::get<core::JobReply>(*reply).job);
+    view->job.queue = SharedBytes("mail");
+    view->job.payload = SharedBytes(R"("hidden")");
+    core::JobError error;
+    error.type = SharedBytes("Oops");
+    error.message = error.stack = SharedBytes("hidden");
+    view->job.last_error = std::make_shared<const core::JobError>(error);
+    core::Progress progress;
+    progress.checkpoint = SharedBytes(R"("hidden")");
+    view->job.progress = std::make_shared<const core::Progress>(progress);
+    *reply = core::JobReply{std::move(view), false};
+  }
+  return answer;
+}
+
+TEST(Access, WithoutTheScopePayloadWhatWasWrittenIsLeftOut) {
+  service::TokenSettings blind{"blind", token_number(1).hash, {"read"}, {}, std::nullopt};
+  blind.sees_payloads = false;
+  TestServer server({}, {blind, {"sees", token_number(2).hash, {"read"}, {}, std::nullopt}});
+  server.gateway.respond_with(failed_job);
+  TestClient client(server);
+  const std::string job = "/v1/jobs/01890a5d-ac96-774b-bcce-b302099a8057?include=payload";
+  client.send(request("GET", job, {}, bearing(token_number(2).token)));
+  const std::string seen = client.receive().body;
+  EXPECT_NE(seen.find(R"("payload":"hidden")"), std::string::npos) << seen;
+  EXPECT_EQ(seen.find("redacted"), std::string::npos) << seen;
+  client.send(request("GET", job, {}, bearing(token_number(1).token)));
+  const std::string left = client.receive().body;
+  EXPECT_EQ(left.find("hidden"), std::string::npos) << left;
+  EXPECT_EQ(left.find("payload"), std::string::npos) << left;
+  EXPECT_NE(left.find(R"("redacted":true)"), std::string::npos) << left;
+  EXPECT_NE(left.find(R"("type":"Oops","message":"","stack":null)"), std::string::npos) << left;
+}
+
+TEST(Access, WhoKeepsFailingIsToldToWait) {
+  ServerOptions options;
+  options.failed_logins_per_minute = 5;
+  TestServer server(options, {{"t", token_number(1).hash, {"read"}, {}, std::nullopt}});
+  TestClient client(server);
+  const auto status_with = [&](const std::string& token) {
+    client.send(request("GET", "/v1/openapi.json", {}, bearing(token)));
+    const TestResponse response = client.receive();
+    EXPECT_EQ(response.headers.contains("retry-after"), response.status == 429);
+    return response.status;
+  };
+  EXPECT_EQ(status_with(token_number(1).token), 200);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(status_with(token_number(9).token), 401) << i;
+  EXPECT_EQ(status_with(token_number(9).token), 429);
+  EXPECT_EQ(status_with("nonsense"), 429);
+  EXPECT_EQ(status_with(token_number(1).token), 200) << "a good one is let in all the while";
+  client.send(request("GET", "/v1/openapi.json"));
+  EXPECT_EQ(client.receive().status, 401) << "who sends none has not guessed";
+  server.server().set_failed_logins_per_minute(60'000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(status_with(token_number(9).token), 401);
+}
+
 }  // namespace
 }  // namespace millrace::http

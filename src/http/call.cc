@@ -28,7 +28,7 @@ void Call::clear() {
   response.clear();
   head = nullptr;
   body = {};
-  caller.access = nullptr;
+  caller.begin_anew();
   caller.note.clear();
 }
 

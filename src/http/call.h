@@ -1,4 +1,4 @@
-// A call: one request of HTTP on its way to its answer. Handlers see this and nothing of sockets.
+// A call: one HTTP request and its answer. Handlers see calls and nothing of sockets.
 #pragma once
 
 #include <atomic>
@@ -12,21 +12,25 @@
 #include "api/routes.h"
 #include "http/connection/request_guard.h"
 #include "http/peer/peer_access.h"
+#include "net/address_set.h"
 #include "service/byte_budget.h"
 #include "service/caller.h"
+#include "service/login_throttle.h"
 #include "service/task.h"
 
 namespace millrace::http {
 
 using service::Task;
 
-// What calls are made of and answered from. One for the server; outlives every call.
+// The objects that calls use. One for the server; outlives every call.
 struct Services : service::Services {
   api::DecodeLimits limits;
   HeadLimits head_limits;
-  service::ByteBudget bodies{std::size_t{1} << 30};  // of requests
-  PeerAccess* peers = nullptr;                       // null: this node knows no others
-  std::atomic<bool> closing = false;                 // other nodes, too, find nobody here any more
+  service::ByteBudget bodies{std::size_t{1} << 30};  // for bodies of requests
+  PeerAccess* peers = nullptr;                       // null: there are no other nodes
+  net::AddressSet proxies{};                         // trusted to name their clients' addresses
+  service::LoginThrottle* logins = nullptr;          // outlives this
+  std::atomic<bool> closing = false;                 // connections of other nodes are refused too
 };
 
 enum class MediaType : std::uint8_t { kJson, kProblem, kText };
@@ -40,8 +44,8 @@ struct Response {
   std::optional<Duration> retry_after;
   std::string allow;         // with 405
   std::string_view problem;  // its code
-  bool must_close = false;   // nothing more is read from this connection
-  // 101: from here on the connection is one between nodes, at that level.
+  bool must_close = false;   // the connection is closed after the answer
+  // 101: from here on the connection is one between nodes, and has this level.
   std::optional<engine::PeerLevel> upgrades;
 
   void clear();
@@ -59,8 +63,8 @@ class Call {
   std::string_view body;
   api::RouteMatch route;
   std::string request_id;
-  std::string_view peer;       // the client's address
-  std::string certified_name;  // as net::ByteStream tells it, once a head was read
+  std::string_view peer;       // the client's address; a trusted proxy may have named it
+  std::string certified_name;  // as net::ByteStream gives it, once a head was read
 
   Response response;
 
@@ -72,9 +76,9 @@ class Call {
   const std::string& parameter() const { return route.parameter; }  // of the path
   Time now() const { return caller.now(); }
 
-  // Makes it ready for the next request, but for what that sets itself.
+  // Resets the call for the next request, except for members that every request sets.
   void clear();
-  // The request is whole: the caller is told of it what operations want to know.
+  // The request is complete: copies what operations need to know of it to `caller`.
   void introduce();
 
   // --- Answering.

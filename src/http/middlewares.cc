@@ -121,12 +121,43 @@ Refusal refuse_unknown_tokens(const Call& call, const Field* field) {
                  "server's address and configuration, or send no token");
 }
 
+Refusal slowed(Duration wait) {
+  Refusal refusal = refused(ProblemCode::kRateLimited,
+                            "too many failed logins from this address; wait as Retry-After says, "
+                            "then send a valid token");
+  refusal->retry_after = wait;
+  return refusal;
+}
+
+// Looks at a token. What it refuses is told only where the call needs a token.
+Refusal log_in(Call& call, std::string_view credentials) {
+  service::LoginThrottle& logins = *call.services.logins;
+  const Steady now = call.services.clock.steady();
+  const std::string_view id = service::token_id_in(credentials).value_or(std::string_view());
+  if (const auto wait = logins.refuses(call.peer, id, credentials, now)) return slowed(*wait);
+  service::Tokens::Found found = call.services.tokens.authenticate(credentials, call.now());
+  if (found.access != nullptr) {
+    logins.succeeded(call.peer, credentials);
+    call.caller.access = std::move(found.access);
+    return std::nullopt;
+  }
+  if (found.unsure) {
+    return refused(ProblemCode::kStorageUnavailable,
+                   "the server can't look up the token now, because it hears nothing of the node "
+                   "that keeps the tokens; try again later");
+  }
+  const auto wait = logins.failed(call.peer, found.known ? id : std::string_view(), now);
+  return wait ? slowed(*wait) : refused(ProblemCode::kUnauthenticated, {});  // it is told how
+}
+
 Refusal authenticate(Call& call) {
   const Field* field = call.head->find("authorization");
   if (call.services.tokens.empty()) return refuse_unknown_tokens(call, field);
   if (field != nullptr) {
-    call.caller.access = call.services.tokens.authenticate(field->value, call.now());
-  } else if (!call.certified_name.empty()) {
+    Refusal refusal = log_in(call, field->value);
+    return is_open(call) ? std::nullopt : refusal;
+  }
+  if (!call.certified_name.empty()) {
     call.caller.access =
         call.services.tokens.authenticate_certified(call.certified_name, call.now());
   }

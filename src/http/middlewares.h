@@ -1,4 +1,4 @@
-// What stands before every handler, as one list; and the table of handlers.
+// The checks before every handler, as one list; and the table of handlers.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 namespace millrace::http {
 
 // Runs the list on a call whose head has been read and whose body may still be on its way, so that
-// nobody sends 16 MiB to be refused. Returns true when a handler is to answer; else the call has
-// its answer.
+// a client need not send 16 MiB to be refused. True: a handler must answer. False: the call has its
+// answer.
 bool admit(Call& call);
 
-// For an answer to what never became a call.
+// The request id of an answer to a request that never became a call.
 std::string make_request_id(service::IdMaker& ids);
 
 // The handler of the call's route, not yet started.

@@ -15,6 +15,8 @@
 namespace millrace::http {
 namespace {
 
+constexpr std::uint64_t kLoginSeed = 0x6c6f67696e73;  // so that it is no thread's seed
+
 std::size_t threads_for(std::size_t wanted) {
   if (wanted != 0) return wanted;
   return std::max<std::size_t>(1, std::thread::hardware_concurrency());
@@ -54,15 +56,18 @@ class HttpServer::Impl {
         observer_(parts.observer),
         readers_(std::max<std::size_t>(1, options_.reader_threads)),
         gate_(options_.max_connections, options_.max_connections_per_address),
+        logins_(options_.failed_logins_per_minute, mix64(parts.seed ^ kLoginSeed)),
         peers_(parts.peers ? std::make_unique<PeerAccess>(*std::move(parts.peers)) : nullptr),
-        services_{
-            {parts.reads, parts.feed, parts.statistics, parts.tokens, parts.catalog, parts.operations, parts.clock,
-             readers_, options_.idempotency_window, options_.default_retention, &parts.zones, false,
-             service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
-            options_.limits,
-            options_.head_limits,
-            service::ByteBudget(options_.bodies_bytes),
-            peers_.get()} {
+        services_{{parts.reads, parts.feed, parts.statistics, parts.tokens, parts.catalog,
+                   parts.operations, parts.clock, readers_, options_.idempotency_window,
+                   options_.default_retention, &parts.zones, false,
+                   service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
+                  options_.limits,
+                  options_.head_limits,
+                  service::ByteBudget(options_.bodies_bytes),
+                  peers_.get(),
+                  options_.proxies,
+                  &logins_} {
     services_.push = parts.push;
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
@@ -74,8 +79,9 @@ class HttpServer::Impl {
     }
     std::vector<net::IoThread*> threads;
     for (const auto& thread : threads_) threads.push_back(&thread->io());
-    listener_ = std::make_unique<net::Listener>(std::move(threads), gate_, observer_,
-                                                std::move(parts.make_stream));
+    listener_ = std::make_unique<net::Listener>(
+        std::move(threads), gate_, observer_, std::move(parts.make_stream),
+        net::ListenerOptions{options_.proxies, options_.max_handshakes});
   }
 
   // Sessions name what the readers write to: those end first.
@@ -85,7 +91,8 @@ class HttpServer::Impl {
   }
 
   Status start() {
-    Status bound = listener_->bind(options_.host, options_.port);
+    Status bound = options_.path.empty() ? listener_->bind(options_.host, options_.port)
+                                         : listener_->bind(options_.path, options_.path_mode);
     if (!bound) return bound;
     listener_->start();
     for (const auto& thread : threads_) thread->io().start("http");
@@ -94,6 +101,9 @@ class HttpServer::Impl {
 
   std::uint16_t port() const { return listener_->port(); }
   void drain() { services_.draining = true; }
+  void set_failed_logins_per_minute(std::uint32_t failures) {
+    logins_.set_failures_per_minute(failures);
+  }
   void close(Duration at_most) {
     services_.draining = true;
     services_.closing = true;
@@ -107,6 +117,7 @@ class HttpServer::Impl {
   CountingObserver observer_;
   service::ReaderPool readers_;
   net::ConnectionGate gate_;
+  service::LoginThrottle logins_;
   const std::unique_ptr<PeerAccess> peers_;
   Services services_;
   std::vector<std::unique_ptr<IoThread>> threads_;
@@ -119,6 +130,9 @@ HttpServer::~HttpServer() = default;
 Status HttpServer::start() { return impl_->start(); }
 std::uint16_t HttpServer::port() const { return impl_->port(); }
 void HttpServer::drain() { impl_->drain(); }
+void HttpServer::set_failed_logins_per_minute(std::uint32_t failures) {
+  impl_->set_failed_logins_per_minute(failures);
+}
 void HttpServer::close(Duration at_most) { impl_->close(at_most); }
 
 }  // namespace millrace::http

@@ -22,10 +22,12 @@
 #include "http/connection/request_guard.h"
 #include "http/observer.h"
 #include "http/peer/peer_access.h"
+#include "net/address_set.h"
 #include "net/tcp_stream.h"
-#include "service/auth.h"
 #include "service/catalog.h"
+#include "service/login_throttle.h"
 #include "service/operations.h"
+#include "service/tokens.h"
 
 namespace millrace::service {
 class PushDesk;
@@ -34,24 +36,30 @@ class PushDesk;
 namespace millrace::http {
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";  // an address
-  std::uint16_t port = 7600;       // 0: any free one
-  std::size_t io_threads = 0;      // 0: as many as the machine has cores
+  std::string host = "127.0.0.1";      // an address
+  std::uint16_t port = 7600;           // 0: any free one
+  std::string path;                    // the path of a Unix socket to use instead; empty: none
+  unsigned path_mode = 0600;           // its permissions
+  net::AddressSet proxies;             // trusted to name their clients' addresses
+  std::size_t max_handshakes = 1'024;  // of TLS, under way at a time
+  std::uint32_t failed_logins_per_minute = 100;  // of an address
+  std::size_t io_threads = 0;                    // 0: as many as the machine has cores
   std::size_t reader_threads = 4;
 
   api::DecodeLimits limits;
-  // Bodies above 64 KiB that are on their way, together; who comes beyond is refused with 503.
+  // The bytes of all request bodies above 64 KiB that are on their way. Beyond it a request gets
+  // 503.
   std::size_t bodies_bytes = std::size_t{1} << 30;
-  // Bodies above 64 KiB of answers that clients have not read yet, together.
+  // The bytes of all answers above 64 KiB that clients have not read yet.
   std::size_t answers_bytes = std::size_t{1} << 30;
-  // Of an answer with many items: room for eight of them, and what one client may ask for at once.
+  // The most bytes of an answer with many items: eight such answers have room at once.
   std::size_t page_bytes() const {
     return std::clamp(answers_bytes / 8, std::size_t{1} << 20, store::kMaxPageBytes);
   }
   HeadLimits head_limits;
   Duration header_timeout{5'000};
   Duration idle_timeout{60'000};
-  Duration transfer_grace{10'000};  // as of SessionOptions
+  Duration transfer_grace{10'000};  // see SessionOptions
   std::size_t max_connections = 16'384;
   std::size_t max_connections_per_address = 16'384;
 
@@ -65,24 +73,26 @@ struct ServerParts {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
-  const service::TokenBook& tokens;
+  const service::Tokens& tokens;
   service::Catalog& catalog;
   service::Operations& operations;
   Observer& observer;
   const Clock& clock;
-  engine::Zones& zones = engine::utc_alone();  // of schedules
-  // For the ids of jobs and requests; from the system's generator, another at every start.
+  engine::Zones& zones = engine::utc_alone();  // for schedules
+  // The seed of the ids of jobs and requests. From the system's generator; a new one at every
+  // start.
   std::uint64_t seed;
-  // How other nodes get in; none: this one knows no others.
+  // The access of other nodes; none: there are no other nodes.
   std::optional<PeerParts> peers = std::nullopt;
-  // How connections are carried; streams that know a certified name tell who calls.
+  // Makes the stream of a connection: TCP or TLS. A TLS stream may know the client's certified
+  // name.
   net::StreamMaker make_stream = net::make_tcp_stream;
   service::PushDesk* push = nullptr;  // null: nobody serves push targets
 };
 
-// One owner; its functions are called from one thread at a time. The order of an end: drain(), the
-// engine drains, close(), the engine stops, destruction: the engine names ports of this object as
-// long as requests are under way.
+// One owner, one thread at a time. The order of a stop: drain(), the engine drains, close(), the
+// engine stops, destruction. The engine uses ports of this object as long as requests are under
+// way.
 class HttpServer {
  public:
   HttpServer(ServerOptions options, ServerParts parts);
@@ -90,15 +100,17 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Binds, then serves. The error is a sentence for the operator. At most once.
+  // Binds, then serves. The error is a sentence for the operator. Call it at most once.
   Status start();
   std::uint16_t port() const;  // the one bound to
 
-  // Says so in /readyz, and closes connections after their next answer. Requests are still taken,
-  // so that each is told what is going on.
+  // /readyz says that the server drains, and connections close after their next answer. Requests
+  // are still taken, so that each gets an answer that says so.
   void drain();
-  // Takes no connection any more, closes idle ones, and waits until the others have their answers,
-  // but no longer than this.
+  // Any thread.
+  void set_failed_logins_per_minute(std::uint32_t failures);
+  // Takes no more connections, closes idle ones, and waits for the answers of the others, for
+  // `at_most`.
   void close(Duration at_most);
 
  private:

@@ -176,7 +176,7 @@ struct TestServer::Parts {
   engine::Reads reads;
   engine::EventFeed feed;
   engine::StoreStatistics statistics;
-  service::TokenBook tokens;
+  service::Tokens tokens;
   service::Catalog catalog;
   TestOperations operations;
   Recorder recorder;

@@ -58,6 +58,9 @@ class ByteStream {
   // an authority of ours has signed.
   virtual std::string certified_name() const { return {}; }
 
+  // Kept until the handshake is over, where there is one.
+  virtual void keep_through_handshake(std::shared_ptr<void> /*kept*/) {}
+
   // What is under way ends now; the stream can be used further.
   virtual void cancel() = 0;
   // The other side reads an end, and can still send.

@@ -5,10 +5,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include <boost/asio/post.hpp>
+
+#include "net/local_socket.h"
+#include "net/preface.h"
 
 namespace millrace::net {
 namespace {
@@ -83,16 +87,20 @@ Status can_listen(const std::string& host, std::uint16_t port) {
 }
 
 Listener::Listener(std::vector<IoThread*> threads, ConnectionGate& gate,
-                   ConnectionObserver& observer, StreamMaker make_stream)
+                   ConnectionObserver& observer, StreamMaker make_stream, ListenerOptions options)
     : threads_(std::move(threads)),
       gate_(gate),
       observer_(observer),
       make_stream_(std::move(make_stream)),
       acceptor_(threads_.front()->context()),
       pause_(threads_.front()->context()),
+      options_(std::move(options)),
+      handshakes_(std::make_shared<ConnectionGate>(
+          options_.max_handshakes, std::max<std::size_t>(1, options_.max_handshakes / 8))),
       spare_descriptor_(open_spare()) {}
 
 Listener::~Listener() {
+  remove_file();
   if (spare_descriptor_ >= 0) ::close(spare_descriptor_);
 }
 
@@ -103,20 +111,60 @@ Status Listener::bind(const std::string& host, std::uint16_t port) {
   return {};
 }
 
-void Listener::start() { accept(); }
+Status Listener::bind(const std::string& path, unsigned mode) {
+  const auto descriptor = listen_at(path, mode, kBacklog);
+  if (!descriptor) return std::unexpected(descriptor.error());
+  error_code error;
+  local_.emplace(threads_.front()->context());
+  local_->assign(asio::local::stream_protocol(), *descriptor, error);
+  if (error) return failure("can't listen on unix:" + path + ": " + error.message());
+  path_ = path;
+  return {};
+}
+
+void Listener::remove_file() {
+  if (local_ && local_->is_open()) remove_listener(path_, local_->native_handle());
+}
+
+void Listener::start() { local_ ? accept_local() : accept(); }
 
 void Listener::close() {
   asio::post(acceptor_.get_executor(), [this] {
     error_code ignored;
     acceptor_.close(ignored);
+    remove_file();
+    if (local_) local_->close(ignored);
     pause_.cancel();
+  });
+}
+
+IoThread& Listener::next_thread() {
+  IoThread& thread = *threads_[next_thread_];
+  next_thread_ = (next_thread_ + 1) % threads_.size();
+  return thread;
+}
+
+// Its connections are carried as those of TCP: a descriptor is read and written in the same way.
+void Listener::accept_local() {
+  if (!local_->is_open()) return;
+  IoThread& thread = next_thread();
+  local_->async_accept(thread.context(), [this, &thread](error_code error, auto accepted) {
+    if (error == asio::error::operation_aborted) return;
+    if (error == asio::error::no_descriptors) return turn_one_away();
+    if (error && !is_of_the_connection(error)) return pause();
+    if (!error) {
+      const int descriptor = accepted.release(error);
+      Socket socket(thread.context());
+      if (!error) socket.assign(tcp::v4(), descriptor, error);
+      if (!error) enter(thread, std::move(socket), user_of(descriptor));
+    }
+    accept_local();
   });
 }
 
 void Listener::accept() {
   if (!acceptor_.is_open()) return;
-  IoThread& thread = *threads_[next_thread_];
-  next_thread_ = (next_thread_ + 1) % threads_.size();
+  IoThread& thread = next_thread();
   acceptor_.async_accept(thread.context(), [this, &thread](error_code error, Socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error == asio::error::no_descriptors) return turn_one_away();
@@ -130,20 +178,63 @@ void Listener::take(IoThread& thread, Socket socket) {
   error_code error;
   const tcp::endpoint remote = socket.remote_endpoint(error);
   if (error) return;
-  std::string address = remote.address().to_string();
+  prepare(socket);
+  enter(thread, std::move(socket), remote.address().to_string());
+}
+
+void Listener::enter(IoThread& thread, Socket socket, std::string address) {
   if (!gate_.enter(address)) {
     observer_.connection(ConnectionObserver::Connection::kRefused);
     return;  // the socket closes
   }
-  prepare(socket);
-  thread.adopt(make_stream_(std::move(socket)), std::move(address));
+  if (options_.proxies.contains(address)) {
+    return ask_proxy(thread, std::move(socket), std::move(address));
+  }
+  serve(thread, std::move(socket), std::move(address));
+}
+
+// The connection counts for the proxy until it is known whose it is.
+void Listener::ask_proxy(IoThread& thread, Socket socket, std::string proxy) {
+  const auto told = [this, &thread, proxy](Socket behind, std::string client) {
+    if (client.empty()) return serve(thread, std::move(behind), proxy);
+    gate_.leave(proxy);
+    if (!gate_.enter(client)) {
+      observer_.connection(ConnectionObserver::Connection::kRefused);
+      return;
+    }
+    serve(thread, std::move(behind), std::move(client));
+  };
+  const auto refused = [this, proxy] {
+    gate_.leave(proxy);
+    observer_.connection(ConnectionObserver::Connection::kRefused);
+  };
+  std::make_shared<Preface>(std::move(socket), told, refused)->start();
+}
+
+void Listener::serve(IoThread& thread, Socket socket, std::string address) {
+  auto stream = make_stream_(std::move(socket));
+  // Of a proxy that does not say whose its connections are, all are from one address.
+  const std::string counted = options_.proxies.contains(address) ? std::string() : address;
+  const bool enters = counted.empty() || handshakes_->enter(counted);
+  if (!enters) {
+    gate_.leave(address);
+    observer_.connection(ConnectionObserver::Connection::kRefused);
+    return;
+  }
+  if (!counted.empty()) {
+    std::shared_ptr<void> place(handshakes_.get(),
+                                [gate = handshakes_, counted](void*) { gate->leave(counted); });
+    stream->keep_through_handshake(std::move(place));
+  }
+  thread.adopt(std::move(stream), std::move(address));
 }
 
 void Listener::turn_one_away() {
   observer_.connection(ConnectionObserver::Connection::kRefused);
   if (spare_descriptor_ >= 0) {
     ::close(spare_descriptor_);
-    const int refused = ::accept(acceptor_.native_handle(), nullptr, nullptr);
+    const int listens = local_ ? local_->native_handle() : acceptor_.native_handle();
+    const int refused = ::accept(listens, nullptr, nullptr);
     if (refused >= 0) ::close(refused);
     spare_descriptor_ = open_spare();
   }
@@ -154,7 +245,7 @@ void Listener::turn_one_away() {
 // circle.
 void Listener::pause() {
   pause_.expires_after(kPauseWithoutMeans);
-  pause_.async_wait([this](error_code) { accept(); });
+  pause_.async_wait([this](error_code) { start(); });
 }
 
 }  // namespace millrace::net

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -22,6 +23,9 @@ namespace asio = boost::asio;
 // A record has 16 KiB of data at most. More than one in a call keeps a long answer from being cut
 // where the socket still takes some.
 constexpr std::size_t kMostInACall = std::size_t{1} << 20;
+
+// For a handshake, of whoever is counted among those under way.
+constexpr std::chrono::seconds kHandshakeTime{10};
 
 // What OpenSSL says of why a connection failed, for the log.
 class TlsCategory final : public boost::system::error_category {
@@ -76,7 +80,8 @@ void answer_in_the_clear(Socket& socket) {
 
 class TlsStream::Connection final : public std::enable_shared_from_this<TlsStream::Connection> {
  public:
-  Connection(Socket socket, ssl_st* ssl) : socket_(std::move(socket)), ssl_(ssl) {
+  Connection(Socket socket, ssl_st* ssl)
+      : socket_(std::move(socket)), ssl_(ssl), handshake_end_(socket_.get_executor()) {
     error_code ignored;
     socket_.non_blocking(true, ignored);
     ::SSL_set_fd(ssl_, socket_.native_handle());
@@ -152,6 +157,20 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
     return name_in(*shown);
   }
 
+  // Who holds a place among those that shake hands may not hold it for as long as an idle client
+  // may rest.
+  void keep_through_handshake(std::shared_ptr<void> kept) {
+    kept_ = std::move(kept);
+    handshake_end_.expires_after(kHandshakeTime);
+    handshake_end_.async_wait([weak = weak_from_this()](const error_code& error) {
+      const auto self = weak.lock();
+      if (error || self == nullptr || self->kept_ == nullptr) return;
+      self->kept_.reset();
+      self->broken_ = asio::error::timed_out;
+      self->cancel();
+    });
+  }
+
   void cancel() {
     ++cancels_;
     error_code ignored;
@@ -166,6 +185,8 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
 
   void close() {
     if (!socket_.is_open()) return;
+    kept_.reset();
+    handshake_end_.cancel();
     say_goodbye();
     broken_ = asio::error::operation_aborted;
     ++cancels_;
@@ -193,6 +214,10 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
     errno = 0;
     ::ERR_clear_error();  // what is left of another connection would be taken for this one's
     const int result = call();
+    if (kept_ != nullptr && ::SSL_is_init_finished(ssl_)) {
+      kept_.reset();
+      handshake_end_.cancel();
+    }
     if (result > 0) return {.bytes = static_cast<std::size_t>(result)};
     switch (::SSL_get_error(ssl_, result)) {
       case SSL_ERROR_WANT_READ:
@@ -262,6 +287,8 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
   ssl_st* const ssl_;
   error_code broken_{};  // OpenSSL must not be asked again
   std::uint64_t cancels_ = 0;
+  std::shared_ptr<void> kept_;  // through the handshake
+  Timer handshake_end_;
 };
 
 TlsStream::TlsStream(Socket socket, ssl_st* ssl)
@@ -281,6 +308,9 @@ void TlsStream::write_some(const Pieces& pieces, std::shared_ptr<User> user) {
   connection_->write_some(pieces, std::move(user));
 }
 std::string TlsStream::certified_name() const { return connection_->certified_name(); }
+void TlsStream::keep_through_handshake(std::shared_ptr<void> kept) {
+  connection_->keep_through_handshake(std::move(kept));
+}
 void TlsStream::cancel() { connection_->cancel(); }
 void TlsStream::end_output() { connection_->end_output(); }
 void TlsStream::close() { connection_->close(); }

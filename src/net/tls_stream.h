@@ -24,6 +24,7 @@ class TlsStream final : public ByteStream {
   std::size_t write_now(const Pieces& pieces, error_code& error) override;
   void write_some(const Pieces& pieces, std::shared_ptr<User> user) override;
   std::string certified_name() const override;
+  void keep_through_handshake(std::shared_ptr<void> kept) override;
   void cancel() override;
   void end_output() override;
   void close() override;

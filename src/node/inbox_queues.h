@@ -9,9 +9,9 @@
 // (engine/shard/inbox_order.h). After a pause one row is offered, then twice as many each time all
 // have been taken.
 //
-// Of a schedule one row is out at a time, until it is gone from the table. If it changes nothing,
-// no append takes it along. If the leader failed before it was deleted, the next leader would
-// repeat it, and undo what a later row had changed.
+// One row of a schedule is out at a time, until it is gone from the table. If the row changes
+// nothing, no append deletes it. If later rows had been taken and the leader failed before the row
+// was deleted, the next leader would repeat it, and undo the change of a later row.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// A process as one of the nodes of a store: when it renews its lease, what a renewal reports, and
-// what that means to the hosts of its shards. It only decides; its caller asks the registry.
+// A process as one of the nodes of a store: plans the renewals of its lease, and passes their
+// results to the hosts of its shards. It only decides; its caller asks the registry.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace millrace::node {
 
-// What a node has to do about a shard, from one reading of the registry.
+// A node's orders about a shard, from one reading of the registry.
 struct ShardOrders {
   // When that reading began: anything done since is newer.
   Instant seen_at{};
@@ -62,14 +62,14 @@ class Membership {
   Status renewed(Result<store::ClusterView> view, Instant now);
 
   // --- The end of the membership.
-  // Handing over what this node leads, once the registry knows that it stops.
+  // The handover of this node's shards, once the registry knows that the node stops.
   enum class Handover : std::uint8_t {
     kGoesOn,
     kDone,    // this node leads nothing any more
     kInVain,  // no node is there to take over, or none did in time
   };
   Handover handover(Instant now, Instant until) const;
-  // Called before the registry is told. From the moment it knows, another node may lead.
+  // To be called before the registry is told, since from that moment on another node may lead.
   void leave();
 
   const store::NodeFacts& self() const { return self_; }

@@ -1,5 +1,5 @@
-// Carries what a shard and others have to do with each other while this node leads the shard: the
-// jobs in its outbox (engine/shard/outbox.h), and what its schedules have to know of jobs on other
+// Carries messages between a shard and other shards, while this node leads the shard: the jobs in
+// its outbox (engine/shard/outbox.h), and the questions of its schedules about jobs on other
 // shards. It only decides; its caller sends its requests and brings the answers.
 #pragma once
 
@@ -74,7 +74,7 @@ class Relay {
   std::optional<engine::Ticket> claim_;  // under way
   std::map<engine::Ticket, InFlight> under_way_;
   std::optional<engine::Ticket> asking_;                      // for questions
-  std::map<engine::Ticket, engine::JobQuestion> questioned_;  // of the owners of their jobs
+  std::map<engine::Ticket, engine::JobQuestion> questioned_;  // sent to the owners of their jobs
   std::vector<Asking> asks_;
   std::vector<Incomplete> incomplete_;
 };

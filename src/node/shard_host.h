@@ -1,6 +1,6 @@
-// What a node does about a shard: follows, takes, leads or hands it over, as its orders say. It
-// decides and follows; its caller makes the calls to the registry, and runs the shard while this
-// node leads it.
+// A node's part in a shard: follows, takes, leads or hands it over, as its orders say. It only
+// decides, and reads the journal as a follower; its caller makes the calls to the registry, and
+// runs the shard while this node leads it.
 #pragma once
 
 #include <cstdint>
@@ -54,13 +54,13 @@ class ShardHost {
     // A handover, in this order. end_flushes(): no flush begins any more.
     virtual void end_flushes() = 0;
     virtual bool flushes_ended() const = 0;
-    // Nothing new is taken; what has come is decided and made durable.
+    // The shard takes no new requests; it decides those that have come, and makes the rows durable.
     virtual void resign() = 0;
     virtual bool resigned() const = 0;
     // From here on another node may lead the shard (ShardLeaderLease::give()).
     virtual void give() = 0;
-    // The term is over: the router no longer knows the shard; waiting requests are answered with
-    // that.
+    // The term is over: the router no longer knows the shard; waiting requests get an answer that
+    // says so.
     virtual void drop() = 0;
 
     // Asks the leader of the shard to hand it over: Peers::ask_for_shard(). received() is called if

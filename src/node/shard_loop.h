@@ -1,4 +1,4 @@
-// The loop of a shard that this node leads: what it does at each wake, and in which order. It only
+// The loop of a shard that this node leads: its work at each wake-up, and the order of it. It only
 // decides; its caller has the threads, carries out its appends and flushes, and brings the results.
 #pragma once
 
@@ -25,7 +25,7 @@ class ShardLoop {
     std::optional<engine::Request> request;            // none: cancels the ticket
     std::optional<engine::FromInbox> from_inbox = {};  // if set, `request` is a command
   };
-  // What has come since the last round.
+  // Everything that has come since the last round.
   struct News {
     std::vector<Mail> mail;
     std::optional<store::AppendResult> appended;
@@ -56,10 +56,11 @@ class ShardLoop {
     virtual engine::MemoryRoom memory_room(std::uint64_t to_reuse) = 0;
 
     // --- Notifications, as things happen.
-    // Nobody could be heard or answered during this time; live leases are extended by it.
+    // The shard could hear and answer nobody during this time; live leases are extended by it.
     virtual void stood_still(Time /*from*/, Time /*to*/) {}
     virtual void offers(const Mail& /*mail*/) {}
-    // doubts(): from now on the lease does not hold. turns_away(): waiting requests are told so.
+    // doubts(): from now on the lease does not hold. turns_away(): waiting requests get an answer
+    // that says so.
     virtual void doubts(Time /*now*/) {}
     virtual void turns_away() {}
     // decides(): the lease holds and a step follows. decided(): that step has decided something.

@@ -1,10 +1,11 @@
 // Submissions that wait because the tables can't keep up, in order of arrival. Claims, and requests
 // that end jobs, never wait here.
 //
-// What arrives while a flush is due or under way becomes the next flush, so flushes grow if more
-// arrives than they can write. A submission waits four times as long as the flush has taken beyond
-// kMayTake, at most kLongest. So a producer that waits for its answers slows down until both are
-// equally fast, and the tables lag by about two flushes. Nobody is refused. One thread, one owner.
+// Jobs that arrive while a flush is due or under way go into the next flush, so flushes grow if
+// more arrive than they can write. A submission waits four times as long as the flush has taken
+// beyond kMayTake, at most kLongest. So a producer that waits for its answers slows down until both
+// are equally fast, and the tables lag by about two flushes. Nobody is refused. One thread, one
+// owner.
 #pragma once
 
 #include <algorithm>

@@ -17,6 +17,7 @@
 #include "server/config/token.h"
 #include "server/init.h"
 #include "server/migrate.h"
+#include "server/restore.h"
 #include "server/serve.h"
 #include "server/system_time.h"
 #include "server/verify.h"
@@ -62,13 +63,17 @@ std::shared_ptr<ConfigFlags> add_config_flags(CLI::App& command) {
   return flags;
 }
 
-// None: an error was printed.
-std::optional<LoadedConfig> load(const ConfigFlags& flags) {
+ConfigInput input_of(const ConfigFlags& flags) {
   ConfigInput input;
   input.flags.assign(flags.values.begin(), flags.values.end());
   input.environment = millrace_environment();
   if (!flags.file.empty()) input.config_flag = flags.file;
-  auto loaded = load_config(input);
+  return input;
+}
+
+// None: an error was printed.
+std::optional<LoadedConfig> load(const ConfigFlags& flags) {
+  auto loaded = load_config(input_of(flags));
   if (loaded) return std::move(*loaded);
   for (const std::string& error : loaded.error()) fmt::print(stderr, "millrace: {}\n", error);
   return std::nullopt;
@@ -86,6 +91,7 @@ std::string settings_json(const std::vector<Setting>& settings) {
     if (const ConfigKey* const key = find_config_key(setting.key)) {
       json.member("type", type_text(*key));
       json.member("default", key->default_text);
+      json.member("reload", key->reload == Reload::kAtOnce ? "at once" : "needs a restart");
       json.member("help", key->help);
     }
     json.end_object();
@@ -119,7 +125,8 @@ void add_serve(CLI::App& app, int& exit_code) {
       "  millrace serve --listen 127.0.0.1:7600 --data /var/lib/millrace");
   command.callback([flags, &exit_code] {
     const auto loaded = load(*flags);
-    exit_code = loaded ? serve(*loaded) : kBadConfiguration;
+    const auto load_again = [flags] { return load_config(input_of(*flags)); };
+    exit_code = loaded ? serve(*loaded, load_again) : kBadConfiguration;
   });
 }
 
@@ -223,8 +230,8 @@ void print_token(const IssuedToken& token, bool as_json) {
     std::fflush(stdout);
     fmt::print(stderr,
                "\n"
-               "Put these lines into the server's configuration file, then restart the server. A "
-               "client needs no\n"
+               "Put these lines into the server's configuration file, then restart the server, or "
+               "send it SIGHUP. A client needs no\n"
                "token then: it shows a certificate for this name, signed by an authority of the "
                "server's tls.ca.\n");
     return;
@@ -235,13 +242,14 @@ void print_token(const IssuedToken& token, bool as_json) {
       stderr,
       "\n"
       "The first line is the token. The server does not keep it, so save it now for the clients.\n"
-      "Put the other lines into the server's configuration file, then restart the server.\n");
+      "Put the other lines into the server's configuration file, then restart the server, or send "
+      "it SIGHUP.\n");
 }
 
 void add_token_new(CLI::App& app, int& exit_code) {
-  CLI::App& token = group(app, "token", "Create tokens for the server");
+  CLI::App& token = group(app, "token", "Create, list, rotate and revoke tokens");
   CLI::App& command =
-      *token.add_subcommand("new", "Create a token, and its lines for the configuration file");
+      *token.add_subcommand("new", "Make a token for the configuration file, and print its lines");
   struct Options {
     service::TokenSettings settings;
     std::string expires;
@@ -252,9 +260,9 @@ void add_token_new(CLI::App& app, int& exit_code) {
       ->type_name("NAME");
   command
       .add_option("--scope", options->settings.scopes,
-                  "submit, work, read, operate or admin; repeatable")
+                  "submit, work, read, operate, admin or payload; repeatable")
       ->required()
-      ->check(CLI::IsMember({"submit", "work", "read", "operate", "admin"}))
+      ->check(CLI::IsMember({"submit", "work", "read", "operate", "admin", "payload"}))
       ->allow_extra_args(false)
       ->type_name("SCOPE");
   command
@@ -262,6 +270,8 @@ void add_token_new(CLI::App& app, int& exit_code) {
                   "Limit the token to these queues (mail, mail.*); repeatable")
       ->allow_extra_args(false)
       ->type_name("GLOB");
+  command.add_flag("!--no-payload", options->settings.sees_payloads,
+                   "Let the token see no payloads, results, texts of errors and log lines");
   command
       .add_option("--certificate", options->settings.certificate,
                   "The name in the client's TLS certificate, which then stands for the token")
@@ -271,6 +281,8 @@ void add_token_new(CLI::App& app, int& exit_code) {
                   "End of the token's life: 90d from now, or a time such as 2027-01-31T00:00:00Z")
       ->type_name("WHEN");
   command.footer(
+      "The first token of a server is made so. A running server makes others: `millrace token "
+      "create`.\n"
       "Example:\n"
       "  millrace token new --name deploy --scope submit --queue 'mail.*' --expires 90d");
   command.callback([options, &app, &exit_code] {
@@ -353,7 +365,8 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
   CLI::App& command =
       *admin.add_subcommand("verify", "Check every row of a store that no server uses");
   const auto directory = std::make_shared<std::string>();
-  command.add_option("DIRECTORY,--data", *directory, "Data directory, or a backup")->type_name("");
+  command.add_option("DIRECTORY,--data", *directory, "Data directory, backup or archive")
+      ->type_name("");
   command.footer(
       "The command reads every page. It checks all checksums, the chain of rows, and that the "
       "journal\n"
@@ -365,6 +378,66 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
   command.callback([directory, &exit_code] {
     if (directory->empty()) throw CLI::RequiredError("DIRECTORY");
     exit_code = verify_directory(*directory);
+  });
+}
+
+void add_admin_restore(CLI::App& app, int& exit_code) {
+  CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
+  CLI::App& command = *admin.add_subcommand(
+      "restore", "Make a data directory of a backup, and of an archive up to a time");
+  struct Options {
+    RestoreOptions restore;
+    std::string until;
+  };
+  const auto options = std::make_shared<Options>();
+  command
+      .add_option("--backup", options->restore.backup, "Backup, or directory of a stopped server")
+      ->required()
+      ->type_name("DIRECTORY");
+  command
+      .add_option("--archive", options->restore.archive,
+                  "What `serve --archive` has kept: the restore goes on from the backup")
+      ->type_name("DIRECTORY");
+  command
+      .add_option("--until", options->until,
+                  "Restore what happened until this time, such as 2027-01-31T09:30:00Z")
+      ->type_name("TIME");
+  CLI::Option* const to =
+      command
+          .add_option("--to", options->restore.to, "New or empty directory that becomes the store")
+          ->type_name("DIRECTORY");
+  command
+      .add_option("--postgres", options->restore.postgres,
+                  "Database without a schema millrace, for the backup of a store on PostgreSQL")
+      ->excludes(to)
+      ->type_name("URL");
+  command.footer(
+      "The command checks the backup, every row of the archive and what it has made; a restore "
+      "that\n"
+      "fails leaves nothing. As root it gives the files to the owner of an empty directory.\n"
+      "Example:\n"
+      "  millrace admin restore --backup /backup/monday --archive /backup/archive \\\n"
+      "    --until 2027-01-31T09:30:00Z --to /var/lib/millrace-restored\n"
+      "  millrace admin restore --backup /backup/tuesday --postgres postgres://localhost/jobs2");
+  command.callback([options, &app, &exit_code] {
+    if (!options->until.empty()) {
+      options->restore.until = parse_rfc3339(options->until);
+      if (!options->restore.until) {
+        throw CLI::ValidationError("--until", "must be a time, such as 2027-01-31T09:30:00Z");
+      }
+      if (options->restore.archive.empty()) {
+        throw CLI::ValidationError("--until", "needs --archive: a backup alone has one time only");
+      }
+    }
+    if (options->restore.to.empty() && options->restore.postgres.empty()) {
+      throw CLI::RequiredError("--to (or --postgres)");
+    }
+    if (!options->restore.postgres.empty() && !options->restore.archive.empty()) {
+      throw CLI::ValidationError(
+          "--archive", "is for a data directory; PostgreSQL restores to a time by its own means");
+    }
+    options->restore.json = wants_json(app);
+    exit_code = restore_backup(options->restore);
   });
 }
 
@@ -401,6 +474,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_token_new(app, exit_code);
   add_admin_ca(app, exit_code);
   add_admin_verify(app, exit_code);
+  add_admin_restore(app, exit_code);
   add_admin_migrate(app, exit_code);
 }
 

@@ -31,6 +31,8 @@ constexpr auto kDoubtPulse = 20ms;
 // A timer this late means that the clock ran on while the thread slept (the machine was suspended).
 constexpr auto kLateWakeup = 100ms;
 constexpr auto kLongestWait = 1h;
+// The published figures are this old at most.
+constexpr auto kFiguresAge = 1s;
 constexpr std::int64_t kNoWakeup = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kNotBusy = kNoWakeup;
 
@@ -192,6 +194,7 @@ DriverStatus Driver::status() const {
     status = status_;
   }
   status.wall_ahead = loop_.clock().wall_ahead();
+  status.archive_failing = parts_.archiver != nullptr && parts_.archiver->failing();
   return status;
 }
 
@@ -391,7 +394,9 @@ void Driver::do_chores() {
   const Time now = this->now();
   // While the shard waits for the tables it hears nobody.
   const Time heard = std::min(now, time_from_ms(busy_since_ms_.load(std::memory_order_relaxed)));
-  if (!status.ended) stamp(std::min(heard, status.figures.owed_since.value_or(heard)));
+  const Time answered = std::min(heard, status.figures.owed_since.value_or(heard));
+  if (!status.ended) stamp(answered);
+  if (parts_.archiver != nullptr) parts_.archiver->answered_until(answered - kFiguresAge);
   const bool overslept =
       to_ms(now) - wakeup_ms_.load(std::memory_order_relaxed) > kLateWakeup.count();
   if (status.wall_ahead > core::kMaxClockLag || overslept) {
@@ -409,7 +414,8 @@ void Driver::do_chores() {
 void Driver::trim() {
   const Result<Seq> below = trim_point(*parts_.store.journal, synced_, now(), options_.events);
   if (below) {
-    journal_->trim_below(*below);
+    const bool keeps = parts_.archiver != nullptr;
+    journal_->trim_below(keeps ? std::min(*below, next(parts_.archiver->archived())) : *below);
   } else {
     parts_.log.warn("the server can't measure the journal", {{"reason", below.error().message}});
   }

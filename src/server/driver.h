@@ -23,6 +23,7 @@
 #include "engine/shard/shard.h"
 #include "engine/shard/shard_clock.h"
 #include "node/shard_loop.h"
+#include "server/archiver.h"
 #include "server/driver_status.h"
 #include "server/flush_semaphore.h"
 #include "server/journal_thread.h"
@@ -50,6 +51,7 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
     Logger log;
     const engine::LeaderLease* lease = nullptr;  // null: nobody else can lead the shard
     FlushSemaphore* flush_semaphore = nullptr;   // null: it never waits for another shard's flush
+    Archiver* archiver = nullptr;                // keeps what is trimmed; null: nobody does
   };
 
   // Recovers the shard and starts the threads. Everything in `parts` must outlive the driver.
@@ -89,6 +91,8 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
 
   Time now() const { return loop_.clock().now(); }
   DriverStatus status() const;
+  // After stop(): when it stopped deciding.
+  Time stopped_at() const { return stopped_at_; }
   // Prevents trimming of the journal while the result exists; for a backup.
   std::shared_ptr<void> hold_trimming() {
     return std::make_shared<JournalThread::TrimHold>(*journal_);

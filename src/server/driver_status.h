@@ -40,6 +40,7 @@ struct DriverStatus {
   bool drained = false;          // the drain is complete
   bool journal_failing = false;  // the last append did not succeed
   bool tables_failing = false;
+  bool archive_failing = false;     // there is an archive, and it could not be written
   std::uint64_t memory_budget = 0;  // bytes
   engine::MemoryRoom memory_room{};
   std::optional<std::string> ended;  // the shard has stopped for good

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "net/listener.h"
+#include "net/local_socket.h"
 #include "server/config/config.h"
 #include "server/config/template.h"
 #include "server/config/token.h"
@@ -115,7 +116,9 @@ int init(const InitOptions& options) {
     if (key != "memory") fmt::print(stderr, "{}: {}\n", key, note);
   }
   if (address) {
-    if (const Status free = net::can_listen(address->host, address->port); !free) {
+    const Status free = address->path.empty() ? net::can_listen(address->host, address->port)
+                                              : net::can_listen_at(address->path);
+    if (!free) {
       fmt::print(stderr, "listen: {}\n", free.error().message);
     }
     if (!address->loopback && !values.contains("tls.cert")) {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "service/made_tokens.h"
+
 namespace millrace::server {
 namespace {
 
@@ -94,6 +96,12 @@ service::Readiness ServerOperations::readiness() const {
         {name("tables"), !status.tables_failing, status.tables_failing ? "can't be written" : ""});
     if (status.wall_ahead > ahead || ahead == Duration{}) ahead = status.wall_ahead;
   }
+  // Without it, tokens that were made at run time can't be told from others.
+  const Steady heard = parts_.catalog.heard_at();
+  const bool known =
+      heard != Steady::min() && std::chrono::steady_clock::now() - heard <= service::kTokensStale;
+  readiness.checks.push_back(
+      {"tokens", known, known ? "" : "the first shard was not heard lately"});
   readiness.checks.push_back(
       {"clock", true, fmt::format("the wall clock is ahead by {} ms", ahead.count())});
   return readiness;
@@ -205,9 +213,8 @@ api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& pa
   }
   store::Backup* const copier = parts_.backend.parts().store(0).backup.get();
   if (copier == nullptr) {
-    return std::unexpected(api::make_problem(
-        api::ProblemCode::kInvalidState,
-        "the server backs up only a data directory; use the tools of the database to back it up"));
+    return std::unexpected(api::make_problem(api::ProblemCode::kInvalidState,
+                                             "this store can't be backed up while it runs"));
   }
   // Faults that only the caller can fix are reported before anything is copied.
   const bool existed = fs::exists(path, error);

@@ -15,6 +15,7 @@
 #include "engine/routing/gateway.h"
 #include "server/backend.h"
 #include "server/metrics/metrics.h"
+#include "service/catalog.h"
 #include "service/operations.h"
 
 namespace millrace::server {
@@ -41,6 +42,7 @@ class ServerOperations final : public service::Operations {
   struct Parts {
     Backend& backend;
     const Metrics& metrics;
+    const service::Catalog& catalog;
     Logger log;
     // Of the push targets that this node serves.
     std::function<std::vector<std::pair<std::string, api::PushHealth>>()> push_health{};

@@ -46,7 +46,12 @@ void prepare_process() {
   }
 }
 
-StopSignals::StopSignals() {
+Hangup meaning_of_hangup() {
+  return ::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1 ? Hangup::kStop
+                                                                     : Hangup::kReload;
+}
+
+StopSignals::StopSignals(Hangup meaning) : hangup_(meaning) {
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
@@ -88,7 +93,10 @@ StopSignals::Woken StopSignals::wait(
     if (ready < 0 && errno != EINTR) MILLRACE_CHECK(ready >= 0);
     if (ready <= 0) continue;
     signalfd_siginfo signal{};
-    if (::read(signal_fd_, &signal, sizeof signal) == sizeof signal) return Woken::kSignal;
+    if (::read(signal_fd_, &signal, sizeof signal) == sizeof signal) {
+      const bool reloads = signal.ssi_signo == SIGHUP && hangup_ == Hangup::kReload;
+      return reloads ? Woken::kReload : Woken::kSignal;
+    }
     std::uint64_t rings = 0;
     if (::read(bell_fd_, &rings, sizeof rings) == sizeof rings) return Woken::kBell;
   }

@@ -17,12 +17,18 @@ void prepare_process();
 // twice that, and each thread's heap keeps the room of the largest rows that it has met.
 void bound_heap(std::uint64_t budget_bytes);
 
+// What SIGHUP means: the terminal that the server was started at has closed; or, to a server
+// without one, that its configuration has changed.
+enum class Hangup { kStop, kReload };
+// Whether standard input or standard error is a terminal tells.
+Hangup meaning_of_hangup();
+
 // Waits for SIGTERM, SIGINT and SIGHUP (unless ignored), or for a bell that any thread can ring.
 // Must be made before any other thread, so that no other thread receives these signals. One per
 // process.
 class StopSignals {
  public:
-  StopSignals();
+  explicit StopSignals(Hangup meaning = Hangup::kStop);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -30,11 +36,13 @@ class StopSignals {
   // Thread-safe; may be called before anyone waits.
   void ring();
 
-  enum class Woken { kSignal, kBell, kTimeout };
-  // Waits until a signal comes, the bell is rung or the deadline passes.
+  enum class Woken { kSignal, kReload, kBell, kTimeout };
+  // Waits until a signal to stop or to read the configuration again comes, the bell is rung or the
+  // deadline passes.
   Woken wait(std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt);
 
  private:
+  const Hangup hangup_;
   int signal_fd_ = -1;
   int bell_fd_ = -1;
 };

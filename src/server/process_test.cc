@@ -63,6 +63,17 @@ TEST(StopSignals, SignalsBellAndTimeout) {
             0);
 }
 
+TEST(StopSignals, AHangUpMayMeanToReadTheConfigurationAgain) {
+  EXPECT_EQ(in_child([] {
+              StopSignals signals(Hangup::kReload);
+              ::kill(::getpid(), SIGHUP);
+              if (signals.wait() != Woken::kReload) return false;
+              ::kill(::getpid(), SIGTERM);
+              return signals.wait() == Woken::kSignal;
+            }),
+            0);
+}
+
 TEST(StopSignals, AHangUpThatIsIgnoredStaysSo) {
   EXPECT_EQ(in_child([] {
               ::signal(SIGHUP, SIG_IGN);

@@ -22,7 +22,7 @@ LogLevel level_of(const http::RequestRecord& record) {
 void RequestLog::answered(const http::RequestRecord& record) {
   next_.answered(record);
   const LogLevel level = level_of(record);
-  if (!log_.enabled(level)) return;
+  if (!log_.enabled(level) || (filter_ != nullptr && !filter_->passes(level))) return;
   const double ms = std::chrono::duration<double, std::milli>(record.duration).count();
   std::vector<LogField> fields = {{"request_id", record.request_id},
                                   {"method", record.method},

@@ -5,13 +5,16 @@
 
 #include "base/log.h"
 #include "http/observer.h"
+#include "server/stderr_sink.h"
 
 namespace millrace::server {
 
 // Thread-safe.
 class RequestLog final : public http::Observer {
  public:
-  RequestLog(http::Observer& next, Logger log) : next_(next), log_(std::move(log)) {}
+  // `filter`: what the log drops later is not even made into a line; null: nothing is dropped.
+  RequestLog(http::Observer& next, Logger log, const LevelFilter* filter = nullptr)
+      : next_(next), log_(std::move(log)), filter_(filter) {}
 
   void answered(const http::RequestRecord& record) override;
   void connection(Connection what) override { next_.connection(what); }
@@ -19,6 +22,7 @@ class RequestLog final : public http::Observer {
  private:
   http::Observer& next_;
   const Logger log_;
+  const LevelFilter* const filter_;
 };
 
 }  // namespace millrace::server

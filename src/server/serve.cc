@@ -19,10 +19,13 @@
 #include "base/version.h"
 #include "engine/schedules/zones.h"
 #include "http/server.h"
+#include "net/address_set.h"
 #include "net/listener.h"
+#include "net/local_socket.h"
 #include "net/tls.h"
 #include "server/backend.h"
 #include "server/catalog_follower.h"
+#include "server/config/config_keys.h"
 #include "server/driver.h"
 #include "server/metrics/memory_gauge.h"
 #include "server/metrics/metrics.h"
@@ -33,6 +36,7 @@
 #include "server/stderr_sink.h"
 #include "server/supervisor.h"
 #include "server/system_time.h"
+#include "service/made_tokens.h"
 
 namespace millrace::server {
 namespace {
@@ -47,6 +51,7 @@ constexpr int kInterrupted = 130;
 // After the drain, closing files may take this much longer before the process is ended.
 constexpr auto kClosingTime = 500ms;
 constexpr auto kLookAtFiles = 1s;
+constexpr auto kAwaitCatalog = 3s;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -69,6 +74,11 @@ http::ServerOptions http_options(const Config& config) {
   http::ServerOptions options;
   options.host = address.host;
   options.port = address.port;
+  options.path = address.path;
+  options.path_mode = static_cast<unsigned>(std::stoul(config.socket_mode, nullptr, 8));
+  options.proxies = *net::AddressSet::parse(config.proxies);
+  options.max_handshakes = config.tls_handshakes;
+  options.failed_logins_per_minute = static_cast<std::uint32_t>(config.failed_logins);
   options.io_threads = config.io_threads;
   options.limits = {.body_bytes = config.body_bytes,
                     .payload_bytes = config.payload_bytes,
@@ -130,6 +140,7 @@ class ImpatientExit {
         case StopSignals::Woken::kTimeout:
           std::_Exit(kOk);
         case StopSignals::Woken::kBell:
+        case StopSignals::Woken::kReload:
           break;
       }
     }
@@ -161,15 +172,23 @@ std::string advertised_url(const Config& config, std::uint16_t port) {
 // A running server; members in the order in which they need each other.
 class Server {
  public:
-  Server(const LoadedConfig& loaded, StopSignals& signals, Logger log)
-      : config_(loaded.config), signals_(signals), log_(std::move(log)) {}
+  using LoadAgain = std::function<std::expected<LoadedConfig, ConfigErrors>()>;
+
+  Server(const LoadedConfig& loaded, LoadAgain load_again, StopSignals& signals,
+         LevelFilter& filter, Logger log)
+      : settings_(loaded.settings),
+        config_(loaded.config),
+        load_again_(std::move(load_again)),
+        signals_(signals),
+        filter_(filter),
+        log_(std::move(log)) {}
 
   Status start() {
     log_.info("starting",
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
     // Before creating a store that nobody could reach.
     const ListenAddress address = *parse_listen(config_.listen);
-    if (Status status = net::can_listen(address.host, address.port); !status) return status;
+    if (Status status = can_listen(address); !status) return status;
     if (Status status = load_tls(); !status) return status;
     if (Status status = start_serving(); !status) return status;
     if (Status status = start_http(); !status) return status;
@@ -179,7 +198,10 @@ class Server {
   // Runs until a signal comes or the store can't be served any more; returns the process's exit
   // code.
   int run() {
-    while (signals_.wait(SteadyClock::now() + kLookAtFiles) != StopSignals::Woken::kSignal) {
+    while (true) {
+      const auto woken = signals_.wait(SteadyClock::now() + kLookAtFiles);
+      if (woken == StopSignals::Woken::kSignal) break;
+      if (woken == StopSignals::Woken::kReload) read_again();
       if (backend_->broken()) return stop_broken();
       if (const auto file = backend_->removed_file()) {
         log_.error(
@@ -196,6 +218,49 @@ class Server {
 
  private:
   bool on_postgres() const { return !config_.postgres.empty(); }
+
+  static Status can_listen(const ListenAddress& address) {
+    if (!address.path.empty()) return net::can_listen_at(address.path);
+    return net::can_listen(address.host, address.port);
+  }
+
+  // What can change while the server runs does; what can't is named.
+  void read_again() {
+    reload_tls();
+    auto loaded = load_again_();
+    if (!loaded) return refuse_reload(loaded.error());
+    auto tokens = service::TokenBook::make(loaded->config.tokens);
+    if (!tokens) return refuse_reload({tokens.error().message});
+    if (tokens->empty() != config_.tokens.empty()) {
+      return refuse_reload(
+          {"the first token of the configuration, or none any more, needs a restart "
+           "of the server"});
+    }
+    tokens_->configure(std::move(*tokens));
+    filter_.set_least(loaded->config.log_level);
+    config_.drain = loaded->config.drain;
+    http_->set_failed_logins_per_minute(static_cast<std::uint32_t>(loaded->config.failed_logins));
+    std::string waiting;
+    const auto keys = config_keys();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const bool differs = loaded->settings[i].value != settings_[i].value;
+      if (!differs || keys[i].reload == Reload::kAtOnce) continue;
+      waiting += fmt::format("{}{}", waiting.empty() ? "" : ", ", keys[i].name);
+    }
+    log_.info("the server read its configuration again",
+              {{"file", loaded->file}, {"tokens", loaded->config.tokens.size()}});
+    if (!waiting.empty()) {
+      log_.warn("these keys have new values, which need a restart of the server",
+                {{"keys", waiting}});
+    }
+  }
+
+  void refuse_reload(const ConfigErrors& errors) {
+    for (const std::string& error : errors) {
+      log_.error("the server keeps its former configuration, because it can't use the new one",
+                 {{"reason", error}});
+    }
+  }
 
   Status load_tls() {
     if (config_.tls_cert.empty()) return {};
@@ -260,7 +325,7 @@ class Server {
   Status start_http() {
     auto tokens = service::TokenBook::make(config_.tokens);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
-    tokens_ = std::make_unique<service::TokenBook>(std::move(*tokens));
+    tokens_ = std::make_unique<service::Tokens>(std::move(*tokens), &made_tokens_);
     operations_ = std::make_unique<ServerOperations>(
         service::About{.version = std::string(version()),
                        .commit = std::string(build_commit()),
@@ -269,10 +334,12 @@ class Server {
                        .shards = backend_->parts().shards(),
                        .started_at = system_time().wall()},
         ServerOperations::Parts{
-            .backend = *backend_, .metrics = metrics_, .log = log_, .push_health = [this] {
-              return push_->all_health();
-            }});
-    request_log_ = std::make_unique<RequestLog>(metrics_, log_);
+            .backend = *backend_,
+            .metrics = metrics_,
+            .catalog = catalog_,
+            .log = log_,
+            .push_health = [this] { return push_->all_health(); }});
+    request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
     auto policy = push_policy(config_);
     if (!policy) return std::unexpected(std::move(policy.error()));
     push_ =
@@ -299,7 +366,6 @@ class Server {
                                                                  .make_stream = stream_maker(),
                                                                  .push = push_.get()});
     if (Status status = http_->start(); !status) return status;
-    follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
     if (config_.tokens.empty()) {
       log_.warn(
           "the configuration has no tokens, so every user of this machine can use the server");
@@ -325,16 +391,27 @@ class Server {
     if (Status begun = backend_->begin(advertised_url(config_, http_->port())); !begun) {
       http_->close({});
       push_->stop({});
-      follower_->stop();
       backend_->stop();
       return begun;
     }
+    follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
+    await_catalog();
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
     push_->start();
-    log_.info("listening", {{"url", scheme(config_) + to_string(address)}});
+    const std::string at = to_string(address);
+    log_.info("listening", {{"url", address.path.empty() ? scheme(config_) + at : at}});
     supervisor_.ready();
     return {};
+  }
+
+  // So that whoever hears that the server is ready finds the tokens that were made at run time. A
+  // node that can't reach the first shard's leader goes on without.
+  void await_catalog() const {
+    const auto deadline = SteadyClock::now() + kAwaitCatalog;
+    while (catalog_.heard_at() == Steady::min() && SteadyClock::now() < deadline) {
+      std::this_thread::sleep_for(5ms);
+    }
   }
 
   // A process whose shards hear nobody is of no use to anyone, whatever its timers do.
@@ -381,8 +458,11 @@ class Server {
     return kFailure;
   }
 
-  const Config& config_;
+  const std::vector<Setting> settings_;  // that it began with
+  Config config_;
+  const LoadAgain load_again_;
   StopSignals& signals_;
+  LevelFilter& filter_;
   const Logger log_;
   SystemClock clock_;
   const std::shared_ptr<engine::Zones> zones_ =
@@ -394,8 +474,9 @@ class Server {
   std::unique_ptr<net::Tls> node_tls_;  // as a client of other nodes
   std::unique_ptr<Backend> backend_;
   service::Catalog catalog_;
+  service::CatalogTokens made_tokens_{catalog_, clock_, log_};
   std::unique_ptr<CatalogFollower> follower_;
-  std::unique_ptr<service::TokenBook> tokens_;
+  std::unique_ptr<service::Tokens> tokens_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;
   std::unique_ptr<PushService> push_;
@@ -411,14 +492,16 @@ Status check_files(const Config& config) {
   return tls ? Status() : std::unexpected(tls.error());
 }
 
-int serve(const LoadedConfig& loaded) {
+int serve(const LoadedConfig& loaded,
+          const std::function<std::expected<LoadedConfig, ConfigErrors>()>& load_again) {
   prepare_process();
   bound_heap(memory_bytes(loaded.config));
-  StopSignals signals;
+  StopSignals signals(meaning_of_hangup());
   const auto sink = make_stderr_sink();
-  const Logger log(*sink, loaded.config.log_format, loaded.config.log_level,
+  LevelFilter filter(*sink, loaded.config.log_level);
+  const Logger log(filter, loaded.config.log_format, LogLevel::kDebug,
                    [] { return system_time().wall(); });
-  Server server(loaded, signals, log);
+  Server server(loaded, load_again, signals, filter, log);
   if (const Status status = server.start(); !status) {
     log.error("the server can't start", {{"reason", status.error().message}});
     return kFailure;

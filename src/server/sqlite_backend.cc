@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/archiver.h"
 #include "server/backend.h"
 #include "server/system_time.h"
 #include "store/sqlite/directory.h"
@@ -35,6 +36,16 @@ class SqliteBackend final : public Backend {
   Status start() {
     const auto extent = parts_.store(kShard).journal->extent();
     if (!extent) return std::unexpected(extent.error());
+    const Config& config = outside_.config;
+    if (!config.archive.empty()) {
+      auto archiver = Archiver::start({.directory = config.archive,
+                                       .store_id = store_id_,
+                                       .journal = *parts_.store(kShard).journal,
+                                       .every = config.archive_every,
+                                       .log = outside_.log});
+      if (!archiver) return std::unexpected(std::move(archiver.error()));
+      archiver_ = std::move(*archiver);
+    }
     parts_.begin_leading(kShard, extent->newest);
     auto driver =
         Driver::start(outside_.driver, {.store = parts_.store(kShard),
@@ -47,7 +58,8 @@ class SqliteBackend final : public Backend {
                                               settled_.release();
                                               outside_.settled();
                                             },
-                                        .log = outside_.log});
+                                        .log = outside_.log,
+                                        .archiver = archiver_.get()});
     if (!driver) return std::unexpected(std::move(driver.error()));
     driver_ = std::move(*driver);
     // As paths only (O_PATH): closing a file that SQLite has open would end its locks on it.
@@ -94,6 +106,7 @@ class SqliteBackend final : public Backend {
   void stop() override {
     if (driver_ == nullptr || std::exchange(stopped_, true)) return;
     driver_->stop();
+    if (archiver_ != nullptr) archiver_->finish(driver_->stopped_at());
     parts_.end_leading(kShard);
   }
 
@@ -108,6 +121,7 @@ class SqliteBackend final : public Backend {
   const std::string store_id_;
   ShardParts parts_;
   std::counting_semaphore<> settled_{0};
+  std::unique_ptr<Archiver> archiver_;
   std::shared_ptr<Driver> driver_;
   bool stopped_ = false;
   std::vector<std::pair<std::string, std::unique_ptr<store::Descriptor>>> files_;

@@ -1,7 +1,9 @@
 // The destination of the server's log.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <string_view>
 
 #include "base/log.h"
 
@@ -11,5 +13,20 @@ namespace millrace::server {
 // reads), the oldest waiting lines are dropped, and a line says how many: the log never delays the
 // server. The destructor writes the waiting lines.
 std::unique_ptr<LogSink> make_stderr_sink();
+
+// Passes on what is of some level or above, which may change while others log.
+class LevelFilter final : public LogSink {
+ public:
+  LevelFilter(LogSink& next, LogLevel least) : next_(next), least_(least) {}
+  void write(LogLevel level, std::string_view line) override {
+    if (passes(level)) next_.write(level, line);
+  }
+  bool passes(LogLevel level) const { return level >= least_.load(std::memory_order_relaxed); }
+  void set_least(LogLevel least) { least_ = least; }
+
+ private:
+  LogSink& next_;
+  std::atomic<LogLevel> least_;
+};
 
 }  // namespace millrace::server

@@ -47,18 +47,4 @@ Task<Answered<api::Cluster>> set_draining(Caller& caller, const std::string& nod
   co_return std::move(*cluster);
 }
 
-std::vector<api::TokenInfo> list_tokens(const Caller& caller) {
-  std::vector<api::TokenInfo> tokens;
-  for (const TokenSettings& settings : caller.services.tokens.tokens()) {
-    if (caller.access != nullptr && !caller.access->reaches(settings)) continue;
-    api::TokenInfo info;
-    info.name = settings.name;
-    info.scopes.assign(settings.scopes.begin(), settings.scopes.end());
-    info.queues.assign(settings.queues.begin(), settings.queues.end());
-    info.expires_at = settings.expires_at;
-    tokens.push_back(std::move(info));
-  }
-  return tokens;
-}
-
 }  // namespace millrace::service

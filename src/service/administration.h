@@ -1,4 +1,4 @@
-// What operators ask of the server itself.
+// Operations on the server itself, for operators.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,14 @@ namespace millrace::service {
 struct ReadinessAnswer {
   bool draining = false;
   bool ready = false;
-  std::optional<std::vector<ReadinessCheck>> checks;  // none: the caller is a stranger
+  std::optional<std::vector<ReadinessCheck>> checks;  // none: the caller may not see them
 };
 ReadinessAnswer readiness(const Caller& caller);
 
 Task<Answered<std::string>> metrics(Caller& caller);  // in Prometheus's text format
 Task<Answered<BackupDone>> backup(Caller& caller, const std::string& path);
 
-// Of a node by its id, which stays in place until the answer is there.
+// `node`: the node's id; must stay valid until the answer has come.
 Task<Answered<api::Cluster>> set_draining(Caller& caller, const std::string& node, bool draining);
-
-// Those that open nothing that the caller's own does not.
-std::vector<api::TokenInfo> list_tokens(const Caller& caller);
 
 }  // namespace millrace::service

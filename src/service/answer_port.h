@@ -17,35 +17,35 @@
 
 namespace millrace::service {
 
-// In whose name to ask, and whom.
+// The credentials under which to ask, and the shard to ask.
 struct Asking {
-  std::string_view credentials;      // the client's; they stay where they are until the answer
+  std::string_view credentials;      // the client's; valid until the answer
   engine::Gateway* shard = nullptr;  // null: the port's own gateway, which finds the shard
 };
 
 class AnswerPort final : public engine::ReplyPort {
  public:
-  // Someone who waits for an answer; outlives the wait or calls forget().
+  // Waits for an answer. It must outlive the wait, or call forget().
   class Waiter {
    public:
     virtual ~Waiter() = default;
     virtual void answered(engine::Answer answer) = 0;
   };
 
-  // `wake` is called from any thread when there is something to run() after there was nothing.
+  // `wake` is called, on any thread, when run() has work again.
   AnswerPort(engine::Gateway& gateway, std::function<void()> wake)
       : gateway_(gateway), wake_(std::move(wake)) {}
 
   // --- The I/O thread.
   engine::Ticket ask(engine::Request request, Waiter& waiter, const Asking& asking = {});
-  // The caller has gone: nobody waits on the ticket any more. Jobs that are claimed for it all the
-  // same are given back, with these credentials.
+  // The caller has gone: nobody waits for the ticket any more. If the shard claims jobs for it all
+  // the same, the port gives them back, with these credentials.
   void cancel(engine::Ticket ticket, std::string_view credentials);
   // The waiter is being destroyed.
   void forget(engine::Ticket ticket);
-  // Hands out what has come.
+  // Hands out the answers that have come.
   void run();
-  // Of the jobs in a claim that can't be answered.
+  // Gives back the jobs of a claim whose answer can't be sent.
   void give_back(const core::ClaimReply& claim, std::string_view credentials);
 
   // --- Any thread.
@@ -59,7 +59,7 @@ class AnswerPort final : public engine::ReplyPort {
     engine::Gateway* asked = nullptr;
     std::uint32_t generation = 0;
   };
-  // Whose answer may still come, with jobs.
+  // A cancelled ticket whose answer may still come, with jobs.
   struct Cancelled {
     engine::Ticket ticket{};
     std::string credentials;
@@ -88,7 +88,7 @@ class AnswerPort final : public engine::ReplyPort {
 // The jobs that an answer hands out, or null.
 core::ClaimReply* claim_in(engine::Answer& answer);
 
-// Something that a call waits for and that may be given up. The I/O thread.
+// A wait of a call that may be given up. On the I/O thread.
 class Abandonable {
  public:
   virtual void give_up() = 0;
@@ -97,16 +97,16 @@ class Abandonable {
   ~Abandonable() = default;
 };
 
-// Where whoever may give a wait up finds it.
+// The present wait of a caller, for the code that may give it up.
 struct Wait {
-  Abandonable* waiting = nullptr;  // just now
-  bool over = false;      // nobody waits any more: what is asked from now on is given up at once
-  bool given_up = false;  // some wait was
+  Abandonable* waiting = nullptr;  // null: the caller waits for nothing now
+  bool over = false;               // the client has gone: a later wait is given up at once
+  bool given_up = false;           // a wait was given up
 };
 
-// co_await Ask(port, request): the answer. With `wait` it can be given up: the answer is then
-// Unavailable::kDraining, or kUnknown of a poll that brought something, which is carried out. Who
-// has closed only its side of the connection still sees it.
+// co_await Ask(port, request): the answer. With `wait` the wait can be given up. The answer is then
+// Unavailable::kDraining; for a poll with acks, heartbeats or logs, which are carried out, it is
+// kUnknown. A client that has closed only its side of the connection still sees this answer.
 class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
  public:
   Ask(AnswerPort& port, engine::Request request, const Asking& asking = {}, Wait* wait = nullptr)
@@ -122,7 +122,8 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
   }
 
   bool await_ready() const { return false; }
-  // What is given up at once is asked all the same, and cancelled: a poll's acks count.
+  // If the wait is given up at once, the request is still sent, and then cancelled: a poll's acks
+  // count.
   bool await_suspend(std::coroutine_handle<> handle) {
     handle_ = handle;
     if (wait_ != nullptr) wait_->waiting = this;

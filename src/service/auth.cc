@@ -19,6 +19,7 @@ constexpr std::string_view kAlgorithm = ":sha256:";
 constexpr std::size_t kIdDigits = 12;
 constexpr std::size_t kSecretDigits = 64;
 constexpr std::size_t kChecksumDigits = 8;
+constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::size_t kTokenBytes =
     kPrefix.size() + kIdDigits + 1 + kSecretDigits + 1 + kChecksumDigits;
 
@@ -62,15 +63,14 @@ std::optional<HashParts> take_apart_hash(std::string_view hash) {
 
 std::uint32_t bit_of(api::Scope scope) { return 1u << static_cast<unsigned>(scope); }
 
-std::optional<std::uint32_t> scope_bit(std::string_view name) {
-  for (const api::Scope scope : {api::Scope::kSubmit, api::Scope::kWork, api::Scope::kRead,
-                                 api::Scope::kOperate, api::Scope::kAdmin}) {
-    if (name == api::name_of(scope)) return bit_of(scope);
-  }
-  return std::nullopt;
+// What the header says behind its scheme; empty: it is of another scheme.
+std::string_view bearer_in(std::string_view credentials) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (!equals_ignoring_case(credentials.substr(0, kScheme.size()), kScheme)) return {};
+  std::string_view token = credentials.substr(kScheme.size());
+  token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
+  return token;
 }
-
-bool is_glob(std::string_view glob) { return !glob.empty() && glob.find('*') >= glob.size() - 1; }
 
 bool glob_matches(std::string_view glob, std::string_view queue) {
   if (!glob.ends_with('*')) return glob == queue;
@@ -78,6 +78,24 @@ bool glob_matches(std::string_view glob, std::string_view queue) {
 }
 
 }  // namespace
+
+std::optional<api::Scope> scope_named(std::string_view name) {
+  for (const api::Scope scope : {api::Scope::kSubmit, api::Scope::kWork, api::Scope::kRead,
+                                 api::Scope::kOperate, api::Scope::kAdmin, api::Scope::kPayload}) {
+    if (name == api::name_of(scope)) return scope;
+  }
+  return std::nullopt;
+}
+
+bool is_queue_glob(std::string_view glob) {
+  return !glob.empty() && glob.find('*') >= glob.size() - 1;
+}
+
+std::optional<std::string_view> token_id_in(std::string_view credentials) {
+  const auto parts = take_apart(bearer_in(credentials));
+  if (!parts) return std::nullopt;
+  return parts->id;
+}
 
 NewToken make_token(const std::array<std::uint8_t, 32>& secret,
                     const std::array<std::uint8_t, 6>& id) {
@@ -117,14 +135,51 @@ bool Access::reaches(const TokenSettings& other) const {
          });
 }
 
+bool Access::covers(const TokenSettings& other) const {
+  if (!reaches(other)) return false;
+  if (other.sees_payloads && !allows(api::Scope::kPayload)) return false;
+  for (const std::string& name : other.scopes) {
+    const auto scope = scope_named(name);
+    if (!scope || !allows(*scope)) return false;
+  }
+  const auto& end = settings_->expires_at;
+  return !end || (other.expires_at && *other.expires_at <= *end);
+}
+
+void Access::note_use(Time now) const {
+  const std::int64_t minute = to_ms(now) / kMinuteMs;
+  if (used_->load(std::memory_order_relaxed) != minute) {
+    used_->store(minute, std::memory_order_relaxed);
+  }
+}
+
 std::string_view Access::id() const {
   if (settings_->hash.empty()) return settings_->certificate;
   return std::string_view(settings_->hash).substr(0, kIdDigits);
 }
 
 const TokenSettings* TokenBook::find(std::string_view id) const {
+  const Access* const access = access_of(id);
+  return access == nullptr ? nullptr : &access->settings();
+}
+
+const Access* TokenBook::access_of(std::string_view id) const {
   const auto found = by_id_.find(std::string(id));
-  return found == by_id_.end() ? nullptr : &found->second.access.settings();
+  return found == by_id_.end() ? nullptr : &found->second.access;
+}
+
+std::optional<Time> TokenBook::last_used(std::string_view id) const {
+  const Access* const access = access_of(id);
+  const std::int64_t minute = access == nullptr ? 0 : access->used_->load();
+  if (minute == 0) return std::nullopt;
+  return time_from_ms(minute * kMinuteMs);
+}
+
+void TokenBook::take_uses_of(const TokenBook& former) {
+  for (auto& [id, entry] : by_id_) {
+    const Access* const before = former.access_of(id);
+    if (before != nullptr) entry.access.used_ = before->used_;
+  }
 }
 
 Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
@@ -146,18 +201,28 @@ Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
         return refused("the hash is not valid; copy it from the output of `millrace token new`");
       entry.digest = hash->digest;
       id = hash->id;
+      if (!token.former_hash.empty()) {
+        const auto former = take_apart_hash(token.former_hash);
+        if (!former || former->id != hash->id) return refused("the former hash is not valid");
+        entry.former = former->digest;
+      }
     }
     if (token.scopes.empty()) return refused("the token has no scopes; give it at least one");
     for (const std::string& scope : token.scopes) {
-      const auto bit = scope_bit(scope);
-      if (!bit) {
+      const auto named = scope_named(scope);
+      if (!named) {
         return refused(fmt::format(
-            "unknown scope \"{}\"; the scopes are submit, work, read, operate, admin", scope));
+            "unknown scope \"{}\"; the scopes are submit, work, read, operate, admin, payload",
+            scope));
       }
-      entry.access.scopes_ |= *bit;
+      entry.access.scopes_ |= bit_of(*named);
     }
+    if (entry.access.scopes_ == bit_of(api::Scope::kPayload)) {
+      return refused("the scope payload opens no call by itself; add read, or another scope");
+    }
+    if (token.sees_payloads) entry.access.scopes_ |= bit_of(api::Scope::kPayload);
     for (const std::string& glob : token.queues) {
-      if (!is_glob(glob)) {
+      if (!is_queue_glob(glob)) {
         return refused(
             fmt::format("'*' must be the last character of the queue pattern \"{}\"", glob));
       }
@@ -170,21 +235,23 @@ Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
 }
 
 const Access* TokenBook::authenticate(std::string_view credentials, Time now) const {
-  constexpr std::string_view kScheme = "bearer ";
-  if (!equals_ignoring_case(credentials.substr(0, kScheme.size()), kScheme)) return nullptr;
-  std::string_view token = credentials.substr(kScheme.size());
-  token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
-  const auto parts = take_apart(token);
+  const auto parts = take_apart(bearer_in(credentials));
   if (!parts) return nullptr;
 
   const auto found = by_id_.find(std::string(parts->id));
   const Sha256 digest = sha256(parts->secret);
   static constexpr Sha256 kNobodys{};
-  const Sha256& expected = found == by_id_.end() ? kNobodys : found->second.digest;
+  const bool known = found != by_id_.end();
+  const Sha256& expected = known ? found->second.digest : kNobodys;
+  const bool rotated = known && found->second.former.has_value();
+  const Sha256& former = rotated ? *found->second.former : kNobodys;
+  // Both are always compared, so that the time tells nothing.
   const bool equal = CRYPTO_memcmp(digest.data(), expected.data(), digest.size()) == 0;
-  if (!equal || found == by_id_.end()) return nullptr;
-  if (found->second.access.settings_->hash.empty()) return nullptr;  // its secret is a key
+  const bool was = CRYPTO_memcmp(digest.data(), former.data(), digest.size()) == 0;
+  if (!known || (!equal && !was)) return nullptr;
   const Access& access = found->second.access;
+  if (access.settings_->hash.empty()) return nullptr;  // its secret is a key
+  if (!equal && (!rotated || access.settings_->former_until.value_or(now) <= now)) return nullptr;
   return access.live(now) ? &access : nullptr;
 }
 

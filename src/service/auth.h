@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +29,17 @@ struct TokenSettings {
   std::optional<Time> expires_at;
   // In place of the hash: the name in the client's certificate that stands for the token.
   std::string certificate{};
+  // It has the scope `payload` without naming it: so do those of the configuration, which are older
+  // than the scope, unless they say otherwise.
+  bool sees_payloads = true;
+  // Of the secret that a rotation has replaced, and how long it is still good for.
+  std::string former_hash{};
+  std::optional<Time> former_until{};
+  // Of one that was made at run time.
+  std::string description{};
+  std::optional<Time> created_at{};
+  std::string created_by{};   // the name of the token that asked for it
+  std::uint64_t version = 0;  // of its entry in the store
 };
 
 struct NewToken {
@@ -37,24 +50,39 @@ struct NewToken {
 NewToken make_token(const std::array<std::uint8_t, 32>& secret,
                     const std::array<std::uint8_t, 6>& id);
 
+// The scope with that name; kNone has none.
+std::optional<api::Scope> scope_named(std::string_view name);
+// A name, or with a '*' at its end any ending.
+bool is_queue_glob(std::string_view glob);
+// The public part of what the header Authorization says; none: it is no token.
+std::optional<std::string_view> token_id_in(std::string_view credentials);
+
 // What a caller may do. Lives as long as the TokenBook.
 class Access {
  public:
   bool allows(api::Scope scope) const;
   bool allows_queue(std::string_view queue) const;
   bool limited() const { return !settings_->queues.empty(); }
-  // All that `other` opens, this one does too.
+  // All queues that `other` opens, this one does too.
   bool reaches(const TokenSettings& other) const;
+  // Nor has `other` a scope that this one lacks, or a longer life.
+  bool covers(const TokenSettings& other) const;
   // The token's public part, or the name in its certificate.
   std::string_view id() const;
   const TokenSettings& settings() const { return *settings_; }
+  bool live(Time now) const { return !settings_->expires_at || *settings_->expires_at > now; }
+
+  // By the minute. Any thread.
+  void note_use(Time now) const;
 
  private:
   friend class TokenBook;
-  bool live(Time now) const { return !settings_->expires_at || *settings_->expires_at > now; }
+  // In minutes; 0: not since this node began.
+  using Used = std::atomic<std::int64_t>;
 
   const TokenSettings* settings_ = nullptr;
   std::uint32_t scopes_ = 0;  // a bit per api::Scope
+  std::shared_ptr<Used> used_ = std::make_shared<Used>(0);
 };
 
 // What a caller is told whose token lacks it.
@@ -82,12 +110,18 @@ class TokenBook {
   const std::vector<TokenSettings>& tokens() const { return tokens_; }
   // Of the token with that public part, live or not; null: there is none.
   const TokenSettings* find(std::string_view id) const;
+  const Access* access_of(std::string_view id) const;
+  // On this node, by the minute; none: not since it began.
+  std::optional<Time> last_used(std::string_view id) const;
+  // It takes the place of `former`: what was noted there goes on.
+  void take_uses_of(const TokenBook& former);
 
  private:
   TokenBook() = default;
 
   struct Entry {
     std::array<std::uint8_t, 32> digest{};
+    std::optional<std::array<std::uint8_t, 32>> former;
     Access access;
   };
   std::vector<TokenSettings> tokens_;

@@ -171,7 +171,7 @@ Task<Answered<api::BulkOutcome>> count_filter(Caller& caller, const engine::JobF
 }
 
 Task<Answered<api::BulkOutcome>> bulk_filter(Caller& caller, const api::Bulk& bulk) {
-  auto filter = to_engine(*bulk.filter, caller.access);
+  auto filter = to_engine(*bulk.filter, caller.access.get());
   if (!filter) co_return refused(filter);
   if (bulk.dry_run) {
     auto counted = co_await count_filter(caller, *filter);

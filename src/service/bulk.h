@@ -1,6 +1,6 @@
-// Operations on many jobs at once: bulk, and the purge and the end of a queue. By ids: one command.
-// By filter: ids are selected from the tables a thousand at a time, once those hold all that was
-// acknowledged before.
+// Operations on many jobs at once: bulk calls, and the purge and the deletion of a queue. A list of
+// ids is one command. For a filter, the operation waits until the tables hold everything that was
+// acknowledged before, and then selects ids from them, a thousand at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace millrace::service {
 
 Task<Answered<api::BulkOutcome>> bulk_jobs(Caller& caller, const api::Bulk& bulk);
 
-// Deletes the queue's jobs in these states, and says how many they were. `queue` stays in place
-// until that is known, as of the next.
+// Deletes the queue's jobs in these states, and returns their number. `queue` must stay valid until
+// then, as for delete_queue().
 Task<Answered<std::int64_t>> purge_queue(Caller& caller, std::string_view queue,
                                          const std::vector<api::JobState>& states);
 
-// kWithJobs: its jobs go first; none while some of them run.
+// kWithJobs: deletes the queue's jobs first, but none if one of them runs.
 enum class QueueEnd : std::uint8_t { kIfEmpty, kWithJobs };
 Task<Answered<>> delete_queue(Caller& caller, std::string_view queue, QueueEnd end);
 

@@ -15,6 +15,11 @@ void Caller::abandon() {
   if (wait_.waiting != nullptr) wait_.waiting->give_up();
 }
 
+void Caller::revoke() {
+  revoked_ = true;
+  abandon();
+}
+
 bool Caller::hold_answer(std::size_t bytes) {
   if (!services.answers.take(bytes)) return false;
   held += bytes;

@@ -1,5 +1,5 @@
-// Who asks for an operation, and what it is served with. An operation sees this and nothing of the
-// door that the caller came through.
+// The caller of an operation, and the services that the operation uses. An operation sees nothing
+// of the door that the caller came through.
 #pragma once
 
 #include <atomic>
@@ -23,41 +23,41 @@
 #include "engine/schedules/zones.h"
 #include "engine/statistics/store_statistics.h"
 #include "service/answer_port.h"
-#include "service/auth.h"
 #include "service/byte_budget.h"
 #include "service/catalog.h"
 #include "service/id_maker.h"
 #include "service/operations.h"
 #include "service/reader_pool.h"
 #include "service/task.h"
+#include "service/tokens.h"
 
 namespace millrace::service {
 
 class PushDesk;
 
-// What operations are made of. One for the server; outlives every call.
+// The objects that operations use. One for the server; outlives every call.
 struct Services {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
-  const TokenBook& tokens;
+  const Tokens& tokens;
   Catalog& catalog;
   Operations& operations;
   const Clock& clock;
   ReaderPool& readers;
 
   Duration idempotency_window = core::kDefaultIdempotencyWindow;
-  core::Retention default_retention;  // of queues that do not say
+  core::Retention default_retention;  // for queues without a setting of their own
   engine::Zones* zones = &engine::utc_alone();
   std::atomic<bool> draining = false;
-  ByteBudget answers{std::size_t{1} << 30};       // large ones, until their clients have them
-  std::size_t page_bytes = store::kMaxPageBytes;  // of one answer with many items
-  PushDesk* push = nullptr;                       // null: this server calls nobody
+  ByteBudget answers{std::size_t{1} << 30};  // for large ones, until their clients have read them
+  std::size_t page_bytes = store::kMaxPageBytes;  // the most for one answer with many items
+  PushDesk* push = nullptr;  // null: this server calls nobody
 
   engine::ShardNumber shards() const { return reads.shards(); }
 };
 
-// What an operation comes to, or what its caller is told instead.
+// The result of an operation, or the problem that its caller gets instead.
 template <typename T = void>
 using Answered = std::expected<T, api::Problem>;
 
@@ -67,7 +67,7 @@ inline std::unexpected<api::Problem> refused(api::Problem problem) {
 inline std::unexpected<api::Problem> refused(api::ProblemCode code, std::string detail) {
   return std::unexpected(api::make_problem(code, std::move(detail)));
 }
-// As another was.
+// Passes on the problem of another result.
 template <typename T>
 std::unexpected<api::Problem> refused(Answered<T>& other) {
   return std::unexpected(std::move(other.error()));
@@ -75,7 +75,7 @@ std::unexpected<api::Problem> refused(Answered<T>& other) {
 
 api::Problem problem_of(engine::Unavailable why);
 api::Problem tables_unreadable();
-api::Problem other_number_of_jobs();  // than were asked about
+api::Problem other_number_of_jobs();  // the answer has more or fewer jobs than the request
 
 namespace internal {
 template <typename T, typename Variant>
@@ -83,7 +83,7 @@ inline constexpr bool kIsOneOf = false;
 template <typename T, typename... Kinds>
 inline constexpr bool kIsOneOf<T, std::variant<Kinds...>> = (std::is_same_v<T, Kinds> || ...);
 
-// What a read gives, without the error that the store may have had.
+// The value of a read, without the store's possible error.
 template <typename T>
 struct ReadValue {
   using Type = T;
@@ -120,14 +120,13 @@ class Caller {
   IdMaker& ids;
 
   // --- Set by the door before an operation begins; views stay in place until it is over.
-  const Access* access = nullptr;  // null: no tokens are configured, or the operation is open
-  // What the client proved itself with, for the node that leads the shard to look at anew; empty:
-  // nothing.
+  SharedAccess access;  // null: no tokens are configured, or the operation is open
+  // The client's credentials, which the node that leads the shard checks again; empty: none.
   std::string_view credentials;
-  std::string_view reader;               // whose turns its reads take
-  api::Scope scope = api::Scope::kNone;  // that the operation needs
+  std::string_view reader;               // the client under which its reads take turns
+  api::Scope scope = api::Scope::kNone;  // the one that the operation needs
 
-  std::string note;  // for the log alone: what the client is not told
+  std::string note;  // for the log; the client does not see it
 
   Time now() const { return services.clock.now(); }
 
@@ -136,18 +135,20 @@ class Caller {
   bool allows_queue(std::string_view queue) const {
     return access == nullptr || access->allows_queue(queue);
   }
+  // Payloads, results, checkpoints, texts of errors and log lines.
+  bool sees_payloads() const { return access == nullptr || access->allows(api::Scope::kPayload); }
 
   // --- Asking. A wait is given up when the client goes away; other requests run to their end.
   enum class Patience : std::uint8_t { kCommit, kWait };
-  // co_await caller.ask(request): the reply that its kind is answered with, or the problem that
-  // stands for any other answer. Takes a reference and makes the request in here: see the note on
-  // GCC 12 in task.h.
+  // co_await caller.ask(request): the reply of the request's kind, or the problem that stands for
+  // any other answer. It takes a reference and makes the Request itself: see the note on GCC 12 in
+  // task.h.
   template <typename T>
   AskFor<typename engine::Kind<T>::Answer> ask(T&& request, Patience patience = Patience::kCommit);
-  // The same of a request whose kind is not known here, all of which are answered so.
+  // The same for a request of unknown kind, if all the possible kinds have this reply.
   template <typename Reply>
   AskFor<Reply> ask_for(engine::Request&& request);
-  // Whatever the answer is.
+  // Returns any answer as it is.
   template <typename T>
   Ask answer_to(T&& request, Patience patience = Patience::kCommit) {
     return Ask(port, engine::Request(std::forward<T>(request)), {credentials, nullptr},
@@ -156,9 +157,9 @@ class Caller {
   AskAll answers_to(std::vector<engine::Request>&& requests) {
     return AskAll(port, std::move(requests), {credentials, nullptr});
   }
-  // co_await caller.read(lane, function), the function named before: what it returns. Refused where
-  // the tables can't be read, where the client has too many reads under way, or, with kWait, has
-  // gone.
+  // co_await caller.read(lane, function): the function's result. `function` must be a named local.
+  // Refused if the tables can't be read, if the client has too many reads under way, or, with
+  // kWait, if the client has gone.
   template <typename Function>
   auto read(Lane lane, Function& function, Patience patience = Patience::kCommit)
       -> Task<Answered<typename internal::ReadValue<typename Blocking<Function>::Value>::Type>> {
@@ -180,20 +181,29 @@ class Caller {
     }
   }
 
-  // The client has gone: a wait is given up, also one that begins later, and what is answered goes
-  // nowhere.
+  // The client has gone: gives up the present wait and any later one; the answer goes nowhere.
   void abandon();
+  // Resets the caller for the next request.
+  void begin_anew() {
+    access = nullptr;
+    if (revoked_) wait_ = {};  // the wait of a client that has gone stays over
+    revoked_ = false;
+  }
+  // The token is no longer valid: gives up the present wait, as if the client had gone; the answer
+  // says why.
+  void revoke();
+  bool revoked() const { return revoked_; }
   bool abandoned() const { return wait_.given_up; }
   bool client_gone() const { return wait_.over; }
 
-  // --- What stands for an answer that is none of those expected, or a read that gave nothing.
+  // --- The problem for an answer of an unexpected kind, or for a read without a result.
   api::Problem problem_of(const engine::Answer& answer);
-  // The log has the reason.
+  // Writes the reason to the log.
   api::Problem problem_of_read(const Error& error);
 
-  // The answer is about to take so many bytes. False: there is no room for them now.
+  // Reserves room for this many bytes of the answer. False: there is no room for them now.
   bool hold_answer(std::size_t bytes);
-  // Of the budget for answers; whoever sends the answer gives it back.
+  // The bytes taken from the budget for answers. The code that sends the answer gives them back.
   std::size_t held = 0;
 
  private:
@@ -202,6 +212,7 @@ class Caller {
   static api::Problem problem_of_no_read(bool too_many);
 
   Wait wait_;
+  bool revoked_ = false;
 };
 
 template <typename Reply>

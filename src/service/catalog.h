@@ -1,5 +1,5 @@
-// This node's copy of the catalog (core/catalog.h). Whoever needs a document, at each request
-// perhaps, looks here and asks no shard.
+// This node's copy of the catalog (core/catalog.h). Code that needs a document, perhaps at each
+// request, looks here and asks no shard.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ struct CatalogSnapshot {
   }
 };
 
-// Thread-safe. It is brought up to date by whoever asks the first shard for next() at least every
-// kCatalogPause, and passes the reply on to take().
+// Thread-safe. Its owner keeps it up to date: it sends next() to the first shard at least every
+// kCatalogPause, and passes the reply to take().
 class Catalog {
  public:
   std::shared_ptr<const CatalogSnapshot> snapshot() const;
@@ -44,7 +44,8 @@ class Catalog {
   // `asked_at`: when next() was asked for. True: there is more, ask again at once.
   bool take(core::CatalogReply reply, Steady asked_at);
 
-  // What this node has just written is here at once, and not only with the next reply.
+  // Called after a write of this node, so that the change is here at once, and not only with the
+  // next reply.
   void put(const core::CatalogEntry& entry);
   void remove(const core::CatalogKey& key);
 
@@ -56,12 +57,14 @@ class Catalog {
   std::shared_ptr<const CatalogSnapshot> snapshot_ MILLRACE_GUARDED_BY(mutex_) =
       std::make_shared<const CatalogSnapshot>();
   std::uint64_t since_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  // What is being read from the first revision on, to replace the snapshot when it is whole.
+  // A snapshot that is being read from the first revision on; it replaces the present one when it
+  // is complete.
   std::shared_ptr<CatalogSnapshot> anew_ MILLRACE_GUARDED_BY(mutex_);
   Steady heard_at_ MILLRACE_GUARDED_BY(mutex_) = Steady::min();
 };
 
-// A document that changed is everywhere within a second: twice this, and what two answers take.
+// A changed document is on every node within a second: twice this pause, and the time of two
+// answers.
 inline constexpr std::chrono::milliseconds kCatalogPause{250};
 
 }  // namespace millrace::service

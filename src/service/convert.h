@@ -1,7 +1,7 @@
-// Between the contract and the machine: api structs into core commands, core values into api
-// structs. Neither room sees the other; this is the one place where they meet.
+// Translates between the contract and the machine: api structs into core commands, core values into
+// api structs. Neither room sees the other; they meet only here.
 //
-// What goes out is views of what is given: it must outlive the result.
+// Results for clients are views of the arguments, which must outlive them.
 #pragma once
 
 #include <deque>
@@ -12,6 +12,7 @@
 
 #include "api/job.h"
 #include "api/job_calls.h"
+#include "api/limit.h"
 #include "api/queue.h"
 #include "api/submission.h"
 #include "api/worker.h"
@@ -22,15 +23,15 @@
 #include "engine/reads.h"
 #include "engine/request.h"
 #include "engine/statistics/statistics.h"
-#include "service/auth.h"
+#include "service/caller.h"
 #include "service/id_maker.h"
 
 namespace millrace::service {
 
 // --- In.
 
-// Makes specifications for the jobs of one request. Jobs that follow each other mostly share a
-// queue and a type, so those are kept as shared bytes from one to the next.
+// Makes specifications for the jobs of one request. Successive jobs mostly have the same queue and
+// type, so it keeps those as shared bytes from one job to the next.
 class SpecMaker {
  public:
   SpecMaker(IdMaker& ids, Time now) : ids_(ids), now_(now) {}
@@ -49,6 +50,9 @@ class SpecMaker {
   SharedBytes tracestate_;
 };
 
+core::JobLimits to_core(const std::vector<api::JobLimit>& limits);
+std::optional<std::uint32_t> to_core(const std::optional<std::int64_t>& bound);
+std::optional<core::Rate> to_core(const std::optional<api::Rate>& rate);
 core::State to_core(api::JobState state);
 std::vector<SharedBytes> to_shared(const std::vector<std::string>& texts);
 core::AckItem to_core(const api::Ack& ack, SpecMaker& specs);
@@ -59,10 +63,10 @@ engine::WorkerInfo to_engine(const api::WorkerInfo& worker);
 core::QueuePatch to_core(const api::QueueSettingsChange& change,
                          const core::Retention& default_retention);
 
-// What the filter means, narrowed to the queues that `access` may see (null: all). A word of `q`
-// that can't be searched for is a fault of that parameter.
+// The filter for the engine, narrowed to the queues that `access` may see (null: all). If a word of
+// `q` can't be searched for, that is a fault of the parameter `q`.
 api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Access* access);
-// The states that a job can have that it finds.
+// The states of the jobs that the filter can find.
 core::StateSet states_of(const engine::JobFilter& filter);
 // The filter of a purge.
 engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::JobState>& states);
@@ -72,7 +76,7 @@ engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::J
 api::JobState to_api(core::State state);
 api::RetryPolicy to_api(const core::RetryPolicy& policy);
 
-// A job's shape, and the texts made for it that its views point at.
+// A job's shape for the API, and the texts that its views point at.
 class JobShape {
  public:
   JobShape(const core::JobView& view, const api::Include& include);
@@ -89,18 +93,35 @@ class JobShape {
 };
 
 // A job's attempts, the latest included, oldest first.
-std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts);
-std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log);
+enum class Shown : std::uint8_t { kWhole, kRedacted };  // as of api::Include
+inline Shown shown_to(const Caller& caller) {
+  return caller.sees_payloads() ? Shown::kWhole : Shown::kRedacted;
+}
+// The members that the caller wants, without those that it may not see.
+inline api::Include shown_to(const Caller& caller, api::Include include) {
+  if (caller.sees_payloads()) return include;
+  include.redacted = true;
+  include.payload = include.result = false;
+  return include;
+}
+std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts,
+                                      Shown shown = Shown::kWhole);
+std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log,
+                                  Shown shown = Shown::kWhole);
+// Removes the text of an error, if there is one, from the event's data.
+void redact(engine::FeedEvent& event);
 api::JobEvent to_api(const engine::FeedEvent& event);
 std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events);
-// Of none, which is a job that is kept nowhere: "pruned".
+// No state means that the job is kept nowhere: "pruned".
 std::string_view state_name(const std::optional<core::State>& state);
 api::ClaimedJob claimed(const core::Job& job);
 api::WorkerCommand to_api(const engine::WorkerCommand& order);
 api::Worker to_api(const engine::WorkerView& worker);
+std::vector<api::JobLimit> to_api(const core::JobLimits& limits);
+api::Bounds to_api(const core::Bounds& bounds);
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now);
 
-// What was refused, as the client is told. `what`: the noun of the thing asked for ("job").
+// A refusal as the client sees it. `what`: the noun of the requested thing ("job").
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what = "job");
 
 }  // namespace millrace::service

@@ -132,6 +132,16 @@ std::vector<std::string> names_of(const std::vector<api::JobState>& states) {
 
 }  // namespace
 
+namespace {
+
+// What is found tells what is there.
+bool looks_into_payloads(const api::QueryTerm& term) {
+  return term.field == api::QueryField::kPayload || term.field == api::QueryField::kResult ||
+         (term.field == api::QueryField::kError && term.op == api::QueryOperator::kContains);
+}
+
+}  // namespace
+
 api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Access* access) {
   engine::JobFilter made;
   std::vector<Condition>& conditions = made.conditions;
@@ -152,6 +162,12 @@ api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Ac
       return std::unexpected(
           api::make_fault(api::FieldError::Place::kParameter, "q",
                           std::string(api::name_of(term.field)) + " takes one value"));
+    }
+    if (looks_into_payloads(term) && access != nullptr && !access->allows(api::Scope::kPayload)) {
+      return std::unexpected(api::make_problem(
+          api::ProblemCode::kForbidden,
+          "the token lacks the scope payload, which a search in payloads, results or the texts of "
+          "errors needs"));
     }
     conditions.push_back(condition_of(term));
   }

@@ -88,7 +88,8 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
   spec.timeout = job.timeout;
 
   const bool own_trace = !job.traceparent.empty();
-  if (job.unique || !job.tags.empty() || !job.meta.empty() || own_trace || !traceparent_.empty()) {
+  if (job.unique || !job.tags.empty() || !job.limits.empty() || !job.order_key.empty() ||
+      !job.meta.empty() || own_trace || !traceparent_.empty()) {
     auto extras = std::make_shared<core::JobExtras>();
     if (job.unique) {
       extras->unique = core::UniqueRule{SharedBytes(job.unique->key), job.unique->hold,
@@ -98,6 +99,9 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
     for (const auto& [name, value] : job.meta) {
       extras->meta.emplace_back(SharedBytes(name), SharedBytes(value));
     }
+    extras->limits = to_core(job.limits);
+    extras->order_key = SharedBytes(job.order_key);
+    extras->order_passes = job.order_on_failure == api::OrderOnFailure::kPass;
     extras->traceparent = own_trace ? SharedBytes(job.traceparent) : traceparent_;
     extras->tracestate = own_trace ? SharedBytes(job.tracestate) : tracestate_;
     spec.extras = std::move(extras);
@@ -170,6 +174,27 @@ engine::WorkerInfo to_engine(const api::WorkerInfo& worker) {
   return info;
 }
 
+core::JobLimits to_core(const std::vector<api::JobLimit>& limits) {
+  core::JobLimits made;
+  for (const api::JobLimit& limit : limits) {
+    core::JobLimit& added = made.emplace_back();
+    added.name = SharedBytes(limit.name);
+    added.key = SharedBytes(limit.key);
+    added.cost = static_cast<std::uint32_t>(limit.cost);
+  }
+  return made;
+}
+
+std::optional<std::uint32_t> to_core(const std::optional<std::int64_t>& bound) {
+  if (!bound) return std::nullopt;
+  return static_cast<std::uint32_t>(*bound);
+}
+
+std::optional<core::Rate> to_core(const std::optional<api::Rate>& rate) {
+  if (!rate) return std::nullopt;
+  return core::Rate{static_cast<std::uint32_t>(rate->limit), rate->per, to_core(rate->burst)};
+}
+
 core::QueuePatch to_core(const api::QueueSettingsChange& change,
                          const core::Retention& default_retention) {
   core::QueuePatch patch;
@@ -181,6 +206,12 @@ core::QueuePatch to_core(const api::QueueSettingsChange& change,
   if (change.retry.present) {
     patch.retry =
         change.retry.value ? policy_of(*change.retry.value) : core::default_retry_policy();
+  }
+  if (change.concurrency.present) patch.concurrency = to_core(change.concurrency.value);
+  if (change.rate.present) patch.rate = to_core(change.rate.value);
+  if (change.limits.present) {
+    patch.limits.emplace();
+    if (change.limits.value) patch.limits->limits = to_core(*change.limits.value);
   }
   if (change.lease.present) patch.lease = change.lease.value.value_or(core::kDefaultLease);
   if (change.max_ready.present) {

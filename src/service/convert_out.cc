@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/event_data.h"
 #include "base/check.h"
 #include "service/caller.h"
 #include "service/convert.h"
@@ -25,18 +26,23 @@ std::string_view hexadecimal(std::uint64_t number, std::deque<std::string>& text
   return texts.emplace_back(fmt::format("{:016x}", number));
 }
 
-api::JobError error_shape(const core::JobError& error, std::deque<std::string>& texts) {
+api::JobError error_shape(const core::JobError& error, std::deque<std::string>& texts,
+                          Shown shown) {
   api::JobError made;
   made.type = error.type.view();
-  made.message = error.message.view();
-  made.stack = error.stack.view();
+  made.redacted = shown == Shown::kRedacted;
+  if (!made.redacted) {
+    made.message = error.message.view();
+    made.stack = error.stack.view();
+  }
   made.fingerprint = hexadecimal(error.fingerprint, texts);
   made.attempt = error.attempt;
   made.at = error.at;
   return made;
 }
 
-api::Attempt attempt_shape(const core::Attempt& attempt, std::deque<std::string>& texts) {
+api::Attempt attempt_shape(const core::Attempt& attempt, std::deque<std::string>& texts,
+                           Shown shown) {
   api::Attempt made;
   made.n = attempt.n;
   made.attempt = attempt.attempt;
@@ -44,7 +50,7 @@ api::Attempt attempt_shape(const core::Attempt& attempt, std::deque<std::string>
   made.started_at = attempt.started_at;
   made.finished_at = attempt.finished_at;
   made.outcome = static_cast<api::AttemptOutcome>(attempt.outcome);
-  if (attempt.error) made.error = error_shape(*attempt.error, texts);
+  if (attempt.error) made.error = error_shape(*attempt.error, texts, shown);
   return made;
 }
 
@@ -87,12 +93,16 @@ api::RetryPolicy to_api(const core::RetryPolicy& policy) {
 
 JobShape::JobShape(const core::JobView& view, const api::Include& include) {
   fill(view.job, include);
-  if (include.attempts) job_.attempts = attempts_of(view, texts_);
-  if (include.logs) job_.logs = logs_of(view.logs);
+  const Shown shown = include.redacted ? Shown::kRedacted : Shown::kWhole;
+  if (include.attempts) job_.attempts = attempts_of(view, texts_, shown);
+  if (include.logs) job_.logs = logs_of(view.logs, shown);
   if (include.events) {
     events_ = engine::job_events(view);
     job_.events.emplace();
-    for (const engine::FeedEvent& event : events_) job_.events->push_back(to_api(event));
+    for (engine::FeedEvent& event : events_) {
+      if (include.redacted) redact(event);
+      job_.events->push_back(to_api(event));
+    }
   }
 }
 
@@ -120,7 +130,11 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
   }
   job_.cancel_requested = job.cancel_requested;
   if (job.progress) job_.progress = progress_shape(*job.progress);
-  if (job.last_error) job_.last_error = error_shape(*job.last_error, texts_);
+  if (include.redacted && job_.progress) job_.progress->checkpoint = {};
+  if (job.last_error) {
+    job_.last_error =
+        error_shape(*job.last_error, texts_, include.redacted ? Shown::kRedacted : Shown::kWhole);
+  }
   job_.retry = to_api(*job.retry);
   job_.lease = job.lease;
   job_.timeout = job.timeout;
@@ -132,33 +146,42 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     }
     job_.tags = views_of(job.extras->tags);
     job_.meta = view_of(job.extras->meta);
+    job_.limits = to_api(job.extras->limits);
+    job_.order_key = job.extras->order_key.view();
+    if (job.extras->order_passes) job_.order_on_failure = api::OrderOnFailure::kPass;
     job_.traceparent = job.extras->traceparent.view();
     job_.schedule = job.extras->schedule.view();
     job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});
   }
+  job_.redacted = include.redacted;
+  if (include.redacted) return;
   if (include.payload) job_.payload = job.payload.empty() ? "null" : job.payload.view();
   if (include.result) job_.result = job.result.view();
 }
 
-std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts) {
+std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts,
+                                      Shown shown) {
   std::vector<api::Attempt> attempts;
   attempts.reserve(view.attempts.size() + 1);
   for (const core::Attempt& attempt : view.attempts) {
-    attempts.push_back(attempt_shape(attempt, texts));
+    attempts.push_back(attempt_shape(attempt, texts, shown));
   }
-  if (view.job.latest.n > 0) attempts.push_back(attempt_shape(view.job.latest, texts));
+  if (view.job.latest.n > 0) attempts.push_back(attempt_shape(view.job.latest, texts, shown));
   return attempts;
 }
 
-std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log) {
+std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log, Shown shown) {
   std::vector<api::LogLine> lines;
   lines.reserve(log.size());
   for (const core::LogLine& line : log) {
+    const bool redacted = shown == Shown::kRedacted;
     lines.push_back({line.seq, line.attempt, line.at, static_cast<api::LogLevel>(line.level),
-                     line.message.view()});
+                     redacted ? std::string_view() : line.message.view(), redacted});
   }
   return lines;
 }
+
+void redact(engine::FeedEvent& event) { event.data = api::without_error_texts(event.data); }
 
 api::JobEvent to_api(const engine::FeedEvent& event) {
   const auto type = api::parse_event_type(event.type);
@@ -240,6 +263,23 @@ api::Worker to_api(const engine::WorkerView& worker) {
   return made;
 }
 
+std::vector<api::JobLimit> to_api(const core::JobLimits& limits) {
+  std::vector<api::JobLimit> made;
+  for (const core::JobLimit& limit : limits) {
+    made.push_back({std::string(limit.name.view()), std::string(limit.key.view()), limit.cost});
+  }
+  return made;
+}
+
+api::Bounds to_api(const core::Bounds& bounds) {
+  api::Bounds made;
+  made.concurrency = to_signed(bounds.concurrency);
+  if (bounds.rate) {
+    made.rate = api::Rate{bounds.rate->limit, bounds.rate->per, to_signed(bounds.rate->burst)};
+  }
+  return made;
+}
+
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now) {
   api::Queue made;
   made.name = queue.name.view();
@@ -258,6 +298,10 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   made.settings.retry = to_api(*settings.retry);
   made.settings.lease = settings.lease;
   made.settings.max_ready = to_signed(settings.max_ready);
+  const api::Bounds bounds = to_api(settings.bounds());
+  made.settings.concurrency = bounds.concurrency;
+  made.settings.rate = bounds.rate;
+  made.settings.limits = to_api(settings.limits);
   made.settings.retention.succeeded = settings.retention.succeeded;
   made.settings.retention.dead = settings.retention.dead;
   made.settings.retention.cancelled = settings.retention.cancelled;
@@ -336,6 +380,16 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kTooManyEntries:
       return problem(ProblemCode::kTooManyEntries,
                      "the store has reached its limit of these; delete unused ones");
+    case core::Rejection::kTooManyLimits:
+      return problem(ProblemCode::kTooManyEntries, "there are too many limits; delete unused ones");
+    case core::Rejection::kUnknownLimit:
+      return problem(ProblemCode::kUnknownLimit, "no limit has this name");
+    case core::Rejection::kUnfitLimit:
+      // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
+      return api::make_fault(api::FieldError::Place::kPointer, what == "limit" ? "/key" : "/limits",
+                             std::string(said));
+    case core::Rejection::kLimitInUse:
+      return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
     case core::Rejection::kNone:
       break;
   }

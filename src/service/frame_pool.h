@@ -1,13 +1,13 @@
-// Memory for coroutine frames, kept by the thread that frees it and used again. A request makes a
-// handful of frames, some above the size up to which malloc is quick.
+// Memory for coroutine frames. The thread that frees a frame keeps its memory and uses it again. A
+// request makes a handful of frames, and malloc is slow for the larger ones.
 #pragma once
 
 #include <cstddef>
 
 namespace millrace::service {
 
-// A frame is freed on the thread that took it, as tasks live on one (see task.h); on another it
-// would only change its keeper.
+// A frame is freed on the thread that took it, since a task runs on one thread (see task.h). If
+// another thread freed it, that thread would keep the memory.
 class FramePool {
  public:
   static void* take(std::size_t bytes);

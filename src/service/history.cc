@@ -75,7 +75,7 @@ Task<Answered<AttemptPage>> list_attempts(Caller& caller, JobId id, const api::P
   if (!history) co_return refused(history);
   AttemptPage made;
   made.job = std::move(history->view);
-  made.attempts = attempts_of(*made.job, made.texts);
+  made.attempts = attempts_of(*made.job, made.texts, shown_to(caller));
   made.next = cut_to_page(caller, page, history->after, made.attempts);
   co_return made;
 }
@@ -104,6 +104,7 @@ Task<Answered<EventPage>> list_job_events(Caller& caller, JobId id, const api::P
   if (!history) co_return refused(history);
   EventPage made;
   made.events = engine::job_events(*history->view);
+  if (!caller.sees_payloads()) std::ranges::for_each(made.events, redact);
   made.next = cut_to_page(caller, page, history->after, made.events);
   co_return made;
 }

@@ -1,5 +1,5 @@
-// A job's attempts, log lines and events, in pages; the cursor is the number of the last item
-// shown. Log lines are read in pages, the others as a whole.
+// A job's attempts, log lines and events, in pages. The cursor is the number of the last item
+// shown. Only log lines are read from the store in pages.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace millrace::service {
 
-// `next`: empty where there are no more.
+// `next`: the cursor of the next page; empty: there are no more.
 struct AttemptPage {
   std::vector<api::Attempt> attempts;  // views of the two below
   std::string next;

@@ -27,7 +27,7 @@ class IdMaker {
 
  private:
   Random random_;
-  std::string last_queue_;  // producers mostly stay with one
+  std::string last_queue_;  // producers mostly use the same queue again
   std::uint16_t last_bits_ = 0;
 };
 

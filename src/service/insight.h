@@ -8,7 +8,7 @@
 namespace millrace::service {
 
 Task<Answered<engine::StatsReply>> get_stats(Caller& caller, const api::StatsQuery& query);
-// Waits for an event if that is wanted and there is none.
+// If the query asks for it, and there is no event, waits for one.
 Task<Answered<engine::FeedPage>> list_events(Caller& caller, const api::EventsQuery& query);
 
 }  // namespace millrace::service

@@ -208,7 +208,7 @@ Task<Answered<SharedJobView>> get_job(Caller& caller, JobId id, const api::JobQu
 }
 
 Task<Answered<engine::JobPage>> list_jobs(Caller& caller, const api::JobListQuery& query) {
-  auto filter = to_engine(query.filter, caller.access);
+  auto filter = to_engine(query.filter, caller.access.get());
   if (!filter) co_return refused(filter);
   engine::JobQuery wanted;
   wanted.filter = std::move(*filter);

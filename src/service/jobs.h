@@ -1,4 +1,4 @@
-// What is done with jobs: submitted, found, listed, cancelled, retried, edited, deleted.
+// Operations on jobs: submit, get, list, edit, cancel, retry, delete.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace millrace::service {
 
-// Of the request that brings jobs, for those that have none of their own. Valid; empty: none.
+// The trace of a request, for its jobs that have none of their own. Valid; empty: none.
 struct Trace {
   std::string_view parent;
   std::string_view state;
@@ -21,7 +21,7 @@ struct Trace {
 
 struct Submission {
   const api::JobSubmission& job;
-  // The idempotency key, and the bytes that it is bound to: a second submission brings the same.
+  // The idempotency key, and the bytes that it is bound to: a repetition must have the same bytes.
   std::optional<std::string> key;
   std::string_view as_sent;
   Trace trace;
@@ -30,25 +30,25 @@ struct Submission {
 struct Submitted {
   JobAnswer job;
   bool created = false;
-  bool replayed = false;  // it has a key, and stood already
+  bool replayed = false;  // its idempotency key found the job of an earlier request
 };
 // `enqueue` has one job, and asks for it in the reply.
 Task<Answered<Submitted>> submit_one(Caller& caller, core::Enqueue enqueue, api::Include include);
 Task<Answered<Submitted>> submit_job(Caller& caller, const Submission& submission);
 
 struct BatchAnswer {
-  // By item of the request: why it did not go to its shard.
+  // By item of the request: the problem that kept it from its shard, if any.
   std::vector<std::optional<api::Problem>> refused;
   core::EnqueueReply reply;  // of the others, in order; each job's state is known, or it is pruned
 };
 Task<Answered<BatchAnswer>> submit_batch(Caller& caller, const api::BatchSubmission& batch,
                                          const Trace& trace);
 
-// Waits for the end of the job if that is wanted.
+// If the query asks for it, waits for the end of the job.
 Task<Answered<SharedJobView>> get_job(Caller& caller, JobId id, const api::JobQuery& query);
 Task<Answered<engine::JobPage>> list_jobs(Caller& caller, const api::JobListQuery& query);
 
-// `if_version`: none other is changed.
+// The operation fails if the job has another version.
 using IfVersion = std::optional<std::uint64_t>;
 Task<Answered<JobAnswer>> edit_job(Caller& caller, JobId id, const api::JobPatch& patch,
                                    const IfVersion& if_version, api::Include include);

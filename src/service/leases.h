@@ -1,4 +1,4 @@
-// What workers ask for: claims, heartbeats, acks, polls, and the single forms of these.
+// Operations of workers: claims, heartbeats, acks, polls, and their forms for a single job.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,12 @@
 
 namespace millrace::service {
 
-// What became of the items of a batch.
+// The results of the items of a batch.
 struct ItemAnswers {
-  std::vector<std::optional<api::Problem>> refused;  // by item: why it did not go to its shard
-  std::vector<JobId> ids;                            // by item
-  core::ItemsReply reply;                            // of the others, in order
+  std::vector<std::optional<api::Problem>>
+      refused;             // by item: the problem that kept it from its shard, if any
+  std::vector<JobId> ids;  // by item
+  core::ItemsReply reply;  // of the others, in order
 
   // Calls refused(id, problem) or done(reply) for each item, in the order of the request.
   template <typename Refused, typename Done>
@@ -34,8 +35,8 @@ struct ItemAnswers {
   static api::Problem problem_of(const core::ItemReply& item);
 };
 
-// The jobs have their payloads, and there is room for the answer. Those that can't be sent, or only
-// with little of their lease left, are given back, and no attempt is counted.
+// Returns jobs with their payloads, once there is room for the answer. Jobs that can't be sent, or
+// only with little of their lease left, are given back, and their attempt does not count.
 Task<Answered<core::ClaimReply>> claim(Caller& caller, const api::Claim& claim);
 std::size_t payload_bytes(const core::ClaimReply& claim);
 
@@ -47,14 +48,14 @@ struct PollAnswer {
   ItemAnswers acks;
   ItemAnswers heartbeats;
   ItemAnswers logs;
-  core::ClaimReply claim;  // without jobs where they can't be handed out
+  core::ClaimReply claim;  // without jobs if they can't be handed out
   std::vector<engine::WorkerCommand> orders;
 };
-// `worker`: the id that the worker calls itself by; in place until the answer is there.
+// `worker`: the id that the worker gives itself; must stay valid until the answer has come.
 Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const api::Poll& poll);
 
 Task<Answered<JobAnswer>> finish_job(Caller& caller, const api::Ack& ack, api::Include include);
-// Waits until the job is to be cancelled if that is wanted.
+// If the heartbeat asks for it, waits until somebody cancels the job.
 Task<Answered<JobAnswer>> heartbeat_job(Caller& caller, const api::Heartbeat& heartbeat,
                                         api::Include include);
 

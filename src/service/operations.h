@@ -1,5 +1,5 @@
-// What the server knows of itself and HTTP only shows: whether it can serve, its figures, backups.
-// The server implements it.
+// The operations that only the server itself can carry out: readiness, metrics, nodes, backups. The
+// server implements the interface.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Readiness {
   std::vector<ReadinessCheck> checks;  // ready: not draining, and all of them are ok
 };
 
-// What does not change while the server runs.
+// Facts that do not change while the server runs.
 struct About {
   std::string version;
   std::string commit;  // empty: not known
@@ -47,9 +47,10 @@ class Operations {
 
   // Any thread; these block, so they are called on the pool for reads.
   virtual std::string metrics_text() = 0;  // in Prometheus's text format
-  // Of a node by its id; the answer is how all stand then.
+  // `node`: the node's id. Returns the state of all nodes afterwards.
   virtual api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) = 0;
-  // Whole and synced on return. A problem's detail is shown to the caller, who has the scope admin.
+  // On return the backup is complete and synced. The caller sees the detail of a problem; it has
+  // the scope admin.
   virtual api::Decoded<BackupDone> backup(const std::string& path) = 0;
 };
 

@@ -44,8 +44,9 @@ class OperationsWorld {
       : reads_(*store.tables),
         feed_(*store.journal, Seq{}),
         statistics_({store.tables.get()}),
-        services_{reads_,      feed_, statistics_, tokens_, catalog_,
-                  operations_, clock, readers_,    core::kDefaultIdempotencyWindow,
+        services_{reads_,  feed_,    statistics_,
+                  tokens_, catalog_, operations_,
+                  clock,   readers_, core::kDefaultIdempotencyWindow,
                   {}},
         port_(gateway, [] {}) {}
 
@@ -63,7 +64,7 @@ class OperationsWorld {
   // The caller may see the queue `mail` only; or all again.
   void limit(bool limited = true) {
     caller_.access =
-        limited ? tokens_.authenticate("Bearer " + make_token({}, {}).token, {}) : nullptr;
+        limited ? tokens_.authenticate("Bearer " + make_token({}, {}).token, {}).access : nullptr;
   }
   Caller& caller() { return caller_; }
   Services& services() { return services_; }
@@ -78,7 +79,7 @@ class OperationsWorld {
   engine::Reads reads_;
   engine::EventFeed feed_;
   engine::StoreStatistics statistics_;
-  TokenBook tokens_ = one_token();
+  Tokens tokens_{one_token()};
   Catalog catalog_;
   NoOperations operations_;
   ReaderPool readers_{1};

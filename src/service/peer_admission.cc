@@ -44,6 +44,12 @@ struct ScopesOf {
   Scopes operator()(const core::PutCatalogEntry&) const { return 0; }
   Scopes operator()(const core::DeleteCatalogEntry&) const { return 0; }
   Scopes operator()(const core::GetCatalog&) const { return 0; }
+  Scopes operator()(const core::SetLimit&) const { return kOperate; }
+  Scopes operator()(const core::PauseLimit&) const { return kOperate; }
+  Scopes operator()(const core::ResumeLimit&) const { return kOperate; }
+  Scopes operator()(const core::DeleteLimit&) const { return kOperate; }
+  Scopes operator()(const core::GetLimits&) const { return kRead | kOperate; }
+  Scopes operator()(const core::GetWhy&) const { return kRead; }
   Scopes operator()(const core::GetJob&) const { return kSubmit | kWork | kRead | kOperate; }
   Scopes operator()(const core::GetQueues&) const { return kRead | kOperate; }
 
@@ -101,6 +107,12 @@ struct Named {
   void operator()(const core::PutCatalogEntry&) {}
   void operator()(const core::DeleteCatalogEntry&) {}
   void operator()(const core::GetCatalog&) {}
+  void operator()(const core::SetLimit&) {}
+  void operator()(const core::PauseLimit&) {}
+  void operator()(const core::ResumeLimit&) {}
+  void operator()(const core::DeleteLimit&) {}
+  void operator()(const core::GetLimits&) {}
+  void operator()(const core::GetWhy& c) { ids.push_back(c.id); }
   void operator()(const core::GetJob&) {}
   void operator()(const core::GetQueues& command) {
     if (!command.queue.empty()) queues.push_back(command.queue.view());

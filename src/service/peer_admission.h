@@ -1,6 +1,5 @@
-// The second lock: what a client's token must allow, looked at again by the node that leads the
-// shard. The node that was asked first has done so already; one of them may have been told another
-// set of tokens.
+// The second check of a client's token, by the node that leads the shard. The node that received
+// the request has checked it already, but the two nodes may have different sets of tokens.
 #pragma once
 
 #include <optional>
@@ -13,16 +12,16 @@
 
 namespace millrace::service {
 
-// Does the token have a scope that this kind of request needs?
+// Whether the token has a scope that this kind of request needs.
 bool allows_kind(const Access& access, const engine::Request& request);
 
-// What to answer instead of asking the shard; none: the token allows the request. A job that is
-// nowhere is nobody's to protect: the shard itself says that it is not there.
+// The refusal to send instead of asking the shard; none: the token allows the request. A request
+// for a job that does not exist is allowed: the shard answers that there is no such job.
 Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& port,
                                                 engine::Gateway& shard, const Access& access,
                                                 const engine::Request& request);
 
-// Takes from an answer, or a worker, what the token does not open.
+// Removes from a worker, or from an answer, everything that the token may not see.
 void hide_from(const Access& access, engine::WorkerView& worker);
 void hide_from(const Access& access, engine::Answer& answer);
 

@@ -44,7 +44,7 @@ PushTargetAnswer answer_of(Caller& caller, const core::CatalogEntry& entry,
   // What a receiver answers may tell of the network that it is in.
   const bool operates = caller.access == nullptr || caller.access->allows(api::Scope::kOperate) ||
                         caller.access->allows(api::Scope::kAdmin);
-  if (answer.health && !operates) {
+  if (answer.health && !(operates && caller.sees_payloads())) {
     for (api::PushOutcome& outcome : answer.health->last) outcome.error.clear();
   }
   return answer;
@@ -150,6 +150,8 @@ Task<Answered<PushTargetAnswer>> put_push_target(Caller& caller, std::string_vie
   if (!sees(caller, put.target)) {
     co_return refused(ProblemCode::kForbidden, "the token does not open all of these queues");
   }
+  // It sends payloads to where the caller says.
+  if (!caller.sees_payloads()) co_return refused(lacks_scope(api::Scope::kPayload));
   if (auto problem = refusal_of_sum(caller, name, put.target)) {
     co_return refused(std::move(*problem));
   }

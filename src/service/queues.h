@@ -1,4 +1,4 @@
-// What is done with queues; their purge and their end are in bulk.h.
+// Operations on queues; bulk.h has their purge and deletion.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,8 @@ Task<Answered<QueueAnswer>> get_queue(Caller& caller, std::string_view queue);
 
 struct QueueChange {
   const api::QueueSettingsChange& settings;
-  bool replace = false;  // what is left out becomes its default
-  bool create = false;   // where there is no such queue
+  bool replace = false;  // settings that are left out get their defaults
+  bool create = false;   // create the queue if there is none of that name
   std::optional<std::uint64_t> if_version;
 };
 Task<Answered<QueueAnswer>> set_queue(Caller& caller, std::string_view queue,

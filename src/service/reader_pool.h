@@ -1,9 +1,9 @@
 // The few threads on which reads of the tables block, so that no I/O thread does.
 //
-// Reads go by lanes, each with threads of its own: nothing short waits behind something long, and
-// what a worker needs waits for nobody else. Within a lane clients take turns. Of the threads for
-// searches one client has at most half at a time, so that another client's next search waits for
-// none of them.
+// There are lanes, each with threads of its own, so that short reads do not wait behind long ones,
+// and a worker's reads wait for nobody else. Within a lane clients take turns. One client has at
+// most half of the threads for searches at a time, so that another client's search need not wait
+// for them.
 #pragma once
 
 #include <array>
@@ -28,18 +28,18 @@
 namespace millrace::service {
 
 enum class Lane : std::uint8_t {
-  kClaims,    // payloads of jobs that are leased already: the lease runs meanwhile
+  kClaims,    // payloads of jobs that are already leased, whose leases run meanwhile
   kLookups,   // a few rows by their ids
-  kSearches,  // whatever may take seconds; its threads give way to all others
+  kSearches,  // reads that may take seconds; their threads give way to all others
 };
 inline constexpr std::size_t kLanes = 3;
 
 class ReaderPool {
  public:
-  // Of one client in one lane; a client with more is told to come back.
+  // The most waiting reads of one client in one lane; further ones are refused for now.
   static constexpr std::size_t kMostWaiting = 256;
 
-  // A read. Its owner keeps it in place until it has run or was taken back.
+  // A read. Its owner must keep it at its address until it has run or was taken back.
   class Work {
    public:
     // On a thread of the pool.
@@ -49,18 +49,18 @@ class ReaderPool {
     ~Work() = default;
   };
 
-  // `searches`: threads of that lane; the others have a number that fits what they do.
+  // `searches`: the number of threads of that lane; the other lanes have fixed numbers.
   explicit ReaderPool(std::size_t searches);
   ~ReaderPool() { stop(); }
   ReaderPool(const ReaderPool&) = delete;
   ReaderPool& operator=(const ReaderPool&) = delete;
 
   // --- Any thread. After stop() nothing is run any more.
-  // False: too many of the client's wait already.
+  // False: too many reads of the client wait already.
   bool add(Lane lane, std::string_view client, Work& work);
   // False: it runs already, or has run.
   bool take_back(Lane lane, std::string_view client, Work& work);
-  // Ends the threads once they are through with what they do; what waits is dropped.
+  // Waits for the reads that run, ends the threads, and drops the reads that wait.
   void stop();
 
   // For tests: reads that wait or run.
@@ -72,14 +72,14 @@ class ReaderPool {
     std::size_t running = 0;
   };
   struct Queue {
-    std::size_t share = 0;  // threads that one client may have
+    std::size_t share = 0;  // the most threads that one client may have
     std::condition_variable ready;
     std::unordered_map<std::string, Client> clients;  // that have work
     std::deque<std::string> turns;                    // clients with work that waits
     std::size_t busy = 0;
   };
 
-  // The next one whose client may have another thread, and that client; null: none.
+  // The next read whose client may have another thread, and that client; null: none.
   std::pair<Work*, std::string> next(Queue& queue);
   void loop(Queue& queue);
 
@@ -89,14 +89,14 @@ class ReaderPool {
   std::vector<std::thread> threads_;
 };
 
-// Whose read it is, and whether it may be given up.
+// The client of a read, and whether the read may be given up.
 struct Reader {
-  std::string_view client;  // in place until the read is over
+  std::string_view client;  // valid until the read is over
   Wait* wait = nullptr;     // null: the read goes on when the client has gone
 };
 
-// co_await Blocking(...): runs `function(stop_token)` on a lane of the pool and gives what it
-// returns, back on the I/O thread. The function must outlive the wait.
+// co_await Blocking(...): runs `function(stop_token)` on a lane of the pool, and returns its result
+// on the I/O thread. The function must outlive the wait.
 template <typename Function>
 class Blocking final : public ReaderPool::Work, public Abandonable {
  public:
@@ -127,7 +127,7 @@ class Blocking final : public ReaderPool::Work, public Abandonable {
   }
   bool refused() const { return refused_; }
 
-  // One that runs goes on until it notices; what it finds is nobody's.
+  // A read that runs goes on until it notices the stop; its result is dropped.
   void give_up() override {
     reader_.wait->given_up = true;
     gone_.request_stop();

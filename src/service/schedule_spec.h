@@ -1,5 +1,5 @@
-// A schedule's specification between the contract and the machine, and what the calendar says of
-// it.
+// Translates a schedule's specification between the contract and the machine, and checks and
+// describes it by the calendar.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace millrace::service {
 
-// Whether a schedule can be called so. `preview` is a path of the API.
+// Whether a schedule can have this name. It can't be `preview`, which is a path of the API.
 Answered<> admits_schedule_name(std::string_view name);
 
-// Checks what the expression, the zone and the jitter mean. `where`: the pointer to the
-// specification in the request's body.
+// Checks the expression, the zone and the jitter. `where`: the pointer to the specification in the
+// request's body.
 Answered<core::ScheduleSpec> to_core(engine::Zones& zones, Time now, const api::ScheduleSpec& spec,
                                      const std::string& where);
 Answered<engine::ScheduleTiming> timing_of(engine::Zones& zones, const api::ScheduleTiming& timing,

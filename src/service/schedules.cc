@@ -244,6 +244,7 @@ ScheduleShape::ScheduleShape(const Caller& caller, const core::Schedule& schedul
   if (auto job = engine::read_template(spec.job)) {
     job_ = std::move(*job);
     fill_job(job_);
+    shape_.job.redacted = !caller.sees_payloads();
   }
 }
 

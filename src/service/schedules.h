@@ -1,5 +1,5 @@
-// What is done with schedules. A token that is limited to queues sees those whose jobs go to its
-// queues.
+// Operations on schedules. A token that is limited to queues sees the schedules whose jobs go to
+// its queues.
 #pragma once
 
 #include <optional>
@@ -42,7 +42,8 @@ struct TriggerRequest {
 };
 Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name,
                                            const TriggerRequest& request);
-// `key`: a repetition with it is answered as the first call was. `as_sent` is bound to it.
+// `key`: a repetition with the same key gets the answer of the first call; `as_sent` must be the
+// same.
 struct BackfillRequest {
   const api::Backfill& backfill;
   std::optional<std::string> key;
@@ -54,12 +55,13 @@ struct BackfillAnswer {
 };
 Task<Answered<BackfillAnswer>> backfill_schedule(Caller& caller, std::string_view name,
                                                  const BackfillRequest& request);
-// All schedules of one owner.
+// Sets all schedules of one owner.
 Task<Answered<api::SetOutcome>> apply_schedules(Caller& caller, const api::ScheduleSet& set);
 
 Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::SchedulePreview& preview);
 
-// A schedule's shape, with its next instants. Views of `schedule` and of what this object holds.
+// A schedule's shape for the API, with its next instants. The views point into `schedule` and into
+// this object.
 class ScheduleShape {
  public:
   ScheduleShape(const Caller& caller, const core::Schedule& schedule);

@@ -1,9 +1,10 @@
-// Task: a coroutine of one thread. Lazy: it runs when it is awaited or started; whoever owns it
-// destroys its frame. Awaiting resumes the awaiter directly, without a trip through a queue.
+// Task: a coroutine that runs on one thread. It is lazy: it runs when it is awaited or started. Its
+// owner destroys its frame. At its end it resumes its awaiter directly, without a queue.
 //
-// GCC 12 destroys some temporaries within a co_await expression twice. So none with a destructor
-// may stand there: no conversions, no arguments passed by value, no capturing lambdas. Name things
-// first, and let tasks take references: the awaiter's frame keeps what they name.
+// GCC 12 destroys some temporaries within a co_await expression twice. So the expression must have
+// no temporary with a destructor: no conversions, no arguments passed by value, no capturing
+// lambdas. Make named locals first, and let tasks take references: the awaiter's frame keeps the
+// locals.
 #pragma once
 
 #include <coroutine>
@@ -21,9 +22,9 @@ class Task;
 
 namespace internal {
 
-// At its end a task resumes its awaiter, unless it ended within the awaiter's own call: then that
-// one has not suspended yet and goes on by itself. So a loop over tasks that end at once stays
-// flat.
+// At its end a task resumes its awaiter, unless it ended within the awaiter's own call: then the
+// awaiter has not suspended yet and goes on by itself. So a loop over tasks that end at once does
+// not grow the stack.
 struct TaskPromiseBase {
   std::coroutine_handle<> awaiter;
   bool done = false;
@@ -82,7 +83,7 @@ class [[nodiscard]] Task {
     if (handle_) handle_.destroy();
   }
 
-  // Runs it up to its first suspension; awaiting it later gives the rest. At most once.
+  // Runs the task up to its first suspension; a later await runs the rest. Call it at most once.
   void start() {
     started_ = true;
     handle_.resume();

@@ -1,5 +1,5 @@
-// What a caller may see and touch, and the jobs and queues that it finds. A token that is limited
-// to queues is told of everything else what it is told of things that are not there.
+// The jobs and queues that a caller may see and change. A token that is limited to queues gets the
+// same answer for everything else as for things that do not exist.
 #pragma once
 
 #include <memory>
@@ -16,47 +16,47 @@ namespace millrace::service {
 
 using SharedJobView = std::shared_ptr<const core::JobView>;
 
-// The job as it is now: what the memory of its id's shard said, completed from the tables where
-// `include` needs them; if both know nothing, the other shards are asked. Never null.
+// The job as it is now: `memory`, the answer of its id's shard, completed from the tables if
+// `include` needs them. If neither knows the job, asks the other shards. Never null.
 Task<Answered<SharedJobView>> find_job(Caller& caller, JobId id, const core::JobReply& memory,
                                        api::Include include);
-// The same, asking the shard first.
+// The same, but asks the shard first.
 Task<Answered<SharedJobView>> find_job(Caller& caller, JobId id, api::Include include);
 
-// A job that something was done to.
+// A job after an operation on it.
 struct JobAnswer {
   JobId id;
-  SharedJobView view;  // null: it ended, and is kept nowhere any more
+  SharedJobView view;  // null: the job has ended, and is no longer kept
 };
-// `reply` is for it. Where memory has let go of the job, the tables have it, or it is pruned.
+// The job that `reply` is about. If memory no longer has it, it is in the tables or was pruned.
 Task<Answered<JobAnswer>> job_of(Caller& caller, const core::ItemReply& reply,
                                  api::Include include);
 
 struct Visibility {
-  bool open = false;  // the job lies in a queue that the caller may touch
-  // It could not be looked at now, and to take it for one out of reach would be a lie.
+  bool open = false;  // the job is in a queue that the token allows
+  // The job could not be read now, so nobody knows whether the token allows it.
   std::optional<api::Problem> unknown;
 };
-// Of each of these jobs. Free where the caller is not limited.
+// The visibility of each of these jobs. Costs nothing if the caller is not limited.
 Task<std::vector<Visibility>> visibility_of(Caller& caller, const std::vector<JobId>& ids);
-// Of one job: refused as if there were none where it is out of reach.
+// For one job: if the token does not allow it, the problem says that there is no such job.
 Task<Answered<>> admits_job(Caller& caller, JobId id);
 
-// The name can be a queue's, and the caller may see it.
+// Whether the name is valid for a queue, and the caller may see that queue.
 Answered<> admits_queue(const Caller& caller, std::string_view queue);
-// What concerns all queues is not for somebody who may see some of them only.
+// Refuses a caller who may see only some of the queues.
 Answered<> admits_to_all_queues(const Caller& caller);
-// Of a queue that jobs are to be put into or taken from.
+// The problem for a submission to, or a claim from, a queue that the token does not allow.
 api::Problem no_queue_for_token();
 
-// What the engine knows a worker by that calls itself `id`: a token that is limited to queues has
+// The engine's name for the worker that calls itself `id`: a token that is limited to queues has
 // workers of its own.
 SharedBytes worker_name(const Caller& caller, std::string_view id);
 
-// Waits until the tables hold all that was acknowledged before.
+// Waits until the tables hold everything that was acknowledged before.
 Task<Answered<>> await_projection(Caller& caller);
 
-// So that statistics are those of all shards, also of the ones that other nodes lead.
+// Reads the saved statistics of shards that other nodes lead, so that statistics cover all shards.
 Task<void> refresh_statistics(Caller& caller);
 
 }  // namespace millrace::service

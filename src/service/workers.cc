@@ -18,8 +18,8 @@ bool sees(const Caller& caller, const engine::WorkerView& worker) {
   if (!caller.limited()) return true;
   const std::string_view owner = engine::owner_in(worker.info.id.view());
   if (!owner.empty()) {
-    const TokenSettings* const token = caller.services.tokens.find(owner);
-    return token != nullptr && caller.access->reaches(*token);
+    const SharedAccess token = caller.services.tokens.find(owner);
+    return token != nullptr && caller.access->reaches(token->settings());
   }
   const auto allowed = [&caller](const SharedBytes& queue) {
     return caller.allows_queue(queue.view());

@@ -1,4 +1,4 @@
-// Who works, and orders to them.
+// The list of workers, and orders to them.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace millrace::service {
 
-// Of the workers that the caller may see, and of those what it may see.
+// The workers that the caller may see, with the members that it may see.
 struct WorkerPage {
   std::vector<engine::WorkerView> workers;
   std::string next;  // empty: there are no more
 };
 Task<Answered<WorkerPage>> list_workers(Caller& caller, const api::Page& page);
 
-// To go quiet, or to stop. `id` stays in place until the answer is there.
+// Tells a worker to go quiet, or to stop. `id` must stay valid until the answer has come.
 Task<Answered<engine::WorkerView>> command_worker(Caller& caller, std::string_view id,
                                                   engine::WorkerState state);
 

@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
     "uniques_released",  "epoch_started",    "leases_extended",
     "finished",          "queue_deleted",    "schedule_set",
     "schedule_advanced", "schedule_deleted", "catalog_put",
-    "catalog_deleted"};
+    "catalog_deleted",   "limit_set",        "limit_deleted"};
 
 // One alternative, written as if it were the whole `Event` message.
 struct EventRef {
@@ -77,6 +77,16 @@ const core::Job* job_in(const core::Event& event) {
   return nullptr;
 }
 
+bool is_of_limits(const core::Event& event) {
+  const core::Job* const job = job_in(event);
+  if (job != nullptr) return core::needs_limits(job->extras);
+  if (const auto* const queue = std::get_if<core::QueueChanged>(&event)) {
+    return names_limits(queue->settings);
+  }
+  return std::holds_alternative<core::LimitSet>(event) ||
+         std::holds_alternative<core::LimitDeleted>(event);
+}
+
 bool is_of_schedules(const core::Event& event) {
   const core::Job* const job = job_in(event);
   if (job != nullptr) return job->extras != nullptr && !job->extras->schedule.empty();
@@ -89,6 +99,7 @@ EventFormat format_of(const core::Event& event) {
   const core::Job* const job = kOfTomorrow ? job_in(event) : nullptr;
   const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
   if (kOfTomorrow && (of_tomorrow || ends_job_of_tomorrow(event))) return kFormatOfTomorrow;
+  if (is_of_limits(event)) return EventFormat::kLimits;
   if (std::holds_alternative<core::CatalogPut>(event) ||
       std::holds_alternative<core::CatalogDeleted>(event)) {
     return EventFormat::kCatalog;

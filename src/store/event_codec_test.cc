@@ -184,6 +184,38 @@ TEST(EventCodec, TheCatalogIsOfTheSixthLevel) {
   EXPECT_EQ(parsed.events(1).catalog_deleted().name(), "n");
 }
 
+TEST(EventCodec, LimitsAndJobsThatNameThemAreOfTheSeventhLevel) {
+  core::LimitSet set;
+  set.change = core::LimitChange::kPaused;
+  set.limit.kind = core::LimitKind::kType;
+  set.limit.name = SharedBytes("send");
+  set.limit.settings.bounds.concurrency = 3;
+  set.limit.settings.bounds.rate = core::Rate{5, Duration{250}, 7};
+  set.limit.pauses = {{SharedBytes("k"), SharedBytes("down"), time_from_ms(11)}};
+  pb::EventBatch parsed;
+  const core::LimitDeleted deleted{core::LimitKind::kNamed, SharedBytes("api")};
+  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {set, deleted}})));
+  EXPECT_EQ(parsed.format(), 7U);
+  const pb::Limit& limit = parsed.events(0).limit_set().limit();
+  EXPECT_EQ(limit.kind(), pb::LIMIT_KIND_TYPE);
+  EXPECT_EQ(limit.settings().bounds().concurrency(), 3U);
+  EXPECT_EQ(limit.settings().bounds().rate().per_ms(), 250);
+  EXPECT_EQ(limit.settings().bounds().rate().burst(), 7U);
+  EXPECT_EQ(limit.pauses(0).until_at(), 10);
+  EXPECT_EQ(parsed.events(1).limit_deleted().name(), "api");
+
+  core::Submitted submitted;
+  EXPECT_EQ(format_of({time_from_ms(1), {submitted}}), EventFormat::kFirst);
+  core::JobExtras extras;
+  extras.limits = {{SharedBytes("api"), SharedBytes("k"), 2, 9}};
+  submitted.job.extras = std::make_shared<const core::JobExtras>(extras);
+  EXPECT_EQ(format_of({time_from_ms(1), {submitted}}), EventFormat::kLimits);
+  core::QueueChanged changed;
+  EXPECT_EQ(format_of({time_from_ms(1), {changed}}), EventFormat::kFirst);
+  changed.settings.rate = core::Rate{};
+  EXPECT_EQ(format_of({time_from_ms(1), {changed}}), EventFormat::kLimits);
+}
+
 core::ScheduleSet set_of_a_schedule() {
   core::ScheduleSet set;
   set.change = core::ScheduleChange::kPaused;

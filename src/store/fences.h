@@ -1,6 +1,6 @@
 // The fences of jobs, in a store whose users may finish jobs in transactions of their own
-// (store/inbox.h). A job's fence says which generation of the job may still be finished, and
-// whether one has been.
+// (store/inbox.h). A job's fence says which generation of the job a transaction may still finish,
+// and whether one has been finished.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
-// The inbox of a shard: what users' own transactions have requested in the store's database. A row
-// becomes visible when its transaction commits. The shard's leader polls the inbox, and the append
-// that takes a row also deletes it (JournalRow::taken).
+// The inbox of a shard: requests that users' own transactions have written into the store's
+// database. A row becomes visible when its transaction commits. The shard's leader polls the inbox,
+// and the append that takes a row also deletes it (JournalRow::taken).
 #pragma once
 
 #include <chrono>
@@ -60,7 +60,7 @@ struct InboxPage {
 
 // How far a shard's inbox has been read. Rows do not become visible in the order of their keys: a
 // transaction may commit after rows with higher keys have been read. So this is a place before
-// which everything has been read, except what transactions write that were open when the reader
+// which everything has been read, except the rows of transactions that were open when the reader
 // passed them. A read goes on after the place, and within each of those transactions. It meets
 // every row once, however late its transaction commits, and never walks again over rows that it has
 // read.
@@ -90,7 +90,7 @@ struct FetchedRows {
   std::vector<InboxKey> left;  // these exist, but did not fit into the answer
 };
 
-// What becomes of the fence of a rejected finish or fence row. kReopened: the job counts as not
+// The fate of the fence of a rejected finish or fence row. kReopened: the job counts as not
 // finished, and its fence is set to RejectedRow::open_to. Valid only if the token was never the
 // job's, so that no generation of the job has won its fence with it.
 enum class FenceOfRejected : std::uint8_t { kStays, kReopened };

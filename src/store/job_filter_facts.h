@@ -1,4 +1,4 @@
-// What an index can use of a filter.
+// The parts of a filter that an index can use.
 #pragma once
 
 #include <vector>

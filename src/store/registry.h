@@ -27,7 +27,7 @@ constexpr std::uint64_t to_number(NodeId id) { return static_cast<std::uint64_t>
 std::string to_string(NodeId id);  // 16 hexadecimal digits, in lower case
 std::optional<NodeId> parse_node_id(std::string_view text);
 
-// What a node says about itself.
+// A node's facts about itself.
 struct NodeFacts {
   NodeId id{};
   std::string url;                  // where other nodes reach it: "http://10.0.0.7:7600"
@@ -64,9 +64,9 @@ struct ClusterView {
 // The leadership of a shard that take() began.
 struct Term {
   Epoch epoch{};
-  // For how long nobody may have answered for the shard. Counted from when its former leader handed
-  // it over or left, or else last renewed its lease; longer if that leader itself never flushed.
-  // None: the taker led it all along, or the shard is new.
+  // The time during which perhaps nobody answered for the shard. It counts from the moment at which
+  // its former leader handed it over or left, or else last renewed its lease; it is longer if that
+  // leader itself never flushed. None: the taker led the shard all along, or the shard is new.
   std::optional<Duration> silent_for;
 };
 
@@ -98,7 +98,7 @@ class Registry {
   // Records an operator's request to drain a node, or to stop draining it. False: no such node.
   virtual Result<bool> set_draining(NodeId node, bool draining) = 0;
 
-  // The clean end: ends the lease; what the node still leads has no leader from then on.
+  // The clean end: ends the lease. Shards that the node still leads have no leader from then on.
   virtual Status leave(NodeId self) = 0;
 
   // A secret that all nodes of this database share and nobody else knows; they authenticate by it.

@@ -1,5 +1,5 @@
-// The blobs of the tables: values as messages and back. Errors don't name the row; the caller adds
-// it.
+// The blobs of the tables: encodes values as messages, and decodes them. Errors don't name the row;
+// the caller adds it.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "core/catalog_fields.h"
 #include "core/changes_fields.h"
+#include "core/limit_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "store/record_wire.h"

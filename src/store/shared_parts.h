@@ -18,7 +18,7 @@ class SharedPartsWriter {
  public:
   std::uint32_t reference(const SharedBytes& name) {
     if (name.empty()) return 0;
-    // Whoever makes the events interns names, so that equal names mostly have the same address.
+    // The maker of the events interns names, so that equal names mostly have the same address.
     const void* address = name.view().data();
     Recent& recent = recent_[(reinterpret_cast<std::uintptr_t>(address) >> 4) % recent_.size()];
     if (recent.address != address) recent = {address, find_or_add(name)};

@@ -77,6 +77,7 @@ std::unexpected<UnreadableSubmission> damaged(std::string problem) {
 
 EventFormat format_of(const core::JobSpec& spec) {
   if (is_of_tomorrow(spec.type.view())) return kFormatOfTomorrow;
+  if (core::needs_limits(spec.extras)) return EventFormat::kLimits;
   const bool scheduled = spec.extras != nullptr && !spec.extras->schedule.empty();
   return scheduled ? EventFormat::kSchedules : EventFormat::kFirst;
 }

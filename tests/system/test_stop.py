@@ -5,6 +5,7 @@ on.
 import os
 import shutil
 import signal
+import subprocess
 import threading
 import time
 
@@ -16,8 +17,29 @@ class Stopping(harness.MillraceCase):
         super().setUp()
         self.use(self.new_server().start())
 
-    def test_sigterm_sigint_and_sighup_end_it_with_zero(self):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    @harness.sqlite_only
+    def test_a_terminal_that_closes_ends_it(self):
+        """To a server that has one; to any other, SIGHUP says to read the configuration again."""
+        self.server.signal(signal.SIGHUP)
+        harness.eventually(lambda: "read its configuration again" in self.server.log)
+        self.assertEqual(self.server.stop(), 0)
+        screen, terminal = os.openpty()
+        self.addCleanup(os.close, screen)
+        address = f"{self.server.host}:{self.server.port}"
+        process = subprocess.Popen(
+            [harness.BINARY, "serve", "--listen", address, "--data", str(self.server.data)],
+            stdin=terminal,
+            stderr=subprocess.DEVNULL,
+            env=harness.environment(),
+        )
+        os.close(terminal)
+        self.server.process = process
+        harness.eventually(self.server._ready, what="readiness")
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(self.server.wait(), 0)
+
+    def test_sigterm_and_sigint_end_it_with_zero(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
             ids = self.submit_many(100)
             self.server.signal(number)
             started = time.monotonic()

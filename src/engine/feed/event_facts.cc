@@ -83,6 +83,9 @@ class Flattener {
     }
   }
   // Tokens and push targets are not for whoever may read events.
+  // What happens to limits has no events yet.
+  void operator()(const core::LimitSet&) {}
+  void operator()(const core::LimitDeleted&) {}
   void operator()(const core::CatalogPut&) {}
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {

@@ -9,7 +9,7 @@
 
 namespace millrace::engine {
 
-// The number that an caller gives to a request of its port.
+// The number that a caller gives to a request of its port.
 enum class Ticket : std::uint64_t {};
 
 struct Delivery {

@@ -1,5 +1,5 @@
-// For how long this node may consider itself the leader of what it leads, by its own clock: a
-// little shorter than the database granted. In doubt it is not the leader.
+// Until when this node may act as the leader of its shards, by its own clock: for a little less
+// than the database granted. In doubt it may not.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // A request on its way through the router: the parts that were sent and the answers that came back.
-// Each way of spreading a request has its own class, a small state machine that only answers
-// advance.
+// Each way of spreading a request has its own class: a small state machine, which advances when
+// answers come.
 #pragma once
 
 #include <chrono>

@@ -12,7 +12,7 @@
 
 namespace millrace::engine {
 
-// Where a shard is led, according to the registry.
+// The node that leads a shard, according to the registry.
 struct PeerShard {
   std::string url;  // of the node: "http://10.0.0.7:7600"
   std::uint32_t shard = 0;
@@ -26,9 +26,9 @@ class Peers {
   // the client sent none). The node's own shard answers it; it is never passed on. Exactly one
   // answer comes to `port`, never from within this call, unless the ticket is cancelled first. The
   // answer has the request's kind and number of items, or is one of these. Unavailable::kNoLeader:
-  // it did not reach the node, or the node does not lead that shard; nothing was done. kUnknown: it
-  // may have been done. kOverloaded: too much is under way to that node; nothing was done. Denied:
-  // the node checked the credentials and refused them; nothing was done.
+  // the request did not reach the node, or the node does not lead that shard; nothing was done.
+  // kUnknown: the request may have been carried out. kOverloaded: too much is under way to that
+  // node; nothing was done. Denied: the node refused the credentials; nothing was done.
   virtual void ask(const PeerShard& where, Request request, std::string_view credentials,
                    ReplyPort& port, Ticket ticket) = 0;
   // Like Gateway::cancel(). An answer comes after it only if it has jobs in it.
@@ -41,7 +41,7 @@ class Peers {
                              Done done) = 0;
 };
 
-// The other side: what other nodes ask of this one. Thread-safe; must not block.
+// The other side: serves the requests of other nodes. Thread-safe; must not block.
 class PeerService {
  public:
   virtual ~PeerService() = default;

@@ -1,4 +1,4 @@
-// Identifies who made a request, and so where the answer goes.
+// Identifies the caller of a request, which gets the answer.
 #pragma once
 
 #include <utility>

@@ -75,6 +75,11 @@ std::string_view queue_of(const core::ResumeSchedule& command) { return command.
 std::string_view queue_of(const core::DeleteSchedule& command) { return command.name.view(); }
 std::string_view queue_of(const core::NoteScheduleRun& command) { return command.name.view(); }
 std::string_view queue_of(const core::GetSchedules& command) { return command.name.view(); }
+std::string_view queue_of(const core::SetLimit& command) { return command.name.view(); }
+std::string_view queue_of(const core::PauseLimit& command) { return command.name.view(); }
+std::string_view queue_of(const core::ResumeLimit& command) { return command.name.view(); }
+std::string_view queue_of(const core::DeleteLimit& command) { return command.name.view(); }
+std::string_view queue_of(const core::GetLimits& command) { return command.name.view(); }
 
 // The shard that everything seen lies on.
 class OneShard {
@@ -136,6 +141,9 @@ struct OnlyShard {
     return shard_of(told.schedule.view(), shards);
   }
   std::optional<ShardNumber> operator()(const core::GetJob& c) const {
+    return shard_of(c.id, shards);
+  }
+  std::optional<ShardNumber> operator()(const core::GetWhy& c) const {
     return shard_of(c.id, shards);
   }
   std::optional<ShardNumber> operator()(const WatchJob& watch) const {
@@ -287,17 +295,23 @@ const core::JobView* job_in(const Answer& answer) {
   return job == nullptr ? nullptr : job->job.get();
 }
 
+template <typename Named>
+std::string_view name_of(const Named& one) {
+  return one.name.view();
+}
+std::string_view name_of(const core::LimitView& one) { return one.limit.name.view(); }
+
 // Merges pages by name. Of full pages, as far as every shard has told.
 template <typename Named>
 void merge_pages(std::vector<Named>& whole, SharedBytes& whole_next, std::vector<Named>& more,
                  const SharedBytes& more_next) {
   std::ranges::move(more, std::back_inserter(whole));
-  std::ranges::sort(whole, {}, [](const Named& one) { return one.name.view(); });
+  std::ranges::sort(whole, {}, [](const Named& one) { return name_of(one); });
   if (whole_next.empty() || (!more_next.empty() && more_next.view() < whole_next.view())) {
     whole_next = more_next;
   }
   if (whole_next.empty()) return;
-  std::erase_if(whole, [&](const Named& one) { return one.name.view() > whole_next.view(); });
+  std::erase_if(whole, [&](const Named& one) { return name_of(one) > whole_next.view(); });
 }
 
 // But for the shards' own.
@@ -305,6 +319,10 @@ void merge_queues(core::QueueReply& whole, core::QueueReply more) {
   std::erase_if(more.queues,
                 [](const core::Queue& queue) { return queue.name.view() == kOutboxQueue; });
   merge_pages(whole.queues, whole.next, more.queues, more.next);
+}
+
+void merge_limits(core::LimitReply& whole, core::LimitReply more) {
+  merge_pages(whole.limits, whole.next, more.limits, more.next);
 }
 
 void merge_schedules(core::ScheduleReply& whole, core::ScheduleReply more) {
@@ -396,6 +414,8 @@ void gather(Answer& whole, const Part& part, Answer answer) {
     put(*items, part, std::get<core::ItemsReply>(std::move(more)));
   } else if (auto* job = std::get_if<core::JobReply>(reply)) {
     job->deleted = job->deleted || std::get<core::JobReply>(more).deleted;
+  } else if (auto* limits = std::get_if<core::LimitReply>(reply)) {
+    merge_limits(*limits, std::get<core::LimitReply>(std::move(more)));
   } else if (auto* schedules = std::get_if<core::ScheduleReply>(reply)) {
     merge_schedules(*schedules, std::get<core::ScheduleReply>(std::move(more)));
   } else {

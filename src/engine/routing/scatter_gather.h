@@ -43,7 +43,7 @@ void gather(Answer& whole, const Part& part, Answer answer);
 // for the items that their shards do not know, and their positions; it is to be sent to every other
 // shard. None: there are no such items.
 std::optional<Part> ask_elsewhere(const Request& request, const Answer& whole);
-// Merges what another shard knows better, or that it could not be asked.
+// Merges the answer of another shard to ask_elsewhere(), or the fact that it could not be asked.
 void gather_elsewhere(Answer& whole, const Part& part, Answer answer);
 
 // The ack that gives back all jobs of a claim whose caller can't be reached.

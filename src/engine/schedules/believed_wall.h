@@ -1,5 +1,5 @@
-// The wall clock as schedules believe it. A clock that leaps by more than an hour is believed only
-// once it has stayed there for a minute: what it makes due could not be taken back.
+// The wall clock as schedules believe it. If the clock leaps by more than an hour, the leap counts
+// only after a minute without another one: jobs that it makes due can't be taken back.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Says what is due of a schedule, and what comes next. A function of the schedule, the zones' data
-// and the wall clock alone.
+// Plans a schedule: which instants are due, and which comes next. Depends on the schedule, the zone
+// data and the wall clock alone.
 #pragma once
 
 #include "base/time.h"
@@ -10,21 +10,21 @@
 
 namespace millrace::engine {
 
-// A firing runs at most this many instants; the rest follows in the next step. Their payloads are
-// bounded too, so that a step's row is.
+// A firing runs at most this many instants; the rest follow in the next step. The bytes of their
+// payloads are bounded too, to bound the step's row.
 inline constexpr std::size_t kMaxInstantsPerFiring = 64;
 inline constexpr std::size_t kMaxFiringBytes = std::size_t{1} << 20;
 // Instants that are not run are counted up to this; the count then says "at least".
 inline constexpr std::uint64_t kMaxMissedCounted = 10'000;
-// What can't be computed is tried again after this pause.
+// A schedule whose instants can't be computed is tried again after this pause.
 inline constexpr Duration kBrokenPause{60'000};
 
 // `shard` of `shards` has the schedule.
 core::Firing plan_firing(const core::Schedule& schedule, Zones& zones, Time wall, ShardNumber shard,
                          ShardNumber shards);
 
-// The instants that had passed at `wall` and are not dealt with, and that `edited` has too: what an
-// edit leaves owed (core::ScheduleProgress::owed).
+// The instants that an edit leaves owed (core::ScheduleProgress::owed): they had passed at `wall`,
+// are not dealt with, and are instants of `edited` too.
 std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::ScheduleSpec& edited,
                                   Zones& zones, Time wall);
 
@@ -32,8 +32,8 @@ std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::Sc
 SharedBytes template_of(core::JobSpec spec);
 Result<core::JobSpec> read_template(const SharedBytes& bytes);
 
-// The id of the job of an instant. The same instant has the same id, so that a job which still
-// exists is recognized; another schedule under the same name has others.
+// The id of the job of an instant. The same instant always gives the same id, so a job that still
+// exists is recognized. Another schedule under the same name has other ids.
 JobId job_id_of(const core::Schedule& schedule, Time instant);
 // The job of an instant as it is submitted: without an id, and with the schedule in its extras.
 Result<core::JobSpec> job_of(const core::Schedule& schedule, Time instant);

@@ -1,4 +1,4 @@
-// A schedule's specification as the calendar takes it.
+// A schedule's specification in the form that the calendar takes.
 #pragma once
 
 #include <memory>
@@ -29,11 +29,11 @@ struct ScheduleTiming {
 // The error says what is wrong with the expression or the zone.
 Result<ScheduleTiming> timing_of(const core::ScheduleSpec& spec, Zones& zones);
 
-// By how much an instant's job is late on purpose: a fixed draw of name and instant, of 0 to
-// `jitter`, and always less than the gap to the next instant.
+// The delay of an instant's job by jitter: a fixed hash of name and instant, from 0 to `jitter`,
+// and always less than the gap to the next instant.
 Duration jitter_of(const core::Schedule& schedule, const ScheduleTiming& timing, Time instant);
 
-// The next so many instants, as far as the schedule's progress tells at `wall`.
+// The next instants, by the schedule's progress and `wall`.
 std::vector<Time> upcoming(const core::Schedule& schedule, const ScheduleTiming& timing, Time wall,
                            std::size_t count);
 

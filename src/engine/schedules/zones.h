@@ -23,7 +23,7 @@ class Zones {
   virtual ~Zones() = default;
   // The error names the zone, says why there is none, and suggests a name.
   virtual Result<std::shared_ptr<const calendar::Zone>> find(std::string_view name) = 0;
-  // Of the data, "2025b". A greater one is newer. Empty: unknown.
+  // The version of the zone data: "2025b". A greater one is newer. Empty: unknown.
   virtual std::string version() = 0;
 };
 

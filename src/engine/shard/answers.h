@@ -28,7 +28,7 @@ class Answers {
       ready_.push_back(std::move(held_.front().outgoing));
     }
   }
-  // What was decided may never become durable: every held answer becomes `instead`.
+  // The decided rows may never become durable: every held answer becomes `instead`.
   void replace_held(Unavailable instead) {
     for (Held& held : held_) {
       held.outgoing.delivery.answer = instead;
@@ -37,9 +37,9 @@ class Answers {
     held_.clear();
   }
 
-  // The row in flight takes too long: all but patient callers get `instead` now, although what was
-  // decided may still become durable. Answers with leases stay, since nobody else knows of those
-  // leases. Refusals stay, since they say more than `instead`.
+  // The row in flight takes too long: all but patient callers get `instead` now, although the row
+  // may still become durable. Answers with leases stay, since nobody else knows of those leases.
+  // Refusals stay, since they say more than `instead`.
   void give_up_held(Unavailable instead) {
     std::deque<Held> kept;
     for (Held& held : held_) {

@@ -28,6 +28,8 @@ class Loader : public store::StateVisitor {
     into_.machine->load_ended_lease(lease);
   }
   void schedule(const core::Schedule& schedule) override { into_.machine->load_schedule(schedule); }
+  void limit(const core::Limit& limit) override { into_.machine->load_limit(limit); }
+  void bucket(const core::BucketRow& row) override { into_.machine->load_bucket(row); }
   void catalog_entry(const core::CatalogEntry& entry) override {
     into_.machine->load_catalog_entry(entry);
   }

@@ -47,6 +47,8 @@ class Follower {
   // Applies the rows that have been added since, and returns how many. Unusable after an error:
   // rows that it needs were trimmed (load anew), or one is bad.
   Result<std::size_t> follow();
+  // The changes of the rows that follow() has applied and that the tables lack.
+  const std::optional<Flush>& outstanding() const { return state_.outstanding; }
   // The tables have reached this row: releases the changes held for them up to there.
   void stored(Seq projected);
 

@@ -16,6 +16,13 @@ constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
 // A schedule: a payload of 64 KiB, and what else a submission may hold.
 constexpr std::size_t kMaxScheduleBytes = std::size_t{256} << 10;
 
+// The limits that a queue adds to its jobs; a limit's pauses, each with a key of 255 bytes and a
+// reason of 1 KiB; and a limit, with bounds of its own for so many keys.
+constexpr std::size_t kMaxQueueLimitsBytes = core::kMaxLimitsPerJob * (40 + 128 + 255);
+constexpr std::size_t kMaxPausesBytes = core::kMaxLimitPauses * (kItemBytes + 255 + 1'024);
+constexpr std::size_t kMaxLimitBytes =
+    kMaxPausesBytes + kRefBytes + core::kMaxKeyBounds * (kItemBytes + 255);
+
 // Beyond row_bytes() of a command, its claim may expire jobs. Only one command adds this uncounted,
 // since what a command has added is counted before the next one.
 static_assert(kRowBudgetBytes + kMaxCommandBytes + core::kMaxExpiredPerClaim * kRefBytes <
@@ -25,10 +32,23 @@ std::size_t bytes_of(const std::shared_ptr<const core::RetryPolicy>& retry) {
   return retry == nullptr ? 0 : kItemBytes + 10 * retry->delays.size();
 }
 
+std::size_t bytes_of(const core::JobLimits& limits) {
+  std::size_t bytes = 0;
+  for (const core::JobLimit& limit : limits) bytes += 40 + limit.name.size() + limit.key.size();
+  return bytes;
+}
+
+std::size_t bytes_of(const core::LimitSettings& settings) {
+  std::size_t bytes = kItemBytes;
+  for (const core::KeyBounds& own : settings.keys) bytes += kItemBytes + own.key.size();
+  return bytes;
+}
+
 std::size_t bytes_of(const std::shared_ptr<const core::JobExtras>& extras) {
   if (extras == nullptr) return 0;
   std::size_t bytes =
       kItemBytes + extras->traceparent.size() + extras->tracestate.size() + extras->schedule.size();
+  bytes += bytes_of(extras->limits) + extras->order_key.size();
   if (extras->unique) bytes += extras->unique->key.size();
   for (const SharedBytes& tag : extras->tags) bytes += 8 + tag.size();
   for (const auto& [key, value] : extras->meta) bytes += 16 + key.size() + value.size();
@@ -84,7 +104,8 @@ std::size_t bytes_of(const core::Schedule& schedule) {
 
 struct EventBytes {
   std::size_t operator()(const core::QueueChanged& e) const {
-    return 2 * kRefBytes + bytes_of(e.settings.retry) + e.pause_reason.size();
+    return 2 * kRefBytes + bytes_of(e.settings.retry) + bytes_of(e.settings.limits) +
+           e.pause_reason.size();
   }
   std::size_t operator()(const core::Submitted& e) const { return kItemBytes + row_bytes(e.job); }
   std::size_t operator()(const core::Claimed& e) const {
@@ -127,6 +148,14 @@ struct EventBytes {
   std::size_t operator()(const core::ScheduleDeleted&) const { return kRefBytes; }
   std::size_t operator()(const core::CatalogPut& e) const { return kRefBytes + e.body.size(); }
   std::size_t operator()(const core::CatalogDeleted&) const { return kRefBytes; }
+  std::size_t operator()(const core::LimitSet& e) const {
+    std::size_t bytes = kRefBytes + bytes_of(e.limit.settings);
+    for (const core::LimitPause& pause : e.limit.pauses) {
+      bytes += kItemBytes + pause.key.size() + pause.reason.size();
+    }
+    return bytes;
+  }
+  std::size_t operator()(const core::LimitDeleted&) const { return kRefBytes; }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
   std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
   std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }
@@ -165,15 +194,15 @@ struct CommandBytes {
   }
   std::size_t operator()(const core::Delete& c) const { return c.ids.size() * 2 * kRefBytes; }
   std::size_t operator()(const core::SetQueue& c) const {
-    return 2 * kRefBytes + bytes_of(c.patch.retry);
+    return 2 * kRefBytes + kMaxQueueLimitsBytes + bytes_of(c.patch.retry);
   }
   // The event holds the queue's whole settings, including its retry policy, which the machine
   // knows.
   std::size_t operator()(const core::PauseQueue& c) const {
-    return 2 * kRefBytes + 10 * core::kMaxRetryDelays + c.reason.size();
+    return 2 * kRefBytes + kMaxQueueLimitsBytes + 10 * core::kMaxRetryDelays + c.reason.size();
   }
   std::size_t operator()(const core::ResumeQueue&) const {
-    return 2 * kRefBytes + 10 * core::kMaxRetryDelays;
+    return 2 * kRefBytes + kMaxQueueLimitsBytes + 10 * core::kMaxRetryDelays;
   }
   std::size_t operator()(const core::DeleteQueue&) const { return kRefBytes; }
   std::size_t operator()(const core::NotePurge&) const { return kRefBytes; }
@@ -189,6 +218,15 @@ struct CommandBytes {
   std::size_t operator()(const core::PutCatalogEntry& c) const { return kRefBytes + c.body.size(); }
   std::size_t operator()(const core::DeleteCatalogEntry&) const { return kRefBytes; }
   std::size_t operator()(const core::GetCatalog&) const { return 0; }
+  // The event holds the limit's pauses, which the machine knows.
+  std::size_t operator()(const core::SetLimit& c) const {
+    return kMaxPausesBytes + kRefBytes + bytes_of(c.settings);
+  }
+  std::size_t operator()(const core::PauseLimit&) const { return kMaxLimitBytes; }
+  std::size_t operator()(const core::ResumeLimit&) const { return kMaxLimitBytes; }
+  std::size_t operator()(const core::DeleteLimit&) const { return kRefBytes; }
+  std::size_t operator()(const core::GetLimits&) const { return 0; }
+  std::size_t operator()(const core::GetWhy&) const { return 0; }
   std::size_t operator()(const core::GetJob&) const { return 0; }
   std::size_t operator()(const core::GetQueues&) const { return 0; }
 };

@@ -9,8 +9,7 @@
 
 namespace millrace::engine {
 
-// A step takes no more commands when it has reached this size; the rest is for what one command may
-// add.
+// A step takes no more commands when its row has reached this size; one command may add the rest.
 inline constexpr std::size_t kRowBudgetBytes = 8 * 1024 * 1024;
 inline constexpr std::size_t kMaxCommandBytes = 23 * 1024 * 1024;
 static_assert(kRowBudgetBytes + kMaxCommandBytes < core::kMaxJournalBodyBytes);
@@ -19,8 +18,8 @@ std::size_t row_bytes(const core::Job& job);
 std::size_t row_bytes(const core::JobSpec& spec);
 std::size_t row_bytes(const core::Event& event);
 
-// What deciding `command` may add. For core::Retry only what the command itself holds, since the
-// retried jobs come from memory or the tables.
+// The most bytes that `command` may add. For core::Retry only the bytes of the command itself,
+// since the retried jobs come from memory or the tables.
 std::size_t row_bytes(const core::Command& command);
 
 }  // namespace millrace::engine

@@ -1,6 +1,6 @@
 // The shard loop without I/O. Commands go in; rows to append and changes to flush come out; answers
-// are held until what they depend on is durable. In the server a driver with threads runs it; the
-// simulator runs the same object step by step.
+// are held until the rows that they depend on are durable. In the server a driver with threads runs
+// it; the simulator runs the same object step by step.
 //
 // One thread owns it. The driver's cycle, in any order as things happen:
 //   offer()         hands over requests that came in
@@ -46,7 +46,7 @@ struct ShardOptions {
   std::size_t hard_max_unprojected = 4'000'000;
   // New jobs are refused when memory holds more bytes of payloads and results than this.
   std::uint64_t max_bytes_held = std::uint64_t{2} << 30;
-  // The most bytes of what workers say about themselves: see Workers.
+  // The most bytes of workers' descriptions of themselves: see Workers.
   std::size_t max_worker_bytes = std::size_t{32} << 20;
   // For schedules: their zones, and the wall clock. Without a clock the shard's time is the wall
   // clock's; without zones there is only UTC.
@@ -108,11 +108,11 @@ class Shard {
   void offer(core::Command command, FromInbox from, ReplyPort& port, Ticket ticket);
   void cancel(ReplyPort& port, Ticket ticket);
 
-  // Decides what was offered, as much as fits one row. It waits for append_done() if a decided row
-  // already waits behind the one in flight, or if a row is in flight and few requests were offered,
-  // so that these are committed together. So step() is due after offer(), append_done() and
-  // flush_done(), and at next_wakeup(). False: it decided nothing; what was offered keeps waiting
-  // (or was refused, because the journal has failed for too long).
+  // Decides the offered requests, as many as fit one row. It waits for append_done() if a decided
+  // row already waits behind the one in flight, or if a row is in flight and few requests were
+  // offered, so that these are committed together. So step() is due after offer(), append_done()
+  // and flush_done(), and at next_wakeup(). False: it decided nothing; the requests keep waiting
+  // (or were refused, because the journal has failed for too long).
   bool step(Time now);
   // Nothing could run since the last call that gave the time (the process was stopped, or the clock
   // is being moved ahead). The next step extends live leases by that time.
@@ -143,13 +143,13 @@ class Shard {
   void drain();
   // Nothing decided waits for its commit, and the projection has everything.
   bool idle() const;
-  // Called before another node leads. All waits are answered now and no new ones begin. What was
-  // offered is still decided, until quiet().
+  // Called before another node leads. All waits are answered now and no new ones begin. Requests
+  // that were offered are still decided, until quiet().
   void resign();
   // Nothing waits to be decided or to become durable.
   bool quiet() const;
   // Another node leads, or may lead: the shard ends. Waiting requests are answered kNoLeader, or
-  // kUnknown if something was decided for them that is not known to be durable.
+  // kUnknown if a row with their effect may or may not be durable.
   void depose(std::string why);
   // The shard may not decide anything at the moment: answers requests that wait for that with
   // `why`.
@@ -188,8 +188,9 @@ class Shard {
     // When the oldest of this term's rows that the tables lack was decided; none: they lack none.
     std::optional<Time> behind_since;
     Epoch epoch{};
-    // Since when live leases are owed time that no durable row gives them yet. A later process must
-    // not assume that this one served after that time. None: nothing is owed.
+    // The beginning of the time that live leases are owed, and that no durable row gives them yet.
+    // A later process must not assume that this one served after that instant. None: nothing is
+    // owed.
     std::optional<Time> owed_since;
 
     // The age of the oldest durable change that the tables lack.

@@ -27,8 +27,8 @@ class ShardClock {
   Time now() const;
   // How far the wall clock is ahead (negative: behind). A clock that is behind is not followed.
   Duration wall_ahead() const { return source_.wall() - now(); }
-  // Follows a wall clock that is more than kMaxClockLag ahead. Returns by how much (or zero), which
-  // is what live leases must be extended by. Called on the shard's thread.
+  // Follows a wall clock that is more than kMaxClockLag ahead. Returns the length of that step, or
+  // zero; live leases must be extended by it. Called on the shard's thread.
   Duration catch_up();
 
  private:

@@ -1,4 +1,4 @@
-// The inside of Shard. shard.cc has its outer interface, shard_step.cc what a step decides,
+// The inside of Shard. shard.cc has its outer interface, shard_step.cc the decisions of a step,
 // shard_others.cc requests that are not commands, shard_retention.cc the deletions.
 #pragma once
 
@@ -208,7 +208,8 @@ class Shard::Impl {
   Unavailable told_since_end_{};
   bool gave_up_ = false;               // on the answers, until the row in flight is durable
   std::optional<Time> stalled_since_;  // until the next step: live leases are owed the time since
-  // The last row that extends leases by what they are owed, until it is durable, and since when.
+  // The last row that gives leases the time that they are owed, until it is durable; and the
+  // beginning of that time.
   struct Grace {
     Seq row{};
     Time since{};

@@ -1,6 +1,6 @@
-// Fires the schedules of a shard: what is due by the wall clock is planned and handed to the
-// machine. Keeps what only a leader knows of them: which clock it believes, which zone data it has
-// seen, and what it was told of jobs on other shards.
+// Fires the schedules of a shard: plans the instants that are due by the wall clock and gives them
+// to the machine. Keeps the facts that only a leader knows: the clock that it believes, the zone
+// data that it has seen, and the states of jobs on other shards.
 #pragma once
 
 #include <array>
@@ -29,17 +29,18 @@ class ShardSchedules {
   struct Step {
     Time now{};
     core::Admission admission{};
-    std::vector<core::Event>& events;          // what happens is appended here
-    const std::function<bool()>& row_is_full;  // with these events: the rest waits for another step
+    std::vector<core::Event>& events;  // what happens is appended here
+    const std::function<bool()>&
+        row_is_full;  // including these events: the rest waits for another step
   };
   // Fires what is due. To be called before the step's commands and after them: a new schedule is
-  // planned in the row that makes it, and a job that ended may have been awaited.
+  // planned in the row that creates it, and a firing may wait for a job that has just ended.
   void fire(const Step& step);
 
-  // Fills in what of a command only its shard knows.
+  // Fills in the members of a command that only its shard knows.
   void stamp(core::Command& command) const;
 
-  // What has to be asked of other shards, and what they said.
+  // The questions to other shards, and their answers.
   bool has_questions() const { return !questions_.empty(); }
   JobQuestions take_questions() { return {std::exchange(questions_, {})}; }
   void told(const TellOfJob& told, Time now);
@@ -53,24 +54,24 @@ class ShardSchedules {
   const RunCounts& runs() const { return runs_; }
 
  private:
-  // What is known of a schedule's newest job, which lies on another shard. Times are the shard's.
+  // The known state of a schedule's newest job, which lies on another shard. Times are the shard's.
   struct JobElsewhere {
     JobId job;
     bool ended = false;
     std::optional<Time> told_at;
     std::optional<Time> asked_at;
-    Time awaited_until{};  // a question waits so long for the job's end
+    Time awaited_until{};  // a question waits until then for the job's end
     Time last_heard() const;
   };
 
   Time wall(Time now);
   void fire_one(const SharedBytes& name, const Step& step);
   JobElsewhere& elsewhere(const core::Schedule& schedule);
-  // False: whether the newest job has ended matters, and is not known yet.
+  // False: the firing depends on whether the newest job has ended, and that is not known yet.
   bool knows_newest(const core::Schedule& schedule, core::Firing& firing, Time now);
   void ask_of_waiting(const Step& step);
   void forget_elsewhere(Time now);
-  // Newer data of time zones may move what was planned.
+  // Plans schedules anew by newer zone data, which may move their next instants.
   void replan(const Step& step);
   Zones& zones() const { return options_.zones == nullptr ? utc_alone() : *options_.zones; }
 
@@ -79,8 +80,8 @@ class ShardSchedules {
   BelievedWall believed_;
   Time wall_{};               // as of the last step
   bool behind_ = false;       // some are still due
-  std::string zones_seen_;    // the data by which all schedules are planned
-  SharedBytes replanned_to_;  // by newer data: those by name up to this one
+  std::string zones_seen_;    // the version of the data by which all schedules are planned
+  SharedBytes replanned_to_;  // the schedules up to this name are planned by newer data
   bool replanning_ = false;
   std::map<std::string, JobElsewhere, std::less<>> elsewhere_;  // by schedule
   std::vector<JobQuestion> questions_;

@@ -172,6 +172,11 @@ store::EventFormat format_of(const core::Command& command) {
     format = std::max(format, format_of(enqueue->jobs));
   } else if (const auto* ack = std::get_if<core::Ack>(&command)) {
     for (const core::AckItem& item : ack->items) format = std::max(format, format_of(item.enqueue));
+  } else if (const auto* set = std::get_if<core::SetQueue>(&command)) {
+    core::QueueSettings settings;
+    if (core::names_limits(core::patched(std::move(settings), set->patch))) {
+      format = std::max(format, store::EventFormat::kLimits);
+    }
   }
   return format;
 }

@@ -1,4 +1,4 @@
-// A task: what one request asks of a step, as core commands and what the loop adds to them.
+// A task: one request's work for a step, as core commands and what the loop adds to them.
 #pragma once
 
 #include <cstddef>
@@ -53,8 +53,8 @@ std::optional<Task> split_jobs(Task& task, std::size_t bytes);
 
 // Whether a refusal of the task is to be answered: true for the first refused part only.
 bool refuse_once(Task& task);
-// The answer instead of `why`, which would say that nothing was done: earlier parts may have been
-// done.
+// The answer to give for `why`. If earlier parts may have been done, the answer must not say that
+// nothing was done.
 Unavailable told_of(const Task& task, Unavailable why);
 // Whether the task is a part of a request that was refused.
 bool is_refused(const Task& task);

@@ -15,7 +15,7 @@
 
 namespace millrace::engine {
 
-// The order of arrival; identifies an entry while it is parked.
+// The order of arrival; identifies an entry while it waits.
 using WaitNumber = std::uint64_t;
 
 template <typename Item>
@@ -27,7 +27,7 @@ class WaitList {
     Item item;
   };
 
-  // Precondition: the caller has no other entry; an caller waits for one thing at a time.
+  // Precondition: the caller has no other entry; a caller waits for one thing at a time.
   WaitNumber add(ReplyAddress reply_to, Time deadline, Item item) {
     const WaitNumber number = next_number_++;
     deadlines_.emplace(deadline, number);
@@ -36,7 +36,7 @@ class WaitList {
     return number;
   }
 
-  // Null: no longer parked.
+  // Null: it no longer waits.
   Entry* find(WaitNumber number) {
     const auto found = entries_.find(number);
     return found == entries_.end() ? nullptr : &found->second;

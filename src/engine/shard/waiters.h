@@ -17,11 +17,11 @@
 namespace millrace::engine {
 
 struct Waiter {
-  // What the waiter wants: jobs, or only a hint that there may be some (AwaitWork), or a hint or an
-  // order.
+  // The waiter wants jobs, or only a hint that there may be some (AwaitWork), or a hint or a
+  // command for its worker.
   enum class Wants : std::uint8_t { kJobs, kHint, kHintOrCommand };
   Wants wants{};
-  // Without queues if it can't be served (its worker is quiet) and only waits for its deadline.
+  // Has no queues if it can't be served (its worker is quiet) and only waits for its deadline.
   core::Claim claim;
   // The rest of the answer, if the claim came in a poll.
   std::optional<PollReply> poll;
@@ -31,8 +31,8 @@ struct Waiter {
   bool takes_commands() const { return poll.has_value() || wants == Wants::kHintOrCommand; }
 };
 
-// The answer instead of `why`, which would say that nothing was done: what came with the poll was
-// done.
+// The answer to give for `why`. If the poll brought acks, heartbeats or logs, these were done, so
+// the answer must not say that nothing was done.
 inline Unavailable told_of(const Waiter& waiter, Unavailable why) {
   const bool brought =
       waiter.poll && !(waiter.poll->acks.items.empty() && waiter.poll->heartbeats.items.empty() &&

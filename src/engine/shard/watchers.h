@@ -1,4 +1,4 @@
-// Askers that wait for a job's end.
+// Callers that wait for a job's end.
 #pragma once
 
 #include <optional>

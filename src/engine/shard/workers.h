@@ -1,5 +1,5 @@
-// The workers seen lately: what they said about themselves, and their commands. In memory only;
-// after a restart a worker is known again from its leases and its requests.
+// The workers seen lately: their descriptions of themselves, and the commands for them. In memory
+// only; after a restart a worker is known again from its leases and its requests.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace millrace::engine {
 inline constexpr Duration kWorkerRemembered{5 * 60 * 1000};
 inline constexpr std::size_t kMaxWorkers = 100'000;
 
-// The most bytes of what the workers of a shard say about themselves, however many they are.
+// The most bytes of the descriptions of all workers of a shard.
 inline constexpr std::size_t kMaxWorkerBytes = std::size_t{32} << 20;
 
 // True: nothing but the id is known, as in a poll without a claim, or when bytes are short.
@@ -29,12 +29,12 @@ class Workers {
  public:
   explicit Workers(std::size_t max_bytes = kMaxWorkerBytes) : max_bytes_(max_bytes) {}
 
-  // Beyond kMaxWorkers, new workers are served but not remembered. When bytes are short, labels are
-  // not remembered, then everything but the id, then new workers.
+  // Beyond kMaxWorkers, new workers are served but not remembered. When bytes are short, it first
+  // drops labels, then everything but the id, and then does not remember new workers.
   void seen(const WorkerInfo& info, Time now);
   // The worker asks for jobs. When bytes are short, its queues and types are not remembered.
   void claims(const core::Claim& claim);
-  // The worker is at work, as a valid token of its own shows.
+  // The worker is alive: it has sent a valid token of its own.
   void alive(std::string_view worker, Time now);
 
   // The worker has ended: it is forgotten when its last lease is over, unless it comes again.
@@ -79,8 +79,8 @@ class Workers {
   Entry* find(std::string_view worker);
   Entry* add(std::string_view worker, Time now);  // null: there is no room
   static std::size_t bytes_of(const Entry& entry);
-  // Counts a changed entry again. False: there is no room for it as it is now; it is counted all
-  // the same.
+  // Counts a changed entry again. False: there is no room for the entry in its present size; it is
+  // counted all the same.
   bool count(Entry& entry);
 
   const std::size_t max_bytes_;

@@ -33,7 +33,7 @@ struct StatsQuery {
   Time now{};
   Duration window{3'600'000};  // at most 72 h
   Duration step{
-      60'000};  // rounded up to what is kept for the window: 1 s to 15 min, 10 s to 6 h, else 60 s
+      60'000};  // rounded up to the resolution kept: 1 s up to 15 min, 10 s up to 6 h, else 60 s
   StatsBy by = StatsBy::kAll;
   std::function<bool(std::string_view queue)> visible;  // null: all; other queues are left out
 };
@@ -88,8 +88,8 @@ class Statistics : public DurableObserver {
   Statistics& operator=(const Statistics&) = delete;
 
   void durable(Seq seq, const core::EventBatch& batch) override;
-  // Counts a row from before the leader's term on this node, unless the history has it. Not part of
-  // the totals.
+  // Counts a row from before this node's term as leader, unless the history already has it. Such
+  // rows are not part of the totals.
   void replay(Seq seq, const core::EventBatch& batch);
 
   StatsReply query(const StatsQuery& query) const;

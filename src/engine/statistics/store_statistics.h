@@ -1,5 +1,5 @@
-// The statistics of all shards as one. Shards that this node leads report what happens; the history
-// of other shards is read from where their leaders save it.
+// The statistics of all shards as one. Shards that this node leads report their batches; for the
+// other shards it reads the history that their leaders save.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class StoreStatistics {
   void not_led(ShardNumber shard);
 
   // Whether the other shards were last read too long ago; refresh() reads them and blocks for that.
-  // What can't be read stays as it was.
+  // A history that can't be read stays as it was.
   bool is_stale(Time now) const;
   void refresh(Time now);
 
@@ -42,7 +42,7 @@ class StoreStatistics {
   StatsReply query(const StatsQuery& query) const;
   // For a queue of a shard led elsewhere: the rates when they were saved.
   QueueRates rates(std::string_view queue, Time now) const;
-  // What this node has counted; other nodes report their own.
+  // The counts of this node; other nodes report their own.
   std::vector<SeriesTotals> totals() const;
 
  private:
@@ -50,7 +50,7 @@ class StoreStatistics {
     store::Tables* tables = nullptr;
     std::unique_ptr<Statistics> statistics;
   };
-  // Who feeds a shard's statistics.
+  // The source of a shard's statistics.
   struct Source {
     bool led = false;
     std::uint64_t changes = 0;

@@ -1,4 +1,4 @@
-// What nodes of different versions can say to each other.
+// The levels of the protocol between nodes of different versions.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@ enum class PeerLevel : std::uint32_t {
   kSecond = 2,
   kThird = 3,   // adds schedules
   kFourth = 4,  // adds the catalog
+  kFifth = 5,   // adds limits
 };
-inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kFourth;
+inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kFifth;
 inline constexpr PeerLevel kPeerLevelOfTomorrow{
     static_cast<std::uint32_t>(kNewestPeerLevelOfToday) + 1};
 inline constexpr PeerLevel kNewestPeerLevel =

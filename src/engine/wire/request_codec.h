@@ -1,4 +1,4 @@
-// Requests and answers as bytes: what nodes send each other, at the level that both know. These
+// Requests and answers as the bytes that nodes send each other, at the level that both know. These
 // bytes are never stored; for the outbox see store/submission_codec.h.
 #pragma once
 

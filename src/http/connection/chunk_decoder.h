@@ -1,6 +1,6 @@
 // Reads a chunked body strictly: sizes of hexadecimal digits, CRLF, no extensions, no trailers.
-// Works in place: the content is moved together at the front of the buffer that the chunks arrived
-// in.
+// Works in place: it moves the content together at the front of the buffer in which the chunks
+// arrived.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ class ChunkDecoder {
   // Starts a body of at most `max_bytes`.
   void reset(std::size_t max_bytes);
 
-  // Reads on. `body` is the body's first byte, `received` how many bytes there are from it, content
-  // found so far included; both shrink as framing is removed: on return `received` is what is left.
-  // On kComplete the content is body[0, content_size()) and what follows it belongs to the next
-  // request. The verdict does not depend on how the bytes were split.
+  // Reads on. `body` points to the body's first byte, and `received` is the number of bytes there,
+  // earlier content included. It removes framing, so on return `received` is smaller. On kComplete
+  // the content is body[0, content_size()), and the bytes after it belong to the next request. The
+  // verdict does not depend on how the bytes were split.
   Verdict advance(char* body, std::size_t& received);
 
   std::size_t content_size() const { return content_; }

@@ -17,11 +17,11 @@ class Session;
 struct SessionOptions {
   Duration header_timeout{5'000};
   Duration idle_timeout{60'000};
-  // A body, or a reader of an answer, gets this long plus a second for every so many bytes. A
-  // reader that takes nothing for so long has stopped.
+  // The time for a body to arrive, or for a client to read an answer: this, plus a second for every
+  // transfer_bytes_per_s bytes. A client that reads nothing for this time has stopped.
   Duration transfer_grace{10'000};
   std::size_t transfer_bytes_per_s = 16 * 1024;
-  // For a client that still sends while it is being refused, to read why.
+  // The time for a refused client that still sends its request to read the answer.
   Duration linger{2'000};
 };
 
@@ -42,8 +42,8 @@ class IoThread final : net::IoThread::Protocol {
   const SessionOptions& options() const { return options_; }
   // For the header Date: "Sun, 01 Mar 2026 09:30:00 GMT".
   std::string_view date();
-  // The session's connection becomes another node's, at the level that both know; `received` came
-  // behind the request.
+  // The session's connection becomes one between nodes, at the level that both know. `received`:
+  // the bytes that came after the request.
   void upgrade(std::shared_ptr<Session> session, std::unique_ptr<net::ByteStream> stream,
                std::string_view received, engine::PeerLevel level);
 
@@ -58,7 +58,7 @@ class IoThread final : net::IoThread::Protocol {
   service::AnswerPort port_;
   std::int64_t date_second_ = -1;
   std::string date_;
-  net::IoThread io_;  // last: sessions in it still name their tickets when they go
+  net::IoThread io_;  // last: its sessions still use `port_` when they are destroyed
 };
 
 }  // namespace millrace::http

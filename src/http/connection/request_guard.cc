@@ -72,6 +72,14 @@ std::uint64_t saturating_number(std::string_view digits) {
   return value;
 }
 
+constexpr std::string_view kNoProxyHeader =
+    "the server takes a PROXY header of version 2 alone, and from the addresses of `proxies` alone";
+
+// A PROXY header of version 2 begins with an empty line.
+constexpr std::string_view kEmptyLine =
+    "the request line is empty; the server takes a PROXY header from the addresses of `proxies` "
+    "alone";
+
 GuardFault bad(std::string_view detail) { return {ProblemCode::kInvalidRequest, detail}; }
 
 }  // namespace
@@ -140,7 +148,7 @@ RequestGuard::Verdict RequestGuard::advance(std::string_view received) {
     const bool first = line_start_ == 0;
     line_start_ = scanned_ = end;
     if (line.size() == 2) {
-      if (first) return refuse(ProblemCode::kInvalidRequest, "the request line is empty");
+      if (first) return refuse(ProblemCode::kInvalidRequest, kEmptyLine);
       return read_head(received.substr(0, end));
     }
     if (!first && ++field_lines_ > limits_.fields) {
@@ -175,6 +183,7 @@ std::optional<GuardFault> RequestGuard::read_request_line(std::string_view line)
   const std::size_t first = line.find(' ');
   const std::size_t second = first == std::string_view::npos ? first : line.find(' ', first + 1);
   if (second == std::string_view::npos) return bad("the request line must have three parts");
+  if (line.substr(0, first) == "PROXY") return bad(kNoProxyHeader);
   head_.method_text = line.substr(0, first);
   head_.target = line.substr(first + 1, second - first - 1);
   const std::string_view version = line.substr(second + 1);

@@ -1,6 +1,5 @@
-// The first look at what comes in on a connection: reads a request's head strictly and refuses
-// whatever two readers could frame in two ways. It is the only reader of heads, so there is no
-// second opinion to disagree with.
+// Reads a request's head strictly, and refuses every head that two readers could frame in two ways.
+// It is the only reader of heads, so no other reader can disagree with it.
 //
 // Strict means: CRLF and nothing else ends a line; no folding, no control characters, no space
 // before a colon; one Host; at most one Content-Length of digits; Transfer-Encoding only as
@@ -25,7 +24,7 @@ struct HeadLimits {
   std::size_t target_bytes = 8 * 1024;
 };
 
-// Views of the buffer that was read; they live as long as it stays where it is.
+// Views of the buffer that was read; valid as long as the buffer is not moved.
 struct Field {
   std::string_view name;
   std::string_view value;  // without the white space around it
@@ -54,8 +53,8 @@ struct GuardFault {
   std::string_view detail;  // a constant, fit for the client
 };
 
-// Reads one head. Call advance() with everything received since the request's first byte, each time
-// more has come; reset() before the next request.
+// Reads one head. Whenever more bytes have come, call advance() with everything since the request's
+// first byte. Call reset() before the next request.
 class RequestGuard {
  public:
   enum class Verdict : std::uint8_t { kNeedMore, kComplete, kRefused };

@@ -14,7 +14,7 @@ struct ResponseFraming {
   bool http_1_0 = false;
   bool close = false;
   bool head_only = false;   // HEAD: the length, not the body
-  bool body_apart = false;  // the body is too large to be copied, and is sent from where it is
+  bool body_apart = false;  // the body is too large to be copied, and is sent from its own buffer
 };
 
 void append_response(std::string& out, const Response& response, const ResponseFraming& framing);

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/free_memory.h"
+#include "http/connection/forwarded.h"
 #include "http/connection/response_writer.h"
 #include "http/middlewares.h"
 
@@ -100,6 +101,11 @@ void Session::expect_transfer(std::size_t bytes) {
 void Session::expect_nothing() { deadline_ = Steady::max(); }
 
 void Session::check(Steady now) {
+  // Who waits with a token that was revoked waits no longer.
+  if (answering_ && !call_.caller.revoked() &&
+      !call_.services.tokens.holds(call_.caller.access, call_.now())) {
+    call_.caller.revoke();
+  }
   if (now < deadline_) return;
   expect_nothing();
   expired_ = true;
@@ -134,6 +140,10 @@ Task<Session::Next> Session::serve() {
   // The handshake is over once something was read, and shows nothing new after it.
   if (!std::exchange(knows_other_side_, true)) call_.certified_name = stream_->certified_name();
   if (call_.head != nullptr) {
+    if (!call_.services.proxies.empty()) {
+      client_ = client_of(*call_.head, peer_, call_.services.proxies);
+      call_.peer = client_;
+    }
     keep_alive_ = call_.head->keep_alive;
     const bool admitted = admit(call_);
     if (!admitted && !takes_body_of_refused()) {
@@ -252,7 +262,14 @@ Task<void> Session::answer() {
     const bool all_used = input_.size() == guard_.head_size() + body_size_;
     const bool can_read = all_used && !input_.is_large() && input_.room() > 0;
     if (!input_ended_) can_read ? start_read() : start_watch();
+    answering_ = true;
     co_await handler;
+    answering_ = false;
+    // What was claimed meanwhile was given back.
+    const bool cut = call_.caller.abandoned() || call_.response.status >= 400;
+    if (call_.caller.revoked() && cut && !input_ended_) {
+      call_.refuse(api::ProblemCode::kUnauthenticated, "the token was revoked, or has expired");
+    }
   }
 }
 
@@ -440,13 +457,11 @@ void Session::report(std::size_t body_bytes) {
   record.duration = call_.services.clock.steady() - head_read_at_;
   record.received_bytes = body_size_;
   record.sent_bytes = body_bytes;
-  record.peer = peer_;
-  if (const service::Access* const access = call_.caller.access) {
-    record.token_name = access->settings().name;
-  }
+  record.peer = call_.peer;
+  if (call_.caller.access != nullptr) record.token_name = call_.caller.access->settings().name;
   record.problem = call_.response.problem;
   record.note = call_.caller.note;
-  if (call_.caller.abandoned()) {
+  if (call_.caller.abandoned() && !call_.caller.revoked()) {
     record.status = kClientGone;
     record.sent_bytes = 0;
     record.problem = "client_gone";

@@ -1,9 +1,10 @@
-// A connection: reads requests, has them answered one after the other, writes the answers in order.
+// A connection: reads requests, lets handlers answer them one after the other, writes the answers
+// in order.
 //
-// While a handler waits, a read stays outstanding: it takes in what the client sends ahead, and it
-// tells when the client has gone, so that a waiting claim is given up before a job is lost to it.
-// Where the buffer has no room for that, is a large one, or holds the next request already, the
-// stream is only watched.
+// While a handler waits, a read stays outstanding. It takes in bytes that the client sends ahead,
+// and it notices when the client has gone, so that a waiting claim is given up before it takes a
+// job. If the buffer is full or large, or already holds the next request, the session only watches
+// the stream.
 #pragma once
 
 #include <coroutine>
@@ -30,13 +31,13 @@ class Session final : public net::Connection,
   Session& operator=(const Session&) = delete;
 
   void start() override;
-  // No further request; at once if none is under way.
+  // Takes no further request. Closes at once if none is under way.
   void drain() override;
   void check(Steady now) override;
   const std::string& peer() const override { return peer_; }
 
  private:
-  class Input;   // awaitable: more has come, or nothing will
+  class Input;   // awaitable: more bytes have come, or none will
   class Output;  // awaitable: the rest of the output is written, or can't be
 
   enum class Next : std::uint8_t { kRequest, kClose, kLinger, kUpgrade };
@@ -76,16 +77,17 @@ class Session final : public net::Connection,
   IoThread& thread_;
   std::unique_ptr<net::ByteStream> stream_;  // null: handed over
   const std::string peer_;
+  std::string client_;  // of the request, by the word of a trusted proxy
 
   net::InputBuffer input_;
   std::size_t borrowed_ = 0;  // of the budget for bodies
   bool reading_ = false;      // a read is outstanding
-  bool watching_ = false;     // it will be seen when there is something to read
-  bool input_ended_ = false;  // no more will come
+  bool watching_ = false;     // on_readable() comes when there is something to read
+  bool input_ended_ = false;  // the client sends no more
   std::coroutine_handle<> reader_;
 
   std::string output_;
-  std::string large_body_;  // behind the output
+  std::string large_body_;  // sent after `output_`
   bool output_failed_ = false;
   Output* writing_ = nullptr;  // a write is outstanding
 
@@ -94,16 +96,17 @@ class Session final : public net::Connection,
   Call call_;
   std::size_t body_size_ = 0;
   bool has_head_ = false;
-  bool knows_other_side_ = false;  // its certified name, if it has one
+  bool knows_other_side_ = false;  // call_.certified_name is set, if there is one
   bool keep_alive_ = true;
   bool draining_ = false;
-  bool idle_ = true;  // no byte of the next request has come
+  bool answering_ = false;  // a handler waits
+  bool idle_ = true;        // no byte of the next request has come
   Steady head_read_at_{};
 
   Steady deadline_ = Steady::max();
   bool expired_ = false;
 
-  Task<void> run_;  // last: its frames name everything above
+  Task<void> run_;  // last: its frames use everything above
 };
 
 }  // namespace millrace::http

@@ -16,7 +16,7 @@ std::optional<NamedJob> named_job(Call& call) {
   if (!id) return std::nullopt;
   const auto include = accepted(call, api::decode_include_query(call.query()));
   if (!include) return std::nullopt;
-  return NamedJob{*id, *include};
+  return NamedJob{*id, service::shown_to(call.caller, *include)};
 }
 
 bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {
@@ -34,7 +34,7 @@ bool take_key(Call& call, std::optional<std::string>& key) {
 }
 
 void answer_job(Call& call, const core::JobView& view, const api::Include& include) {
-  const service::JobShape shape(view, include);
+  const service::JobShape shape(view, service::shown_to(call.caller, include));
   JsonWriter json(call.response.body);
   api::encode(json, shape.job());
   call.response.version = view.job.version;

@@ -1,4 +1,4 @@
-// What several handlers do in the same way.
+// Steps that several handlers share.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace millrace::http {
 // The id in the path; none: the call is answered with 404 (a malformed id names no job).
 std::optional<JobId> path_id(Call& call);
 
-// The same with the parameter `include`, of a call that answers with that job.
+// The id, and the parameter `include` of a call that answers with that job.
 struct NamedJob {
   JobId id;
   api::Include include;
@@ -31,14 +31,14 @@ std::optional<T> accepted(Call& call, api::Decoded<T> decoded) {
   return std::nullopt;
 }
 
-// The header If-Match, if there is one. False: it is no good, and the call is answered.
+// The header If-Match, if there is one. False: it is invalid, and the call is answered.
 bool take_if_match(Call& call, std::optional<std::uint64_t>& version);
 
-// The header Idempotency-Key, if there is one. False: it is no good, and the call is answered.
+// The header Idempotency-Key, if there is one. False: it is invalid, and the call is answered.
 bool take_key(Call& call, std::optional<std::string>& key);
 
 void answer_job(Call& call, const core::JobView& view, const api::Include& include);
-// With the job, or that it is pruned.
+// Answers with the job, or says that it was pruned.
 void answer_job(Call& call, const service::Answered<service::JobAnswer>& answer,
                 const api::Include& include);
 

@@ -47,6 +47,20 @@ Task<void> pause_queue(Call& call);
 Task<void> resume_queue(Call& call);
 
 // schedule.cc
+Task<void> list_limits(Call& call);
+Task<void> get_limit(Call& call);
+Task<void> set_limit(Call& call);
+Task<void> patch_limit(Call& call);
+Task<void> delete_limit(Call& call);
+Task<void> pause_limit(Call& call);
+Task<void> resume_limit(Call& call);
+Task<void> list_limit_keys(Call& call);
+Task<void> list_limit_holders(Call& call);
+Task<void> list_types(Call& call);
+Task<void> get_type(Call& call);
+Task<void> set_type(Call& call);
+Task<void> delete_type(Call& call);
+Task<void> why(Call& call);
 Task<void> list_schedules(Call& call);
 Task<void> apply_schedules(Call& call);
 Task<void> preview_schedule(Call& call);
@@ -82,6 +96,10 @@ Task<void> backup(Call& call);
 Task<void> list_nodes(Call& call);
 Task<void> drain_node(Call& call);
 Task<void> list_tokens(Call& call);
+Task<void> create_token(Call& call);
+Task<void> get_token(Call& call);
+Task<void> delete_token(Call& call);
+Task<void> rotate_token(Call& call);
 
 // peer.cc
 Task<void> connect_peer(Call& call);

@@ -40,7 +40,7 @@ Task<void> list_logs(Call& call) {
   const auto page = co_await service::list_logs(call.caller, wanted->id, wanted->page);
   if (!page) co_return call.refuse(page.error());
   JsonWriter json(call.response.body);
-  api::encode_list(json, service::logs_of(page->lines), page->next);
+  api::encode_list(json, service::logs_of(page->lines, service::shown_to(call.caller)), page->next);
 }
 
 Task<void> list_job_events(Call& call) {

@@ -1,6 +1,8 @@
 // Statistics and the event log.
 #include "service/insight.h"
 
+#include <algorithm>
+
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 #include "service/convert.h"
@@ -58,8 +60,9 @@ Task<void> list_events(Call& call) {
   }
   const auto query = accepted(call, api::decode_events_query(call.query()));
   if (!query) co_return;
-  const auto page = co_await service::list_events(call.caller, *query);
+  auto page = co_await service::list_events(call.caller, *query);
   if (!page) co_return call.refuse(page.error());
+  if (!call.caller.sees_payloads()) std::ranges::for_each(page->events, service::redact);
   JsonWriter json(call.response.body);
   api::encode_event_page(json, service::to_api(page->events), page->next);
 }

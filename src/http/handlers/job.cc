@@ -1,13 +1,15 @@
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
+#include "service/convert.h"
 #include "service/jobs.h"
 
 namespace millrace::http {
 Task<void> get_job(Call& call) {
   const auto id = path_id(call);
   if (!id) co_return;
-  const auto query = accepted(call, api::decode_job_query(call.query()));
+  auto query = accepted(call, api::decode_job_query(call.query()));
   if (!query) co_return;
+  query->include = service::shown_to(call.caller, query->include);
   const auto view = co_await service::get_job(call.caller, *id, *query);
   if (!view) co_return call.refuse(view.error());
   answer_job(call, **view, query->include);

@@ -53,8 +53,9 @@ std::size_t bytes_of(const std::vector<core::Job>& jobs) {
 }  // namespace
 
 Task<void> submit_job(Call& call) {
-  const auto include = accepted(call, api::decode_include_query(call.query()));
+  auto include = accepted(call, api::decode_include_query(call.query()));
   if (!include) co_return;
+  *include = service::shown_to(call.caller, *include);
   const auto job = accepted(call, api::decode_job(call.body, call.services.limits));
   if (!job) co_return;
   service::Submission submission{*job, {}, call.body, trace_of(call), *include};
@@ -83,8 +84,9 @@ Task<void> submit_batch(Call& call) {
 }
 
 Task<void> list_jobs(Call& call) {
-  const auto query = accepted(call, api::decode_job_list_query(call.query()));
+  auto query = accepted(call, api::decode_job_list_query(call.query()));
   if (!query) co_return;
+  query->include = service::shown_to(call.caller, query->include);
   const auto page = co_await service::list_jobs(call.caller, *query);
   if (!page) co_return call.refuse(page.error());
   call.response.body.reserve(bytes_of(page->jobs));

@@ -122,10 +122,4 @@ Task<void> drain_node(Call& call) {
   encode(json, *cluster);
 }
 
-Task<void> list_tokens(Call& call) {
-  if (!accepted(call, api::decode_page_query(call.query()))) co_return;
-  JsonWriter json(call.response.body);
-  api::encode_list(json, service::list_tokens(call.caller), {});
-}
-
 }  // namespace millrace::http

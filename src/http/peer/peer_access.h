@@ -1,4 +1,4 @@
-// How other nodes get in: what they may ask, and the secret that they must know.
+// The access of other nodes: the service that they may ask, and the secret that they must know.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace millrace::http {
 
-// What stands behind Upgrade.
+// The value of the header Upgrade.
 constexpr std::string_view kPeerProtocol = "millrace-peer/1";
-// The field of either side's head that tells the newest level that it knows.
+// The header in which each side tells the newest level that it knows.
 constexpr std::string_view kPeerLevelField = "Millrace-Peer-Level";
 constexpr std::string_view kPeerLevelHead = "millrace-peer-level";  // as RequestHead::find() has it
-// The level to speak with whoever told this: the older of its own and ours. Of nothing, or of what
-// is no number, the first.
+// The level for a node whose header has this value: the older of its level and ours. Without a
+// header, or if the value is not a number, it is the first level.
 engine::PeerLevel peer_level(std::string_view told);
-std::string own_peer_level();  // to tell
+std::string own_peer_level();  // the value to send
 
 struct PeerTiming {
-  Duration handshake{5'000};  // from the connection's begin to the last proof
+  Duration handshake{5'000};  // from the start of the connection to the last proof
   Duration ping_every{1'000};
-  Duration silence{3'000};  // no byte for so long: the other is gone
+  Duration silence{3'000};  // no byte for this time: the other side is gone
 };
 
-// At most one line in kEvery; it tells how many others there would have been. Any thread.
+// Logs at most one line in kEvery; the line tells how many others were left out. Any thread.
 class SeldomLog {
  public:
   static constexpr Duration kEvery{10'000};

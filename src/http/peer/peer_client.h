@@ -1,5 +1,5 @@
-// Asks other nodes for what the shards do that they lead: engine::Peers over connections, with a
-// thread of its own.
+// Sends requests to the shards that other nodes lead: engine::Peers over connections, with a thread
+// of its own.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 namespace millrace::http {
 
 struct PeerClientOptions {
-  // To each node, opened when they are needed. The first is for small requests, so that a large one
-  // does not hold them up.
+  // The connections to each node, opened when they are needed. The first one is for small requests,
+  // so that no large one delays them.
   std::size_t connections = 2;
   std::size_t small_request_bytes = 64 * 1024;
-  // Of the requests to one node that are not answered; who comes beyond is told kOverloaded.
+  // The most bytes of unanswered requests to one node. Beyond it the answer is kOverloaded.
   std::size_t bytes_in_flight = std::size_t{256} * 1024 * 1024;
   Duration connect{3'000};
   Duration first_pause{50};
@@ -32,7 +32,7 @@ struct PeerClientParts {
   const Clock& clock;  // outlives the client
   Logger log;
   std::uint64_t seed;             // for the pauses' jitter
-  const net::Tls* tls = nullptr;  // for nodes of https URLs; outlives the client
+  const net::Tls* tls = nullptr;  // for https URLs; outlives the client
 };
 
 class PeerClient final : public engine::Peers {
@@ -49,8 +49,8 @@ class PeerClient final : public engine::Peers {
   void ask_for_shard(const engine::PeerShard& where, std::uint64_t requester, Epoch epoch,
                      Done done) override;
 
-  // Closes all connections. What was asked has its answer when this returns; what is asked from
-  // here on gets none, so that ports may go. Once, or not at all; not from a port.
+  // Closes all connections. When it returns, all requests have their answers, and later ones get
+  // none, so the ports may be destroyed. To be called at most once, and not from a port.
   void stop();
 
  private:

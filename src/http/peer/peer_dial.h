@@ -1,4 +1,4 @@
-// The way to another node up to where frames begin: a connection, and the upgrade of HTTP on it.
+// Opens a connection to another node and upgrades it; after that frames begin.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ struct PeerUrl {
 };
 std::optional<PeerUrl> parse_peer_url(std::string_view url);
 
-// On the loop's thread. Whoever waits bounds the time.
+// On the loop's thread. It has no deadline of its own: the caller bounds the time.
 class PeerDial final : public std::enable_shared_from_this<PeerDial>, net::ByteStream::User {
  public:
   struct Dialled {
     std::unique_ptr<net::ByteStream> stream;
-    std::string received;       // behind the upgrade
-    engine::PeerLevel level{};  // that both sides know
+    std::string received;       // the bytes after the upgrade
+    engine::PeerLevel level{};  // the newest that both sides know
   };
-  // From the loop, once. The error is what the log says of it.
+  // Called once, from the loop. The error is a text for the log.
   using Done = std::function<void(Result<Dialled>)>;
 
   // `tls`: for https; null: such a URL fails. Outlives the dial.
@@ -41,9 +41,9 @@ class PeerDial final : public std::enable_shared_from_this<PeerDial>, net::ByteS
   PeerDial(const PeerDial&) = delete;
   PeerDial& operator=(const PeerDial&) = delete;
 
-  // `turn`: as the connector's.
+  // `turn`: as for the connector.
   void start(const PeerUrl& url, std::uint64_t turn, Done done);
-  // Nobody is told anything any more.
+  // After this `done` is not called.
   void cancel();
 
  private:
@@ -59,8 +59,8 @@ class PeerDial final : public std::enable_shared_from_this<PeerDial>, net::ByteS
   const net::Tls* const tls_;
   std::unique_ptr<net::ByteStream> stream_;
   std::string head_;      // the request, then the answer
-  std::size_t used_ = 0;  // of the request, what is written; of the answer, what has come
-  Done done_;             // none: nobody waits any more
+  std::size_t used_ = 0;  // the bytes of the request written, then those of the answer received
+  Done done_;             // none: cancelled, or called already
 };
 
 }  // namespace millrace::http

@@ -1,5 +1,5 @@
-// A connection to another node, opened when it is needed: the asking side of peer_frames.h. On the
-// thread of the client that it belongs to.
+// A connection to another node, opened when it is needed: the asking side of peer_frames.h. Runs on
+// the thread of its PeerClient.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 
 namespace millrace::http {
 
-// Something that is to be asked, or was and is not answered.
+// A request that waits to be sent, or for its answer.
 struct PeerAsk {
   FrameKind kind = FrameKind::kAsk;
-  std::string body;  // of the frame; empty once it is sent
+  std::string body;  // of the frame; empty after it is sent
   std::size_t bytes = 0;
 
   // kAsk:
@@ -35,14 +35,14 @@ struct PeerAsk {
   // kGiveShard:
   engine::Peers::Done done;
 
-  // Once it is sent: its number, and where its frame ends in the stream.
+  // Set when it is sent: its number, and the position of its frame's end in the stream.
   std::uint64_t number = 0;
   std::uint64_t ends_at = 0;
 };
 
 struct PeerLinkOptions {
   Duration connect{3'000};  // until the connection is upgraded
-  // After a failure nothing is tried for so long, doubled each time, and moved by up to a half.
+  // The pause after a failure; it doubles each time, and is moved by up to a half.
   Duration first_pause{50};
   Duration longest_pause{2'000};
   PeerTiming timing = {};
@@ -50,10 +50,10 @@ struct PeerLinkOptions {
 
 class PeerLink final : public std::enable_shared_from_this<PeerLink>, private PeerStream::Owner {
  public:
-  // What its client does for it; outlives the link's work.
+  // Implemented by the client; outlives the link's work.
   struct Host {
     virtual ~Host() = default;
-    // The one end of every ask.
+    // Called exactly once for every ask.
     virtual void answered(const std::shared_ptr<PeerAsk>& ask, engine::Answer answer) = 0;
     virtual void given(const std::shared_ptr<PeerAsk>& ask, bool given) = 0;
   };
@@ -73,11 +73,12 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
   PeerLink& operator=(const PeerLink&) = delete;
 
   void ask(std::shared_ptr<PeerAsk> ask);
-  // Its answer comes all the same, from here or from there; the host knows that nobody waits.
+  // An answer still comes, from this object or from the other node; the host knows that nobody
+  // waits.
   void cancel(const std::shared_ptr<PeerAsk>& ask);
-  // A few times a second.
+  // To be called a few times a second.
   void check(Steady now);
-  // For good.
+  // The link can't be used after this.
   void close();
   bool idle() const { return state_ == State::kIdle && clock_now() >= retry_at_; }
 
@@ -111,7 +112,7 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
   bool closed_ = false;
 
   // --- Until the upgrade.
-  std::uint64_t attempts_ = 0;  // of connecting
+  std::uint64_t attempts_ = 0;  // to connect
   std::shared_ptr<PeerDial> dial_;
   Steady deadline_{};
   Steady retry_at_ = Steady::min();
@@ -119,10 +120,10 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
 
   // --- After it.
   std::shared_ptr<PeerStream> stream_;
-  engine::PeerLevel level_{};  // that both sides know
+  engine::PeerLevel level_{};  // the newest that both sides know
   PeerNonce nonce_{};
   std::optional<PeerNonce> challenge_;
-  bool leaving_ = false;  // the other is stopping
+  bool leaving_ = false;  // the other node is stopping
 
   std::deque<std::shared_ptr<PeerAsk>> waiting_;  // for the connection
   std::unordered_map<std::uint64_t, std::shared_ptr<PeerAsk>> sent_;

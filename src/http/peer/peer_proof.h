@@ -1,6 +1,6 @@
-// How two nodes show each other that they know the secret of their database, without sending it:
-// each makes an HMAC-SHA256, under the secret, of its role and of both sides' nonces. The roles
-// keep one side's proof from being sent back to it; the nonces, from being used again.
+// Two nodes prove to each other that they know the secret of their database, without sending it:
+// each sends an HMAC-SHA256, under the secret, of its role and of both sides' nonces. Because of
+// the roles a proof can't be sent back to its maker; because of the nonces it can't be used again.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ using PeerMac = std::array<std::uint8_t, kPeerMacBytes>;
 
 enum class PeerRole : std::uint8_t { kAsker, kAnswerer };
 
-// From OpenSSL's generator: no seed, no replay.
+// From OpenSSL's random generator, never from a seed, so that no nonce comes twice.
 PeerNonce make_peer_nonce();
 
 PeerMac peer_proof(std::string_view secret, PeerRole role, const PeerNonce& answerer,

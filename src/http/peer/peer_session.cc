@@ -186,10 +186,12 @@ Task<engine::Answer> PeerSession::answer_of(Asked& asked) {
   std::shared_ptr<engine::Gateway> shard;
   if (!draining_) shard = access().service().led_shard(asked.shard);
   if (shard == nullptr) co_return engine::Unavailable::kNoLeader;
-  const service::Access* token = nullptr;
+  service::SharedAccess token;
   if (!services.tokens.empty() && asked.credentials != engine::kNodesOwn) {
-    token = services.tokens.authenticate(asked.credentials, services.clock.now());
-    if (token == nullptr) co_return engine::Denied::kUnauthenticated;
+    const auto found = services.tokens.authenticate(asked.credentials, services.clock.now());
+    if (found.unsure) co_return engine::Unavailable::kStorage;
+    if (found.access == nullptr) co_return engine::Denied::kUnauthenticated;
+    token = found.access;
     Task<std::optional<engine::Answer>> looking =
         service::refusal_for(services, thread_.port(), *shard, *token, asked.request);
     std::optional<engine::Answer> refusal = co_await looking;

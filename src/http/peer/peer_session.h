@@ -1,6 +1,6 @@
-// A connection of another node, which asks this one for what the shards do that it leads: the
-// answering side of peer_frames.h. Whatever is asked is answered by the shard itself, or refused:
-// nothing that came from a node is passed on to a third.
+// A connection from another node, which sends requests to the shards that this node leads: the
+// answering side of peer_frames.h. The shard itself answers each request, or it is refused: no
+// request of a node is passed on to a third node.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class PeerSession final : public net::Connection,
                           public std::enable_shared_from_this<PeerSession>,
                           PeerStream::Owner {
  public:
-  // Precondition: the services know peers. `level`: that both sides know.
+  // Precondition: Services::peers is set. `level`: the newest that both sides know.
   PeerSession(IoThread& thread, std::unique_ptr<net::ByteStream> stream, std::string peer,
               engine::PeerLevel level);
   ~PeerSession() override;
@@ -29,9 +29,9 @@ class PeerSession final : public net::Connection,
   PeerSession& operator=(const PeerSession&) = delete;
 
   void start() override { take({}); }
-  // Starts with what has been received already.
+  // Starts, with the bytes that have come already.
   void take(std::string_view received);
-  // Nothing new is taken; the other closes when it has its answers.
+  // Takes no new requests; the other node closes when it has its answers.
   void drain() override;
   void check(Steady now) override;
   const std::string& peer() const override { return peer_; }
@@ -64,7 +64,7 @@ class PeerSession final : public net::Connection,
   bool proven_ = false;
   bool draining_ = false;
   bool stream_ended_ = false;
-  std::string body_;  // of the answer that is being sent
+  std::string body_;  // the body of the answer that is being sent
   std::unordered_map<std::uint64_t, std::unique_ptr<Asked>> asked_;  // by number, not answered yet
 };
 

@@ -1,5 +1,5 @@
-// One connection between two nodes, either side of it: frames in, frames out, and whether the other
-// is still there. What the frames mean is its owner's matter. Everything on the loop's thread.
+// One side of a connection between two nodes: reads frames, writes frames, and notices when the
+// other side is gone. Its owner interprets the frames. Runs on the loop's thread.
 #pragma once
 
 #include <cstddef>
@@ -19,42 +19,44 @@ namespace millrace::http {
 
 class PeerStream final : public std::enable_shared_from_this<PeerStream>, net::ByteStream::User {
  public:
-  // Outlives the stream's work: until ended().
+  // Must outlive the stream's work, which lasts until ended().
   class Owner {
    public:
     virtual ~Owner() = default;
-    // May send and close. False: the frame has no place here, and the stream is closed.
+    // It may call send() and close(). False: the frame is not allowed here, and the stream closes.
     virtual bool received(const Frame& frame) = 0;
     // The last call; from the loop, not from within a call of the owner's. No read or write is
-    // under way: what written() says is final.
+    // under way, so written() is final.
     virtual void ended() = 0;
   };
 
-  // Who has so much to send that is not yet written reads no more.
+  // While more than `most_unwritten_bytes` wait to be written, the stream reads nothing.
   PeerStream(Owner& owner, std::unique_ptr<net::ByteStream> bytes, const Clock& clock,
              const PeerTiming& timing, std::size_t most_unwritten_bytes);
   PeerStream(const PeerStream&) = delete;
   PeerStream& operator=(const PeerStream&) = delete;
 
-  // `received` came before, behind what made the upgrade. At first frames have the handshake's
-  // bound.
+  // `received`: the bytes that came after the upgrade. Until open(), frames have the bound of the
+  // handshake.
   void start(std::string_view received);
-  // The handshake is over: frames of any size, pings, an end to its time.
+  // The handshake is over: allows frames of any size, begins to send pings, and ends the
+  // handshake's deadline.
   void open();
 
-  // Where the frame ends among all the bytes sent. After close() it goes nowhere, and ends where
-  // written() never gets.
+  // Sends a frame, and returns the position of its end among all the bytes sent. After close() it
+  // sends nothing, and returns a position that written() never reaches.
   std::uint64_t send(FrameKind kind, std::uint64_t number,
                      std::initializer_list<std::string_view> parts = {});
-  // How many of them the kernel has: a frame that ends beyond can't have been read by anybody.
+  // The number of bytes that the kernel has taken. The other side can't have a frame that ends
+  // after it.
   std::uint64_t written() const { return written_; }
 
   void close();
   bool closing() const { return closing_; }
-  // Why, for the log; empty: the other side closed, or the connection broke.
+  // The reason for closing, for the log; empty: the other side closed, or the connection broke.
   std::string_view fault() const { return fault_; }
 
-  // To be called a few times a second: pings, and looks for the other's silence.
+  // To be called a few times a second: sends pings, and closes if the other side is silent.
   void check(Steady now);
 
  private:
@@ -78,7 +80,7 @@ class PeerStream final : public std::enable_shared_from_this<PeerStream>, net::B
 
   net::InputBuffer input_;
   std::size_t most_frame_ = kMaxHandshakeFrameBytes;
-  std::size_t frame_wanted_ = 0;  // bytes of the frame that has begun to come
+  std::size_t frame_wanted_ = 0;  // the size of the frame that is arriving
   bool reading_ = false;
 
   std::string writing_;  // handed to bytes_

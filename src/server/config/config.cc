@@ -133,10 +133,16 @@ class Loader {
                       "new` and put its lines into the configuration file, or listen on 127.0.0.1",
                       config.listen));
     }
+    if (address && !address->path.empty()) check_local(config);
     if (config.tls_cert.empty() != config.tls_key.empty()) {
       errors_.emplace_back("tls.cert and tls.key belong together: set both, or neither");
     } else if (config.tls_cert.empty() && !config.tls_ca.empty()) {
       errors_.emplace_back("tls.ca needs tls.cert and tls.key");
+    }
+    if (!config.archive.empty() && !config.postgres.empty()) {
+      errors_.emplace_back(
+          "archive is for a data directory; a database keeps its own log (archive_command of "
+          "PostgreSQL)");
     }
     if (auto book = service::TokenBook::make(config.tokens); !book) {
       errors_.push_back(book.error().message);
@@ -148,6 +154,19 @@ class Loader {
       errors_.push_back(
           fmt::format("memory must be at least {}, or 0 for half of the machine's memory",
                       format_size(kLeastMemory)));
+    }
+  }
+
+  void check_local(const Config& config) {
+    if (!config.tls_cert.empty()) {
+      errors_.emplace_back(
+          "listen is a socket of this machine, which needs no TLS; take tls.cert and "
+          "tls.key away, or listen on an address");
+    }
+    if (!config.postgres.empty()) {
+      errors_.emplace_back(
+          "listen is a socket of this machine, at which other nodes of the database "
+          "can't reach this one; listen on an address");
     }
   }
 
@@ -183,6 +202,14 @@ bool is_loopback(std::string_view host, bool& valid) {
 }  // namespace
 
 std::optional<ListenAddress> parse_listen(std::string_view text) {
+  constexpr std::string_view kLocal = "unix:";
+  if (text.starts_with(kLocal)) {
+    ListenAddress local;
+    local.path = text.substr(kLocal.size());
+    local.loopback = true;
+    if (!local.path.starts_with('/')) return std::nullopt;
+    return local;
+  }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view host = text.substr(0, colon);
@@ -208,6 +235,7 @@ std::optional<ListenAddress> parse_listen(std::string_view text) {
 }
 
 std::string to_string(const ListenAddress& address) {
+  if (!address.path.empty()) return "unix:" + address.path;
   const bool v6 = address.host.find(':') != std::string::npos;
   return fmt::format("{}{}{}:{}", v6 ? "[" : "", address.host, v6 ? "]" : "", address.port);
 }

@@ -19,16 +19,22 @@ namespace millrace::server {
 struct ListenAddress {
   std::string host;  // an address without brackets
   std::uint16_t port = 0;
-  bool loopback = false;
+  bool loopback = false;  // only this machine reaches it
+  std::string path{};     // of a socket of the file system; then host and port are empty
 };
-// "127.0.0.1:7600", "[::1]:7600", "localhost:7600"; port 0 means any free port.
+// "127.0.0.1:7600", "[::1]:7600", "localhost:7600"; port 0 means any free port. Or a path:
+// "unix:/run/millrace.sock".
 std::optional<ListenAddress> parse_listen(std::string_view text);
 std::string to_string(const ListenAddress& address);
 
 // The table of keys has the defaults.
 struct Config {
   std::string listen;
+  std::string socket_mode;           // permissions of a socket of the file system, in octal
+  std::vector<std::string> proxies;  // addresses and networks
   std::string data;
+  std::string archive;  // the directory that keeps the journal of a store in `data`; empty: none
+  Duration archive_every{};
   std::string postgres;  // the database's URL, with its password; empty: SQLite in `data`
   bool allow_unsafe_postgres = false;
   std::uint64_t shards =
@@ -60,6 +66,8 @@ struct Config {
   Duration header_timeout{};
   Duration idle_timeout{};
   std::uint64_t connections = 0;
+  std::uint64_t tls_handshakes = 0;
+  std::uint64_t failed_logins = 0;
   Duration idempotency_window{};
   std::uint64_t max_keys = 0;
 

@@ -1,6 +1,7 @@
 #include "server/config/config_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -48,9 +49,17 @@ class Reader {
       file.values.push_back({key, fmt::to_string(*number), line});
     } else if (const auto truth = node.value_exact<bool>()) {
       file.values.push_back({key, *truth ? "true" : "false", line});
+    } else if (const toml::array* const array = node.as_array(); array != nullptr && is_list(key)) {
+      const auto texts = texts_of(node, key);
+      file.values.push_back({key, fmt::format("{}", fmt::join(texts, ",")), line});
     } else {
       fail(node, fmt::format("{} must be a string, a whole number, true or false", key));
     }
+  }
+
+  static bool is_list(std::string_view name) {
+    const ConfigKey* const key = find_config_key(name);
+    return key != nullptr && std::holds_alternative<NetworksSetting>(key->kind);
   }
 
   void read_tokens(const toml::node& node) {
@@ -78,9 +87,13 @@ class Reader {
         token.queues = texts_of(node, "tokens.queues");
       } else if (name == "expires_at") {
         token.expires_at = time_of(node);
+      } else if (name == "payload") {
+        const auto sees = node.value_exact<bool>();
+        if (!sees) fail(node, "tokens.payload must be true or false");
+        token.sees_payloads = sees.value_or(true);
       } else {
-        static const std::array<std::string, 6> kMembers = {"name",   "hash",   "certificate",
-                                                            "scopes", "queues", "expires_at"};
+        static const std::array<std::string, 7> kMembers = {
+            "name", "hash", "certificate", "scopes", "queues", "expires_at", "payload"};
         fail(node, fmt::format("unknown key tokens.{}{}", name, suggestion(name, kMembers)));
       }
     }

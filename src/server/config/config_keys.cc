@@ -1,6 +1,7 @@
 #include "server/config/config_keys.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <numeric>
 
 #include "core/limits.h"
+#include "net/address_set.h"
 
 namespace millrace::server {
 namespace {
@@ -25,9 +27,20 @@ constexpr Duration kYear = 24h * 365;
 using C = Config;
 constexpr std::array kKeys = {
     ConfigKey{"listen", ListenSetting{&C::listen}, "127.0.0.1:7600",
-              "address and port; an address other than loopback needs tokens"},
+              "address and port, or unix: and the path of a socket; an address other than loopback "
+              "needs tokens"},
+    ConfigKey{"socket_mode", ModeSetting{&C::socket_mode}, "0600",
+              "permissions of that socket: 0600 for its owner, 0660 for its group too, 0666 for "
+              "every user of this machine"},
+    ConfigKey{"proxies", NetworksSetting{&C::proxies}, "none",
+              "addresses and networks of proxies, whose PROXY headers and X-Forwarded-For the "
+              "server believes"},
     ConfigKey{"data", TextSetting{&C::data}, "./data",
               "data directory; the server creates it if it is missing"},
+    ConfigKey{"archive", FileSetting{&C::archive}, "none",
+              "directory that keeps the journal of the data directory, for restores to any time"},
+    ConfigKey{"archive_every", DurationSetting{&C::archive_every, 1s, 1h}, "1m",
+              "time that the archive may be behind"},
     ConfigKey{"postgres", DatabaseSetting{&C::postgres}, "none",
               "postgres://...: keep the jobs in this database, not in a data directory"},
     ConfigKey{"allow_unsafe_postgres", TruthSetting{&C::allow_unsafe_postgres}, "false",
@@ -37,8 +50,10 @@ constexpr std::array kKeys = {
               "or the number that the store has"},
     ConfigKey{"advertise", UrlSetting{&C::advertise}, "auto",
               "URL at which other nodes reach this one; auto: the address on which it listens"},
-    ConfigKey{"drain", DurationSetting{&C::drain, 0ms, 1h}, "10s", "time that a stop may take"},
-    ConfigKey{"log_level", LogLevelSetting{&C::log_level}, "info", "debug, info, warn or error"},
+    ConfigKey{"drain", DurationSetting{&C::drain, 0ms, 1h}, "10s", "time that a stop may take",
+              Reload::kAtOnce},
+    ConfigKey{"log_level", LogLevelSetting{&C::log_level}, "info", "debug, info, warn or error",
+              Reload::kAtOnce},
     ConfigKey{"log_format", LogFormatSetting{&C::log_format}, "text", "text or json"},
     ConfigKey{"io_threads", CountSetting{&C::io_threads, 0, 64}, "0",
               "number of threads for connections; 0: the server chooses"},
@@ -83,6 +98,13 @@ constexpr std::array kKeys = {
               "time until the next request on an open connection"},
     ConfigKey{"limits.connections", CountSetting{&C::connections, 8, 1'000'000}, "20000",
               "number of open connections; the server closes any more at once"},
+    ConfigKey{
+        "limits.tls_handshakes", CountSetting{&C::tls_handshakes, 8, 100'000}, "1024",
+        "number of TLS handshakes in progress, and of one address an eighth of it; the server "
+        "closes any more at once"},
+    ConfigKey{"limits.failed_logins", CountSetting{&C::failed_logins, 1, 1'000'000}, "100",
+              "number of failed logins of an address in a minute; the server answers 429 above it",
+              Reload::kAtOnce},
     ConfigKey{"limits.idempotency_window",
               DurationSetting{&C::idempotency_window, 1s, core::kTenYears}, "1d",
               "time for which the server keeps an idempotency key"},
@@ -116,6 +138,19 @@ constexpr std::string_view kAuto = "auto";
 
 using Fault = std::optional<std::string>;
 
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view part = text.substr(0, comma);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    parts.emplace_back(part);
+    if (comma == text.size()) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 // Reads a value's text into its member; otherwise says what the text must be.
 struct ValueReader {
   std::string_view text;
@@ -128,9 +163,23 @@ struct ValueReader {
   }
   Fault operator()(ListenSetting kind) const {
     if (!parse_listen(text)) {
-      return R"(must be an address and a port, like "127.0.0.1:7600" or "[::1]:7600")";
+      return R"(must be an address and a port, like "127.0.0.1:7600" or "[::1]:7600", )"
+             R"(or "unix:" and an absolute path)";
     }
     config.*kind.member = text;
+    return std::nullopt;
+  }
+  Fault operator()(ModeSetting kind) const {
+    constexpr std::array<std::string_view, 3> kModes = {"0600", "0660", "0666"};
+    if (std::ranges::find(kModes, text) == kModes.end()) return "must be 0600, 0660 or 0666";
+    config.*kind.member = text;
+    return std::nullopt;
+  }
+  Fault operator()(NetworksSetting kind) const {
+    std::vector<std::string> networks;
+    if (text != kNone) networks = split_list(text);
+    if (const auto set = net::AddressSet::parse(networks); !set) return set.error().message;
+    config.*kind.member = std::move(networks);
     return std::nullopt;
   }
   Fault operator()(DurationSetting kind) const {
@@ -228,6 +277,11 @@ struct ValueWriter {
 
   std::string operator()(TextSetting kind) const { return config.*kind.member; }
   std::string operator()(ListenSetting kind) const { return config.*kind.member; }
+  std::string operator()(ModeSetting kind) const { return config.*kind.member; }
+  std::string operator()(NetworksSetting kind) const {
+    const auto& networks = config.*kind.member;
+    return networks.empty() ? std::string(kNone) : fmt::format("{}", fmt::join(networks, ","));
+  }
   std::string operator()(DurationSetting kind) const {
     return format_duration(config.*kind.member);
   }
@@ -260,7 +314,11 @@ struct ValueWriter {
 
 struct TypeWriter {
   std::string operator()(TextSetting) const { return "text"; }
-  std::string operator()(ListenSetting) const { return "address:port"; }
+  std::string operator()(ListenSetting) const { return "address:port, or unix:path"; }
+  std::string operator()(ModeSetting) const { return "0600, 0660 or 0666"; }
+  std::string operator()(NetworksSetting) const {
+    return fmt::format("addresses and networks, or {}", kNone);
+  }
   std::string operator()(DurationSetting kind) const {
     return fmt::format("duration, {} to {}", format_duration(kind.least),
                        format_duration(kind.most));

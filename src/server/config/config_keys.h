@@ -22,6 +22,12 @@ struct TextSetting {
 struct ListenSetting {
   std::string Config::* member;
 };
+struct ModeSetting {  // permissions of a file, in octal
+  std::string Config::* member;
+};
+struct NetworksSetting {  // addresses and networks, separated by commas, or "none"
+  std::vector<std::string> Config::* member;
+};
 struct DurationSetting {
   Duration Config::* member;
   Duration least, most;
@@ -55,15 +61,20 @@ struct LogLevelSetting {
 struct LogFormatSetting {
   LogFormat Config::* member;
 };
-using SettingKind = std::variant<TextSetting, ListenSetting, DurationSetting, RetentionSetting,
-                                 SizeSetting, CountSetting, DatabaseSetting, FileSetting,
-                                 UrlSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
+using SettingKind =
+    std::variant<TextSetting, ListenSetting, ModeSetting, NetworksSetting, DurationSetting,
+                 RetentionSetting, SizeSetting, CountSetting, DatabaseSetting, FileSetting,
+                 UrlSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
+
+// Whether a running server takes a new value when it gets SIGHUP.
+enum class Reload : std::uint8_t { kNeedsRestart, kAtOnce };
 
 struct ConfigKey {
   std::string_view name;  // "limits.header_block"
   SettingKind kind;
   std::string_view default_text;
   std::string_view help;
+  Reload reload = Reload::kNeedsRestart;
 };
 
 std::span<const ConfigKey> config_keys();

@@ -262,6 +262,64 @@ TEST_F(ConfigTest, AnAddressThatOthersReachNeedsTokens) {
   EXPECT_TRUE(load_config(input));
 }
 
+TEST_F(ConfigTest, ASocketOfThisMachineNeedsNoTokens) {
+  input.flags = {{"listen", "unix:/run/millrace.sock"}, {"socket_mode", "0660"}};
+  const auto loaded = load_config(input);
+  ASSERT_TRUE(loaded);
+  const auto address = parse_listen(loaded->config.listen);
+  ASSERT_TRUE(address);
+  EXPECT_EQ(address->path, "/run/millrace.sock");
+  EXPECT_TRUE(address->loopback);
+  EXPECT_EQ(to_string(*address), "unix:/run/millrace.sock");
+  EXPECT_FALSE(parse_listen("unix:"));
+  EXPECT_FALSE(parse_listen("unix:relative.sock"));
+  EXPECT_THAT(errors_of("socket_mode = \"0777\""), ElementsAre(HasSubstr("must be 0600")));
+  EXPECT_THAT(errors_of("postgres = \"postgres://u@h/d\""),
+              ElementsAre(HasSubstr("on an address")));
+}
+
+TEST_F(ConfigTest, ProxiesAreNamedInAnArrayOrInOneText) {
+  for (const char* content :
+       {"proxies = [\"10.0.0.0/8\", \"fd00::1\"]", "proxies = \"10.0.0.0/8, fd00::1\""}) {
+    input.config_flag = write(content);
+    const auto loaded = load_config(input);
+    ASSERT_TRUE(loaded) << loaded.error().front();
+    EXPECT_THAT(loaded->config.proxies, ElementsAre("10.0.0.0/8", "fd00::1"));
+    EXPECT_EQ(setting(*loaded, "proxies").value, "10.0.0.0/8,fd00::1");
+  }
+  EXPECT_THAT(errors_of("proxies = \"none\""), IsEmpty());
+  EXPECT_THAT(errors_of("proxies = [\"10.0.0.0/33\"]"), ElementsAre(HasSubstr("10.0.0.0/33")));
+  EXPECT_THAT(errors_of("proxies = []"), testing::Not(IsEmpty()));
+  EXPECT_THAT(errors_of("data = [\"a\"]"), ElementsAre(HasSubstr("must be a string")));
+}
+
+TEST_F(ConfigTest, ATokenMaySayThatItSeesNoPayloads) {
+  service::TokenSettings settings = settings_of("blind", {"read"});
+  settings.sees_payloads = false;
+  const std::string lines = token_toml(issue_token(settings).settings);
+  input.config_flag = write(lines);
+  const auto loaded = load_config(input);
+  ASSERT_TRUE(loaded);
+  EXPECT_FALSE(loaded->config.tokens[0].sees_payloads);
+  const std::string plain = token_toml(issue_token(settings_of("old", {"read"})).settings);
+  EXPECT_EQ(plain.find("payload"), std::string::npos);
+  input.config_flag = write(plain);
+  EXPECT_TRUE(load_config(input)->config.tokens[0].sees_payloads)
+      << "as before there was the scope";
+  settings.scopes = {"read", "payload"};
+  EXPECT_THAT(errors_of(token_toml(issue_token(settings).settings)),
+              ElementsAre(HasSubstr("contradicts")));
+  EXPECT_THAT(errors_of(plain + "payload = \"no\"\n"), ElementsAre(HasSubstr("true or false")));
+}
+
+TEST_F(ConfigTest, ItIsSaidOfEachKeyWhetherItIsReadAgain) {
+  std::vector<std::string_view> at_once;
+  for (const ConfigKey& key : config_keys()) {
+    if (key.reload == Reload::kAtOnce) at_once.push_back(key.name);
+  }
+  EXPECT_THAT(at_once, ElementsAre("drain", "log_level", "limits.failed_logins"));
+}
+
 TEST_F(ConfigTest, TokensAsTheyArePrinted) {
   service::TokenSettings settings = settings_of("deploy", {"submit", "read"});
   settings.queues = {"mail.*"};

@@ -50,6 +50,7 @@ std::string token_toml(const service::TokenSettings& settings) {
                   certified ? "certificate" : "hash",
                   certified ? settings.certificate : settings.hash, toml_array(settings.scopes));
   if (!settings.queues.empty()) lines += fmt::format("queues = {}\n", toml_array(settings.queues));
+  if (!settings.sees_payloads) lines += "payload = false\n";
   if (settings.expires_at) {
     lines += fmt::format("expires_at = \"{}\"\n", format_rfc3339(*settings.expires_at));
   }
@@ -71,6 +72,10 @@ Status check_token(const service::TokenSettings& settings) {
       return failure(fmt::format("token \"{}\": the pattern \"{}\" can't match the name of a queue",
                                  settings.name, queue));
     }
+  }
+  if (!settings.sees_payloads && std::ranges::count(settings.scopes, "payload") > 0) {
+    return failure(
+        fmt::format("token \"{}\": payload = false contradicts the scope payload", settings.name));
   }
   auto book = service::TokenBook::make({settings});
   if (!book) return std::unexpected(std::move(book.error()));

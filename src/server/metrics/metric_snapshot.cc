@@ -63,7 +63,7 @@ void add_jobs(FamilyList& out, const std::vector<engine::SeriesTotals>& all,
 }
 
 // The fullest queues by name, and the sum of the others under (other).
-void add_queues(FamilyList& out, const std::vector<core::Queue>& all) {
+void add_queues(FamilyList& out, const std::vector<core::Queue>& all, Time now) {
   const auto live = [](const core::Queue* queue) {
     std::uint64_t jobs = 0;
     for (std::size_t i = 0; i < core::kStateCount; ++i) {
@@ -94,6 +94,14 @@ void add_queues(FamilyList& out, const std::vector<core::Queue>& all) {
             "Jobs of the fullest queues, by queue and state; other queues count as (other).");
   for (std::size_t i = 0; i < named; ++i) add_counts(queues[i]->name.view(), queues[i]->counts);
   if (queues.size() > named) add_counts(engine::kOtherSeries, rest);
+  out.gauge("queue_oldest_ready_seconds",
+            "Time since when the oldest ready job of these queues is ready; 0: none is.");
+  for (std::size_t i = 0; i < named; ++i) {
+    const auto since = queues[i]->oldest_ready_at;
+    const Duration age = since ? std::max(now - *since, Duration{0}) : Duration{0};
+    out.value(std::chrono::duration<double>(age).count(),
+              {{"queue", std::string(queues[i]->name.view())}});
+  }
 }
 
 using Reports = std::vector<ShardReport>;
@@ -200,6 +208,8 @@ void add_state(FamilyList& out, const Reports& shards) {
   of_each(out, shards, [](const Status& s) { return s.draining ? 1 : 0; });
   out.gauge("journal_failing", "1 while the server can't write the journal.");
   of_each(out, shards, [](const Status& s) { return s.journal_failing ? 1 : 0; });
+  out.gauge("archive_failing", "1 while the server can't write its archive.");
+  of_each(out, shards, [](const Status& s) { return s.archive_failing ? 1 : 0; });
   out.gauge("tables_failing", "1 while the server can't write the tables.");
   of_each(out, shards, [](const Status& s) { return s.tables_failing ? 1 : 0; });
   out.gauge("wall_clock_ahead_seconds", "Wall clock minus the shard's time.");
@@ -237,7 +247,9 @@ void add_process(FamilyList& out, const Metrics::Sources& sources) {
 void add_snapshot(FamilyList& out, const Metrics::Sources& sources) {
   add_process(out, sources);
   add_jobs(out, sources.statistics.totals(), sum_of_counts(sources.shards));
-  add_queues(out, sources.queues);
+  Time now{};
+  for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
+  add_queues(out, sources.queues, now);
   add_memory(out, sources.shards);
   add_schedules(out, sources.shards);
   add_store(out, sources.shards);

@@ -31,8 +31,8 @@ class MemoryRegistry final : public Registry {
   Result<std::string> secret() override { return options_.secret; }
 
   std::uint32_t format();
-  // The epoch under which a flush or trim of the shard may succeed. Whoever simulates the database
-  // must enforce it.
+  // The epoch under which a flush or trim of the shard may succeed. The simulated database must
+  // enforce it.
   Epoch epoch(std::uint32_t shard);
 
  private:

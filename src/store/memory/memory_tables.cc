@@ -54,6 +54,7 @@ Status MemoryTables::flush(const core::Changes& changes, FlushBase since, const 
   write_keys(changes);
   write_schedules(changes);
   write_catalog(changes);
+  write_limits(changes);
   for (const core::EndedLease& lease : changes.ended_leases) ended_leases_.push_back(lease);
   while (ended_leases_.size() > core::kEndedLeasesRemembered) ended_leases_.pop_front();
   progress_ = to;
@@ -135,6 +136,26 @@ void MemoryTables::write_catalog(const core::Changes& changes) {
   for (const core::CatalogEntry& entry : changes.catalog) catalog_.put(entry);
 }
 
+void MemoryTables::write_limits(const core::Changes& changes) {
+  for (const auto& gone : changes.deleted_limits) {
+    limits_.erase({gone.kind, std::string(gone.name.view())});
+    std::erase_if(buckets_, [&](const auto& stored) {
+      return stored.second.kind == gone.kind && stored.second.name == gone.name;
+    });
+  }
+  for (const core::Limit& limit : changes.limits) {
+    limits_[{limit.kind, std::string(limit.name.view())}] = limit;
+  }
+  for (const core::BucketRow& row : changes.buckets) {
+    const std::tuple place(row.kind, std::string(row.name.view()), std::string(row.key.view()));
+    if (row.level) {
+      buckets_[place] = row;
+    } else {
+      buckets_.erase(place);
+    }
+  }
+}
+
 void MemoryTables::write_schedules(const core::Changes& changes) {
   for (const SharedBytes& name : changes.deleted_schedules) {
     schedules_.erase(std::string(name.view()));
@@ -158,6 +179,8 @@ Status MemoryTables::load(StateVisitor& visitor) {
   const MutexLock lock(mutex_);
   visitor.progress(progress_);
   for (const auto& [name, queue] : queues_) visitor.queue(queue);
+  for (const auto& [name, limit] : limits_) visitor.limit(limit);
+  for (const auto& [name, row] : buckets_) visitor.bucket(row);
   for (const auto& [ord, job] : jobs_) {
     if (!core::is_terminal(job.state)) visitor.job(job);
   }
@@ -295,6 +318,8 @@ std::unique_ptr<MemoryTables> MemoryTables::copy() {
   copy->queues_ = queues_;
   copy->schedules_ = schedules_;
   copy->catalog_ = catalog_;
+  copy->limits_ = limits_;
+  copy->buckets_ = buckets_;
   copy->keys_ = keys_;
   copy->uniques_ = uniques_;
   copy->ended_leases_ = ended_leases_;

@@ -37,7 +37,7 @@ class MemoryTables final : public Tables {
   Status put_blob(const std::string& name, const std::string& content) override;
   Result<std::optional<std::string>> get_blob(const std::string& name) override;
 
-  // A copy of the content: what a disk kept.
+  // A copy of the content, as a disk keeps it.
   std::unique_ptr<MemoryTables> copy();
 
  private:
@@ -53,8 +53,8 @@ class MemoryTables final : public Tables {
     std::vector<StoredMark> marks;
   };
 
-  // Removes what flushes after row `base` wrote and `changes` brings again, where the two could not
-  // be told apart later.
+  // Removes rows that flushes after row `base` wrote and that `changes` has again, if the two could
+  // not be told apart later.
   void take_back(const core::Changes& changes, Seq base) MILLRACE_REQUIRES(mutex_);
   void delete_job(const JobId& id) MILLRACE_REQUIRES(mutex_);
   void upsert_job(const core::Job& job) MILLRACE_REQUIRES(mutex_);
@@ -63,6 +63,7 @@ class MemoryTables final : public Tables {
   void write_keys(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   void write_schedules(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   void write_catalog(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
+  void write_limits(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   // Calls `visit` with matching jobs, newest first from `after_ord`, until it returns false.
   void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
             const std::function<bool(const core::Job&)>& visit) MILLRACE_REQUIRES(mutex_);
@@ -86,6 +87,10 @@ class MemoryTables final : public Tables {
   };
   std::map<std::string, StoredSchedule, std::less<>> schedules_ MILLRACE_GUARDED_BY(mutex_);
   core::CatalogIndex catalog_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<std::pair<core::LimitKind, std::string>, core::Limit> limits_
+      MILLRACE_GUARDED_BY(mutex_);
+  std::map<std::tuple<core::LimitKind, std::string, std::string>, core::BucketRow> buckets_
+      MILLRACE_GUARDED_BY(mutex_);
   std::map<std::string, std::string> blobs_ MILLRACE_GUARDED_BY(mutex_);
 };
 

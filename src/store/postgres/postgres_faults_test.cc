@@ -97,6 +97,8 @@ class NoState final : public StateVisitor {
   void held_unique(const core::HeldUnique&) override {}
   void ended_lease(const core::EndedLease&) override {}
   void schedule(const core::Schedule&) override {}
+  void limit(const core::Limit&) override {}
+  void bucket(const core::BucketRow&) override {}
   void catalog_entry(const core::CatalogEntry&) override {}
 };
 

@@ -37,6 +37,10 @@ constexpr const char* kSelectLeases =
 
 constexpr const char* kSelectCatalog =
     "SELECT detail FROM millrace.catalog_rows WHERE shard = $1 ORDER BY kind, name";
+constexpr const char* kSelectLimits =
+    "SELECT detail FROM millrace.limit_rows WHERE shard = $1 ORDER BY kind, name";
+constexpr const char* kSelectBuckets =
+    "SELECT detail FROM millrace.bucket_rows WHERE shard = $1 ORDER BY kind, name, key";
 constexpr const char* kSelectSchedules =
     "SELECT detail FROM millrace.schedule_rows WHERE shard = $1 ORDER BY name";
 
@@ -56,6 +60,8 @@ class Loading {
     SqlMessage message(kLoadLimits, Isolation::kSnapshot);
     add(message, kSelectProgress, &Loading::progress);
     add(message, kSelectQueues, &Loading::queue);
+    add(message, kSelectLimits, &Loading::limit);
+    add(message, kSelectBuckets, &Loading::bucket);
     message.add(
         fmt::format(fmt::runtime(kSelectLive), job_columns(kWholeJob), shard_.table("job_rows")),
         {}, taking(&Loading::job));
@@ -143,6 +149,18 @@ class Loading {
     core::Schedule schedule;
     if (!decode_value(row.bytes(0), Time{}, schedule)) return damaged("schedule_rows");
     visitor_.schedule(schedule);
+    return {};
+  }
+  Status limit(const SqlRow& row) {
+    core::Limit limit;
+    if (!decode_value(row.bytes(0), Time{}, limit)) return damaged("limit_rows");
+    visitor_.limit(limit);
+    return {};
+  }
+  Status bucket(const SqlRow& row) {
+    core::BucketRow bucket;
+    if (!decode_value(row.bytes(0), Time{}, bucket)) return damaged("bucket_rows");
+    visitor_.bucket(bucket);
     return {};
   }
   Status catalog_entry(const SqlRow& row) {

@@ -1,4 +1,4 @@
-// What the parts of one shard's store on PostgreSQL share.
+// The objects that the parts of one shard's store on PostgreSQL share.
 #pragma once
 
 #include <atomic>

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "store/postgres/connection_pool.h"
+#include "store/postgres/postgres_dump.h"
 #include "store/postgres/postgres_inbox.h"
 #include "store/postgres/postgres_journal.h"
 #include "store/postgres/postgres_registry.h"
@@ -147,7 +148,8 @@ Result<Store> PostgresNode::open_shard(std::uint32_t shard) {
   parts->trim_age = options_.trim_age;
   parts->synchronous_commit = facts_.synchronous_commit;
   return Store{store_id_, std::make_unique<PostgresJournal>(parts),
-               std::make_unique<PostgresTables>(parts), nullptr};
+               std::make_unique<PostgresTables>(parts),
+               std::make_unique<PostgresBackup>(options_.url)};
 }
 
 Result<Store> open_postgres_store(const PostgresOptions& options) {

@@ -38,7 +38,7 @@ struct PostgresOptions {
   std::chrono::milliseconds trim_age{60'000};
 };
 
-// What a server says about itself.
+// A server's facts about itself.
 struct PostgresFacts {
   std::int64_t version = 0;  // 150018
   std::string version_text;

@@ -12,6 +12,7 @@
 #include "base/mutant.h"
 #include "core/limits.h"
 #include "store/blob.h"
+#include "store/postgres/postgres_rows.h"
 #include "store/row_codec.h"
 
 namespace millrace::store {
@@ -97,13 +98,6 @@ constexpr const char* kUpsertRuns =
 constexpr const char* kTrimRuns =
     "DELETE FROM millrace.schedule_run_rows AS old USING unnest($2, $3) AS t(schedule, until) "
     "WHERE old.shard = $1 AND old.schedule = t.schedule AND old.n <= t.until";
-constexpr const char* kDeleteCatalog =
-    "DELETE FROM millrace.catalog_rows AS old USING unnest($2, $3) AS gone(kind, name) "
-    "WHERE old.shard = $1 AND old.kind = gone.kind AND old.name = gone.name";
-constexpr const char* kUpsertCatalog =
-    "INSERT INTO millrace.catalog_rows(shard, kind, name, detail) "
-    "SELECT $1, * FROM unnest($2, $3, $4) "
-    "ON CONFLICT (shard, kind, name) DO UPDATE SET detail = excluded.detail";
 constexpr const char* kInsertKeys =
     "INSERT INTO millrace.key_rows(shard, expires_at, key, body, job) "
     "SELECT $1, * FROM unnest($2, $3, $4, $5)";
@@ -142,8 +136,6 @@ constexpr const char* kSelectLeases =
 constexpr SqlLimits kFlushLimits{.lock = 5'000ms, .statement = 60'000ms, .silence = 90'000ms};
 // Expired keys are invisible at once; their rows are deleted in pieces, so that no flush is long.
 constexpr std::size_t kLeastExpiredAFlush = 20'000;
-// The size of one statement: far below what PostgreSQL accepts in one message.
-constexpr std::size_t kStatementBytes = 32 * 1024 * 1024;
 constexpr std::size_t kStatementJobs = 10'000;
 
 std::int64_t plain(std::uint64_t number) { return static_cast<std::int64_t>(number); }
@@ -156,33 +148,6 @@ std::string error_text(const std::shared_ptr<const core::JobError>& error) {
   if (error == nullptr) return {};
   return fmt::format("{}: {}", error->type.view(), error->message.view());
 }
-
-// Array parameters of the same length, filled row by row.
-template <std::size_t Size>
-class Rows {
- public:
-  explicit Rows(const std::array<SqlType, Size>& types) {
-    for (const SqlType type : types) arrays_.emplace_back(type);
-  }
-  SqlArray& operator[](std::size_t column) { return arrays_[column]; }
-  std::size_t bytes() const {
-    std::size_t sum = 0;
-    for (const SqlArray& array : arrays_) sum += array.size();
-    return sum;
-  }
-  Parameters finish(Parameters parameters = {}) {
-    for (SqlArray& array : arrays_) parameters.array(std::move(array));
-    return parameters;
-  }
-
- private:
-  std::vector<SqlArray> arrays_;
-};
-
-constexpr SqlType kN = SqlType::kNumbers;
-constexpr SqlType kB = SqlType::kByteses;
-constexpr SqlType kT = SqlType::kTexts;
-constexpr SqlType kU = SqlType::kUuids;
 
 constexpr std::array kJobTypes = {kN, kU, kT, kT, kT, kN, kN, kN, kN, kN, kN, kB, kB, kB, kB, kB};
 
@@ -244,6 +209,7 @@ Status PostgresWriter::flush(const core::Changes& changes, FlushBase since, cons
   write_uniques(message, changes);
   write_schedules(message, changes);
   write_catalog(message, changes);
+  write_limits(message, changes);
   const std::size_t surplus = write_ended_leases(message, changes.ended_leases, to.seq);
   const auto replies = shard_->pool->run(Use::kFlushing, message);
   if (!replies) {
@@ -408,29 +374,6 @@ void PostgresWriter::write_queues(SqlMessage& message,
     }
   }
   message.add(kUpsertQueues, rows.finish(std::move(Parameters().number(shard_->shard))));
-}
-
-void PostgresWriter::write_catalog(SqlMessage& message, const core::Changes& changes) const {
-  const auto for_shard = [&] { return std::move(Parameters().number(shard_->shard)); };
-  if (!changes.deleted_catalog.empty()) {
-    Rows<2> rows({kN, kT});
-    for (const core::CatalogKey& key : changes.deleted_catalog) {
-      rows[0].number(static_cast<std::int64_t>(key.kind));
-      rows[1].bytes(key.name.view());
-    }
-    message.add(kDeleteCatalog, rows.finish(for_shard()));
-  }
-  std::string buffer;
-  for (auto at = changes.catalog.begin(); at != changes.catalog.end();) {
-    Rows<3> rows({kN, kT, kB});
-    for (; at != changes.catalog.end() && rows.bytes() < kStatementBytes; ++at) {
-      encode_value(*at, Time{}, buffer);
-      rows[0].number(static_cast<std::int64_t>(at->kind));
-      rows[1].bytes(at->name.view());
-      rows[2].bytes(buffer);
-    }
-    message.add(kUpsertCatalog, rows.finish(for_shard()));
-  }
 }
 
 void PostgresWriter::write_schedules(SqlMessage& message, const core::Changes& changes) const {

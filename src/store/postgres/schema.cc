@@ -239,6 +239,23 @@ CREATE TABLE millrace.catalog_rows(
   PRIMARY KEY (shard, kind, name));
 )sql";
 
+// The same of limits: see EventFormat::kLimits.
+constexpr const char* kLimitsMigration = R"sql(
+CREATE TABLE millrace.limit_rows(
+  shard  integer NOT NULL,
+  kind   bigint NOT NULL,
+  name   text COLLATE "C" NOT NULL,
+  detail bytea NOT NULL,
+  PRIMARY KEY (shard, kind, name));
+CREATE TABLE millrace.bucket_rows(
+  shard  integer NOT NULL,
+  kind   bigint NOT NULL,
+  name   text COLLATE "C" NOT NULL,
+  key    bytea NOT NULL,
+  detail bytea NOT NULL,
+  PRIMARY KEY (shard, kind, name, key));
+)sql";
+
 // An older program ignores the inbox; its rows wait for a newer program.
 const std::array kMigrations = {Migration{"first", 1, kMigration1},
                                 Migration{"nodes", 2, kMigration2},
@@ -246,7 +263,8 @@ const std::array kMigrations = {Migration{"first", 1, kMigration1},
                                 Migration{"fences", 2, kFencesMigration},
                                 Migration{"schedules", 2, kMigration5},
                                 Migration{"schedule calls", 2, kScheduleCallsMigration},
-                                Migration{"catalog", 2, kCatalogMigration}};
+                                Migration{"catalog", 2, kCatalogMigration},
+                                Migration{"limits", 2, kLimitsMigration}};
 
 // The indexes on jobs are the few that are worth their cost: each one is written for every job.
 // Those for searches end with `ord + 0`, so that only they match the order of a search: with plain

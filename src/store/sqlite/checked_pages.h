@@ -1,7 +1,7 @@
 // A layer between SQLite and the file system. Every page of a database's main file ends with a
 // checksum of its number and its content, which is written with the page and verified at each read.
-// So SQLite gets what was written at that place, or an error. The write-ahead log is left alone:
-// SQLite verifies its frames itself.
+// So SQLite gets the page that was written at that place, or an error. The write-ahead log is left
+// alone: SQLite verifies its frames itself.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ enum class Writes : std::uint8_t {
   kPaced,
 };
 
-// Registers the layer and returns its name for sqlite3_open_v2(). At each opening it wraps what is
-// then the process's default file system. Thread-safe; may be called repeatedly.
+// Registers the layer and returns its name for sqlite3_open_v2(). At each opening it wraps the file
+// system that is then the process's default. Thread-safe; may be called repeatedly.
 const char* checked_pages(Writes writes = Writes::kAtOnce);
 
 // The number of bytes that databases must reserve at the end of each page.
 inline constexpr int kPageChecksumBytes = 8;
 
-// Whether `page` is what was written as the page of this number.
+// Whether `page` has the checksum of its content and this number.
 bool page_fits(std::uint32_t number, std::string_view page);
 
 struct AlteredPage {

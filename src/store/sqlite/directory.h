@@ -17,6 +17,8 @@ inline constexpr std::string_view kLockFile = "millrace.lock";
 // Marks that a store was created here, and which one. A file that is missing beside it was lost,
 // not never created.
 inline constexpr std::string_view kMarkerFile = "millrace.store";
+// The folder in which a restore makes a store, until it is complete.
+inline constexpr std::string_view kRestoring = "restoring";
 // Marks a database whose sync failed: it must be copied before it is trusted again.
 inline constexpr std::string_view kSuspectSuffix = ".suspect";
 

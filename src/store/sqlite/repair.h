@@ -1,7 +1,6 @@
 // After a failed sync nobody knows what a file holds on disk: the system may return pages from its
-// cache that it failed to write. Such a file is marked. The next start copies what can be read of
-// it to a new file, syncs and checks the copy, and puts it in place. The copy's content then
-// counts.
+// cache that it failed to write. Such a file is marked. The next start copies its readable content
+// to a new file, syncs and checks the copy, and puts it in place. The copy's content then counts.
 #pragma once
 
 #include <string>

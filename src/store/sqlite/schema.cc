@@ -119,8 +119,22 @@ CREATE TABLE catalog(
   PRIMARY KEY (kind, name)) STRICT, WITHOUT ROWID;
 )sql";
 
+constexpr const char* kTables5 = R"sql(
+CREATE TABLE limits(
+  kind   INTEGER NOT NULL,
+  name   TEXT NOT NULL,
+  detail BLOB NOT NULL,
+  PRIMARY KEY (kind, name)) STRICT, WITHOUT ROWID;
+CREATE TABLE buckets(
+  kind   INTEGER NOT NULL,
+  name   TEXT NOT NULL,
+  key    BLOB NOT NULL,
+  detail BLOB NOT NULL,
+  PRIMARY KEY (kind, name, key)) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr std::array kJournalMigrations = {kJournal2};
-constexpr std::array kTablesMigrations = {kTables2, kTables3, kTables4};
+constexpr std::array kTablesMigrations = {kTables2, kTables3, kTables4, kTables5};
 
 // --- Settings for a file's lifetime, or for a connection's.
 

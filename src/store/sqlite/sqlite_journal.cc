@@ -129,6 +129,26 @@ AppendResult SqliteJournal::append(const JournalRow& row) {
   return {AppendOutcome::kDurable, {}};
 }
 
+Status SqliteJournal::append_archived(std::span<const JournalRow> rows) {
+  const MutexLock lock(mutex_);
+  if (const Status moved = checkpoint_if_due(); !moved) return moved;
+  Transaction transaction(*writer_, Transaction::Kind::kWrite);
+  if (!transaction.ok()) return writer_->failure("write");
+  Extent extent = extent_;
+  for (const JournalRow& row : rows) {
+    if (const auto found = obstacle(row)) return millrace::failure(found->message);
+    if (const AppendResult inserted = insert(row); inserted.outcome != AppendOutcome::kDurable) {
+      return millrace::failure(inserted.message);
+    }
+    extent.newest = row.seq;
+    if (extent.oldest == Seq{}) extent.oldest = row.seq;
+    extent.bytes += row.body.size();
+  }
+  if (Status committed = transaction.commit(); !committed) return committed;
+  extent_ = extent;
+  return {};
+}
+
 void SqliteJournal::tidy() {
   const MutexLock lock(mutex_);
   if (broken_) return;

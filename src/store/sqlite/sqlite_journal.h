@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/log.h"
@@ -29,6 +30,8 @@ class SqliteJournal final : public Journal {
   Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) override;
   Result<Extent> extent() override;
   Result<std::uint64_t> trim(Seq below) override;
+  // Appends rows of an archive in one commit: all or none of them.
+  Status append_archived(std::span<const JournalRow> rows);
 
  private:
   SqliteJournal(std::shared_ptr<const Directory> directory, std::unique_ptr<Database> writer,

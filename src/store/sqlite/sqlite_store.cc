@@ -48,6 +48,11 @@ Result<Identity> identity_from_marker(const Directory& directory, std::string_vi
 
 // No marker: a new store, or one whose creation was interrupted. It has never held data.
 Result<Identity> identity_of_unmarked(const Directory& directory) {
+  if (file_exists(directory.file(kRestoring))) {
+    return failure(
+        fmt::format("{} is what an interrupted restore left; remove it, and restore again",
+                    directory.file(kRestoring)));
+  }
   const bool journal = file_has_content(directory.file(kJournalFile));
   const bool tables = file_has_content(directory.file(kTablesFile));
   if (!journal && tables) {

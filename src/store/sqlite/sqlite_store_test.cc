@@ -218,13 +218,15 @@ TEST_F(SqliteStore, RefusesTheFormatBeforeTheFirst) {
 }
 
 // As a program without schedules left it.
-TEST_F(SqliteStore, BringsFormat2ToFormat3) {
+TEST_F(SqliteStore, BringsFormat2ToTheNewest) {
   make_store();
-  sql("jobs.db", "DROP TABLE schedules; DROP TABLE schedule_runs; PRAGMA user_version = 2");
+  sql("jobs.db",
+      "DROP TABLE schedules; DROP TABLE schedule_runs; DROP TABLE catalog; PRAGMA user_version = "
+      "2");
   // Those who only read it take it as it is.
   const auto report = verify_store(directory_.path());
   ASSERT_TRUE(report.has_value()) << report.error().message;
-  EXPECT_THAT(report->problems, Each(Not(HasSubstr("schedule"))));
+  EXPECT_THAT(report->problems, Each(AllOf(Not(HasSubstr("schedule")), Not(HasSubstr("catalog")))));
   core::Changes changes;
   changes.schedules = {core::Schedule{}};
   changes.schedules[0].name = SharedBytes("nightly");

@@ -41,6 +41,8 @@ constexpr const char* kSelectFinished =
 constexpr const char* kSelectOldestFinished =
     "SELECT min(finished_at) FROM jobs WHERE queue = ?1 AND state = ?2 AND state >= 5";
 constexpr const char* kSelectCatalog = "SELECT detail FROM catalog ORDER BY kind, name";
+constexpr const char* kSelectLimits = "SELECT detail FROM limits ORDER BY kind, name";
+constexpr const char* kSelectBuckets = "SELECT detail FROM buckets ORDER BY kind, name, key";
 constexpr const char* kSelectSchedules = "SELECT detail FROM schedules ORDER BY name";
 constexpr const char* kSelectRuns =
     "SELECT n, run FROM schedule_runs WHERE schedule = ?1 ORDER BY n DESC";
@@ -105,6 +107,7 @@ Status TablesReader::load(StateVisitor& visitor) {
   if (!progress) return std::unexpected(progress.error());
   visitor.progress(*progress);
   if (Status done = load_queues(visitor); !done) return done;
+  if (Status done = load_limits(visitor); !done) return done;
   if (Status done = load_jobs(visitor); !done) return done;
   if (Status done = load_keys(visitor); !done) return done;
   if (Status done = load_uniques(visitor); !done) return done;
@@ -227,6 +230,20 @@ Status TablesReader::load_schedules(StateVisitor& visitor) {
   select.begin();
   if (Status read = read_values(select, *database_, "schedules", schedules); !read) return read;
   for (const core::Schedule& schedule : schedules) visitor.schedule(schedule);
+  return {};
+}
+
+Status TablesReader::load_limits(StateVisitor& visitor) {
+  std::vector<core::Limit> limits;
+  Statement select(*database_, kSelectLimits);
+  select.begin();
+  if (Status read = read_values(select, *database_, "limits", limits); !read) return read;
+  for (const core::Limit& limit : limits) visitor.limit(limit);
+  std::vector<core::BucketRow> buckets;
+  Statement select_buckets(*database_, kSelectBuckets);
+  select_buckets.begin();
+  if (Status read = read_values(select_buckets, *database_, "buckets", buckets); !read) return read;
+  for (const core::BucketRow& row : buckets) visitor.bucket(row);
   return {};
 }
 

@@ -43,6 +43,7 @@ class TablesReader {
   Status load_uniques(StateVisitor& visitor);
   Status load_ended_leases(StateVisitor& visitor);
   Status load_schedules(StateVisitor& visitor);
+  Status load_limits(StateVisitor& visitor);
   Status load_catalog(StateVisitor& visitor);
   std::unexpected<Error> failure() const { return database_->failure("read"); }
 

@@ -62,6 +62,15 @@ constexpr const char* kDeleteRuns = "DELETE FROM schedule_runs WHERE schedule = 
 constexpr const char* kUpsertCatalog =
     "INSERT INTO catalog VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET detail = excluded.detail";
 constexpr const char* kDeleteCatalog = "DELETE FROM catalog WHERE kind = ?1 AND name = ?2";
+constexpr const char* kUpsertLimit =
+    "INSERT INTO limits VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET detail = excluded.detail";
+constexpr const char* kDeleteLimit = "DELETE FROM limits WHERE kind = ?1 AND name = ?2";
+constexpr const char* kUpsertBucket =
+    "INSERT INTO buckets VALUES (?1, ?2, ?3, ?4) "
+    "ON CONFLICT DO UPDATE SET detail = excluded.detail";
+constexpr const char* kDeleteBucket =
+    "DELETE FROM buckets WHERE kind = ?1 AND name = ?2 AND key = ?3";
+constexpr const char* kDeleteBuckets = "DELETE FROM buckets WHERE kind = ?1 AND name = ?2";
 constexpr const char* kPutBlob =
     "INSERT INTO blobs VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content = excluded.content";
 
@@ -112,6 +121,11 @@ TablesWriter::TablesWriter(Database& database, QueueIds& queues)
       delete_runs_(database, kDeleteRuns),
       upsert_catalog_(database, kUpsertCatalog),
       delete_catalog_(database, kDeleteCatalog),
+      upsert_limit_(database, kUpsertLimit),
+      delete_limit_(database, kDeleteLimit),
+      upsert_bucket_(database, kUpsertBucket),
+      delete_bucket_(database, kDeleteBucket),
+      delete_buckets_(database, kDeleteBuckets),
       put_blob_(database, kPutBlob) {}
 
 Status TablesWriter::load() {
@@ -152,6 +166,7 @@ Status TablesWriter::write(const core::Changes& changes, Seq from, const Progres
   if (Status done = write_uniques(changes); !done) return done;
   if (Status done = write_schedules(changes); !done) return done;
   if (Status done = write_catalog(changes); !done) return done;
+  if (Status done = write_limits(changes); !done) return done;
   if (Status done = write_ended_leases(changes.ended_leases); !done) return done;
   return transaction.commit();
 }
@@ -335,6 +350,32 @@ Status TablesWriter::write_catalog(const core::Changes& changes) {
   for (const core::CatalogEntry& entry : changes.catalog) {
     encode_value(entry, Time{}, buffer_);
     if (!upsert_catalog_.run(number(entry.kind), entry.name.view(), Blob{buffer_})) {
+      return failure();
+    }
+  }
+  return {};
+}
+
+Status TablesWriter::write_limits(const core::Changes& changes) {
+  const auto number = [](core::LimitKind kind) { return static_cast<std::uint64_t>(kind); };
+  for (const auto& gone : changes.deleted_limits) {
+    if (!delete_limit_.run(number(gone.kind), gone.name.view())) return failure();
+    if (!delete_buckets_.run(number(gone.kind), gone.name.view())) return failure();
+  }
+  for (const core::Limit& limit : changes.limits) {
+    encode_value(limit, Time{}, buffer_);
+    if (!upsert_limit_.run(number(limit.kind), limit.name.view(), Blob{buffer_})) {
+      return failure();
+    }
+  }
+  for (const core::BucketRow& row : changes.buckets) {
+    const Blob key{row.key.view()};
+    if (!row.level) {
+      if (!delete_bucket_.run(number(row.kind), row.name.view(), key)) return failure();
+      continue;
+    }
+    encode_value(row, Time{}, buffer_);
+    if (!upsert_bucket_.run(number(row.kind), row.name.view(), key, Blob{buffer_})) {
       return failure();
     }
   }

@@ -73,6 +73,8 @@ struct LoadedState final : StateVisitor {
   void held_unique(const core::HeldUnique& value) override { uniques.push_back(value); }
   void ended_lease(const core::EndedLease& value) override { leases.push_back(value); }
   void schedule(const core::Schedule& value) override { schedules.push_back(value); }
+  void limit(const core::Limit& value) override { limits.push_back(value); }
+  void bucket(const core::BucketRow& value) override { buckets.push_back(value); }
   void catalog_entry(const core::CatalogEntry& value) override { catalog.push_back(value); }
 
   Progress loaded_progress;
@@ -83,6 +85,8 @@ struct LoadedState final : StateVisitor {
   std::vector<core::EndedLease> leases;
   std::vector<core::Schedule> schedules;
   std::vector<core::CatalogEntry> catalog;
+  std::vector<core::Limit> limits;
+  std::vector<core::BucketRow> buckets;
 };
 
 }  // namespace millrace::store

@@ -40,6 +40,14 @@ struct Unique {
   std::string on_conflict{};  // "return", "reject", "replace"; empty: return
 };
 
+// A limit that the job must pass to start. `key`: where the limit counts by key. `cost`: of a
+// start, against the limit's rate.
+struct JobLimit {
+  std::string name{};
+  std::string key{};
+  std::optional<std::int64_t> cost{};
+};
+
 // A job to submit. Only `type` is required; the server's defaults apply to empty and unset members.
 struct NewJob {
   std::string type{};
@@ -57,8 +65,12 @@ struct NewJob {
   std::optional<Unique> unique{};
   std::vector<std::string> tags{};
   Meta meta{};
-  std::string id{};               // a UUIDv7; if empty, Client::submit makes one
-  std::string idempotency_key{};  // not in Context::enqueue
+  std::vector<JobLimit> limits{};  // at most 8, those of the queue included
+  // Jobs of one key of a queue run one at a time, in order; empty: none.
+  std::string order_key{};
+  std::string order_on_failure{};  // "hold", "pass"; empty: hold
+  std::string id{};                // a UUIDv7; if empty, Client::submit makes one
+  std::string idempotency_key{};   // not in Context::enqueue
   // The W3C trace context; if empty, that of the handler that submits, see also
   // ClientOptions::traceparent.
   std::string traceparent{};

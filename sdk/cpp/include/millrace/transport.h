@@ -53,7 +53,9 @@ class Transport {
 };
 
 struct HttpOptions {
-  std::string url;  // "http://127.0.0.1:7600" or https; a path in it precedes each request's
+  // "http://127.0.0.1:7600" or https, and a path in it precedes each request's; or the path of a
+  // socket on this machine: "unix:/run/millrace.sock".
+  std::string url;
   std::string token{};
   std::string user_agent{};
   std::string ca_file{};           // certificates to trust, in PEM; empty: the system's

@@ -1,0 +1,258 @@
+#include "api/limit.h"
+
+#include <array>
+#include <utility>
+
+#include "api/job_decode.h"
+#include "api/limit_decode.h"
+#include "api/parameters.h"
+#include "api/text.h"
+
+namespace millrace::api {
+namespace {
+
+constexpr NullMember kNull = NullMember::kValue;
+
+template <typename T, typename Read, typename... Bound>
+void change(Change<T>& out, Read read, Decode& decode, const Path& path, Bound... bounds) {
+  out.present = true;
+  if (decode.cursor.type() == JsonType::kNull) {
+    decode.cursor.skip();
+  } else {
+    read_into(out.value, read, decode, path, bounds...);
+  }
+}
+
+constexpr Member<Bounds> kBoundsMembers[] = {
+    {"concurrency",
+     [](Decode& d, const Path& p, Bounds& out) {
+       read_into(out.concurrency, read_integer, d, p, 1, kMaxConcurrency);
+     }},
+    {"rate", [](Decode& d, const Path& p, Bounds& out) { read_into(out.rate, read_rate, d, p); }},
+};
+
+bool read_keys(Decode& decode, const Path& path, std::vector<KeyBounds>& out) {
+  return read_map(decode, path, kMaxKeyBounds, [&](std::string key, const Path& at) {
+    if (key.empty() || key.size() > kMaxLimitKeyBytes) {
+      refuse_value(decode, at, "is not a key: a key has 1 to 255 bytes");
+      return;
+    }
+    KeyBounds& added = out.emplace_back();
+    added.key = std::move(key);
+    read_object(decode, at, kBoundsMembers, added.bounds);
+  });
+}
+
+void not_yet(Decode& decode, const Path& path, LimitChange&) {
+  refuse_value(decode, path, std::string(kNotInThisVersion));
+}
+
+void read_concurrency(Decode& d, const Path& p, LimitChange& out) {
+  change(out.concurrency, read_integer, d, p, 1, kMaxConcurrency);
+}
+void read_limit_rate(Decode& d, const Path& p, LimitChange& out) {
+  change(out.rate, read_rate, d, p);
+}
+
+constexpr Member<LimitChange> kLimitMembers[] = {
+    {"concurrency", read_concurrency, kNull},
+    {"rate", read_limit_rate, kNull},
+    {"per_key",
+     [](Decode& d, const Path& p, LimitChange& out) { change(out.per_key, read_boolean, d, p); },
+     kNull},
+    {"keys", [](Decode& d, const Path& p, LimitChange& out) { change(out.keys, read_keys, d, p); },
+     kNull},
+    {"breaker", not_yet},
+    {"retry_rate", not_yet},
+};
+
+constexpr Member<LimitChange> kTypeMembers[] = {
+    {"concurrency", read_concurrency, kNull},
+    {"rate", read_limit_rate, kNull},
+    {"breaker", not_yet},
+    {"retry_rate", not_yet},
+    {"paused",
+     [](Decode& d, const Path& p, LimitChange& out) { change(out.paused, read_boolean, d, p); },
+     kNull},
+    {"pause_reason",
+     [](Decode& d, const Path& p, LimitChange& out) {
+       read_text(d, p, 0, kMaxReasonBytes, out.pause_reason);
+     }},
+};
+
+constexpr Member<LimitPause> kPauseMembers[] = {
+    {"reason", [](Decode& d, const Path& p,
+                  LimitPause& out) { read_text(d, p, 0, kMaxReasonBytes, out.reason); }},
+    {"for_ms", [](Decode& d, const Path& p,
+                  LimitPause& out) { read_into(out.length, read_duration, d, p, 1, kMaxDelayMs); }},
+    {"key", [](Decode& d, const Path& p,
+               LimitPause& out) { read_text(d, p, 1, kMaxLimitKeyBytes, out.key); }},
+};
+
+constexpr Member<LimitResume> kResumeMembers[] = {
+    {"key", [](Decode& d, const Path& p,
+               LimitResume& out) { read_text(d, p, 1, kMaxLimitKeyBytes, out.key); }},
+};
+
+void encode_bounds(JsonWriter& json, const Bounds& bounds) {
+  json.member("concurrency", bounds.concurrency);
+  json.key("rate");
+  encode(json, bounds.rate);
+}
+
+void encode_use(JsonWriter& json, const GateUse& use) {
+  json.member("in_use", use.in_use);
+  json.member("waiting", use.waiting);
+  json.member("next_token_at", use.next_token_at);
+}
+
+void encode_pause(JsonWriter& json, const GateUse& use) {
+  json.member("paused", use.paused);
+  json.text_or_null("pause_reason", use.pause_reason);
+  json.member("paused_until", use.paused_until);
+}
+
+void encode(JsonWriter& json, const Reason& reason) {
+  const auto text = [&](std::string_view name, std::string_view value) {
+    if (!value.empty()) json.member(name, value);
+  };
+  const auto given = [&](std::string_view name, const auto& value) {
+    if (value) json.member(name, *value);
+  };
+  json.begin_object();
+  json.member("code", reason.code);
+  text("limit", reason.limit);
+  text("limit_kind", reason.limit_kind);
+  text("key", reason.key);
+  text("worker", reason.worker);
+  text("reason", reason.reason);
+  given("in_use", reason.in_use);
+  given("concurrency", reason.concurrency);
+  given("waits_for", reason.waits_for);
+  if (!reason.holders.empty()) {
+    json.key("holders");
+    json.begin_array();
+    for (const JobId& id : reason.holders) json.id(id);
+    json.end_array();
+  }
+  given("ahead", reason.ahead);
+  if (reason.ahead) json.member("more", reason.more);
+  given("since", reason.since);
+  given("until", reason.until);
+  given("available_at", reason.available_at);
+  given("last_seen", reason.last_seen);
+  json.end_object();
+}
+
+}  // namespace
+
+Decoded<LimitChange> decode_limit(std::string_view body, const DecodeLimits& limits) {
+  return decode_members<LimitChange>(body, limits, EmptyBody::kEmptyObject, kLimitMembers);
+}
+
+Decoded<LimitChange> decode_type(std::string_view body, const DecodeLimits& limits) {
+  return decode_members<LimitChange>(body, limits, EmptyBody::kEmptyObject, kTypeMembers);
+}
+
+Decoded<LimitPause> decode_limit_pause(std::string_view body, const DecodeLimits& limits) {
+  return decode_members<LimitPause>(body, limits, EmptyBody::kEmptyObject, kPauseMembers);
+}
+
+Decoded<LimitResume> decode_limit_resume(std::string_view body, const DecodeLimits& limits) {
+  return decode_members<LimitResume>(body, limits, EmptyBody::kEmptyObject, kResumeMembers);
+}
+
+Decoded<DeleteLimitQuery> decode_delete_limit_query(std::string_view query_string) {
+  static constexpr Parameter<DeleteLimitQuery> kParameters[] = {
+      {"force", [](const Argument& a, DeleteLimitQuery& out) { take_boolean(a, out.force); }}};
+  return decode_parameters<DeleteLimitQuery>(query_string, kParameters);
+}
+
+Decoded<LimitKeysQuery> decode_limit_keys_query(std::string_view query_string) {
+  static constexpr Parameter<LimitKeysQuery> kParameters[] = {
+      {"limit", [](const Argument& a,
+                   LimitKeysQuery& out) { take_integer(a, 1, kMaxListLimit, out.limit); }},
+      {"cursor", [](const Argument& a, LimitKeysQuery& out) { take_cursor(a, out.cursor); }},
+      {"order",
+       [](const Argument& a, LimitKeysQuery& out) {
+         out.by_waiting = a.value == "waiting";
+         if (!out.by_waiting && a.value != "key") a.fault("must be \"key\" or \"waiting\"");
+       }},
+  };
+  return decode_parameters<LimitKeysQuery>(query_string, kParameters);
+}
+
+Decoded<LimitHoldersQuery> decode_limit_holders_query(std::string_view query_string) {
+  static constexpr Parameter<LimitHoldersQuery> kParameters[] = {
+      {"limit", [](const Argument& a,
+                   LimitHoldersQuery& out) { take_integer(a, 1, kMaxListLimit, out.limit); }},
+      {"cursor", [](const Argument& a, LimitHoldersQuery& out) { take_cursor(a, out.cursor); }},
+      {"key",
+       [](const Argument& a, LimitHoldersQuery& out) {
+         if (a.value.empty() || a.value.size() > kMaxLimitKeyBytes) {
+           return a.fault("must have 1 to 255 bytes");
+         }
+         out.key = a.value;
+       }},
+  };
+  return decode_parameters<LimitHoldersQuery>(query_string, kParameters);
+}
+
+void encode(JsonWriter& json, const Limit& limit) {
+  json.begin_object();
+  json.member(limit.of_type ? "type" : "name", limit.name);
+  encode_bounds(json, limit.bounds);
+  if (!limit.of_type) {
+    json.member("per_key", limit.per_key);
+    json.key("keys");
+    json.begin_object();
+    for (const KeyBounds& key : limit.keys) {
+      json.key(key.key);
+      json.begin_object();
+      if (key.bounds.concurrency) json.member("concurrency", *key.bounds.concurrency);
+      if (key.bounds.rate) json.key("rate"), encode(json, key.bounds.rate);
+      json.end_object();
+    }
+    json.end_object();
+  }
+  json.member("version", limit.version);
+  encode_pause(json, limit.use);
+  encode_use(json, limit.use);
+  json.end_object();
+}
+
+void encode(JsonWriter& json, const LimitKey& key) {
+  json.begin_object();
+  json.member("key", key.key);
+  encode_use(json, key.use);
+  encode_pause(json, key.use);
+  json.end_object();
+}
+
+void encode(JsonWriter& json, const LimitHolder& holder) {
+  json.begin_object();
+  json.member("id", holder.job);
+  json.text_or_null("key", holder.key);
+  json.member("worker", holder.worker);
+  json.member("since", holder.since);
+  json.end_object();
+}
+
+void encode(JsonWriter& json, const Why& why) {
+  json.begin_object();
+  json.member("id", why.id);
+  json.member("state", why.state);
+  json.member("at", why.at);
+  json.member("summary", why.summary);
+  json.key("blocking");
+  json.begin_array();
+  for (const Reason& reason : why.blocking) encode(json, reason);
+  json.end_array();
+  json.key("notes");
+  json.begin_array();
+  for (const Reason& reason : why.notes) encode(json, reason);
+  json.end_array();
+  json.end_object();
+}
+
+}  // namespace millrace::api

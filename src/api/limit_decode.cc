@@ -1,0 +1,49 @@
+#include "api/limit_decode.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::api {
+namespace {
+
+constexpr Member<Rate> kRateMembers[] = {
+    {"limit",
+     [](Decode& d, const Path& p, Rate& out) { read_integer(d, p, 1, kMaxRateLimit, out.limit); }},
+    {"per_ms",
+     [](Decode& d, const Path& p, Rate& out) { read_duration(d, p, 1, kMaxRatePerMs, out.per); }},
+    {"burst", [](Decode& d, const Path& p,
+                 Rate& out) { read_into(out.burst, read_integer, d, p, 1, kMaxRateLimit); }},
+};
+
+constexpr Member<JobLimit> kJobLimitMembers[] = {
+    {"name", [](Decode& d, const Path& p, JobLimit& out) { read_name(d, p, out.name); }},
+    {"key", [](Decode& d, const Path& p,
+               JobLimit& out) { read_text(d, p, 1, kMaxLimitKeyBytes, out.key); }},
+    {"cost", [](Decode& d, const Path& p,
+                JobLimit& out) { read_integer(d, p, 1, kMaxLimitCost, out.cost); }},
+};
+
+}  // namespace
+
+bool read_rate(Decode& decode, const Path& path, Rate& out) {
+  const std::optional<Seen> seen = read_object(decode, path, kRateMembers, out);
+  if (!seen) return false;
+  require(decode, path, "limit", seen->has(bit_of(kRateMembers, "limit")));
+  require(decode, path, "per_ms", seen->has(bit_of(kRateMembers, "per_ms")));
+  return true;
+}
+
+bool read_job_limits(Decode& decode, const Path& path, std::vector<JobLimit>& out) {
+  return read_array(decode, path, 0, kMaxJobLimits, [&](const Path& element) {
+    JobLimit limit;
+    const std::optional<Seen> seen = read_object(decode, element, kJobLimitMembers, limit);
+    if (!seen) return;
+    require(decode, element, "name", seen->has(bit_of(kJobLimitMembers, "name")));
+    if (std::ranges::find(out, limit.name, &JobLimit::name) != out.end()) {
+      return decode.fault(element, "names a limit that is named already; name each limit once");
+    }
+    out.push_back(std::move(limit));
+  });
+}
+
+}  // namespace millrace::api

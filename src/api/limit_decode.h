@@ -1,0 +1,15 @@
+// Parts of limits that several decoders read. Only for the sources of this room.
+#pragma once
+
+#include <vector>
+
+#include "api/decode.h"
+#include "api/job.h"
+
+namespace millrace::api {
+
+bool read_rate(Decode& decode, const Path& path, Rate& out);
+// The limits that a job, or each job of a queue, names.
+bool read_job_limits(Decode& decode, const Path& path, std::vector<JobLimit>& out);
+
+}  // namespace millrace::api

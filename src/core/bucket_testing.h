@@ -1,0 +1,51 @@
+// For tests: a token bucket that remembers every start.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+#include "core/limit.h"
+
+namespace millrace::core {
+
+class NaiveBucket {
+ public:
+  using Units = __int128;
+  static Units units(const Rate& rate, Units tokens) { return tokens * rate.per.count(); }
+  static Units capacity(const Rate& rate) { return units(rate, rate.burst.value_or(rate.limit)); }
+
+  // What a bucket that began full has left: whatever the stretch of time up to now, its starts took
+  // at most the burst and what came in meanwhile.
+  Units level(const Rate& rate, Time now) const {
+    Units least = capacity(rate);
+    Units taken = 0;
+    for (auto start = starts_.rbegin(); start != starts_.rend(); ++start) {
+      taken += start->units;
+      const Units came = static_cast<Units>(rate.limit) * (now - start->at).count();
+      least = std::min(least, capacity(rate) + came - taken);
+    }
+    return least;
+  }
+  void take(const Rate& rate, Units tokens, Time now) {
+    starts_.push_back({now, units(rate, tokens)});
+  }
+  void clear() { starts_.clear(); }
+  // Keeps what it holds, rounded down. A full one stays full, as one that nobody has used.
+  void change(const std::optional<Rate>& from, const std::optional<Rate>& to, Time now) {
+    if (from == to) return;
+    if (!from || !to || level(*from, now) == capacity(*from)) return clear();
+    const Units kept = level(*from, now) * to->per.count() / from->per.count();
+    starts_ = {{now, capacity(*to) - std::min(kept, capacity(*to))}};
+  }
+
+ private:
+  struct Start {
+    Time at{};
+    Units units = 0;
+  };
+  std::vector<Start> starts_;
+};
+
+}  // namespace millrace::core

@@ -1,0 +1,116 @@
+// A gate, and what stands at it: see gates.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "base/mutant.h"
+#include "base/time.h"
+#include "core/bucket.h"
+#include "core/job.h"
+#include "core/limit.h"
+#include "core/ready_index.h"
+#include "core/string_map.h"
+
+namespace millrace::core {
+
+struct Gate;
+struct LimitEntry;
+struct QueueEntry;
+
+// A lane and the job that is first in it.
+struct LaneHead {
+  ReadyKey key;
+  TypeLane* lane = nullptr;
+  friend bool operator<(const LaneHead& a, const LaneHead& b) { return a.key < b.key; }
+};
+
+struct GateGroup {
+  Gate* gate = nullptr;
+  TypeLane* pair = nullptr;  // the lane of the jobs without limits of the same queue and type
+  std::uint32_t cost = 1;
+  absl::btree_set<LaneHead> lanes;
+  std::optional<ReadyKey> listed;  // its entry in the order of the pair's queue
+};
+
+// The starts that a decision has made so far and not yet applied.
+struct Taken {
+  std::uint32_t starts = 0;
+  std::uint64_t tokens = 0;
+};
+using TakenMap = absl::flat_hash_map<const Gate*, Taken>;
+
+inline constexpr Time kNever = Time::max();
+// A start of the highest cost passes.
+inline constexpr std::uint32_t kAnyCost = 0xffffffff;
+
+struct Gate {
+  LimitEntry* limit = nullptr;
+  SharedBytes key;  // empty: of the limit as a whole
+  std::uint64_t serial = 0;
+  Bounds bounds;
+  std::optional<Bucket> bucket;  // none: full
+  std::uint32_t in_use = 0;      // live leases
+  std::uint32_t lanes = 0;       // lanes that must pass it
+  std::uint32_t ready = 0;       // ready jobs that must pass it
+  std::uint32_t unfinished = 0;  // jobs that must pass it and have not ended
+  bool paused = false;
+  bool dropped = false;  // its limit is gone: it holds nobody
+  bool dirty = false;    // the tables lack what its bucket holds
+  bool stored = false;   // the tables have a row of its bucket
+  std::optional<Time> paused_until;
+  std::uint32_t open_up_to = kAnyCost;  // groups of at most this cost are listed
+  Time opens_at = kNever;               // its entry among the timers
+  Time full_at = kNever;                // its entry among the buckets that fill
+  // By cost, then by the pair's serial number.
+  absl::btree_map<std::pair<std::uint32_t, std::uint64_t>, std::unique_ptr<GateGroup>> groups;
+
+  bool is_paused(Time now) const { return paused && (!paused_until || now < *paused_until); }
+  bool is_full(const Taken& taken) const {
+    const std::uint32_t slots_late = mutated(Mutant::kLimitSlotLate) ? 1 : 0;
+    return bounds.concurrency && in_use + taken.starts >= *bounds.concurrency + slots_late;
+  }
+  // When its bucket has `tokens`, if nothing else is taken; none: never.
+  std::optional<Time> has_at(std::uint64_t tokens, Time now, const Taken& taken = {}) const;
+  // The highest cost of a start that may pass now; 0: none. Whoever dispatches goes by this alone.
+  std::uint32_t open_for(Time now, const Taken& taken = {}) const;
+};
+
+// What a job's lane must pass.
+struct LaneGate {
+  Gate* gate = nullptr;
+  std::uint32_t cost = 1;
+  friend bool operator==(const LaneGate&, const LaneGate&) = default;
+};
+
+// From narrow to wide: of keys, then of limits.
+using LaneGates = std::vector<LaneGate>;
+
+struct LimitedLane : TypeLane {
+  TypeLane* pair = nullptr;
+  GateGroup* group = nullptr;  // where it stands; null: it has no ready job
+  LaneGates gates;
+};
+
+struct LimitEntry {
+  Limit limit;
+  std::unique_ptr<Gate> whole;  // where the limit counts by key it can only be paused
+  // Keys that have jobs in memory, or a bucket that is not full. Views of the gates' own keys.
+  absl::btree_map<std::string_view, std::unique_ptr<Gate>> keys;
+  absl::btree_map<std::uint64_t, TypeLane*> pairs;  // kType: the queues' lanes of this type
+  QueueEntry* queue = nullptr;                      // kQueue
+  std::uint32_t lanes = 0;                          // that hold one of its gates
+
+  bool counts_by_key() const { return limit.settings.per_key; }
+  const Gate* find(std::string_view key) const;
+};
+
+}  // namespace millrace::core

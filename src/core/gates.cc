@@ -1,0 +1,561 @@
+#include "core/gates.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/mutant.h"
+#include "base/random.h"
+#include "core/queue_entry.h"
+
+namespace millrace::core {
+std::optional<Time> Gate::has_at(std::uint64_t tokens, Time now, const Taken& taken) const {
+  if (!bounds.rate) return now;
+  const Bucket full(*bounds.rate);
+  return (bucket ? *bucket : full).has_at(*bounds.rate, tokens, taken.tokens, now);
+}
+
+std::uint32_t Gate::open_for(Time now, const Taken& taken) const {
+  if (dropped) return kAnyCost;
+  if (is_paused(now) || is_full(taken)) return 0;
+  if (!bounds.rate) return kAnyCost;
+  const Units there = bucket ? bucket->level(*bounds.rate, now) : capacity(*bounds.rate);
+  const Units tokens = there / per_token(*bounds.rate);
+  return static_cast<std::uint32_t>(tokens - std::min(tokens, taken.tokens));
+}
+
+const Gate* LimitEntry::find(std::string_view key) const {
+  if (key.empty()) return whole.get();
+  const auto found = keys.find(key);
+  return found == keys.end() ? nullptr : found->second.get();
+}
+
+// --- Limits.
+
+std::string GateIndex::name_of(LimitKind kind, std::string_view name) {
+  std::string whole(1, static_cast<char>('0' + static_cast<int>(kind)));
+  return whole.append(name);
+}
+
+LimitEntry* GateIndex::find(LimitKind kind, std::string_view name) {
+  const auto found = entries_.find(name_of(kind, name));
+  return found == entries_.end() ? nullptr : found->second.get();
+}
+const LimitEntry* GateIndex::find(LimitKind kind, std::string_view name) const {
+  return const_cast<GateIndex*>(this)->find(kind, name);
+}
+
+LimitEntry& GateIndex::set(const Limit& limit, Time now) {
+  as_of_ = std::max(as_of_, now);
+  auto& entry = entries_[name_of(limit.kind, limit.name.view())];
+  if (entry == nullptr) {
+    ++counts_[static_cast<std::size_t>(limit.kind)];
+    entry = std::make_unique<LimitEntry>();
+    entry->whole = std::make_unique<Gate>();
+    entry->whole->limit = entry.get();
+    entry->whole->serial = next_serial_++;
+  }
+  entry->limit = limit;
+  apply_settings(*entry->whole, now);
+  for (const auto& [key, gate] : entry->keys) apply_settings(*gate, now);
+  return *entry;
+}
+
+// The gate's bounds and pause follow its limit's. What its bucket holds is kept.
+void GateIndex::apply_settings(Gate& gate, Time now) {
+  const LimitEntry& entry = *gate.limit;
+  const LimitSettings& settings = entry.limit.settings;
+  Bounds bounds = settings.bounds;
+  if (settings.per_key && gate.key.empty()) bounds = {};
+  for (const KeyBounds& own : settings.keys) {
+    if (gate.key.empty() || own.key != gate.key) continue;
+    if (own.bounds.concurrency) bounds.concurrency = own.bounds.concurrency;
+    if (own.bounds.rate) bounds.rate = own.bounds.rate;
+  }
+  if (gate.bucket && bounds.rate != gate.bounds.rate) {
+    // A bucket that is full stays so, as one that nobody has used; that of a new rate is full.
+    const Rate& old = *gate.bounds.rate;
+    if (bounds.rate && gate.bucket->level(old, now) < capacity(old)) {
+      gate.bucket->change(old, *bounds.rate, now);
+    } else {
+      gate.bucket.reset();
+    }
+    note(gate);
+  }
+  gate.bounds = bounds;
+  gate.paused = false;
+  gate.paused_until.reset();
+  for (const LimitPause& pause : entry.limit.pauses) {
+    if (pause.key != gate.key) continue;
+    gate.paused = true;
+    gate.paused_until = pause.until;
+  }
+  relist(gate, now);
+}
+
+void GateIndex::set_queue(QueueEntry& queue, const Bounds& bounds, Time now) {
+  if (bounds == Bounds{}) {
+    if (queue.gate == nullptr) return;
+    LimitEntry& entry = *queue.gate->limit;
+    queue.gate = nullptr;
+    queue.ready.count_gates(-1);
+    queue.ready.each_plain_lane([](TypeLane& lane) { lane.gated = lane.type_gate != nullptr; });
+    remove(entry);
+    return;
+  }
+  Limit limit;
+  limit.kind = LimitKind::kQueue;
+  limit.name = queue.name;
+  limit.settings.bounds = bounds;
+  const bool added = queue.gate == nullptr;
+  LimitEntry& entry = set(limit, now);
+  if (!added) return;
+  entry.queue = &queue;
+  queue.gate = entry.whole.get();
+  queue.ready.count_gates(1);
+  queue.ready.each_plain_lane([](TypeLane& lane) { lane.gated = true; });
+}
+
+void GateIndex::attach_type(LimitEntry& entry, TypeLane& pair) {
+  if (pair.serial == 0) pair.serial = next_serial_++;
+  pair.type_gate = entry.whole.get();
+  pair.gated = true;
+  pair.queue->ready.count_gates(1);
+  entry.pairs.emplace(pair.serial, &pair);
+}
+
+void GateIndex::forget_times(Gate& gate) {
+  set(gate.opens_at, kNever, gate, timers_);
+  set(gate.full_at, kNever, gate, filling_);
+  if (std::exchange(gate.dirty, false)) std::erase(dirty_, &gate);
+}
+
+void GateIndex::remove(LimitEntry& entry) {
+  const auto found = entries_.find(name_of(entry.limit.kind, entry.limit.name.view()));
+  MILLRACE_CHECK(found != entries_.end() && found->second.get() == &entry);
+  --counts_[static_cast<std::size_t>(entry.limit.kind)];
+  const auto let_go = [&](Gate& gate) {
+    forget_times(gate);
+    gate.dropped = true;
+    relist(gate, as_of_);
+  };
+  let_go(*entry.whole);
+  for (const auto& [key, gate] : entry.keys) let_go(*gate);
+  for (const auto& [serial, pair] : entry.pairs) {
+    pair->type_gate = nullptr;
+    pair->gated = pair->queue->gate != nullptr;
+    pair->queue->ready.count_gates(-1);
+  }
+  if (entry.lanes > 0) dropped_.push_back(std::move(found->second));
+  entries_.erase(found);
+}
+
+// --- Lanes.
+
+Gate& GateIndex::gate_of(LimitEntry& entry, const SharedBytes& key) {
+  if (key.empty()) return *entry.whole;
+  const auto found = entry.keys.find(key.view());
+  if (found != entry.keys.end()) return *found->second;
+  auto gate = std::make_unique<Gate>();
+  gate->limit = &entry;
+  gate->key = key;
+  gate->serial = next_serial_++;
+  apply_settings(*gate, as_of_);
+  Gate& added = *gate;
+  entry.keys.emplace(added.key.view(), std::move(gate));
+  return added;
+}
+
+// From narrow to wide. A limit that is gone, or another one of the same name, holds nobody.
+LaneGates GateIndex::gates_of(const JobLimits& limits) {
+  LaneGates gates;
+  gates.reserve(2 * limits.size());
+  const auto add = [&](bool of_keys) {
+    for (const JobLimit& limit : limits) {
+      LimitEntry* const entry = find(LimitKind::kNamed, limit.name.view());
+      if (entry == nullptr || entry->limit.incarnation != limit.incarnation) continue;
+      if (of_keys && limit.key.empty()) continue;
+      gates.push_back({&gate_of(*entry, of_keys ? limit.key : SharedBytes()), limit.cost});
+    }
+  };
+  add(true);
+  add(false);
+  return gates;
+}
+
+TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras) {
+  TypeLane& plain = queue.ready.acquire_lane(type);
+  if (plain.jobs == 1) {
+    plain.gated = queue.gate != nullptr;
+    if (count(LimitKind::kType) > 0) {
+      if (LimitEntry* const entry = find(LimitKind::kType, type.view())) attach_type(*entry, plain);
+    }
+  }
+  if (extras == nullptr || extras->limits.empty()) return plain;
+  LaneGates gates = gates_of(extras->limits);
+  if (gates.empty()) return plain;
+  LimitedLane& lane = lane_of(plain, std::move(gates));
+  ++lane.jobs;
+  release(plain);  // the lane with limits counts in it
+  return lane;
+}
+
+std::size_t GateIndex::LaneHash::operator()(const auto& lane) const {
+  const LaneName name = name_of(lane);
+  auto hash = mix64(reinterpret_cast<std::uintptr_t>(name.pair));
+  for (const LaneGate& at : name.gates) {
+    hash = mix64(hash ^ reinterpret_cast<std::uintptr_t>(at.gate) ^ (std::uint64_t{at.cost} << 40));
+  }
+  return static_cast<std::size_t>(hash);
+}
+
+LimitedLane& GateIndex::lane_of(TypeLane& pair, LaneGates gates) {
+  if (const auto found = lanes_.find(LaneName{&pair, gates}); found != lanes_.end()) {
+    return **found;
+  }
+  if (pair.serial == 0) pair.serial = next_serial_++;
+  pair.queue->ready.add_limited(pair);
+  auto lane = std::make_unique<LimitedLane>();
+  lane->queue = pair.queue;
+  lane->type = pair.type;
+  lane->gated = true;
+  lane->limited = lane.get();
+  lane->pair = &pair;
+  lane->gates = std::move(gates);
+  lane->gates.shrink_to_fit();
+  for (const LaneGate& at : lane->gates) {
+    ++at.gate->lanes;
+    ++at.gate->limit->lanes;
+  }
+  return **lanes_.insert(std::move(lane)).first;
+}
+
+void GateIndex::release(TypeLane& lane) {
+  if (lane.limited == nullptr) {
+    if (lane.jobs == 1 && lane.type_gate != nullptr) {
+      lane.type_gate->limit->pairs.erase(lane.serial);
+      lane.queue->ready.count_gates(-1);
+    }
+    return lane.queue->ready.release_lane(lane);
+  }
+  MILLRACE_CHECK(lane.jobs > 0);
+  if (--lane.jobs > 0) return;
+  MILLRACE_CHECK(lane.ready.empty() && lane.limited->group == nullptr);
+  TypeLane& plain = *lane.limited->pair;
+  const LaneGates gates = lane.limited->gates;
+  lanes_.erase(LaneName{&plain, gates});
+  plain.queue->ready.remove_limited(plain);
+  release(plain);
+  for (const LaneGate& at : gates) {
+    LimitEntry& entry = *at.gate->limit;
+    --at.gate->lanes;
+    --entry.lanes;
+    if (!at.gate->dropped) {
+      drop_if_idle(*at.gate);
+    } else if (entry.lanes == 0) {
+      std::erase_if(dropped_, [&](const auto& held) { return held.get() == &entry; });
+    }
+  }
+}
+
+void GateIndex::drop_if_idle(Gate& gate) {
+  if (gate.key.empty() || gate.lanes > 0 || gate.dirty || gate.stored) return;
+  MILLRACE_CHECK(gate.in_use == 0 && gate.groups.empty());
+  forget_times(gate);
+  const SharedBytes key = gate.key;  // must outlive the erasure
+  gate.limit->keys.erase(key.view());
+}
+
+template <typename Visit>
+void GateIndex::each_gate(TypeLane& lane, Visit visit) {
+  const TypeLane* plain = &lane;
+  if (lane.limited != nullptr) {
+    for (const LaneGate& at : lane.limited->gates) visit(*at.gate, at.cost);
+    plain = lane.limited->pair;
+  }
+  if (plain->type_gate != nullptr) visit(*plain->type_gate, 1U);
+  if (lane.queue->gate != nullptr) visit(*lane.queue->gate, 1U);
+}
+
+void GateIndex::insert(TypeLane& lane, const ReadyKey& key, Time since, Time now) {
+  as_of_ = std::max(as_of_, now);
+  each_gate(lane, [&](Gate& gate, std::uint32_t) { ++gate.ready; });
+  if (lane.limited == nullptr) {
+    lane.queue->ready.insert(lane, key);
+  } else {
+    lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, true);
+    const bool was_empty = lane.ready.empty();
+    const ReadyKey before = was_empty ? key : *lane.ready.begin();
+    MILLRACE_CHECK(lane.ready.insert(key).second);
+    if (was_empty) {
+      place(lane, now);
+    } else if (key < before) {
+      GateGroup& group = *lane.limited->group;
+      MILLRACE_CHECK(group.lanes.erase({before, &lane}) == 1);
+      group.lanes.insert({key, &lane});
+      refresh(group);
+    }
+  }
+  // The gates of types and queues have no groups. One that is closed now waits for somebody.
+  each_gate(lane, [&](Gate& gate, std::uint32_t) {
+    if (gate.limit->limit.kind != LimitKind::kNamed && gate.open_up_to == 0) relist(gate, now);
+  });
+}
+
+void GateIndex::erase(TypeLane& lane, const ReadyKey& key, Time since, Time now) {
+  as_of_ = std::max(as_of_, now);
+  each_gate(lane, [&](Gate& gate, std::uint32_t) { --gate.ready; });
+  if (lane.limited == nullptr) return lane.queue->ready.erase(lane, key);
+  lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, false);
+  const ReadyKey before = *lane.ready.begin();
+  MILLRACE_CHECK(lane.ready.erase(key) == 1);
+  if (lane.ready.empty()) {
+    leave_group(lane, before);
+  } else if (key == before) {
+    GateGroup& group = *lane.limited->group;
+    MILLRACE_CHECK(group.lanes.erase({before, &lane}) == 1);
+    group.lanes.insert({*lane.ready.begin(), &lane});
+    refresh(group);
+  }
+}
+
+void GateIndex::count_unfinished(TypeLane& lane, bool more) {
+  for (const LaneGate& at : lane.limited->gates) {
+    at.gate->unfinished += more ? 1U : static_cast<std::uint32_t>(-1);
+  }
+}
+
+void GateIndex::start(TypeLane& lane, Time now) {
+  as_of_ = std::max(as_of_, now);
+  each_gate(lane, [&](Gate& gate, std::uint32_t cost) {
+    MILLRACE_CHECK(gate.open_for(now) >= cost);
+    if (gate.dropped || !gate.bounds.rate) return;
+    if (!gate.bucket) gate.bucket.emplace(*gate.bounds.rate);
+    gate.bucket->take(*gate.bounds.rate, cost, now);
+    note(gate);
+  });
+}
+
+void GateIndex::lease_began(TypeLane& lane, Time now) {
+  as_of_ = std::max(as_of_, now);
+  each_gate(lane, [&](Gate& gate, std::uint32_t) {
+    ++gate.in_use;
+    relist(gate, now);
+  });
+}
+
+void GateIndex::lease_ended(TypeLane& lane, Time now) {
+  as_of_ = std::max(as_of_, now);
+  each_gate(lane, [&](Gate& gate, std::uint32_t) {
+    MILLRACE_CHECK(gate.in_use > 0);
+    if (!mutated(Mutant::kLimitSlotLeaked) || to_ms(now) % 8 != 0) --gate.in_use;
+    relist(gate, now);
+  });
+}
+
+// --- Where lanes stand.
+
+void GateIndex::refresh(GateGroup& group) {
+  std::optional<ReadyKey> listed;
+  const bool open = group.cost <= group.gate->open_up_to;
+  if (open && !group.lanes.empty()) listed = group.lanes.begin()->key;
+  if (listed == group.listed) return;
+  GateOrder& order = *group.pair->order;
+  if (group.listed) MILLRACE_CHECK(order.groups.erase({*group.listed, &group}) == 1);
+  if (listed) MILLRACE_CHECK(order.groups.insert({*listed, &group}).second);
+  group.listed = listed;
+  group.pair->queue->ready.rehead(*group.pair);
+}
+
+void GateIndex::join(TypeLane& lane, const LaneGate& at, Time now) {
+  Gate& gate = *at.gate;
+  auto& group = gate.groups[{at.cost, lane.limited->pair->serial}];
+  if (group == nullptr) {
+    group = std::make_unique<GateGroup>();
+    group->gate = &gate;
+    group->pair = lane.limited->pair;
+    group->cost = at.cost;
+  }
+  MILLRACE_CHECK(group->lanes.insert({*lane.ready.begin(), &lane}).second);
+  lane.limited->group = group.get();
+  refresh(*group);
+  relist(gate, now);
+}
+
+void GateIndex::leave_group(TypeLane& lane, const ReadyKey& head) {
+  GateGroup& group = *std::exchange(lane.limited->group, nullptr);
+  MILLRACE_CHECK(group.lanes.erase({head, &lane}) == 1);
+  refresh(group);
+  if (group.lanes.empty()) group.gate->groups.erase({group.cost, group.pair->serial});
+}
+
+// At the first gate that is closed. A lane without one stands at its widest, which lets through, or
+// stops, the most at once.
+void GateIndex::place(TypeLane& lane, Time now) {
+  const LaneGates& gates = lane.limited->gates;
+  const auto closed = std::ranges::find_if(
+      gates, [&](const LaneGate& at) { return at.gate->open_for(now) < at.cost; });
+  join(lane, closed == gates.end() ? gates.back() : *closed, now);
+}
+
+void GateIndex::move_on(TypeLane& lane, Time now) {
+  as_of_ = std::max(as_of_, now);
+  if (lane.limited == nullptr || lane.ready.empty()) return;
+  GateGroup* const group = lane.limited->group;
+  for (const LaneGate& at : lane.limited->gates) {
+    if (at.gate->open_for(now) >= at.cost) continue;
+    if (group->gate == at.gate && group->cost == at.cost) return;
+    leave_group(lane, *lane.ready.begin());
+    return join(lane, at, now);
+  }
+}
+
+void GateIndex::tell_opened(const Gate& gate) {
+  for (const auto& [serial, pair] : gate.limit->pairs) {
+    const bool waits = !pair->ready.empty() || (pair->order != nullptr && pair->order->lanes > 0);
+    if (waits) opened.push_back(pair->queue);
+  }
+  QueueEntry* const queue = gate.limit->queue;
+  if (queue != nullptr && queue->ready.size() > 0) opened.push_back(queue);
+}
+
+// The gate may be open for other costs than before: lists the groups that it lets through now, and
+// no others.
+void GateIndex::relist(Gate& gate, Time now) {
+  const std::uint32_t before = gate.open_up_to;
+  const std::uint32_t after = gate.open_for(now);
+  gate.open_up_to = after;
+  const auto from = gate.groups.lower_bound({std::min(before, after) + 1, 0});
+  for (auto at = from; at != gate.groups.end() && at->first.first <= std::max(before, after);
+       ++at) {
+    if (before == after) break;
+    GateGroup& group = *at->second;
+    refresh(group);
+    if (group.listed && !mutated(Mutant::kLimitOpeningDropped)) {
+      opened.push_back(group.pair->queue);
+    }
+  }
+  if (before == 0 && after > 0) tell_opened(gate);
+  if (!gate.dropped) set_timer(gate, now);
+}
+
+// When the gate opens although nothing else happens.
+void GateIndex::set_timer(Gate& gate, Time now) {
+  std::optional<Time> at;
+  if (gate.is_paused(now)) {
+    at = gate.paused_until;
+  } else if (!gate.is_full({}) && gate.bounds.rate) {
+    const auto next = gate.groups.lower_bound({gate.open_up_to + 1, 0});
+    if (gate.open_up_to != kAnyCost && next != gate.groups.end()) {
+      at = gate.has_at(next->first.first, now);
+    } else if (gate.open_up_to == 0 && gate.ready > 0) {
+      at = gate.has_at(1, now);
+    }
+  }
+  set(gate.opens_at, at.value_or(kNever), gate, timers_);
+}
+
+void GateIndex::set(Time& entry, Time at, Gate& gate, Timers& timers) {
+  if (entry == at) return;
+  if (entry != kNever) MILLRACE_CHECK(timers.erase({entry, gate.serial, &gate}) == 1);
+  if (at != kNever) timers.insert({at, gate.serial, &gate});
+  entry = at;
+}
+
+void GateIndex::open_due(Time now, std::size_t most) {
+  as_of_ = std::max(as_of_, now);
+  for (; most > 0 && !timers_.empty() && timers_.begin()->at <= now; --most) {
+    relist(*timers_.begin()->gate, now);
+  }
+}
+
+// --- The tables.
+
+void GateIndex::note(Gate& gate) {
+  if (std::exchange(gate.dirty, true)) return;
+  dirty_.push_back(&gate);
+}
+
+void GateIndex::load(const BucketRow& row) {
+  LimitEntry* const entry = find(row.kind, row.name.view());
+  if (entry == nullptr || !row.level || mutated(Mutant::kLimitBucketForgotten)) return;
+  Gate& gate = gate_of(*entry, row.key);
+  gate.stored = true;
+  if (gate.bounds.rate) gate.bucket.emplace(*row.level, row.at);
+  set(gate.full_at, row.at, gate, filling_);  // looked at again by the next take_buckets()
+  relist(gate, std::max(as_of_, row.at));
+}
+
+std::vector<BucketRow> GateIndex::take_buckets(Time now) {
+  std::vector<BucketRow> rows;
+  const auto row_of = [](const Gate& gate) {
+    return BucketRow{gate.limit->limit.kind, gate.limit->limit.name, gate.key, std::nullopt, {}};
+  };
+  // When the gate's bucket is full; none: it is.
+  const auto fills_at = [&](const Gate& gate) -> std::optional<Time> {
+    if (!gate.bucket || !gate.bounds.rate) return std::nullopt;
+    const auto at = gate.has_at(gate.bounds.rate->most_at_once(), now);
+    return at && *at > now ? at : std::nullopt;
+  };
+  for (Gate* const gate : std::exchange(dirty_, {})) {
+    gate->dirty = false;
+    const auto fills = fills_at(*gate);
+    if (fills) {
+      BucketRow& row = rows.emplace_back(row_of(*gate));
+      row.level = gate->bucket->level(*gate->bounds.rate, now);
+      row.at = now;
+      gate->stored = true;
+      set(gate->full_at, *fills, *gate, filling_);
+    } else if (gate->stored) {
+      set(gate->full_at, now, *gate, filling_);
+    } else {
+      gate->bucket.reset();
+      drop_if_idle(*gate);
+    }
+  }
+  while (!filling_.empty() && filling_.begin()->at <= now) {
+    Gate& gate = *filling_.begin()->gate;
+    const auto fills = fills_at(gate);
+    set(gate.full_at, fills.value_or(kNever), gate, filling_);
+    if (fills) continue;
+    rows.push_back(row_of(gate));
+    gate.bucket.reset();
+    gate.stored = false;
+    drop_if_idle(gate);
+  }
+  return rows;
+}
+
+void GateIndex::check() const {
+  const auto check_gate = [&](const Gate& gate) {
+    const std::uint32_t open = gate.open_for(as_of_);
+    MILLRACE_CHECK(gate.open_up_to <= open);
+    MILLRACE_CHECK(!gate.bounds.concurrency || gate.open_up_to == 0 ||
+                   gate.in_use < *gate.bounds.concurrency);
+    MILLRACE_CHECK(gate.opens_at == kNever ||
+                   timers_.contains({gate.opens_at, gate.serial, nullptr}));
+    for (const auto& [cost_and_pair, group] : gate.groups) {
+      const bool listed = group->cost <= gate.open_up_to;
+      MILLRACE_CHECK(!group->lanes.empty() && group->gate == &gate);
+      MILLRACE_CHECK(listed == group->listed.has_value());
+      MILLRACE_CHECK(!listed || *group->listed == group->lanes.begin()->key);
+      // What lets through more than it lists has a timer that is due.
+      MILLRACE_CHECK(listed || group->cost > open || gate.opens_at <= as_of_);
+      MILLRACE_CHECK(group->pair->order->groups.contains(
+                         {group->listed.value_or(ReadyKey{}), group.get()}) == listed);
+      for (const LaneHead& head : group->lanes) {
+        MILLRACE_CHECK(head.lane->limited->group == group.get());
+        MILLRACE_CHECK(*head.lane->ready.begin() == head.key);
+      }
+    }
+  };
+  for (const auto& [name, entry] : entries_) {
+    check_gate(*entry->whole);
+    for (const auto& [key, gate] : entry->keys) {
+      MILLRACE_CHECK(gate->lanes > 0 || gate->dirty || gate->stored);
+      check_gate(*gate);
+    }
+  }
+}
+
+}  // namespace millrace::core

@@ -1,0 +1,165 @@
+// Gates: what the bounds of limits, types and queues let through, and who waits at which.
+//
+// Ready jobs of one queue and type whose limits, keys and costs are the same form a lane: its jobs
+// pass together or wait together. A lane stands in one place, a group at one of its gates: lanes of
+// the same queue, type and cost. While a gate has room for a group's cost, the group is listed in
+// its queue's order, by the job that is its first; when the gate closes, the group leaves. So the
+// opening or closing of a gate touches the gate's groups and none of the lanes in them.
+//
+// Where lanes stand decides nothing: whoever dispatches asks each gate of a lane. It is neither
+// durable nor in the digest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "base/mutant.h"
+#include "base/time.h"
+#include "core/gate.h"
+#include "core/job.h"
+#include "core/limit.h"
+#include "core/ready_index.h"
+#include "core/string_map.h"
+
+namespace millrace::core {
+
+class GateIndex {
+ public:
+  GateIndex() = default;
+  GateIndex(const GateIndex&) = delete;
+  GateIndex& operator=(const GateIndex&) = delete;
+
+  // --- Limits. A change takes effect at once.
+  LimitEntry* find(LimitKind kind, std::string_view name);
+  const LimitEntry* find(LimitKind kind, std::string_view name) const;
+  LimitEntry& set(const Limit& limit, Time now);
+  // The gate of a queue; without bounds it goes.
+  void set_queue(QueueEntry& queue, const Bounds& bounds, Time now);
+  void attach_type(LimitEntry& entry, TypeLane& pair);
+  // A new gate's jobs have been counted.
+  void counted(Gate& gate, Time now) { relist(gate, now); }
+  // Its jobs go free.
+  void remove(LimitEntry& entry);
+  // In order of kind and name.
+  template <typename Visit>
+  void each(Visit visit) const {
+    for (const auto& [name, entry] : entries_) visit(*entry);
+  }
+  // Those of a kind, beginning after `after`, until `visit` returns false.
+  template <typename Visit>
+  void walk(LimitKind kind, std::string_view after, Visit visit) const {
+    for (auto at = entries_.upper_bound(name_of(kind, after)); at != entries_.end(); ++at) {
+      if (at->second->limit.kind != kind || !visit(*at->second)) return;
+    }
+  }
+  std::size_t count(LimitKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
+
+  // --- Jobs.
+  // The lane of such jobs. Each acquire() needs its release().
+  TypeLane& acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras);
+  void release(TypeLane& lane);
+  // The other calls are for lanes with `gated` only. In each, `now` is not before that of an
+  // earlier call.
+  void insert(TypeLane& lane, const ReadyKey& key, Time since, Time now);
+  void erase(TypeLane& lane, const ReadyKey& key, Time since, Time now);
+  void count_unfinished(TypeLane& lane, bool more);
+  void lease_began(TypeLane& lane, Time now);
+  void lease_ended(TypeLane& lane, Time now);
+  // CHECKs that the gates are open, and takes the cost out of the buckets. Precedes lease_began().
+  void start(TypeLane& lane, Time now);
+  // Where a gate of the lane is closed: the lane stands there from now on.
+  void move_on(TypeLane& lane, Time now);
+
+  // --- Time.
+  std::optional<Time> next_timer() const {
+    if (timers_.empty()) return std::nullopt;
+    return timers_.begin()->at;
+  }
+  // Opens at most `most` gates whose time has come.
+  void open_due(Time now, std::size_t most);
+
+  // Queues whose gates have opened, some twice; the caller empties it.
+  std::vector<QueueEntry*> opened;
+  // Queues in which a claim had to stop on its way past closed gates.
+  std::vector<QueueEntry*> unsettled;
+
+  // --- The tables.
+  void load(const BucketRow& row);
+  // What has changed of the buckets since the last call.
+  std::vector<BucketRow> take_buckets(Time now);
+
+  // Tests: recomputes where groups are listed, and CHECKs.
+  void check() const;
+
+ private:
+  struct Timer {
+    Time at{};
+    std::uint64_t serial = 0;
+    Gate* gate = nullptr;
+    friend bool operator<(const Timer& a, const Timer& b) {
+      return a.at != b.at ? a.at < b.at : a.serial < b.serial;
+    }
+  };
+  using Timers = absl::btree_set<Timer>;
+
+  static std::string name_of(LimitKind kind, std::string_view name);
+  Gate& gate_of(LimitEntry& entry, const SharedBytes& key);
+  void apply_settings(Gate& gate, Time now);
+  void relist(Gate& gate, Time now);
+  void set_timer(Gate& gate, Time now);
+  void tell_opened(const Gate& gate);
+  void refresh(GateGroup& group);
+  void join(TypeLane& lane, const LaneGate& at, Time now);
+  void leave_group(TypeLane& lane, const ReadyKey& head);
+  void place(TypeLane& lane, Time now);
+  void note(Gate& gate);
+  void forget_times(Gate& gate);
+  void drop_if_idle(Gate& gate);
+  LaneGates gates_of(const JobLimits& limits);
+  LimitedLane& lane_of(TypeLane& pair, LaneGates gates);
+  template <typename Visit>
+  static void each_gate(TypeLane& lane, Visit visit);
+  static void set(Time& entry, Time at, Gate& gate, Timers& timers);
+
+  // Lanes are found by what they are. They are never walked, since their order is that of
+  // addresses.
+  struct LaneName {
+    const TypeLane* pair;
+    const LaneGates& gates;
+    friend bool operator==(const LaneName& a, const LaneName& b) {
+      return a.pair == b.pair && a.gates == b.gates;
+    }
+  };
+  static LaneName name_of(const LaneName& name) { return name; }
+  static LaneName name_of(const std::unique_ptr<LimitedLane>& lane) {
+    return {lane->pair, lane->gates};
+  }
+  struct LaneHash {
+    using is_transparent = void;
+    std::size_t operator()(const auto& lane) const;
+  };
+  struct LaneEqual {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const { return name_of(a) == name_of(b); }
+  };
+
+  OrderedStringMap<std::unique_ptr<LimitEntry>> entries_;  // by kind and name
+  absl::flat_hash_set<std::unique_ptr<LimitedLane>, LaneHash, LaneEqual> lanes_;
+  std::size_t counts_[3] = {};
+  std::vector<std::unique_ptr<LimitEntry>> dropped_;  // while lanes hold their gates
+  Timers timers_;                                     // of gates that will open by themselves
+  Timers filling_;  // buckets in the tables, by when they are full
+  std::vector<Gate*> dirty_;
+  std::uint64_t next_serial_ = 1;
+  Time as_of_{};  // the latest time of a call
+};
+
+}  // namespace millrace::core

@@ -1,0 +1,71 @@
+// The members of limits, and of what answers tell of them: see describe.h.
+#pragma once
+
+#include <tuple>
+
+#include "core/describe.h"
+#include "core/limit.h"
+
+namespace millrace::core {
+
+constexpr auto last_of(Of<LimitKind>) { return LimitKind::kQueue; }
+constexpr auto last_of(Of<BlockCode>) { return BlockCode::kBehind; }
+
+constexpr auto describe(Of<Rate>) {
+  return std::tuple(Field(1, &Rate::limit), Field(2, &Rate::per), Field(3, &Rate::burst));
+}
+
+constexpr auto describe(Of<Bounds>) {
+  return std::tuple(Field(1, &Bounds::concurrency), Field(2, &Bounds::rate));
+}
+
+constexpr auto describe(Of<KeyBounds>) {
+  return std::tuple(Field(1, &KeyBounds::key), Field(2, &KeyBounds::bounds));
+}
+
+constexpr auto describe(Of<LimitSettings>) {
+  return std::tuple(Field(1, &LimitSettings::bounds), Field(2, &LimitSettings::per_key),
+                    Field(3, &LimitSettings::keys));
+}
+
+constexpr auto describe(Of<LimitPause>) {
+  return std::tuple(Field(1, &LimitPause::key), Field(2, &LimitPause::reason),
+                    Field(3, &LimitPause::until));
+}
+
+constexpr auto describe(Of<Limit>) {
+  return std::tuple(Field(1, &Limit::kind), Field(2, &Limit::name), Field(3, &Limit::settings),
+                    Field(4, &Limit::version), Field(5, &Limit::incarnation, Form::kFixed),
+                    Field(6, &Limit::pauses));
+}
+
+constexpr auto describe(Of<JobLimit>) {
+  return std::tuple(Field(1, &JobLimit::name), Field(2, &JobLimit::key), Field(3, &JobLimit::cost),
+                    Field(4, &JobLimit::incarnation, Form::kFixed));
+}
+
+constexpr auto describe(Of<BucketRow>) {
+  return std::tuple(Field(1, &BucketRow::kind), Field(2, &BucketRow::name),
+                    Field(3, &BucketRow::key), Field(4, &BucketRow::level),
+                    Field(5, &BucketRow::at));
+}
+
+constexpr auto describe(Of<GateUse>) {
+  return std::tuple(Field(1, &GateUse::key), Field(2, &GateUse::in_use),
+                    Field(3, &GateUse::waiting), Field(4, &GateUse::next_token_at),
+                    Field(5, &GateUse::pause));
+}
+
+constexpr auto describe(Of<LimitView>) {
+  return std::tuple(Field(1, &LimitView::limit), Field(2, &LimitView::use));
+}
+
+constexpr auto describe(Of<Blocker>) {
+  return std::tuple(Field(1, &Blocker::code), Field(2, &Blocker::kind), Field(3, &Blocker::limit),
+                    Field(4, &Blocker::key), Field(5, &Blocker::text), Field(6, &Blocker::since),
+                    Field(7, &Blocker::until), Field(8, &Blocker::in_use),
+                    Field(9, &Blocker::bound), Field(10, &Blocker::jobs),
+                    Field(11, &Blocker::ahead), Field(12, &Blocker::more));
+}
+
+}  // namespace millrace::core

@@ -1,0 +1,272 @@
+#include "service/limits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/text.h"
+#include "core/limits.h"
+#include "service/convert.h"
+#include "service/names_cursor.h"
+#include "service/visibility.h"
+
+namespace millrace::service {
+namespace {
+
+using api::ProblemCode;
+using core::LimitKind;
+
+static_assert(api::kMaxJobLimits == core::kMaxLimitsPerJob);
+static_assert(api::kMaxKeyBounds == core::kMaxKeyBounds);
+
+// A change that finds another version than the one looked at is made again so often.
+constexpr int kTries = 5;
+
+std::string_view noun(LimitKind kind) {
+  return kind == LimitKind::kType ? "gate of a type" : "limit";
+}
+
+// A limit holds for all queues: not for somebody who may see some of them only.
+Answered<> admits_limit(const Caller& caller, std::string_view name) {
+  if (auto all = admits_to_all_queues(caller); !all) return all;
+  if (!api::is_name(name)) {
+    return refused(ProblemCode::kNotFound,
+                   "there is no such limit: a name " + std::string(api::kNameRule));
+  }
+  return {};
+}
+
+Answered<> admits_shards(const Caller& caller) {
+  if (caller.services.shards() == 1) return {};
+  return refused(ProblemCode::kInvalidState,
+                 "limits and gates of types are not available in this version on a store of "
+                 "several shards; give the queue a concurrency or a rate of its own, or make the "
+                 "store with --shards 1");
+}
+
+core::LimitSettings settings_of(const core::LimitSettings& before, const api::LimitChange& change,
+                                Absent absent) {
+  const bool stays = absent == Absent::kStays;
+  core::LimitSettings made = stays ? before : core::LimitSettings{};
+  if (change.concurrency.present) made.bounds.concurrency = to_core(change.concurrency.value);
+  if (change.rate.present) made.bounds.rate = to_core(change.rate.value);
+  if (change.per_key.present) made.per_key = change.per_key.value.value_or(false);
+  if (change.keys.present) {
+    made.keys.clear();
+    if (change.keys.value) {
+      for (const api::KeyBounds& key : *change.keys.value) {
+        made.keys.push_back(
+            {SharedBytes(key.key), {to_core(key.bounds.concurrency), to_core(key.bounds.rate)}});
+      }
+    }
+    std::ranges::sort(made.keys, {}, [](const core::KeyBounds& key) { return key.key.view(); });
+  }
+  return made;
+}
+
+template <typename Command>
+Task<Answered<core::LimitReply>> command_limit(Caller& caller, Command command) {
+  auto admitted = admits_limit(caller, command.name.view());
+  if (!admitted) co_return refused(admitted);
+  const std::string_view what = noun(command.kind);
+  auto reply = co_await caller.ask(std::move(command));
+  if (!reply) co_return refused(reply);
+  if (reply->refusal) co_return refused(to_problem(reply->refusal, what));
+  if (reply->limits.empty()) {
+    co_return refused(ProblemCode::kNotFound, "there is no such " + std::string(what));
+  }
+  co_return std::move(*reply);
+}
+
+Task<Answered<core::LimitReply>> ask_limit(Caller& caller, LimitKind kind, std::string_view name) {
+  core::GetLimits get;
+  get.kind = kind;
+  get.name = SharedBytes(name);
+  return command_limit(caller, std::move(get));
+}
+
+template <typename Command>
+Task<Answered<LimitAnswer>> change_limit(Caller& caller, Command command) {
+  auto reply = co_await command_limit(caller, std::move(command));
+  if (!reply) co_return refused(reply);
+  co_return LimitAnswer{std::move(reply->limits.front()), reply->created};
+}
+
+// `paused` and `pause_reason` of a type.
+Task<Answered<LimitAnswer>> pause_type(Caller& caller, LimitAnswer standing,
+                                       const api::LimitChange& change, Absent absent) {
+  const std::vector<core::LimitPause>& pauses = standing.limit.limit.pauses;
+  const bool is_paused = !pauses.empty();
+  const bool named = change.paused.present || absent == Absent::kDefault;
+  const bool paused = named ? change.paused.value.value_or(false) : is_paused;
+  const SharedBytes& name = standing.limit.limit.name;
+  const bool created = standing.created;
+  if (paused == is_paused && (!paused || change.pause_reason == pauses.front().reason.view())) {
+    co_return standing;
+  }
+  if (!named) co_return standing;
+  if (paused) {
+    auto changed = co_await change_limit(
+        caller, core::PauseLimit{
+                    LimitKind::kType, name, {}, SharedBytes(change.pause_reason), std::nullopt});
+    if (changed) changed->created = created;
+    co_return changed;
+  }
+  auto changed = co_await change_limit(caller, core::ResumeLimit{LimitKind::kType, name, {}});
+  if (changed) changed->created = created;
+  co_return changed;
+}
+
+}  // namespace
+
+Task<Answered<LimitPage>> list_limits(Caller& caller, LimitKind kind, const api::Page& page) {
+  auto admitted = admits_to_all_queues(caller);
+  if (!admitted) co_return refused(admitted);
+  const auto after = parse_name_cursor(page.cursor);
+  if (!after) co_return refused(bad_cursor());
+  core::GetLimits get;
+  get.kind = kind;
+  get.after = SharedBytes(*after);
+  get.limit = static_cast<std::uint32_t>(page.limit);
+  auto reply = co_await caller.ask(std::move(get));
+  if (!reply) co_return refused(reply);
+  LimitPage made{std::move(reply->limits), {}};
+  if (!reply->next.empty()) made.next = name_cursor(reply->next.view());
+  co_return made;
+}
+
+Task<Answered<LimitAnswer>> get_limit(Caller& caller, LimitKind kind, std::string_view name) {
+  auto reply = co_await ask_limit(caller, kind, name);
+  if (!reply) co_return refused(reply);
+  co_return LimitAnswer{std::move(reply->limits.front()), false};
+}
+
+Task<Answered<LimitAnswer>> set_limit(Caller& caller, LimitKind kind, std::string_view name,
+                                      const api::LimitChange& change, Absent absent,
+                                      const IfVersion& if_version) {
+  auto admitted = admits_limit(caller, name);
+  if (!admitted) co_return refused(admitted);
+  auto shards = admits_shards(caller);
+  if (!shards) co_return refused(shards);
+  for (int tries = 1;; ++tries) {
+    core::SetLimit set;
+    set.kind = kind;
+    set.name = SharedBytes(name);
+    set.incarnation = caller.ids.random();
+    set.if_version = if_version;
+    core::LimitSettings before;
+    if (absent == Absent::kStays) {
+      auto standing = co_await ask_limit(caller, kind, name);
+      if (!standing) co_return refused(standing);
+      const core::Limit& limit = standing->limits.front().limit;
+      before = limit.settings;
+      if (!set.if_version) set.if_version = limit.version;
+    }
+    set.settings = settings_of(before, change, absent);
+    if (!set.settings.per_key && !set.settings.keys.empty()) {
+      co_return refused(api::make_fault(api::FieldError::Place::kPointer, "/keys",
+                                        "must be empty unless per_key is true"));
+    }
+    auto reply = co_await caller.ask(std::move(set));
+    if (!reply) co_return refused(reply);
+    const bool again = reply->refusal.why == core::Rejection::kVersionConflict && !if_version;
+    if (again && tries < kTries) continue;
+    if (reply->refusal) co_return refused(to_problem(reply->refusal, noun(kind)));
+    LimitAnswer answer{std::move(reply->limits.front()), reply->created};
+    if (kind != LimitKind::kType) co_return answer;
+    co_return co_await pause_type(caller, std::move(answer), change, absent);
+  }
+}
+
+Task<Answered<>> delete_limit(Caller& caller, LimitKind kind, std::string_view name, bool force,
+                              const IfVersion& if_version) {
+  auto gone =
+      co_await command_limit(caller, core::DeleteLimit{kind, SharedBytes(name), force, if_version});
+  if (!gone) co_return refused(gone);
+  co_return Answered<>();
+}
+
+Task<Answered<LimitAnswer>> pause_limit(Caller& caller, std::string_view name,
+                                        const api::LimitPause& pause) {
+  return change_limit(caller,
+                      core::PauseLimit{LimitKind::kNamed, SharedBytes(name), SharedBytes(pause.key),
+                                       SharedBytes(pause.reason), pause.length});
+}
+
+Task<Answered<LimitAnswer>> resume_limit(Caller& caller, std::string_view name,
+                                         std::string_view key) {
+  return change_limit(caller,
+                      core::ResumeLimit{LimitKind::kNamed, SharedBytes(name), SharedBytes(key)});
+}
+
+Task<Answered<LimitKeyPage>> list_limit_keys(Caller& caller, std::string_view name,
+                                             const api::LimitKeysQuery& query) {
+  const auto after = parse_name_cursor(query.cursor);
+  if (!after) co_return refused(bad_cursor());
+  core::GetLimits get;
+  get.kind = LimitKind::kNamed;
+  get.name = SharedBytes(name);
+  get.after = SharedBytes(*after);
+  get.limit = static_cast<std::uint32_t>(query.limit);
+  get.detail = query.by_waiting ? core::LimitDetail::kBusiestKeys : core::LimitDetail::kKeys;
+  auto reply = co_await command_limit(caller, std::move(get));
+  if (!reply) co_return refused(reply);
+  LimitKeyPage made{std::move(reply->keys), {}};
+  if (!reply->next.empty()) made.next = name_cursor(reply->next.view());
+  co_return made;
+}
+
+Task<Answered<LimitHolderPage>> list_limit_holders(Caller& caller, std::string_view name,
+                                                   const api::LimitHoldersQuery& query) {
+  const auto after = parse_name_cursor(query.cursor);
+  if (!after) co_return refused(bad_cursor());
+  core::GetLimits get;
+  get.kind = LimitKind::kNamed;
+  get.name = SharedBytes(name);
+  get.after = SharedBytes(*after);
+  get.limit = static_cast<std::uint32_t>(query.limit);
+  get.detail = core::LimitDetail::kHolders;
+  get.key = SharedBytes(query.key);
+  auto reply = co_await command_limit(caller, std::move(get));
+  if (!reply) co_return refused(reply);
+  LimitHolderPage made{std::move(reply->holders), {}};
+  if (!reply->next.empty()) made.next = name_cursor(reply->next.view());
+  co_return made;
+}
+
+// --- How they look.
+
+api::GateUse use_of(const core::GateUse& use) {
+  api::GateUse shown;
+  shown.in_use = use.in_use;
+  shown.waiting = use.waiting;
+  shown.next_token_at = use.next_token_at;
+  if (use.pause) {
+    shown.paused = true;
+    shown.pause_reason = use.pause->reason.view();
+    shown.paused_until = use.pause->until;
+  }
+  return shown;
+}
+
+api::Limit to_api(const core::LimitView& view) {
+  const core::LimitSettings& settings = view.limit.settings;
+  api::Limit shown;
+  shown.name = view.limit.name.view();
+  shown.of_type = view.limit.kind == LimitKind::kType;
+  shown.bounds = to_api(settings.bounds);
+  shown.per_key = settings.per_key;
+  for (const core::KeyBounds& key : settings.keys) {
+    shown.keys.push_back({std::string(key.key.view()), to_api(key.bounds)});
+  }
+  shown.version = view.limit.version;
+  shown.use = use_of(view.use);
+  return shown;
+}
+
+api::LimitKey to_api(const core::GateUse& use) { return {use.key.view(), use_of(use)}; }
+
+api::LimitHolder to_api(const core::LimitHolder& holder) {
+  return {holder.job, holder.key.view(), holder.worker.view(), holder.since};
+}
+
+}  // namespace millrace::service

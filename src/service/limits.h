@@ -1,0 +1,68 @@
+// Operations on limits, on the gates of types, and why a job is not running.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/limit.h"
+#include "core/limit.h"
+#include "service/caller.h"
+#include "service/jobs.h"
+
+namespace millrace::service {
+
+struct LimitAnswer {
+  core::LimitView limit;
+  bool created = false;
+};
+struct LimitPage {
+  std::vector<core::LimitView> limits;
+  std::string next;  // empty: there are no more
+};
+Task<Answered<LimitPage>> list_limits(Caller& caller, core::LimitKind kind, const api::Page& page);
+Task<Answered<LimitAnswer>> get_limit(Caller& caller, core::LimitKind kind, std::string_view name);
+
+// PUT or PATCH: what `change` leaves out gets its default, or stays.
+enum class Absent : std::uint8_t { kDefault, kStays };
+Task<Answered<LimitAnswer>> set_limit(Caller& caller, core::LimitKind kind, std::string_view name,
+                                      const api::LimitChange& change, Absent absent,
+                                      const IfVersion& if_version);
+Task<Answered<>> delete_limit(Caller& caller, core::LimitKind kind, std::string_view name,
+                              bool force, const IfVersion& if_version);
+Task<Answered<LimitAnswer>> pause_limit(Caller& caller, std::string_view name,
+                                        const api::LimitPause& pause);
+Task<Answered<LimitAnswer>> resume_limit(Caller& caller, std::string_view name,
+                                         std::string_view key);
+
+struct LimitKeyPage {
+  std::vector<core::GateUse> keys;
+  std::string next;
+};
+Task<Answered<LimitKeyPage>> list_limit_keys(Caller& caller, std::string_view name,
+                                             const api::LimitKeysQuery& query);
+struct LimitHolderPage {
+  std::vector<core::LimitHolder> holders;
+  std::string next;
+};
+Task<Answered<LimitHolderPage>> list_limit_holders(Caller& caller, std::string_view name,
+                                                   const api::LimitHoldersQuery& query);
+
+// GET /v1/jobs/{id}/why.
+struct WhyAnswer {
+  JobId id;
+  core::WhyReply why;
+  // The job is ready, and no worker has asked for its queue and type for a minute.
+  bool no_worker = false;
+  std::optional<Time> worker_last_seen;
+};
+Task<Answered<WhyAnswer>> why(Caller& caller, JobId id);
+
+// --- How they look. Views of what is given.
+api::Limit to_api(const core::LimitView& view);
+api::LimitKey to_api(const core::GateUse& use);
+api::LimitHolder to_api(const core::LimitHolder& holder);
+api::Why to_api(const WhyAnswer& answer);
+
+}  // namespace millrace::service

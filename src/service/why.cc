@@ -1,0 +1,185 @@
+// Why a job is not running: what the shard says, and what it can't know.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "service/convert.h"
+#include "service/limits.h"
+#include "service/visibility.h"
+
+namespace millrace::service {
+namespace {
+
+using core::BlockCode;
+
+// Nobody has asked for the queue and type for so long: there is no worker.
+constexpr Duration kNoWorkerAfter{60'000};
+
+constexpr std::array<std::string_view, 13> kCodes = {
+    "running",     "ended",        "scheduled", "backoff",    "parents", "expired", "queue_paused",
+    "type_paused", "limit_paused", "order",     "limit_full", "rate",    "behind"};
+static_assert(kCodes.size() == static_cast<std::size_t>(BlockCode::kBehind) + 1);
+
+// When a worker last asked for jobs of this queue and type; none: no worker that is known has.
+Task<Answered<std::optional<Time>>> last_worker(Caller& caller, std::string_view queue,
+                                                std::string_view type) {
+  auto workers = co_await caller.ask(engine::ListWorkers{});
+  if (!workers) co_return refused(workers);
+  const auto has = [](const std::vector<SharedBytes>& names, std::string_view name) {
+    return std::ranges::any_of(names, [&](const SharedBytes& n) { return n.view() == name; });
+  };
+  std::optional<Time> last;
+  for (const engine::WorkerView& worker : workers->workers) {
+    const bool asks =
+        has(worker.queues, queue) && (worker.types.empty() || has(worker.types, type));
+    if (asks) last = std::max(last.value_or(worker.last_seen_at), worker.last_seen_at);
+  }
+  co_return last;
+}
+
+// "the limit stripe for key acme", "the gate of the type charge", "the queue's own gate".
+std::string gate_name(const core::Blocker& blocker) {
+  switch (blocker.kind) {
+    case core::LimitKind::kType:
+      return fmt::format("the gate of the type {}", blocker.limit.view());
+    case core::LimitKind::kQueue:
+      return "the queue's own gate";
+    case core::LimitKind::kNamed:
+      break;
+  }
+  if (blocker.key.empty()) return fmt::format("the limit {}", blocker.limit.view());
+  return fmt::format("the limit {} for key {}", blocker.limit.view(), blocker.key.view());
+}
+
+std::string paused(std::string_view what, const core::Blocker& blocker) {
+  std::string text = fmt::format("Somebody paused {}", what);
+  if (!blocker.text.empty()) text += fmt::format(": {}", blocker.text.view());
+  if (blocker.until) text += fmt::format(" (until {})", format_rfc3339(*blocker.until));
+  return text + ".";
+}
+
+std::string sentence(const core::Blocker& blocker) {
+  const auto until = [&] { return blocker.until ? format_rfc3339(*blocker.until) : "later"; };
+  switch (blocker.code) {
+    case BlockCode::kRunning:
+      return fmt::format("The worker {} is running the job.", blocker.text.view());
+    case BlockCode::kEnded:
+      return "The job has ended.";
+    case BlockCode::kScheduled:
+      return fmt::format("The job is scheduled for {}.", until());
+    case BlockCode::kBackoff:
+      return fmt::format("The job failed, and is tried again at {}.", until());
+    case BlockCode::kParents:
+      return "The job waits for other jobs to end.";
+    case BlockCode::kExpired:
+      return "The job has passed its expires_at, and will not start.";
+    case BlockCode::kQueuePaused:
+      return paused("the queue", blocker);
+    case BlockCode::kTypePaused:
+      return paused(fmt::format("the type {}", blocker.limit.view()), blocker);
+    case BlockCode::kLimitPaused:
+      return paused(gate_name(blocker), blocker);
+    case BlockCode::kOrder:
+      return "An earlier job of the same order key has not ended.";
+    case BlockCode::kLimitFull:
+      return fmt::format("All slots of {} are taken: {} of {}.", gate_name(blocker), blocker.in_use,
+                         blocker.bound);
+    case BlockCode::kRate:
+      return fmt::format("The rate of {} allows the next start at {}.", gate_name(blocker),
+                         until());
+    case BlockCode::kBehind:
+      return blocker.more ? fmt::format("More than {} jobs come before it.", blocker.ahead)
+                          : fmt::format("{} {} before it.", blocker.ahead,
+                                        blocker.ahead == 1 ? "job comes" : "jobs come");
+  }
+  return {};
+}
+
+api::Reason to_api(const core::Blocker& blocker) {
+  api::Reason shown;
+  shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
+  const bool of_gate = blocker.code == BlockCode::kTypePaused ||
+                       blocker.code == BlockCode::kLimitPaused ||
+                       blocker.code == BlockCode::kLimitFull || blocker.code == BlockCode::kRate;
+  if (of_gate) {
+    constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
+    shown.limit = blocker.limit.view();
+    shown.limit_kind = kKinds.at(static_cast<std::size_t>(blocker.kind));
+    shown.key = blocker.key.view();
+  }
+  (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
+  shown.since = blocker.since;
+  (blocker.code == BlockCode::kRate ? shown.available_at : shown.until) = blocker.until;
+  if (blocker.code == BlockCode::kLimitFull) {
+    shown.in_use = blocker.in_use;
+    shown.concurrency = blocker.bound;
+    shown.holders = blocker.jobs;
+  }
+  if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
+    shown.waits_for = blocker.jobs.front();
+  }
+  if (blocker.code == BlockCode::kBehind) {
+    shown.ahead = blocker.ahead;
+    shown.more = blocker.more;
+  }
+  return shown;
+}
+
+}  // namespace
+
+Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
+  // The tables know jobs that have ended; and who may not see the job is told that there is none.
+  auto view = co_await find_job(caller, id, api::Include{});
+  if (!view) co_return refused(view);
+  const core::Job& job = (*view)->job;
+  WhyAnswer answer{id, {}, false, std::nullopt};
+  auto reply = co_await caller.ask(core::GetWhy{id});
+  if (!reply) co_return refused(reply);
+  answer.why = std::move(*reply);
+  if (!answer.why.known) {
+    answer.why.state = job.state;
+    answer.why.at = caller.now();
+    answer.why.blocking.emplace_back().code = BlockCode::kEnded;
+  }
+  if (caller.limited()) {
+    // Jobs of other queues may hold what this one waits for.
+    for (core::Blocker& blocker : answer.why.blocking) blocker.jobs.clear();
+  }
+  if (answer.why.state == core::State::kReady) {
+    auto last = co_await last_worker(caller, job.queue.view(), job.type.view());
+    if (!last) co_return refused(last);
+    answer.worker_last_seen = *last;
+    answer.no_worker = !*last || caller.now() - **last > kNoWorkerAfter;
+  }
+  co_return answer;
+}
+
+api::Why to_api(const WhyAnswer& answer) {
+  api::Why shown;
+  shown.id = answer.id;
+  shown.state = core::to_string(answer.why.state);
+  shown.at = answer.why.at;
+  for (const core::Blocker& blocker : answer.why.blocking) {
+    shown.blocking.push_back(to_api(blocker));
+    if (!shown.summary.empty()) shown.summary += ' ';
+    shown.summary += sentence(blocker);
+  }
+  if (answer.no_worker) {
+    api::Reason& note = shown.notes.emplace_back();
+    note.code = "no_worker";
+    note.last_seen = answer.worker_last_seen;
+  }
+  if (shown.blocking.empty()) {
+    shown.summary = "Nothing holds the job back: the next claim of its queue and type gets it.";
+  }
+  if (answer.no_worker) {
+    shown.summary += answer.worker_last_seen
+                         ? fmt::format(" No worker has asked for this queue and type since {}.",
+                                       format_rfc3339(*answer.worker_last_seen))
+                         : std::string(" No worker asks for this queue and type.");
+  }
+  return shown;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,289 @@
+"""Limits, gates of types and of queues, and why a job is not running, as told over HTTP."""
+
+import concurrent.futures
+import time
+
+import harness
+
+
+class Flow(harness.ServerCase):
+    def setUp(self):
+        super().setUp()
+        self.limit = f"limit-{self.queue}"
+        self.limit_path = f"/v1/limits/{self.limit}"
+
+    def put(self, **settings):
+        reply = self.api.put(self.limit_path, settings)
+        self.assertIn(reply.status, (200, 201), reply)
+        return reply.json
+
+    def limited(self, count=1, **members):
+        """Submits jobs that name the limit; returns their ids."""
+        return self.submit_many(count, **{"limits": [{"name": self.limit}], **members})
+
+    def why(self, job_id):
+        reply = self.api.get(f"/v1/jobs/{job_id}/why")
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json
+
+    def codes(self, job_id):
+        return [reason["code"] for reason in self.why(job_id)["blocking"]]
+
+    # --- Settings.
+
+    def test_a_limit_is_made_changed_shown_and_deleted(self):
+        made = self.api.put(self.limit_path, {"concurrency": 3})
+        self.assertEqual((made.status, made.json["version"]), (201, 1))
+        self.assertEqual(
+            {name: made.json[name] for name in ("name", "concurrency", "rate", "per_key", "keys")},
+            {"name": self.limit, "concurrency": 3, "rate": None, "per_key": False, "keys": {}},
+        )
+        again = self.api.put(self.limit_path, {"concurrency": 3})
+        self.assertEqual((again.status, again.json["version"]), (200, 1))
+        rate = {"limit": 100, "per_ms": 1000}
+        changed = self.api.patch(self.limit_path, {"rate": rate})
+        self.assertEqual((changed.json["concurrency"], changed.json["rate"]), (3, rate))
+        self.assertEqual(self.api.patch(self.limit_path, {"concurrency": None}).json["rate"], rate)
+        replaced = self.api.put(self.limit_path, {"concurrency": 5})
+        self.assertEqual((replaced.json["concurrency"], replaced.json["rate"]), (5, None))
+        listed = [limit["name"] for limit in self.api.get("/v1/limits").json["items"]]
+        self.assertIn(self.limit, listed)
+        self.assertEqual(self.api.delete(self.limit_path).status, 204)
+        self.assert_refused(self.api.get(self.limit_path), 404, "not_found")
+        self.assert_refused(self.api.patch(self.limit_path, {}), 404, "not_found")
+
+    def test_what_is_wrong_is_refused(self):
+        for settings in (
+            {"concurrency": 0},
+            {"concurrency": 1_000_001},
+            {"rate": {"limit": 1}},
+            {"rate": {"limit": 1, "per_ms": 0}},
+            {"rate": {"limit": 1, "per_ms": 86_400_001}},
+            {"rate": {"limit": 1_000_000_001, "per_ms": 1}},
+            {"keys": {"a": {"concurrency": 1}}},
+            {"per_key": True, "keys": {str(n): {} for n in range(101)}},
+            {"per_key": True, "keys": {"k" * 256: {}}},
+            {"limits": 1},
+        ):
+            self.assert_refused(self.api.put(self.limit_path, settings), 422, "validation_failed")
+        self.assert_refused(self.api.put("/v1/limits/no%20name", {}), 404, "not_found")
+        self.put(concurrency=1)
+        self.assert_refused(
+            self.api.put(self.limit_path, {}, headers={"If-Match": '"7"'}), 412, "version_conflict"
+        )
+
+    def test_a_job_fits_its_limits_or_is_refused(self):
+        job = {"type": "t", "queue": self.queue}
+        reply = self.api.post("/v1/jobs", {**job, "limits": [{"name": self.limit}]})
+        self.assert_refused(reply, 422, "unknown_limit")
+        self.put(per_key=True, rate={"limit": 5, "per_ms": 1000})
+        for limits in (
+            [{"name": self.limit}],
+            [{"name": self.limit, "key": "k", "cost": 6}],
+            [{"name": self.limit, "key": "k"}, {"name": self.limit, "key": "l"}],
+            [{"name": f"n{n}"} for n in range(9)],
+            [{"name": self.limit, "key": "k" * 256}],
+            [{"name": self.limit, "key": "k", "cost": 0}],
+        ):
+            reply = self.api.post("/v1/jobs", {**job, "limits": limits})
+            self.assert_refused(reply, 422, "validation_failed")
+        limits = [{"name": self.limit, "key": "k", "cost": 5}]
+        taken = self.api.post("/v1/jobs", {**job, "limits": limits})
+        self.assertEqual((taken.status, taken.json["limits"]), (201, limits))
+
+    def test_a_limit_that_is_named_stays(self):
+        self.put(concurrency=1)
+        (job,) = self.limited()
+        self.assert_refused(self.api.delete(self.limit_path), 409, "limit_in_use")
+        self.assertEqual(self.api.delete(self.limit_path, force="true").status, 204)
+        self.assertEqual(self.codes(job), [])
+        self.assertEqual([one["id"] for one in self.claim(10)], [job])
+        self.api.put(f"/v1/queues/{self.queue}", {})
+        self.put(concurrency=1)
+        self.api.patch(f"/v1/queues/{self.queue}", {"limits": [{"name": self.limit}]})
+        reply = self.api.delete(self.limit_path, force="true")
+        self.assert_refused(reply, 409, "limit_in_use")
+
+    # --- What starts.
+
+    def test_slots(self):
+        self.put(concurrency=2)
+        jobs = self.limited(5)
+        held = self.claim(10)
+        self.assertEqual([job["id"] for job in held], jobs[:2])
+        self.assertEqual(self.claim(10), [])
+        shown = self.api.get(self.limit_path).json
+        self.assertEqual((shown["in_use"], shown["waiting"]), (2, 3))
+        reason = self.why(jobs[2])["blocking"][0]
+        self.assertEqual(
+            (reason["code"], reason["limit"], reason["in_use"], reason["concurrency"]),
+            ("limit_full", self.limit, 2, 2),
+        )
+        self.assertEqual(sorted(reason["holders"]), sorted(jobs[:2]))
+        holders = self.api.get(self.limit_path + "/holders", limit=1).json
+        self.assertEqual(len(holders["items"]), 1)
+        more = self.api.get(self.limit_path + "/holders", cursor=holders["next_cursor"]).json
+        self.assertEqual(
+            sorted(item["id"] for item in holders["items"] + more["items"]), sorted(jobs[:2])
+        )
+        self.finish(held[0])
+        self.assertEqual([job["id"] for job in self.claim(10)], [jobs[2]])
+
+    def test_a_waiting_claim_is_served_when_a_slot_is_free(self):
+        self.put(concurrency=1)
+        first, second = self.limited(2)
+        (held,) = self.claim(10)
+        self.assertEqual(held["id"], first)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            waiting = pool.submit(self.claim, 10, api=self.new_client(), wait_ms=20_000)
+            time.sleep(0.2)
+            self.finish(held)
+            self.assertEqual([job["id"] for job in waiting.result()], [second])
+
+    def test_each_key_has_its_own(self):
+        self.put(per_key=True, concurrency=1, keys={"big": {"concurrency": 2}})
+        for key in ("a", "a", "b", "big", "big", "big"):
+            self.limited(limits=[{"name": self.limit, "key": key}])
+        self.assertEqual(len(self.claim(100)), 4)  # one of a, one of b, two of big
+        keys = self.api.get(self.limit_path + "/keys").json["items"]
+        self.assertEqual(
+            [(key["key"], key["in_use"], key["waiting"]) for key in keys],
+            [("a", 1, 1), ("b", 1, 0), ("big", 2, 1)],
+        )
+        busiest = self.api.get(self.limit_path + "/keys", order="waiting").json["items"]
+        self.assertEqual(busiest[-1]["key"], "b")
+
+    def test_a_rate(self):
+        self.put(rate={"limit": 2, "per_ms": 60_000})
+        jobs = self.limited(3)
+        self.assertEqual(len(self.claim(10)), 2)
+        reason = self.why(jobs[2])["blocking"][0]
+        self.assertEqual(reason["code"], "rate")
+        wait = harness.seconds(reason["available_at"]) - time.time()
+        self.assertTrue(10 < wait <= 31, wait)
+        self.put(rate={"limit": 1000, "per_ms": 1000})
+        self.assertEqual(len(self.claim(10, wait_ms=5_000)), 1)
+
+    def test_a_pause(self):
+        self.put(concurrency=5)
+        (job,) = self.limited()
+        paused = self.api.post(self.limit_path + "/pause", {"reason": "the bank is down"}).json
+        self.assertEqual((paused["paused"], paused["pause_reason"]), (True, "the bank is down"))
+        self.assertEqual(self.claim(10), [])
+        why = self.why(job)
+        self.assertEqual(why["blocking"][0]["code"], "limit_paused")
+        self.assertIn("the bank is down", why["summary"])
+        self.assertFalse(self.api.post(self.limit_path + "/resume").json["paused"])
+        self.assertEqual(len(self.claim(10)), 1)
+        self.limited()
+        self.api.post(self.limit_path + "/pause", {"for_ms": 300})
+        self.assertEqual(self.claim(10), [])
+        self.assertEqual(len(self.claim(10, wait_ms=5_000)), 1)
+
+    def test_a_queue_has_a_gate_and_names_limits(self):
+        path = f"/v1/queues/{self.queue}"
+        self.put(concurrency=1)
+        settings = self.api.put(path, {"concurrency": 2, "limits": [{"name": self.limit}]}).json
+        self.assertEqual(settings["settings"]["concurrency"], 2)
+        first, second = self.limited(2, limits=[])
+        self.assertEqual(self.api.get(f"/v1/jobs/{first}").json["limits"], [{"name": self.limit}])
+        self.assertEqual(len(self.claim(10)), 1)
+        self.assertEqual(self.codes(second), ["limit_full"])
+        self.api.put(path, {"concurrency": 1})
+        self.api.delete(self.limit_path, force="true")
+        reason = self.why(second)["blocking"][0]
+        self.assertEqual((reason["code"], reason["limit_kind"]), ("limit_full", "queue"))
+        self.api.patch(path, {"concurrency": None})
+        self.assertEqual(len(self.claim(10)), 1)
+
+    def test_a_type_has_a_gate(self):
+        kind = f"type-{self.queue}"
+        path = f"/v1/types/{kind}"
+        made = self.api.put(path, {"concurrency": 1})
+        self.assertEqual((made.status, made.json["type"]), (201, kind))
+        jobs = self.limited(2, type=kind, limits=[])
+        self.assertEqual(len(self.claim(10)), 1)
+        self.assertEqual(self.why(jobs[1])["blocking"][0]["limit_kind"], "type")
+        paused = self.api.put(path, {"paused": True, "pause_reason": "broken"}).json
+        self.assertEqual((paused["paused"], paused["concurrency"]), (True, None))
+        self.assertEqual(self.codes(jobs[1]), ["type_paused"])
+        self.api.put(path, {})
+        self.assertEqual(len(self.claim(10)), 1)
+        self.assertIn(kind, [gate["type"] for gate in self.api.get("/v1/types").json["items"]])
+        self.assertEqual(self.api.delete(path).status, 204)
+
+    def test_an_order_key(self):
+        def ordered(**members):
+            return self.submit(order_key="a", **members)["id"]
+
+        first, second, third = ordered(), ordered(priority=-5), ordered()
+        shown = self.job(second)
+        self.assertEqual((shown["order_key"], shown["order_on_failure"]), ("a", "hold"))
+        other = self.submit(order_key="b")["id"]
+        held = {job["id"]: job for job in self.claim(10)}
+        self.assertEqual(set(held), {first, other})
+        reason = self.why(second)["blocking"][0]
+        self.assertEqual((reason["code"], reason["waits_for"]), ("order", first))
+        self.fail_attempt(held[first], delay_ms=600)
+        self.assertEqual(self.claim(10), [])
+        again = self.claim_within()
+        self.assertEqual(again["id"], first)
+        self.finish(again)
+        again = self.claim_one()
+        self.assertEqual(again["id"], second)
+        self.finish(again, "dead", error={"type": "t", "message": "m"})
+        self.assertEqual(self.claim_one()["id"], third)
+
+    def test_an_order_key_that_lets_its_successors_pass(self):
+        first = self.submit(order_key="a", order_on_failure="pass")["id"]
+        second = self.submit(order_key="a", order_on_failure="pass")["id"]
+        held = self.claim_one()
+        self.assertEqual(held["id"], first)
+        self.fail_attempt(held, delay_ms=60_000)
+        self.assertEqual(self.claim_one()["id"], second)
+
+    # --- Why.
+
+    def test_why_in_each_state(self):
+        (ready,) = self.limited(limits=[])
+        why = self.why(ready)
+        self.assertEqual((why["state"], why["blocking"]), ("ready", []))
+        self.assertEqual([note["code"] for note in why["notes"]], ["no_worker"])
+        later = self.limited(limits=[], delay_ms=60_000)[0]
+        self.assertEqual(self.codes(later), ["scheduled"])
+        behind = self.limited(limits=[])[0]
+        reason = self.why(behind)["blocking"][0]
+        self.assertEqual((reason["code"], reason["ahead"], reason["more"]), ("behind", 1, False))
+        self.api.post(f"/v1/queues/{self.queue}/pause", {"reason": "tea"})
+        self.assertEqual(self.codes(ready)[0], "queue_paused")
+        self.api.post(f"/v1/queues/{self.queue}/resume")
+        (held,) = self.claim(1)
+        why = self.why(ready)
+        self.assertEqual((self.codes(ready), why["blocking"][0]["worker"]), (["running"], "w1"))
+        self.finish(held)
+        self.assertEqual(self.codes(ready), ["ended"])
+        self.assert_refused(
+            self.api.get("/v1/jobs/019cb0b7-3f5c-737a-8def-0123456789ab/why"), 404, "not_found"
+        )
+
+    def test_it_survives_a_restart(self):
+        self.use(self.new_server().start())
+        self.put(concurrency=1, rate={"limit": 2, "per_ms": 3_600_000})
+        jobs = self.limited(3)
+        (held,) = self.claim(10)
+        self.api.post(self.limit_path + "/pause", {"reason": "night"})
+        self.server.restart(kill=True)
+        self.use(self.server)
+        shown = self.api.get(self.limit_path).json
+        self.assertEqual((shown["in_use"], shown["paused"]), (1, True))
+        self.api.post(self.limit_path + "/resume")
+        self.assertEqual(self.claim(10), [])
+        self.finish(held)
+        (held,) = self.claim(10)
+        self.finish(held)
+        self.assertEqual(self.claim(10), [])
+        self.assertEqual(self.codes(jobs[2]), ["rate"])
+
+
+if __name__ == "__main__":
+    harness.main()
