@@ -29,13 +29,26 @@ void Line::set_target(std::shared_ptr<const Target> target, const AddressPolicy&
   }
 }
 
+bool Line::takes_jobs(Duration now) const {
+  if (target_ == nullptr || target_->settings.paused || !fault_.empty()) return false;
+  return disabled_version_ != target_->version && now >= rests_until_;
+}
+
 std::uint32_t Line::free(Duration now) const {
-  if (target_ == nullptr || target_->settings.paused || !fault_.empty()) return 0;
-  if (disabled_version_ == target_->version || now < rests_until_) return 0;
+  if (!takes_jobs(now)) return 0;
+  auto most = static_cast<std::uint64_t>(target_->settings.concurrency);
+  const std::uint64_t held = running + reading + ahead.size() + held_elsewhere.size();
+  if (breaker.state(now) != Breaker::State::kClosed) {
+    return held > 0 ? 0 : breaker.admits(now, static_cast<std::uint32_t>(most), running);
+  }
+  if (answered_ >= kCallsToKnow && mean_us_ < kShortCallUs) most *= 2;
+  return held >= most ? 0 : static_cast<std::uint32_t>(most - held);
+}
+
+bool Line::may_call(Duration now) const {
+  if (!takes_jobs(now)) return false;
   const auto most = static_cast<std::uint64_t>(target_->settings.concurrency);
-  const std::uint64_t held = running + held_elsewhere.size();
-  if (held >= most) return 0;
-  return breaker.admits(now, static_cast<std::uint32_t>(most - held), running);
+  return running + held_elsewhere.size() < most && breaker.admits(now, 1, running) > 0;
 }
 
 void Line::rest(Duration now, Duration delay) {
@@ -54,7 +67,11 @@ void Line::note(Outcome outcome, Steady now) {
     older_latency_us_ = std::exchange(latency_us_, {});
     turned_ = now;
   }
-  if (outcome.status != 0) latency_us_.record(outcome.took.count());
+  if (outcome.status != 0) {
+    latency_us_.record(outcome.took.count());
+    ++answered_;
+    mean_us_ += (outcome.took.count() - mean_us_) / 8;
+  }
   last_.push_front(std::move(outcome));
   if (last_.size() > kOutcomesKept) last_.pop_back();
 }

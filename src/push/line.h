@@ -15,6 +15,7 @@
 #include "api/push_target.h"
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "core/job.h"
 #include "engine/routing/gateway.h"
 #include "push/breaker.h"
 #include "push/target.h"
@@ -31,7 +32,9 @@ class Line {
  public:
   static constexpr std::size_t kOutcomesKept = 20;
   static constexpr Duration kWindow{5 * 60 * 1'000};  // of the latencies: between one and two of it
-  static constexpr Duration kLongestRest{60'000};     // that a receiver's Retry-After asks for
+  static constexpr std::uint64_t kCallsToKnow = 32;   // before it takes jobs ahead
+  static constexpr std::int64_t kShortCallUs = 100'000;
+  static constexpr Duration kLongestRest{60'000};  // that a receiver's Retry-After asks for
 
   struct Outcome {
     Time at{};
@@ -52,8 +55,11 @@ class Line {
     return fault_;
   }  // why it can't be called at all; empty: it can
 
-  // How many jobs it may take now.
+  // How many jobs it may take now: for calls that begin at once and, while calls are short, as many
+  // again, so that claims and calls overlap.
   std::uint32_t free(Duration now) const;
+  // Whether a job that it has taken may be called for now.
+  bool may_call(Duration now) const;
   // No more calls until somebody changes the target.
   void disable() { disabled_version_ = target_ == nullptr ? 0 : target_->version; }
 
@@ -64,7 +70,14 @@ class Line {
   api::PushHealth health(Duration now) const;
 
   Breaker breaker;
-  std::uint32_t running = 0;            // jobs that are its own
+  // A job that is leased, and not called for yet.
+  struct Leased {
+    core::Job job;
+    Steady at{};
+  };
+  std::deque<Leased> ahead;
+  std::uint32_t reading = 0;            // jobs that are leased, and whose payloads are being read
+  std::uint32_t running = 0;            // calls under way
   std::set<JobId> held_elsewhere;       // by a former node, whose calls may not be over
   std::optional<engine::Ticket> claim;  // that waits for jobs
   Steady claims_again{};                // after a claim that could not be answered
@@ -79,10 +92,14 @@ class Line {
   std::uint64_t disabled_version_ = 0;
   Duration rests_until_{};
 
+  bool takes_jobs(Duration now) const;
+
   std::deque<Outcome> last_;
   std::uint64_t succeeded_ = 0, accepted_ = 0, dead_ = 0, snoozed_ = 0, failed_ = 0, cancelled_ = 0;
   Histogram<5, std::uint32_t> latency_us_, older_latency_us_;
   Steady turned_{};
+  std::uint64_t answered_ = 0;
+  std::int64_t mean_us_ = 0;  // of the last answered calls
 };
 
 }  // namespace millrace::push

@@ -119,7 +119,10 @@ void Pusher::step(Duration most) {
   const Steady now = parts_.clock.steady();
   if (drains && !drains_) {
     drains_ = true;
-    for (auto& [name, line] : lines_) forget_claim(*line);
+    for (auto& [name, line] : lines_) {
+      forget_claim(*line);
+      give_back_ahead(*line);
+    }
   }
   for (CallEnd& end : ends) finished(std::move(end), now);
   for (engine::Delivery& delivery : deliveries) take(std::move(delivery), now);
@@ -148,6 +151,12 @@ void Pusher::tick(Steady now) {
   look_who_leads(now);
   look_at_targets();
   beat(now);
+  for (auto& [name, line] : lines_) {
+    if (line->ahead.empty()) continue;
+    const bool is_late = now - line->ahead.front().at > kLongestAhead;
+    const bool is_held_up = line->running == 0 && !line->may_call(running_time(now));
+    if (is_late || is_held_up || phase_ != Phase::kServes || drains_) give_back_ahead(*line);
+  }
   if (phase_ != Phase::kFollows && !is_counting_ && !drains_ && now >= next_count_) count(now);
 }
 
@@ -175,7 +184,8 @@ void Pusher::look_at_targets() {
     take_targets();
   }
   std::erase_if(lines_, [](const auto& entry) {
-    return entry.second->target() == nullptr && entry.second->running == 0;
+    const Line& line = *entry.second;
+    return line.target() == nullptr && line.running + line.reading + line.ahead.size() == 0;
   });
 }
 
@@ -241,6 +251,9 @@ void Pusher::counted(Result<std::vector<HeldLease>> held, std::vector<std::strin
   }
   std::set<std::pair<JobId, LeaseToken>> ours;
   for (const auto& [number, flight] : flights_) ours.emplace(flight.job, flight.token);
+  for (const auto& [name, line] : lines_) {
+    for (const Line::Leased& leased : line->ahead) ours.emplace(leased.job.id, leased.job.token);
+  }
   std::size_t left = 0;
   for (const std::string& name : of) {
     Line* const line = find(name);

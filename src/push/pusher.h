@@ -37,12 +37,15 @@ class Pusher final : private engine::ReplyPort {
  public:
   static constexpr Duration kTick{200};
   static constexpr Duration kClaimWait{20'000};
-  static constexpr std::uint32_t kMaxClaim = 100;
+  static constexpr std::uint32_t kMaxClaim = 500;
   // A call's lease outlasts its timeout by this; beyond kLongestLease heartbeats do it.
   static constexpr Duration kLeaseSlack{5'000};
   static constexpr Duration kLongestLease{60'000};
   // Heartbeats also tell that somebody cancels the job.
   static constexpr Duration kHeartbeatPause{3'000};
+  // A job that was taken ahead is given back if it has waited for this long: its lease must outlast
+  // its call.
+  static constexpr Duration kLongestAhead{3'000};
   // Before its lease is over, by our clock, a call ends.
   static constexpr Duration kLeaseMargin{1'000};
 
@@ -142,6 +145,8 @@ class Pusher final : private engine::ReplyPort {
   void take(engine::Delivery delivery, Steady now) MILLRACE_REQUIRES(mutex_);
   void take_claim(Line& line, engine::Answer answer, Steady now) MILLRACE_REQUIRES(mutex_);
   void begin_calls(Line& line, core::ClaimReply claim, Steady leased_at) MILLRACE_REQUIRES(mutex_);
+  void call_next(Line& line, Steady now) MILLRACE_REQUIRES(mutex_);
+  void give_back_ahead(Line& line) MILLRACE_REQUIRES(mutex_);
   void begin_call(Line& line, const core::Job& job, Steady leased_at) MILLRACE_REQUIRES(mutex_);
   void give_back(const core::ClaimReply& claim) MILLRACE_REQUIRES(mutex_);
   void finished(CallEnd end, Steady now) MILLRACE_REQUIRES(mutex_);

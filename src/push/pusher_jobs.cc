@@ -79,35 +79,51 @@ void Pusher::take_claim(Line& line, engine::Answer answer, Steady now) {
   }
   line.refused_claims = 0;
   if (claim->jobs.empty()) return;
-  line.running += static_cast<std::uint32_t>(claim->jobs.size());
   const bool is_whole = std::ranges::none_of(
       claim->jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
   if (is_whole) return begin_calls(line, std::move(*claim), now);
   const auto count = static_cast<std::uint32_t>(claim->jobs.size());
+  line.reading += count;
   parts_.run([this, line = &line, count, now, claim = std::move(*claim)]() mutable {
     core::ClaimReply whole = claim;
     const Status read = parts_.complete(whole);
     post([this, line, count, now, read, claim = std::move(claim), whole = std::move(whole)]()
              MILLRACE_REQUIRES(mutex_) mutable {
-               if (!read) {
-                 line->running -= count;
-                 return give_back(claim);
-               }
-               line->running -= count - static_cast<std::uint32_t>(whole.jobs.size());
+               line->reading -= count;
+               if (!read) return give_back(claim);
                begin_calls(*line, std::move(whole), now);
              });
   });
 }
 
-// The jobs count as running already. That this node leads is looked at now, after their leases were
-// committed: whoever leads next counts these leases before it begins a call.
 void Pusher::begin_calls(Line& line, core::ClaimReply claim, Steady leased_at) {
-  const bool may = !drains_ && line.target() != nullptr && line.fault().empty() && parts_.leads();
-  if (!may) {
-    line.running -= static_cast<std::uint32_t>(claim.jobs.size());
-    return give_back(claim);
+  if (drains_ || line.target() == nullptr || !line.fault().empty()) return give_back(claim);
+  for (core::ClaimReply::Item& item : claim.jobs) {
+    line.ahead.push_back({std::move(item.job), leased_at});
   }
-  for (const core::ClaimReply::Item& item : claim.jobs) begin_call(line, item.job, leased_at);
+  call_next(line, parts_.clock.steady());
+}
+
+// That this node leads is looked at now, after the jobs' leases were committed: whoever leads next
+// counts these leases before it begins a call.
+void Pusher::call_next(Line& line, Steady now) {
+  while (!line.ahead.empty() && line.may_call(running_time(now))) {
+    if (drains_ || !parts_.leads() || now - line.ahead.front().at > kLongestAhead) {
+      return give_back_ahead(line);
+    }
+    const Line::Leased next = std::move(line.ahead.front());
+    line.ahead.pop_front();
+    ++line.running;
+    begin_call(line, next.job, next.at);
+  }
+}
+
+void Pusher::give_back_ahead(Line& line) {
+  core::ClaimReply claim;
+  for (Line::Leased& leased : std::exchange(line.ahead, {})) {
+    claim.jobs.push_back({std::move(leased.job)});
+  }
+  give_back(claim);
 }
 
 void Pusher::begin_call(Line& line, const core::Job& job, Steady leased_at) {
@@ -161,6 +177,7 @@ void Pusher::finished(CallEnd end, Steady now) {
     line.disable();
     parts_.disable(*line.target(), "the receiver answered 410");
   }
+  call_next(line, now);
   if (verdict.end != api::PushEnd::kAccepted) {
     return acknowledge(ack_of(flight.job, flight.token, verdict), flight.lease_ends);
   }

@@ -241,6 +241,44 @@ TEST_F(PusherTest, ClaimsAsManyJobsAsMayBeCalled) {
   EXPECT_EQ(claim_of("t").claim.limit, 1U);
 }
 
+// Not as many as may be called, but as may be taken: claims and calls overlap.
+TEST_F(PusherTest, ShortCallsHaveJobsAhead) {
+  steps(3, 200ms);
+  for (std::uint64_t i = 0; i < Line::kCallsToKnow; ++i) ack_after(200);
+  hand_out("t", 1);
+  EXPECT_EQ(claim_of("t").claim.limit, 3U);
+  hand_out("t", 3);
+  EXPECT_TRUE(claims().empty());
+  EXPECT_EQ(caller.calls.size(), 2U) << "never more calls than the bound";
+  caller.answer(caller.calls.begin()->first, 200);
+  step();
+  EXPECT_EQ(caller.calls.size(), 2U);
+  take_acks();
+  // What waits for too long is given back.
+  steps(20, 200ms);
+  const auto acks = take_acks();
+  ASSERT_EQ(acks.size(), 1U);
+  EXPECT_EQ(acks.front().outcome, core::AckOutcome::kReleased);
+}
+
+TEST_F(PusherTest, JobsAheadAreGivenBackWhenTheTargetIsPaused) {
+  steps(3, 200ms);
+  for (std::uint64_t i = 0; i < Line::kCallsToKnow; ++i) ack_after(200);
+  hand_out("t", 1);
+  hand_out("t", 3);
+  change("t", [](api::PushTarget& target) { target.paused = true; });
+  steps(2, 200ms);
+  while (!caller.calls.empty()) {
+    caller.answer(caller.calls.begin()->first, 200);
+    step();
+  }
+  steps(2, 200ms);
+  std::map<core::AckOutcome, int> outcomes;
+  for (const core::AckItem& ack : take_acks()) ++outcomes[ack.outcome];
+  EXPECT_EQ(outcomes[core::AckOutcome::kSucceeded], 2);
+  EXPECT_EQ(outcomes[core::AckOutcome::kReleased], 2);
+}
+
 TEST_F(PusherTest, ACallSaysTheJobAndIsSigned) {
   change("t", [](api::PushTarget& target) {
     target.secrets = {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"};

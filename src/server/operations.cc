@@ -40,8 +40,7 @@ api::Problem path_fault(std::string detail) {
 }  // namespace
 
 std::optional<engine::Answer> ShardQuestions::ask(engine::Gateway& gateway, engine::Request request,
-                                                  Duration patience,
-                                                  std::string_view credentials) {
+                                                  Duration patience, std::string_view credentials) {
   engine::Ticket ticket{};
   {
     const MutexLock lock(mutex_);
@@ -200,7 +199,8 @@ std::string ServerOperations::metrics_text() {
                               .statistics = parts_.backend.parts().statistics(),
                               .shards = parts_.backend.shards(),
                               .queues = std::move(queues),
-                              .started_at = about_.started_at});
+                              .started_at = about_.started_at,
+                              .push = parts_.push_health()});
 }
 
 api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& path) {

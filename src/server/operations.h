@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/mutex.h"
@@ -41,6 +44,8 @@ class ServerOperations final : public service::Operations {
     const Metrics& metrics;
     const service::Catalog& catalog;
     Logger log;
+    // Of the push targets that this node serves.
+    std::function<std::vector<std::pair<std::string, api::PushHealth>>()> push_health{};
   };
   ServerOperations(service::About about, Parts parts);
 

@@ -107,6 +107,8 @@ class Outcomes(PushCase, harness.ServerCase):
         self.assertEqual(health["totals"]["succeeded"], 1)
         self.assertEqual(health["last"][0]["status"], 200)
         self.assertGreater(health["latency"]["p50_ms"], 0)
+        figures = self.api.get("/metrics").body.decode()
+        self.assertIn(f'millrace_push_calls_total{{target="{name}",outcome="succeeded"}} 1', figures)
 
     def test_accepted_is_acknowledged_with_the_token(self):
         r = self.receive(lambda _: (202, b"", {}))

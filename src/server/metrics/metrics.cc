@@ -11,6 +11,7 @@
 #include "api/routes.h"
 #include "base/mutex.h"
 #include "server/metrics/metric_families.h"
+#include "server/metrics/push_metrics.h"
 #include "server/metrics/metric_snapshot.h"
 
 namespace millrace::server {
@@ -218,6 +219,7 @@ std::string Metrics::text(const Sources& sources) const {
   add_snapshot(out, sources);
   impl_->add_storage(out);
   impl_->add_http(out);
+  add_push(out, sources.push);
   return prometheus::TextSerializer().Serialize(out.families());
 }
 

@@ -5,8 +5,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "api/push_target.h"
 #include "base/time.h"
 #include "core/queue.h"
 #include "engine/observer.h"
@@ -41,6 +43,8 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
     std::vector<ShardReport> shards;
     std::vector<core::Queue> queues;
     Time started_at{};
+    // Of the push targets that this node serves, by name.
+    std::vector<std::pair<std::string, api::PushHealth>> push{};
   };
   std::string text(const Sources& sources) const;
 

@@ -1,0 +1,16 @@
+// The figures of push targets.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/push_target.h"
+#include "server/metrics/metric_families.h"
+
+namespace millrace::server {
+
+// Of at most 128 targets each on its own; the rest together, as `(other)`.
+void add_push(FamilyList& out, const std::vector<std::pair<std::string, api::PushHealth>>& targets);
+
+}  // namespace millrace::server
