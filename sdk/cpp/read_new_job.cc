@@ -50,6 +50,8 @@ NewJob read_new_job(JsonView json) {
              .lease = time(json["lease_ms"]),
              .timeout = time(json["timeout_ms"]),
              .unique = unique(json["unique"]),
+             .order_key = text(json["order_key"]),
+             .order_on_failure = text(json["order_on_failure"]),
              .id = text(json["id"]),
              .idempotency_key = text(json["idempotency_key"]),
              .traceparent = text(json["traceparent"]),

@@ -80,6 +80,7 @@ constexpr std::int64_t kMaxMaxReady = 1'000'000'000'000;
 constexpr std::int64_t kMaxConcurrency = 1'000'000;
 constexpr std::int64_t kMaxRateLimit = 1'000'000'000;
 constexpr std::int64_t kMaxRatePerMs = 86'400'000;
+constexpr std::size_t kMaxOrderKeyBytes = 128;
 constexpr std::int64_t kMaxLimitCost = 1'000'000;
 constexpr std::size_t kMaxLimitKeyBytes = 255;
 constexpr std::size_t kMaxJobLimits = 8;    // of a job, those of its queue included

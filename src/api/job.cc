@@ -140,6 +140,10 @@ void encode(JsonWriter& json, const LogLine& line) {
   json.end_object();
 }
 
+std::string_view name_of(OrderOnFailure rule) {
+  return rule == OrderOnFailure::kPass ? "pass" : "hold";
+}
+
 void encode(JsonWriter& json, const std::optional<Rate>& rate) {
   if (!rate) return json.null();
   json.begin_object();
@@ -203,6 +207,10 @@ void encode(JsonWriter& json, const Job& job) {
   json.key("meta");
   encode(json, job.meta);
   if (!job.limits.empty()) json.key("limits"), encode(json, job.limits);
+  if (!job.order_key.empty()) {
+    json.member("order_key", job.order_key);
+    json.member("order_on_failure", name_of(job.order_on_failure));
+  }
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   encode_schedule_member(json, job.schedule, job.scheduled_at);
   if (job.redacted) json.member("redacted", true);

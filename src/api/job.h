@@ -79,6 +79,11 @@ struct JobLimit {
   friend bool operator==(const JobLimit&, const JobLimit&) = default;
 };
 
+// What a failed attempt of a job with an order key means for its successors: they wait until it has
+// ended, or they run while it waits for its next attempt.
+enum class OrderOnFailure : std::uint8_t { kHold, kPass };
+std::string_view name_of(OrderOnFailure rule);
+
 // Strings by name, in the order sent, with unique names: `meta` and `labels`.
 using StringMap = std::vector<std::pair<std::string, std::string>>;
 using StringMapView = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -164,6 +169,8 @@ struct Job {
   std::vector<std::string_view> tags;
   StringMapView meta;
   std::vector<JobLimit> limits;
+  std::string_view order_key;  // empty: absent
+  OrderOnFailure order_on_failure = OrderOnFailure::kHold;
   std::string_view traceparent;  // empty: absent
   std::string_view schedule;     // that made it, for an instant; empty: absent
   Time scheduled_at{};

@@ -109,7 +109,6 @@ std::vector<std::pair<std::string, std::string>> push_headers(const PushedJob& j
       {"ce-id", header_value(job.id)},
       {"ce-source", header_value("/v1/queues/" + std::string(job.queue))},
       {"ce-type", header_value(job.type)},
-      {"ce-time", format_rfc3339(job.created_at)},
       {"ce-millracequeue", header_value(job.queue)},
       {"ce-millraceattempt", std::to_string(job.attempt)},
       {"millrace-job-id", header_value(job.id)},
@@ -117,6 +116,7 @@ std::vector<std::pair<std::string, std::string>> push_headers(const PushedJob& j
       {"millrace-attempt", std::to_string(job.attempt)},
       {"millrace-timeout-ms", std::to_string(job.timeout.count())},
   };
+  if (job.created_at) headers.emplace_back("ce-time", format_rfc3339(*job.created_at));
   if (!job.schedule.empty()) {
     headers.emplace_back("ce-millraceschedule", header_value(job.schedule));
   }

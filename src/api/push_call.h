@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,8 +24,8 @@ struct PushedJob {
   std::string_view type;
   std::uint32_t attempt = 0;
   std::uint64_t token = 0;
-  Time created_at{};
-  Duration timeout{};  // how long the receiver has
+  std::optional<Time> created_at{};  // none: not known
+  Duration timeout{};                // how long the receiver has
   std::string_view traceparent = {};
   std::string_view tracestate = {};
   std::string_view schedule = {};  // empty: none

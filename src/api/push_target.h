@@ -66,7 +66,7 @@ struct PushHealth {
   std::string_view breaker{};  // "closed", "open", "half_open"
   int failures_in_a_row = 0;
   std::optional<Duration>
-      calls_again_in{};               // while the breaker is open, or the receiver asked for it
+      calls_again_in{};             // while the breaker is open, or the receiver asked for it
   std::int64_t running = 0;         // calls under way
   std::int64_t held_elsewhere = 0;  // calls of a former node that may not be over
   std::uint64_t succeeded = 0, accepted = 0, dead = 0, snoozed = 0, failed = 0, cancelled = 0;

@@ -58,11 +58,17 @@ TEST(DecodeQueueSettings, IsHeldToItsBounds) {
   EXPECT_TRUE(decode_queue_settings(R"({"max_crashes":1000,"max_ready":0})", kLimits).has_value());
 }
 
-TEST(DecodeQueueSettings, LaterMembersSaySo) {
-  EXPECT_EQ(faults(decode_queue_settings(
-                R"({"concurrency":3,"rate":{"limit":1,"per_ms":1,"burst":1}})", kLimits)),
-            (Strings{"/concurrency: is not available in this version",
-                     "/rate: is not available in this version"}));
+TEST(DecodeQueueSettings, TakesAGateAndLimits) {
+  const auto settings = decode_queue_settings(
+      R"({"concurrency":3,"rate":{"limit":1,"per_ms":2,"burst":4},"limits":[{"name":"a"}]})",
+      kLimits);
+  EXPECT_EQ(settings->concurrency.value, 3);
+  EXPECT_EQ(settings->rate.value, (Rate{1, Duration{2}, 4}));
+  EXPECT_EQ(settings->limits.value, (std::vector<JobLimit>{{"a", "", 1}}));
+  const auto none = decode_queue_settings(R"({"concurrency":null,"rate":null})", kLimits);
+  EXPECT_TRUE(none->concurrency.present && !none->concurrency.value);
+  EXPECT_TRUE(none->rate.present && !none->rate.value);
+  EXPECT_FALSE(none->limits.present);
 }
 
 TEST(DecodePause, TakesAReason) {
@@ -97,7 +103,7 @@ TEST(EncodeQueue, HasEveryMember) {
       R"("rates":{"submitted_per_s":0,"started_per_s":1.5,"succeeded_per_s":0,"failed_per_s":0},)"
       R"("settings":{"max_attempts":5,"max_crashes":null,"retry":{"strategy":"exponential",)"
       R"("base_ms":5000,)"
-      R"("max_ms":300000,"jitter":0.2},"lease_ms":30000,"max_ready":null,)"
+      R"("max_ms":300000,"jitter":0.2},"lease_ms":30000,"max_ready":null,"concurrency":null,"rate":null,"limits":[],)"
       R"("retention":{"succeeded_ms":86400000,)"
       R"("dead_ms":2592000000,"cancelled_ms":86400000,"expired_ms":86400000}},"version":3})");
 }

@@ -17,6 +17,7 @@ void not_yet(Decode& decode, const Path& path, JobSubmission&) {
   refuse_value(decode, path, std::string(kNotInThisVersion));
 }
 
+constexpr std::array<std::string_view, 2> kOrderOnFailure = {"hold", "pass"};
 constexpr std::array<std::string_view, 3> kOnConflict = {"return", "reject", "replace"};
 
 constexpr Member<UniqueKey> kUniqueMembers[] = {
@@ -139,7 +140,19 @@ constexpr Member<Job> kMembers[] = {
     {"limits", [](Decode& d, const Path& p, Job& job) { read_job_limits(d, p, job.limits); },
      kNoValue, copy<&Job::limits>},
     {"fair_key", not_yet},
-    {"order_key", not_yet},
+    {"order_key",
+     [](Decode& d, const Path& p, Job& job) {
+       read_text(d, p, 1, kMaxOrderKeyBytes, job.order_key);
+     },
+     kNoValue, copy<&Job::order_key>},
+    {"order_on_failure",
+     [](Decode& d, const Path& p, Job& job) {
+       std::size_t rule = 0;
+       if (read_word(d, p, kOrderOnFailure, rule)) {
+         job.order_on_failure = static_cast<OrderOnFailure>(rule);
+       }
+     },
+     kNoValue, copy<&Job::order_on_failure>},
 };
 
 // If an item names one of these, the other is not taken from the defaults.
@@ -161,6 +174,9 @@ void check_pairs(Decode& decode, const Path& path, const Job& job) {
   };
   at_most_one(job.run_at && job.delay, "run_at", "delay_ms");
   at_most_one(job.expires_at && job.expires_in, "expires_at", "expires_in_ms");
+  if (job.order_on_failure != OrderOnFailure::kHold && job.order_key.empty()) {
+    decode.fault(Path{&path, "order_on_failure", 0}, "needs an order_key");
+  }
 }
 
 void read_job_over(Decode& decode, const Path& path, const Defaults& defaults, Job& job) {

@@ -34,6 +34,8 @@ struct JobSubmission {
   std::vector<std::string> tags;
   StringMap meta;
   std::vector<JobLimit> limits;
+  std::string order_key;  // empty: none
+  OrderOnFailure order_on_failure = OrderOnFailure::kHold;
   std::string traceparent;  // empty: none
   std::string tracestate;
   // Only in a batch.

@@ -253,9 +253,30 @@ TEST(DecodeJob, NamesMissingAndUnknownMembers) {
       << "a long name is cut";
 }
 
+TEST(DecodeJob, NamesLimits) {
+  const auto job = with(R"("limits":[{"name":"a","key":"k","cost":7},{"name":"b"}])");
+  EXPECT_EQ(job->limits, (std::vector<JobLimit>{{"a", "k", 7}, {"b", "", 1}}));
+  for (const std::string_view limits :
+       {R"([{"name":"a"},{"name":"a"}])", R"([{"key":"k"}])", R"([{"name":"a","key":""}])",
+        R"([{"name":"a","cost":0}])", R"([{"name":"a","cost":1000001}])", R"([{"name":"a b"}])",
+        R"([1])", R"({})"}) {
+    EXPECT_FALSE(with("\"limits\":" + std::string(limits)).has_value()) << limits;
+  }
+}
+
+TEST(DecodeJob, HasAnOrderKey) {
+  const auto job = with(R"("order_key":"a","order_on_failure":"pass")");
+  EXPECT_EQ(job->order_key, "a");
+  EXPECT_EQ(job->order_on_failure, OrderOnFailure::kPass);
+  EXPECT_TRUE(with("\"order_key\":\"" + std::string(128, 'k') + "\"").has_value());
+  EXPECT_FALSE(with("\"order_key\":\"" + std::string(129, 'k') + "\"").has_value());
+  EXPECT_FALSE(with(R"("order_key":"")").has_value());
+  EXPECT_FALSE(with(R"("order_on_failure":"pass")").has_value());
+  EXPECT_FALSE(with(R"("order_key":"a","order_on_failure":"skip")").has_value());
+}
+
 TEST(DecodeJob, LaterMembersSaySo) {
-  for (const std::string_view member :
-       {R"("limits":[{"name":"a"}])", R"("fair_key":"a")", R"("order_key":"a")"}) {
+  for (const std::string_view member : {R"("fair_key":"a")"}) {
     const auto job = with(member);
     ASSERT_EQ(job.error().errors.size(), 1U);
     EXPECT_EQ(job.error().errors[0].detail, "is not available in this version");

@@ -174,6 +174,15 @@ void add_identity_options(CLI::App& command, Enqueue& options) {
       ->type_name("NAME[=KEY]")
       ->allow_extra_args(false);
   command
+      .add_option("--order-key", options.job.order_key,
+                  "Order key: jobs of one key run one at a time, in order")
+      ->type_name("KEY")
+      ->check(is_not_empty);
+  command
+      .add_option("--order-on-failure", options.job.order_on_failure,
+                  "While a job is retried: hold its successors (default), or let them pass")
+      ->check(CLI::IsMember({"hold", "pass"}));
+  command
       .add_option("--unique-key", options.unique_key,
                   "Unique key: the queue has at most one unfinished job with it")
       ->type_name("KEY")

@@ -1,4 +1,4 @@
-// millrace work: a worker that runs a command for each job.
+// millrace work: a worker that runs a command for each job, or carries it out in another way.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "cli/commands.h"
+#include "cli/executor/executor.h"
 #include "cli/exit_code.h"
 #include "cli/job_outcome.h"
 #include "cli/options.h"
@@ -33,6 +34,12 @@ struct Work {
   std::optional<sdk::Milliseconds> grace = sdk::Milliseconds{10'000};
   std::string id;
   bool shell = false;  // the payload says which command to run
+  std::string http_url;
+  std::optional<sdk::Milliseconds> http_timeout = sdk::Milliseconds{30'000};
+  bool simulate = false;
+  bool allow_http_calls = false;
+  std::string module;
+  std::string module_config;
   bool once = false;
   bool until_empty = false;
   bool verbose = false;
@@ -98,7 +105,6 @@ struct Told {
 
 sdk::Outcome run_job(sdk::Context& context, const Work& options,
                      const std::vector<std::string>& words, Told& told) {
-  const auto began = std::chrono::steady_clock::now();
   Command command = command_for(context.job(), words);
   if (options.shell) {
     const Status read = read_command(context.job(), command);
@@ -125,6 +131,13 @@ sdk::Outcome run_job(sdk::Context& context, const Work& options,
                                     format_size(kMaxResultBytes), result.bytes));
   }
   auto outcome = outcome_of(*end, std::move(result.json), context.told());
+  return outcome;
+}
+
+// Whichever way, and says how it ended.
+sdk::Outcome carry_out(sdk::Context& context, const Work& options, const Executor& carry) {
+  const auto began = std::chrono::steady_clock::now();
+  auto outcome = carry(context);
   if (options.verbose) {
     const auto took =
         std::chrono::floor<sdk::Milliseconds>(std::chrono::steady_clock::now() - began);
@@ -148,7 +161,25 @@ sdk::WorkerOptions worker_options(const Work& options) {
   return worker;
 }
 
+// What carries jobs out in place of commands; empty: commands do.
+Result<Executor> executor_of(const Work& options) {
+  if (!options.http_url.empty()) {
+    return make_http_executor(
+        {options.http_url, options.http_timeout.value_or(sdk::Milliseconds{30'000})});
+  }
+  if (options.simulate) return make_simulator(options.allow_http_calls);
+  if (!options.module.empty()) return load_module({options.module, options.module_config});
+  return Executor();
+}
+
 bool is_usable(const Work& options, const std::vector<std::string>& words, Session& session) {
+  if (!options.http_url.empty() || options.simulate || !options.module.empty()) {
+    if (words.empty()) return true;
+    session.fail(kUsage,
+                 "with --http, --simulate or --module no command runs; leave out the one after "
+                 "\"--\"");
+    return false;
+  }
   if (options.shell) {
     if (words.empty()) return true;
     session.fail(kUsage,
@@ -171,6 +202,8 @@ bool is_usable(const Work& options, const std::vector<std::string>& words, Sessi
 void run(Work& options, Session& session) {
   const std::vector<std::string>& words = session.after_dashes;
   if (!is_usable(options, words, session)) return;
+  const auto executor = executor_of(options);
+  if (!executor) return session.fail(kUsage, executor.error().message);
   const auto jobs = static_cast<std::size_t>(options.concurrency);
   options.open_files_before =
       allow_open_files(jobs * (kFilesPerCommand + kFilesToStart) + kOtherFiles);
@@ -179,6 +212,9 @@ void run(Work& options, Session& session) {
     std::stop_source stop;
     sdk::Worker* running = nullptr;
     Told told;
+    const Executor carry = *executor ? *executor : [&](sdk::Context& context) {
+      return run_job(context, options, words, told);
+    };
     std::mutex mutex;  // guards `running`
     const SignalWatcher signals([&](int count) {
       if (count == 1) {
@@ -192,9 +228,8 @@ void run(Work& options, Session& session) {
       told.is_aborted = true;
       if (running != nullptr) running->abort();
     });
-    sdk::Worker worker(client, worker_options(options), [&](sdk::Context& context) {
-      return run_job(context, options, words, told);
-    });
+    sdk::Worker worker(client, worker_options(options),
+                       [&](sdk::Context& context) { return carry_out(context, options, carry); });
     {
       const std::lock_guard lock(mutex);
       running = &worker;
@@ -214,6 +249,32 @@ void run(Work& options, Session& session) {
     }
     if (told.is_aborted) session.exit_code = kInterrupted;
   });
+}
+
+void add_executors(CLI::App& command, Work& options) {
+  CLI::Option* const http =
+      command.add_option("--http", options.http_url, "POST each job to this URL")->type_name("URL");
+  add_duration(command, "--http-timeout", options.http_timeout,
+               "Time for the service's answer (default: 30s)")
+      ->needs(http);
+  CLI::Option* const simulate = command.add_flag("--simulate", options.simulate,
+                                                 "Carry out the steps that each payload lists");
+  command
+      .add_flag("--allow-http-calls", options.allow_http_calls,
+                "Let these steps call any URL that this machine can reach")
+      ->needs(simulate);
+  CLI::Option* const module =
+      command
+          .add_option("--module", options.module,
+                      "Carry jobs out by this shared library (millrace/module.h)")
+          ->type_name("FILE");
+  command.add_option("--module-config", options.module_config, "Text that the module gets")
+      ->type_name("TEXT")
+      ->needs(module);
+  CLI::Option* const shell = command.get_option("--shell");
+  http->excludes(simulate)->excludes(module)->excludes(shell);
+  simulate->excludes(module)->excludes(shell);
+  module->excludes(shell);
 }
 
 }  // namespace
@@ -244,6 +305,7 @@ void add_work(CLI::App& app, Session& session) {
   command.add_flag(
       "--shell", options->shell,
       "Run the command in the job's payload, as for an imported crontab; no command after \"--\"");
+  add_executors(command, *options);
   CLI::Option* once = command.add_flag("--once", options->once, "Exit after one job");
   command.add_flag("--until-empty", options->until_empty, "Exit when no job is left to claim")
       ->excludes(once);
@@ -265,7 +327,9 @@ void add_work(CLI::App& app, Session& session) {
       "  millrace work -q email -c 4 -- ./send.sh\n"
       "  millrace work -q urgent,default -t resize -- convert - -resize 100x100 png:-\n"
       "  millrace work -q nightly --until-empty -- ./report.py\n"
-      "  millrace work -q crontab --shell");
+      "  millrace work -q crontab --shell\n"
+      "  millrace work -q email -c 20 --http http://127.0.0.1:8000/jobs\n"
+      "  millrace work -q demo -c 50 --simulate");
   command.callback([options, &session] { run(*options, session); });
 }
 

@@ -3,11 +3,17 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "base/ascii.h"
@@ -21,6 +27,9 @@ constexpr long kConnectTimeoutMs = 10'000;
 // sent again.
 constexpr long kMaxIdleSeconds = 4;
 constexpr std::size_t kIdleHandles = 512;
+constexpr std::size_t kEventsAtOnce = 256;
+
+using SteadyClock = std::chrono::steady_clock;
 
 struct FreeMulti {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
@@ -116,6 +125,15 @@ class CurlCaller final : public Caller {
     multi_.reset(curl_multi_init());
     MILLRACE_CHECK(multi_ != nullptr);
     curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, on_timer);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
+    MILLRACE_CHECK(epoll_ >= 0 && bell_ >= 0);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = bell_;
+    MILLRACE_CHECK(::epoll_ctl(epoll_, EPOLL_CTL_ADD, bell_, &event) == 0);
   }
   ~CurlCaller() override {
     for (auto& [number, call] : calls_) {
@@ -123,6 +141,9 @@ class CurlCaller final : public Caller {
     }
     calls_.clear();
     idle_.clear();
+    multi_.reset();
+    ::close(bell_);
+    ::close(epoll_);
   }
 
   void start(Call call) override {
@@ -151,18 +172,70 @@ class CurlCaller final : public Caller {
   }
 
   std::vector<CallEnd> wait(Duration most) override {
-    int running = 0;
-    MILLRACE_CHECK(curl_multi_perform(multi_.get(), &running) == CURLM_OK);
+    run_timer();
     std::vector<CallEnd> ends = take_ends();
-    if (!ends.empty()) return ends;
-    curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(most.count()), nullptr);
-    MILLRACE_CHECK(curl_multi_perform(multi_.get(), &running) == CURLM_OK);
-    return take_ends();
+    if (!ends.empty()) most = Duration{0};
+    if (timer_) {
+      const auto left = std::chrono::ceil<Duration>(*timer_ - SteadyClock::now());
+      most = std::clamp(left, Duration{0}, most);
+    }
+    std::array<epoll_event, kEventsAtOnce> events{};
+    const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()),
+                                   static_cast<int>(most.count()));
+    for (const epoll_event& event : std::span(events).first(std::max(count, 0))) {
+      if (event.data.fd == bell_) {
+        std::uint64_t rung = 0;
+        (void)!::read(bell_, &rung, sizeof rung);
+      } else {
+        act_on(event.data.fd, event.events);
+      }
+    }
+    run_timer();
+    for (CallEnd& end : take_ends()) ends.push_back(std::move(end));
+    return ends;
   }
 
-  void wake() override { curl_multi_wakeup(multi_.get()); }
+  void wake() override {
+    const std::uint64_t one = 1;
+    (void)!::write(bell_, &one, sizeof one);
+  }
 
  private:
+  // --- What libcurl waits for. It is told of each socket that is ready, and looks at no other.
+  static int on_socket(CURL*, curl_socket_t socket, int what, void* context, void*) {
+    const auto& self = *static_cast<CurlCaller*>(context);
+    epoll_event event{};
+    event.data.fd = socket;
+    if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
+    if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
+    if (what == CURL_POLL_REMOVE) {
+      ::epoll_ctl(self.epoll_, EPOLL_CTL_DEL, socket, nullptr);
+    } else if (::epoll_ctl(self.epoll_, EPOLL_CTL_MOD, socket, &event) != 0) {
+      MILLRACE_CHECK(::epoll_ctl(self.epoll_, EPOLL_CTL_ADD, socket, &event) == 0);
+    }
+    return 0;
+  }
+  static int on_timer(CURLM*, long ms, void* context) {
+    auto& timer = static_cast<CurlCaller*>(context)->timer_;
+    timer.reset();
+    if (ms >= 0) timer = SteadyClock::now() + std::chrono::milliseconds(ms);
+    return 0;
+  }
+  void act_on(curl_socket_t socket, std::uint32_t events) {
+    int ready = 0;
+    if ((events & (EPOLLIN | EPOLLHUP)) != 0) ready |= CURL_CSELECT_IN;
+    if ((events & EPOLLOUT) != 0) ready |= CURL_CSELECT_OUT;
+    if ((events & EPOLLERR) != 0) ready |= CURL_CSELECT_ERR;
+    int running = 0;
+    curl_multi_socket_action(multi_.get(), socket, ready, &running);
+  }
+  void run_timer() {
+    if (!timer_ || SteadyClock::now() < *timer_) return;
+    timer_.reset();
+    int running = 0;
+    curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running);
+  }
+
   void prepare(UnderWay& call) {
     CURL* const easy = call.easy.get();
     curl_easy_reset(easy);
@@ -262,6 +335,9 @@ class CurlCaller final : public Caller {
 
   const AddressPolicy policy_;
   const std::string user_agent_;
+  const int epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  const int bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  std::optional<SteadyClock::time_point> timer_;
   std::unique_ptr<CURLM, FreeMulti> multi_;
   std::unordered_map<CallNumber, std::unique_ptr<UnderWay>> calls_;
   std::vector<Easy> idle_;

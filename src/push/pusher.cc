@@ -74,7 +74,7 @@ void Pusher::post(Mail mail) {
 
 std::optional<api::PushHealth> Pusher::health(std::string_view target) {
   const MutexLock lock(mutex_);
-  const Line* const line = phase_ == Phase::kFollows ? nullptr : find(target);
+  const Line* const line = phase_ == Phase::kServes ? find(target) : nullptr;
   if (line == nullptr) return std::nullopt;
   return line->health(running_time(parts_.clock.steady()));
 }
@@ -82,7 +82,7 @@ std::optional<api::PushHealth> Pusher::health(std::string_view target) {
 std::vector<std::pair<std::string, api::PushHealth>> Pusher::all_health() {
   std::vector<std::pair<std::string, api::PushHealth>> all;
   const MutexLock lock(mutex_);
-  if (phase_ == Phase::kFollows) return all;
+  if (phase_ != Phase::kServes) return all;
   const Duration now = running_time(parts_.clock.steady());
   for (const auto& [name, line] : lines_) {
     if (line->target() != nullptr) all.emplace_back(name, line->health(now));

@@ -78,7 +78,7 @@ class Pusher final : private engine::ReplyPort {
   void stop(Steady deadline);
 
   // --- Thread-safe.
-  // As it is now; none: this node does not serve it.
+  // As it is now; none: this node does not serve it, or has not counted yet.
   std::optional<api::PushHealth> health(std::string_view target);
   std::vector<std::pair<std::string, api::PushHealth>> all_health();
   // The targets may have changed.

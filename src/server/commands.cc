@@ -365,7 +365,8 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
   CLI::App& command =
       *admin.add_subcommand("verify", "Check every row of a store that no server uses");
   const auto directory = std::make_shared<std::string>();
-  command.add_option("DIRECTORY,--data", *directory, "Data directory, or a backup")->type_name("");
+  command.add_option("DIRECTORY,--data", *directory, "Data directory, backup or archive")
+      ->type_name("");
   command.footer(
       "The command reads every page. It checks all checksums, the chain of rows, and that the "
       "journal\n"

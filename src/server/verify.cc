@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "store/sqlite/archive.h"
 #include "store/sqlite/directory.h"
 #include "store/sqlite/maintenance.h"
 
@@ -25,9 +26,44 @@ int refuse(const std::string& directory, const std::string& user) {
   return kInUse;
 }
 
+// An archive is read while a server fills it: its files never change.
+int verify_archive(const std::string& directory) {
+  const auto archive = store::ArchiveReader::open(directory);
+  if (!archive) {
+    fmt::print(stderr, "millrace: {}\n", archive.error().message);
+    return kDamaged;
+  }
+  std::uint64_t rows = 0;
+  if (!archive->empty()) {
+    const Status read = archive->read(archive->first(), [&](const store::JournalRow&) {
+      ++rows;
+      return true;
+    });
+    if (!read) {
+      fmt::print(stderr, "millrace: {}\n", read.error().message);
+      return kDamaged;
+    }
+  }
+  fmt::print("{}: sound\n", directory);
+  if (archive->coverage()) {
+    fmt::print("store    {}\n", archive->coverage()->store_id);
+  }
+  fmt::print("archive  {} rows", rows);
+  if (!archive->empty()) {
+    fmt::print(" ({} to {})", to_number(archive->first()), to_number(archive->last()));
+  }
+  if (archive->coverage()) fmt::print(", up to {}", format_rfc3339(archive->coverage()->until));
+  fmt::print("\n");
+  return kSound;
+}
+
 }  // namespace
 
 int verify_directory(const std::string& directory) {
+  if (store::file_exists(directory + "/" + std::string(store::kArchiveCoverage)) &&
+      !store::file_exists(directory + "/" + std::string(store::kMarkerFile))) {
+    return verify_archive(directory);
+  }
   if (const auto user = store::user_of_directory(directory)) return refuse(directory, *user);
   const auto report = store::verify_store(directory);
   // A server was started meanwhile.

@@ -88,8 +88,8 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
   spec.timeout = job.timeout;
 
   const bool own_trace = !job.traceparent.empty();
-  if (job.unique || !job.tags.empty() || !job.limits.empty() || !job.meta.empty() || own_trace ||
-      !traceparent_.empty()) {
+  if (job.unique || !job.tags.empty() || !job.limits.empty() || !job.order_key.empty() ||
+      !job.meta.empty() || own_trace || !traceparent_.empty()) {
     auto extras = std::make_shared<core::JobExtras>();
     if (job.unique) {
       extras->unique = core::UniqueRule{SharedBytes(job.unique->key), job.unique->hold,
@@ -100,6 +100,8 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
       extras->meta.emplace_back(SharedBytes(name), SharedBytes(value));
     }
     extras->limits = to_core(job.limits);
+    extras->order_key = SharedBytes(job.order_key);
+    extras->order_passes = job.order_on_failure == api::OrderOnFailure::kPass;
     extras->traceparent = own_trace ? SharedBytes(job.traceparent) : traceparent_;
     extras->tracestate = own_trace ? SharedBytes(job.tracestate) : tracestate_;
     spec.extras = std::move(extras);

@@ -147,6 +147,8 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     job_.tags = views_of(job.extras->tags);
     job_.meta = view_of(job.extras->meta);
     job_.limits = to_api(job.extras->limits);
+    job_.order_key = job.extras->order_key.view();
+    if (job.extras->order_passes) job_.order_on_failure = api::OrderOnFailure::kPass;
     job_.traceparent = job.extras->traceparent.view();
     job_.schedule = job.extras->schedule.view();
     job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});
@@ -383,7 +385,9 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kUnknownLimit:
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
-      return problem(ProblemCode::kValidationFailed, "the job does not fit a limit that it names");
+      // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
+      return api::make_fault(api::FieldError::Place::kPointer, what == "limit" ? "/key" : "/limits",
+                             std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
     case core::Rejection::kNone:

@@ -29,14 +29,15 @@ std::string_view noun(LimitKind kind) {
 Answered<> admits_limit(const Caller& caller, std::string_view name) {
   if (auto all = admits_to_all_queues(caller); !all) return all;
   if (!api::is_name(name)) {
-    return refused(ProblemCode::kValidationFailed, "the name " + std::string(api::kNameRule));
+    return refused(ProblemCode::kNotFound,
+                   "there is no such limit: a name " + std::string(api::kNameRule));
   }
   return {};
 }
 
 Answered<> admits_shards(const Caller& caller) {
   if (caller.services.shards() == 1) return {};
-  return refused(ProblemCode::kValidationFailed,
+  return refused(ProblemCode::kInvalidState,
                  "limits and gates of types are not available in this version on a store of "
                  "several shards; give the queue a concurrency or a rate of its own, or make the "
                  "store with --shards 1");
@@ -162,8 +163,8 @@ Task<Answered<LimitAnswer>> set_limit(Caller& caller, LimitKind kind, std::strin
     }
     set.settings = settings_of(before, change, absent);
     if (!set.settings.per_key && !set.settings.keys.empty()) {
-      co_return refused(ProblemCode::kValidationFailed,
-                        "keys have bounds of their own only where per_key is true");
+      co_return refused(api::make_fault(api::FieldError::Place::kPointer, "/keys",
+                                        "must be empty unless per_key is true"));
     }
     auto reply = co_await caller.ask(std::move(set));
     if (!reply) co_return refused(reply);

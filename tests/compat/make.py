@@ -32,6 +32,10 @@ import story
 from sample import harness, postgres
 
 # What takes a migration of the schema back. The functions of 4 and 3 are those that stood before.
+BEFORE_LIMITS = """
+DROP TABLE millrace.limit_rows, millrace.bucket_rows;
+DELETE FROM millrace.migrations WHERE version = 8;
+"""
 BEFORE_CATALOG = """
 DROP TABLE millrace.catalog_rows;
 DELETE FROM millrace.migrations WHERE version = 7;
@@ -79,6 +83,7 @@ DELETE FROM millrace.meta WHERE name IN ('node_secret', 'shards');
 DELETE FROM millrace.migrations WHERE version = 2;
 """
 UNDO = {
+    8: BEFORE_LIMITS,
     7: BEFORE_CATALOG,
     6: BEFORE_SCHEDULE_CALLS,
     5: BEFORE_SCHEDULES,
@@ -106,6 +111,8 @@ PLANS = [
     *of_every_end("sqlite", 1),
     *of_every_end("sqlite", 4, parts={"queue_deleted"}),
     *of_every_end("sqlite", 5, parts={"queue_deleted", "schedules"}),
+    *of_every_end("sqlite", 6, parts={"queue_deleted", "schedules", "catalog"}),
+    *of_every_end("sqlite", 7, parts={"queue_deleted", "schedules", "catalog", "limits"}),
     Plan("postgres", 1, "first", shards=1, schema=1),
     Plan("postgres", 1, "nodes", parts={"outbox"}, schema=2),
     # In the middle of an upgrade: the newer schema, and an older node still there.
@@ -119,6 +126,21 @@ PLANS = [
         parts={"outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules"},
         schema=6,
     ),
+    *of_every_end(
+        "postgres",
+        6,
+        parts={"outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules", "catalog"},
+        schema=7,
+    ),
+    *of_every_end(
+        "postgres",
+        7,
+        parts={
+            *("outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules", "catalog"),
+            "limits",
+        },
+        schema=8,
+    ),
 ]
 
 
@@ -128,7 +150,7 @@ class Maker:
     def __init__(self, plan):
         self.plan = plan
         self.sample = sample.Sample(plan.store, plan.level, plan.end)
-        self.story = story.Story(plan.parts)
+        self.story = story.Story(plan.parts, plan.shards if plan.store == "postgres" else 1)
         more = ("--shards", str(plan.shards)) if plan.store == "postgres" else ()
         self.server = harness.Server(*sample.SERVE, "1s", *more)
         self.server.database = self.database = None

@@ -228,6 +228,14 @@ def say_schedule(api, name):
     return {**said, "runs": get(api, path_of_schedule(name) + "/runs").json["items"]}
 
 
+def say_settings(api, path):
+    """A limit, a gate of a type, or a push target."""
+    said = get(api, path).json
+    for member in ("next_token_at", "served_by", "health"):
+        said.pop(member, None)
+    return said
+
+
 def say_events(api):
     """By queue, for between shards they come as they are found."""
     by_queue = {}
@@ -256,7 +264,7 @@ def write_said(path, said):
 
     parts = []
     for name, value in said.items():
-        if isinstance(value, dict) and name in ("jobs", "queues", "schedules", "events"):
+        if isinstance(value, dict) and name in ("jobs", "queues", "schedules", "settings", "events"):
             lines = ",\n".join(f"  {line(key)}: {line(member)}" for key, member in value.items())
             parts.append(f" {line(name)}: {{\n{lines}\n }}")
         else:

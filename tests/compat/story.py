@@ -54,12 +54,13 @@ class Story(harness.MillraceCase):
     MAIN, EVERY, PAUSED = "main", "every:setting/of-a.queue_1", "paused"
     INBOX = "inbox"  # what becomes of its jobs begins as soon as a server is there
 
-    def __init__(self, parts=()):
+    def __init__(self, parts=(), shards=1):
         super().__init__()
-        self.queue, self.parts = self.MAIN, set(parts)
+        self.queue, self.parts, self.plan_shards = self.MAIN, set(parts), shards
         self.jobs, self.inbox, self.outbox = {}, {}, None
         self.leases, self.ended, self.lost = {}, {}, {}
         self.schedules = set()
+        self.settings = set()  # paths of limits, gates of types and push targets
         self.queues = {self.MAIN, self.EVERY, self.PAUSED, "resumed", "fleeting", "purged"}
 
     # What it is told with.
@@ -174,6 +175,55 @@ class Story(harness.MillraceCase):
             self.delete("/v1/queues/deleted-empty")
         if "schedules" in self.parts:
             self.schedules_are_made()
+        if "catalog" in self.parts:
+            self.the_catalog_is_filled()
+        if "limits" in self.parts:
+            self.limits_hold_jobs()
+
+    def set(self, path, **settings):
+        reply = self.api.put(path, settings)
+        self.assertIn(reply.status, (200, 201), reply)
+        self.settings.add(path)
+
+    def the_catalog_is_filled(self):
+        """Nobody is called: the targets are paused."""
+        receiver = {"url": "https://receiver.example/jobs", "queues": ["pushed"], "paused": True}
+        self.set("/v1/push-targets/receiver", **receiver)
+        self.set("/v1/push-targets/receiver", **receiver, concurrency=3)
+        self.set("/v1/push-targets/gone", **receiver)
+        self.delete("/v1/push-targets/gone")
+        self.settings.remove("/v1/push-targets/gone")
+
+    def limits_hold_jobs(self):
+        """One of each gate is full, or paused, or has given all its tokens for ten years."""
+        self.put_queue("gated", concurrency=1, rate={"limit": 1, "per_ms": DAY_MS, "burst": 9})
+        self.queues.add("gated")
+        for role in ("holds-a-slot", "waits-for-a-slot"):
+            self.make(role, queue="gated")
+        self.begin("holds-a-slot", "gated")
+        order = {"order_key": "account", "order_on_failure": "pass"}
+        for role in ("first-of-its-key", "second-of-its-key"):
+            self.make(role, **order)
+        if self.plan_shards > 1:
+            return  # limits of a name need one shard
+        a_rate = {"limit": 1, "per_ms": DAY_MS, "burst": 5}
+        self.set("/v1/limits/by-key", per_key=True, concurrency=1, keys={"big": {"rate": a_rate}})
+        self.set("/v1/limits/rated", rate=a_rate, concurrency=7)
+        self.set("/v1/types/gated-type", concurrency=2, paused=True, pause_reason="for good")
+        for name in ("gone", "forced"):
+            self.set(f"/v1/limits/{name}", concurrency=1)
+        self.put_queue("limited", limits=[{"name": "rated", "cost": 2}])
+        self.queues.add("limited")
+        self.make("pays-two-tokens", queue="limited", limits=[{"name": "forced"}])
+        self.begin("pays-two-tokens", "limited")
+        self.make("waits-for-its-key", limits=[{"name": "by-key", "key": "big"}])
+        self.make("of-a-gated-type", type="gated-type")
+        self.post("/v1/limits/by-key/pause", {"key": "big", "reason": "one key"})
+        self.post("/v1/limits/rated/pause")
+        self.post("/v1/limits/rated/resume")
+        self.delete("/v1/limits/gone")
+        self.delete("/v1/limits/forced", force="true")
+        self.settings -= {"/v1/limits/gone", "/v1/limits/forced"}
 
     def schedules_are_made(self):
         """None of them fires again, however old the sample becomes."""
@@ -498,6 +548,7 @@ class Story(harness.MillraceCase):
             "jobs": {job: sample.say_job(self.api, job) for job in self.jobs.values()},
             "queues": {queue: sample.say_queue(self.api, queue) for queue in sorted(self.queues)},
             "schedules": {name: sample.say_schedule(self.api, name) for name in sorted(self.schedules)},
+            "settings": {path: sample.say_settings(self.api, path) for path in sorted(self.settings)},
             "events": sample.say_events(self.api),
             "statistics": sample.say_statistics(self.api),
         }

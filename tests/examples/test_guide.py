@@ -143,7 +143,7 @@ class Guide(unittest.TestCase):
         self.home = self.server.home / "page"
         self.home.mkdir()
         self.shell = Shell(self.home, harness.environment(
-            MILLRACE_URL=self.server.url, NO_COLOR=1, **({"DATABASE_URL": database} if database else {}),
+            MILLRACE_URL=self.server.url, NO_COLOR=1, C_INCLUDE_PATH=str(ROOT / "sdk/cpp/include"), **({"DATABASE_URL": database} if database else {}),
             PATH=f"{pathlib.Path(harness.BINARY).resolve().parent}:{os.environ['PATH']}"))
         self.addCleanup(self.shell.close)
 

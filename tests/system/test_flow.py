@@ -66,7 +66,7 @@ class Flow(harness.ServerCase):
             {"limits": 1},
         ):
             self.assert_refused(self.api.put(self.limit_path, settings), 422, "validation_failed")
-        self.assert_refused(self.api.put("/v1/limits/no%20name", {}), 422, "validation_failed")
+        self.assert_refused(self.api.put("/v1/limits/no%20name", {}), 404, "not_found")
         self.put(concurrency=1)
         self.assert_refused(
             self.api.put(self.limit_path, {}, headers={"If-Match": '"7"'}), 412, "version_conflict"
@@ -211,6 +211,36 @@ class Flow(harness.ServerCase):
         self.assertEqual(len(self.claim(10)), 1)
         self.assertIn(kind, [gate["type"] for gate in self.api.get("/v1/types").json["items"]])
         self.assertEqual(self.api.delete(path).status, 204)
+
+    def test_an_order_key(self):
+        def ordered(**members):
+            return self.submit(order_key="a", **members)["id"]
+
+        first, second, third = ordered(), ordered(priority=-5), ordered()
+        shown = self.job(second)
+        self.assertEqual((shown["order_key"], shown["order_on_failure"]), ("a", "hold"))
+        other = self.submit(order_key="b")["id"]
+        held = {job["id"]: job for job in self.claim(10)}
+        self.assertEqual(set(held), {first, other})
+        reason = self.why(second)["blocking"][0]
+        self.assertEqual((reason["code"], reason["waits_for"]), ("order", first))
+        self.fail_attempt(held[first], delay_ms=600)
+        self.assertEqual(self.claim(10), [])
+        again = self.claim_within()
+        self.assertEqual(again["id"], first)
+        self.finish(again)
+        again = self.claim_one()
+        self.assertEqual(again["id"], second)
+        self.finish(again, "dead", error={"type": "t", "message": "m"})
+        self.assertEqual(self.claim_one()["id"], third)
+
+    def test_an_order_key_that_lets_its_successors_pass(self):
+        first = self.submit(order_key="a", order_on_failure="pass")["id"]
+        second = self.submit(order_key="a", order_on_failure="pass")["id"]
+        held = self.claim_one()
+        self.assertEqual(held["id"], first)
+        self.fail_attempt(held, delay_ms=60_000)
+        self.assertEqual(self.claim_one()["id"], second)
 
     # --- Why.
 

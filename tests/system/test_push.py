@@ -404,17 +404,17 @@ class Restarts(PushCase):
         slow = threading.Event()
         r = self.receive(lambda _: slow.wait(60) and (200, b"", {}))
         self.use(self.new_server(*PERMITTED).start())
-        name = self.target(r.url, concurrency=2, timeout_ms=1000)
+        name = self.target(r.url, concurrency=2, timeout_ms=10000)
         ids = [self.submit()["id"] for _ in range(6)]
         harness.eventually(lambda: len(r.calls) == 2, what="two calls")
         self.use(self.server.restart(kill=True))
         # The dead process's calls count until their leases are over.
-        harness.eventually(lambda: self.health(name), what="somebody who serves")
+        harness.eventually(lambda: self.health(name), 20, what="somebody who serves")
         self.assertEqual(self.health(name)["held_elsewhere"], 2)
         self.assertEqual(len(r.calls), 2)
         slow.set()
         for job_id in ids:
-            self.assertEqual(self.final(job_id, wait_ms=20000)["state"], "succeeded")
+            self.assertEqual(self.final(job_id, wait_ms=40000)["state"], "succeeded")
         self.check(r, ids, 2)
 
     def test_a_server_that_stops_lets_its_calls_end(self):

@@ -353,6 +353,17 @@ class Refusals(harness.MillraceCase):
                 file.write_bytes(content[:size])
                 self.refused("is damaged")
 
+    def test_verify_reads_an_archive(self):
+        sound = harness.run("admin", "verify", self.copy)
+        self.assertEqual(sound.returncode, 0, sound)
+        self.assertRegex(sound.stdout, r"archive  \d+ rows \(1 to \d+\), up to 2")
+        altered = bytearray(self.files[1].read_bytes())
+        altered[-1] ^= 1
+        self.files[1].write_bytes(altered)
+        damaged = harness.run("admin", "verify", self.copy)
+        self.assertEqual(damaged.returncode, 1, damaged)
+        self.assertIn(str(self.files[1]), damaged.stderr)
+
     def test_a_missing_file_is_named(self):
         self.files[1].unlink()
         self.refused(f"none lies between {self.files[0].name} and {self.files[2].name}")

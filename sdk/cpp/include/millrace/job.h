@@ -66,6 +66,9 @@ struct NewJob {
   std::vector<std::string> tags{};
   Meta meta{};
   std::vector<JobLimit> limits{};  // at most 8, those of the queue included
+  // Jobs of one key of a queue run one at a time, in order; empty: none.
+  std::string order_key{};
+  std::string order_on_failure{};  // "hold", "pass"; empty: hold
   std::string id{};                // a UUIDv7; if empty, Client::submit makes one
   std::string idempotency_key{};   // not in Context::enqueue
   // The W3C trace context; if empty, that of the handler that submits, see also

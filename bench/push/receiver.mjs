@@ -1,0 +1,12 @@
+// Answers each request with 200 and nothing, and says its port.
+import { createServer } from "node:http";
+
+const server = createServer((request, response) => {
+  request.resume();
+  request.on("end", () => {
+    response.writeHead(200, { "content-length": "0" });
+    response.end();
+  });
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));
