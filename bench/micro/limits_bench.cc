@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "machine_driver.h"
@@ -138,7 +139,7 @@ BENCHMARK(pass_the_slot_on)
     ->Arg(kKeys)
     ->UseManualTime();
 
-// What a key takes beside its job, its name among the job's members included.
+// What a key takes beside its job and beside the names that the job holds.
 void memory_of_a_key(benchmark::State& state) {
   const auto heap = [] {
     const struct mallinfo2 use = ::mallinfo2();
@@ -148,11 +149,18 @@ void memory_of_a_key(benchmark::State& state) {
     const double empty = heap();
     auto plain = std::make_unique<MachineDriver>();
     plain->fill(kKeys);
-    const double jobs = heap() - empty;
+    std::vector<std::shared_ptr<const core::JobExtras>> names(kKeys);
+    const double jobs = heap() - empty - static_cast<double>(kKeys * sizeof(names[0]));
+    for (std::int64_t i = 0; i < kKeys; ++i) {
+      names[static_cast<std::size_t>(i)] = naming({of("account", std::to_string(i)), of("closed")});
+    }
+    const double whole = heap() - empty - static_cast<double>(kKeys * sizeof(names[0]));
+    state.counters["bytes_of_names"] = (whole - jobs) / static_cast<double>(kKeys);
+    names = {};
     plain.reset();
     const double before = heap();
     const auto keys = filled_with_keys(kKeys);
-    state.counters["bytes_per_key"] = (heap() - before - jobs) / static_cast<double>(kKeys);
+    state.counters["bytes_per_key"] = (heap() - before - whole) / static_cast<double>(kKeys);
   }
 }
 BENCHMARK(memory_of_a_key)

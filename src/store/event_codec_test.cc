@@ -304,9 +304,9 @@ TEST(EventCodec, SchedulesAreOfTheFifthLevel) {
 
 TEST(EventCodec, RefusesAnotherFormatLevel) {
   pb::EventBatch batch = expiry_of_keys();
-  batch.set_format(6);
+  batch.set_format(8);
   EXPECT_EQ(error_of(batch.SerializeAsString()),
-            "the events have format 6, and this version reads up to 5; start a newer version");
+            "the events have format 8, and this version reads up to 7; start a newer version");
   batch.set_format(0);
   EXPECT_THAT(error_of(batch.SerializeAsString()), HasSubstr("the events have format 0"));
   EXPECT_THAT(error_of(""), HasSubstr("the events have format 0"));
@@ -319,7 +319,7 @@ std::string batch_of(const std::string& event) {
 
 TEST(EventCodec, RefusesAnUnknownEvent) {
   EXPECT_TRUE(decode_events(batch_of({'\x7a', '\0'})));  // 15: {}
-  EXPECT_EQ(error_of(batch_of({'\xc2', '\x01', '\0'})), "event 1 of 1: unknown event 24");
+  EXPECT_EQ(error_of(batch_of({'\xe2', '\x01', '\0'})), "event 1 of 1: unknown event 28");
   EXPECT_EQ(error_of(batch_of("")), "event 1 of 1: the event is missing");
 }
 
