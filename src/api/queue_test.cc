@@ -103,7 +103,8 @@ TEST(EncodeQueue, HasEveryMember) {
       R"("rates":{"submitted_per_s":0,"started_per_s":1.5,"succeeded_per_s":0,"failed_per_s":0},)"
       R"("settings":{"max_attempts":5,"max_crashes":null,"retry":{"strategy":"exponential",)"
       R"("base_ms":5000,)"
-      R"("max_ms":300000,"jitter":0.2},"lease_ms":30000,"max_ready":null,"concurrency":null,"rate":null,"limits":[],)"
+      R"("max_ms":300000,"jitter":0.2},"lease_ms":30000,"max_ready":null,)"
+      R"("concurrency":null,"rate":null,"limits":[],)"
       R"("retention":{"succeeded_ms":86400000,)"
       R"("dead_ms":2592000000,"cancelled_ms":86400000,"expired_ms":86400000}},"version":3})");
 }
