@@ -333,12 +333,11 @@ class Server {
                        .node = host_name(),
                        .shards = backend_->parts().shards(),
                        .started_at = system_time().wall()},
-        ServerOperations::Parts{
-            .backend = *backend_,
-            .metrics = metrics_,
-            .catalog = catalog_,
-            .log = log_,
-            .push_health = [this] { return push_->all_health(); }});
+        ServerOperations::Parts{.backend = *backend_,
+                                .metrics = metrics_,
+                                .catalog = catalog_,
+                                .log = log_,
+                                .push_health = [this] { return push_->all_health(); }});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
     auto policy = push_policy(config_);
     if (!policy) return std::unexpected(std::move(policy.error()));

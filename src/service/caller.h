@@ -52,7 +52,7 @@ struct Services {
   std::atomic<bool> draining = false;
   ByteBudget answers{std::size_t{1} << 30};  // for large ones, until their clients have read them
   std::size_t page_bytes = store::kMaxPageBytes;  // the most for one answer with many items
-  PushDesk* push = nullptr;  // null: this server calls nobody
+  PushDesk* push = nullptr;                       // null: this server calls nobody
 
   engine::ShardNumber shards() const { return reads.shards(); }
 };

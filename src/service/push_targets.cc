@@ -144,8 +144,8 @@ Task<Answered<PushTargetAnswer>> put_push_target(Caller& caller, std::string_vie
                                                  const api::PutPushTarget& put,
                                                  std::optional<std::uint64_t> if_version) {
   if (!api::is_name(name)) {
-    co_return refused(api::make_fault(api::FieldError::Place::kParameter, "name",
-                                      std::string(api::kNameRule)));
+    co_return refused(
+        api::make_fault(api::FieldError::Place::kParameter, "name", std::string(api::kNameRule)));
   }
   if (!sees(caller, put.target)) {
     co_return refused(ProblemCode::kForbidden, "the token does not open all of these queues");

@@ -55,11 +55,11 @@ class StateVisitor {
   virtual void job(const core::Job& job) = 0;  // not terminal, by ord
   virtual void key(const core::KeyRow& row) = 0;
   virtual void held_unique(const core::HeldUnique& unique) = 0;
-  virtual void ended_lease(const core::EndedLease& lease) = 0;      // oldest first
-  virtual void schedule(const core::Schedule& schedule) = 0;        // by name
+  virtual void ended_lease(const core::EndedLease& lease) = 0;  // oldest first
+  virtual void schedule(const core::Schedule& schedule) = 0;    // by name
   // Both come after the queues and before the jobs.
-  virtual void limit(const core::Limit& limit) = 0;     // by kind and name
-  virtual void bucket(const core::BucketRow& row) = 0;  // by kind, name and key
+  virtual void limit(const core::Limit& limit) = 0;                 // by kind and name
+  virtual void bucket(const core::BucketRow& row) = 0;              // by kind, name and key
   virtual void catalog_entry(const core::CatalogEntry& entry) = 0;  // by kind and name
 };
 

@@ -11,8 +11,8 @@
 #include "api/routes.h"
 #include "base/mutex.h"
 #include "server/metrics/metric_families.h"
-#include "server/metrics/push_metrics.h"
 #include "server/metrics/metric_snapshot.h"
+#include "server/metrics/push_metrics.h"
 
 namespace millrace::server {
 namespace {
