@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/schedules/planner.h"
 #include "engine/shard/shard_fixture.h"
 #include "store/memory/memory_store.h"
 
@@ -50,6 +51,44 @@ TEST(Shard, WhatTheStoreCantSayYetIsRefused) {
   EXPECT_EQ(world.now_answer<Unavailable>(deletion), Unavailable::kUpgrading);
   store_format->heard(store::EventFormat::kQueueDeleted);
   EXPECT_FALSE(world.now_answer<core::QueueReply>(deletion).refusal);
+}
+
+TEST(Shard, LimitsWaitForTheirLevel) {
+  const auto store_format = std::make_shared<StoreFormat>();
+  ShardOptions options;
+  options.store_format = store_format;
+  MemoryWorld world(options);
+  core::JobSpec ordered;
+  ordered.id = ShardFixture::id("a");
+  ordered.queue = SharedBytes("mail");
+  ordered.type = SharedBytes("send");
+  ordered.payload = SharedBytes("{}");
+  auto extras = std::make_shared<core::JobExtras>();
+  extras->order_key = SharedBytes("k");
+  ordered.extras = std::move(extras);
+  core::Enqueue enqueue;
+  enqueue.jobs = {ordered};
+  core::SetQueue gate;
+  gate.queue = SharedBytes("mail");
+  gate.create = true;
+  gate.patch.concurrency = 3;
+  core::SetSchedule schedule;
+  schedule.name = SharedBytes("nightly");
+  schedule.spec.every = Duration{60'000};
+  schedule.spec.timezone = SharedBytes("UTC");
+  schedule.spec.queue = ordered.queue;
+  schedule.spec.job = template_of(ordered);
+  const std::vector<core::Command> commands = {enqueue, gate, schedule,
+                                               core::SetLimit{{}, SharedBytes("l"), {}, 1, {}}};
+  store_format->heard(store::EventFormat::kCatalog);
+  for (const core::Command& command : commands) {
+    EXPECT_EQ(world.now_answer<Unavailable>(command), Unavailable::kUpgrading) << command.index();
+  }
+  store_format->heard(store::EventFormat::kLimits);
+  EXPECT_FALSE(world.now_answer<core::EnqueueReply>(commands[0]).items.at(0).refusal);
+  EXPECT_FALSE(world.now_answer<core::QueueReply>(commands[1]).refusal);
+  EXPECT_FALSE(world.now_answer<core::ScheduleReply>(commands[2]).refusal);
+  EXPECT_FALSE(world.now_answer<core::LimitReply>(commands[3]).refusal);
 }
 
 TEST(Shard, ARefusalRestsOnWhatItSaw) {

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "engine/kinds.h"
+#include "engine/schedules/planner.h"
 #include "engine/shard/row_budget.h"
 #include "store/submission_codec.h"
 
@@ -176,6 +177,10 @@ store::EventFormat format_of(const core::Command& command) {
     core::QueueSettings settings;
     if (core::names_limits(core::patched(std::move(settings), set->patch))) {
       format = std::max(format, store::EventFormat::kLimits);
+    }
+  } else if (const auto* schedule = std::get_if<core::SetSchedule>(&command)) {
+    if (const auto job = read_template(schedule->spec.job)) {
+      format = std::max(format, store::format_of(*job));
     }
   }
   return format;
