@@ -276,6 +276,15 @@ class Sampled(harness.MillraceCase):
                 self.assertEqual(self.job(job["id"], include="result")["result"], [role])
         self.assertEqual(set(map(self.id_of, self.expected["leases"])), self.of_state("running"))
 
+    def gates_open(self):
+        """What a limit or the gate of a type holds back may go."""
+        for path, settings in self.expected.get("settings", {}).items():
+            if path.startswith("/v1/types/"):
+                self.assertEqual(self.api.put(path, {}).status, 200)
+            if path.startswith("/v1/limits/") and settings["per_key"]:
+                for key in settings["keys"]:
+                    self.assertEqual(self.api.post(path + "/resume", {"key": key}).status, 200)
+
     def ready_jobs_run(self, wanted):
         """Exactly these, each once."""
         queues, ran = list(self.expected["queues"]), []
@@ -415,6 +424,7 @@ class Opened(Sampled):
         self.the_inbox_goes_on()
         self.running_jobs_finish()
         self.assertEqual(self.api.post(f"/v1/queues/{self.told.PAUSED}/resume").status, 200)
+        self.gates_open()
         self.ready_jobs_run(self.of_state("ready"))
         self.waiting_and_dead_jobs_run()
         end = self.settled()
