@@ -281,6 +281,7 @@ Result<Job> Client::retry(std::string_view id, const RetryJob& options) {
   body.begin_object();
   if (options.run_at) body.key("run_at").string(format_rfc3339(*options.run_at));
   if (!options.reset_attempts) body.key("reset_attempts").boolean(false);
+  if (options.drop_limits) body.key("drop_limits").boolean(true);
   body.end_object();
   return then(call({.method = "POST",
                     .path = job_path(id, "/retry"),

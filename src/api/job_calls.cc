@@ -122,6 +122,8 @@ constexpr Member<Retry> kRetryMembers[] = {
      [](Decode& d, const Path& p, Retry& out) { read_into(out.run_at, read_time, d, p); }},
     {"reset_attempts",
      [](Decode& d, const Path& p, Retry& out) { read_boolean(d, p, out.reset_attempts); }},
+    {"drop_limits",
+     [](Decode& d, const Path& p, Retry& out) { read_boolean(d, p, out.drop_limits); }},
 };
 
 // In a patch null is not the same as an absent member: it would look like a request to clear it.

@@ -68,6 +68,7 @@ Decoded<Cancel> decode_cancel(std::string_view body, const DecodeLimits& limits)
 struct Retry {
   std::optional<Time> run_at;  // none: now
   bool reset_attempts = true;
+  bool drop_limits = false;  // those that are gone
 };
 Decoded<Retry> decode_retry(std::string_view body, const DecodeLimits& limits);
 

@@ -26,6 +26,7 @@ void add_job_retry(CLI::App& job, Session& session) {
     std::vector<std::string> ids;
     std::optional<sdk::Timestamp> run_at;
     bool keep_attempts = false;
+    bool drop_limits = false;
     JobBulk bulk;
   };
   const auto options = std::make_shared<Retry>();
@@ -36,6 +37,10 @@ void add_job_retry(CLI::App& job, Session& session) {
   command
       .add_flag("--keep-attempts", options->keep_attempts,
                 "Keep the count of attempts; not with --filter")
+      ->excludes(filter);
+  command
+      .add_flag("--drop-limits", options->drop_limits,
+                "Drop the job's limits that have been deleted; not with --filter")
       ->excludes(filter);
   command.footer(
       "A filter without a state selects dead jobs.\n"
@@ -48,8 +53,9 @@ void add_job_retry(CLI::App& job, Session& session) {
     if (!options->bulk.filter.empty()) return run_bulk(options->bulk, kind(), session);
     for_each_job(session, options->ids,
                  [&](sdk::Client& client, const std::string& id) -> sdk::Result<std::string> {
-                   auto retried = client.retry(
-                       id, {.run_at = options->run_at, .reset_attempts = !options->keep_attempts});
+                   auto retried = client.retry(id, {.run_at = options->run_at,
+                                                    .reset_attempts = !options->keep_attempts,
+                                                    .drop_limits = options->drop_limits});
                    if (!retried) return std::unexpected(retried.error());
                    return session.json() ? retried->json
                                          : fmt::format("{}  {}", retried->id, retried->state);

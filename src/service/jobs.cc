@@ -252,7 +252,9 @@ Task<Answered<JobAnswer>> cancel_job(Caller& caller, JobId id, const api::Cancel
 
 Task<Answered<JobAnswer>> retry_job(Caller& caller, JobId id, const api::Retry& retry,
                                     api::Include include) {
-  return command_job(caller, id, core::Retry{{id}, retry.run_at, retry.reset_attempts}, include);
+  core::Retry command{{id}, retry.run_at, retry.reset_attempts};
+  command.drop_limits = retry.drop_limits;
+  return command_job(caller, id, std::move(command), include);
 }
 
 Task<Answered<>> delete_job(Caller& caller, JobId id, const IfVersion& if_version) {

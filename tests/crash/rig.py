@@ -265,10 +265,19 @@ class Rig:
             for drainer in drainers:
                 drainer.join()
 
+    def counts_of(self, api, queue):
+        """A server that has just come back may not lead yet."""
+        until = time.monotonic() + DRAIN_TIMEOUT_S
+        while True:
+            reply = api.get(f"/v1/queues/{queue}")
+            if reply.status != 503 or time.monotonic() > until:
+                return reply.json["counts"]
+            time.sleep(0.05)
+
     def counts(self):
         api = self.server.client()
         try:
-            return {name: api.get(f"/v1/queues/{name}").json["counts"] for name in QUEUES}
+            return {name: self.counts_of(api, name) for name in QUEUES}
         finally:
             api.close()
 

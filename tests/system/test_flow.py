@@ -104,6 +104,17 @@ class Flow(harness.ServerCase):
         reply = self.api.delete(self.limit_path, force="true")
         self.assert_refused(reply, 409, "limit_in_use")
 
+    def test_a_job_whose_limit_is_gone_is_retried_without_it(self):
+        self.put(concurrency=1)
+        (job,) = self.limited()
+        self.finish(self.claim_one(), "dead", error={"type": "t", "message": "m"})
+        self.assertEqual(self.api.delete(self.limit_path).status, 204)
+        path = f"/v1/jobs/{job}/retry"
+        self.assert_refused(self.api.post(path), 422, "unknown_limit")
+        retried = self.api.post(path, {"drop_limits": True})
+        self.assertEqual((retried.status, retried.json["state"]), (200, "ready"), retried)
+        self.assertNotIn("limits", retried.json)
+
     # --- What starts.
 
     def test_slots(self):

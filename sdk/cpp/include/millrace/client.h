@@ -61,6 +61,7 @@ struct GetJob {
 struct RetryJob {
   std::optional<Timestamp> run_at{};
   bool reset_attempts = true;
+  bool drop_limits = false;  // those that have been deleted since; else an error, unknown_limit
 };
 
 enum class IfMissing { kFail, kCreate };
