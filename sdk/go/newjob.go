@@ -38,6 +38,12 @@ type NewJob struct {
 	Unique *UniqueKey `json:"unique"`
 	// Tags are at most 32.
 	Tags []string `json:"tags"`
+	// Limits that the job must pass to start; at most 8, those of its queue included.
+	Limits []JobLimit `json:"limits"`
+	// OrderKey: jobs of one key of a queue run one at a time, in order. OrderOnFailure is what a job
+	// that is retried means for its successors: "hold" (the default) or "pass".
+	OrderKey       string `json:"order_key"`
+	OrderOnFailure string `json:"order_on_failure"`
 	// Meta are strings of your own, at most 8 KiB.
 	Meta map[string]string `json:"meta"`
 	// Traceparent and Tracestate are W3C trace context. Empty: those of Options.Trace, or of the
@@ -180,6 +186,13 @@ func (j *NewJob) append(b []byte) ([]byte, error) {
 	if len(j.Tags) > 0 {
 		m.texts("tags", j.Tags)
 	}
+	if len(j.Limits) > 0 {
+		if err := m.value("limits", j.Limits); err != nil {
+			return nil, err
+		}
+	}
+	m.maybeText("order_key", j.OrderKey)
+	m.maybeText("order_on_failure", j.OrderOnFailure)
 	if len(j.Meta) > 0 {
 		if err := m.value("meta", j.Meta); err != nil {
 			return nil, err

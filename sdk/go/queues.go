@@ -20,9 +20,61 @@ type QueueSettings struct {
 	MaxCrashes int
 	// MaxReady: with so many ready jobs, submissions are ErrQueueFull. Unbounded is the default.
 	MaxReady *int
+	// Concurrency: so many jobs of the queue run together. Unbounded is the default.
+	Concurrency *int
+	// Rate: so many jobs of the queue start in each period. NoRate is the default.
+	Rate *Rate
+	// Limits are added to each job that is submitted to the queue. In a PatchQueue an empty slice that
+	// is not nil removes them.
+	Limits []JobLimit
 	// Retention is how long jobs are kept after their end. Forever keeps them. The defaults are a day,
 	// and 30 days for dead jobs.
 	Retention Retention
+}
+
+// Rate is a token bucket of starts: Limit in each Per, and Burst at once after a pause.
+type Rate struct {
+	Limit int
+	Per   time.Duration
+	Burst int // 0: Limit
+}
+
+// NoRate returns a Rate of QueueSettings that is no bound.
+func NoRate() *Rate { return &Rate{} }
+
+// MarshalJSON writes the API's form.
+func (r Rate) MarshalJSON() ([]byte, error) {
+	if r == (Rate{}) {
+		return null, nil
+	}
+	m := openObject(nil)
+	m.number("limit", int64(r.Limit))
+	m.number("per_ms", milliseconds(r.Per))
+	m.maybeNumber("burst", r.Burst)
+	return m.close(), nil
+}
+
+// UnmarshalJSON reads the API's form.
+func (r *Rate) UnmarshalJSON(data []byte) error {
+	var w struct {
+		Limit int    `json:"limit"`
+		PerMs wireMs `json:"per_ms"`
+		Burst int    `json:"burst"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*r = Rate{Limit: w.Limit, Per: time.Duration(w.PerMs), Burst: w.Burst}
+	return nil
+}
+
+// JobLimit is a limit that a job must pass to start.
+type JobLimit struct {
+	Name string `json:"name"`
+	// Key: required exactly where the limit counts by key.
+	Key string `json:"key,omitempty"`
+	// Cost of a start, against the limit's rate; 0 stands for 1.
+	Cost int `json:"cost,omitempty"`
 }
 
 // Retention is how long jobs are kept, by how they ended. Nil stands for the default, or in a
@@ -66,6 +118,23 @@ func (s *QueueSettings) encode() ([]byte, error) {
 			m.number("max_ready", int64(*s.MaxReady))
 		}
 	}
+	if s.Concurrency != nil {
+		if *s.Concurrency == -1 {
+			m.raw("concurrency", null)
+		} else {
+			m.number("concurrency", int64(*s.Concurrency))
+		}
+	}
+	if s.Rate != nil {
+		if err := m.value("rate", s.Rate); err != nil {
+			return nil, err
+		}
+	}
+	if s.Limits != nil {
+		if err := m.value("limits", s.Limits); err != nil {
+			return nil, err
+		}
+	}
 	if s.Retention != (Retention{}) {
 		m.key("retention")
 		kept := openObject(m.b)
@@ -102,6 +171,9 @@ func (s *QueueSettings) UnmarshalJSON(data []byte) error {
 		Retry       *RetryPolicy               `json:"retry"`
 		LeaseMs     wireMs                     `json:"lease_ms"`
 		MaxReady    json.RawMessage            `json:"max_ready"`
+		Concurrency json.RawMessage            `json:"concurrency"`
+		Rate        json.RawMessage            `json:"rate"`
+		Limits      []JobLimit                 `json:"limits"`
 		Retention   map[string]json.RawMessage `json:"retention"`
 	}
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -121,6 +193,22 @@ func (s *QueueSettings) UnmarshalJSON(data []byte) error {
 	}
 	if ready != nil {
 		s.MaxReady = Ptr(int(*ready))
+	}
+	s.Limits = w.Limits
+	slots, err := numberOrNull(w.Concurrency)
+	if err != nil {
+		return err
+	}
+	if slots != nil {
+		s.Concurrency = Ptr(int(*slots))
+	}
+	if len(w.Rate) > 0 {
+		s.Rate = NoRate()
+		if string(w.Rate) != "null" {
+			if err := json.Unmarshal(w.Rate, s.Rate); err != nil {
+				return err
+			}
+		}
 	}
 	for name, kept := range s.Retention.byName() {
 		ms, err := numberOrNull(w.Retention[name])
