@@ -183,8 +183,8 @@ class WhatComesLater(harness.ServerCase):
 
     def test_methods_that_a_path_does_not_have(self):
         for method, path, allowed in (
-            ("POST", "/v1/tokens", {"GET"}),
-            ("DELETE", "/v1/tokens", {"GET"}),
+            ("PUT", "/v1/tokens", {"GET", "POST"}),
+            ("DELETE", "/v1/tokens", {"GET", "POST"}),
             ("GET", "/v1/claim", {"POST"}),
             ("PUT", "/v1/jobs", {"GET", "POST"}),
             ("DELETE", "/v1/jobs", {"GET", "POST"}),

@@ -132,12 +132,14 @@ class OfAJob(harness.ServerCase):
     def test_unknown_members_and_those_that_come_later(self):
         self.assert_fault(self.one(prioritty=1), "/prioritty")
         self.assert_fault(self.one(**{"a/b": 1, "": 2}), ["/a~1b", "/"])
-        for member, value in (
-            ("limits", [{"name": "smtp"}]),
-            ("fair_key", "a"),
-            ("order_key", "a"),
-        ):
-            self.assert_fault(self.one(**{member: value}), f"/{member}")
+        self.assert_fault(self.one(fair_key="a"), "/fair_key")
+
+    def test_order_keys_and_limits(self):
+        self.submit(order_key="k" * 128)
+        self.assert_fault(self.one(order_key="k" * 129), "/order_key")
+        self.assert_fault(self.one(order_key=""), "/order_key")
+        self.assert_fault(self.one(order_on_failure="pass"), "/order_on_failure")
+        self.assert_fault(self.one(limits=[{"name": f"l{n}"} for n in range(9)]), "/limits")
 
     def test_all_faults_at_once_at_most_twenty(self):
         self.assert_fault(
@@ -315,8 +317,11 @@ class OfTheOtherCalls(harness.ServerCase):
             ({"retention": {"running_ms": 1}}, "/retention/running_ms"),
             ({"retention": 5}, "/retention"),
             ({"colour": 1}, "/colour"),
-            ({"concurrency": 5}, "/concurrency"),
-            ({"rate": {"limit": 1, "per_ms": 1000, "burst": 1}}, "/rate"),
+            ({"concurrency": 0}, "/concurrency"),
+            ({"concurrency": 1_000_001}, "/concurrency"),
+            ({"rate": {"limit": 1_000_000_001, "per_ms": 1}}, "/rate/limit"),
+            ({"rate": {"limit": 1, "per_ms": 86_400_001}}, "/rate/per_ms"),
+            ({"rate": {"limit": 1, "per_ms": 1, "burst": 0}}, "/rate/burst"),
         ):
             for method in ("PUT", "PATCH"):
                 with self.subTest(method=method, settings=settings):

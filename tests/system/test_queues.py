@@ -10,6 +10,9 @@ DEFAULTS = {
     "max_crashes": None,
     "lease_ms": 30000,
     "max_ready": None,
+    "concurrency": None,
+    "rate": None,
+    "limits": [],
     "retry": {"strategy": "exponential", "base_ms": 5000, "max_ms": 300000, "jitter": 0.2},
     "retention": {
         "succeeded_ms": 86_400_000,
