@@ -49,6 +49,10 @@ std::optional<core::CatalogReply> CatalogFollower::ask() {
   mutex_.lock();
   // Each request is answered, if only because its shard has no leader or stops.
   while (!answer_) changed_.wait(mutex_);
+  // An older node leads the first shard. While it takes part no entry can be made, so there is
+  // none.
+  const auto* const why = std::get_if<engine::Unavailable>(&*answer_);
+  if (why != nullptr && *why == engine::Unavailable::kUpgrading) return core::CatalogReply{};
   auto* const reply = std::get_if<core::Reply>(&*answer_);
   auto* const catalog = reply == nullptr ? nullptr : std::get_if<core::CatalogReply>(reply);
   if (catalog == nullptr) return std::nullopt;

@@ -106,6 +106,8 @@ class Round:
             except faults.Skipped as reason:
                 self.skipped[name] = str(reason)
         if self.older:
+            # The older program's contract does not describe what the newer one answers.
+            harness.client.Client.contract = lambda _: harness.client.AnyContract()
             for server in rig.servers:
                 server.binary = self.older
         rig.start()
