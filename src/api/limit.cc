@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "api/change_decode.h"
 #include "api/job_decode.h"
 #include "api/limit_decode.h"
 #include "api/parameters.h"
@@ -12,16 +13,6 @@ namespace millrace::api {
 namespace {
 
 constexpr NullMember kNull = NullMember::kValue;
-
-template <typename T, typename Read, typename... Bound>
-void change(Change<T>& out, Read read, Decode& decode, const Path& path, Bound... bounds) {
-  out.present = true;
-  if (decode.cursor.type() == JsonType::kNull) {
-    decode.cursor.skip();
-  } else {
-    read_into(out.value, read, decode, path, bounds...);
-  }
-}
 
 constexpr Member<Bounds> kBoundsMembers[] = {
     {"concurrency",
@@ -48,19 +39,22 @@ void not_yet(Decode& decode, const Path& path, LimitChange&) {
 }
 
 void read_concurrency(Decode& d, const Path& p, LimitChange& out) {
-  change(out.concurrency, read_integer, d, p, 1, kMaxConcurrency);
+  read_change(out.concurrency, read_integer, d, p, 1, kMaxConcurrency);
 }
 void read_limit_rate(Decode& d, const Path& p, LimitChange& out) {
-  change(out.rate, read_rate, d, p);
+  read_change(out.rate, read_rate, d, p);
 }
 
 constexpr Member<LimitChange> kLimitMembers[] = {
     {"concurrency", read_concurrency, kNull},
     {"rate", read_limit_rate, kNull},
     {"per_key",
-     [](Decode& d, const Path& p, LimitChange& out) { change(out.per_key, read_boolean, d, p); },
+     [](Decode& d, const Path& p, LimitChange& out) {
+       read_change(out.per_key, read_boolean, d, p);
+     },
      kNull},
-    {"keys", [](Decode& d, const Path& p, LimitChange& out) { change(out.keys, read_keys, d, p); },
+    {"keys",
+     [](Decode& d, const Path& p, LimitChange& out) { read_change(out.keys, read_keys, d, p); },
      kNull},
     {"breaker", not_yet},
     {"retry_rate", not_yet},
@@ -72,7 +66,9 @@ constexpr Member<LimitChange> kTypeMembers[] = {
     {"breaker", not_yet},
     {"retry_rate", not_yet},
     {"paused",
-     [](Decode& d, const Path& p, LimitChange& out) { change(out.paused, read_boolean, d, p); },
+     [](Decode& d, const Path& p, LimitChange& out) {
+       read_change(out.paused, read_boolean, d, p);
+     },
      kNull},
     {"pause_reason",
      [](Decode& d, const Path& p, LimitChange& out) {

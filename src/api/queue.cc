@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/change_decode.h"
 #include "api/job_decode.h"
 #include "api/limit_decode.h"
 #include "api/parameters.h"
@@ -14,16 +15,6 @@ namespace {
 // null is a value of its own here.
 constexpr NullMember kNull = NullMember::kValue;
 
-template <typename T, typename Read, typename... Bounds>
-void change(Change<T>& out, Read read, Decode& decode, const Path& path, Bounds... bounds) {
-  out.present = true;
-  if (decode.cursor.type() == JsonType::kNull) {
-    decode.cursor.skip();
-  } else {
-    read_into(out.value, read, decode, path, bounds...);
-  }
-}
-
 bool read_max_crashes(Decode& decode, const Path& path, int& out) {
   std::int64_t value = 0;
   if (!read_integer(decode, path, 1, kMaxCrashes, value)) return false;
@@ -33,7 +24,7 @@ bool read_max_crashes(Decode& decode, const Path& path, int& out) {
 
 template <Change<Duration> RetentionChange::* kField>
 void read_retention_time(Decode& decode, const Path& path, RetentionChange& out) {
-  change(out.*kField, read_duration, decode, path, 0, kMaxDelayMs);
+  read_change(out.*kField, read_duration, decode, path, 0, kMaxDelayMs);
 }
 
 constexpr Member<RetentionChange> kRetentionMembers[] = {
@@ -50,45 +41,47 @@ bool read_retention(Decode& decode, const Path& path, RetentionChange& out) {
 constexpr Member<QueueSettingsChange> kSettingsMembers[] = {
     {"max_attempts",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
-       change(out.max_attempts, read_max_attempts, d, p);
+       read_change(out.max_attempts, read_max_attempts, d, p);
      },
      kNull},
     {"max_crashes",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
-       change(out.max_crashes, read_max_crashes, d, p);
+       read_change(out.max_crashes, read_max_crashes, d, p);
      },
      kNull},
     {"retry",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
-       change(out.retry, read_retry_policy, d, p);
+       read_change(out.retry, read_retry_policy, d, p);
      },
      kNull},
     {"lease_ms",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
-       change(out.lease, read_duration, d, p, kMinLeaseMs, kMaxLeaseMs);
+       read_change(out.lease, read_duration, d, p, kMinLeaseMs, kMaxLeaseMs);
      },
      kNull},
     {"max_ready",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
-       change(out.max_ready, read_integer, d, p, 0, kMaxMaxReady);
+       read_change(out.max_ready, read_integer, d, p, 0, kMaxMaxReady);
      },
      kNull},
     {"retention",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
-       change(out.retention, read_retention, d, p);
+       read_change(out.retention, read_retention, d, p);
      },
      kNull},
     {"concurrency",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
-       change(out.concurrency, read_integer, d, p, 1, kMaxConcurrency);
+       read_change(out.concurrency, read_integer, d, p, 1, kMaxConcurrency);
      },
      kNull},
     {"rate",
-     [](Decode& d, const Path& p, QueueSettingsChange& out) { change(out.rate, read_rate, d, p); },
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       read_change(out.rate, read_rate, d, p);
+     },
      kNull},
     {"limits",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
-       change(out.limits, read_job_limits, d, p);
+       read_change(out.limits, read_job_limits, d, p);
      },
      kNull},
 };
