@@ -62,6 +62,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "limit-pause-forgotten",
     "order-freed-at-retry",
     "why-forgets-rate",
+    "fair-credit-wound-up",
+    "fair-tag-forgotten",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

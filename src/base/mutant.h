@@ -64,6 +64,8 @@ enum class Mutant : std::uint8_t {
   kLimitPauseForgotten,    // a paused limit lets jobs through after a restart
   kOrderFreedAtRetry,      // the successors of a job with an order key run while it retries
   kWhyForgetsRate,         // a job that waits for a token has no reason to wait
+  kFairCreditWoundUp,      // a fair key that could not run for a while catches up on it
+  kFairTagForgotten,       // where fair keys stand is in memory only
   kLast,
 };
 

@@ -83,6 +83,7 @@ class Decider {
   Reply operator()(const DeleteLimit& command);
   Reply operator()(const GetLimits& command);
   Reply operator()(const GetWhy& command);
+  Reply operator()(const GetShares& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);
@@ -152,6 +153,7 @@ class Decider {
   Refusal judge_retry(const Job& job) const;
   ItemReply edit(const JobId& id, const Edit& command);
   ItemReply changed(const JobId& id, std::size_t of) const;
+  static Refusal judge_order(const QueueEntry* queue, const QueueSettings& settings);
   Queue whole(const QueueEntry& queue) const;
   Reply queue_reply(const SharedBytes& name) const;
   static Reply refused_queue(Rejection why, RefusalDetail detail = RefusalDetail::kNone) {

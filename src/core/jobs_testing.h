@@ -25,6 +25,8 @@ class NaiveJobs {
     bool started = false;
     JobLimits limits;
     std::string order_key;
+    std::string fair_key;
+    Time created_at{};
     bool order_passes = false;
     Time place{};
   };
@@ -70,9 +72,11 @@ class NaiveJobs {
     made.expires_at = job.expires_at;
     made.started = job.latest.n > 0;
     made.place = job.run_at;
+    made.created_at = job.created_at;
     if (job.extras == nullptr) return;
     made.limits = job.extras->limits;
     made.order_key = text(job.extras->order_key);
+    made.fair_key = text(job.extras->fair_key);
     made.order_passes = job.extras->order_passes;
   }
   void fold(const Submitted& e) { take(e.job); }

@@ -51,6 +51,7 @@ enum class LimitKind : std::uint8_t {
   kNamed,  // jobs name it
   kType,   // of all jobs of a type, on all queues
   kQueue,  // of a queue; its settings are the queue's
+  kFair,   // no limit: of rows of what a queue's fair shares follow from (fair.h)
 };
 
 // Nothing passes until `until`, or until somebody resumes it.
@@ -62,7 +63,7 @@ struct LimitPause {
 };
 
 struct Limit {
-  LimitKind kind{};  // never kQueue
+  LimitKind kind{};  // kNamed or kType
   SharedBytes name;
   LimitSettings settings;
   std::uint64_t version = 1;
@@ -78,12 +79,14 @@ struct JobLimit {
   std::uint32_t cost = 1;  // of a start, against the rate
   // Of the limit when the job was submitted. A later limit of this name does not hold the job.
   std::uint64_t incarnation = 0;
+  bool key_from_fair = false;  // of a queue's settings: the key is the job's fair_key
   friend bool operator==(const JobLimit&, const JobLimit&) = default;
 };
 
 using JobLimits = std::vector<JobLimit>;
 
-// What a bucket that is not full holds, in units (bucket.h), at `at`.
+// What a bucket that is not full holds, in units (bucket.h), at `at`. Also a number that decides
+// fair shares.
 struct BucketRow {
   LimitKind kind{};
   SharedBytes name;
@@ -95,13 +98,15 @@ struct BucketRow {
 
 // --- What answers show.
 
-// A gate of a limit, now: that of one key, or the limit's as a whole.
+// A gate of a limit, now: that of one key, or the limit's as a whole; or a fair key of a queue.
 struct GateUse {
   SharedBytes key;
   std::uint64_t in_use = 0;   // live leases
   std::uint64_t waiting = 0;  // ready jobs that must pass it
   std::optional<Time> next_token_at;
   std::optional<LimitPause> pause;  // none: it is not paused
+  std::uint32_t weight = 0;         // of a fair key
+  std::uint32_t share_ppm = 0;      // of what its queue gave in the last minute
 };
 struct LimitView {
   Limit limit;

@@ -13,6 +13,7 @@
 
 #include "core/bucket_testing.h"
 #include "core/event.h"
+#include "core/fair_testing.h"
 #include "core/jobs_testing.h"
 
 namespace millrace::core {
@@ -22,6 +23,20 @@ class NaiveLimits : public NaiveJobs {
   void apply(const Event& event, Time at) {
     NaiveJobs::apply(event);
     std::visit([&](const auto& e) { follow(e, at); }, event);
+    settle_fair();
+  }
+  const NaiveFair& fair() const { return fair_; }
+  // The keys of which a claim could start a job at this priority, with their weights.
+  std::map<std::string, std::uint64_t> open_keys(const std::string& queue, std::int16_t priority,
+                                                 const std::vector<std::string>& types,
+                                                 Time now) const {
+    std::map<std::string, std::uint64_t> keys;
+    for (const ModelJob& job : jobs_) {
+      if (job.queue != queue || job.priority != priority) continue;
+      if (!types.empty() && std::ranges::count(types, job.type) == 0) continue;
+      if (may_start(job, now)) keys[job.fair_key] = fair_.weight(queue, job.fair_key);
+    }
+    return keys;
   }
 
   // What a claim of `count` jobs gets: so many claims of one.
@@ -38,6 +53,7 @@ class NaiveLimits : public NaiveJobs {
       if (first == nullptr) break;
       ids.push_back(first->id);
       later.start(first->id, now);
+      later.settle_fair();
     }
     return ids;
   }
@@ -137,14 +153,19 @@ class NaiveLimits : public NaiveJobs {
   const ModelJob* first_of(const std::string& queue, const std::vector<std::string>& types,
                            Time now) const {
     const ModelJob* first = nullptr;
-    const auto place = [](const ModelJob& job) {
-      return std::tuple(job.priority, job.run_at, job.ord);
+    const auto& ageing = queues_.at(queue).settings.ageing;
+    const auto place = [&](const ModelJob& job) {
+      if (!ageing) return std::tuple(job.priority, fair_.tag(job), job.run_at, job.ord);
+      // Waiting for `ageing` is worth one step of priority.
+      const Time ready_since = std::max(job.run_at, job.created_at);
+      const Time rank = ready_since + job.priority * *ageing;
+      return std::tuple(std::int16_t{0}, std::uint64_t{0}, rank, job.ord);
     };
     for (const ModelJob& job : jobs_) {
       if (job.queue != queue) continue;
       if (!types.empty() && std::ranges::count(types, job.type) == 0) continue;
-      if (first != nullptr && place(*first) < place(job)) continue;
-      if (may_start(job, now)) first = &job;
+      if (!may_start(job, now)) continue;
+      if (first == nullptr || place(job) < place(*first)) first = &job;
     }
     return first;
   }
@@ -156,8 +177,14 @@ class NaiveLimits : public NaiveJobs {
       if (!bounds.rate) continue;
       history_[gate].take(*bounds.rate, cost_at(job, gate), now);
     }
+    fair_.start(job, now);
     job.state = State::kRunning;
     job.started = true;
+  }
+  void settle_fair() {
+    fair_.settle(jobs_, [&](const ModelJob& job) {
+      return job.state == State::kReady && is_its_turn(job);
+    });
   }
   // Buckets keep what they hold, rounded down, when their rate changes.
   void refit(const std::map<GateName, Bounds>& before, Time at) {
@@ -188,6 +215,7 @@ class NaiveLimits : public NaiveJobs {
     const auto before = all_bounds();
     ModelQueue& queue = queues_[text(e.queue)];
     queue.settings = e.settings;
+    fair_.set(text(e.queue), e.settings.fair);
     if (e.change == QueueChange::kPaused) queue.paused = true;
     if (e.change == QueueChange::kResumed) queue.paused = false;
     refit(before, at);
@@ -206,9 +234,14 @@ class NaiveLimits : public NaiveJobs {
   void follow(const Claimed& e, Time now) {
     for (const Claimed::Item& item : e.items) start(item.job.id, now);
   }
+  void follow(const AttemptEnded& e, Time now) { fair_.end(at(e.job.id), now); }
+  void follow(const Finished& e, Time now) {
+    if (e.from == State::kRunning) fair_.end(at(e.job.id), now);
+  }
   template <typename Other>
   void follow(const Other&, Time) {}  // the jobs have changed, or nothing that counts here
 
+  NaiveFair fair_;
   std::map<std::string, ModelQueue> queues_;
   std::map<std::pair<LimitKind, std::string>, Limit> limits_;
   std::map<GateName, NaiveBucket> history_;

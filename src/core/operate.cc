@@ -246,7 +246,7 @@ Reply Decider::operator()(const Delete& command) {
 Queue Decider::whole(const QueueEntry& queue) const {
   return {queue.name,         queue.settings, queue.paused,
           queue.pause_reason, queue.version,  queue.counts,
-          queue.created,      queue.pruned,   queue.ready.ready_since(state_.slots)};
+          queue.created,      queue.pruned,   queue.ready.ready_since(state_.slots, queue.ageing_ms > 0)};
 }
 
 Reply Decider::queue_reply(const SharedBytes& name) const {
@@ -255,6 +255,18 @@ Reply Decider::queue_reply(const SharedBytes& name) const {
   MILLRACE_CHECK(queue != nullptr);
   reply.queues.push_back(whole(*queue));
   return reply;
+}
+
+// Null: the queue is new.
+Refusal Decider::judge_order(const QueueEntry* queue, const QueueSettings& settings) {
+  if (settings.fair && settings.ageing) {
+    return {Rejection::kUnfitLimit, {}, RefusalDetail::kFairAndAgeing};
+  }
+  if (queue == nullptr) return {};
+  const bool sorts = settings.ageing != queue->settings.ageing ||
+                     settings.fair.has_value() != queue->settings.fair.has_value();
+  if (!sorts || queue->ready.size() <= kMaxJobsSortedAgain) return {};
+  return {Rejection::kInvalidState, {}, RefusalDetail::kTooManyToSort};
 }
 
 Reply Decider::operator()(const SetQueue& command) {
@@ -276,12 +288,16 @@ Reply Decider::operator()(const SetQueue& command) {
       return refused_queue(refusal.why, refusal.detail);
     }
   }
-  QueueSettings base;
-  base.retention = options_.default_retention;
-  if (!created && !command.replace) base = queue->settings;
+  QueueSettings settings;
+  settings.retention = options_.default_retention;
+  if (!created && !command.replace) settings = queue->settings;
+  settings = patched(std::move(settings), command.patch);
+  if (const Refusal refusal = judge_order(queue, settings)) {
+    return refused_queue(refusal.why, refusal.detail);
+  }
   emit(QueueChanged{command.queue,
                     created ? QueueChange::kCreated : QueueChange::kUpdated,
-                    patched(std::move(base), command.patch),
+                    std::move(settings),
                     {}});
   Reply reply = queue_reply(command.queue);
   std::get<QueueReply>(reply).created = created;

@@ -80,8 +80,10 @@ enum class RefusalDetail : std::uint8_t {
   kTooManyLimits,
   kTooManyPauses,
   kLimitNamedTwice,
+  kFairAndAgeing,
+  kTooManyToSort,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kLimitNamedTwice;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kTooManyToSort;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -136,6 +138,9 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "there are as many limits as the server allows; delete unused ones",
           "as many keys of the limit are paused as the server allows; resume some",
           "a job, or a queue, names a limit twice; name each limit once",
+          "a queue can't have both fair and ageing_ms; send one of them as null",
+          "the queue has more than 1,000,000 ready jobs, too many to sort again; change its order "
+          "when it has fewer",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

@@ -149,6 +149,7 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     job_.limits = to_api(job.extras->limits);
     job_.order_key = job.extras->order_key.view();
     if (job.extras->order_passes) job_.order_on_failure = api::OrderOnFailure::kPass;
+    job_.fair_key = job.extras->fair_key.view();
     job_.traceparent = job.extras->traceparent.view();
     job_.schedule = job.extras->schedule.view();
     job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});
@@ -266,7 +267,8 @@ api::Worker to_api(const engine::WorkerView& worker) {
 std::vector<api::JobLimit> to_api(const core::JobLimits& limits) {
   std::vector<api::JobLimit> made;
   for (const core::JobLimit& limit : limits) {
-    made.push_back({std::string(limit.name.view()), std::string(limit.key.view()), limit.cost});
+    made.push_back({std::string(limit.name.view()), std::string(limit.key.view()), limit.cost,
+                    limit.key_from_fair});
   }
   return made;
 }
@@ -277,6 +279,16 @@ api::Bounds to_api(const core::Bounds& bounds) {
   if (bounds.rate) {
     made.rate = api::Rate{bounds.rate->limit, bounds.rate->per, to_signed(bounds.rate->burst)};
   }
+  return made;
+}
+
+api::FairSettings to_api(const core::FairSettings& fair) {
+  api::FairSettings made;
+  for (const core::FairWeight& own : fair.weights) {
+    made.weights.emplace_back(own.key.view(), own.weight);
+  }
+  made.default_weight = fair.default_weight;
+  made.by = static_cast<api::FairBy>(fair.by);
   return made;
 }
 
@@ -302,6 +314,8 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   made.settings.concurrency = bounds.concurrency;
   made.settings.rate = bounds.rate;
   made.settings.limits = to_api(settings.limits);
+  if (settings.fair) made.settings.fair = to_api(*settings.fair);
+  made.settings.ageing = settings.ageing;
   made.settings.retention.succeeded = settings.retention.succeeded;
   made.settings.retention.dead = settings.retention.dead;
   made.settings.retention.cancelled = settings.retention.cancelled;
@@ -328,6 +342,12 @@ engine::Unavailable unavailable_of(core::RefusalDetail detail) {
     default:
       return Unavailable::kOverloaded;
   }
+}
+
+// The member of the request that is at fault.
+std::string_view place_of(core::RefusalDetail detail, std::string_view what) {
+  if (detail == core::RefusalDetail::kFairAndAgeing) return "/ageing_ms";
+  return what == "limit" ? "/key" : "/limits";
 }
 
 }  // namespace
@@ -386,7 +406,7 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
       // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
-      return api::make_fault(api::FieldError::Place::kPointer, what == "limit" ? "/key" : "/limits",
+      return api::make_fault(api::FieldError::Place::kPointer, place_of(refusal.detail, what),
                              std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
