@@ -13,6 +13,8 @@ DEFAULTS = {
     "concurrency": None,
     "rate": None,
     "limits": [],
+    "fair": None,
+    "ageing_ms": None,
     "retry": {"strategy": "exponential", "base_ms": 5000, "max_ms": 300000, "jitter": 0.2},
     "retention": {
         "succeeded_ms": 86_400_000,
