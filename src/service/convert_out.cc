@@ -406,7 +406,8 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
       // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
-      return api::make_fault(api::FieldError::Place::kPointer, place_of(refusal.detail, what),
+      return api::make_fault(api::FieldError::Place::kPointer,
+                             std::string(place_of(refusal.detail, what)),
                              std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");

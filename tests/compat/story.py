@@ -204,6 +204,14 @@ class Story(harness.MillraceCase):
         order = {"order_key": "account", "order_on_failure": "pass"}
         for role in ("first-of-its-key", "second-of-its-key"):
             self.make(role, **order)
+        self.put_queue("shared", fair={"weights": {"acme": 3}, "by": "time"})
+        self.queues.add("shared")
+        for role, key in (("runs-for-acme", "acme"), ("waits-for-acme", "acme"), ("waits-keyless", None)):
+            self.make(role, queue="shared", **({"fair_key": key} if key else {}))
+        self.begin("runs-for-acme", "shared")
+        self.put_queue("aged", ageing_ms=DAY_MS)
+        self.queues.add("aged")
+        self.make("of-an-aged-queue", queue="aged")
         if self.plan_shards > 1:
             return  # limits of a name need one shard
         a_rate = {"limit": 1, "per_ms": DAY_MS, "burst": 5}
