@@ -60,7 +60,7 @@ func (f Fair) MarshalJSON() ([]byte, error) {
 		return null, nil
 	}
 	m := openObject(nil)
-	if len(f.Weights) > 0 {
+	if f.Weights != nil {
 		if err := m.value("weights", f.Weights); err != nil {
 			return nil, err
 		}

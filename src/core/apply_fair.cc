@@ -25,7 +25,10 @@ void set_fair(QueueEntry& queue) {
 }
 
 void Applier::set_queue_order(QueueEntry& queue, const QueueSettings& settings) {
-  const bool lanes_change = settings.fair.has_value() != queue.settings.fair.has_value();
+  const std::optional<FairSettings>& before = queue.settings.fair;
+  // Tags by time and by starts are of different measures: all keys begin anew.
+  const bool lanes_change = settings.fair.has_value() != before.has_value() ||
+                            (before && before->by != settings.fair->by);
   if (!lanes_change && settings.ageing == queue.settings.ageing) {
     queue.settings = settings;
     return set_fair(queue);
@@ -59,8 +62,10 @@ void Applier::set_queue_order(QueueEntry& queue, const QueueSettings& settings) 
       state_.changes.deleted_limits.emplace_back(LimitKind::kFair, queue.name);
     }
   }
+  const std::unique_ptr<FairQueue> old = lanes_change ? std::move(queue.fair) : nullptr;
   queue.settings = settings;
   set_fair(queue);
+  if (old != nullptr && queue.fair != nullptr) state_.gates.take_means(*old, *queue.fair);
   if (lanes_change) {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       JobSlot& slot = state_.slots.at(jobs[i]);

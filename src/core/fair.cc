@@ -215,6 +215,21 @@ void FairQueue::learn(FairKey& key, Duration ran, Time now) {
   note(key);
 }
 
+std::vector<FairKey*> FairQueue::take_means(const FairQueue& old) {
+  std::vector<FairKey*> taken;
+  for (const auto& [name, from] : old.keys_) {
+    if (from->mean == 0) continue;
+    FairKey& key = ensure(from->name);
+    key.mean = from->mean;
+    key.used_at = from->used_at;
+    note(key);
+    taken.push_back(&key);
+  }
+  mean_ = old.mean_;
+  mean_dirty_ = mean_ > 0;
+  return taken;
+}
+
 void FairQueue::give(FairKey& key, std::uint64_t amount, Time now) {
   if (key.recent == nullptr) key.recent = std::make_unique<FairRecent>();
   key.recent->add(now, amount);

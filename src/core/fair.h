@@ -150,6 +150,8 @@ class FairQueue {
   // Virtual time has come to `now`.
   void advance(FairLevel& level, std::uint64_t now);
   void learn(FairKey& key, Duration ran, Time now);
+  // Those of a queue that shared by another measure. Returns the keys that it has touched.
+  std::vector<FairKey*> take_means(const FairQueue& old);
   void give(FairKey& key, std::uint64_t amount, Time now);
   // The event is over. First all keys that it touched are counted, then flows that have no jobs any
   // more are kept, or dropped.

@@ -36,6 +36,10 @@ void GateIndex::settle_fair() {
   }
 }
 
+void GateIndex::take_means(const FairQueue& old, FairQueue& queue) {
+  for (FairKey* const key : queue.take_means(old)) touch(*key);
+}
+
 void GateIndex::load_fair(FairQueue& queue, const BucketRow& row) { queue.load(row, touched_); }
 
 void GateIndex::take_fair(Time now, std::vector<BucketRow>& rows) {

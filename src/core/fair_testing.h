@@ -27,7 +27,9 @@ class NaiveFair {
     if (!settings) {
       queues_.erase(queue);
     } else {
-      queues_[queue].settings = *settings;
+      Queue& own = queues_[queue];
+      if (own.settings.by != settings->by) own.levels.clear();  // tags are of another measure
+      own.settings = *settings;
     }
   }
   bool shares(const std::string& queue) const { return queues_.contains(queue); }

@@ -93,6 +93,7 @@ class GateIndex {
   bool fair_touched() const { return !touched_.empty(); }
   // The queue shares fairly no more, or is deleted.
   void forget(const FairQueue& queue);
+  void take_means(const FairQueue& old, FairQueue& queue);
   void load_fair(FairQueue& queue, const BucketRow& row);
   void take_fair(Time now, std::vector<BucketRow>& rows);
 

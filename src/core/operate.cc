@@ -263,9 +263,18 @@ Refusal Decider::judge_order(const QueueEntry* queue, const QueueSettings& setti
     return {Rejection::kUnfitLimit, {}, RefusalDetail::kFairAndAgeing};
   }
   if (queue == nullptr) return {};
-  const bool sorts = settings.ageing != queue->settings.ageing ||
-                     settings.fair.has_value() != queue->settings.fair.has_value();
-  if (!sorts || queue->ready.size() <= kMaxJobsSortedAgain) return {};
+  // Ageing sorts the ready jobs again; shares put each job into another lane.
+  const std::optional<FairSettings>& before = queue->settings.fair;
+  const bool lanes_change = settings.fair.has_value() != before.has_value() ||
+                            (before && before->by != settings.fair->by);
+  std::uint64_t sorted = settings.ageing == queue->settings.ageing ? 0 : queue->ready.size();
+  if (lanes_change) {
+    sorted = 0;
+    for (std::size_t i = 0; i < kStateCount; ++i) {
+      if (!is_terminal(static_cast<State>(i))) sorted += queue->counts[i];
+    }
+  }
+  if (sorted <= kMaxJobsSortedAgain) return {};
   return {Rejection::kInvalidState, {}, RefusalDetail::kTooManyToSort};
 }
 
