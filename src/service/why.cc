@@ -96,36 +96,6 @@ std::string sentence(const core::Blocker& blocker) {
   return {};
 }
 
-api::Reason to_api(const core::Blocker& blocker) {
-  api::Reason shown;
-  shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
-  const bool of_gate = blocker.code == BlockCode::kTypePaused ||
-                       blocker.code == BlockCode::kLimitPaused ||
-                       blocker.code == BlockCode::kLimitFull || blocker.code == BlockCode::kRate;
-  if (of_gate) {
-    constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
-    shown.limit = blocker.limit.view();
-    shown.limit_kind = kKinds.at(static_cast<std::size_t>(blocker.kind));
-    shown.key = blocker.key.view();
-  }
-  (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
-  shown.since = blocker.since;
-  (blocker.code == BlockCode::kRate ? shown.available_at : shown.until) = blocker.until;
-  if (blocker.code == BlockCode::kLimitFull) {
-    shown.in_use = blocker.in_use;
-    shown.concurrency = blocker.bound;
-    shown.holders = blocker.jobs;
-  }
-  if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
-    shown.waits_for = blocker.jobs.front();
-  }
-  if (blocker.code == BlockCode::kBehind) {
-    shown.ahead = blocker.ahead;
-    shown.more = blocker.more;
-  }
-  return shown;
-}
-
 }  // namespace
 
 Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
@@ -153,6 +123,40 @@ Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
     answer.no_worker = !*last || caller.now() - **last > kNoWorkerAfter;
   }
   co_return answer;
+}
+
+api::Reason to_api(const core::Blocker& blocker) {
+  api::Reason shown;
+  shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
+  const bool of_gate = blocker.code == BlockCode::kTypePaused ||
+                       blocker.code == BlockCode::kLimitPaused ||
+                       blocker.code == BlockCode::kLimitFull || blocker.code == BlockCode::kRate;
+  if (of_gate) {
+    constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
+    shown.limit = blocker.limit.view();
+    shown.limit_kind = kKinds.at(static_cast<std::size_t>(blocker.kind));
+    shown.key = blocker.key.view();
+  }
+  (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
+  shown.since = blocker.since;
+  (blocker.code == BlockCode::kRate ? shown.available_at : shown.until) = blocker.until;
+  if (blocker.code == BlockCode::kLimitFull) {
+    shown.in_use = blocker.in_use;
+    shown.concurrency = blocker.bound;
+    shown.holders = blocker.jobs;
+  }
+  if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
+    shown.waits_for = blocker.jobs.front();
+  }
+  if (blocker.waiting > 0) {
+    shown.waiting = blocker.waiting;
+    shown.more = blocker.more;
+  }
+  if (blocker.code == BlockCode::kBehind) {
+    shown.ahead = blocker.ahead;
+    shown.more = blocker.more;
+  }
+  return shown;
 }
 
 api::Why to_api(const WhyAnswer& answer) {

@@ -83,13 +83,37 @@ class Flattener {
     }
   }
   // Tokens and push targets are not for whoever may read events.
-  // What happens to limits has no events yet.
-  void operator()(const core::LimitSet&) {}
-  void operator()(const core::LimitDeleted&) {}
   void operator()(const core::CatalogPut&) {}
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {
     of_queue("schedule.deleted", e.queue, named(e.name));
+  }
+
+  // Limits and gates of types belong to no queue.
+  void operator()(const core::LimitSet& e) {
+    const bool is_type = e.limit.kind == core::LimitKind::kType;
+    DataObject data = of_limit(e.limit.kind, e.limit.name);
+    data.number("version", static_cast<std::int64_t>(e.limit.version));
+    switch (e.change) {
+      case core::LimitChange::kCreated:
+        return of_queue(is_type ? "type.updated" : "limit.updated", {},
+                        data.boolean("created", true));
+      case core::LimitChange::kUpdated:
+        return of_queue(is_type ? "type.updated" : "limit.updated", {}, data);
+      case core::LimitChange::kPaused: {
+        const core::LimitPause& latest = e.limit.pauses.back();
+        if (!latest.key.empty()) data.text("key", latest.key.view());
+        if (!latest.reason.empty()) data.text("reason", latest.reason.view());
+        if (latest.until) data.time("until", *latest.until);
+        return of_queue(is_type ? "type.paused" : "limit.paused", {}, data);
+      }
+      case core::LimitChange::kResumed:
+        return of_queue(is_type ? "type.resumed" : "limit.resumed", {}, data);
+    }
+  }
+  void operator()(const core::LimitDeleted& e) {
+    of_queue(e.kind == core::LimitKind::kType ? "type.deleted" : "limit.deleted", {},
+             of_limit(e.kind, e.name));
   }
 
   void operator()(const core::Submitted& e) {
@@ -179,6 +203,11 @@ class Flattener {
   static DataObject named(const SharedBytes& schedule) {
     DataObject data;
     data.text("schedule", schedule.view());
+    return data;
+  }
+  static DataObject of_limit(core::LimitKind kind, const SharedBytes& name) {
+    DataObject data;
+    data.text(kind == core::LimitKind::kType ? "type" : "limit", name.view());
     return data;
   }
   static DataObject reason(const SharedBytes& reason) {
