@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "api/text.h"
+#include "core/string_map.h"
 #include "service/visibility.h"
 
 namespace millrace::service {
@@ -37,12 +37,13 @@ void bound(ScaleFigures& figures, std::optional<double> slots, std::string whose
   figures.bound_by = std::move(whose);
 }
 
-std::optional<Duration> mean_run(Caller& caller, std::string_view queue) {
+std::optional<Duration> mean_run(const engine::StoreStatistics& statistics, std::string_view queue,
+                                 Time now) {
   engine::StatsQuery wanted;
-  wanted.now = caller.now();
+  wanted.now = now;
   wanted.window = wanted.step = kWindow;
   wanted.visible = [queue](std::string_view name) { return name == queue; };
-  const engine::StatsReply stats = caller.services.statistics.query(wanted);
+  const engine::StatsReply stats = statistics.query(wanted);
   double sum = 0;
   double ended = 0;
   for (const engine::StatsGroup& group : stats.groups) {
@@ -105,6 +106,29 @@ api::Scale scale_of(const ScaleFigures& figures, const api::ScaleQuery& query) {
   return scale;
 }
 
+ScaleFigures scale_figures(const engine::StoreStatistics& statistics, const core::Queue& queue,
+                           std::uint64_t held_back, const FindLimit& find_limit, Time now) {
+  const engine::QueueRates rates = statistics.rates(queue.name.view(), now);
+  ScaleFigures figures;
+  figures.paused = queue.paused;
+  figures.ready = queue.counts[static_cast<std::size_t>(core::State::kReady)];
+  figures.held_back = std::min(held_back, figures.ready);
+  figures.running = queue.counts[static_cast<std::size_t>(core::State::kRunning)];
+  figures.submitted_per_s = rates.submitted;
+  figures.started_per_s = rates.started;
+  figures.run = mean_run(statistics, queue.name.view(), now);
+  const Duration run = figures.run.value_or(kAssumedRun);
+  bound(figures, slots_of(queue.settings.concurrency, queue.settings.rate, run),
+        "The queue's own bound");
+  for (const core::JobLimit& named : queue.settings.limits) {
+    const core::LimitSettings* const settings = find_limit(named.name.view());
+    if (settings == nullptr || settings->per_key) continue;  // each key has slots of its own
+    bound(figures, slots_of(settings->bounds.concurrency, settings->bounds.rate, run),
+          fmt::format("The limit {}", named.name.view()));
+  }
+  return figures;
+}
+
 Task<Answered<api::Scale>> scale_queue(Caller& caller, std::string_view queue,
                                        const api::ScaleQuery& query) {
   auto admitted = admits_queue(caller, queue);
@@ -118,18 +142,7 @@ Task<Answered<api::Scale>> scale_queue(Caller& caller, std::string_view queue,
   }
   co_await refresh_statistics(caller);
   const core::Queue& found = reply->queues.front();
-  const engine::QueueRates rates = caller.services.statistics.rates(queue, caller.now());
-  ScaleFigures figures;
-  figures.paused = found.paused;
-  figures.ready = found.counts[static_cast<std::size_t>(core::State::kReady)];
-  figures.held_back = std::min(reply->held_back, figures.ready);
-  figures.running = found.counts[static_cast<std::size_t>(core::State::kRunning)];
-  figures.submitted_per_s = rates.submitted;
-  figures.started_per_s = rates.started;
-  figures.run = mean_run(caller, queue);
-  const Duration run = figures.run.value_or(kAssumedRun);
-  bound(figures, slots_of(found.settings.concurrency, found.settings.rate, run),
-        "The queue's own bound");
+  StringMap<core::LimitSettings> limits;
   for (const core::JobLimit& named : found.settings.limits) {
     core::GetLimits limit;
     limit.kind = core::LimitKind::kNamed;
@@ -137,11 +150,14 @@ Task<Answered<api::Scale>> scale_queue(Caller& caller, std::string_view queue,
     auto known = co_await caller.ask(std::move(limit));
     if (!known) co_return refused(known);
     if (known->limits.empty()) continue;
-    const core::LimitSettings& settings = known->limits.front().limit.settings;
-    if (settings.per_key && named.key.empty()) continue;
-    bound(figures, slots_of(settings.bounds.concurrency, settings.bounds.rate, run),
-          fmt::format("The limit {}", named.name.view()));
+    limits[std::string(named.name.view())] = std::move(known->limits.front().limit.settings);
   }
+  const auto find_limit = [&](std::string_view name) -> const core::LimitSettings* {
+    const auto known = limits.find(name);
+    return known == limits.end() ? nullptr : &known->second;
+  };
+  const ScaleFigures figures =
+      scale_figures(caller.services.statistics, found, reply->held_back, find_limit, caller.now());
   co_return scale_of(figures, query);
 }
 

@@ -1,6 +1,10 @@
 // How many workers a queue needs.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "api/queue.h"
@@ -14,7 +18,6 @@ namespace millrace::service {
 Task<Answered<api::Scale>> scale_queue(Caller& caller, std::string_view queue,
                                        const api::ScaleQuery& query);
 
-// The same, of figures. Pure.
 struct ScaleFigures {
   bool paused = false;
   std::uint64_t ready = 0;
@@ -27,6 +30,13 @@ struct ScaleFigures {
   std::optional<double> most_slots;
   std::string bound_by;
 };
+// Pure.
 api::Scale scale_of(const ScaleFigures& figures, const api::ScaleQuery& query);
+
+// Of a queue as GetQueues tells it. `find_limit` gives the settings of a named limit; null: there
+// is no such limit.
+using FindLimit = std::function<const core::LimitSettings*(std::string_view name)>;
+ScaleFigures scale_figures(const engine::StoreStatistics& statistics, const core::Queue& queue,
+                           std::uint64_t held_back, const FindLimit& find_limit, Time now);
 
 }  // namespace millrace::service
