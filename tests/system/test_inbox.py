@@ -91,7 +91,7 @@ class Enqueue(OnPostgres):
         self.await_empty_inbox()
         self.assertEqual(
             self.sql("SELECT job, reason FROM millrace.inbox_rejected"),
-            f"{refused}|there is no such limit",
+            f"{refused}|no limit has this name; check the spelling, or create the limit",
         )
 
     def test_a_savepoint_that_is_rolled_back_takes_its_job_along(self):
