@@ -86,6 +86,10 @@ class Flattener {
   // What happens to limits has no events yet.
   void operator()(const core::LimitSet&) {}
   void operator()(const core::LimitDeleted&) {}
+  void operator()(const core::SlowedDown&) {}
+  void operator()(const core::BreakerTurned&) {}
+  // The submission that a waiting job took over is no job of its own.
+  void operator()(const core::Debounced&) {}
   void operator()(const core::CatalogPut&) {}
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {
