@@ -49,8 +49,13 @@ enum class EventType : std::uint8_t {
   kTypePaused,
   kTypeResumed,
   kTypeDeleted,
+  kLimitSlowedDown,
+  kLimitSlowDownEnded,
+  kBreakerOpened,
+  kBreakerClosed,
+  kJobDebounced,
 };
-constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kTypeDeleted) + 1;
+constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kJobDebounced) + 1;
 std::string_view name_of(EventType type);  // "job.submitted"
 std::optional<EventType> parse_event_type(std::string_view name);
 

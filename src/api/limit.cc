@@ -34,15 +34,18 @@ bool read_keys(Decode& decode, const Path& path, std::vector<KeyBounds>& out) {
   });
 }
 
-void not_yet(Decode& decode, const Path& path, LimitChange&) {
-  refuse_value(decode, path, std::string(kNotInThisVersion));
-}
-
 void read_concurrency(Decode& d, const Path& p, LimitChange& out) {
   read_change(out.concurrency, read_integer, d, p, 1, kMaxConcurrency);
 }
 void read_limit_rate(Decode& d, const Path& p, LimitChange& out) {
   read_change(out.rate, read_rate, d, p);
+}
+
+void read_limit_breaker(Decode& d, const Path& p, LimitChange& out) {
+  read_change(out.breaker, read_breaker, d, p);
+}
+void read_retry_rate(Decode& d, const Path& p, LimitChange& out) {
+  read_change(out.retry_rate, read_rate, d, p);
 }
 
 constexpr Member<LimitChange> kLimitMembers[] = {
@@ -56,15 +59,15 @@ constexpr Member<LimitChange> kLimitMembers[] = {
     {"keys",
      [](Decode& d, const Path& p, LimitChange& out) { read_change(out.keys, read_keys, d, p); },
      kNull},
-    {"breaker", not_yet},
-    {"retry_rate", not_yet},
+    {"breaker", read_limit_breaker, kNull},
+    {"retry_rate", read_retry_rate, kNull},
 };
 
 constexpr Member<LimitChange> kTypeMembers[] = {
     {"concurrency", read_concurrency, kNull},
     {"rate", read_limit_rate, kNull},
-    {"breaker", not_yet},
-    {"retry_rate", not_yet},
+    {"breaker", read_limit_breaker, kNull},
+    {"retry_rate", read_retry_rate, kNull},
     {"paused",
      [](Decode& d, const Path& p, LimitChange& out) {
        read_change(out.paused, read_boolean, d, p);
@@ -100,6 +103,9 @@ void encode_use(JsonWriter& json, const GateUse& use) {
   json.member("in_use", use.in_use);
   json.member("waiting", use.waiting);
   json.member("next_token_at", use.next_token_at);
+  json.text_or_null("breaker_state", use.breaker_state);
+  json.member("open_until", use.open_until);
+  json.member("blocked_until", use.blocked_until);
 }
 
 void encode_pause(JsonWriter& json, const GateUse& use) {
@@ -166,6 +172,10 @@ void encode(JsonWriter& json, const Limit& limit) {
   json.begin_object();
   json.member(limit.of_type ? "type" : "name", limit.name);
   encode_bounds(json, limit.bounds);
+  json.key("breaker");
+  encode(json, limit.breaker);
+  json.key("retry_rate");
+  encode(json, limit.retry_rate);
   if (!limit.of_type) {
     json.member("per_key", limit.per_key);
     json.key("keys");

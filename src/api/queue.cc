@@ -79,6 +79,11 @@ constexpr Member<QueueSettingsChange> kSettingsMembers[] = {
        read_change(out.rate, read_rate, d, p);
      },
      kNull},
+    {"breaker",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       read_change(out.breaker, read_breaker, d, p);
+     },
+     kNull},
     {"limits",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
        read_change(out.limits, read_job_limits, d, p);
@@ -163,6 +168,8 @@ void encode(JsonWriter& json, const QueueSettings& settings) {
   json.member("concurrency", settings.concurrency);
   json.key("rate");
   encode(json, settings.rate);
+  json.key("breaker");
+  encode(json, settings.breaker);
   json.key("limits");
   encode(json, settings.limits);
   json.key("retention");

@@ -39,6 +39,7 @@ struct QueueSettingsChange {
   Change<RetentionChange> retention;  // null: the defaults
   Change<std::int64_t> concurrency;   // null: no bound, as of the rate
   Change<Rate> rate;
+  Change<Breaker> breaker;               // null: none
   Change<std::vector<JobLimit>> limits;  // null: none
 };
 Decoded<QueueSettingsChange> decode_queue_settings(std::string_view body,
@@ -75,6 +76,7 @@ struct QueueSettings {
   std::optional<std::int64_t> max_ready;  // none: no bound
   std::optional<std::int64_t> concurrency;
   std::optional<Rate> rate;
+  std::optional<Breaker> breaker;
   std::vector<JobLimit> limits;
   struct Retention {
     std::optional<Duration> succeeded{86'400'000};  // none: for ever

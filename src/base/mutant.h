@@ -64,6 +64,11 @@ enum class Mutant : std::uint8_t {
   kLimitPauseForgotten,    // a paused limit lets jobs through after a restart
   kOrderFreedAtRetry,      // the successors of a job with an order key run while it retries
   kWhyForgetsRate,         // a job that waits for a token has no reason to wait
+  kSlowDownForgotten,      // a gate that a worker has slowed down is open again after a restart
+  kRetryBudgetIgnored,     // a job that failed once starts without a token of the retry budget
+  kBreakerForgotten,       // a breaker is closed again after a restart
+  kBreakerProbesUnbounded,  // a half-open breaker lets everything through
+  kDebounceShortensBackoff,  // a debounced job that failed starts before its backoff is over
   kLast,
 };
 

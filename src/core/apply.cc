@@ -94,7 +94,9 @@ void Applier::enter(SlotIndex index, JobSlot& slot) {
     if (slot.activity->holder == nullptr)
       slot.activity->holder = &leases_of(slot.activity->latest.worker);
     slot.activity->holder->by_token[to_number(slot.activity->token)] = index;
-    if (slot.lane->gated) state_.gates.lease_began(*slot.lane, at_);
+    if (slot.lane->gated) {
+      state_.gates.lease_began(*slot.lane, slot.activity->latest.started_at, at_);
+    }
   }
   if (slot.lane->limited != nullptr && !is_terminal(slot.state)) {
     state_.gates.count_unfinished(*slot.lane, true);
@@ -140,7 +142,9 @@ void Applier::leave(SlotIndex index, JobSlot& slot) {
     MILLRACE_CHECK(holder.by_token.erase(to_number(activity.token)) == 1);
     if (holder.by_token.empty()) state_.workers.erase(std::string(holder.worker.view()));
     activity.holder = nullptr;
-    if (slot.lane->gated) state_.gates.lease_ended(*slot.lane, at_);
+    if (slot.lane->gated) {
+      state_.gates.lease_ended(*slot.lane, activity.latest.started_at, at_);
+    }
   }
   if (slot.lane->limited != nullptr && !is_terminal(slot.state)) {
     state_.gates.count_unfinished(*slot.lane, false);
@@ -243,7 +247,8 @@ SlotIndex Applier::add(const Job& job) {
   slot.ord = job.ord;
   slot.created_at = job.created_at;
   slot.run_at = job.run_at;
-  slot.lane = &state_.gates.acquire(queue, job.type, job.extras.get());
+  const bool again = job.attempt > (job.state == State::kRunning ? 1U : 0U);
+  slot.lane = &state_.gates.acquire(queue, job.type, job.extras.get(), again);
   slot.retry = job.retry;
   slot.extras = job.extras;
   slot.lease_ms = static_cast<std::int32_t>(job.lease.count());
@@ -266,7 +271,8 @@ SlotIndex Applier::add(const Job& job) {
   set_result(slot, job.result);
   MILLRACE_CHECK(state_.by_id.emplace(job.id, index).second);
   // A key that this job held until its end may belong to another job by now.
-  if (const auto& unique = slot.unique(); unique && !is_terminal(job.state)) {
+  if (const auto& unique = slot.unique();
+      unique && !unique->superseded && !is_terminal(job.state)) {
     if (state_.uniques.take(queue.name.view(), unique->key.view(), slot.id)) {
       state_.changes.held_uniques.push_back({queue.name, unique->key, slot.id, std::nullopt});
     }
@@ -295,6 +301,7 @@ void Applier::operator()(const Submitted& event) {
   MILLRACE_CHECK(event.job.ord == state_.facts.next_ord);
   MILLRACE_CHECK(is_waiting(event.job.state) && event.job.attempt == 0);
   ++state_.facts.next_ord;
+  if (event.job.extras != nullptr && event.job.extras->unique) supersede(event.job);
   const SlotIndex index = add(event.job);
   state_.slots.at(index).stored = state_.following;
   ++state_.slots.at(index).lane->queue->created;
@@ -386,6 +393,8 @@ void Applier::operator()(const AttemptEnded& event) {
   JobSlot& slot = state_.slots.at(index);
   leave(index, slot);
   Activity& activity = *slot.activity;
+  const auto good = slot.lane->gated ? counts_as_good(event.outcome) : std::nullopt;
+  if (good) state_.gates.count_attempt(*slot.lane, *good, activity.latest.started_at, at_);
   end_attempt(slot, event.outcome, event.state);
   activity.latest.error = event.error;
   if (event.error != nullptr) activity.last_error = event.error;
@@ -397,10 +406,15 @@ void Applier::operator()(const AttemptEnded& event) {
   if (event.run_at) slot.run_at = *event.run_at;
   slot.cancel_requested = slot.cancel_requested && event.state == State::kCancelled;
   if (!slot.cancel_requested) activity.cancel_reason = {};
+  const bool superseded = slot.unique() && slot.unique()->superseded;
+  if (superseded && event.state == State::kCancelled && !slot.cancel_requested) {
+    activity.cancel_reason = SharedBytes(kSuperseded);
+  }
   if (event.state == State::kSucceeded) set_result(slot, event.result);
 
   slot.state = event.state;
   ++slot.version;
+  if (slot.attempt == 1 && !is_terminal(event.state)) choose_lane(slot);
   if (is_terminal(event.state)) activity.finished_at = at_;
   enter(index, slot);
   if (is_terminal(event.state)) finish(index, event.keep);

@@ -76,6 +76,7 @@ struct HeartbeatItem {
   LeaseToken token{};
   std::optional<Duration> extend;  // from now; none: the lease's own length
   std::shared_ptr<const Progress> progress;
+  std::vector<SlowDown> slow_down = {};
 };
 struct Heartbeat {
   std::vector<HeartbeatItem> items;
@@ -108,6 +109,7 @@ struct AckItem {
   std::optional<Duration> delay;  // snoozed: required; failed: replaces the policy's delay
   std::vector<LogEntry> logs;
   std::vector<JobSpec> enqueue;  // submitted in the same commit, or the ack is refused
+  std::vector<SlowDown> slow_down = {};
 };
 // What entitles to an ack. kLease: the token is the live lease. kFence: a transaction of the user's
 // own has won the job's fence with this token and committed; the completion stands if the token was

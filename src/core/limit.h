@@ -40,10 +40,22 @@ struct KeyBounds {
   friend bool operator==(const KeyBounds&, const KeyBounds&) = default;
 };
 
+// Stops all starts once too many attempts fail, and lets a few probe before it closes again.
+struct BreakerRule {
+  std::uint32_t failure_ppm = 1'000'000;  // opens at so many failures in a million attempts
+  std::uint32_t min_attempts = 1;         // of the window; with fewer it stays closed
+  Duration window{1'000};
+  Duration open{100};        // nothing starts for so long
+  std::uint32_t probes = 1;  // that may run after that; so many successes close it
+  friend bool operator==(const BreakerRule&, const BreakerRule&) = default;
+};
+
 struct LimitSettings {
   Bounds bounds;
-  bool per_key = false;         // each key has slots and a bucket of its own
+  bool per_key = false;         // each key has slots, buckets and a breaker of its own
   std::vector<KeyBounds> keys;  // with per_key: at most kMaxKeyBounds
+  std::optional<BreakerRule> breaker;
+  std::optional<Rate> retry_rate;  // of the starts after a job's first
   friend bool operator==(const LimitSettings&, const LimitSettings&) = default;
 };
 
@@ -83,17 +95,40 @@ struct JobLimit {
 
 using JobLimits = std::vector<JobLimit>;
 
-// What a bucket that is not full holds, in units (bucket.h), at `at`.
+// The attempts of a stretch of time, by how they ended: see breaker.h.
+struct BreakerSlice {
+  std::uint64_t number = 0;
+  std::uint32_t good = 0;
+  std::uint32_t failed = 0;
+  friend bool operator==(const BreakerSlice&, const BreakerSlice&) = default;
+};
+struct BreakerRow {
+  std::vector<BreakerSlice> slices;
+  std::optional<Time> open_until;  // none: it is closed
+  std::uint32_t successes = 0;     // of probes
+  friend bool operator==(const BreakerRow&, const BreakerRow&) = default;
+};
+
+// What a gate has to remember: what buckets that are not full hold, in units (bucket.h), at `at`,
+// and whether it is closed for a while.
 struct BucketRow {
   LimitKind kind{};
   SharedBytes name;
   SharedBytes key;
-  std::optional<std::uint64_t> level;  // none: it is full; the row goes
+  std::optional<std::uint64_t> level;  // none: the bucket is full
   Time at{};
+  std::optional<std::uint64_t> retry_level;  // of the bucket of retries
+  std::optional<Time> slow_until;            // a worker asked for less
+  std::optional<BreakerRow> breaker;
+
+  // There is nothing to remember: the row goes.
+  bool is_idle() const { return !level && !retry_level && !slow_until && !breaker; }
   friend bool operator==(const BucketRow&, const BucketRow&) = default;
 };
 
 // --- What answers show.
+
+enum class BreakerState : std::uint8_t { kClosed, kOpen, kHalfOpen };
 
 // A gate of a limit, now: that of one key, or the limit's as a whole.
 struct GateUse {
@@ -101,7 +136,10 @@ struct GateUse {
   std::uint64_t in_use = 0;   // live leases
   std::uint64_t waiting = 0;  // ready jobs that must pass it
   std::optional<Time> next_token_at;
-  std::optional<LimitPause> pause;  // none: it is not paused
+  std::optional<LimitPause> pause;      // none: it is not paused
+  std::optional<BreakerState> breaker;  // none: it has no breaker
+  std::optional<Time> open_until;       // of an open breaker
+  std::optional<Time> slow_until;       // a worker asked for less until then
 };
 struct LimitView {
   Limit limit;
@@ -122,18 +160,21 @@ enum class BlockCode : std::uint8_t {
   kOrder,
   kLimitFull,
   kRate,
+  kRetryRate,
+  kBreakerOpen,
+  kSlowDown,
   kBehind,
 };
 
 struct Blocker {
   BlockCode code{};
-  // Which limit: kLimitPaused, kLimitFull, kRate. `kind` tells a type's gate and a queue's.
+  // Which limit, where a gate is closed. `kind` tells a type's gate and a queue's.
   LimitKind kind{};
   SharedBytes limit;
   SharedBytes key;
   SharedBytes text;           // kRunning: the worker; pauses: the reason
   std::optional<Time> since;  // kRunning; kLimitFull: when the last slot was taken
-  std::optional<Time> until;  // kScheduled, kBackoff, pauses; kRate: when there is a token
+  std::optional<Time> until;  // kScheduled, kBackoff, gates; kRate: when there is a token
   std::uint64_t in_use = 0;   // kLimitFull
   std::uint64_t bound = 0;    // kLimitFull: the concurrency
   std::vector<JobId> jobs;  // kLimitFull: up to 5 that hold it; kOrder: the one that is waited for

@@ -133,6 +133,11 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   job->run_at = run_at;
   job->state = run_at > now_ ? State::kScheduled : State::kReady;
   if (job->extras != nullptr && job->extras->place) job->extras = placed(*job);
+  if (job->extras != nullptr && job->extras->unique && job->extras->unique->superseded) {
+    JobExtras extras = *job->extras;
+    extras.unique->superseded = false;
+    job->extras = std::make_shared<const JobExtras>(std::move(extras));
+  }
   job->expires_at.reset();
   job->finished_at.reset();
   job->result = {};

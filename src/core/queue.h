@@ -37,12 +37,14 @@ struct QueueSettings {
   std::optional<std::uint32_t> concurrency;
   std::optional<Rate> rate;
   std::vector<JobLimit> limits;  // added to each job that is submitted; without incarnations
+  std::optional<BreakerRule> breaker;
   Bounds bounds() const { return {concurrency, rate}; }
+  LimitSettings gate() const { return {bounds(), false, {}, breaker, std::nullopt}; }
   friend bool operator==(const QueueSettings& a, const QueueSettings& b);
 };
 
 inline bool names_limits(const QueueSettings& settings) {
-  return settings.concurrency || settings.rate || !settings.limits.empty();
+  return settings.concurrency || settings.rate || settings.breaker || !settings.limits.empty();
 }
 
 // As a list that a patch may lack.
@@ -61,6 +63,7 @@ struct QueuePatch {
   std::optional<std::optional<std::uint32_t>> concurrency;
   std::optional<std::optional<Rate>> rate;
   std::optional<QueueLimits> limits;
+  std::optional<std::optional<BreakerRule>> breaker;
 };
 QueueSettings patched(QueueSettings settings, const QueuePatch& patch);
 

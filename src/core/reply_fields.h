@@ -15,8 +15,14 @@ constexpr auto last_of(Of<Rejection>) { return kLastRejection; }
 constexpr auto last_of(Of<RefusalDetail>) { return kLastRefusalDetail; }
 constexpr auto last_of(Of<Fate>) { return Fate::kRefused; }
 
+constexpr auto describe(Of<Fullness>) {
+  return std::tuple(Field(1, &Fullness::depth), Field(2, &Fullness::oldest),
+                    Field(3, &Fullness::room_in));
+}
+
 constexpr auto describe(Of<Refusal>) {
-  return std::tuple(Field(1, &Refusal::why), Field(2, &Refusal::other), Field(3, &Refusal::detail));
+  return std::tuple(Field(1, &Refusal::why), Field(2, &Refusal::other), Field(3, &Refusal::detail),
+                    Field(4, &Refusal::full).since(5));
 }
 
 constexpr auto describe(Of<JobView::LogTrim>) {

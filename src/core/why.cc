@@ -115,8 +115,20 @@ void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& block
     if (gate->dropped || mutated(Mutant::kWhyForgetsRate)) continue;
     const auto at = gate->has_at(cost, now_);
     if (at && *at <= now_) continue;
-    blocking.push_back(blocker(BlockCode::kRate, gate));
+    const bool of_retries = gate->retries_of != nullptr;
+    blocking.push_back(blocker(of_retries ? BlockCode::kRetryRate : BlockCode::kRate, gate));
     blocking.back().until = at;
+  }
+  for (const auto& [gate, cost] : gates) {
+    if (gate->dropped || !gate->breaker_stops({}, now_)) continue;
+    blocking.push_back(blocker(BlockCode::kBreakerOpen, gate));
+    const Time until = *gate->breaker()->open_until();
+    if (until > now_) blocking.back().until = until;
+  }
+  for (const auto& [gate, cost] : gates) {
+    if (gate->dropped || !gate->is_slowed(now_)) continue;
+    blocking.push_back(blocker(BlockCode::kSlowDown, gate));
+    blocking.back().until = gate->extras->slow_until;
   }
 }
 

@@ -139,11 +139,7 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
   job_.lease = job.lease;
   job_.timeout = job.timeout;
   if (job.extras) {
-    if (job.extras->unique) {
-      const core::UniqueRule& rule = *job.extras->unique;
-      job_.unique = api::UniqueKey{std::string(rule.key.view()), rule.hold_for,
-                                   static_cast<api::OnConflict>(rule.on_conflict)};
-    }
+    if (job.extras->unique) job_.unique = to_api(*job.extras->unique);
     job_.tags = views_of(job.extras->tags);
     job_.meta = view_of(job.extras->meta);
     job_.limits = to_api(job.extras->limits);
@@ -274,10 +270,24 @@ std::vector<api::JobLimit> to_api(const core::JobLimits& limits) {
 api::Bounds to_api(const core::Bounds& bounds) {
   api::Bounds made;
   made.concurrency = to_signed(bounds.concurrency);
-  if (bounds.rate) {
-    made.rate = api::Rate{bounds.rate->limit, bounds.rate->per, to_signed(bounds.rate->burst)};
-  }
+  made.rate = to_api(bounds.rate);
   return made;
+}
+
+std::optional<api::Rate> to_api(const std::optional<core::Rate>& rate) {
+  if (!rate) return std::nullopt;
+  return api::Rate{rate->limit, rate->per, to_signed(rate->burst)};
+}
+
+std::optional<api::Breaker> to_api(const std::optional<core::BreakerRule>& rule) {
+  if (!rule) return std::nullopt;
+  return api::Breaker{rule->failure_ppm / 1e6, rule->min_attempts, rule->window, rule->open,
+                      rule->probes};
+}
+
+api::UniqueKey to_api(const core::UniqueRule& rule) {
+  return {std::string(rule.key.view()), rule.hold_for,
+          static_cast<api::OnConflict>(rule.on_conflict), rule.max_wait};
 }
 
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now) {
@@ -301,6 +311,7 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   const api::Bounds bounds = to_api(settings.bounds());
   made.settings.concurrency = bounds.concurrency;
   made.settings.rate = bounds.rate;
+  made.settings.breaker = to_api(settings.breaker);
   made.settings.limits = to_api(settings.limits);
   made.settings.retention.succeeded = settings.retention.succeeded;
   made.settings.retention.dead = settings.retention.dead;
@@ -352,10 +363,16 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kDuplicateJob:
       return problem(ProblemCode::kDuplicateJob,
                      "job " + to_string(refusal.other) + " already has this id or unique key");
-    case core::Rejection::kQueueFull: {
-      api::Problem made =
-          problem(ProblemCode::kQueueFull, "the queue has reached its max_ready; try again later");
+    case core::Rejection::kQueueFull:
+    case core::Rejection::kKeyFull: {
+      const bool of_key = refusal.why == core::Rejection::kKeyFull;
+      api::Problem made = problem(of_key ? ProblemCode::kKeyFull : ProblemCode::kQueueFull,
+                                  "the queue has reached its max_ready; try again later");
       made.retry_after = kQueueFullRetryAfter;
+      if (refusal.full != nullptr) {
+        made.full = {refusal.full->depth, refusal.full->oldest};
+        made.retry_after = refusal.full->room_in.value_or(kQueueFullRetryAfter);
+      }
       return made;
     }
     case core::Rejection::kNotFound:
@@ -386,7 +403,11 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
       // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
-      return api::make_fault(api::FieldError::Place::kPointer, what == "limit" ? "/key" : "/limits",
+      if (refusal.detail == core::RefusalDetail::kSlowsLimitOfOthers) what = "/slow_down";
+      return api::make_fault(api::FieldError::Place::kPointer,
+                             what.starts_with('/') ? what
+                             : what == "limit"     ? "/key"
+                                                   : "/limits",
                              std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");

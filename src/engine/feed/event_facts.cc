@@ -111,6 +111,16 @@ class Flattener {
         return of_queue(is_type ? "type.resumed" : "limit.resumed", {}, data);
     }
   }
+  void operator()(const core::SlowedDown& e) {
+    DataObject data = of_gate(e);
+    if (e.until) data.time("until", *e.until);
+    of_queue(e.until ? "limit.slowed_down" : "limit.slow_down_ended", queue_of(e), data);
+  }
+  void operator()(const core::BreakerTurned& e) {
+    DataObject data = of_gate(e);
+    if (e.open_until) data.time("until", *e.open_until);
+    of_queue(e.open_until ? "breaker.opened" : "breaker.closed", queue_of(e), data);
+  }
   void operator()(const core::LimitDeleted& e) {
     of_queue(e.kind == core::LimitKind::kType ? "type.deleted" : "limit.deleted", {},
              of_limit(e.kind, e.name));
@@ -167,6 +177,10 @@ class Flattener {
                .text("from", core::to_string(e.from))
                .text("reason", core::kFinishedByTransaction));
   }
+  void operator()(const core::Debounced& e) {
+    of_job("job.debounced", e.job,
+           DataObject().text("state", core::to_string(e.state)).time("run_at", e.run_at));
+  }
   void operator()(const core::Edited& e) {
     DataObject data;
     if (e.priority) data.number("priority", *e.priority);
@@ -209,6 +223,18 @@ class Flattener {
     DataObject data;
     data.text(kind == core::LimitKind::kType ? "type" : "limit", name.view());
     return data;
+  }
+  // Of a limit, a type or a queue, and of a key.
+  template <typename OfGate>
+  static DataObject of_gate(const OfGate& e) {
+    DataObject data;
+    if (e.kind != core::LimitKind::kQueue) data = of_limit(e.kind, e.name);
+    if (!e.key.empty()) data.text("key", e.key.view());
+    return data;
+  }
+  template <typename OfGate>
+  static SharedBytes queue_of(const OfGate& e) {
+    return e.kind == core::LimitKind::kQueue ? e.name : SharedBytes();
   }
   static DataObject reason(const SharedBytes& reason) {
     DataObject data;

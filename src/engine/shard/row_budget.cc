@@ -38,6 +38,14 @@ std::size_t bytes_of(const core::JobLimits& limits) {
   return bytes;
 }
 
+std::size_t bytes_of(const std::vector<core::SlowDown>& wishes) {
+  std::size_t bytes = 0;
+  for (const core::SlowDown& wish : wishes) {
+    bytes += kItemBytes + wish.limit.size() + wish.key.size();
+  }
+  return bytes;
+}
+
 std::size_t bytes_of(const core::LimitSettings& settings) {
   std::size_t bytes = kItemBytes;
   for (const core::KeyBounds& own : settings.keys) bytes += kItemBytes + own.key.size();
@@ -156,6 +164,11 @@ struct EventBytes {
     return bytes;
   }
   std::size_t operator()(const core::LimitDeleted&) const { return kRefBytes; }
+  std::size_t operator()(const core::SlowedDown& e) const { return kRefBytes + e.key.size(); }
+  std::size_t operator()(const core::BreakerTurned& e) const { return kRefBytes + e.key.size(); }
+  std::size_t operator()(const core::Debounced& e) const {
+    return kRefBytes + kItemBytes + e.payload.size();
+  }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
   std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
   std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }
@@ -169,14 +182,16 @@ struct CommandBytes {
   }
   std::size_t operator()(const core::Heartbeat& c) const {
     std::size_t bytes = kItemBytes;
-    for (const auto& item : c.items) bytes += kItemBytes + bytes_of(item.progress);
+    for (const auto& item : c.items) {
+      bytes += kItemBytes + bytes_of(item.progress) + bytes_of(item.slow_down);
+    }
     return bytes;
   }
   std::size_t operator()(const core::Ack& c) const {
     std::size_t bytes = kItemBytes;
     for (const core::AckItem& item : c.items) {
       bytes += 2 * kRefBytes + item.result.size() + bytes_of_error(item.error) +
-               bytes_of(item.logs) + bytes_of(item.enqueue);
+               bytes_of(item.logs) + bytes_of(item.enqueue) + bytes_of(item.slow_down);
     }
     return bytes;
   }
