@@ -17,11 +17,11 @@ constexpr std::size_t kKeys = 10'000;
 constexpr std::size_t kBacklog = 30'000;
 
 enum class Mode : std::uint8_t {
-  kPlain,          // jobs without a key, in a queue that does not share
-  kUnshared,       // with a key that does not count
+  kPlain,     // jobs without a key, in a queue that does not share
+  kUnshared,  // with a key that does not count
   kStarts,
   kTime,
-  kLimits,         // no sharing, but a limit of slots and one of tokens
+  kLimits,  // no sharing, but a limit of slots and one of tokens
   kTimeAndLimits,
 };
 

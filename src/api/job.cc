@@ -46,6 +46,7 @@ void encode_unique(JsonWriter& json, const std::optional<UniqueKey>& unique) {
   json.member("key", std::string_view(unique->key));
   json.member("for_ms", unique->hold);
   json.member("on_conflict", name_of(unique->on_conflict));
+  if (unique->max_wait) json.member("max_wait_ms", *unique->max_wait);
   json.end_object();
 }
 
@@ -150,6 +151,17 @@ void encode(JsonWriter& json, const std::optional<Rate>& rate) {
   json.member("limit", rate->limit);
   json.member("per_ms", rate->per);
   if (rate->burst) json.member("burst", *rate->burst);
+  json.end_object();
+}
+
+void encode(JsonWriter& json, const std::optional<Breaker>& breaker) {
+  if (!breaker) return json.null();
+  json.begin_object();
+  json.member("failure_rate", breaker->failure_rate);
+  json.member("min_attempts", breaker->min_attempts);
+  json.member("window_ms", breaker->window);
+  json.member("open_ms", breaker->open);
+  json.member("probes", breaker->probes);
   json.end_object();
 }
 

@@ -16,6 +16,29 @@ constexpr Member<Rate> kRateMembers[] = {
                  Rate& out) { read_into(out.burst, read_integer, d, p, 1, kMaxRateLimit); }},
 };
 
+constexpr Member<Breaker> kBreakerMembers[] = {
+    {"failure_rate",
+     [](Decode& d, const Path& p, Breaker& out) {
+       if (read_real(d, p, 0, 1, out.failure_rate) && out.failure_rate <= 0) {
+         d.fault(p, "must be above 0");
+       }
+     }},
+    {"min_attempts",
+     [](Decode& d, const Path& p, Breaker& out) {
+       read_integer(d, p, 1, kMaxBreakerAttempts, out.min_attempts);
+     }},
+    {"window_ms",
+     [](Decode& d, const Path& p, Breaker& out) {
+       read_duration(d, p, kMinBreakerWindowMs, kMaxBreakerWindowMs, out.window);
+     }},
+    {"open_ms",
+     [](Decode& d, const Path& p, Breaker& out) {
+       read_duration(d, p, kMinBreakerOpenMs, kMaxBreakerOpenMs, out.open);
+     }},
+    {"probes", [](Decode& d, const Path& p,
+                  Breaker& out) { read_integer(d, p, 1, kMaxBreakerProbes, out.probes); }},
+};
+
 constexpr Member<JobLimit> kName = {
     "name", [](Decode& d, const Path& p, JobLimit& out) { read_name(d, p, out.name); }};
 constexpr Member<JobLimit> kKey = {"key", [](Decode& d, const Path& p, JobLimit& out) {
@@ -57,6 +80,15 @@ bool read_rate(Decode& decode, const Path& path, Rate& out) {
   if (!seen) return false;
   require(decode, path, "limit", seen->has(bit_of(kRateMembers, "limit")));
   require(decode, path, "per_ms", seen->has(bit_of(kRateMembers, "per_ms")));
+  return true;
+}
+
+bool read_breaker(Decode& decode, const Path& path, Breaker& out) {
+  const std::optional<Seen> seen = read_object(decode, path, kBreakerMembers, out);
+  if (!seen) return false;
+  for (std::size_t i = 0; i < std::size(kBreakerMembers); ++i) {
+    require(decode, path, kBreakerMembers[i].name, seen->has(MemberSet{1} << i));
+  }
   return true;
 }
 

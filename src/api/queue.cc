@@ -124,6 +124,11 @@ constexpr Member<QueueSettingsChange> kSettingsMembers[] = {
        read_change(out.rate, read_rate, d, p);
      },
      kNull},
+    {"breaker",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       read_change(out.breaker, read_breaker, d, p);
+     },
+     kNull},
     {"limits",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
        read_change(out.limits, read_queue_limits, d, p);
@@ -190,8 +195,8 @@ Decoded<DeleteQueueQuery> decode_delete_queue_query(std::string_view query_strin
 
 Decoded<SharesQuery> decode_shares_query(std::string_view query_string) {
   static constexpr Parameter<SharesQuery> kParameters[] = {
-      {"limit", [](const Argument& a,
-                   SharesQuery& out) { take_integer(a, 1, kMaxListLimit, out.limit); }},
+      {"limit",
+       [](const Argument& a, SharesQuery& out) { take_integer(a, 1, kMaxListLimit, out.limit); }},
       {"cursor", [](const Argument& a, SharesQuery& out) { take_cursor(a, out.cursor); }},
       {"order",
        [](const Argument& a, SharesQuery& out) {
@@ -242,6 +247,8 @@ void encode(JsonWriter& json, const QueueSettings& settings) {
   json.member("concurrency", settings.concurrency);
   json.key("rate");
   encode(json, settings.rate);
+  json.key("breaker");
+  encode(json, settings.breaker);
   json.key("limits");
   encode(json, settings.limits);
   encode_fair(json, settings.fair);
@@ -273,6 +280,36 @@ void encode(JsonWriter& json, const Queue& queue) {
   json.key("settings");
   encode(json, queue.settings);
   json.member("version", queue.version);
+  if (queue.blocked_by) {
+    json.key("blocked_by");
+    json.begin_array();
+    for (const Reason& reason : *queue.blocked_by) encode(json, reason);
+    json.end_array();
+  }
+  json.end_object();
+}
+
+Decoded<ScaleQuery> decode_scale_query(std::string_view query_string) {
+  static constexpr Parameter<ScaleQuery> kParameters[] = {
+      {"target_wait_ms",
+       [](const Argument& a, ScaleQuery& out) {
+         take_duration(a, kMinTargetWaitMs, kMaxTargetWaitMs, out.target_wait);
+       }},
+      {"slots",
+       [](const Argument& a, ScaleQuery& out) { take_integer(a, 1, kMaxSlots, out.slots); }},
+  };
+  return decode_parameters<ScaleQuery>(query_string, kParameters);
+}
+
+void encode(JsonWriter& json, const Scale& scale) {
+  json.begin_object();
+  json.member("desired_workers", scale.desired_workers);
+  json.member("because", scale.because);
+  json.member("desired_slots", scale.desired_slots);
+  json.member("ready", scale.ready);
+  json.member("held_back", scale.held_back);
+  json.member("running", scale.running);
+  json.member("run_ms", scale.run);
   json.end_object();
 }
 

@@ -12,6 +12,7 @@
 #include "api/bounds.h"
 #include "api/job.h"
 #include "api/problem.h"
+#include "api/why.h"
 
 namespace millrace::api {
 
@@ -31,7 +32,8 @@ struct RetentionChange {
 
 enum class FairBy : std::uint8_t { kTime, kStarts };
 struct FairSettings {
-  std::vector<std::pair<std::string, std::int64_t>> weights;  // by fair key; "": of jobs without one
+  std::vector<std::pair<std::string, std::int64_t>>
+      weights;  // by fair key; "": of jobs without one
   std::int64_t default_weight = 1;
   FairBy by = FairBy::kTime;
 };
@@ -47,6 +49,7 @@ struct QueueSettingsChange {
   Change<RetentionChange> retention;  // null: the defaults
   Change<std::int64_t> concurrency;   // null: no bound, as of the rate
   Change<Rate> rate;
+  Change<Breaker> breaker;               // null: none
   Change<std::vector<JobLimit>> limits;  // null: none
   Change<FairSettings> fair;             // null: keys do not count
   Change<Duration> ageing;               // null: priorities are strict
@@ -101,6 +104,7 @@ struct QueueSettings {
   std::optional<std::int64_t> max_ready;  // none: no bound
   std::optional<std::int64_t> concurrency;
   std::optional<Rate> rate;
+  std::optional<Breaker> breaker;
   std::vector<JobLimit> limits;
   std::optional<FairSettings> fair;
   std::optional<Duration> ageing;
@@ -128,7 +132,25 @@ struct Queue {
   } rates;
   QueueSettings settings;
   std::uint64_t version = 0;
+  std::optional<std::vector<Reason>> blocked_by;  // GET of one queue
 };
 void encode(JsonWriter& json, const Queue& queue);
+
+// GET /v1/queues/{name}/scale.
+struct ScaleQuery {
+  Duration target_wait{10'000};
+  std::int64_t slots = 10;  // of each worker
+};
+Decoded<ScaleQuery> decode_scale_query(std::string_view query_string);
+struct Scale {
+  std::int64_t desired_workers = 0;
+  std::string because;
+  std::int64_t desired_slots = 0;
+  std::int64_t ready = 0;
+  std::int64_t held_back = 0;
+  std::int64_t running = 0;
+  std::optional<Duration> run;  // the mean; none: no attempt has ended of late
+};
+void encode(JsonWriter& json, const Scale& scale);
 
 }  // namespace millrace::api

@@ -14,7 +14,7 @@ namespace millrace::api {
 namespace {
 
 constexpr std::array<std::string_view, 2> kOrderOnFailure = {"hold", "pass"};
-constexpr std::array<std::string_view, 3> kOnConflict = {"return", "reject", "replace"};
+constexpr std::array<std::string_view, 4> kOnConflict = {"return", "reject", "replace", "debounce"};
 
 constexpr Member<UniqueKey> kUniqueMembers[] = {
     {"key", [](Decode& decode, const Path& path,
@@ -29,6 +29,10 @@ constexpr Member<UniqueKey> kUniqueMembers[] = {
        if (read_word(decode, path, kOnConflict, index))
          unique.on_conflict = static_cast<OnConflict>(index);
      }},
+    {"max_wait_ms",
+     [](Decode& decode, const Path& path, UniqueKey& unique) {
+       read_into(unique.max_wait, read_duration, decode, path, 1, kMaxDelayMs);
+     }},
 };
 
 void read_unique(Decode& decode, const Path& path, JobSubmission& job) {
@@ -36,6 +40,9 @@ void read_unique(Decode& decode, const Path& path, JobSubmission& job) {
   const std::optional<Seen> seen = read_object(decode, path, kUniqueMembers, unique);
   if (!seen) return;
   require(decode, path, "key", seen->has(bit_of(kUniqueMembers, "key")));
+  if (unique.max_wait && unique.on_conflict != OnConflict::kDebounce) {
+    decode.fault(Path{&path, "max_wait_ms", 0}, "applies to on_conflict debounce only");
+  }
   job.unique = std::move(unique);
 }
 

@@ -62,6 +62,11 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "limit-pause-forgotten",
     "order-freed-at-retry",
     "why-forgets-rate",
+    "slow-down-forgotten",
+    "retry-budget-ignored",
+    "breaker-forgotten",
+    "breaker-probes-unbounded",
+    "debounce-shortens-backoff",
     "fair-credit-wound-up",
     "fair-tag-forgotten",
 };

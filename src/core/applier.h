@@ -42,6 +42,9 @@ class Applier {
   void operator()(const CatalogDeleted& event);
   void operator()(const LimitSet& event);
   void operator()(const LimitDeleted& event);
+  void operator()(const SlowedDown& event);
+  void operator()(const BreakerTurned& event);
+  void operator()(const Debounced& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);
@@ -56,6 +59,12 @@ class Applier {
   }
   void enter(SlotIndex index, JobSlot& slot);
   void leave(SlotIndex index, JobSlot& slot);
+  // Between the two: the job may have come to need a token of a retry budget.
+  void choose_lane(JobSlot& slot);
+  // Jobs that have started before stand in lanes of their own from now on.
+  void part_retries(const Limit& limit);
+  // A successor takes the running job's unique key.
+  void supersede(const Job& successor);
   // Among the ready jobs of its lane.
   void offer(SlotIndex index, JobSlot& slot);
   void withdraw(SlotIndex index, JobSlot& slot);

@@ -71,14 +71,15 @@ void Applier::withdraw(SlotIndex index, JobSlot& slot) {
 void Applier::count_in_lane(const JobSlot& slot, bool more) {
   TypeLane& lane = *slot.lane;
   if (slot.state == State::kRunning && lane.gated) {
+    const Time started_at = slot.activity->latest.started_at;
     if (more) {
-      state_.gates.lease_began(lane, at_);
+      state_.gates.lease_began(lane, started_at, at_);
     } else {
-      state_.gates.lease_ended(lane, at_);
+      state_.gates.lease_ended(lane, started_at, at_);
     }
   }
   if (lane.limited == nullptr) return;
-  if (slot.state == State::kRunning && lane.limited->fair != nullptr) {
+  if (slot.state == State::kRunning && lane.limited->fair() != nullptr) {
     state_.gates.count_running(lane, slot.priority, more);
   }
   if (!is_terminal(slot.state)) state_.gates.count_unfinished(lane, more);
@@ -260,7 +261,8 @@ SlotIndex Applier::add(const Job& job) {
   slot.ord = job.ord;
   slot.created_at = job.created_at;
   slot.run_at = job.run_at;
-  slot.lane = &state_.gates.acquire(queue, job.type, job.extras.get());
+  const bool again = job.attempt > (job.state == State::kRunning ? 1U : 0U);
+  slot.lane = &state_.gates.acquire(queue, job.type, job.extras.get(), again);
   slot.retry = job.retry;
   slot.extras = job.extras;
   slot.lease_ms = static_cast<std::int32_t>(job.lease.count());
@@ -283,7 +285,8 @@ SlotIndex Applier::add(const Job& job) {
   set_result(slot, job.result);
   MILLRACE_CHECK(state_.by_id.emplace(job.id, index).second);
   // A key that this job held until its end may belong to another job by now.
-  if (const auto& unique = slot.unique(); unique && !is_terminal(job.state)) {
+  if (const auto& unique = slot.unique();
+      unique && !unique->superseded && !is_terminal(job.state)) {
     if (state_.uniques.take(queue.name.view(), unique->key.view(), slot.id)) {
       state_.changes.held_uniques.push_back({queue.name, unique->key, slot.id, std::nullopt});
     }
@@ -312,6 +315,7 @@ void Applier::operator()(const Submitted& event) {
   MILLRACE_CHECK(event.job.ord == state_.facts.next_ord);
   MILLRACE_CHECK(is_waiting(event.job.state) && event.job.attempt == 0);
   ++state_.facts.next_ord;
+  if (event.job.extras != nullptr && event.job.extras->unique) supersede(event.job);
   const SlotIndex index = add(event.job);
   state_.slots.at(index).stored = state_.following;
   ++state_.slots.at(index).lane->queue->created;
@@ -364,7 +368,7 @@ void Applier::operator()(const Claimed& event) {
     MILLRACE_CHECK(!item.deadline || item.expires_at <= *item.deadline);
     state_.facts.next_token = to_number(item.token) + 1;
     const LimitedLane* const limited = slot.lane->limited;
-    const bool fair = limited != nullptr && limited->fair != nullptr;
+    const bool fair = limited != nullptr && limited->fair() != nullptr;
     const auto charged_ms = fair ? state_.gates.charge(*slot.lane, slot.priority, at_) : 0;
     leave(index, slot);
     start_lease(index, slot, item, holder);
@@ -398,7 +402,7 @@ void Applier::end_attempt(JobSlot& slot, AttemptOutcome outcome, State to) {
   activity.latest.finished_at = at_;
   activity.latest.outcome = outcome;
   const LimitedLane* const limited = slot.lane->limited;
-  if (limited != nullptr && limited->fair != nullptr) {
+  if (limited != nullptr && limited->fair() != nullptr) {
     const Duration ran = std::max(Duration{0}, at_ - activity.latest.started_at);
     state_.gates.attempt_ended(*slot.lane, slot.priority, activity.charged_ms, ran, at_);
   }
@@ -413,6 +417,8 @@ void Applier::operator()(const AttemptEnded& event) {
   JobSlot& slot = state_.slots.at(index);
   leave(index, slot);
   Activity& activity = *slot.activity;
+  const auto good = slot.lane->gated ? counts_as_good(event.outcome) : std::nullopt;
+  if (good) state_.gates.count_attempt(*slot.lane, *good, activity.latest.started_at, at_);
   end_attempt(slot, event.outcome, event.state);
   activity.latest.error = event.error;
   if (event.error != nullptr) activity.last_error = event.error;
@@ -424,10 +430,15 @@ void Applier::operator()(const AttemptEnded& event) {
   if (event.run_at) slot.run_at = *event.run_at;
   slot.cancel_requested = slot.cancel_requested && event.state == State::kCancelled;
   if (!slot.cancel_requested) activity.cancel_reason = {};
+  const bool superseded = slot.unique() && slot.unique()->superseded;
+  if (superseded && event.state == State::kCancelled && !slot.cancel_requested) {
+    activity.cancel_reason = SharedBytes(kSuperseded);
+  }
   if (event.state == State::kSucceeded) set_result(slot, event.result);
 
   slot.state = event.state;
   ++slot.version;
+  if (slot.attempt == 1 && !is_terminal(event.state)) choose_lane(slot);
   if (is_terminal(event.state)) activity.finished_at = at_;
   enter(index, slot);
   if (is_terminal(event.state)) finish(index, event.keep);

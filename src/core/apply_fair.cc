@@ -69,7 +69,8 @@ void Applier::set_queue_order(QueueEntry& queue, const QueueSettings& settings) 
   if (lanes_change) {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       JobSlot& slot = state_.slots.at(jobs[i]);
-      slot.lane = &state_.gates.acquire(queue, types[i], slot.extras.get());
+      const bool again = slot.attempt > (slot.state == State::kRunning ? 1 : 0);
+      slot.lane = &state_.gates.acquire(queue, types[i], slot.extras.get(), again);
     }
   }
   each_live([&](SlotIndex index, JobSlot& slot) {

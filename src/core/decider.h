@@ -101,8 +101,9 @@ class Decider {
     JobId id;                    // of the job that now stands under the id or key
     std::optional<State> state;  // of an existing job, where known
     std::optional<JobId> replaces;
-    bool deleted = false;  // the existing job is known to be deleted
-    bool by_key = false;   // it was found by an idempotency key
+    bool debounces = false;  // the existing job takes over what the submission says
+    bool deleted = false;    // the existing job is known to be deleted
+    bool by_key = false;     // it was found by an idempotency key
   };
   Verdict judge(const JobSpec& spec, const SubmissionKey* key, const PendingEffects& pending) const;
   std::optional<Verdict> judge_key(const SubmissionKey& key, const PendingEffects& pending) const;
@@ -119,6 +120,7 @@ class Decider {
   Verdict existing(const JobId& id) const;
   Job new_job(const JobSpec& spec, const QueueSettings& settings) const;
   const QueueSettings& queue_for(const SharedBytes& name);
+  void debounce(const JobSpec& spec, const JobSlot& slot);
   EnqueueReply::Item submit(const JobSpec& spec, const Enqueue* command);
   bool is_due(const JobSpec& spec) const {
     return spec.run_at ? *spec.run_at <= now_ : spec.delay.count() <= 0;
@@ -136,6 +138,11 @@ class Decider {
   Refusal judge_nested(const AckItem& item, const JobSlot& slot, const AttemptEnded& event) const;
   ItemReply repeated_ack(const AckItem& item, Detail detail) const;
   AttemptEnded ended(const AckItem& item, const JobSlot& slot) const;
+  static void give_way(AttemptEnded& event, const JobSlot& slot);
+  // With what it causes to breakers.
+  void emit_ended(AttemptEnded event, const JobSlot& slot);
+  static Refusal judge_slow_down(const std::vector<SlowDown>& wishes, const JobSlot& slot);
+  void slow_down(const std::vector<SlowDown>& wishes, const JobSlot& slot);
   void append_logs(const JobSlot& slot, const std::vector<const LogEntry*>& entries);
   // The attempt failed: sets the state and time that follow, by the job's policy.
   void settle_failure(AttemptEnded& event, const JobSlot& slot, bool retryable,
@@ -189,9 +196,17 @@ class Decider {
   // --- why.cc
   // The narrowest gate of the limit that the job must pass; null: it does not name the limit.
   static const Gate* held_gate(const JobSlot& slot, const LimitEntry& entry);
-  Blocker full_gate(const Gate& gate) const;
-  void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking) const;
+  enum class Holders : std::uint8_t {
+    kTold,
+    kLeftOut
+  };  // of a full gate: costs a walk of all leases
+  Blocker full_gate(const Gate& gate, Holders holders) const;
+  void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking,
+                        Holders holders) const;
   Blocker jobs_ahead(const JobSlot& slot) const;
+
+  // --- blocked_by.cc
+  void tell_blocked_by(const QueueEntry& queue, QueueReply& reply) const;
 
   template <typename E>
   void emit(E event) {

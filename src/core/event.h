@@ -207,6 +207,33 @@ struct LimitDeleted {
   SharedBytes name;
 };
 
+// A worker asked that nothing more passes the gate of a limit, or of one of its keys, until then.
+struct SlowedDown {
+  LimitKind kind{};
+  SharedBytes name;
+  SharedBytes key;
+  std::optional<Time> until;  // none: somebody has resumed it
+};
+
+// A breaker opens until then, or closes (none). That an open one lets probes through follows from
+// the time.
+struct BreakerTurned {
+  LimitKind kind{};
+  SharedBytes name;
+  SharedBytes key;
+  std::optional<Time> open_until;
+};
+
+inline constexpr std::string_view kSuperseded = "superseded";
+
+// A waiting job takes over what a later submission with its unique key says.
+struct Debounced {
+  JobRef job;
+  SharedBytes payload;
+  Time run_at{};
+  State state{};
+};
+
 // A term begins. Its tokens start at `first_token`.
 struct EpochStarted {
   Epoch epoch{};
@@ -232,11 +259,12 @@ struct CatalogDeleted {
   SharedBytes name;
 };
 
-using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
-                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
-                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
-                           Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
-                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted>;
+using Event =
+    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
+                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
+                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
+                 ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted,
+                 LimitSet, LimitDeleted, SlowedDown, BreakerTurned, Debounced>;
 
 struct EventBatch {
   Time at{};

@@ -316,7 +316,12 @@ void FairQueue::load(const BucketRow& row, std::vector<FairKey*>& touched) {
 
 void FairQueue::take_rows(Time now, std::vector<BucketRow>& rows) {
   const auto add = [&](SharedBytes key, std::optional<std::uint64_t> level, Time at) {
-    rows.push_back({LimitKind::kFair, name_, std::move(key), level, at});
+    BucketRow& row = rows.emplace_back();
+    row.kind = LimitKind::kFair;
+    row.name = name_;
+    row.key = std::move(key);
+    row.level = level;
+    row.at = at;
   };
   for (FairKey* const key : std::exchange(dirty_, {})) {
     key->dirty = false;

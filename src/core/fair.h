@@ -40,9 +40,9 @@ inline constexpr std::uint32_t kMeanAtFirstMs = 1'000;
 // The jobs of a queue at one priority. It exists while a flow has ready or running jobs. After that
 // all keys begin anew.
 struct FairLevel {
-  std::uint64_t now = 0;     // virtual time
+  std::uint64_t now = 0;  // virtual time
   std::uint32_t flows = 0;
-  std::uint32_t active = 0;  // those with ready or running jobs
+  std::uint32_t active = 0;             // those with ready or running jobs
   std::optional<std::uint64_t> stored;  // `now`, as the tables have it
   // Flows without such jobs, until virtual time passes their tags.
   absl::btree_set<std::pair<std::uint64_t, FairFlow*>> idle;
@@ -179,9 +179,9 @@ class FairQueue {
 
   const SharedBytes name_;
   FairSettings settings_;
-  absl::flat_hash_map<std::string_view, std::uint32_t> weights_;  // views of settings_
+  absl::flat_hash_map<std::string_view, std::uint32_t> weights_;      // views of settings_
   absl::btree_map<std::string_view, std::unique_ptr<FairKey>> keys_;  // views of their names
-  std::map<std::int16_t, FairLevel> levels_;  // flows point to them
+  std::map<std::int16_t, FairLevel> levels_;                          // flows point to them
   // Keys with a mean and without unfinished jobs, by when they last ran.
   absl::btree_set<std::pair<Time, std::string_view>> resting_;
   std::vector<FairKey*> dirty_;

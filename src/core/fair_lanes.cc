@@ -53,14 +53,14 @@ void GateIndex::take_fair(Time now, std::vector<BucketRow>& rows) {
 
 absl::btree_set<LaneHead>& GateIndex::lanes_at(TypeLane& lane) {
   GateGroup& group = *lane.limited->group;
-  FairKey* const key = lane.limited->fair;
+  FairKey* const key = lane.limited->fair();
   return key == nullptr ? group.lanes : key->stands.at(&group)->lanes;
 }
 
 void GateIndex::enter_group(GateGroup& group, TypeLane& lane) {
   lane.limited->group = &group;
   const LaneHead head{*lane.ready.begin(), &lane};
-  FairKey* const key = lane.limited->fair;
+  FairKey* const key = lane.limited->fair();
   if (key == nullptr) {
     MILLRACE_CHECK(group.lanes.insert(head).second);
     return;
@@ -82,13 +82,13 @@ void GateIndex::reorder(TypeLane& lane, const ReadyKey& before) {
   absl::btree_set<LaneHead>& lanes = lanes_at(lane);
   MILLRACE_CHECK(lanes.erase({before, &lane}) == 1);
   lanes.insert({*lane.ready.begin(), &lane});
-  if (lane.limited->fair != nullptr) restand(*lane.limited->fair->stands.at(&group));
+  if (lane.limited->fair() != nullptr) restand(*lane.limited->fair()->stands.at(&group));
   refresh(group);
 }
 
 void GateIndex::exit_group(GateGroup& group, TypeLane& lane, const ReadyKey& head) {
   MILLRACE_CHECK(lanes_at(lane).erase({head, &lane}) == 1);
-  FairKey* const key = lane.limited->fair;
+  FairKey* const key = lane.limited->fair();
   if (key == nullptr) return;
   const auto stand = key->stands.find(&group);
   restand(*stand->second);
@@ -122,7 +122,7 @@ void GateIndex::retag(FairFlow& flow, std::uint64_t tag) {
 // --- Jobs.
 
 std::uint32_t GateIndex::charge(TypeLane& lane, std::int16_t priority, Time now) {
-  FairKey& key = *lane.limited->fair;
+  FairKey& key = *lane.limited->fair();
   FairFlow& flow = key.queue->flow_of(key, priority);
   const FairStart start = key.queue->start(key, flow.tag, flow.level->now);
   touch(key);
@@ -134,7 +134,7 @@ std::uint32_t GateIndex::charge(TypeLane& lane, std::int16_t priority, Time now)
 
 void GateIndex::attempt_ended(TypeLane& lane, std::int16_t priority, std::uint32_t charged_ms,
                               Duration ran, Time now) {
-  FairKey& key = *lane.limited->fair;
+  FairKey& key = *lane.limited->fair();
   FairQueue& queue = *key.queue;
   touch(key);
   queue.learn(key, ran, now);
@@ -150,13 +150,13 @@ void GateIndex::attempt_ended(TypeLane& lane, std::int16_t priority, std::uint32
 }
 
 void GateIndex::count_running(TypeLane& lane, std::int16_t priority, bool more) {
-  FairKey& key = *lane.limited->fair;
+  FairKey& key = *lane.limited->fair();
   key.queue->count_running(key, priority, more);
   touch(key);
 }
 
 void GateIndex::count_ready(TypeLane& lane, std::int16_t priority, bool more) {
-  FairKey& key = *lane.limited->fair;
+  FairKey& key = *lane.limited->fair();
   key.queue->count_ready(key, priority, more);
   touch(key);
 }

@@ -135,8 +135,8 @@ TEST_F(FairTest, AKeyThatCouldNotRunHasNoCredit) {
   flood("a", 60);
   EXPECT_EQ(next(20), std::string(20, 'a'));
   s.decide(ResumeLimit{LimitKind::kNamed, SharedBytes("api"), {}});
-  // In turn from now on: the twenty that a had meanwhile are not made up for. Its first start stands
-  // where a's last one stood, and the second beside a's next.
+  // In turn from now on: the twenty that a had meanwhile are not made up for. Its first start
+  // stands where a's last one stood, and the second beside a's next.
   EXPECT_EQ(next(8), "bbababab");
 }
 
@@ -363,11 +363,13 @@ TEST_F(AgeingTest, AChangeSortsTheJobsThatAreThere) {
   enqueue("low", 5);
   s.wait_ms(60'000);
   enqueue("high", 0);
-  EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{SharedBytes("mail")})).queues[0].oldest_ready_at,
-            s.now() - Duration{60'000});
+  EXPECT_EQ(
+      std::get<QueueReply>(s.decide(GetQueues{SharedBytes("mail")})).queues[0].oldest_ready_at,
+      s.now() - Duration{60'000});
   age(1'000);
-  EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{SharedBytes("mail")})).queues[0].oldest_ready_at,
-            s.now() - Duration{60'000});
+  EXPECT_EQ(
+      std::get<QueueReply>(s.decide(GetQueues{SharedBytes("mail")})).queues[0].oldest_ready_at,
+      s.now() - Duration{60'000});
   EXPECT_EQ(s.claim(), "low");
   s.ack("low", AckOutcome::kReleased);
   age(std::nullopt);

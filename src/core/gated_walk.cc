@@ -91,7 +91,7 @@ void GatedWalk::push_lane(const Cursor& from, TypeLane& lane) {
   cursor.in_lane = lane.ready.begin();
   cursor.end_of_lane = lane.ready.end();
   if (cursor.in_lane == cursor.end_of_lane) return;
-  cursor.fair = lane.limited == nullptr ? nullptr : lane.limited->fair;
+  cursor.fair = lane.limited == nullptr ? nullptr : lane.limited->fair();
   cursor.key = HeadKey{*cursor.in_lane, tag_of(cursor.fair, cursor.in_lane->priority)};
   push(cursor);
 }
@@ -181,8 +181,8 @@ void GatedWalk::start(const Found& found) {
   const TypeLane* pair = found.lane;
   if (found.lane->limited != nullptr) {
     for (const LaneGate& at : found.lane->limited->gates) take(*at.gate, at.cost);
-    if (found.lane->limited->fair != nullptr) {
-      charge(*found.lane->limited->fair, found.key.priority);
+    if (found.lane->limited->fair() != nullptr) {
+      charge(*found.lane->limited->fair(), found.key.priority);
     }
     pair = found.lane->limited->pair;
   }

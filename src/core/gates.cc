@@ -17,7 +17,7 @@ std::optional<Time> Gate::has_at(std::uint64_t tokens, Time now, const Taken& ta
 
 std::uint32_t Gate::open_for(Time now, const Taken& taken) const {
   if (dropped) return kAnyCost;
-  if (is_paused(now) || is_full(taken)) return 0;
+  if (is_paused(now) || is_full(taken) || is_slowed(now) || breaker_stops(taken, now)) return 0;
   if (!bounds.rate) return kAnyCost;
   const Units there = bucket ? bucket->level(*bounds.rate, now) : capacity(*bounds.rate);
   const Units tokens = there / per_token(*bounds.rate);
@@ -55,14 +55,16 @@ LimitEntry& GateIndex::set(const Limit& limit, Time now) {
     entry->whole->limit = entry.get();
     entry->whole->serial = next_serial_++;
   }
+  const std::optional<BreakerRule> breaker = entry->limit.settings.breaker;
   entry->limit = limit;
-  apply_settings(*entry->whole, now);
-  for (const auto& [key, gate] : entry->keys) apply_settings(*gate, now);
+  apply_settings(*entry->whole, breaker, now);
+  for (const auto& [key, gate] : entry->keys) apply_settings(*gate, breaker, now);
   return *entry;
 }
 
 // The gate's bounds and pause follow its limit's. What its bucket holds is kept.
-void GateIndex::apply_settings(Gate& gate, Time now) {
+void GateIndex::apply_settings(Gate& gate, const std::optional<BreakerRule>& breaker_before,
+                               Time now) {
   const LimitEntry& entry = *gate.limit;
   const LimitSettings& settings = entry.limit.settings;
   Bounds bounds = settings.bounds;
@@ -72,16 +74,7 @@ void GateIndex::apply_settings(Gate& gate, Time now) {
     if (own.bounds.concurrency) bounds.concurrency = own.bounds.concurrency;
     if (own.bounds.rate) bounds.rate = own.bounds.rate;
   }
-  if (gate.bucket && bounds.rate != gate.bounds.rate) {
-    // A bucket that is full stays so, as one that nobody has used; that of a new rate is full.
-    const Rate& old = *gate.bounds.rate;
-    if (bounds.rate && gate.bucket->level(old, now) < capacity(old)) {
-      gate.bucket->change(old, *bounds.rate, now);
-    } else {
-      gate.bucket.reset();
-    }
-    note(gate);
-  }
+  fit_bucket(gate, bounds.rate, now);
   gate.bounds = bounds;
   gate.paused = false;
   gate.paused_until.reset();
@@ -90,11 +83,24 @@ void GateIndex::apply_settings(Gate& gate, Time now) {
     gate.paused = true;
     gate.paused_until = pause.until;
   }
+  if (gate.breaker() != nullptr && gate.breaker_rule() == nullptr) {
+    gate.extras->breaker.reset();
+    note(gate);
+  } else if (gate.breaker() != nullptr && settings.breaker != breaker_before) {
+    gate.breaker()->forget_counts();
+    note(gate);
+  }
+  if (Gate* const retries = gate.retries()) {
+    const bool counts = entry.counts_at(gate);
+    fit_bucket(*retries, counts ? settings.retry_rate : std::nullopt, now);
+    retries->bounds.rate = counts ? settings.retry_rate : std::nullopt;
+    relist(*retries, now);
+  }
   relist(gate, now);
 }
 
-void GateIndex::set_queue(QueueEntry& queue, const Bounds& bounds, Time now) {
-  if (bounds == Bounds{}) {
+void GateIndex::set_queue(QueueEntry& queue, const LimitSettings& settings, Time now) {
+  if (settings == LimitSettings{}) {
     if (queue.gate == nullptr) return;
     LimitEntry& entry = *queue.gate->limit;
     queue.gate = nullptr;
@@ -106,7 +112,7 @@ void GateIndex::set_queue(QueueEntry& queue, const Bounds& bounds, Time now) {
   Limit limit;
   limit.kind = LimitKind::kQueue;
   limit.name = queue.name;
-  limit.settings.bounds = bounds;
+  limit.settings = settings;
   const bool added = queue.gate == nullptr;
   LimitEntry& entry = set(limit, now);
   if (!added) return;
@@ -127,6 +133,7 @@ void GateIndex::attach_type(LimitEntry& entry, TypeLane& pair) {
 void GateIndex::forget_times(Gate& gate) {
   set(gate.opens_at, kNever, gate, timers_);
   set(gate.full_at, kNever, gate, filling_);
+  if (Gate* const retries = gate.retries()) set(retries->opens_at, kNever, *retries, timers_);
   if (std::exchange(gate.dirty, false)) std::erase(dirty_, &gate);
 }
 
@@ -138,6 +145,10 @@ void GateIndex::remove(LimitEntry& entry) {
     forget_times(gate);
     gate.dropped = true;
     relist(gate, as_of_);
+    if (Gate* const retries = gate.retries()) {
+      retries->dropped = true;
+      relist(*retries, as_of_);
+    }
   };
   let_go(*entry.whole);
   for (const auto& [key, gate] : entry.keys) let_go(*gate);
@@ -160,14 +171,14 @@ Gate& GateIndex::gate_of(LimitEntry& entry, const SharedBytes& key) {
   gate->limit = &entry;
   gate->key = key;
   gate->serial = next_serial_++;
-  apply_settings(*gate, as_of_);
+  apply_settings(*gate, entry.limit.settings.breaker, as_of_);
   Gate& added = *gate;
   entry.keys.emplace(added.key.view(), std::move(gate));
   return added;
 }
 
 // From narrow to wide. A limit that is gone, or another one of the same name, holds nobody.
-LaneGates GateIndex::gates_of(const JobLimits& limits) {
+LaneGates GateIndex::gates_of(const JobLimits& limits, bool again) {
   LaneGates gates;
   gates.reserve(2 * limits.size());
   const auto add = [&](bool of_keys) {
@@ -175,7 +186,10 @@ LaneGates GateIndex::gates_of(const JobLimits& limits) {
       LimitEntry* const entry = find(LimitKind::kNamed, limit.name.view());
       if (entry == nullptr || entry->limit.incarnation != limit.incarnation) continue;
       if (of_keys && limit.key.empty()) continue;
-      gates.push_back({&gate_of(*entry, of_keys ? limit.key : SharedBytes()), limit.cost});
+      Gate& gate = gate_of(*entry, of_keys ? limit.key : SharedBytes());
+      gates.push_back({&gate, limit.cost});
+      Gate* const retries = again ? retries_at(gate) : nullptr;
+      if (retries != nullptr) gates.push_back({retries, 1});
     }
   };
   add(true);
@@ -183,7 +197,8 @@ LaneGates GateIndex::gates_of(const JobLimits& limits) {
   return gates;
 }
 
-TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras) {
+TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras,
+                             bool again) {
   TypeLane& plain = queue.ready.acquire_lane(type);
   if (plain.jobs == 1) {
     plain.gated = queue.gate != nullptr;
@@ -191,9 +206,12 @@ TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const J
       if (LimitEntry* const entry = find(LimitKind::kType, type.view())) attach_type(*entry, plain);
     }
   }
+  Gate* const retries =
+      again && plain.type_gate != nullptr ? retries_at(*plain.type_gate) : nullptr;
   const bool limited = extras != nullptr && !extras->limits.empty();
-  if (!limited && queue.fair == nullptr) return plain;
-  LaneGates gates = limited ? gates_of(extras->limits) : LaneGates{};
+  if (!limited && retries == nullptr && queue.fair == nullptr) return plain;
+  LaneGates gates = limited ? gates_of(extras->limits, again) : LaneGates();
+  if (retries != nullptr) gates.push_back({retries, 1});
   FairKey* fair = nullptr;
   if (queue.fair != nullptr) {
     fair = &queue.fair->ensure(extras == nullptr ? SharedBytes() : extras->fair_key);
@@ -222,14 +240,21 @@ LimitedLane& GateIndex::lane_of(TypeLane& pair, LaneGates gates, FairKey* fair) 
   }
   if (pair.serial == 0) pair.serial = next_serial_++;
   pair.queue->ready.add_limited(pair);
-  auto lane = std::make_unique<LimitedLane>();
+  LanePtr lane;
+  if (fair == nullptr) {
+    lane.reset(new LimitedLane);
+  } else {
+    auto shared = std::make_unique<FairLane>();
+    shared->shares = true;
+    shared->key = fair;
+    ++fair->lanes;
+    lane.reset(shared.release());
+  }
   lane->queue = pair.queue;
   lane->type = pair.type;
   lane->gated = true;
   lane->limited = lane.get();
   lane->pair = &pair;
-  lane->fair = fair;
-  if (fair != nullptr) ++fair->lanes;
   lane->gates = std::move(gates);
   lane->gates.shrink_to_fit();
   for (const LaneGate& at : lane->gates) {
@@ -252,21 +277,27 @@ void GateIndex::release(TypeLane& lane) {
   MILLRACE_CHECK(lane.ready.empty() && lane.limited->group == nullptr);
   TypeLane& plain = *lane.limited->pair;
   const LaneGates gates = lane.limited->gates;
-  FairKey* const fair = lane.limited->fair;
+  FairKey* const fair = lane.limited->fair();
   lanes_.erase(LaneName{&plain, gates, fair});
   if (fair != nullptr) --fair->lanes, fair->queue->drop_if_unused(*fair);
   plain.queue->ready.remove_limited(plain);
   release(plain);
+  let_go_of(gates);
+}
+
+// A lane that must pass them is gone.
+void GateIndex::let_go_of(const LaneGates& gates) {
+  std::vector<Gate*> idle;
+  std::vector<LimitEntry*> gone;
   for (const LaneGate& at : gates) {
-    LimitEntry& entry = *at.gate->limit;
     --at.gate->lanes;
-    --entry.lanes;
-    if (!at.gate->dropped) {
-      drop_if_idle(*at.gate);
-    } else if (entry.lanes == 0) {
-      std::erase_if(dropped_, [&](const auto& held) { return held.get() == &entry; });
-    }
+    --at.gate->limit->lanes;
+    if (!at.gate->dropped && at.gate->retries_of == nullptr) idle.push_back(at.gate);
+    if (at.gate->dropped && at.gate->limit->lanes == 0) gone.push_back(at.gate->limit);
   }
+  for (Gate* const gate : idle) drop_if_idle(*gate);
+  std::erase_if(dropped_,
+                [&](const auto& held) { return std::ranges::count(gone, held.get()) > 0; });
 }
 
 void GateIndex::drop_if_idle(Gate& gate) {
@@ -277,17 +308,6 @@ void GateIndex::drop_if_idle(Gate& gate) {
   gate.limit->keys.erase(key.view());
 }
 
-template <typename Visit>
-void GateIndex::each_gate(TypeLane& lane, Visit visit) {
-  const TypeLane* plain = &lane;
-  if (lane.limited != nullptr) {
-    for (const LaneGate& at : lane.limited->gates) visit(*at.gate, at.cost);
-    plain = lane.limited->pair;
-  }
-  if (plain->type_gate != nullptr) visit(*plain->type_gate, 1U);
-  if (lane.queue->gate != nullptr) visit(*lane.queue->gate, 1U);
-}
-
 void GateIndex::insert(TypeLane& lane, const ReadyKey& key, Time since, Time now) {
   as_of_ = std::max(as_of_, now);
   each_gate(lane, [&](Gate& gate, std::uint32_t) { ++gate.ready; });
@@ -295,7 +315,7 @@ void GateIndex::insert(TypeLane& lane, const ReadyKey& key, Time since, Time now
     lane.queue->ready.insert(lane, key);
   } else {
     lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, true);
-    if (lane.limited->fair != nullptr) count_ready(lane, key.priority, true);
+    if (lane.limited->fair() != nullptr) count_ready(lane, key.priority, true);
     const bool was_empty = lane.ready.empty();
     const ReadyKey before = was_empty ? key : *lane.ready.begin();
     MILLRACE_CHECK(lane.ready.insert(key).second);
@@ -316,7 +336,7 @@ void GateIndex::erase(TypeLane& lane, const ReadyKey& key, Time since, Time now)
   each_gate(lane, [&](Gate& gate, std::uint32_t) { --gate.ready; });
   if (lane.limited == nullptr) return lane.queue->ready.erase(lane, key);
   lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, false);
-  if (lane.limited->fair != nullptr) count_ready(lane, key.priority, false);
+  if (lane.limited->fair() != nullptr) count_ready(lane, key.priority, false);
   const ReadyKey before = *lane.ready.begin();
   MILLRACE_CHECK(lane.ready.erase(key) == 1);
   if (lane.ready.empty()) {
@@ -327,7 +347,7 @@ void GateIndex::erase(TypeLane& lane, const ReadyKey& key, Time since, Time now)
 }
 
 void GateIndex::count_unfinished(TypeLane& lane, bool more) {
-  if (FairKey* const key = lane.limited->fair) {
+  if (FairKey* const key = lane.limited->fair()) {
     key->unfinished += more ? 1U : static_cast<std::uint32_t>(-1);
     touch(*key);
   }
@@ -347,19 +367,21 @@ void GateIndex::start(TypeLane& lane, Time now) {
   });
 }
 
-void GateIndex::lease_began(TypeLane& lane, Time now) {
+void GateIndex::lease_began(TypeLane& lane, Time started_at, Time now) {
   as_of_ = std::max(as_of_, now);
   each_gate(lane, [&](Gate& gate, std::uint32_t) {
     ++gate.in_use;
+    if (Breaker* const breaker = gate.breaker()) breaker->lease_began(started_at);
     relist(gate, now);
   });
 }
 
-void GateIndex::lease_ended(TypeLane& lane, Time now) {
+void GateIndex::lease_ended(TypeLane& lane, Time started_at, Time now) {
   as_of_ = std::max(as_of_, now);
   each_gate(lane, [&](Gate& gate, std::uint32_t) {
     MILLRACE_CHECK(gate.in_use > 0);
     if (!mutated(Mutant::kLimitSlotLeaked) || to_ms(now) % 8 != 0) --gate.in_use;
+    if (Breaker* const breaker = gate.breaker()) breaker->lease_ended(started_at);
     relist(gate, now);
   });
 }
@@ -446,7 +468,7 @@ void GateIndex::relist(Gate& gate, Time now) {
       opened.push_back(group.pair->queue);
     }
   }
-  if (before == 0 && after > 0) tell_opened(gate);
+  if (before == 0 && after > 0 && gate.retries_of == nullptr) tell_opened(gate);
   if (!gate.dropped) set_timer(gate, now);
 }
 
@@ -455,6 +477,11 @@ void GateIndex::set_timer(Gate& gate, Time now) {
   std::optional<Time> at;
   if (gate.is_paused(now)) {
     at = gate.paused_until;
+  } else if (gate.is_slowed(now)) {
+    at = gate.extras->slow_until;
+  } else if (gate.breaker_stops({}, now)) {
+    // Half-open: a probe's end opens it.
+    if (now < *gate.breaker()->open_until()) at = gate.breaker()->open_until();
   } else if (!gate.is_full({}) && gate.bounds.rate) {
     const auto next = gate.groups.lower_bound({gate.open_up_to + 1, 0});
     if (gate.open_up_to != kAnyCost && next != gate.groups.end()) {
@@ -478,63 +505,6 @@ void GateIndex::open_due(Time now, std::size_t most) {
   for (; most > 0 && !timers_.empty() && timers_.begin()->at <= now; --most) {
     relist(*timers_.begin()->gate, now);
   }
-}
-
-// --- The tables.
-
-void GateIndex::note(Gate& gate) {
-  if (std::exchange(gate.dirty, true)) return;
-  dirty_.push_back(&gate);
-}
-
-void GateIndex::load(const BucketRow& row) {
-  LimitEntry* const entry = find(row.kind, row.name.view());
-  if (entry == nullptr || !row.level || mutated(Mutant::kLimitBucketForgotten)) return;
-  Gate& gate = gate_of(*entry, row.key);
-  gate.stored = true;
-  if (gate.bounds.rate) gate.bucket.emplace(*row.level, row.at);
-  set(gate.full_at, row.at, gate, filling_);  // looked at again by the next take_buckets()
-  relist(gate, std::max(as_of_, row.at));
-}
-
-std::vector<BucketRow> GateIndex::take_buckets(Time now) {
-  std::vector<BucketRow> rows;
-  const auto row_of = [](const Gate& gate) {
-    return BucketRow{gate.limit->limit.kind, gate.limit->limit.name, gate.key, std::nullopt, {}};
-  };
-  // When the gate's bucket is full; none: it is.
-  const auto fills_at = [&](const Gate& gate) -> std::optional<Time> {
-    if (!gate.bucket || !gate.bounds.rate) return std::nullopt;
-    const auto at = gate.has_at(gate.bounds.rate->most_at_once(), now);
-    return at && *at > now ? at : std::nullopt;
-  };
-  for (Gate* const gate : std::exchange(dirty_, {})) {
-    gate->dirty = false;
-    const auto fills = fills_at(*gate);
-    if (fills) {
-      BucketRow& row = rows.emplace_back(row_of(*gate));
-      row.level = gate->bucket->level(*gate->bounds.rate, now);
-      row.at = now;
-      gate->stored = true;
-      set(gate->full_at, *fills, *gate, filling_);
-    } else if (gate->stored) {
-      set(gate->full_at, now, *gate, filling_);
-    } else {
-      gate->bucket.reset();
-      drop_if_idle(*gate);
-    }
-  }
-  while (!filling_.empty() && filling_.begin()->at <= now) {
-    Gate& gate = *filling_.begin()->gate;
-    const auto fills = fills_at(gate);
-    set(gate.full_at, fills.value_or(kNever), gate, filling_);
-    if (fills) continue;
-    rows.push_back(row_of(gate));
-    gate.bucket.reset();
-    gate.stored = false;
-    drop_if_idle(gate);
-  }
-  return rows;
 }
 
 void GateIndex::check(const Gate& gate) const {
@@ -572,11 +542,15 @@ void GateIndex::check(const Gate& gate) const {
 }
 
 void GateIndex::check() const {
+  const auto check_both = [&](const Gate& gate) {
+    check(gate);
+    if (gate.retries() != nullptr) check(*gate.retries());
+  };
   for (const auto& [name, entry] : entries_) {
-    check(*entry->whole);
+    check_both(*entry->whole);
     for (const auto& [key, gate] : entry->keys) {
       MILLRACE_CHECK(gate->lanes > 0 || gate->dirty || gate->stored);
-      check(*gate);
+      check_both(*gate);
     }
   }
 }

@@ -146,18 +146,15 @@ void check_schedules(const ShardState& state) {
   MILLRACE_CHECK(waiting == state.schedules.awaited().size());
 }
 
-// A bucket by what it holds now; one that is full is as if it had never been used.
+// A gate by what it has to remember now; one that has nothing is as if it had never been used.
 void add_limit(Canonical& canonical, const LimitEntry& entry, Time now) {
-  const auto add_bucket = [&](const Gate& gate) {
-    if (!gate.bucket || !gate.bounds.rate) return;
-    const Units level = gate.bucket->level(*gate.bounds.rate, now);
-    if (level == capacity(*gate.bounds.rate)) return;
-    canonical.add(gate.key);
-    canonical.add(level);
+  const auto add_memory = [&](const Gate& gate) {
+    const BucketRow memory = memory_of(gate, now);
+    if (!memory.is_idle()) canonical.add(memory);
   };
   canonical.add(entry.limit);
-  add_bucket(*entry.whole);
-  for (const auto& [key, gate] : entry.keys) add_bucket(*gate);
+  add_memory(*entry.whole);
+  for (const auto& [key, gate] : entry.keys) add_memory(*gate);
 }
 
 // What gates count, from the jobs.
@@ -165,6 +162,7 @@ struct GateCounts {
   std::uint64_t in_use = 0;
   std::uint64_t ready = 0;
   std::uint64_t unfinished = 0;
+  std::uint64_t probing = 0;
 };
 
 void check_gates(const ShardState& state) {
@@ -176,6 +174,8 @@ void check_gates(const ShardState& state) {
       counts[gate].in_use += slot.state == State::kRunning;
       counts[gate].ready += slot.lane->ready.contains(ready_key(slot, index));
       counts[gate].unfinished += !is_terminal(slot.state);
+      counts[gate].probing += slot.state == State::kRunning && gate->breaker() != nullptr &&
+                              gate->breaker()->is_probe(slot.activity->latest.started_at);
     };
     const TypeLane* pair = slot.lane;
     if (slot.lane->limited != nullptr) {
@@ -196,9 +196,14 @@ void check_gates(const ShardState& state) {
       const GateCounts counted = counts[&gate];
       MILLRACE_CHECK(gate.in_use == counted.in_use && gate.ready == counted.ready);
       MILLRACE_CHECK(!named || gate.unfinished == counted.unfinished);
+      MILLRACE_CHECK(gate.breaker() == nullptr || gate.breaker()->probing() == counted.probing);
+      return &gate;
     };
-    check(*entry.whole);
-    for (const auto& [key, gate] : entry.keys) check(*gate);
+    const auto check_both = [&](const Gate& gate) {
+      if (check(gate)->retries() != nullptr) check(*gate.retries());
+    };
+    check_both(*entry.whole);
+    for (const auto& [key, gate] : entry.keys) check_both(*gate);
   });
   state.gates.check();
 }
@@ -213,7 +218,7 @@ void check_fair(const ShardState& state) {
   for (const auto& [id, index] : state.by_id) {
     const JobSlot& slot = state.slots.at(index);
     const LimitedLane* const limited = slot.lane->limited;
-    const FairKey* const key = limited == nullptr ? nullptr : limited->fair;
+    const FairKey* const key = limited == nullptr ? nullptr : limited->fair();
     MILLRACE_CHECK((slot.lane->queue->fair == nullptr) == (key == nullptr));
     if (key == nullptr) continue;
     MILLRACE_CHECK(key->name == (slot.extras ? slot.extras->fair_key : SharedBytes()));

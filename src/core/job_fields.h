@@ -13,7 +13,7 @@ namespace millrace::core {
 
 constexpr auto last_of(Of<State>) { return State::kExpired; }
 constexpr auto last_of(Of<RetryStrategy>) { return RetryStrategy::kList; }
-constexpr auto last_of(Of<OnConflict>) { return OnConflict::kReplace; }
+constexpr auto last_of(Of<OnConflict>) { return OnConflict::kDebounce; }
 constexpr auto last_of(Of<AttemptOutcome>) { return AttemptOutcome::kTimedOut; }
 constexpr auto last_of(Of<MarkKind>) { return MarkKind::kFinished; }
 
@@ -25,7 +25,8 @@ constexpr auto describe(Of<RetryPolicy>) {
 
 constexpr auto describe(Of<UniqueRule>) {
   return std::tuple(Field(1, &UniqueRule::key), Field(2, &UniqueRule::hold_for),
-                    Field(3, &UniqueRule::on_conflict));
+                    Field(3, &UniqueRule::on_conflict), Field(4, &UniqueRule::max_wait).since(5),
+                    Field(5, &UniqueRule::superseded).since(5));
 }
 
 constexpr auto describe(Of<JobError>) {

@@ -305,7 +305,7 @@ void Machine::load_queue(const Queue& queue) {
   entry.counts = queue.counts;
   entry.created = queue.created;
   entry.pruned = queue.pruned;
-  impl_->state.gates.set_queue(entry, queue.settings.bounds(), impl_->state.facts.at);
+  impl_->state.gates.set_queue(entry, queue.settings.gate(), impl_->state.facts.at);
 }
 
 void Machine::load_limit(const Limit& limit) {

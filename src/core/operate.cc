@@ -133,6 +133,11 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   job->run_at = run_at;
   job->state = run_at > now_ ? State::kScheduled : State::kReady;
   if (job->extras != nullptr && job->extras->place) job->extras = placed(*job);
+  if (job->extras != nullptr && job->extras->unique && job->extras->unique->superseded) {
+    JobExtras extras = *job->extras;
+    extras.unique->superseded = false;
+    job->extras = std::make_shared<const JobExtras>(std::move(extras));
+  }
   job->expires_at.reset();
   job->finished_at.reset();
   job->result = {};
@@ -244,9 +249,15 @@ Reply Decider::operator()(const Delete& command) {
 }
 
 Queue Decider::whole(const QueueEntry& queue) const {
-  return {queue.name,         queue.settings, queue.paused,
-          queue.pause_reason, queue.version,  queue.counts,
-          queue.created,      queue.pruned,   queue.ready.ready_since(state_.slots, queue.ageing_ms > 0)};
+  return {queue.name,
+          queue.settings,
+          queue.paused,
+          queue.pause_reason,
+          queue.version,
+          queue.counts,
+          queue.created,
+          queue.pruned,
+          queue.ready.ready_since(state_.slots, queue.ageing_ms > 0)};
 }
 
 Reply Decider::queue_reply(const SharedBytes& name) const {
@@ -363,7 +374,11 @@ Reply Decider::operator()(const GetQueues& command) {
     if (state_.find_queue(command.queue.view()) == nullptr) {
       return refused_queue(Rejection::kNotFound);
     }
-    return queue_reply(command.queue);
+    Reply reply = queue_reply(command.queue);
+    if (command.blocked_by) {
+      tell_blocked_by(*state_.find_queue(command.queue.view()), std::get<QueueReply>(reply));
+    }
+    return reply;
   }
   QueueReply reply;
   state_.queues.walk(command.after.view(), [&](const QueueEntry& queue) {

@@ -26,14 +26,13 @@ constexpr auto describe(Of<FairSettings>) {
 }
 
 constexpr auto describe(Of<QueueSettings>) {
-  return std::tuple(Field(1, &QueueSettings::max_attempts), Field(2, &QueueSettings::max_crashes),
-                    Field(3, &QueueSettings::retry), Field(4, &QueueSettings::lease),
-                    Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention),
-                    Field(7, &QueueSettings::concurrency).since(5),
-                    Field(8, &QueueSettings::rate).since(5),
-                    Field(9, &QueueSettings::limits).since(5),
-                    Field(10, &QueueSettings::fair).since(5),
-                    Field(11, &QueueSettings::ageing).since(5));
+  return std::tuple(
+      Field(1, &QueueSettings::max_attempts), Field(2, &QueueSettings::max_crashes),
+      Field(3, &QueueSettings::retry), Field(4, &QueueSettings::lease),
+      Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention),
+      Field(7, &QueueSettings::concurrency).since(5), Field(8, &QueueSettings::rate).since(5),
+      Field(9, &QueueSettings::limits).since(5), Field(10, &QueueSettings::breaker).since(5),
+      Field(11, &QueueSettings::fair).since(5), Field(12, &QueueSettings::ageing).since(5));
 }
 
 constexpr auto describe(Of<QueueLimits>) { return std::tuple(Field(1, &QueueLimits::limits)); }
@@ -45,7 +44,8 @@ constexpr auto describe(Of<QueuePatch>) {
                     Field(7, &QueuePatch::dead), Field(8, &QueuePatch::cancelled),
                     Field(9, &QueuePatch::expired), Field(10, &QueuePatch::concurrency).since(5),
                     Field(11, &QueuePatch::rate).since(5), Field(12, &QueuePatch::limits).since(5),
-                    Field(13, &QueuePatch::fair).since(5), Field(14, &QueuePatch::ageing).since(5));
+                    Field(13, &QueuePatch::breaker).since(5), Field(14, &QueuePatch::fair).since(5),
+                    Field(15, &QueuePatch::ageing).since(5));
 }
 
 constexpr auto describe(Of<Queue>) {

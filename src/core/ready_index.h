@@ -77,6 +77,7 @@ struct TypeLane {
   SharedBytes type;
   std::uint32_t jobs = 0;  // slots, and lanes with limits, that point to this lane
   bool gated = false;      // some gate counts its jobs
+  bool shares = false;     // its jobs have a fair key: it is a FairLane
   absl::btree_set<ReadyKey> ready;
   LimitedLane* limited = nullptr;  // the lane itself; null: its jobs have no limits
   // Of the lane without limits only:
@@ -131,8 +132,8 @@ class ReadyIndex {
   // A job of a queue that ages, without limits, is ready, or is no longer.
   void count_since(Time since, std::uint64_t ord, bool more);
   // When the job that has been ready longest became ready. It looks at the first due job of each
-  // type and priority, unless the queue ages. A job that was submitted after its due time is ready since its submission.
-  // Cost: the number of lanes times their distinct priorities.
+  // type and priority, unless the queue ages. A job that was submitted after its due time is ready
+  // since its submission. Cost: the number of lanes times their distinct priorities.
   std::optional<Time> ready_since(const SlotPool& slots, bool ages) const;
 
   // Walks the ready jobs of the named types (empty: all) in claim order until `visit` returns

@@ -39,6 +39,12 @@ GateUse use_of(const Gate& gate, Time now) {
   for (const LimitPause& pause : gate.limit->limit.pauses) {
     if (pause.key == gate.key && gate.is_paused(now)) use.pause = pause;
   }
+  if (gate.is_slowed(now)) use.slow_until = gate.extras->slow_until;
+  if (gate.breaker_rule() == nullptr) return use;
+  const Breaker fresh;
+  const Breaker& breaker = gate.breaker() == nullptr ? fresh : *gate.breaker();
+  use.breaker = breaker.state(now);
+  if (use.breaker == BreakerState::kOpen) use.open_until = breaker.open_until();
   return use;
 }
 
@@ -204,11 +210,14 @@ Reply Decider::operator()(const PauseLimit& command) {
 Reply Decider::operator()(const ResumeLimit& command) {
   const LimitEntry* const entry = state_.gates.find(command.kind, command.name.view());
   if (entry == nullptr) return refused_limit(Rejection::kNotFound);
+  const Gate* const gate = entry->find(command.key.view());
+  const bool slowed = gate != nullptr && gate->is_slowed(now_);
+  if (slowed) emit(SlowedDown{command.kind, command.name, command.key, std::nullopt});
   Limit limit = entry->limit;
   limit.pauses = pauses_at(entry->limit, now_);
   const auto ended = std::erase_if(
       limit.pauses, [&](const LimitPause& pause) { return pause.key == command.key; });
-  if (ended == 0) return limit_reply(*entry, false);
+  if (ended == 0) return limit_reply(*entry, slowed);
   ++limit.version;
   emit(LimitSet{LimitChange::kResumed, std::move(limit)});
   return limit_reply(*entry, true);

@@ -20,9 +20,9 @@ Reply Decider::operator()(const GetShares& command) {
   for (const TimerKey& lease : state_.leases) {
     const JobSlot& slot = state_.slots.at(lease.slot);
     if (!fair.by_time() || slot.lane->queue != queue) continue;
-    const Duration ran = std::clamp(now_ - slot.activity->latest.started_at, Duration{0},
-                                    kShareWindow);
-    running_ms[slot.lane->limited->fair] += static_cast<std::uint64_t>(ran.count());
+    const Duration ran =
+        std::clamp(now_ - slot.activity->latest.started_at, Duration{0}, kShareWindow);
+    running_ms[slot.lane->limited->fair()] += static_cast<std::uint64_t>(ran.count());
     total += static_cast<std::uint64_t>(ran.count());
   }
   const auto use_of = [&](const FairKey& key) {

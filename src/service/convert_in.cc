@@ -1,6 +1,6 @@
+#include <algorithm>
 #include <cmath>
 #include <memory>
-#include <algorithm>
 #include <utility>
 
 #include "api/bounds.h"
@@ -31,8 +31,8 @@ static_assert(static_cast<int>(api::JobState::kSucceeded) ==
               static_cast<int>(core::State::kSucceeded));
 static_assert(static_cast<int>(api::RetryStrategy::kList) ==
               static_cast<int>(core::RetryStrategy::kList));
-static_assert(static_cast<int>(api::OnConflict::kReplace) ==
-              static_cast<int>(core::OnConflict::kReplace));
+static_assert(static_cast<int>(api::OnConflict::kDebounce) ==
+              static_cast<int>(core::OnConflict::kDebounce));
 static_assert(static_cast<int>(api::Outcome::kDead) == static_cast<int>(core::AckOutcome::kDead));
 
 constexpr double kPartsPerMillion = 1e6;
@@ -46,6 +46,14 @@ std::shared_ptr<const core::RetryPolicy> policy_of(const api::RetryPolicy& polic
     made->base = policy.base;
     made->max = policy.max;
     made->jitter_ppm = static_cast<std::uint32_t>(std::lround(policy.jitter * kPartsPerMillion));
+  }
+  return made;
+}
+
+std::vector<core::SlowDown> wishes_of(const std::vector<api::SlowDown>& wishes) {
+  std::vector<core::SlowDown> made;
+  for (const api::SlowDown& wish : wishes) {
+    made.push_back({SharedBytes(wish.limit), SharedBytes(wish.key), wish.length});
   }
   return made;
 }
@@ -94,7 +102,8 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
     auto extras = std::make_shared<core::JobExtras>();
     if (job.unique) {
       extras->unique = core::UniqueRule{SharedBytes(job.unique->key), job.unique->hold,
-                                        static_cast<core::OnConflict>(job.unique->on_conflict)};
+                                        static_cast<core::OnConflict>(job.unique->on_conflict),
+                                        job.unique->max_wait};
     }
     extras->tags = to_shared(job.tags);
     for (const auto& [name, value] : job.meta) {
@@ -136,11 +145,13 @@ core::AckItem to_core(const api::Ack& ack, SpecMaker& specs) {
   item.delay = ack.delay;
   for (const api::ReportedLog& log : ack.logs) item.logs.push_back(entry_of(log));
   for (const api::JobSubmission& job : ack.enqueue) item.enqueue.push_back(specs.make(job));
+  item.slow_down = wishes_of(ack.slow_down);
   return item;
 }
 
 core::HeartbeatItem to_core(const api::Heartbeat& heartbeat) {
   core::HeartbeatItem item{heartbeat.id, heartbeat.token, heartbeat.extend, nullptr};
+  item.slow_down = wishes_of(heartbeat.slow_down);
   if (heartbeat.progress) {
     auto progress = std::make_shared<core::Progress>();
     progress->percent = heartbeat.progress->percent;
@@ -209,6 +220,19 @@ core::FairSettings to_core(const api::FairSettings& fair) {
   return made;
 }
 
+std::optional<core::BreakerRule> to_core(const std::optional<api::Breaker>& breaker) {
+  if (!breaker) return std::nullopt;
+  core::BreakerRule rule;
+  // The least share that can be told from none is one in a million.
+  rule.failure_ppm = static_cast<std::uint32_t>(
+      std::max(1L, std::lround(breaker->failure_rate * kPartsPerMillion)));
+  rule.min_attempts = static_cast<std::uint32_t>(breaker->min_attempts);
+  rule.window = breaker->window;
+  rule.open = breaker->open;
+  rule.probes = static_cast<std::uint32_t>(breaker->probes);
+  return rule;
+}
+
 core::QueuePatch to_core(const api::QueueSettingsChange& change,
                          const core::Retention& default_retention) {
   core::QueuePatch patch;
@@ -223,6 +247,7 @@ core::QueuePatch to_core(const api::QueueSettingsChange& change,
   }
   if (change.concurrency.present) patch.concurrency = to_core(change.concurrency.value);
   if (change.rate.present) patch.rate = to_core(change.rate.value);
+  if (change.breaker.present) patch.breaker = to_core(change.breaker.value);
   if (change.limits.present) {
     patch.limits.emplace();
     if (change.limits.value) patch.limits->limits = to_core(*change.limits.value);

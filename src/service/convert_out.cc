@@ -139,11 +139,7 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
   job_.lease = job.lease;
   job_.timeout = job.timeout;
   if (job.extras) {
-    if (job.extras->unique) {
-      const core::UniqueRule& rule = *job.extras->unique;
-      job_.unique = api::UniqueKey{std::string(rule.key.view()), rule.hold_for,
-                                   static_cast<api::OnConflict>(rule.on_conflict)};
-    }
+    if (job.extras->unique) job_.unique = to_api(*job.extras->unique);
     job_.tags = views_of(job.extras->tags);
     job_.meta = view_of(job.extras->meta);
     job_.limits = to_api(job.extras->limits);
@@ -276,9 +272,7 @@ std::vector<api::JobLimit> to_api(const core::JobLimits& limits) {
 api::Bounds to_api(const core::Bounds& bounds) {
   api::Bounds made;
   made.concurrency = to_signed(bounds.concurrency);
-  if (bounds.rate) {
-    made.rate = api::Rate{bounds.rate->limit, bounds.rate->per, to_signed(bounds.rate->burst)};
-  }
+  made.rate = to_api(bounds.rate);
   return made;
 }
 
@@ -290,6 +284,22 @@ api::FairSettings to_api(const core::FairSettings& fair) {
   made.default_weight = fair.default_weight;
   made.by = static_cast<api::FairBy>(fair.by);
   return made;
+}
+
+std::optional<api::Rate> to_api(const std::optional<core::Rate>& rate) {
+  if (!rate) return std::nullopt;
+  return api::Rate{rate->limit, rate->per, to_signed(rate->burst)};
+}
+
+std::optional<api::Breaker> to_api(const std::optional<core::BreakerRule>& rule) {
+  if (!rule) return std::nullopt;
+  return api::Breaker{rule->failure_ppm / 1e6, rule->min_attempts, rule->window, rule->open,
+                      rule->probes};
+}
+
+api::UniqueKey to_api(const core::UniqueRule& rule) {
+  return {std::string(rule.key.view()), rule.hold_for,
+          static_cast<api::OnConflict>(rule.on_conflict), rule.max_wait};
 }
 
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now) {
@@ -313,6 +323,7 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   const api::Bounds bounds = to_api(settings.bounds());
   made.settings.concurrency = bounds.concurrency;
   made.settings.rate = bounds.rate;
+  made.settings.breaker = to_api(settings.breaker);
   made.settings.limits = to_api(settings.limits);
   if (settings.fair) made.settings.fair = to_api(*settings.fair);
   made.settings.ageing = settings.ageing;
@@ -347,6 +358,8 @@ engine::Unavailable unavailable_of(core::RefusalDetail detail) {
 // The member of the request that is at fault.
 std::string_view place_of(core::RefusalDetail detail, std::string_view what) {
   if (detail == core::RefusalDetail::kFairAndAgeing) return "/ageing_ms";
+  if (detail == core::RefusalDetail::kSlowsLimitOfOthers) return "/slow_down";
+  if (what.starts_with('/')) return what;
   return what == "limit" ? "/key" : "/limits";
 }
 
@@ -372,10 +385,16 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kDuplicateJob:
       return problem(ProblemCode::kDuplicateJob,
                      "job " + to_string(refusal.other) + " already has this id or unique key");
-    case core::Rejection::kQueueFull: {
-      api::Problem made =
-          problem(ProblemCode::kQueueFull, "the queue has reached its max_ready; try again later");
+    case core::Rejection::kQueueFull:
+    case core::Rejection::kKeyFull: {
+      const bool of_key = refusal.why == core::Rejection::kKeyFull;
+      api::Problem made = problem(of_key ? ProblemCode::kKeyFull : ProblemCode::kQueueFull,
+                                  "the queue has reached its max_ready; try again later");
       made.retry_after = kQueueFullRetryAfter;
+      if (refusal.full != nullptr) {
+        made.full = {refusal.full->depth, refusal.full->oldest};
+        made.retry_after = refusal.full->room_in.value_or(kQueueFullRetryAfter);
+      }
       return made;
     }
     case core::Rejection::kNotFound:
@@ -407,8 +426,7 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kUnfitLimit:
       // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
       return api::make_fault(api::FieldError::Place::kPointer,
-                             std::string(place_of(refusal.detail, what)),
-                             std::string(said));
+                             std::string(place_of(refusal.detail, what)), std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
     case core::Rejection::kNone:

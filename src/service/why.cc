@@ -16,9 +16,10 @@ using core::BlockCode;
 // Nobody has asked for the queue and type for so long: there is no worker.
 constexpr Duration kNoWorkerAfter{60'000};
 
-constexpr std::array<std::string_view, 13> kCodes = {
-    "running",     "ended",        "scheduled", "backoff",    "parents", "expired", "queue_paused",
-    "type_paused", "limit_paused", "order",     "limit_full", "rate",    "behind"};
+constexpr std::array<std::string_view, 16> kCodes = {
+    "running",      "ended",        "scheduled",    "backoff", "parents",    "expired",
+    "queue_paused", "type_paused",  "limit_paused", "order",   "limit_full", "rate",
+    "retry_rate",   "breaker_open", "slow_down",    "behind"};
 static_assert(kCodes.size() == static_cast<std::size_t>(BlockCode::kBehind) + 1);
 
 // When a worker last asked for jobs of this queue and type; none: no worker that is known has.
@@ -89,42 +90,24 @@ std::string sentence(const core::Blocker& blocker) {
     case BlockCode::kRate:
       return fmt::format("The rate of {} allows the next start at {}.", gate_name(blocker),
                          until());
+    case BlockCode::kRetryRate:
+      return fmt::format("The retry budget of {} allows the next attempt at {}.",
+                         gate_name(blocker), until());
+    case BlockCode::kBreakerOpen:
+      return blocker.until
+                 ? fmt::format("Too many attempts failed, so the breaker of {} is open until {}.",
+                               gate_name(blocker), until())
+                 : fmt::format("The breaker of {} waits for the end of its probes.",
+                               gate_name(blocker));
+    case BlockCode::kSlowDown:
+      return fmt::format("A worker asked that nothing more passes {} until {}.", gate_name(blocker),
+                         until());
     case BlockCode::kBehind:
       return blocker.more ? fmt::format("More than {} jobs come before it.", blocker.ahead)
                           : fmt::format("{} {} before it.", blocker.ahead,
                                         blocker.ahead == 1 ? "job comes" : "jobs come");
   }
   return {};
-}
-
-api::Reason to_api(const core::Blocker& blocker) {
-  api::Reason shown;
-  shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
-  const bool of_gate = blocker.code == BlockCode::kTypePaused ||
-                       blocker.code == BlockCode::kLimitPaused ||
-                       blocker.code == BlockCode::kLimitFull || blocker.code == BlockCode::kRate;
-  if (of_gate) {
-    constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
-    shown.limit = blocker.limit.view();
-    shown.limit_kind = kKinds.at(static_cast<std::size_t>(blocker.kind));
-    shown.key = blocker.key.view();
-  }
-  (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
-  shown.since = blocker.since;
-  (blocker.code == BlockCode::kRate ? shown.available_at : shown.until) = blocker.until;
-  if (blocker.code == BlockCode::kLimitFull) {
-    shown.in_use = blocker.in_use;
-    shown.concurrency = blocker.bound;
-    shown.holders = blocker.jobs;
-  }
-  if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
-    shown.waits_for = blocker.jobs.front();
-  }
-  if (blocker.code == BlockCode::kBehind) {
-    shown.ahead = blocker.ahead;
-    shown.more = blocker.more;
-  }
-  return shown;
 }
 
 }  // namespace
@@ -154,6 +137,42 @@ Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
     answer.no_worker = !*last || caller.now() - **last > kNoWorkerAfter;
   }
   co_return answer;
+}
+
+api::Reason to_api(const core::Blocker& blocker) {
+  api::Reason shown;
+  shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
+  const bool of_rate = blocker.code == BlockCode::kRate || blocker.code == BlockCode::kRetryRate;
+  const bool of_gate =
+      of_rate || blocker.code == BlockCode::kTypePaused ||
+      blocker.code == BlockCode::kLimitPaused || blocker.code == BlockCode::kLimitFull ||
+      blocker.code == BlockCode::kBreakerOpen || blocker.code == BlockCode::kSlowDown;
+  if (of_gate) {
+    constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
+    shown.limit = blocker.limit.view();
+    shown.limit_kind = kKinds.at(static_cast<std::size_t>(blocker.kind));
+    shown.key = blocker.key.view();
+  }
+  (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
+  shown.since = blocker.since;
+  (of_rate ? shown.available_at : shown.until) = blocker.until;
+  if (blocker.code == BlockCode::kLimitFull) {
+    shown.in_use = blocker.in_use;
+    shown.concurrency = blocker.bound;
+    shown.holders = blocker.jobs;
+  }
+  if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
+    shown.waits_for = blocker.jobs.front();
+  }
+  if (blocker.waiting > 0) {
+    shown.waiting = blocker.waiting;
+    shown.more = blocker.more;
+  }
+  if (blocker.code == BlockCode::kBehind) {
+    shown.ahead = blocker.ahead;
+    shown.more = blocker.more;
+  }
+  return shown;
 }
 
 api::Why to_api(const WhyAnswer& answer) {

@@ -16,10 +16,10 @@ constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
 // A schedule: a payload of 64 KiB, and what else a submission may hold.
 constexpr std::size_t kMaxScheduleBytes = std::size_t{256} << 10;
 
-// The limits that a queue adds to its jobs, and its weights; a limit's pauses, each with a key of 255 bytes and a
-// reason of 1 KiB; and a limit, with bounds of its own for so many keys.
-constexpr std::size_t kMaxQueueLimitsBytes = core::kMaxLimitsPerJob * (40 + 128 + 255) +
-                                             core::kMaxFairWeights * (kItemBytes + 128);
+// The limits that a queue adds to its jobs, and its weights; a limit's pauses, each with a key of
+// 255 bytes and a reason of 1 KiB; and a limit, with bounds of its own for so many keys.
+constexpr std::size_t kMaxQueueLimitsBytes =
+    core::kMaxLimitsPerJob * (40 + 128 + 255) + core::kMaxFairWeights * (kItemBytes + 128);
 constexpr std::size_t kMaxPausesBytes = core::kMaxLimitPauses * (kItemBytes + 255 + 1'024);
 constexpr std::size_t kMaxLimitBytes =
     kMaxPausesBytes + kRefBytes + core::kMaxKeyBounds * (kItemBytes + 255);
@@ -36,6 +36,14 @@ std::size_t bytes_of(const std::shared_ptr<const core::RetryPolicy>& retry) {
 std::size_t bytes_of(const core::JobLimits& limits) {
   std::size_t bytes = 0;
   for (const core::JobLimit& limit : limits) bytes += 40 + limit.name.size() + limit.key.size();
+  return bytes;
+}
+
+std::size_t bytes_of(const std::vector<core::SlowDown>& wishes) {
+  std::size_t bytes = 0;
+  for (const core::SlowDown& wish : wishes) {
+    bytes += kItemBytes + wish.limit.size() + wish.key.size();
+  }
   return bytes;
 }
 
@@ -162,6 +170,11 @@ struct EventBytes {
     return bytes;
   }
   std::size_t operator()(const core::LimitDeleted&) const { return kRefBytes; }
+  std::size_t operator()(const core::SlowedDown& e) const { return kRefBytes + e.key.size(); }
+  std::size_t operator()(const core::BreakerTurned& e) const { return kRefBytes + e.key.size(); }
+  std::size_t operator()(const core::Debounced& e) const {
+    return kRefBytes + kItemBytes + e.payload.size();
+  }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
   std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
   std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }
@@ -175,14 +188,16 @@ struct CommandBytes {
   }
   std::size_t operator()(const core::Heartbeat& c) const {
     std::size_t bytes = kItemBytes;
-    for (const auto& item : c.items) bytes += kItemBytes + bytes_of(item.progress);
+    for (const auto& item : c.items) {
+      bytes += kItemBytes + bytes_of(item.progress) + bytes_of(item.slow_down);
+    }
     return bytes;
   }
   std::size_t operator()(const core::Ack& c) const {
     std::size_t bytes = kItemBytes;
     for (const core::AckItem& item : c.items) {
       bytes += 2 * kRefBytes + item.result.size() + bytes_of_error(item.error) +
-               bytes_of(item.logs) + bytes_of(item.enqueue);
+               bytes_of(item.logs) + bytes_of(item.enqueue) + bytes_of(item.slow_down);
     }
     return bytes;
   }
