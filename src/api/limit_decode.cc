@@ -59,8 +59,8 @@ bool read_rate(Decode& decode, const Path& path, Rate& out) {
 bool read_breaker(Decode& decode, const Path& path, Breaker& out) {
   const std::optional<Seen> seen = read_object(decode, path, kBreakerMembers, out);
   if (!seen) return false;
-  for (const Member<Breaker>& member : kBreakerMembers) {
-    require(decode, path, member.name, seen->has(bit_of(kBreakerMembers, member.name)));
+  for (std::size_t i = 0; i < std::size(kBreakerMembers); ++i) {
+    require(decode, path, kBreakerMembers[i].name, seen->has(MemberSet{1} << i));
   }
   return true;
 }

@@ -337,6 +337,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
   slot.state = State::kRunning;
   ++slot.version;
   if (slot.lane->gated) state_.gates.start(*slot.lane, at_);
+  if (slot.lane->queue->settings.max_ready) slot.lane->queue->pace.note(at_);
   enter(index, slot);
 }
 
@@ -409,6 +410,7 @@ void Applier::operator()(const AttemptEnded& event) {
   const bool superseded = slot.unique() && slot.unique()->superseded;
   if (superseded && event.state == State::kCancelled && !slot.cancel_requested) {
     activity.cancel_reason = SharedBytes(kSuperseded);
+    mark(slot, MarkKind::kCancelled, activity.cancel_reason);
   }
   if (event.state == State::kSucceeded) set_result(slot, event.result);
 

@@ -65,15 +65,15 @@ constexpr auto describe(Of<BreakerRow>) {
 constexpr auto describe(Of<BucketRow>) {
   return std::tuple(Field(1, &BucketRow::kind), Field(2, &BucketRow::name),
                     Field(3, &BucketRow::key), Field(4, &BucketRow::level),
-                    Field(5, &BucketRow::at), Field(6, &BucketRow::retry_level),
-                    Field(7, &BucketRow::slow_until), Field(8, &BucketRow::breaker));
+                    Field(5, &BucketRow::at), Field(10, &BucketRow::retry_level),
+                    Field(11, &BucketRow::slow_until), Field(12, &BucketRow::breaker));
 }
 
 constexpr auto describe(Of<GateUse>) {
   return std::tuple(Field(1, &GateUse::key), Field(2, &GateUse::in_use),
                     Field(3, &GateUse::waiting), Field(4, &GateUse::next_token_at),
-                    Field(5, &GateUse::pause), Field(6, &GateUse::breaker),
-                    Field(7, &GateUse::open_until), Field(8, &GateUse::slow_until));
+                    Field(5, &GateUse::pause), Field(10, &GateUse::breaker),
+                    Field(11, &GateUse::open_until), Field(12, &GateUse::slow_until));
 }
 
 constexpr auto describe(Of<LimitView>) {

@@ -20,7 +20,7 @@ constexpr auto describe(Of<QueueSettings>) {
       Field(3, &QueueSettings::retry), Field(4, &QueueSettings::lease),
       Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention),
       Field(7, &QueueSettings::concurrency).since(5), Field(8, &QueueSettings::rate).since(5),
-      Field(9, &QueueSettings::limits).since(5), Field(10, &QueueSettings::breaker).since(5));
+      Field(9, &QueueSettings::limits).since(5), Field(12, &QueueSettings::breaker).since(5));
 }
 
 constexpr auto describe(Of<QueueLimits>) { return std::tuple(Field(1, &QueueLimits::limits)); }
@@ -32,7 +32,7 @@ constexpr auto describe(Of<QueuePatch>) {
                     Field(7, &QueuePatch::dead), Field(8, &QueuePatch::cancelled),
                     Field(9, &QueuePatch::expired), Field(10, &QueuePatch::concurrency).since(5),
                     Field(11, &QueuePatch::rate).since(5), Field(12, &QueuePatch::limits).since(5),
-                    Field(13, &QueuePatch::breaker).since(5));
+                    Field(15, &QueuePatch::breaker).since(5));
 }
 
 constexpr auto describe(Of<Queue>) {

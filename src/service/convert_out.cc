@@ -343,6 +343,16 @@ engine::Unavailable unavailable_of(core::RefusalDetail detail) {
 
 }  // namespace
 
+namespace {
+
+// Of a limit that does not fit.
+std::string place_of(const core::Refusal& refusal, std::string_view what) {
+  if (refusal.detail == core::RefusalDetail::kSlowsLimitOfOthers) return "/slow_down";
+  return what == "limit" ? "/key" : "/limits";
+}
+
+}  // namespace
+
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
   using api::ProblemCode;
   const std::string_view said = to_string(refusal.detail);
@@ -403,11 +413,7 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
       // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
-      if (refusal.detail == core::RefusalDetail::kSlowsLimitOfOthers) what = "/slow_down";
-      return api::make_fault(api::FieldError::Place::kPointer,
-                             what.starts_with('/') ? what
-                             : what == "limit"     ? "/key"
-                                                   : "/limits",
+      return api::make_fault(api::FieldError::Place::kPointer, place_of(refusal, what),
                              std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");

@@ -158,6 +158,11 @@ class Context {
   // replaced by the nearest.
   void log(std::string_view level, std::string_view message);
 
+  // An upstream wants less. It goes with the outcome, whatever that is; Snooze tries this job again
+  // then, at no cost of attempts. Of the wishes for one limit the last counts. Throws
+  // std::invalid_argument unless the length is 100 ms to an hour.
+  void slow_down(SlowDown wish);
+
   // Submitted in the commit of a successful outcome, and only then.
   void enqueue(NewJob job);
   template <typename Payload>
