@@ -266,7 +266,8 @@ class Life {
       extras.unique.emplace();
       extras.unique->key = SharedBytes(any_of(kUniqueKeys));
       extras.unique->on_conflict = OnConflict::kDebounce;
-      if (one_in(2)) extras.unique->max_wait = Duration{static_cast<std::int64_t>(300 + below(300))};
+      if (one_in(2))
+        extras.unique->max_wait = Duration{static_cast<std::int64_t>(300 + below(300))};
       spec.delay = Duration{static_cast<std::int64_t>(below(300))};
     }
     if (!(extras == JobExtras{}))
@@ -460,7 +461,8 @@ class Life {
     journal_.push_back(std::move(batch));
   }
 
-  // F1, F6 and F9: a start must find a free slot, be the job's turn, and not be stopped by a breaker.
+  // F1, F6 and F9: a start must find a free slot, be the job's turn, and not be stopped by a
+  // breaker.
   void fold(const Event& event) {
     if (const auto* const debounced = std::get_if<Debounced>(&event)) check_debounced(*debounced);
     const auto* const claimed = std::get_if<Claimed>(&event);
@@ -618,8 +620,7 @@ class Life {
   std::vector<std::string> woken_;
   std::size_t claims_with_jobs_ = 0;
   std::size_t blocked_seen_ = 0;
-  std::size_t breakers_seen_ = 0, slowed_seen_ = 0, budgets_passed_ = 0,
-              debounced_seen_ = 0;
+  std::size_t breakers_seen_ = 0, slowed_seen_ = 0, budgets_passed_ = 0, debounced_seen_ = 0;
 };
 
 TEST(LimitsRandom, TheMachineAgreesWithTheModel) {

@@ -12,6 +12,7 @@ DEFAULTS = {
     "max_ready": None,
     "concurrency": None,
     "rate": None,
+    "breaker": None,
     "limits": [],
     "retry": {"strategy": "exponential", "base_ms": 5000, "max_ms": 300000, "jitter": 0.2},
     "retention": {
