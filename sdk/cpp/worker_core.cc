@@ -93,7 +93,7 @@ bool WorkerCore::drain() {
   claimer_wakes_.wait(
       lock, [this] { return free_slots_ == options_.concurrency && (asked_ == 0 || is_aborted_); });
   const auto has_told_all = [this] {
-    return outbox_.empty() && partings_.empty() && acks_in_flight_ == 0;
+    return outbox_.empty() && partings_.empty() && parting_now_.empty() && acks_in_flight_ == 0;
   };
   const auto deadline = std::chrono::steady_clock::now() + options_.flush_timeout;
   claimer_wakes_.wait_until(lock, deadline, [&] { return is_aborted_ || has_told_all(); });

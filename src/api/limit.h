@@ -112,33 +112,4 @@ struct LimitHolder {
 };
 void encode(JsonWriter& json, const LimitHolder& holder);
 
-// GET /v1/jobs/{id}/why.
-struct Reason {
-  std::string_view code;
-  std::string_view limit;  // empty: absent, as all texts here
-  std::string_view limit_kind;
-  std::string_view key;
-  std::string_view worker;
-  std::string_view reason;
-  std::optional<Time> since;
-  std::optional<Time> until;
-  std::optional<Time> available_at;
-  std::optional<Time> last_seen;
-  std::optional<std::uint64_t> in_use;
-  std::optional<std::uint64_t> concurrency;
-  std::optional<JobId> waits_for;
-  std::vector<JobId> holders;
-  std::optional<std::uint64_t> ahead;
-  bool more = false;  // of `ahead`
-};
-struct Why {
-  JobId id;
-  std::string_view state;
-  Time at{};
-  std::string summary;
-  std::vector<Reason> blocking;
-  std::vector<Reason> notes;
-};
-void encode(JsonWriter& json, const Why& why);
-
 }  // namespace millrace::api

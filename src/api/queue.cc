@@ -199,6 +199,36 @@ void encode(JsonWriter& json, const Queue& queue) {
   json.key("settings");
   encode(json, queue.settings);
   json.member("version", queue.version);
+  if (queue.blocked_by) {
+    json.key("blocked_by");
+    json.begin_array();
+    for (const Reason& reason : *queue.blocked_by) encode(json, reason);
+    json.end_array();
+  }
+  json.end_object();
+}
+
+Decoded<ScaleQuery> decode_scale_query(std::string_view query_string) {
+  static constexpr Parameter<ScaleQuery> kParameters[] = {
+      {"target_wait_ms",
+       [](const Argument& a, ScaleQuery& out) {
+         take_duration(a, kMinTargetWaitMs, kMaxTargetWaitMs, out.target_wait);
+       }},
+      {"slots",
+       [](const Argument& a, ScaleQuery& out) { take_integer(a, 1, kMaxSlots, out.slots); }},
+  };
+  return decode_parameters<ScaleQuery>(query_string, kParameters);
+}
+
+void encode(JsonWriter& json, const Scale& scale) {
+  json.begin_object();
+  json.member("desired_workers", scale.desired_workers);
+  json.member("because", scale.because);
+  json.member("desired_slots", scale.desired_slots);
+  json.member("ready", scale.ready);
+  json.member("held_back", scale.held_back);
+  json.member("running", scale.running);
+  json.member("run_ms", scale.run);
   json.end_object();
 }
 

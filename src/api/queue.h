@@ -10,6 +10,7 @@
 
 #include "api/job.h"
 #include "api/problem.h"
+#include "api/why.h"
 
 namespace millrace::api {
 
@@ -101,7 +102,25 @@ struct Queue {
   } rates;
   QueueSettings settings;
   std::uint64_t version = 0;
+  std::optional<std::vector<Reason>> blocked_by;  // GET of one queue
 };
 void encode(JsonWriter& json, const Queue& queue);
+
+// GET /v1/queues/{name}/scale.
+struct ScaleQuery {
+  Duration target_wait{10'000};
+  std::int64_t slots = 10;  // of each worker
+};
+Decoded<ScaleQuery> decode_scale_query(std::string_view query_string);
+struct Scale {
+  std::int64_t desired_workers = 0;
+  std::string because;
+  std::int64_t desired_slots = 0;
+  std::int64_t ready = 0;
+  std::int64_t held_back = 0;
+  std::int64_t running = 0;
+  std::optional<Duration> run;  // the mean; none: no attempt has ended of late
+};
+void encode(JsonWriter& json, const Scale& scale);
 
 }  // namespace millrace::api

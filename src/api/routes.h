@@ -63,6 +63,7 @@ enum class RouteId : std::uint8_t {
   kPauseQueue,
   kResumeQueue,
   kPurgeQueue,
+  kScaleQueue,
   kListLimits,
   kGetLimit,
   kPutLimit,

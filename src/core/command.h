@@ -198,6 +198,7 @@ struct GetQueues {
   SharedBytes after = {};
   std::uint32_t limit = 0;   // 0: no limit
   bool counts_only = false;  // only name, `counts`, `created` and `pruned` of each
+  bool blocked_by = false;   // of one queue: what holds it back too
 };
 
 // Writes a document whole. One with this very body stays as it is, and keeps its version.

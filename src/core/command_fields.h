@@ -132,7 +132,8 @@ constexpr auto describe(Of<GetJob>) { return std::tuple(Field(1, &GetJob::id)); 
 constexpr auto describe(Of<GetQueues>) {
   return std::tuple(Field(1, &GetQueues::queue), Field(2, &GetQueues::after).since(2),
                     Field(3, &GetQueues::limit).since(2),
-                    Field(4, &GetQueues::counts_only).since(2));
+                    Field(4, &GetQueues::counts_only).since(2),
+                    Field(5, &GetQueues::blocked_by).since(5));
 }
 
 constexpr auto describe(Of<SetSchedule>) {

@@ -195,9 +195,17 @@ class Decider {
   // --- why.cc
   // The narrowest gate of the limit that the job must pass; null: it does not name the limit.
   static const Gate* held_gate(const JobSlot& slot, const LimitEntry& entry);
-  Blocker full_gate(const Gate& gate) const;
-  void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking) const;
+  enum class Holders : std::uint8_t {
+    kTold,
+    kLeftOut
+  };  // of a full gate: costs a walk of all leases
+  Blocker full_gate(const Gate& gate, Holders holders) const;
+  void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking,
+                        Holders holders) const;
   Blocker jobs_ahead(const JobSlot& slot) const;
+
+  // --- blocked_by.cc
+  void tell_blocked_by(const QueueEntry& queue, QueueReply& reply) const;
 
   template <typename E>
   void emit(E event) {

@@ -179,7 +179,8 @@ struct Blocker {
   std::uint64_t bound = 0;    // kLimitFull: the concurrency
   std::vector<JobId> jobs;  // kLimitFull: up to 5 that hold it; kOrder: the one that is waited for
   std::uint64_t ahead = 0;  // kBehind: at most kMaxAheadCounted
-  bool more = false;        // kBehind: there are more
+  bool more = false;        // kBehind, `waiting`: there are more
+  std::uint64_t waiting = 0;  // of a queue: its ready jobs that must pass the gate
 };
 
 }  // namespace millrace::core

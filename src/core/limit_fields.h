@@ -85,7 +85,8 @@ constexpr auto describe(Of<Blocker>) {
                     Field(4, &Blocker::key), Field(5, &Blocker::text), Field(6, &Blocker::since),
                     Field(7, &Blocker::until), Field(8, &Blocker::in_use),
                     Field(9, &Blocker::bound), Field(10, &Blocker::jobs),
-                    Field(11, &Blocker::ahead), Field(12, &Blocker::more));
+                    Field(11, &Blocker::ahead), Field(12, &Blocker::more),
+                    Field(13, &Blocker::waiting));
 }
 
 }  // namespace millrace::core

@@ -69,6 +69,9 @@ inline constexpr std::uint32_t kMaxLimitsPerPage = 1'000;
 inline constexpr std::size_t kBusiestKeys = 100;
 inline constexpr std::size_t kHoldersTold = 5;
 inline constexpr std::size_t kMaxAheadCounted = 1'000;
+// What holds a queue back: lanes, groups and keys looked at, and gates told.
+inline constexpr std::size_t kMaxLanesLookedAt = 5'000;
+inline constexpr std::size_t kMaxBlockersTold = 20;
 // A claim passes at most this many lanes whose gates are closed, and moves each to where it waits.
 // It goes on at the next timer.
 inline constexpr std::size_t kMaxHeldBackPerClaim = 1'000;

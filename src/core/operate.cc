@@ -343,7 +343,11 @@ Reply Decider::operator()(const GetQueues& command) {
     if (state_.find_queue(command.queue.view()) == nullptr) {
       return refused_queue(Rejection::kNotFound);
     }
-    return queue_reply(command.queue);
+    Reply reply = queue_reply(command.queue);
+    if (command.blocked_by) {
+      tell_blocked_by(*state_.find_queue(command.queue.view()), std::get<QueueReply>(reply));
+    }
+    return reply;
   }
   QueueReply reply;
   state_.queues.walk(command.after.view(), [&](const QueueEntry& queue) {

@@ -84,7 +84,9 @@ constexpr auto describe(Of<WhyReply>) {
 
 constexpr auto describe(Of<QueueReply>) {
   return std::tuple(Field(1, &QueueReply::refusal), Field(2, &QueueReply::created),
-                    Field(3, &QueueReply::queues), Field(4, &QueueReply::next).since(2));
+                    Field(3, &QueueReply::queues), Field(4, &QueueReply::next).since(2),
+                    Field(5, &QueueReply::blocked_by).since(5),
+                    Field(6, &QueueReply::held_back).since(5));
 }
 
 }  // namespace millrace::core

@@ -79,10 +79,11 @@ const Gate* Decider::held_gate(const JobSlot& slot, const LimitEntry& entry) {
   return nullptr;
 }
 
-Blocker Decider::full_gate(const Gate& gate) const {
+Blocker Decider::full_gate(const Gate& gate, Holders holders) const {
   Blocker made = blocker(BlockCode::kLimitFull, &gate);
   made.in_use = gate.in_use;
   made.bound = gate.bounds.concurrency.value_or(0);
+  if (holders == Holders::kLeftOut) return made;
   for (const TimerKey& lease : state_.leases) {
     const JobSlot& slot = state_.slots.at(lease.slot);
     const auto gates = gates_of(*slot.lane);
@@ -96,7 +97,8 @@ Blocker Decider::full_gate(const Gate& gate) const {
   return made;
 }
 
-void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking) const {
+void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking,
+                               Holders holders) const {
   const auto gates = gates_of(lane);
   for (const LimitKind kind : {LimitKind::kType, LimitKind::kNamed}) {
     for (const auto& [gate, cost] : gates) {
@@ -105,7 +107,9 @@ void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& block
     }
   }
   for (const auto& [gate, cost] : gates) {
-    if (!gate->dropped && gate->is_full({})) blocking.push_back(full_gate(*gate));
+    if (!gate->dropped && gate->is_full({})) {
+      blocking.push_back(full_gate(*gate, holders));
+    }
   }
   for (const auto& [gate, cost] : gates) {
     if (gate->dropped || mutated(Mutant::kWhyForgetsRate)) continue;
@@ -173,7 +177,7 @@ Reply Decider::operator()(const GetWhy& command) {
       reply.blocking.back().jobs = {state_.slots.at(first).id};
     }
   }
-  add_closed_gates(*slot.lane, reply.blocking);
+  add_closed_gates(*slot.lane, reply.blocking, Holders::kTold);
   if (!reply.blocking.empty()) return reply;
   Blocker behind = jobs_ahead(slot);
   if (behind.ahead > 0) reply.blocking.push_back(std::move(behind));

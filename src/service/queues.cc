@@ -23,6 +23,7 @@ Task<Answered<QueueAnswer>> command_queue(Caller& caller, Command command) {
   }
   co_await refresh_statistics(caller);
   QueueAnswer answer{std::move(reply->queues.front()), {}, reply->created};
+  answer.blocked_by = std::move(reply->blocked_by);
   answer.rates = caller.services.statistics.rates(answer.queue.name.view(), caller.now());
   co_return answer;
 }
@@ -64,7 +65,9 @@ Task<Answered<QueuePage>> list_queues(Caller& caller, const api::Page& page) {
 }
 
 Task<Answered<QueueAnswer>> get_queue(Caller& caller, std::string_view queue) {
-  return command_queue(caller, core::GetQueues{SharedBytes(queue)});
+  core::GetQueues get{SharedBytes(queue)};
+  get.blocked_by = true;
+  return command_queue(caller, std::move(get));
 }
 
 Task<Answered<QueueAnswer>> set_queue(Caller& caller, std::string_view queue,

@@ -16,6 +16,7 @@ struct QueueAnswer {
   core::Queue queue;
   engine::QueueRates rates;
   bool created = false;
+  std::vector<core::Blocker> blocked_by = {};  // for get_queue()
 };
 struct QueuePage {
   std::vector<QueueAnswer> queues;

@@ -109,38 +109,6 @@ std::string sentence(const core::Blocker& blocker) {
   return {};
 }
 
-api::Reason to_api(const core::Blocker& blocker) {
-  api::Reason shown;
-  shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
-  const bool of_rate = blocker.code == BlockCode::kRate || blocker.code == BlockCode::kRetryRate;
-  const bool of_gate =
-      of_rate || blocker.code == BlockCode::kTypePaused ||
-      blocker.code == BlockCode::kLimitPaused || blocker.code == BlockCode::kLimitFull ||
-      blocker.code == BlockCode::kBreakerOpen || blocker.code == BlockCode::kSlowDown;
-  if (of_gate) {
-    constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
-    shown.limit = blocker.limit.view();
-    shown.limit_kind = kKinds.at(static_cast<std::size_t>(blocker.kind));
-    shown.key = blocker.key.view();
-  }
-  (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
-  shown.since = blocker.since;
-  (of_rate ? shown.available_at : shown.until) = blocker.until;
-  if (blocker.code == BlockCode::kLimitFull) {
-    shown.in_use = blocker.in_use;
-    shown.concurrency = blocker.bound;
-    shown.holders = blocker.jobs;
-  }
-  if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
-    shown.waits_for = blocker.jobs.front();
-  }
-  if (blocker.code == BlockCode::kBehind) {
-    shown.ahead = blocker.ahead;
-    shown.more = blocker.more;
-  }
-  return shown;
-}
-
 }  // namespace
 
 Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
@@ -168,6 +136,42 @@ Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
     answer.no_worker = !*last || caller.now() - **last > kNoWorkerAfter;
   }
   co_return answer;
+}
+
+api::Reason to_api(const core::Blocker& blocker) {
+  api::Reason shown;
+  shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
+  const bool of_rate = blocker.code == BlockCode::kRate || blocker.code == BlockCode::kRetryRate;
+  const bool of_gate =
+      of_rate || blocker.code == BlockCode::kTypePaused ||
+      blocker.code == BlockCode::kLimitPaused || blocker.code == BlockCode::kLimitFull ||
+      blocker.code == BlockCode::kBreakerOpen || blocker.code == BlockCode::kSlowDown;
+  if (of_gate) {
+    constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
+    shown.limit = blocker.limit.view();
+    shown.limit_kind = kKinds.at(static_cast<std::size_t>(blocker.kind));
+    shown.key = blocker.key.view();
+  }
+  (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
+  shown.since = blocker.since;
+  (of_rate ? shown.available_at : shown.until) = blocker.until;
+  if (blocker.code == BlockCode::kLimitFull) {
+    shown.in_use = blocker.in_use;
+    shown.concurrency = blocker.bound;
+    shown.holders = blocker.jobs;
+  }
+  if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
+    shown.waits_for = blocker.jobs.front();
+  }
+  if (blocker.waiting > 0) {
+    shown.waiting = blocker.waiting;
+    shown.more = blocker.more;
+  }
+  if (blocker.code == BlockCode::kBehind) {
+    shown.ahead = blocker.ahead;
+    shown.more = blocker.more;
+  }
+  return shown;
 }
 
 api::Why to_api(const WhyAnswer& answer) {

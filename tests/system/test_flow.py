@@ -438,6 +438,121 @@ class Flow(harness.ServerCase):
             self.api.get("/v1/jobs/019cb0b7-3f5c-737a-8def-0123456789ab/why"), 404, "not_found"
         )
 
+    def test_what_holds_a_queue_back(self):
+        self.put(concurrency=1)
+        queue_path = f"/v1/queues/{self.queue}"
+        ids = self.limited(3)
+        self.assertEqual(self.api.get(queue_path).json["blocked_by"], [])
+        self.claim_one()
+        self.submit_many(4, order_key="account-7", type="sync")
+        self.api.put("/v1/types/sync", {"paused": True, "pause_reason": "a bad release"})
+        self.addCleanup(self.api.delete, "/v1/types/sync")
+        self.assertEqual(
+            [
+                {name: gate[name] for name in ("code", "waiting", "more")}
+                for gate in self.api.get(queue_path).json["blocked_by"]
+            ],
+            [
+                {"code": "order", "waiting": 3, "more": False},
+                {"code": "limit_full", "waiting": 2, "more": False},
+                {"code": "type_paused", "waiting": 1, "more": False},
+            ],
+        )
+        full = self.api.get(queue_path).json["blocked_by"][1]
+        self.assertEqual((full["limit"], full["in_use"], full["concurrency"]), (self.limit, 1, 1))
+        self.assertNotIn("blocked_by", self.api.put(queue_path, {}).json)
+        self.api.post(queue_path + "/pause", {"reason": "a move"})
+        first = self.api.get(queue_path).json["blocked_by"][0]
+        self.assertEqual(
+            (first["code"], first["reason"], first["waiting"]), ("queue_paused", "a move", 6)
+        )
+        self.assertEqual(len(ids), 3)
+
+    def test_how_many_workers_a_queue_needs(self):
+        queue_path = f"/v1/queues/{self.queue}"
+        self.assert_refused(self.api.get(queue_path + "/scale"), 404, "not_found")
+        self.put(concurrency=1)
+        self.limited(3)
+        self.claim_one()
+        self.submit_many(200)
+        scale = self.api.get(queue_path + "/scale?target_wait_ms=1000&slots=50").json
+        # At an assumed second each: 200 slots for what could start, and some for what comes in.
+        self.assertEqual((scale["ready"], scale["held_back"], scale["running"]), (202, 2, 1))
+        self.assertGreaterEqual(scale["desired_slots"], 200)
+        self.assertEqual(scale["desired_workers"], -(-scale["desired_slots"] // 50))
+        self.assertIn("200 ready jobs could start", scale["because"])
+        self.assertIn("2 more wait at closed gates", scale["because"])
+        self.api.patch(queue_path, {"concurrency": 30})
+        bounded = self.api.get(queue_path + "/scale?target_wait_ms=1000&slots=50").json
+        self.assertEqual((bounded["desired_slots"], bounded["desired_workers"]), (30, 1))
+        self.assertIn("The queue's own bound keeps 30 busy at most", bounded["because"])
+        metrics = set(self.api.get("/metrics").body.decode().splitlines())
+        labels = f'{{limit="{self.limit}",kind="limit"}}'
+        for line in (
+            f'millrace_queue_desired_slots{{queue="{self.queue}"}} 21',
+            f"millrace_limit_in_use{labels} 1",
+            f"millrace_limit_waiting{labels} 2",
+            f"millrace_limit_concurrency{labels} 1",
+            f"millrace_limit_paused{labels} 0",
+        ):
+            self.assertTrue(line in metrics, line)
+        self.api.post(queue_path + "/pause")
+        paused = self.api.get(queue_path + "/scale").json
+        self.assertEqual((paused["desired_slots"], paused["desired_workers"]), (1, 1))
+        for query in ("slots=0", "slots=10001", "target_wait_ms=99", "target_wait_ms=86400001"):
+            self.assert_refused(
+                self.api.get(f"{queue_path}/scale?{query}"), 422, "validation_failed"
+            )
+
+    def test_changes_of_limits_are_events(self):
+        end = self.api.get("/v1/events?cursor=end").json["next_cursor"]
+        self.put(concurrency=1, per_key=True)
+        self.put(concurrency=2, per_key=True)
+        self.api.post(self.limit_path + "/pause", {"key": "acme", "reason": "late", "for_ms": 60000})
+        self.api.post(self.limit_path + "/resume", {"key": "acme"})
+        self.api.delete(self.limit_path)
+        self.api.put("/v1/types/resize", {"concurrency": 2})
+        self.api.delete("/v1/types/resize")
+        events = self.api.get(f"/v1/events?cursor={end}").json["items"]
+        data = {event["type"]: event["data"] for event in reversed(events)}
+        self.assertEqual(
+            [event["type"] for event in events],
+            [
+                "limit.updated",
+                "limit.updated",
+                "limit.paused",
+                "limit.resumed",
+                "limit.deleted",
+                "type.updated",
+                "type.deleted",
+            ],
+        )
+        created = {"limit": self.limit, "version": 1, "created": True}
+        self.assertEqual(data["limit.updated"], created)
+        paused = data["limit.paused"]
+        self.assertEqual((paused["key"], paused["reason"], paused["version"]), ("acme", "late", 3))
+        self.assertIn("until", paused)
+        self.assertEqual(data["type.deleted"], {"type": "resize"})
+        self.assertEqual(
+            [event["type"] for event in self.api.get(f"/v1/events?cursor={end}&types=limit.deleted").json["items"]],
+            ["limit.deleted"],
+        )
+
+    def test_a_search_by_limit_and_order_key(self):
+        self.put(concurrency=1)
+        (limited,) = self.limited(1)
+        (ordered,) = self.submit_many(1, order_key="user 7")
+        (plain,) = self.submit_many(1)
+
+        def found(query):
+            return {job["id"] for job in self.list_jobs(q=f"queue:{self.queue} {query}", fresh="true")}
+
+        self.assertEqual(found(f"limit:{self.limit}"), {limited})
+        self.assertEqual(found(f"limit:{self.limit[:-1]}*"), {limited})
+        self.assertEqual(found("limit:other"), set())
+        self.assertEqual(found('order:"user 7"'), {ordered})
+        self.assertEqual(found("-limit:* -order~user"), {plain})
+
     def test_it_survives_a_restart(self):
         self.use(self.new_server().start())
         self.put(concurrency=1, rate={"limit": 2, "per_ms": 3_600_000})

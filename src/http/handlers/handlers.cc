@@ -63,6 +63,7 @@ constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
     {RouteId::kPauseQueue, pause_queue},
     {RouteId::kResumeQueue, resume_queue},
     {RouteId::kPurgeQueue, purge_queue},
+    {RouteId::kScaleQueue, scale_queue},
     {RouteId::kListLimits, list_limits},
     {RouteId::kGetLimit, get_limit},
     {RouteId::kPutLimit, set_limit},

@@ -13,6 +13,7 @@ Task<void> list_jobs(Call& call);
 // bulk.cc
 Task<void> bulk_jobs(Call& call);
 Task<void> purge_queue(Call& call);
+Task<void> scale_queue(Call& call);
 Task<void> delete_queue(Call& call);
 
 // job.cc
