@@ -60,7 +60,7 @@ export interface SlowDown {
   forMs: number;
 }
 
-/** A wish as it is sent. @internal */
+/** A wish as it is sent. */
 export interface PendingWish {
   limit: string;
   key?: string;

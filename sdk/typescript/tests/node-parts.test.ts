@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import test, { describe } from "node:test";
 
 import { Millrace } from "@millrace/sdk";
-import { Context, type RunningJob, type Surroundings } from "#dist/context.js";
+import { Context, type PendingWish } from "#dist/context.js";
 import { Gate } from "#dist/node/gate.js";
 import { CANCELLED, LeaseTable } from "#dist/node/lease-table.js";
 import { Outbox } from "#dist/node/outbox.js";
@@ -14,8 +14,8 @@ import { sleep } from "./support.js";
 const ack = (id: string, text = "x", isSuspect = false) => ({ id, token: 1, text, isSuspect });
 
 test("what a handler asks of limits goes with its outcome", () => {
-  const around = { client: {}, isStopping: false } as unknown as Surroundings;
-  const context = new Context({} as RunningJob, 7, around);
+  type Inner = Context & { wishes: PendingWish[] };
+  const context = new (Context as unknown as new (...parts: unknown[]) => Inner)({}, 7, {});
   assert.throws(() => context.slowDown("api", { forMs: 99 }), RangeError);
   context.slowDown("api", { forMs: 60_000 });
   context.slowDown("acct", { key: "k", forMs: 100 });
