@@ -301,7 +301,7 @@ void Applier::operator()(const Submitted& event) {
   MILLRACE_CHECK(event.job.ord == state_.facts.next_ord);
   MILLRACE_CHECK(is_waiting(event.job.state) && event.job.attempt == 0);
   ++state_.facts.next_ord;
-  if (event.job.extras != nullptr && event.job.extras->unique) supersede(event.job);
+  supersede(event.job);
   const SlotIndex index = add(event.job);
   state_.slots.at(index).stored = state_.following;
   ++state_.slots.at(index).lane->queue->created;
