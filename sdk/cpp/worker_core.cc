@@ -313,6 +313,11 @@ void WorkerCore::wake_a_handler(const Lock&) {
 Ack WorkerCore::handle(Context& context) {
   Outcome outcome = run_handler(handlers_, context);
   if (!outcome.reason.empty()) context.log("info", outcome.reason);
+  std::vector<SlowDown> wishes;
+  {
+    const std::lock_guard lock(context.pending_->mutex);
+    wishes = std::move(context.pending_->wishes);
+  }
   return {.id = context.job().id,
           .token = context.job().token,
           .outcome = std::move(outcome.outcome),
@@ -321,7 +326,8 @@ Ack WorkerCore::handle(Context& context) {
           .retryable = outcome.retryable,
           .delay = outcome.delay,
           .logs = context.pending_->take_logs(kMaxLogLines),
-          .enqueue = std::move(outcome.enqueue)};
+          .enqueue = std::move(outcome.enqueue),
+          .slow_down = std::move(wishes)};
 }
 
 Worker::Worker(const Client& client, WorkerOptions options)

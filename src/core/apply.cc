@@ -315,7 +315,7 @@ void Applier::operator()(const Submitted& event) {
   MILLRACE_CHECK(event.job.ord == state_.facts.next_ord);
   MILLRACE_CHECK(is_waiting(event.job.state) && event.job.attempt == 0);
   ++state_.facts.next_ord;
-  if (event.job.extras != nullptr && event.job.extras->unique) supersede(event.job);
+  supersede(event.job);
   const SlotIndex index = add(event.job);
   state_.slots.at(index).stored = state_.following;
   ++state_.slots.at(index).lane->queue->created;
@@ -351,6 +351,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
   slot.state = State::kRunning;
   ++slot.version;
   if (slot.lane->gated) state_.gates.start(*slot.lane, at_);
+  if (slot.lane->queue->settings.max_ready) slot.lane->queue->pace.note(at_);
   enter(index, slot);
 }
 
@@ -433,6 +434,7 @@ void Applier::operator()(const AttemptEnded& event) {
   const bool superseded = slot.unique() && slot.unique()->superseded;
   if (superseded && event.state == State::kCancelled && !slot.cancel_requested) {
     activity.cancel_reason = SharedBytes(kSuperseded);
+    mark(slot, MarkKind::kCancelled, activity.cancel_reason);
   }
   if (event.state == State::kSucceeded) set_result(slot, event.result);
 

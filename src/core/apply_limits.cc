@@ -112,6 +112,9 @@ void Applier::operator()(const BreakerTurned& event) {
 }
 
 void Applier::supersede(const Job& successor) {
+  if (successor.extras == nullptr || !successor.extras->unique) return;
+  // The others have had the key given up, or are no jobs.
+  if (successor.extras->unique->on_conflict != OnConflict::kDebounce) return;
   const SharedBytes& key = successor.extras->unique->key;
   const auto* const holder = state_.uniques.find(successor.queue.view(), key.view(), at_);
   if (holder == nullptr) return;

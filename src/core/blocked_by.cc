@@ -15,24 +15,32 @@ template <typename Visit>
 bool each_waiting_lane(const GateIndex& gates, const QueueEntry& queue, std::size_t most,
                        Visit visit) {
   std::size_t left = most;
+  const auto of_lanes = [&](const absl::btree_set<LaneHead>& lanes) {
+    for (const LaneHead& head : lanes) {
+      if (left == 0) return;
+      --left;
+      visit(*head.lane);
+    }
+  };
   const auto of_gate = [&](const Gate& gate) {
     for (const auto& [name, group] : gate.groups) {
       if (left == 0) return;
       --left;
       if (group->pair->queue != &queue) continue;
-      for (const LaneHead& head : group->lanes) {
-        if (left == 0) return;
-        --left;
-        visit(*head.lane);
-      }
+      of_lanes(group->lanes);
+      if (group->stands == nullptr) continue;
+      for (const StandHead& head : *group->stands) of_lanes(head.stand->lanes);
     }
   };
+  if (queue.fair != nullptr) of_gate(queue.fair->open);
   gates.each([&](const LimitEntry& entry) {
     if (left > 0) of_gate(*entry.whole);
+    if (entry.whole->retries() != nullptr) of_gate(*entry.whole->retries());
     for (const auto& [key, gate] : entry.keys) {
       if (left == 0) return;
       --left;
       of_gate(*gate);
+      if (gate->retries() != nullptr) of_gate(*gate->retries());
     }
   });
   return left > 0;

@@ -115,6 +115,7 @@ class Decider {
                                          const PendingEffects& pending = {}) const;
   std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key,
                                         const PendingEffects& pending) const;
+  std::shared_ptr<const Fullness> fullness(const QueueEntry& queue) const;
   void add_pending(const JobSpec& spec, const Verdict& verdict, PendingEffects& pending) const;
   bool forgets_cancelled(const SharedBytes& queue) const;
   Verdict existing(const JobId& id) const;
@@ -234,6 +235,9 @@ class Decider {
   const Prefetched& prefetched_;
   const Admission admission_;
   std::vector<Event>& events_;
+  // Of the queue that was found full last: one answer for all jobs of the command.
+  mutable const QueueEntry* full_queue_ = nullptr;
+  mutable std::shared_ptr<const Fullness> full_;
 };
 
 // The job's extras, with its place in the line of its order key.

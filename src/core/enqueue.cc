@@ -228,7 +228,22 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
   if (const auto more = pending.ready.find(spec.queue.view()); more != pending.ready.end())
     ready += more->second;
   if (ready < *queue->settings.max_ready) return std::nullopt;
-  return Refusal{Rejection::kQueueFull, {}, RefusalDetail::kQueueAtMaxReady};
+  return Refusal{Rejection::kQueueFull, {}, RefusalDetail::kQueueAtMaxReady, fullness(*queue)};
+}
+
+// With room for a tenth of what it may hold, those who come back do not all meet a full queue.
+std::shared_ptr<const Fullness> Decider::fullness(const QueueEntry& queue) const {
+  if (full_ != nullptr && full_queue_ == &queue) return full_;
+  Fullness full;
+  full.depth = queue.count(State::kReady);
+  if (const auto since = queue.ready.ready_since(state_.slots, queue.ageing_ms > 0)) {
+    full.oldest = std::max(Duration{0}, now_ - *since);
+  }
+  const std::uint64_t tenth = std::max<std::uint64_t>(1, *queue.settings.max_ready / 10);
+  full.room_in = queue.pace.time_of(tenth, now_);
+  full_queue_ = &queue;
+  full_ = std::make_shared<const Fullness>(full);
+  return full_;
 }
 
 Decider::Verdict Decider::judge(const JobSpec& spec, const SubmissionKey* key,

@@ -15,6 +15,7 @@
 #include "core/catalog.h"
 #include "core/job.h"
 #include "core/limit.h"
+#include "core/limit_events.h"
 #include "core/queue.h"
 #include "core/schedule.h"
 
@@ -192,36 +193,6 @@ struct ScheduleAdvanced {
 struct ScheduleDeleted {
   SharedBytes name;
   SharedBytes queue;  // of its jobs
-};
-
-// Somebody has made or changed a limit. Holds it whole.
-enum class LimitChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed };
-struct LimitSet {
-  LimitChange change{};
-  Limit limit;
-};
-
-// The limit is gone. Jobs that name it go free.
-struct LimitDeleted {
-  LimitKind kind{};
-  SharedBytes name;
-};
-
-// A worker asked that nothing more passes the gate of a limit, or of one of its keys, until then.
-struct SlowedDown {
-  LimitKind kind{};
-  SharedBytes name;
-  SharedBytes key;
-  std::optional<Time> until;  // none: somebody has resumed it
-};
-
-// A breaker opens until then, or closes (none). That an open one lets probes through follows from
-// the time.
-struct BreakerTurned {
-  LimitKind kind{};
-  SharedBytes name;
-  SharedBytes key;
-  std::optional<Time> open_until;
 };
 
 inline constexpr std::string_view kSuperseded = "superseded";

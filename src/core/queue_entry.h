@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "core/fair.h"
+#include "core/pace.h"
 #include "core/queue.h"
 #include "core/ready_index.h"
 
@@ -30,6 +31,7 @@ struct QueueEntry {
   StateCounts loaded{};  // jobs that recovery has loaded, to be compared with `counts`
   std::uint64_t created = 0;
   std::uint64_t pruned = 0;
+  Pace pace;  // where it has a max_ready
 
   std::uint64_t& count(State state) { return counts[static_cast<std::size_t>(state)]; }
   std::uint64_t count(State state) const { return counts[static_cast<std::size_t>(state)]; }

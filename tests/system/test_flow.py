@@ -387,8 +387,9 @@ class Flow(harness.ServerCase):
         self.assertEqual(next_one.status, 201)
         self.assertEqual(self.submit_unique(5, on_conflict="debounce").status, 200)
         self.fail_attempt(held)
-        ended = self.job(held["id"])
-        self.assertEqual((ended["state"], ended["cancel_reason"]), ("cancelled", "superseded"))
+        ended = self.job(held["id"], include="events")
+        self.assertEqual(ended["state"], "cancelled")
+        self.assertIn("superseded", str(ended["events"]))
         held = self.claim_one()
         self.assertEqual((held["id"], held["payload"]), (next_one.json["id"], 5))
         reply = self.submit_unique(6, on_conflict="reject", max_wait_ms=5)
@@ -402,6 +403,16 @@ class Flow(harness.ServerCase):
         harness.eventually(
             lambda: self.submit_unique(3, on_conflict="return", for_ms=900).status == 201
         )
+
+    def test_a_full_queue_says_when_to_come_back(self):
+        self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 2})
+        self.limited(2, limits=[])
+        time.sleep(0.05)
+        reply = self.api.post("/v1/jobs", {"type": "t", "queue": self.queue})
+        self.assert_refused(reply, 429, "queue_full")
+        self.assertEqual(reply.json["depth"], 2)
+        self.assertTrue(50 <= reply.json["oldest_ready_age_ms"] < 60_000, reply.json)
+        self.assertTrue(1 <= int(reply.headers["retry-after"]) <= 60)
 
     # --- Why.
 

@@ -37,7 +37,8 @@ struct RetryPolicy {
 struct Unique {
   std::string key{};
   std::optional<Milliseconds> hold{};
-  std::string on_conflict{};  // "return", "reject", "replace"; empty: return
+  std::string on_conflict{};  // "return", "reject", "replace", "debounce"; empty: return
+  std::optional<Milliseconds> max_wait{};  // with "debounce": since the first submission
 };
 
 // A limit that the job must pass to start. `key`: where the limit counts by key. `cost`: of a
