@@ -33,6 +33,21 @@ class FakeTest(unittest.TestCase):
 
         self.in_thread, self.on_loop = in_thread, on_loop
 
+    def test_keeps_what_a_job_must_pass_and_refuses_what_is_none(self):
+        with Fake(self.app):
+            said = {"limits": [{"name": "api", "cost": 2}], "order_key": "o", "fair_key": "acme"}
+            job = self.app.get(self.app.submit("sync", "a", queue="q", **said).id)
+            self.assertEqual({name: getattr(job, name) for name in said}, said)
+            for wrong in (
+                {"limits": [{"name": ""}]},
+                {"limits": [{"name": "api"}] * 9},
+                {"order_key": ""},
+                {"fair_key": "k" * 129},
+                {"order_key": "o", "order_on_failure": "wait"},
+            ):
+                with self.assertRaises(millrace.ValidationFailed, msg=wrong):
+                    self.app.submit("sync", "a", **wrong)
+
     def test_takes_the_calls_of_the_application_and_gives_them_back(self):
         with Fake(self.app) as fake:
             job = self.in_thread.submit(text="a")

@@ -113,6 +113,20 @@ class ModelTest(unittest.TestCase):
             },
         )
 
+    def test_a_submission_says_what_it_must_pass(self):
+        limits = [{"name": "api", "key": "acme", "cost": 2}]
+        job = NewJob("t", limits=limits, order_key="o", order_on_failure="pass", fair_key="acme")
+        self.assertEqual(
+            job.to_wire(),
+            {
+                "type": "t",
+                "limits": limits,
+                "order_key": "o",
+                "order_on_failure": "pass",
+                "fair_key": "acme",
+            },
+        )
+
     def test_a_record_shows_its_members_and_no_others(self):
         job = Job({"id": "1", "state": "dead", "new_member": 7})
         self.assertEqual((job.id, job.result, job.new_member, job.has_ended), ("1", None, 7, True))

@@ -52,8 +52,23 @@ export interface Unique {
   key: string;
   /** Also for so long after the submission, in milliseconds. */
   for?: number | null;
-  /** `return` the holder (the default), `reject` with `DuplicateJob`, or `replace` a waiting one. */
-  onConflict?: "return" | "reject" | "replace";
+  /**
+   * `return` the holder (the default), `reject` with `DuplicateJob`, `replace` a waiting one, or
+   * `debounce`: a waiting one takes the new payload, and starts `delay` after the newest submission.
+   */
+  onConflict?: "return" | "reject" | "replace" | "debounce";
+  /** With `debounce`: it starts so long after the first submission at the latest, in milliseconds. */
+  maxWait?: number | null;
+}
+
+/** A limit that a job must pass. */
+export interface JobLimit {
+  /** The limit's name. */
+  name: string;
+  /** Where the limit counts by key: the job's; 1 to 255 bytes. */
+  key?: string;
+  /** Of a start, against the limit's rate; 1 to 1,000,000. Default 1. */
+  cost?: number;
 }
 
 /** Everything of a submission but its type and payload. */
@@ -84,6 +99,14 @@ export interface SubmitOptions {
   timeout?: number;
   /** One job for each key at a time. */
   unique?: Unique;
+  /** The limits that it must pass; at most 8, those of its queue included. */
+  limits?: JobLimit[];
+  /** Jobs of one key of a queue run one at a time, in order; 1 to 128 bytes. */
+  orderKey?: string;
+  /** `hold` (the default): its successors wait while it retries; or `pass`. */
+  orderOnFailure?: "hold" | "pass";
+  /** Whose share of a queue with `fair` it takes; 1 to 128 bytes. */
+  fairKey?: string;
   /** At most 32. */
   tags?: string[];
   /** Strings of your own, at most 8 KiB. */

@@ -9,7 +9,7 @@ import { OPAQUE, VERBATIM, opaqueText, plainJson, readAnswer, type JsonCodec } f
 const DURATIONS: Record<string, Set<string>> = {
   retry: new Set(["base", "max", "delays"]),
   retention: new Set(["succeeded", "dead", "cancelled", "expired"]),
-  unique: new Set(["for"]),
+  unique: new Set(["for", "maxWait"]),
 };
 const DURATIONS_ELSEWHERE = new Set([
   "delay",

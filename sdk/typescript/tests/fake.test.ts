@@ -20,6 +20,21 @@ const boom = (): never => {
   throw new Error("boom");
 };
 
+test("a job says what it must pass", async () => {
+  const fake = new Fake();
+  const work = fake.job<string>("work");
+  await work.submit("a", { limits: [{ name: "api", cost: 2 }], orderKey: "o", fairKey: "acme" });
+  for (const wrong of [
+    { limits: Array.from({ length: 9 }, () => ({ name: "api" })) },
+    { limits: [{ name: "" }] },
+    { orderKey: "" },
+    { fairKey: "k".repeat(129) },
+    { orderKey: "o", orderOnFailure: "wait" as "hold" },
+  ]) {
+    await assert.rejects(work.submit("b", wrong), ValidationFailed);
+  }
+});
+
 describe("drained", () => {
   test("jobs wait for drain, which runs them in order of priority and age", async () => {
     const fake = new Fake();

@@ -83,8 +83,24 @@ def _unique(value: Any) -> str | None:
     if not isinstance(value, dict) or not isinstance(value.get("key"), str):
         return "must be an object with a key"
     if value.get("on_conflict", "return") not in ("return", "reject", "replace"):
-        return "on_conflict must be return, reject or replace"
+        return "on_conflict must be return, reject or replace: the fake knows no other"
     return None
+
+
+def _limits(value: Any) -> str | None:
+    if not isinstance(value, list) or len(value) > 8:
+        return "must be a list of at most 8 limits"
+    is_good = all(isinstance(one, dict) and _name(one.get("name")) is None for one in value)
+    return None if is_good else "must be objects with a name"
+
+
+def _key(value: Any) -> str | None:
+    is_good = isinstance(value, str) and 1 <= len(value.encode()) <= 128
+    return None if is_good else "must have 1 to 128 bytes"
+
+
+def _on_failure(value: Any) -> str | None:
+    return None if value in ("hold", "pass") else "must be hold or pass"
 
 
 def _anything(value: Any) -> str | None:
@@ -113,4 +129,8 @@ _CHECKS: dict[str, Check] = {
     "meta": _meta,
     "traceparent": _text,
     "tracestate": _text,
+    "limits": _limits,
+    "order_key": _key,
+    "order_on_failure": _on_failure,
+    "fair_key": _key,
 }

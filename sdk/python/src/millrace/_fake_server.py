@@ -278,8 +278,10 @@ class FakeServer:
             "tags": wire.get("tags", []),
             "meta": wire.get("meta", {}),
         }
-        if "traceparent" in wire:
-            shown["traceparent"] = wire["traceparent"]
+        # The fake has no limits, orders and shares: it keeps what a job says of them.
+        for name in ("traceparent", "limits", "order_key", "order_on_failure", "fair_key"):
+            if name in wire:
+                shown[name] = wire[name]
         self._count += 1
         job = FakeJob(shown, dict(wire), self._count)
         job.due_ms, job.expires_ms = run_ms, expires_ms

@@ -116,7 +116,13 @@ class NewJob:
         retry: a retry policy, as the API has it, e.g. `{"strategy": "fixed", "base_ms": 500}`.
         lease: the length of its leases, 1 s to 1 day. Default the queue's, 30 s unless set.
         timeout: the bound on one attempt, at least 1 ms. Default none.
-        unique: `{"key": ..., "for_ms": ..., "on_conflict": "return" | "reject" | "replace"}`.
+        unique: `{"key": ..., "for_ms": ..., "on_conflict": "return" | "reject" | "replace"}`, or
+            `"debounce"` with `max_wait_ms`.
+        limits: the limits that it must pass, at most 8: `{"name": ..., "key": ..., "cost": ...}`;
+            a key where the limit counts by key, a cost against its rate, 1 unless set.
+        order_key: jobs of one key of a queue run one at a time, in order; 1 to 128 bytes.
+        order_on_failure: `hold` (the default): its successors wait while it retries; or `pass`.
+        fair_key: whose share of a queue with `fair` it takes; 1 to 128 bytes.
         tags: at most 32 names.
         meta: strings of yours, at most 8 KiB.
         traceparent: W3C trace context; default that of the running handler.
@@ -142,6 +148,10 @@ class NewJob:
     meta: Mapping[str, str] | None = None
     traceparent: str | None = None
     tracestate: str | None = None
+    limits: list[Mapping[str, Any]] | None = None
+    order_key: str | None = None
+    order_on_failure: str | None = None
+    fair_key: str | None = None
 
     def to_wire(self) -> dict[str, Any]:
         """The submission as the API has it: members that are None are left out."""
@@ -175,6 +185,10 @@ _PLAIN = (
     "meta",
     "traceparent",
     "tracestate",
+    "limits",
+    "order_key",
+    "order_on_failure",
+    "fair_key",
 )
 _DURATIONS = {
     "delay": "delay_ms",

@@ -137,6 +137,10 @@ export class FakeJob {
       tags: given.tags ?? [],
       meta: given.meta ?? {},
       traceparent: given.traceparent,
+      limits: given.limits,
+      order_key: given.order_key,
+      order_on_failure: given.order_on_failure,
+      fair_key: given.fair_key,
       logs: include.includes("logs") ? this.lineViews() : undefined,
     };
     const more = [`"progress":${this.#progressText()}`];

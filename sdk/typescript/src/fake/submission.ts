@@ -22,6 +22,11 @@ export interface Submission {
   traceparent?: string;
   tracestate?: string;
   idempotency_key?: string;
+  // The fake has no limits, orders and shares: it keeps what a job says of them.
+  limits?: object[];
+  order_key?: string;
+  order_on_failure?: "hold" | "pass";
+  fair_key?: string;
 }
 
 export interface Retry {
@@ -56,6 +61,9 @@ const within =
 const isTime: Check = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
 const isText: Check = (value) => typeof value === "string";
 
+const isKey: Check = (value) =>
+  isText(value) && value !== "" && new TextEncoder().encode(value).length <= 128;
+
 const MEMBERS: Record<string, [Check, string]> = {
   type: [(value) => NAME.test(value), "must be 1 to 128 characters of A-Za-z0-9._:/-"],
   id: [(value) => UUID7.test(value), "must be a UUIDv7 in lower case"],
@@ -79,6 +87,14 @@ const MEMBERS: Record<string, [Check, string]> = {
     (value) => typeof value === "object" && Object.values(value ?? {}).every(isText),
     "must be an object of strings",
   ],
+  limits: [
+    (value) =>
+      Array.isArray(value) && value.length <= 8 && value.every((one) => NAME.test(one?.name)),
+    "must be at most 8 objects with a name",
+  ],
+  order_key: [isKey, "must have 1 to 128 bytes"],
+  order_on_failure: [(value) => value === "hold" || value === "pass", "must be hold or pass"],
+  fair_key: [isKey, "must have 1 to 128 bytes"],
   traceparent: [isText, "must be text"],
   tracestate: [isText, "must be text"],
   idempotency_key: [(value) => KEY.test(value), "must be 1 to 255 visible ASCII characters"],

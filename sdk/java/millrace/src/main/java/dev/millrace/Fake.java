@@ -300,6 +300,9 @@ public final class Fake implements Jobs {
       if (!holder.holdsUnique(job.queue(), unique, now)) continue;
       Unique.OnConflict choice = unique.onConflict();
       if (choice == null || choice == Unique.OnConflict.RETURN) return holder;
+      if (choice == Unique.OnConflict.DEBOUNCE) {
+        throw new UnsupportedOperationException("the fake does not debounce; use a server");
+      }
       if (choice == Unique.OnConflict.REJECT || !holder.isWaiting()) {
         throw duplicate("another job has the unique key");
       }

@@ -185,6 +185,46 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
+   * The limits that it must pass.
+   *
+   * @param limits at most 8, those of its queue included
+   * @return a changed copy
+   */
+  public NewJob limits(JobLimit... limits) {
+    return with("limits", List.of(limits));
+  }
+
+  /**
+   * Makes it wait for its turn: jobs of one key of a queue run one at a time, in order.
+   *
+   * @param key 1 to 128 bytes
+   * @return a changed copy
+   */
+  public NewJob orderKey(String key) {
+    return with("order_key", key);
+  }
+
+  /**
+   * Whether its successors wait while it retries.
+   *
+   * @param choice without one they wait
+   * @return a changed copy
+   */
+  public NewJob orderOnFailure(OrderOnFailure choice) {
+    return with("order_on_failure", choice);
+  }
+
+  /**
+   * Whose share of a queue with {@code fair} it takes.
+   *
+   * @param key 1 to 128 bytes
+   * @return a changed copy
+   */
+  public NewJob fairKey(String key) {
+    return with("fair_key", key);
+  }
+
+  /**
    * Words to find it by.
    *
    * @param tags at most 32

@@ -234,6 +234,25 @@ class ClientTest {
   }
 
   @Test
+  void aJobSaysWhatItMustPass() {
+    NewJob job = NewJob.of("sync").queue("limited").orderKey("account-7").fairKey("acme");
+    String id = client.submit(job.orderOnFailure(OrderOnFailure.PASS)).id();
+    assertEquals(
+        List.of(id),
+        client.list(new JobFilter().query("order:account-7 fair:acme")).items().stream()
+            .map(Job::id)
+            .toList());
+    assertThrows(
+        MillraceException.class,
+        () -> client.submit(job.limits(JobLimit.of("nowhere"), JobLimit.of("other", "k"))));
+    Unique rule =
+        new Unique(
+            "u", null, Unique.OnConflict.DEBOUNCE, Duration.ofMinutes(5));
+    NewJob debounced = NewJob.of("sync").delay(Duration.ofMinutes(1)).unique(rule);
+    assertEquals(client.submit(debounced).id(), client.submit(debounced).id());
+  }
+
+  @Test
   void theVersionIsThatOfTheArtifact() {
     assertEquals(System.getProperty("millrace.version"), Version.TEXT);
   }
