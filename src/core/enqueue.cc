@@ -327,6 +327,9 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   job.max_attempts = spec.max_attempts.value_or(settings.max_attempts);
   job.created_at = now_;
   job.run_at = spec.run_at ? *spec.run_at : add_saturating(now_, spec.delay);
+  if (const auto& unique = extras_of(spec.extras).unique; unique && unique->max_wait) {
+    job.run_at = std::min(job.run_at, add_saturating(now_, *unique->max_wait));
+  }
   job.state = job.run_at > now_ ? State::kScheduled : State::kReady;
   if (spec.expires_at) {
     job.expires_at = spec.expires_at;
