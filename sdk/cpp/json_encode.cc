@@ -89,6 +89,7 @@ void write_job(JsonWriter& json, const NewJob& job, bool is_batch = false) {
   if (!job.limits.empty()) write_limits(json, job.limits);
   member(json, "order_key", job.order_key);
   member(json, "order_on_failure", job.order_on_failure);
+  member(json, "fair_key", job.fair_key);
   member(json, "traceparent", job.traceparent);
   member(json, "tracestate", job.tracestate);
   if (is_batch) member(json, "idempotency_key", job.idempotency_key);

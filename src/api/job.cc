@@ -171,6 +171,7 @@ void encode(JsonWriter& json, const std::vector<JobLimit>& limits) {
     json.begin_object();
     json.member("name", limit.name);
     if (!limit.key.empty()) json.member("key", limit.key);
+    if (limit.key_from_fair) json.member("key_from", "fair_key");
     if (limit.cost != 1) json.member("cost", limit.cost);
     json.end_object();
   }
@@ -223,6 +224,7 @@ void encode(JsonWriter& json, const Job& job) {
     json.member("order_key", job.order_key);
     json.member("order_on_failure", name_of(job.order_on_failure));
   }
+  if (!job.fair_key.empty()) json.member("fair_key", job.fair_key);
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   encode_schedule_member(json, job.schedule, job.scheduled_at);
   if (job.redacted) json.member("redacted", true);

@@ -85,8 +85,9 @@ struct Breaker {
 // A limit that a job names.
 struct JobLimit {
   std::string name;
-  std::string key;        // empty: none
-  std::int64_t cost = 1;  // of a start, against the limit's rate
+  std::string key;             // empty: none
+  std::int64_t cost = 1;       // of a start, against the limit's rate
+  bool key_from_fair = false;  // of a queue: the key is the job's fair_key
 
   friend bool operator==(const JobLimit&, const JobLimit&) = default;
 };
@@ -183,6 +184,7 @@ struct Job {
   std::vector<JobLimit> limits;
   std::string_view order_key;  // empty: absent
   OrderOnFailure order_on_failure = OrderOnFailure::kHold;
+  std::string_view fair_key;     // empty: absent
   std::string_view traceparent;  // empty: absent
   std::string_view schedule;     // that made it, for an instant; empty: absent
   Time scheduled_at{};

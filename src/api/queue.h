@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "api/bounds.h"
 #include "api/job.h"
 #include "api/problem.h"
 #include "api/why.h"
@@ -28,6 +30,14 @@ struct RetentionChange {
   Change<Duration> expired;
 };
 
+enum class FairBy : std::uint8_t { kTime, kStarts };
+struct FairSettings {
+  std::vector<std::pair<std::string, std::int64_t>>
+      weights;  // by fair key; "": of jobs without one
+  std::int64_t default_weight = 1;
+  FairBy by = FairBy::kTime;
+};
+
 // PUT and PATCH /v1/queues/{name}. Absent members get their defaults with PUT, and stay with PATCH.
 // null means the default, except for `max_ready` (no bound) and retention times (for ever).
 struct QueueSettingsChange {
@@ -39,8 +49,11 @@ struct QueueSettingsChange {
   Change<RetentionChange> retention;  // null: the defaults
   Change<std::int64_t> concurrency;   // null: no bound, as of the rate
   Change<Rate> rate;
-  Change<Breaker> breaker;               // null: none
-  Change<std::vector<JobLimit>> limits;  // null: none
+  Change<Breaker> breaker;                 // null: none
+  Change<std::vector<JobLimit>> limits;    // null: none
+  Change<FairSettings> fair;               // null: keys do not count
+  Change<Duration> ageing;                 // null: priorities are strict
+  Change<std::int64_t> max_ready_per_key;  // null: no bound
 };
 Decoded<QueueSettingsChange> decode_queue_settings(std::string_view body,
                                                    const DecodeLimits& limits);
@@ -62,6 +75,22 @@ struct DeleteQueueQuery {
 };
 Decoded<DeleteQueueQuery> decode_delete_queue_query(std::string_view query_string);
 
+// GET /v1/queues/{name}/shares.
+struct SharesQuery {
+  std::int64_t limit = kDefaultListLimit;
+  std::string cursor;
+  bool by_waiting = false;  // the keys for which most jobs wait
+};
+Decoded<SharesQuery> decode_shares_query(std::string_view query_string);
+struct Share {
+  std::string_view key;  // empty: of jobs without a fair key
+  std::int64_t weight = 1;
+  std::uint64_t running = 0;
+  std::uint64_t waiting = 0;  // ready jobs
+  double share = 0;           // of what the queue gave in the last minute, 0 to 1
+};
+void encode(JsonWriter& json, const Share& share);
+
 struct Purge {
   std::vector<JobState> states;  // never empty, never kRunning; by default the waiting states
 };
@@ -78,6 +107,9 @@ struct QueueSettings {
   std::optional<Rate> rate;
   std::optional<Breaker> breaker;
   std::vector<JobLimit> limits;
+  std::optional<FairSettings> fair;
+  std::optional<Duration> ageing;
+  std::optional<std::int64_t> max_ready_per_key;
   struct Retention {
     std::optional<Duration> succeeded{86'400'000};  // none: for ever
     std::optional<Duration> dead{2'592'000'000};

@@ -64,6 +64,7 @@ enum class RouteId : std::uint8_t {
   kResumeQueue,
   kPurgeQueue,
   kScaleQueue,
+  kListShares,
   kListLimits,
   kGetLimit,
   kPutLimit,

@@ -13,10 +13,6 @@
 namespace millrace::api {
 namespace {
 
-void not_yet(Decode& decode, const Path& path, JobSubmission&) {
-  refuse_value(decode, path, std::string(kNotInThisVersion));
-}
-
 constexpr std::array<std::string_view, 2> kOrderOnFailure = {"hold", "pass"};
 constexpr std::array<std::string_view, 4> kOnConflict = {"return", "reject", "replace", "debounce"};
 
@@ -146,7 +142,9 @@ constexpr Member<Job> kMembers[] = {
     {"idempotency_key", read_key},
     {"limits", [](Decode& d, const Path& p, Job& job) { read_job_limits(d, p, job.limits); },
      kNoValue, copy<&Job::limits>},
-    {"fair_key", not_yet},
+    {"fair_key",
+     [](Decode& d, const Path& p, Job& job) { read_text(d, p, 1, kMaxFairKeyBytes, job.fair_key); },
+     kNoValue, copy<&Job::fair_key>},
     {"order_key",
      [](Decode& d, const Path& p, Job& job) {
        read_text(d, p, 1, kMaxOrderKeyBytes, job.order_key);

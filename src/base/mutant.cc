@@ -67,6 +67,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "breaker-forgotten",
     "breaker-probes-unbounded",
     "debounce-shortens-backoff",
+    "fair-credit-wound-up",
+    "fair-tag-forgotten",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

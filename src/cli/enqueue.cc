@@ -185,6 +185,11 @@ void add_identity_options(CLI::App& command, Enqueue& options) {
                   "While a job is retried: hold its successors (default), or let them pass")
       ->check(CLI::IsMember({"hold", "pass"}));
   command
+      .add_option("--fair-key", options.job.fair_key,
+                  "Fair key: whose share of the queue the job takes, such as a tenant")
+      ->type_name("KEY")
+      ->check(is_not_empty);
+  command
       .add_option("--unique-key", options.unique_key,
                   "Unique key: the queue has at most one unfinished job with it")
       ->type_name("KEY")

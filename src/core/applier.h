@@ -80,6 +80,12 @@ class Applier {
   void mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason = {});
   void wake(QueueEntry& queue);
   void set_queue_gate(QueueEntry& queue);
+  // Gives the queue its settings, and sorts its jobs anew if their order is another one now.
+  void set_queue_order(QueueEntry& queue, const QueueSettings& settings);
+  bool is_offered(SlotIndex index, const JobSlot& slot) const;
+  // The job counts in its lane, its gates and its key, or no longer.
+  void count_in_lane(const JobSlot& slot, bool more);
+  void note_pace(const JobSlot& slot);
   void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
   void delete_stored(const Deleted::Item& item);
   WorkerLeases& leases_of(const SharedBytes& worker);

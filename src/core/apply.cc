@@ -45,6 +45,9 @@ WorkerLeases& Applier::leases_of(const SharedBytes& worker) {
 
 void Applier::offer(SlotIndex index, JobSlot& slot) {
   QueueEntry& queue = *slot.lane->queue;
+  if (queue.ageing_ms > 0 && slot.lane->limited == nullptr) {
+    queue.ready.count_since(ready_since(slot), slot.ord, true);
+  }
   if (slot.lane->gated) {
     state_.gates.insert(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
   } else {
@@ -54,11 +57,35 @@ void Applier::offer(SlotIndex index, JobSlot& slot) {
 }
 
 void Applier::withdraw(SlotIndex index, JobSlot& slot) {
+  QueueEntry& queue = *slot.lane->queue;
+  if (queue.ageing_ms > 0 && slot.lane->limited == nullptr) {
+    queue.ready.count_since(ready_since(slot), slot.ord, false);
+  }
   if (slot.lane->gated) {
     state_.gates.erase(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
   } else {
-    slot.lane->queue->ready.erase(*slot.lane, ready_key(slot, index));
+    queue.ready.erase(*slot.lane, ready_key(slot, index));
   }
+}
+
+void Applier::count_in_lane(const JobSlot& slot, bool more) {
+  TypeLane& lane = *slot.lane;
+  if (slot.state == State::kRunning && lane.gated) {
+    const Time started_at = slot.activity->latest.started_at;
+    if (more) {
+      state_.gates.lease_began(lane, started_at, at_);
+    } else {
+      state_.gates.lease_ended(lane, started_at, at_);
+    }
+  }
+  if (lane.limited == nullptr) return;
+  if (slot.state == State::kRunning && lane.limited->fair() != nullptr) {
+    state_.gates.count_running(lane, slot.priority, more);
+  }
+  if (slot.state == State::kReady && lane.limited->fair() != nullptr) {
+    lane.limited->fair()->due += more ? 1U : static_cast<std::uint32_t>(-1);
+  }
+  if (!is_terminal(slot.state)) state_.gates.count_unfinished(lane, more);
 }
 
 const OrderLine& line_of(const ShardState& state, const JobSlot& slot) {
@@ -94,13 +121,8 @@ void Applier::enter(SlotIndex index, JobSlot& slot) {
     if (slot.activity->holder == nullptr)
       slot.activity->holder = &leases_of(slot.activity->latest.worker);
     slot.activity->holder->by_token[to_number(slot.activity->token)] = index;
-    if (slot.lane->gated) {
-      state_.gates.lease_began(*slot.lane, slot.activity->latest.started_at, at_);
-    }
   }
-  if (slot.lane->limited != nullptr && !is_terminal(slot.state)) {
-    state_.gates.count_unfinished(*slot.lane, true);
-  }
+  if (slot.lane->gated) count_in_lane(slot, true);
   if (slot.is_ordered()) {
     const SharedBytes& key = slot.extras->order_key;
     if (stands_in_line(slot)) {
@@ -142,13 +164,8 @@ void Applier::leave(SlotIndex index, JobSlot& slot) {
     MILLRACE_CHECK(holder.by_token.erase(to_number(activity.token)) == 1);
     if (holder.by_token.empty()) state_.workers.erase(std::string(holder.worker.view()));
     activity.holder = nullptr;
-    if (slot.lane->gated) {
-      state_.gates.lease_ended(*slot.lane, activity.latest.started_at, at_);
-    }
   }
-  if (slot.lane->limited != nullptr && !is_terminal(slot.state)) {
-    state_.gates.count_unfinished(*slot.lane, false);
-  }
+  if (slot.lane->gated) count_in_lane(slot, false);
   if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr &&
       slot.activity->expires_at) {
     MILLRACE_CHECK(state_.expiry.erase({*slot.activity->expires_at, slot.ord, index}) == 1);
@@ -283,7 +300,7 @@ SlotIndex Applier::add(const Job& job) {
 
 void Applier::operator()(const QueueChanged& event) {
   QueueEntry& queue = state_.queues.ensure(event.queue);
-  queue.settings = event.settings;
+  set_queue_order(queue, event.settings);
   set_queue_gate(queue);
   if (event.change != QueueChange::kCreated) ++queue.version;
   if (event.change == QueueChange::kPaused) {
@@ -312,6 +329,17 @@ void Applier::operator()(const Submitted& event) {
   }
 }
 
+// Only where answers tell it.
+void Applier::note_pace(const JobSlot& slot) {
+  QueueEntry& queue = *slot.lane->queue;
+  if (queue.settings.max_ready) queue.pace.note(at_);
+  if (!queue.settings.max_ready_per_key || slot.lane->limited == nullptr) return;
+  FairKey* const key = slot.lane->limited->fair();
+  if (key == nullptr) return;
+  if (key->pace == nullptr) key->pace = std::make_unique<Pace>();
+  key->pace->note(at_);
+}
+
 void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item,
                           WorkerLeases& holder) {
   Activity& activity = slot.active();
@@ -337,7 +365,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
   slot.state = State::kRunning;
   ++slot.version;
   if (slot.lane->gated) state_.gates.start(*slot.lane, at_);
-  if (slot.lane->queue->settings.max_ready) slot.lane->queue->pace.note(at_);
+  note_pace(slot);
   enter(index, slot);
 }
 
@@ -354,8 +382,12 @@ void Applier::operator()(const Claimed& event) {
     MILLRACE_CHECK(slot.attempt < slot.max_attempts);
     MILLRACE_CHECK(!item.deadline || item.expires_at <= *item.deadline);
     state_.facts.next_token = to_number(item.token) + 1;
+    const LimitedLane* const limited = slot.lane->limited;
+    const bool fair = limited != nullptr && limited->fair() != nullptr;
+    const auto charged_ms = fair ? state_.gates.charge(*slot.lane, slot.priority, at_) : 0;
     leave(index, slot);
     start_lease(index, slot, item, holder);
+    if (fair) slot.activity->charged_ms = charged_ms;
   }
 }
 
@@ -384,6 +416,12 @@ void Applier::end_attempt(JobSlot& slot, AttemptOutcome outcome, State to) {
   state_.changes.ended_leases.push_back(ended);
   activity.latest.finished_at = at_;
   activity.latest.outcome = outcome;
+  const LimitedLane* const limited = slot.lane->limited;
+  if (limited != nullptr && limited->fair() != nullptr) {
+    const Duration ran = std::max(Duration{0}, at_ - activity.latest.started_at);
+    state_.gates.attempt_ended(*slot.lane, slot.priority, activity.charged_ms, ran, at_);
+  }
+  activity.charged_ms = 0;
   activity.end_lease();
 }
 
@@ -495,7 +533,9 @@ void Applier::operator()(const LeasesExtended& event) {
 void apply_event(ShardState& state, const Event& event, Time at) {
   MILLRACE_CHECK(at >= state.facts.at);
   state.facts.at = at;
+  if (state.gates.fair_touched()) state.gates.settle_fair();  // what was loaded
   std::visit(Applier(state, at), event);
+  if (state.gates.fair_touched()) state.gates.settle_fair();
   if (!state.gates.opened.empty()) wake_opened(state);
 }
 

@@ -224,6 +224,6 @@ using Command =
                  PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue, SetSchedule,
                  PauseSchedule, ResumeSchedule, DeleteSchedule, NoteScheduleRun, GetSchedules,
                  PutCatalogEntry, DeleteCatalogEntry, GetCatalog, SetLimit, PauseLimit, ResumeLimit,
-                 DeleteLimit, GetLimits, GetWhy>;
+                 DeleteLimit, GetLimits, GetWhy, GetShares>;
 
 }  // namespace millrace::core

@@ -199,6 +199,11 @@ constexpr auto describe(Of<GetLimits>) {
                     Field(5, &GetLimits::detail), Field(6, &GetLimits::key));
 }
 
+constexpr auto describe(Of<GetShares>) {
+  return std::tuple(Field(1, &GetShares::queue), Field(2, &GetShares::after),
+                    Field(3, &GetShares::limit), Field(4, &GetShares::busiest));
+}
+
 constexpr auto describe(Of<GetWhy>) { return std::tuple(Field(1, &GetWhy::id)); }
 
 constexpr auto describe(Of<DeleteQueue>) { return std::tuple(Field(1, &DeleteQueue::queue)); }

@@ -29,7 +29,7 @@ struct PendingEffects {
   // `ids`.
   absl::flat_hash_set<JobId> forgotten;
   StringMap<JobId> uniques;        // "queue \0 key"
-  StringMap<std::uint64_t> ready;  // queue -> jobs that will be ready, where the queue bounds them
+  StringMap<std::uint64_t> ready;  // by queue, and "queue \0 fair key", where that is bounded
   absl::flat_hash_map<Fingerprint, const JobSpec*> keys;  // idempotency keys
   StringMap<bool> queues;                                 // queues that will be created
   // The job that the same ack ends, before the jobs that come with it.
@@ -83,6 +83,7 @@ class Decider {
   Reply operator()(const DeleteLimit& command);
   Reply operator()(const GetLimits& command);
   Reply operator()(const GetWhy& command);
+  Reply operator()(const GetShares& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);
@@ -114,6 +115,8 @@ class Decider {
                                          const PendingEffects& pending = {}) const;
   std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key,
                                         const PendingEffects& pending) const;
+  std::optional<Refusal> judge_key_capacity(const QueueEntry& queue, const JobSpec& spec,
+                                            const PendingEffects& pending) const;
   std::shared_ptr<const Fullness> fullness(const QueueEntry& queue) const;
   void add_pending(const JobSpec& spec, const Verdict& verdict, PendingEffects& pending) const;
   bool forgets_cancelled(const SharedBytes& queue) const;
@@ -160,6 +163,7 @@ class Decider {
   Refusal judge_retry(const Job& job) const;
   ItemReply edit(const JobId& id, const Edit& command);
   ItemReply changed(const JobId& id, std::size_t of) const;
+  static Refusal judge_order(const QueueEntry* queue, const QueueSettings& settings);
   Queue whole(const QueueEntry& queue) const;
   Reply queue_reply(const SharedBytes& name) const;
   static Reply refused_queue(Rejection why, RefusalDetail detail = RefusalDetail::kNone) {
@@ -233,9 +237,8 @@ class Decider {
   const Prefetched& prefetched_;
   const Admission admission_;
   std::vector<Event>& events_;
-  // Of the queue that was found full last: one answer for all jobs of the command.
-  mutable const QueueEntry* full_queue_ = nullptr;
-  mutable std::shared_ptr<const Fullness> full_;
+  // The queue that was found full last: one answer for all jobs of the command.
+  mutable std::pair<const QueueEntry*, std::shared_ptr<const Fullness>> full_;
 };
 
 // The job's extras, with its place in the line of its order key.

@@ -23,6 +23,8 @@
 
 namespace millrace::core {
 
+struct FairKey;    // fair.h
+struct FairStand;  // fair.h
 struct Gate;
 struct LimitEntry;
 struct QueueEntry;
@@ -34,12 +36,20 @@ struct LaneHead {
   friend bool operator<(const LaneHead& a, const LaneHead& b) { return a.key < b.key; }
 };
 
+// A key's lanes in a group, and its first job.
+struct StandHead {
+  HeadKey key;
+  FairStand* stand = nullptr;
+  friend bool operator<(const StandHead& a, const StandHead& b) { return a.key < b.key; }
+};
+
 struct GateGroup {
   Gate* gate = nullptr;
   TypeLane* pair = nullptr;  // the lane of the jobs without limits of the same queue and type
   std::uint32_t cost = 1;
-  absl::btree_set<LaneHead> lanes;
-  std::optional<ReadyKey> listed;  // its entry in the order of the pair's queue
+  absl::btree_set<LaneHead> lanes;                     // empty where the queue shares fairly
+  std::unique_ptr<absl::btree_set<StandHead>> stands;  // there: by key; null: none yet
+  std::optional<HeadKey> listed;                       // its entry in the order of the pair's queue
 };
 
 // The starts that a decision has made so far and not yet applied.
@@ -117,8 +127,27 @@ using LaneGates = std::vector<LaneGate>;
 struct LimitedLane : TypeLane {
   TypeLane* pair = nullptr;
   GateGroup* group = nullptr;  // where it stands; null: it has no ready job
-  LaneGates gates;
+  LaneGates gates;             // none: it has a fair key only
+  // Null: its queue does not share fairly.
+  FairKey* fair() const;
 };
+
+struct FairLane final : LimitedLane {
+  FairKey* key = nullptr;
+};
+inline FairKey* LimitedLane::fair() const {
+  return shares ? static_cast<const FairLane*>(this)->key : nullptr;
+}
+struct LaneDeleter {
+  void operator()(LimitedLane* lane) const {
+    if (lane->shares) {
+      delete static_cast<FairLane*>(lane);
+    } else {
+      delete lane;
+    }
+  }
+};
+using LanePtr = std::unique_ptr<LimitedLane, LaneDeleter>;
 
 struct LimitEntry {
   Limit limit;

@@ -209,11 +209,16 @@ TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const J
   Gate* const retries =
       again && plain.type_gate != nullptr ? retries_at(*plain.type_gate) : nullptr;
   const bool limited = extras != nullptr && !extras->limits.empty();
-  if (!limited && retries == nullptr) return plain;
+  if (!limited && retries == nullptr && queue.fair == nullptr) return plain;
   LaneGates gates = limited ? gates_of(extras->limits, again) : LaneGates();
   if (retries != nullptr) gates.push_back({retries, 1});
-  if (gates.empty()) return plain;
-  LimitedLane& lane = lane_of(plain, std::move(gates));
+  FairKey* fair = nullptr;
+  if (queue.fair != nullptr) {
+    fair = &queue.fair->ensure(extras == nullptr ? SharedBytes() : extras->fair_key);
+  } else if (gates.empty()) {
+    return plain;
+  }
+  LimitedLane& lane = lane_of(plain, std::move(gates), fair);
   ++lane.jobs;
   release(plain);  // the lane with limits counts in it
   return lane;
@@ -222,19 +227,29 @@ TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const J
 std::size_t GateIndex::LaneHash::operator()(const auto& lane) const {
   const LaneName name = name_of(lane);
   auto hash = mix64(reinterpret_cast<std::uintptr_t>(name.pair));
+  if (name.fair != nullptr) hash = mix64(hash ^ reinterpret_cast<std::uintptr_t>(name.fair));
   for (const LaneGate& at : name.gates) {
     hash = mix64(hash ^ reinterpret_cast<std::uintptr_t>(at.gate) ^ (std::uint64_t{at.cost} << 40));
   }
   return static_cast<std::size_t>(hash);
 }
 
-LimitedLane& GateIndex::lane_of(TypeLane& pair, LaneGates gates) {
-  if (const auto found = lanes_.find(LaneName{&pair, gates}); found != lanes_.end()) {
+LimitedLane& GateIndex::lane_of(TypeLane& pair, LaneGates gates, FairKey* fair) {
+  if (const auto found = lanes_.find(LaneName{&pair, gates, fair}); found != lanes_.end()) {
     return **found;
   }
   if (pair.serial == 0) pair.serial = next_serial_++;
   pair.queue->ready.add_limited(pair);
-  auto lane = std::make_unique<LimitedLane>();
+  LanePtr lane;
+  if (fair == nullptr) {
+    lane.reset(new LimitedLane);
+  } else {
+    auto shared = std::make_unique<FairLane>();
+    shared->shares = true;
+    shared->key = fair;
+    ++fair->lanes;
+    lane.reset(shared.release());
+  }
   lane->queue = pair.queue;
   lane->type = pair.type;
   lane->gated = true;
@@ -262,7 +277,9 @@ void GateIndex::release(TypeLane& lane) {
   MILLRACE_CHECK(lane.ready.empty() && lane.limited->group == nullptr);
   TypeLane& plain = *lane.limited->pair;
   const LaneGates gates = lane.limited->gates;
-  lanes_.erase(LaneName{&plain, gates});
+  FairKey* const fair = lane.limited->fair();
+  lanes_.erase(LaneName{&plain, gates, fair});
+  if (fair != nullptr) --fair->lanes, fair->queue->drop_if_unused(*fair);
   plain.queue->ready.remove_limited(plain);
   release(plain);
   let_go_of(gates);
@@ -298,16 +315,14 @@ void GateIndex::insert(TypeLane& lane, const ReadyKey& key, Time since, Time now
     lane.queue->ready.insert(lane, key);
   } else {
     lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, true);
+    if (lane.limited->fair() != nullptr) count_ready(lane, key.priority, true);
     const bool was_empty = lane.ready.empty();
     const ReadyKey before = was_empty ? key : *lane.ready.begin();
     MILLRACE_CHECK(lane.ready.insert(key).second);
     if (was_empty) {
       place(lane, now);
     } else if (key < before) {
-      GateGroup& group = *lane.limited->group;
-      MILLRACE_CHECK(group.lanes.erase({before, &lane}) == 1);
-      group.lanes.insert({key, &lane});
-      refresh(group);
+      reorder(lane, before);
     }
   }
   // The gates of types and queues have no groups. One that is closed now waits for somebody.
@@ -321,19 +336,21 @@ void GateIndex::erase(TypeLane& lane, const ReadyKey& key, Time since, Time now)
   each_gate(lane, [&](Gate& gate, std::uint32_t) { --gate.ready; });
   if (lane.limited == nullptr) return lane.queue->ready.erase(lane, key);
   lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, false);
+  if (lane.limited->fair() != nullptr) count_ready(lane, key.priority, false);
   const ReadyKey before = *lane.ready.begin();
   MILLRACE_CHECK(lane.ready.erase(key) == 1);
   if (lane.ready.empty()) {
     leave_group(lane, before);
   } else if (key == before) {
-    GateGroup& group = *lane.limited->group;
-    MILLRACE_CHECK(group.lanes.erase({before, &lane}) == 1);
-    group.lanes.insert({*lane.ready.begin(), &lane});
-    refresh(group);
+    reorder(lane, before);
   }
 }
 
 void GateIndex::count_unfinished(TypeLane& lane, bool more) {
+  if (FairKey* const key = lane.limited->fair()) {
+    key->unfinished += more ? 1U : static_cast<std::uint32_t>(-1);
+    touch(*key);
+  }
   for (const LaneGate& at : lane.limited->gates) {
     at.gate->unfinished += more ? 1U : static_cast<std::uint32_t>(-1);
   }
@@ -372,9 +389,8 @@ void GateIndex::lease_ended(TypeLane& lane, Time started_at, Time now) {
 // --- Where lanes stand.
 
 void GateIndex::refresh(GateGroup& group) {
-  std::optional<ReadyKey> listed;
-  const bool open = group.cost <= group.gate->open_up_to;
-  if (open && !group.lanes.empty()) listed = group.lanes.begin()->key;
+  std::optional<HeadKey> listed;
+  if (group.cost <= group.gate->open_up_to) listed = first_of(group);
   if (listed == group.listed) return;
   GateOrder& order = *group.pair->order;
   if (group.listed) MILLRACE_CHECK(order.groups.erase({*group.listed, &group}) == 1);
@@ -392,23 +408,24 @@ void GateIndex::join(TypeLane& lane, const LaneGate& at, Time now) {
     group->pair = lane.limited->pair;
     group->cost = at.cost;
   }
-  MILLRACE_CHECK(group->lanes.insert({*lane.ready.begin(), &lane}).second);
-  lane.limited->group = group.get();
+  enter_group(*group, lane);
   refresh(*group);
   relist(gate, now);
 }
 
 void GateIndex::leave_group(TypeLane& lane, const ReadyKey& head) {
-  GateGroup& group = *std::exchange(lane.limited->group, nullptr);
-  MILLRACE_CHECK(group.lanes.erase({head, &lane}) == 1);
+  GateGroup& group = *lane.limited->group;
+  exit_group(group, lane, head);
+  lane.limited->group = nullptr;
   refresh(group);
-  if (group.lanes.empty()) group.gate->groups.erase({group.cost, group.pair->serial});
+  if (!first_of(group)) group.gate->groups.erase({group.cost, group.pair->serial});
 }
 
 // At the first gate that is closed. A lane without one stands at its widest, which lets through, or
 // stops, the most at once.
 void GateIndex::place(TypeLane& lane, Time now) {
   const LaneGates& gates = lane.limited->gates;
+  if (gates.empty()) return join(lane, {&lane.queue->fair->open, 1}, now);
   const auto closed = std::ranges::find_if(
       gates, [&](const LaneGate& at) { return at.gate->open_for(now) < at.cost; });
   join(lane, closed == gates.end() ? gates.back() : *closed, now);
@@ -490,32 +507,44 @@ void GateIndex::open_due(Time now, std::size_t most) {
   }
 }
 
-void GateIndex::check() const {
-  const auto check_gate = [&](const Gate& gate) {
-    const std::uint32_t open = gate.open_for(as_of_);
-    MILLRACE_CHECK(gate.open_up_to <= open);
-    MILLRACE_CHECK(!gate.bounds.concurrency || gate.open_up_to == 0 ||
-                   gate.in_use < *gate.bounds.concurrency);
-    MILLRACE_CHECK(gate.opens_at == kNever ||
-                   timers_.contains({gate.opens_at, gate.serial, nullptr}));
-    for (const auto& [cost_and_pair, group] : gate.groups) {
-      const bool listed = group->cost <= gate.open_up_to;
-      MILLRACE_CHECK(!group->lanes.empty() && group->gate == &gate);
-      MILLRACE_CHECK(listed == group->listed.has_value());
-      MILLRACE_CHECK(!listed || *group->listed == group->lanes.begin()->key);
-      // What lets through more than it lists has a timer that is due.
-      MILLRACE_CHECK(listed || group->cost > open || gate.opens_at <= as_of_);
-      MILLRACE_CHECK(group->pair->order->groups.contains(
-                         {group->listed.value_or(ReadyKey{}), group.get()}) == listed);
-      for (const LaneHead& head : group->lanes) {
+void GateIndex::check(const Gate& gate) const {
+  const std::uint32_t open = gate.open_for(as_of_);
+  MILLRACE_CHECK(gate.open_up_to <= open);
+  MILLRACE_CHECK(!gate.bounds.concurrency || gate.open_up_to == 0 ||
+                 gate.in_use < *gate.bounds.concurrency);
+  MILLRACE_CHECK(gate.opens_at == kNever ||
+                 timers_.contains({gate.opens_at, gate.serial, nullptr}));
+  for (const auto& [cost_and_pair, group] : gate.groups) {
+    const bool listed = group->cost <= gate.open_up_to;
+    MILLRACE_CHECK(first_of(*group) && group->gate == &gate);
+    MILLRACE_CHECK(listed == group->listed.has_value());
+    MILLRACE_CHECK(!listed || group->listed == first_of(*group));
+    // What lets through more than it lists has a timer that is due.
+    MILLRACE_CHECK(listed || group->cost > open || gate.opens_at <= as_of_);
+    MILLRACE_CHECK(group->pair->order->groups.contains(
+                       {group->listed.value_or(HeadKey{}), group.get()}) == listed);
+    const auto check_lanes = [&](const absl::btree_set<LaneHead>& lanes) {
+      for (const LaneHead& head : lanes) {
         MILLRACE_CHECK(head.lane->limited->group == group.get());
         MILLRACE_CHECK(*head.lane->ready.begin() == head.key);
       }
+    };
+    check_lanes(group->lanes);
+    if (group->stands == nullptr) continue;
+    MILLRACE_CHECK(group->lanes.empty());
+    for (const StandHead& head : *group->stands) {
+      const ReadyKey& first = head.stand->lanes.begin()->key;
+      MILLRACE_CHECK(head.key == HeadKey(first, head.stand->key->tag(first.priority)));
+      MILLRACE_CHECK(head.stand->listed == head.key && head.stand->group == group.get());
+      check_lanes(head.stand->lanes);
     }
-  };
+  }
+}
+
+void GateIndex::check() const {
   const auto check_both = [&](const Gate& gate) {
-    check_gate(gate);
-    if (gate.retries() != nullptr) check_gate(*gate.retries());
+    check(gate);
+    if (gate.retries() != nullptr) check(*gate.retries());
   };
   for (const auto& [name, entry] : entries_) {
     check_both(*entry->whole);

@@ -6,6 +6,10 @@
 // its queue's order, by the job that is its first; when the gate closes, the group leaves. So the
 // opening or closing of a gate touches the gate's groups and none of the lanes in them.
 //
+// Where a queue shares fairly, a lane has the jobs of one key, and may have no gates; it then
+// stands at a gate of the queue's that is always open. Within a group lanes stand by their keys
+// (fair.h).
+//
 // Where lanes stand decides nothing: whoever dispatches asks each gate of a lane. It is neither
 // durable nor in the digest.
 #pragma once
@@ -32,6 +36,12 @@
 #include "core/string_map.h"
 
 namespace millrace::core {
+
+struct FairFlow;  // fair.h
+class FairQueue;
+
+// As it would be listed; none: it has no lanes.
+std::optional<HeadKey> first_of(const GateGroup& group);
 
 class GateIndex {
  public:
@@ -85,6 +95,21 @@ class GateIndex {
   void count_attempt(TypeLane& lane, bool good, Time started_at, Time now);
   std::vector<BreakerTurned> turns_after(const TypeLane& lane, bool good, Time started_at,
                                          Time now) const;
+  // --- Fair keys; for lanes that have one (fair_lanes.cc).
+  // The lane's key starts a job. Returns what the start was charged, for attempt_ended().
+  std::uint32_t charge(TypeLane& lane, std::int16_t priority, Time now);
+  void attempt_ended(TypeLane& lane, std::int16_t priority, std::uint32_t charged_ms, Duration ran,
+                     Time now);
+  void count_running(TypeLane& lane, std::int16_t priority, bool more);
+  // Precedes and follows each event.
+  void settle_fair();
+  bool fair_touched() const { return !touched_.empty(); }
+  // The queue shares fairly no more, or is deleted.
+  void forget(const FairQueue& queue);
+  void take_means(const FairQueue& old, FairQueue& queue);
+  void load_fair(FairQueue& queue, const BucketRow& row);
+  void take_fair(Time now, std::vector<BucketRow>& rows);
+
   // CHECKs that the gates are open, and takes the cost out of the buckets. Precedes lease_began().
   void start(TypeLane& lane, Time now);
   // Where a gate of the lane is closed: the lane stands there from now on.
@@ -110,6 +135,7 @@ class GateIndex {
 
   // Tests: recomputes where groups are listed, and CHECKs.
   void check() const;
+  void check(const Gate& gate) const;
 
  private:
   struct Timer {
@@ -133,16 +159,24 @@ class GateIndex {
   void relist(Gate& gate, Time now);
   void set_timer(Gate& gate, Time now);
   void tell_opened(const Gate& gate);
-  void refresh(GateGroup& group);
+  static void refresh(GateGroup& group);
   void join(TypeLane& lane, const LaneGate& at, Time now);
   void leave_group(TypeLane& lane, const ReadyKey& head);
+  static absl::btree_set<LaneHead>& lanes_at(TypeLane& lane);
+  static void enter_group(GateGroup& group, TypeLane& lane);
+  static void exit_group(GateGroup& group, TypeLane& lane, const ReadyKey& head);
+  static void reorder(TypeLane& lane, const ReadyKey& before);
+  static void restand(FairStand& stand);
+  static void retag(FairFlow& flow, std::uint64_t tag);
+  void count_ready(TypeLane& lane, std::int16_t priority, bool more);
+  void touch(FairKey& key);
   void place(TypeLane& lane, Time now);
   void note(Gate& gate);
   void forget_times(Gate& gate);
   void drop_if_idle(Gate& gate);
   void let_go_of(const LaneGates& gates);
   LaneGates gates_of(const JobLimits& limits, bool again);
-  LimitedLane& lane_of(TypeLane& pair, LaneGates gates);
+  LimitedLane& lane_of(TypeLane& pair, LaneGates gates, FairKey* fair);
   template <typename Visit>
   static void each_gate(const TypeLane& lane, Visit visit);
   static void set(Time& entry, Time at, Gate& gate, Timers& timers);
@@ -152,14 +186,13 @@ class GateIndex {
   struct LaneName {
     const TypeLane* pair;
     const LaneGates& gates;
+    const FairKey* fair;
     friend bool operator==(const LaneName& a, const LaneName& b) {
-      return a.pair == b.pair && a.gates == b.gates;
+      return a.pair == b.pair && a.fair == b.fair && a.gates == b.gates;
     }
   };
   static LaneName name_of(const LaneName& name) { return name; }
-  static LaneName name_of(const std::unique_ptr<LimitedLane>& lane) {
-    return {lane->pair, lane->gates};
-  }
+  static LaneName name_of(const LanePtr& lane) { return {lane->pair, lane->gates, lane->fair()}; }
   struct LaneHash {
     using is_transparent = void;
     std::size_t operator()(const auto& lane) const;
@@ -170,12 +203,14 @@ class GateIndex {
   };
 
   OrderedStringMap<std::unique_ptr<LimitEntry>> entries_;  // by kind and name
-  absl::flat_hash_set<std::unique_ptr<LimitedLane>, LaneHash, LaneEqual> lanes_;
+  absl::flat_hash_set<LanePtr, LaneHash, LaneEqual> lanes_;
   std::size_t counts_[3] = {};
   std::vector<std::unique_ptr<LimitEntry>> dropped_;  // while lanes hold their gates
   Timers timers_;                                     // of gates that will open by themselves
   Timers filling_;  // gates in the tables, by when they have nothing to remember
   std::vector<Gate*> dirty_;
+  std::vector<FairKey*> touched_;         // by the current event
+  std::vector<FairQueue*> fair_changed_;  // that the tables do not have as they are
   std::uint64_t next_serial_ = 1;
   Time as_of_{};  // the latest time of a call
 };

@@ -100,6 +100,7 @@ class NaiveGates : public NaiveJobs {
     }
     return bounds;
   }
+
  protected:
   struct ModelQueue {
     QueueSettings settings;
@@ -230,9 +231,6 @@ class NaiveGates : public NaiveJobs {
     wrong_turn_ |= expected == turns_.end() || expected->second != e.open_until;
     turns_.erase(gate);
     breakers_[gate].turn(e.open_until);
-  }
-  void follow(const Claimed& e, Time now) {
-    for (const Claimed::Item& item : e.items) start(item.job.id, now);
   }
   template <typename Other>
   void follow(const Other&, Time) {}  // the jobs have changed, or nothing that counts here

@@ -208,6 +208,87 @@ void check_gates(const ShardState& state) {
   state.gates.check();
 }
 
+// What fair keys count, from the jobs.
+void check_fair(const ShardState& state) {
+  struct Counts {
+    std::uint32_t ready = 0, running = 0, unfinished = 0, due = 0;
+  };
+  absl::flat_hash_map<const FairKey*, Counts> keys;
+  absl::flat_hash_map<const FairFlow*, Counts> flows;
+  for (const auto& [id, index] : state.by_id) {
+    const JobSlot& slot = state.slots.at(index);
+    const LimitedLane* const limited = slot.lane->limited;
+    const FairKey* const key = limited == nullptr ? nullptr : limited->fair();
+    MILLRACE_CHECK((slot.lane->queue->fair == nullptr) == (key == nullptr));
+    if (key == nullptr) continue;
+    MILLRACE_CHECK(key->name == (slot.extras ? slot.extras->fair_key : SharedBytes()));
+    const bool ready = slot.lane->ready.contains(ready_key(slot, index));
+    const bool running = slot.state == State::kRunning;
+    const auto count = [&](Counts& counts) {
+      counts.ready += ready;
+      counts.running += running;
+    };
+    count(keys[key]);
+    keys[key].unfinished += !is_terminal(slot.state);
+    keys[key].due += slot.state == State::kReady;
+    if (!ready && !running) continue;
+    MILLRACE_CHECK(key->flow(slot.priority) != nullptr);
+    count(flows[key->flow(slot.priority)]);
+  }
+  state.queues.each([&](const QueueEntry& queue) {
+    MILLRACE_CHECK((queue.fair != nullptr) == queue.settings.fair.has_value());
+    if (queue.fair == nullptr) return;
+    state.gates.check(queue.fair->open);
+    std::size_t of_levels = 0, of_keys = 0;
+    for (const auto& [priority, level] : queue.fair->levels()) of_levels += level.flows;
+    queue.fair->walk(std::nullopt, [&](const FairKey& key) {
+      const Counts counted = keys[&key];
+      MILLRACE_CHECK(key.ready == counted.ready && key.running == counted.running);
+      MILLRACE_CHECK(key.unfinished == counted.unfinished && key.due == counted.due);
+      for (const auto& [priority, flow] : key.flows) {
+        ++of_keys;
+        MILLRACE_CHECK(flow->ready == flows[flow.get()].ready);
+        MILLRACE_CHECK(flow->running == flows[flow.get()].running);
+        MILLRACE_CHECK(!flow->idle || flow->level->idle.contains({flow->tag, flow.get()}));
+      }
+      for (const auto& [group, stand] : key.stands) {
+        MILLRACE_CHECK(stand->group == group && stand->listed);
+        MILLRACE_CHECK(group->stands->contains({*stand->listed, nullptr}));
+      }
+      return true;
+    });
+    MILLRACE_CHECK(of_levels == of_keys);
+  });
+}
+
+// While jobs are loaded, a key may have ready jobs for a moment: the first event drops its flow.
+void add_fair(Canonical& canonical, const FairQueue& fair) {
+  const auto stays = [](const FairFlow& flow) {
+    return flow.ready > 0 || flow.running > 0 || flow.tag > flow.level->now;
+  };
+  absl::btree_map<std::int16_t, std::uint64_t> levels;
+  canonical.add(fair.mean());
+  fair.walk(std::nullopt, [&](const FairKey& key) {
+    if (key.mean > 0) {
+      canonical.add(key.name);
+      canonical.add(key.mean);
+      canonical.add(key.used_at);
+    }
+    for (const auto& [priority, flow] : key.flows) {
+      if (!stays(*flow)) continue;
+      levels[priority] = flow->level->now;
+      canonical.add(key.name);
+      canonical.add(priority);
+      canonical.add(flow->tag);
+    }
+    return true;
+  });
+  for (const auto& [priority, now] : levels) {
+    canonical.add(priority);
+    canonical.add(now);
+  }
+}
+
 }  // namespace
 
 Fingerprint digest(const ShardState& state) {
@@ -224,6 +305,7 @@ Fingerprint digest(const ShardState& state) {
     for (const std::uint64_t count : queue.counts) canonical.add(count);
     canonical.add(queue.created);
     canonical.add(queue.pruned);
+    if (queue.fair != nullptr) add_fair(canonical, *queue.fair);
   });
   for (const SlotIndex index : live_jobs(state)) {
     Job job = to_job(state.slots.at(index));
@@ -310,6 +392,7 @@ void check_invariants(const ShardState& state) {
   check_schedules(state);
   MILLRACE_CHECK(state.catalog.consistent());
   check_gates(state);
+  check_fair(state);
 }
 
 }  // namespace millrace::core

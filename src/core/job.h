@@ -95,14 +95,16 @@ struct JobExtras {
   // With an order key: its place, which is when it was due as submitted, or as edited or retried
   // by hand. Backoff and snoozing never change it.
   std::optional<Time> place = {};
+  SharedBytes fair_key = {};  // whose share of the queue it takes; empty: of jobs without a key
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };
 
-// Only programs that know limits and order keys may have such a job.
+// Only programs that know limits, order keys and fair keys may have such a job.
 inline bool needs_limits(const std::shared_ptr<const JobExtras>& extras) {
   if (extras == nullptr) return false;
   const bool debounced = extras->unique && extras->unique->on_conflict == OnConflict::kDebounce;
-  return debounced || !extras->limits.empty() || !extras->order_key.empty();
+  return debounced || !extras->limits.empty() || !extras->order_key.empty() ||
+         !extras->fair_key.empty();
 }
 
 enum class AttemptOutcome : std::uint8_t {
@@ -190,6 +192,8 @@ struct JobCold {
   std::shared_ptr<const Progress> progress;
   SharedBytes cancel_reason;
   std::uint32_t log_lines = 0;  // lines ever written: the next line's seq - 1
+  // What its key was charged for the running attempt, where the queue shares time fairly; else 0.
+  std::uint32_t charged_ms = 0;
   // The live lease, while the job runs:
   LeaseToken token = kNoToken;
   std::optional<Time> lease_expires_at;

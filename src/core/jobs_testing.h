@@ -30,6 +30,7 @@ class NaiveJobs {
     std::optional<Duration> max_wait;
     JobLimits limits;
     std::string order_key;
+    std::string fair_key;
     bool order_passes = false;
     Time place{};
   };
@@ -90,6 +91,7 @@ class NaiveJobs {
     }
     made.limits = job.extras->limits;
     made.order_key = text(job.extras->order_key);
+    made.fair_key = text(job.extras->fair_key);
     made.order_passes = job.extras->order_passes;
   }
   void fold(const Submitted& e) { take(e.job); }

@@ -63,6 +63,7 @@ enum class LimitKind : std::uint8_t {
   kNamed,  // jobs name it
   kType,   // of all jobs of a type, on all queues
   kQueue,  // of a queue; its settings are the queue's
+  kFair,   // no limit: of rows of what a queue's fair shares follow from (fair.h)
 };
 
 // Nothing passes until `until`, or until somebody resumes it.
@@ -74,7 +75,7 @@ struct LimitPause {
 };
 
 struct Limit {
-  LimitKind kind{};  // never kQueue
+  LimitKind kind{};  // kNamed or kType
   SharedBytes name;
   LimitSettings settings;
   std::uint64_t version = 1;
@@ -90,6 +91,7 @@ struct JobLimit {
   std::uint32_t cost = 1;  // of a start, against the rate
   // Of the limit when the job was submitted. A later limit of this name does not hold the job.
   std::uint64_t incarnation = 0;
+  bool key_from_fair = false;  // of a queue's settings: the key is the job's fair_key
   friend bool operator==(const JobLimit&, const JobLimit&) = default;
 };
 
@@ -110,7 +112,7 @@ struct BreakerRow {
 };
 
 // What a gate has to remember: what buckets that are not full hold, in units (bucket.h), at `at`,
-// and whether it is closed for a while.
+// and whether it is closed for a while. Also a number that decides fair shares (fair.h).
 struct BucketRow {
   LimitKind kind{};
   SharedBytes name;
@@ -130,7 +132,7 @@ struct BucketRow {
 
 enum class BreakerState : std::uint8_t { kClosed, kOpen, kHalfOpen };
 
-// A gate of a limit, now: that of one key, or the limit's as a whole.
+// A gate of a limit, now: that of one key, or the limit's as a whole; or a fair key of a queue.
 struct GateUse {
   SharedBytes key;
   std::uint64_t in_use = 0;   // live leases
@@ -140,6 +142,8 @@ struct GateUse {
   std::optional<BreakerState> breaker;  // none: it has no breaker
   std::optional<Time> open_until;       // of an open breaker
   std::optional<Time> slow_until;       // a worker asked for less until then
+  std::uint32_t weight = 0;             // of a fair key
+  std::uint32_t share_ppm = 0;          // of what its queue gave in the last minute
 };
 struct LimitView {
   Limit limit;

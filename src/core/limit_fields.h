@@ -8,7 +8,7 @@
 
 namespace millrace::core {
 
-constexpr auto last_of(Of<LimitKind>) { return LimitKind::kQueue; }
+constexpr auto last_of(Of<LimitKind>) { return LimitKind::kFair; }
 constexpr auto last_of(Of<BlockCode>) { return BlockCode::kBehind; }
 constexpr auto last_of(Of<BreakerState>) { return BreakerState::kHalfOpen; }
 
@@ -49,7 +49,8 @@ constexpr auto describe(Of<Limit>) {
 
 constexpr auto describe(Of<JobLimit>) {
   return std::tuple(Field(1, &JobLimit::name), Field(2, &JobLimit::key), Field(3, &JobLimit::cost),
-                    Field(4, &JobLimit::incarnation, Form::kFixed));
+                    Field(4, &JobLimit::incarnation, Form::kFixed),
+                    Field(5, &JobLimit::key_from_fair));
 }
 
 constexpr auto describe(Of<BreakerSlice>) {
@@ -72,8 +73,9 @@ constexpr auto describe(Of<BucketRow>) {
 constexpr auto describe(Of<GateUse>) {
   return std::tuple(Field(1, &GateUse::key), Field(2, &GateUse::in_use),
                     Field(3, &GateUse::waiting), Field(4, &GateUse::next_token_at),
-                    Field(5, &GateUse::pause), Field(10, &GateUse::breaker),
-                    Field(11, &GateUse::open_until), Field(12, &GateUse::slow_until));
+                    Field(5, &GateUse::pause), Field(6, &GateUse::breaker),
+                    Field(7, &GateUse::open_until), Field(8, &GateUse::slow_until),
+                    Field(9, &GateUse::weight), Field(10, &GateUse::share_ppm));
 }
 
 constexpr auto describe(Of<LimitView>) {

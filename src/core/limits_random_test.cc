@@ -22,6 +22,7 @@ const std::vector<std::string> kTypes = {"a", "b"};
 const std::vector<std::string> kUniqueKeys = {"u1", "u2"};
 const std::vector<std::string> kLimits = {"api", "db", "acct", "gpu"};
 const std::vector<std::string> kOrderKeys = {"o1", "o2"};
+const std::vector<std::string> kFairKeys = {"f1", "f2", "f3"};
 const std::vector<std::string> kKeys = {"k1", "k2", "k3"};
 
 // What the tables would hold.
@@ -87,6 +88,7 @@ class Life {
     machine_ = std::make_unique<Machine>(options_);
     record([&](std::vector<Event>& events) { machine_->start_epoch(Epoch{1}, now_, events); });
     for (const std::string& queue : kQueues) decide(SetQueue{SharedBytes(queue), true, {}, {}});
+    for (std::size_t i = 0; i < 4; ++i) set_order();
     for (std::size_t i = 0; i < 6; ++i) wait();
   }
 
@@ -99,6 +101,7 @@ class Life {
   }
   std::size_t claims_with_jobs() const { return claims_with_jobs_; }
   std::size_t blocked_seen() const { return blocked_seen_; }
+  std::size_t longest_stretch() const { return longest_stretch_; }
   // How often a breaker, a worker's wish or a retry budget mattered.
   std::size_t breakers_seen() const { return breakers_seen_; }
   std::size_t slowed_seen() const { return slowed_seen_; }
@@ -231,10 +234,31 @@ class Life {
     patch.breaker = any_breaker();
     patch.limits.emplace();
     if (one_in(4)) patch.limits->limits.push_back({SharedBytes("db"), {}, 1, 0});
+    if (one_in(4)) patch.limits->limits.push_back({SharedBytes("acct"), {}, 1, 0, true});
     SetQueue set;
     set.queue = SharedBytes(any_of(kQueues));
     set.patch = std::move(patch);
     decide(std::move(set));
+    set_order();
+  }
+  // By shares, by age, or neither.
+  void set_order() {
+    if (one_in(2)) return;
+    SetQueue set;
+    set.queue = SharedBytes(any_of(kQueues));
+    set.patch.fair.emplace();
+    set.patch.ageing.emplace();
+    if (!one_in(4)) {
+      FairSettings& fair = set.patch.fair->emplace();
+      fair.by = one_in(2) ? FairBy::kTime : FairBy::kStarts;
+      fair.default_weight = static_cast<std::uint32_t>(1 + below(3));
+      if (one_in(2)) fair.weights.push_back({SharedBytes("f2"), 5});
+      if (one_in(4)) fair.weights.push_back({SharedBytes(), 2});
+    } else if (one_in(2)) {
+      set.patch.ageing->emplace(static_cast<std::int64_t>(1 + below(200)));
+    }
+    decide(std::move(set));
+    for (FairBound& bound : bounds_) bound.forget();
   }
 
   JobSpec any_spec() {
@@ -262,6 +286,7 @@ class Life {
       extras.order_key = SharedBytes(any_of(kOrderKeys));
       extras.order_passes = one_in(3);
     }
+    if (!one_in(4)) extras.fair_key = SharedBytes(any_of(kFairKeys));
     if (one_in(8)) {
       extras.unique.emplace();
       extras.unique->key = SharedBytes(any_of(kUniqueKeys));
@@ -315,6 +340,7 @@ class Life {
     const std::size_t hint = machine_->claimable(waiter.queues[0], claim.types, now_, 10);
     const std::vector<JobId> hinted = model_.claimed({waiter.queues[0]}, waiter.types, 10, now_);
     EXPECT_EQ(hint, hinted.size());
+    if (options_.max_held_back == kMaxHeldBackPerClaim) follow_shares(waiter, expected);
     const auto reply = std::get<ClaimReply>(decide(claim));
     std::vector<JobId> got;
     for (const ClaimReply::Item& item : reply.jobs) {
@@ -329,6 +355,28 @@ class Life {
     }
     claims_with_jobs_ += got.empty() ? 0 : 1;
     return !got.empty();
+  }
+
+  // F5.
+  void follow_shares(const Waiter& waiter, const std::vector<JobId>& starts) {
+    NaiveLimits before = model_;
+    for (const JobId& id : starts) {
+      const NaiveLimits::ModelJob job = *before.find(id);
+      const auto queue = std::ranges::find(kQueues, job.queue) - kQueues.begin();
+      FairBound& bound =
+          bounds_[static_cast<std::size_t>(queue * 3 + std::clamp<int>(job.priority, 0, 2))];
+      const FairSettings* const settings = before.fair().settings(job.queue);
+      if (settings == nullptr || settings->by == FairBy::kTime) {
+        bound.forget();
+      } else {
+        bound.started(job.fair_key, before.open_keys(job.queue, job.priority, waiter.types, now_));
+        EXPECT_FALSE(bound.broken()) << "a key has more than its share";
+        longest_stretch_ = std::max(longest_stretch_, bound.longest());
+      }
+      Claimed one;
+      one.items.emplace_back().job.id = id;
+      before.apply(Event(one), now_);
+    }
   }
 
   void ack() {
@@ -621,16 +669,20 @@ class Life {
   std::size_t claims_with_jobs_ = 0;
   std::size_t blocked_seen_ = 0;
   std::size_t breakers_seen_ = 0, slowed_seen_ = 0, budgets_passed_ = 0, debounced_seen_ = 0;
+  FairBound bounds_[9];  // by queue and priority
+  std::size_t longest_stretch_ = 0;
 };
 
 TEST(LimitsRandom, TheMachineAgreesWithTheModel) {
   std::size_t claims = 0, blocked = 0, breakers = 0, slowed = 0, budgets = 0, debounced = 0;
+  std::size_t stretch = 0;
   for (std::uint64_t seed = 1; seed <= 40 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Life life(seed);
     life.run(500);
     claims += life.claims_with_jobs();
     blocked += life.blocked_seen();
+    stretch = std::max(stretch, life.longest_stretch());
     breakers += life.breakers_seen();
     slowed += life.slowed_seen();
     budgets += life.budgets_passed();
@@ -639,10 +691,11 @@ TEST(LimitsRandom, TheMachineAgreesWithTheModel) {
   // The lives are not idle.
   EXPECT_GT(claims, 2'000U);
   EXPECT_GT(blocked, 2'000U);
+  EXPECT_GT(stretch, 4U);  // fair_test.cc has long ones
   EXPECT_GT(breakers, 500U);
   EXPECT_GT(slowed, 100U);
   EXPECT_GT(budgets, 100U);
-  EXPECT_GT(debounced, 100U);
+  EXPECT_GT(debounced, 80U);
 }
 
 TEST(LimitsRandom, AClaimThatStopsOnItsWayGoesOnAtTheNextTimer) {

@@ -1,14 +1,17 @@
-// For tests: the naive model of limits. It keeps the jobs in a list, and at
-// each question computes from the events so far what may start, and in which
-// order. Nothing in it is fast; all of it should be plainly right.
+// For tests: the naive model of limits. It keeps the jobs in a list, and at each question computes
+// from the events so far what may start, and in which order. Nothing in it is fast; all of it
+// should be plainly right.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "core/fair_testing.h"
 #include "core/gates_testing.h"
 
 namespace millrace::core {
@@ -19,6 +22,21 @@ class NaiveLimits : public NaiveGates {
     std::visit([&](const auto& e) { precede(e, at); }, event);
     NaiveJobs::apply(event);
     std::visit([&](const auto& e) { follow(e, at); }, event);
+    std::visit([&](const auto& e) { share(e, at); }, event);
+    settle_fair();
+  }
+  const NaiveFair& fair() const { return fair_; }
+  // The keys of which a claim could start a job at this priority, with their weights.
+  std::map<std::string, std::uint64_t> open_keys(const std::string& queue, std::int16_t priority,
+                                                 const std::vector<std::string>& types,
+                                                 Time now) const {
+    std::map<std::string, std::uint64_t> keys;
+    for (const ModelJob& job : jobs_) {
+      if (job.queue != queue || job.priority != priority) continue;
+      if (!types.empty() && std::ranges::count(types, job.type) == 0) continue;
+      if (may_start(job, now)) keys[job.fair_key] = fair_.weight(queue, job.fair_key);
+    }
+    return keys;
   }
 
   // What a claim of `count` jobs gets: so many claims of one.
@@ -34,7 +52,8 @@ class NaiveLimits : public NaiveGates {
       }
       if (first == nullptr) break;
       ids.push_back(first->id);
-      later.start(first->id, now);
+      later.begin(first->id, now);
+      later.settle_fair();
     }
     return ids;
   }
@@ -50,17 +69,43 @@ class NaiveLimits : public NaiveGates {
   const ModelJob* first_of(const std::string& queue, const std::vector<std::string>& types,
                            Time now) const {
     const ModelJob* first = nullptr;
-    const auto place = [](const ModelJob& job) {
-      return std::tuple(job.priority, job.run_at, job.ord);
+    const auto& ageing = queues_.at(queue).settings.ageing;
+    const auto place = [&](const ModelJob& job) {
+      if (!ageing) return std::tuple(job.priority, fair_.tag(job), job.run_at, job.ord);
+      // Waiting for `ageing` is worth one step of priority.
+      const Time ready_since = std::max(job.run_at, job.created_at);
+      const Time rank = ready_since + job.priority * *ageing;
+      return std::tuple(std::int16_t{0}, std::uint64_t{0}, rank, job.ord);
     };
     for (const ModelJob& job : jobs_) {
       if (job.queue != queue) continue;
       if (!types.empty() && std::ranges::count(types, job.type) == 0) continue;
-      if (first != nullptr && place(*first) < place(job)) continue;
-      if (may_start(job, now)) first = &job;
+      if (!may_start(job, now)) continue;
+      if (first == nullptr || place(job) < place(*first)) first = &job;
     }
     return first;
   }
+  // It starts, and counts against its gates and for its key.
+  void begin(const JobId& id, Time now) {
+    fair_.start(at(id), now);
+    start(id, now);
+  }
+  void settle_fair() {
+    fair_.settle(
+        jobs_, [&](const ModelJob& job) { return job.state == State::kReady && is_its_turn(job); });
+  }
+  void share(const QueueChanged& e, Time) { fair_.set(text(e.queue), e.settings.fair); }
+  void share(const Claimed& e, Time now) {
+    for (const Claimed::Item& item : e.items) begin(item.job.id, now);
+  }
+  void share(const AttemptEnded& e, Time now) { fair_.end(at(e.job.id), now); }
+  void share(const Finished& e, Time now) {
+    if (e.from == State::kRunning) fair_.end(at(e.job.id), now);
+  }
+  template <typename Other>
+  void share(const Other&, Time) {}  // it moves no tag
+
+  NaiveFair fair_;
 };
 
 }  // namespace millrace::core

@@ -66,6 +66,7 @@ class NeededIds {
   void operator()(const DeleteLimit&) {}
   void operator()(const GetLimits&) {}
   void operator()(const GetWhy&) {}
+  void operator()(const GetShares&) {}
 
  private:
   // For a job whose payload memory has dropped.
@@ -297,6 +298,7 @@ void Machine::load_facts(const ShardFacts& facts) { impl_->state.facts = facts; 
 void Machine::load_queue(const Queue& queue) {
   QueueEntry& entry = impl_->state.queues.ensure(queue.name);
   entry.settings = queue.settings;
+  set_fair(entry);
   entry.paused = queue.paused;
   entry.pause_reason = queue.pause_reason;
   entry.version = queue.version;
@@ -309,7 +311,11 @@ void Machine::load_queue(const Queue& queue) {
 void Machine::load_limit(const Limit& limit) {
   set_limit(impl_->state, limit, impl_->state.facts.at);
 }
-void Machine::load_bucket(const BucketRow& row) { impl_->state.gates.load(row); }
+void Machine::load_bucket(const BucketRow& row) {
+  if (row.kind != LimitKind::kFair) return impl_->state.gates.load(row);
+  QueueEntry* const queue = impl_->state.queues.find_entry(row.name.view());
+  if (queue != nullptr && queue->fair != nullptr) impl_->state.gates.load_fair(*queue->fair, row);
+}
 
 void Machine::load_job(const Job& job) {
   core::load_job(impl_->state, job, impl_->options.keep_bytes);

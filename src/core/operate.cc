@@ -249,9 +249,15 @@ Reply Decider::operator()(const Delete& command) {
 }
 
 Queue Decider::whole(const QueueEntry& queue) const {
-  return {queue.name,         queue.settings, queue.paused,
-          queue.pause_reason, queue.version,  queue.counts,
-          queue.created,      queue.pruned,   queue.ready.ready_since(state_.slots)};
+  return {queue.name,
+          queue.settings,
+          queue.paused,
+          queue.pause_reason,
+          queue.version,
+          queue.counts,
+          queue.created,
+          queue.pruned,
+          queue.ready.ready_since(state_.slots, queue.ageing_ms > 0)};
 }
 
 Reply Decider::queue_reply(const SharedBytes& name) const {
@@ -260,6 +266,30 @@ Reply Decider::queue_reply(const SharedBytes& name) const {
   MILLRACE_CHECK(queue != nullptr);
   reply.queues.push_back(whole(*queue));
   return reply;
+}
+
+// Null: the queue is new.
+Refusal Decider::judge_order(const QueueEntry* queue, const QueueSettings& settings) {
+  if (settings.fair && settings.ageing) {
+    return {Rejection::kUnfitLimit, {}, RefusalDetail::kFairAndAgeing};
+  }
+  if (settings.max_ready_per_key && !settings.fair) {
+    return {Rejection::kUnfitLimit, {}, RefusalDetail::kKeyBoundWithoutFair};
+  }
+  if (queue == nullptr) return {};
+  // Ageing sorts the ready jobs again; shares put each job into another lane.
+  const std::optional<FairSettings>& before = queue->settings.fair;
+  const bool lanes_change = settings.fair.has_value() != before.has_value() ||
+                            (before && before->by != settings.fair->by);
+  std::uint64_t sorted = settings.ageing == queue->settings.ageing ? 0 : queue->ready.size();
+  if (lanes_change) {
+    sorted = 0;
+    for (std::size_t i = 0; i < kStateCount; ++i) {
+      if (!is_terminal(static_cast<State>(i))) sorted += queue->counts[i];
+    }
+  }
+  if (sorted <= kMaxJobsSortedAgain) return {};
+  return {Rejection::kInvalidState, {}, RefusalDetail::kTooManyToSort};
 }
 
 Reply Decider::operator()(const SetQueue& command) {
@@ -281,12 +311,16 @@ Reply Decider::operator()(const SetQueue& command) {
       return refused_queue(refusal.why, refusal.detail);
     }
   }
-  QueueSettings base;
-  base.retention = options_.default_retention;
-  if (!created && !command.replace) base = queue->settings;
+  QueueSettings settings;
+  settings.retention = options_.default_retention;
+  if (!created && !command.replace) settings = queue->settings;
+  settings = patched(std::move(settings), command.patch);
+  if (const Refusal refusal = judge_order(queue, settings)) {
+    return refused_queue(refusal.why, refusal.detail);
+  }
   emit(QueueChanged{command.queue,
                     created ? QueueChange::kCreated : QueueChange::kUpdated,
-                    patched(std::move(base), command.patch),
+                    std::move(settings),
                     {}});
   Reply reply = queue_reply(command.queue);
   std::get<QueueReply>(reply).created = created;

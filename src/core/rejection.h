@@ -88,8 +88,11 @@ enum class RefusalDetail : std::uint8_t {
   kSlowsLimitOfOthers,
   kDebounceOfAnotherType,
   kKeyAtMaxReady,
+  kKeyBoundWithoutFair,
+  kFairAndAgeing,
+  kTooManyToSort,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kKeyAtMaxReady;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kTooManyToSort;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -149,6 +152,11 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "a job of another type holds this unique key, and only a job of its type can replace "
           "what it says; use another key",
           "the queue holds as many ready jobs of this fair_key as its max_ready_per_key allows",
+          "max_ready_per_key bounds fair keys, so the queue needs fair; send {\"fair\": {}} with "
+          "it",
+          "a queue can't have both fair and ageing_ms; send one of them as null",
+          "the queue has more than 1,000,000 jobs that would be sorted again; change its order "
+          "when it has fewer",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

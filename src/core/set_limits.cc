@@ -75,7 +75,13 @@ JobLimits Decider::limits_of(const JobSpec& spec) const {
   if (queue == nullptr) return limits;
   for (const JobLimit& added : queue->settings.limits) {
     const auto same_name = [&](const JobLimit& limit) { return limit.name == added.name; };
-    if (std::ranges::none_of(limits, same_name)) limits.push_back(added);
+    if (std::ranges::any_of(limits, same_name)) continue;
+    JobLimit limit = added;
+    if (std::exchange(limit.key_from_fair, false)) {
+      limit.key = spec.extras == nullptr ? SharedBytes() : spec.extras->fair_key;
+      if (limit.key.empty()) continue;  // it does not apply to jobs without a fair key
+    }
+    limits.push_back(std::move(limit));
   }
   return limits;
 }
@@ -92,10 +98,10 @@ Refusal Decider::judge_limits(const JobLimits& limits) const {
   for (const JobLimit& limit : limits) {
     const LimitEntry* const entry = state_.gates.find(LimitKind::kNamed, limit.name.view());
     if (entry == nullptr) return {Rejection::kUnknownLimit, {}, RefusalDetail::kNoSuchLimit};
-    if (entry->counts_by_key() && limit.key.empty()) {
+    if (entry->counts_by_key() && limit.key.empty() && !limit.key_from_fair) {
       return {Rejection::kUnfitLimit, {}, RefusalDetail::kLimitWantsKey};
     }
-    if (!entry->counts_by_key() && !limit.key.empty()) {
+    if (!entry->counts_by_key() && (!limit.key.empty() || limit.key_from_fair)) {
       return {Rejection::kUnfitLimit, {}, RefusalDetail::kLimitWithoutKeys};
     }
     const Rate* const rate = rate_of(*entry, limit.key);
@@ -149,7 +155,7 @@ Refusal Decider::fit_limits(Job& job, bool drop) const {
 // --- Commands.
 
 Reply Decider::operator()(const SetLimit& command) {
-  MILLRACE_CHECK(command.kind != LimitKind::kQueue);
+  MILLRACE_CHECK(command.kind == LimitKind::kNamed || command.kind == LimitKind::kType);
   const LimitEntry* entry = state_.gates.find(command.kind, command.name.view());
   const std::uint64_t version = entry == nullptr ? 0 : entry->limit.version;
   if (command.if_version && *command.if_version != version) {

@@ -98,7 +98,7 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
 
   const bool own_trace = !job.traceparent.empty();
   if (job.unique || !job.tags.empty() || !job.limits.empty() || !job.order_key.empty() ||
-      !job.meta.empty() || own_trace || !traceparent_.empty()) {
+      !job.fair_key.empty() || !job.meta.empty() || own_trace || !traceparent_.empty()) {
     auto extras = std::make_shared<core::JobExtras>();
     if (job.unique) {
       extras->unique = core::UniqueRule{SharedBytes(job.unique->key), job.unique->hold,
@@ -112,6 +112,7 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
     extras->limits = to_core(job.limits);
     extras->order_key = SharedBytes(job.order_key);
     extras->order_passes = job.order_on_failure == api::OrderOnFailure::kPass;
+    extras->fair_key = SharedBytes(job.fair_key);
     extras->traceparent = own_trace ? SharedBytes(job.traceparent) : traceparent_;
     extras->tracestate = own_trace ? SharedBytes(job.tracestate) : tracestate_;
     spec.extras = std::move(extras);
@@ -193,6 +194,7 @@ core::JobLimits to_core(const std::vector<api::JobLimit>& limits) {
     added.name = SharedBytes(limit.name);
     added.key = SharedBytes(limit.key);
     added.cost = static_cast<std::uint32_t>(limit.cost);
+    added.key_from_fair = limit.key_from_fair;
   }
   return made;
 }
@@ -205,6 +207,17 @@ std::optional<std::uint32_t> to_core(const std::optional<std::int64_t>& bound) {
 std::optional<core::Rate> to_core(const std::optional<api::Rate>& rate) {
   if (!rate) return std::nullopt;
   return core::Rate{static_cast<std::uint32_t>(rate->limit), rate->per, to_core(rate->burst)};
+}
+
+core::FairSettings to_core(const api::FairSettings& fair) {
+  core::FairSettings made;
+  for (const auto& [key, weight] : fair.weights) {
+    made.weights.push_back({SharedBytes(key), static_cast<std::uint32_t>(weight)});
+  }
+  std::ranges::sort(made.weights, {}, [](const core::FairWeight& own) { return own.key.view(); });
+  made.default_weight = static_cast<std::uint32_t>(fair.default_weight);
+  made.by = static_cast<core::FairBy>(fair.by);
+  return made;
 }
 
 std::optional<core::BreakerRule> to_core(const std::optional<api::Breaker>& breaker) {
@@ -238,6 +251,17 @@ core::QueuePatch to_core(const api::QueueSettingsChange& change,
   if (change.limits.present) {
     patch.limits.emplace();
     if (change.limits.value) patch.limits->limits = to_core(*change.limits.value);
+  }
+  if (change.fair.present) {
+    patch.fair.emplace();
+    if (change.fair.value) *patch.fair = to_core(*change.fair.value);
+  }
+  if (change.ageing.present) patch.ageing = change.ageing.value;
+  if (change.max_ready_per_key.present) {
+    patch.max_ready_per_key.emplace();
+    if (change.max_ready_per_key.value) {
+      *patch.max_ready_per_key = static_cast<std::uint64_t>(*change.max_ready_per_key.value);
+    }
   }
   if (change.lease.present) patch.lease = change.lease.value.value_or(core::kDefaultLease);
   if (change.max_ready.present) {

@@ -145,6 +145,7 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     job_.limits = to_api(job.extras->limits);
     job_.order_key = job.extras->order_key.view();
     if (job.extras->order_passes) job_.order_on_failure = api::OrderOnFailure::kPass;
+    job_.fair_key = job.extras->fair_key.view();
     job_.traceparent = job.extras->traceparent.view();
     job_.schedule = job.extras->schedule.view();
     job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});
@@ -262,7 +263,8 @@ api::Worker to_api(const engine::WorkerView& worker) {
 std::vector<api::JobLimit> to_api(const core::JobLimits& limits) {
   std::vector<api::JobLimit> made;
   for (const core::JobLimit& limit : limits) {
-    made.push_back({std::string(limit.name.view()), std::string(limit.key.view()), limit.cost});
+    made.push_back({std::string(limit.name.view()), std::string(limit.key.view()), limit.cost,
+                    limit.key_from_fair});
   }
   return made;
 }
@@ -271,6 +273,16 @@ api::Bounds to_api(const core::Bounds& bounds) {
   api::Bounds made;
   made.concurrency = to_signed(bounds.concurrency);
   made.rate = to_api(bounds.rate);
+  return made;
+}
+
+api::FairSettings to_api(const core::FairSettings& fair) {
+  api::FairSettings made;
+  for (const core::FairWeight& own : fair.weights) {
+    made.weights.emplace_back(own.key.view(), own.weight);
+  }
+  made.default_weight = fair.default_weight;
+  made.by = static_cast<api::FairBy>(fair.by);
   return made;
 }
 
@@ -313,6 +325,9 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   made.settings.rate = bounds.rate;
   made.settings.breaker = to_api(settings.breaker);
   made.settings.limits = to_api(settings.limits);
+  if (settings.fair) made.settings.fair = to_api(*settings.fair);
+  made.settings.ageing = settings.ageing;
+  made.settings.max_ready_per_key = to_signed(settings.max_ready_per_key);
   made.settings.retention.succeeded = settings.retention.succeeded;
   made.settings.retention.dead = settings.retention.dead;
   made.settings.retention.cancelled = settings.retention.cancelled;
@@ -341,13 +356,12 @@ engine::Unavailable unavailable_of(core::RefusalDetail detail) {
   }
 }
 
-}  // namespace
-
-namespace {
-
-// Of a limit that does not fit.
-std::string place_of(const core::Refusal& refusal, std::string_view what) {
-  if (refusal.detail == core::RefusalDetail::kSlowsLimitOfOthers) return "/slow_down";
+// The member of the request that is at fault.
+std::string_view place_of(core::RefusalDetail detail, std::string_view what) {
+  if (detail == core::RefusalDetail::kFairAndAgeing) return "/ageing_ms";
+  if (detail == core::RefusalDetail::kKeyBoundWithoutFair) return "/max_ready_per_key";
+  if (detail == core::RefusalDetail::kSlowsLimitOfOthers) return "/slow_down";
+  if (what.starts_with('/')) return what;
   return what == "limit" ? "/key" : "/limits";
 }
 
@@ -413,8 +427,8 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
       // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
-      return api::make_fault(api::FieldError::Place::kPointer, place_of(refusal, what),
-                             std::string(said));
+      return api::make_fault(api::FieldError::Place::kPointer,
+                             std::string(place_of(refusal.detail, what)), std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
     case core::Rejection::kNone:

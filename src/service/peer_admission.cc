@@ -49,6 +49,7 @@ struct ScopesOf {
   Scopes operator()(const core::ResumeLimit&) const { return kOperate; }
   Scopes operator()(const core::DeleteLimit&) const { return kOperate; }
   Scopes operator()(const core::GetLimits&) const { return kRead | kOperate; }
+  Scopes operator()(const core::GetShares&) const { return kRead; }
   Scopes operator()(const core::GetWhy&) const { return kRead; }
   Scopes operator()(const core::GetJob&) const { return kSubmit | kWork | kRead | kOperate; }
   Scopes operator()(const core::GetQueues&) const { return kRead | kOperate; }
@@ -112,6 +113,7 @@ struct Named {
   void operator()(const core::ResumeLimit&) {}
   void operator()(const core::DeleteLimit&) {}
   void operator()(const core::GetLimits&) {}
+  void operator()(const core::GetShares& c) { queues.push_back(c.queue.view()); }
   void operator()(const core::GetWhy& c) { ids.push_back(c.id); }
   void operator()(const core::GetJob&) {}
   void operator()(const core::GetQueues& command) {

@@ -44,6 +44,7 @@ std::string gate_name(const core::Blocker& blocker) {
   switch (blocker.kind) {
     case core::LimitKind::kType:
       return fmt::format("the gate of the type {}", blocker.limit.view());
+    case core::LimitKind::kFair:  // no limit
     case core::LimitKind::kQueue:
       return "the queue's own gate";
     case core::LimitKind::kNamed:

@@ -207,6 +207,14 @@ class Story(harness.MillraceCase):
         for payload in ("1", "2"):
             rule = {"key": "debounced", "on_conflict": "debounce", "max_wait_ms": TEN_YEARS_MS}
             self.make("debounced", payload=payload, delay_ms=3_000 * DAY_MS, unique=rule)
+        self.put_queue("shared", fair={"weights": {"acme": 3}, "by": "time"})
+        self.queues.add("shared")
+        for role, key in (("runs-for-acme", "acme"), ("waits-for-acme", "acme"), ("waits-keyless", None)):
+            self.make(role, queue="shared", **({"fair_key": key} if key else {}))
+        self.begin("runs-for-acme", "shared")
+        self.put_queue("aged", ageing_ms=DAY_MS)
+        self.queues.add("aged")
+        self.make("of-an-aged-queue", queue="aged")
         if self.plan_shards > 1:
             return  # limits of a name need one shard
         a_rate = {"limit": 1, "per_ms": DAY_MS, "burst": 5}

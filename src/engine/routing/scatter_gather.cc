@@ -69,6 +69,7 @@ std::string_view queue_of(const core::ResumeQueue& command) { return command.que
 std::string_view queue_of(const core::DeleteQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::NotePurge& command) { return command.queue.view(); }
 std::string_view queue_of(const core::GetQueues& command) { return command.queue.view(); }
+std::string_view queue_of(const core::GetShares& command) { return command.queue.view(); }
 std::string_view queue_of(const core::SetSchedule& command) { return command.name.view(); }
 std::string_view queue_of(const core::PauseSchedule& command) { return command.name.view(); }
 std::string_view queue_of(const core::ResumeSchedule& command) { return command.name.view(); }

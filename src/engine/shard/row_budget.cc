@@ -16,9 +16,10 @@ constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
 // A schedule: a payload of 64 KiB, and what else a submission may hold.
 constexpr std::size_t kMaxScheduleBytes = std::size_t{256} << 10;
 
-// The limits that a queue adds to its jobs; a limit's pauses, each with a key of 255 bytes and a
-// reason of 1 KiB; and a limit, with bounds of its own for so many keys.
-constexpr std::size_t kMaxQueueLimitsBytes = core::kMaxLimitsPerJob * (40 + 128 + 255);
+// The limits that a queue adds to its jobs, and its weights; a limit's pauses, each with a key of
+// 255 bytes and a reason of 1 KiB; and a limit, with bounds of its own for so many keys.
+constexpr std::size_t kMaxQueueLimitsBytes =
+    core::kMaxLimitsPerJob * (40 + 128 + 255) + core::kMaxFairWeights * (kItemBytes + 128);
 constexpr std::size_t kMaxPausesBytes = core::kMaxLimitPauses * (kItemBytes + 255 + 1'024);
 constexpr std::size_t kMaxLimitBytes =
     kMaxPausesBytes + kRefBytes + core::kMaxKeyBounds * (kItemBytes + 255);
@@ -56,7 +57,7 @@ std::size_t bytes_of(const std::shared_ptr<const core::JobExtras>& extras) {
   if (extras == nullptr) return 0;
   std::size_t bytes =
       kItemBytes + extras->traceparent.size() + extras->tracestate.size() + extras->schedule.size();
-  bytes += bytes_of(extras->limits) + extras->order_key.size();
+  bytes += bytes_of(extras->limits) + extras->order_key.size() + extras->fair_key.size();
   if (extras->unique) bytes += extras->unique->key.size();
   for (const SharedBytes& tag : extras->tags) bytes += 8 + tag.size();
   for (const auto& [key, value] : extras->meta) bytes += 16 + key.size() + value.size();
@@ -112,8 +113,13 @@ std::size_t bytes_of(const core::Schedule& schedule) {
 
 struct EventBytes {
   std::size_t operator()(const core::QueueChanged& e) const {
-    return 2 * kRefBytes + bytes_of(e.settings.retry) + bytes_of(e.settings.limits) +
-           e.pause_reason.size();
+    std::size_t bytes = 2 * kRefBytes + bytes_of(e.settings.retry) + bytes_of(e.settings.limits);
+    if (e.settings.fair) {
+      for (const core::FairWeight& own : e.settings.fair->weights) {
+        bytes += kItemBytes + own.key.size();
+      }
+    }
+    return bytes + e.pause_reason.size();
   }
   std::size_t operator()(const core::Submitted& e) const { return kItemBytes + row_bytes(e.job); }
   std::size_t operator()(const core::Claimed& e) const {
@@ -241,6 +247,7 @@ struct CommandBytes {
   std::size_t operator()(const core::ResumeLimit&) const { return kMaxLimitBytes; }
   std::size_t operator()(const core::DeleteLimit&) const { return kRefBytes; }
   std::size_t operator()(const core::GetLimits&) const { return 0; }
+  std::size_t operator()(const core::GetShares&) const { return 0; }
   std::size_t operator()(const core::GetWhy&) const { return 0; }
   std::size_t operator()(const core::GetJob&) const { return 0; }
   std::size_t operator()(const core::GetQueues&) const { return 0; }

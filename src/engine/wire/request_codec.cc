@@ -61,7 +61,7 @@ namespace {
 
 PeerLevel level_of(const core::JobSpec& spec) {
   if (is_of_tomorrow(spec.type.view())) return kPeerLevelOfTomorrow;
-  // Without its limits or order key, a job would start as it must not.
+  // Without its limits or its keys, a job would start as it must not.
   if (core::needs_limits(spec.extras)) return PeerLevel::kFifth;
   // Without its key, a job that is submitted again would exist twice.
   return spec.key != nullptr ? PeerLevel::kSecond : PeerLevel::kFirst;
@@ -99,8 +99,9 @@ PeerLevel level_of(const Request& request) {
   }
   if (const auto* ack = std::get_if<core::Ack>(command)) return std::max(level, level_of(*ack));
   if (const auto* set = std::get_if<core::SetQueue>(command)) {
-    const bool of_limits =
-        set->patch.concurrency || set->patch.rate || set->patch.limits || set->patch.breaker;
+    const bool of_limits = set->patch.concurrency || set->patch.rate || set->patch.limits ||
+                           set->patch.breaker || set->patch.fair || set->patch.ageing ||
+                           set->patch.max_ready_per_key;
     return of_limits ? PeerLevel::kFifth : level;
   }
   if (const auto* retry = std::get_if<core::Retry>(command)) {

@@ -46,6 +46,7 @@ Task<void> get_queue(Call& call);
 Task<void> set_queue(Call& call);  // PUT, PATCH
 Task<void> pause_queue(Call& call);
 Task<void> resume_queue(Call& call);
+Task<void> list_shares(Call& call);
 
 // schedule.cc
 Task<void> list_limits(Call& call);

@@ -94,4 +94,18 @@ Task<void> resume_queue(Call& call) {
   answer_queue(call, answer);
 }
 
+Task<void> list_shares(Call& call) {
+  const auto query = accepted(call, api::decode_shares_query(call.query()));
+  if (!query) co_return;
+  const auto page = co_await service::list_shares(call.caller, call.parameter(), *query);
+  if (!page) co_return call.refuse(page.error());
+  std::vector<api::Share> shown;
+  for (const core::GateUse& use : page->keys) {
+    shown.push_back({use.key.view(), use.weight, use.in_use, use.waiting,
+                     static_cast<double>(use.share_ppm) / 1e6});
+  }
+  JsonWriter json(call.response.body);
+  api::encode_list(json, shown, page->next);
+}
+
 }  // namespace millrace::http
