@@ -139,6 +139,11 @@ constexpr Member<QueueSettingsChange> kSettingsMembers[] = {
        read_change(out.fair, read_fair, d, p);
      },
      kNull},
+    {"max_ready_per_key",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       read_change(out.max_ready_per_key, read_integer, d, p, 1, kMaxMaxReady);
+     },
+     kNull},
     {"ageing_ms",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
        read_change(out.ageing, read_duration, d, p, kMinAgeingMs, kMaxAgeingMs);
@@ -253,6 +258,7 @@ void encode(JsonWriter& json, const QueueSettings& settings) {
   encode(json, settings.limits);
   encode_fair(json, settings.fair);
   json.member("ageing_ms", settings.ageing);
+  json.member("max_ready_per_key", settings.max_ready_per_key);
   json.key("retention");
   json.begin_object();
   json.member("succeeded_ms", settings.retention.succeeded);

@@ -49,10 +49,11 @@ struct QueueSettingsChange {
   Change<RetentionChange> retention;  // null: the defaults
   Change<std::int64_t> concurrency;   // null: no bound, as of the rate
   Change<Rate> rate;
-  Change<Breaker> breaker;               // null: none
-  Change<std::vector<JobLimit>> limits;  // null: none
-  Change<FairSettings> fair;             // null: keys do not count
-  Change<Duration> ageing;               // null: priorities are strict
+  Change<Breaker> breaker;                 // null: none
+  Change<std::vector<JobLimit>> limits;    // null: none
+  Change<FairSettings> fair;               // null: keys do not count
+  Change<Duration> ageing;                 // null: priorities are strict
+  Change<std::int64_t> max_ready_per_key;  // null: no bound
 };
 Decoded<QueueSettingsChange> decode_queue_settings(std::string_view body,
                                                    const DecodeLimits& limits);
@@ -108,6 +109,7 @@ struct QueueSettings {
   std::vector<JobLimit> limits;
   std::optional<FairSettings> fair;
   std::optional<Duration> ageing;
+  std::optional<std::int64_t> max_ready_per_key;
   struct Retention {
     std::optional<Duration> succeeded{86'400'000};  // none: for ever
     std::optional<Duration> dead{2'592'000'000};

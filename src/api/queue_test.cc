@@ -144,6 +144,7 @@ TEST(EncodeQueue, HasEveryMember) {
       R"("base_ms":5000,)"
       R"("max_ms":300000,"jitter":0.2},"lease_ms":30000,"max_ready":null,)"
       R"("concurrency":null,"rate":null,"breaker":null,"limits":[],"fair":null,"ageing_ms":null,)"
+      R"("max_ready_per_key":null,)"
       R"("retention":{"succeeded_ms":86400000,)"
       R"("dead_ms":2592000000,"cancelled_ms":86400000,"expired_ms":86400000}},"version":3})");
 }

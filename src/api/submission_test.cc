@@ -488,5 +488,15 @@ TEST(Traceparent, IsHeldToItsSpecification) {
   }
 }
 
+TEST(DecodeJob, ADebouncedJobMayHaveALatestStart) {
+  const auto job = decode_job(
+      R"({"type":"t","unique":{"key":"k","on_conflict":"debounce","max_wait_ms":9}})", kLimits);
+  ASSERT_TRUE(job.has_value());
+  EXPECT_EQ(job->unique->on_conflict, OnConflict::kDebounce);
+  EXPECT_EQ(job->unique->max_wait, Duration{9});
+  EXPECT_EQ(places(decode_job(R"({"type":"t","unique":{"key":"k","max_wait_ms":9}})", kLimits)),
+            Strings{"/unique/max_wait_ms"});
+}
+
 }  // namespace
 }  // namespace millrace::api

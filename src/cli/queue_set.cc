@@ -24,6 +24,7 @@ struct Set {
   std::optional<sdk::RetryPolicy> retry;
   std::optional<sdk::Milliseconds> lease;
   std::string max_ready;
+  std::string max_ready_per_key;
   std::string fair;
   std::vector<std::string> weights;
   std::string ageing;
@@ -110,11 +111,15 @@ Result<std::string> settings(const Set& options) {
   if (options.max_crashes) json.key("max_crashes").integer(*options.max_crashes);
   if (options.retry) write_retry(json, *options.retry);
   if (options.lease) json.key("lease_ms").integer(options.lease->count());
-  if (options.max_ready == "none") {
-    json.key("max_ready").null();
-  } else if (!options.max_ready.empty()) {
-    json.key("max_ready").raw(options.max_ready);
-  }
+  const auto write_bound = [&](std::string_view name, const std::string& bound) {
+    if (bound == "none") {
+      json.key(name).null();
+    } else if (!bound.empty()) {
+      json.key(name).raw(bound);
+    }
+  };
+  write_bound("max_ready", options.max_ready);
+  write_bound("max_ready_per_key", options.max_ready_per_key);
   if (!options.retention.empty()) {
     if (const auto written = write_retention(json, options.retention); !written) {
       return failure("--retention: " + written.error().message);
@@ -187,6 +192,11 @@ void add_queue_set(CLI::App& queue, Session& session) {
   command
       .add_option("--max-ready", options->max_ready,
                   "Largest number of ready jobs, or none; the server refuses more")
+      ->type_name("N")
+      ->check(check_bound);
+  command
+      .add_option("--max-ready-per-key", options->max_ready_per_key,
+                  "Most ready jobs of one fair key, or none; with --fair")
       ->type_name("N")
       ->check(check_bound);
   command

@@ -85,6 +85,7 @@ class Applier {
   bool is_offered(SlotIndex index, const JobSlot& slot) const;
   // The job counts in its lane, its gates and its key, or no longer.
   void count_in_lane(const JobSlot& slot, bool more);
+  void note_pace(const JobSlot& slot);
   void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
   void delete_stored(const Deleted::Item& item);
   WorkerLeases& leases_of(const SharedBytes& worker);

@@ -82,6 +82,9 @@ void Applier::count_in_lane(const JobSlot& slot, bool more) {
   if (slot.state == State::kRunning && lane.limited->fair() != nullptr) {
     state_.gates.count_running(lane, slot.priority, more);
   }
+  if (slot.state == State::kReady && lane.limited->fair() != nullptr) {
+    lane.limited->fair()->due += more ? 1U : static_cast<std::uint32_t>(-1);
+  }
   if (!is_terminal(slot.state)) state_.gates.count_unfinished(lane, more);
 }
 
@@ -326,6 +329,17 @@ void Applier::operator()(const Submitted& event) {
   }
 }
 
+// Only where answers tell it.
+void Applier::note_pace(const JobSlot& slot) {
+  QueueEntry& queue = *slot.lane->queue;
+  if (queue.settings.max_ready) queue.pace.note(at_);
+  if (!queue.settings.max_ready_per_key || slot.lane->limited == nullptr) return;
+  FairKey* const key = slot.lane->limited->fair();
+  if (key == nullptr) return;
+  if (key->pace == nullptr) key->pace = std::make_unique<Pace>();
+  key->pace->note(at_);
+}
+
 void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item,
                           WorkerLeases& holder) {
   Activity& activity = slot.active();
@@ -351,7 +365,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
   slot.state = State::kRunning;
   ++slot.version;
   if (slot.lane->gated) state_.gates.start(*slot.lane, at_);
-  if (slot.lane->queue->settings.max_ready) slot.lane->queue->pace.note(at_);
+  note_pace(slot);
   enter(index, slot);
 }
 

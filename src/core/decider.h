@@ -29,7 +29,7 @@ struct PendingEffects {
   // `ids`.
   absl::flat_hash_set<JobId> forgotten;
   StringMap<JobId> uniques;        // "queue \0 key"
-  StringMap<std::uint64_t> ready;  // queue -> jobs that will be ready, where the queue bounds them
+  StringMap<std::uint64_t> ready;  // by queue, and "queue \0 fair key", where that is bounded
   absl::flat_hash_map<Fingerprint, const JobSpec*> keys;  // idempotency keys
   StringMap<bool> queues;                                 // queues that will be created
   // The job that the same ack ends, before the jobs that come with it.
@@ -115,6 +115,8 @@ class Decider {
                                          const PendingEffects& pending = {}) const;
   std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key,
                                         const PendingEffects& pending) const;
+  std::optional<Refusal> judge_key_capacity(const QueueEntry& queue, const JobSpec& spec,
+                                            const PendingEffects& pending) const;
   std::shared_ptr<const Fullness> fullness(const QueueEntry& queue) const;
   void add_pending(const JobSpec& spec, const Verdict& verdict, PendingEffects& pending) const;
   bool forgets_cancelled(const SharedBytes& queue) const;
@@ -235,9 +237,8 @@ class Decider {
   const Prefetched& prefetched_;
   const Admission admission_;
   std::vector<Event>& events_;
-  // Of the queue that was found full last: one answer for all jobs of the command.
-  mutable const QueueEntry* full_queue_ = nullptr;
-  mutable std::shared_ptr<const Fullness> full_;
+  // The queue that was found full last: one answer for all jobs of the command.
+  mutable std::pair<const QueueEntry*, std::shared_ptr<const Fullness>> full_;
 };
 
 // The job's extras, with its place in the line of its order key.

@@ -223,6 +223,9 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
     if (const Refusal refusal = judge_limits(limits_of(spec))) return refusal;
   }
   if (queue == nullptr) return judge_new_queue(spec.queue, pending);
+  if (queue->settings.max_ready_per_key) {
+    if (auto refusal = judge_key_capacity(*queue, spec, pending)) return refusal;
+  }
   if (!queue->settings.max_ready) return std::nullopt;
   std::uint64_t ready = queue->count(State::kReady);
   if (const auto more = pending.ready.find(spec.queue.view()); more != pending.ready.end())
@@ -231,9 +234,47 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
   return Refusal{Rejection::kQueueFull, {}, RefusalDetail::kQueueAtMaxReady, fullness(*queue)};
 }
 
+namespace {
+
+// Of the first jobs of its lanes: at most so many are looked at.
+Fullness fullness_of(const ShardState& state, const FairKey& key, std::uint64_t bound, Time now) {
+  std::size_t left = kMaxAheadCounted;
+  std::optional<Time> since;
+  for (const auto& [group, stand] : key.stands) {
+    for (auto head = stand->lanes.begin(); head != stand->lanes.end() && left > 0; ++head, --left) {
+      const Time of_head = ready_since(state.slots.at(head->key.slot));
+      since = std::min(since.value_or(of_head), of_head);
+    }
+  }
+  Fullness full;
+  full.depth = key.due;
+  if (since) full.oldest = std::max(Duration{0}, now - *since);
+  const std::uint64_t tenth = std::max<std::uint64_t>(1, bound / 10);
+  if (key.pace != nullptr) full.room_in = key.pace->time_of(tenth, now);
+  return full;
+}
+
+}  // namespace
+
+std::optional<Refusal> Decider::judge_key_capacity(const QueueEntry& queue, const JobSpec& spec,
+                                                   const PendingEffects& pending) const {
+  const SharedBytes& name = extras_of(spec.extras).fair_key;
+  const FairKey* const key = queue.fair->find(name.view());
+  std::uint64_t ready = key == nullptr ? 0 : key->due;
+  const auto more = pending.ready.find(unique_name(spec.queue.view(), name.view()));
+  if (more != pending.ready.end()) ready += more->second;
+  if (ready < *queue.settings.max_ready_per_key) return std::nullopt;
+  Fullness full;
+  if (key != nullptr) full = fullness_of(state_, *key, *queue.settings.max_ready_per_key, now_);
+  return Refusal{Rejection::kKeyFull,
+                 {},
+                 RefusalDetail::kKeyAtMaxReady,
+                 std::make_shared<const Fullness>(full)};
+}
+
 // With room for a tenth of what it may hold, those who come back do not all meet a full queue.
 std::shared_ptr<const Fullness> Decider::fullness(const QueueEntry& queue) const {
-  if (full_ != nullptr && full_queue_ == &queue) return full_;
+  if (full_.first == &queue) return full_.second;
   Fullness full;
   full.depth = queue.count(State::kReady);
   if (const auto since = queue.ready.ready_since(state_.slots, queue.ageing_ms > 0)) {
@@ -241,9 +282,8 @@ std::shared_ptr<const Fullness> Decider::fullness(const QueueEntry& queue) const
   }
   const std::uint64_t tenth = std::max<std::uint64_t>(1, *queue.settings.max_ready / 10);
   full.room_in = queue.pace.time_of(tenth, now_);
-  full_queue_ = &queue;
-  full_ = std::make_shared<const Fullness>(full);
-  return full_;
+  full_ = {&queue, std::make_shared<const Fullness>(full)};
+  return full_.second;
 }
 
 Decider::Verdict Decider::judge(const JobSpec& spec, const SubmissionKey* key,
@@ -287,6 +327,10 @@ void Decider::add_pending(const JobSpec& spec, const Verdict& verdict,
   if (queue == nullptr) pending.queues[std::string(spec.queue.view())] = true;
   const bool bounded = queue != nullptr && queue->settings.max_ready.has_value();
   if (bounded && is_due(spec)) ++pending.ready[std::string(spec.queue.view())];
+  if (queue != nullptr && queue->settings.max_ready_per_key && is_due(spec)) {
+    const SharedBytes& fair_key = extras_of(spec.extras).fair_key;
+    ++pending.ready[unique_name(spec.queue.view(), fair_key.view())];
+  }
   if (spec.extras != nullptr && spec.extras->unique) {
     pending.uniques[unique_name(spec.queue.view(), spec.extras->unique->key.view())] = spec.id;
   }
@@ -327,6 +371,9 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   job.max_attempts = spec.max_attempts.value_or(settings.max_attempts);
   job.created_at = now_;
   job.run_at = spec.run_at ? *spec.run_at : add_saturating(now_, spec.delay);
+  if (const auto& unique = extras_of(spec.extras).unique; unique && unique->max_wait) {
+    job.run_at = std::min(job.run_at, add_saturating(now_, *unique->max_wait));
+  }
   job.state = job.run_at > now_ ? State::kScheduled : State::kReady;
   if (spec.expires_at) {
     job.expires_at = spec.expires_at;

@@ -462,5 +462,40 @@ TEST(EnqueueFull, TellsHowFullAndWhenToComeBack) {
   EXPECT_EQ(s.enqueue("c").refusal.full->room_in, Pace::kMost);  // nobody drains it
 }
 
+TEST(EnqueueFull, AKeyHasABoundOfItsOwn) {
+  Scenario s;
+  QueuePatch patch;
+  patch.max_ready_per_key = std::optional<std::uint64_t>(2);
+  const auto alone = std::get<QueueReply>(s.decide(SetQueue{SharedBytes("mail"), true, patch, {}}));
+  EXPECT_EQ(alone.refusal.detail, RefusalDetail::kKeyBoundWithoutFair);
+  patch.fair.emplace(FairSettings{});
+  s.set_queue("mail", patch);
+  const auto of_key = [](const std::string& job, const std::string& key, bool ordered = false) {
+    JobSpec spec = Scenario::spec(job);
+    JobExtras extras;
+    extras.fair_key = SharedBytes(key);
+    if (ordered) extras.order_key = SharedBytes("o");
+    spec.extras = std::make_shared<const JobExtras>(std::move(extras));
+    return spec;
+  };
+  // Jobs behind others of their order key are ready too.
+  s.enqueue(of_key("a1", "acme", true));
+  s.enqueue(of_key("a2", "acme", true));
+  s.wait_ms(50);
+  const Refusal refusal = s.enqueue(of_key("a3", "acme")).refusal;
+  EXPECT_EQ(refusal.why, Rejection::kKeyFull);
+  ASSERT_NE(refusal.full, nullptr);
+  EXPECT_EQ(refusal.full->depth, 2U);
+  EXPECT_EQ(refusal.full->oldest, Duration{50});
+  EXPECT_EQ(s.enqueue(of_key("b1", "globex")).fate, Fate::kCreated);
+  EXPECT_EQ(s.enqueue(of_key("c1", "")).fate, Fate::kCreated);
+  const EnqueueReply batch =
+      s.enqueue({of_key("b2", "globex"), of_key("b3", "globex")}, Atomicity::kAll);
+  EXPECT_TRUE(batch.refused_as_one);
+  EXPECT_EQ(s.state("b2"), "gone");
+  EXPECT_EQ(s.claim(), "a1");
+  EXPECT_EQ(s.enqueue(of_key("a3", "acme")).fate, Fate::kCreated);
+}
+
 }  // namespace
 }  // namespace millrace::core

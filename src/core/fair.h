@@ -26,6 +26,7 @@
 #include "core/fair_settings.h"
 #include "core/gate.h"
 #include "core/limit.h"
+#include "core/pace.h"
 
 namespace millrace::core {
 
@@ -86,9 +87,10 @@ struct FairKey {
   std::uint32_t ready = 0;
   std::uint32_t running = 0;
   std::uint32_t unfinished = 0;
-  bool touched = false;  // is among GateIndex's touched keys
-  bool dirty = false;    // is among the queue's dirty keys
-  bool resting = false;  // is among the queue's resting keys
+  std::uint32_t due = 0;  // ready, or behind others of its order key
+  bool touched = false;   // is among GateIndex's touched keys
+  bool dirty = false;     // is among the queue's dirty keys
+  bool resting = false;   // is among the queue's resting keys
   bool mean_stored = false;
   std::uint64_t mean = 0;  // recent running time, in ms/256; 0: it has never run
   Time used_at{};          // when an attempt last ended
@@ -96,6 +98,7 @@ struct FairKey {
   absl::flat_hash_map<const GateGroup*, std::unique_ptr<FairStand>> stands;
   std::vector<std::int16_t> stored;  // the priorities of which the tables have a tag
   std::unique_ptr<FairRecent> recent;
+  std::unique_ptr<Pace> pace;  // where the queue bounds the ready jobs of each key
 
   const FairFlow* flow(std::int16_t priority) const {
     const auto found = flows.find(priority);

@@ -296,6 +296,11 @@ TEST_F(DebounceTest, AWaitingJobTakesTheNewestPayloadAndStartsAfterIt) {
   EXPECT_EQ(s.claim(5), "a");
 }
 
+TEST_F(DebounceTest, TheFirstSubmissionWaitsNoLongerEither) {
+  debounced("a", 300, 200);
+  EXPECT_EQ(s.job("a").run_at, s.now() + Duration{200});
+}
+
 TEST_F(DebounceTest, ARunningJobLetsOneWaitAndGivesWayIfItFails) {
   debounced("a", 0);
   EXPECT_EQ(s.claim(), "a");

@@ -13,7 +13,6 @@
 #include "core/breaker_testing.h"
 #include "core/bucket_testing.h"
 #include "core/event.h"
-#include "core/fair_testing.h"
 #include "core/jobs_testing.h"
 
 namespace millrace::core {
@@ -149,7 +148,6 @@ class NaiveGates : public NaiveJobs {
       history_[gate].take(*bounds.rate, cost_at(job, gate), now);
     }
     if (job.state != State::kRunning) ++job.attempt;
-    fair_.start(job, now);
     job.state = State::kRunning;
     job.started = true;
     job.started_at = now;
@@ -189,7 +187,6 @@ class NaiveGates : public NaiveJobs {
     const auto before = all_bounds();
     ModelQueue& queue = queues_[text(e.queue)];
     queue.settings = e.settings;
-    fair_.set(text(e.queue), e.settings.fair);
     if (e.change == QueueChange::kPaused) queue.paused = true;
     if (e.change == QueueChange::kResumed) queue.paused = false;
     refit(before, at);
@@ -235,21 +232,9 @@ class NaiveGates : public NaiveJobs {
     turns_.erase(gate);
     breakers_[gate].turn(e.open_until);
   }
-  void follow(const Claimed& e, Time now) {
-    for (const Claimed::Item& item : e.items) start(item.job.id, now);
-  }
-  void follow(const AttemptEnded& e, Time now) { fair_.end(at(e.job.id), now); }
-  void follow(const Finished& e, Time now) {
-    if (e.from == State::kRunning) fair_.end(at(e.job.id), now);
-  }
-  void settle_fair() {
-    fair_.settle(
-        jobs_, [&](const ModelJob& job) { return job.state == State::kReady && is_its_turn(job); });
-  }
   template <typename Other>
   void follow(const Other&, Time) {}  // the jobs have changed, or nothing that counts here
 
-  NaiveFair fair_;
   std::map<std::string, ModelQueue> queues_;
   std::map<std::pair<LimitKind, std::string>, Limit> limits_;
   std::map<GateName, NaiveBucket> history_;

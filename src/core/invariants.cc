@@ -211,7 +211,7 @@ void check_gates(const ShardState& state) {
 // What fair keys count, from the jobs.
 void check_fair(const ShardState& state) {
   struct Counts {
-    std::uint32_t ready = 0, running = 0, unfinished = 0;
+    std::uint32_t ready = 0, running = 0, unfinished = 0, due = 0;
   };
   absl::flat_hash_map<const FairKey*, Counts> keys;
   absl::flat_hash_map<const FairFlow*, Counts> flows;
@@ -230,6 +230,7 @@ void check_fair(const ShardState& state) {
     };
     count(keys[key]);
     keys[key].unfinished += !is_terminal(slot.state);
+    keys[key].due += slot.state == State::kReady;
     if (!ready && !running) continue;
     MILLRACE_CHECK(key->flow(slot.priority) != nullptr);
     count(flows[key->flow(slot.priority)]);
@@ -243,7 +244,7 @@ void check_fair(const ShardState& state) {
     queue.fair->walk(std::nullopt, [&](const FairKey& key) {
       const Counts counted = keys[&key];
       MILLRACE_CHECK(key.ready == counted.ready && key.running == counted.running);
-      MILLRACE_CHECK(key.unfinished == counted.unfinished);
+      MILLRACE_CHECK(key.unfinished == counted.unfinished && key.due == counted.due);
       for (const auto& [priority, flow] : key.flows) {
         ++of_keys;
         MILLRACE_CHECK(flow->ready == flows[flow.get()].ready);

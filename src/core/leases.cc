@@ -230,7 +230,10 @@ Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot,
   if (item.enqueue.empty()) return {};
   PendingEffects pending;
   if (event.state == State::kReady) {
-    pending.ready[std::string(slot.lane->queue->name.view())] = 1;
+    const std::string_view queue = slot.lane->queue->name.view();
+    pending.ready[std::string(queue)] = 1;
+    const std::string_view key = slot.extras == nullptr ? "" : slot.extras->fair_key.view();
+    pending.ready[unique_name(queue, key)] = 1;
   }
   if (is_terminal(event.state)) {
     const auto& unique = slot.unique();

@@ -1,10 +1,12 @@
-// For tests: the naive model of limits. It keeps the jobs in a list, and at
-// each question computes from the events so far what may start, and in which
-// order. Nothing in it is fast; all of it should be plainly right.
+// For tests: the naive model of limits. It keeps the jobs in a list, and at each question computes
+// from the events so far what may start, and in which order. Nothing in it is fast; all of it
+// should be plainly right.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -20,6 +22,7 @@ class NaiveLimits : public NaiveGates {
     std::visit([&](const auto& e) { precede(e, at); }, event);
     NaiveJobs::apply(event);
     std::visit([&](const auto& e) { follow(e, at); }, event);
+    std::visit([&](const auto& e) { share(e, at); }, event);
     settle_fair();
   }
   const NaiveFair& fair() const { return fair_; }
@@ -49,7 +52,7 @@ class NaiveLimits : public NaiveGates {
       }
       if (first == nullptr) break;
       ids.push_back(first->id);
-      later.start(first->id, now);
+      later.begin(first->id, now);
       later.settle_fair();
     }
     return ids;
@@ -82,6 +85,27 @@ class NaiveLimits : public NaiveGates {
     }
     return first;
   }
+  // It starts, and counts against its gates and for its key.
+  void begin(const JobId& id, Time now) {
+    fair_.start(at(id), now);
+    start(id, now);
+  }
+  void settle_fair() {
+    fair_.settle(
+        jobs_, [&](const ModelJob& job) { return job.state == State::kReady && is_its_turn(job); });
+  }
+  void share(const QueueChanged& e, Time) { fair_.set(text(e.queue), e.settings.fair); }
+  void share(const Claimed& e, Time now) {
+    for (const Claimed::Item& item : e.items) begin(item.job.id, now);
+  }
+  void share(const AttemptEnded& e, Time now) { fair_.end(at(e.job.id), now); }
+  void share(const Finished& e, Time now) {
+    if (e.from == State::kRunning) fair_.end(at(e.job.id), now);
+  }
+  template <typename Other>
+  void share(const Other&, Time) {}  // it moves no tag
+
+  NaiveFair fair_;
 };
 
 }  // namespace millrace::core

@@ -273,6 +273,9 @@ Refusal Decider::judge_order(const QueueEntry* queue, const QueueSettings& setti
   if (settings.fair && settings.ageing) {
     return {Rejection::kUnfitLimit, {}, RefusalDetail::kFairAndAgeing};
   }
+  if (settings.max_ready_per_key && !settings.fair) {
+    return {Rejection::kUnfitLimit, {}, RefusalDetail::kKeyBoundWithoutFair};
+  }
   if (queue == nullptr) return {};
   // Ageing sorts the ready jobs again; shares put each job into another lane.
   const std::optional<FairSettings>& before = queue->settings.fair;

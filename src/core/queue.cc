@@ -35,6 +35,7 @@ QueueSettings patched(QueueSettings settings, const QueuePatch& patch) {
   if (patch.concurrency) settings.concurrency = *patch.concurrency;
   if (patch.rate) settings.rate = *patch.rate;
   if (patch.limits) settings.limits = patch.limits->limits;
+  if (patch.max_ready_per_key) settings.max_ready_per_key = *patch.max_ready_per_key;
   if (patch.breaker) settings.breaker = *patch.breaker;
   if (patch.fair) settings.fair = *patch.fair;
   if (patch.ageing) settings.ageing = *patch.ageing;

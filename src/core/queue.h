@@ -41,6 +41,7 @@ struct QueueSettings {
   std::optional<BreakerRule> breaker;
   std::optional<FairSettings> fair;  // none: keys do not count. Not together with `ageing`
   std::optional<Duration> ageing;    // waiting that long is worth one step of priority; none: never
+  std::optional<std::uint64_t> max_ready_per_key;  // of each fair key, with `fair`; none: no bound
   Bounds bounds() const { return {concurrency, rate}; }
   LimitSettings gate() const { return {bounds(), false, {}, breaker, std::nullopt}; }
   friend bool operator==(const QueueSettings& a, const QueueSettings& b);
@@ -48,7 +49,7 @@ struct QueueSettings {
 
 inline bool names_limits(const QueueSettings& settings) {
   return settings.concurrency || settings.rate || settings.breaker || !settings.limits.empty() ||
-         settings.fair || settings.ageing;
+         settings.fair || settings.ageing || settings.max_ready_per_key;
 }
 
 // As a list that a patch may lack.
@@ -70,6 +71,7 @@ struct QueuePatch {
   std::optional<std::optional<BreakerRule>> breaker;
   std::optional<std::optional<FairSettings>> fair;
   std::optional<std::optional<Duration>> ageing;
+  std::optional<std::optional<std::uint64_t>> max_ready_per_key;
 };
 QueueSettings patched(QueueSettings settings, const QueuePatch& patch);
 

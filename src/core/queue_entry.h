@@ -18,9 +18,9 @@ struct QueueEntry {
   // The members that a look-up and a claim read first lie together.
   SharedBytes name;
   bool paused = false;
-  bool dirty = false;    // in the list of changes
-  bool woken = false;    // in the list of woken queues
-  Gate* gate = nullptr;  // null: the queue has no bounds of its own
+  bool dirty = false;               // in the list of changes
+  bool woken = false;               // in the list of woken queues
+  Gate* gate = nullptr;             // null: the queue has no bounds of its own
   std::int64_t ageing_ms = 0;       // what a step of priority is worth; 0: it is strict
   std::unique_ptr<FairQueue> fair;  // null: the queue does not share fairly
   ReadyIndex ready;

@@ -32,7 +32,8 @@ constexpr auto describe(Of<QueueSettings>) {
       Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention),
       Field(7, &QueueSettings::concurrency).since(5), Field(8, &QueueSettings::rate).since(5),
       Field(9, &QueueSettings::limits).since(5), Field(10, &QueueSettings::breaker).since(5),
-      Field(11, &QueueSettings::fair).since(5), Field(12, &QueueSettings::ageing).since(5));
+      Field(11, &QueueSettings::fair).since(5), Field(12, &QueueSettings::ageing).since(5),
+      Field(13, &QueueSettings::max_ready_per_key).since(5));
 }
 
 constexpr auto describe(Of<QueueLimits>) { return std::tuple(Field(1, &QueueLimits::limits)); }
@@ -45,7 +46,8 @@ constexpr auto describe(Of<QueuePatch>) {
                     Field(9, &QueuePatch::expired), Field(10, &QueuePatch::concurrency).since(5),
                     Field(11, &QueuePatch::rate).since(5), Field(12, &QueuePatch::limits).since(5),
                     Field(13, &QueuePatch::breaker).since(5), Field(14, &QueuePatch::fair).since(5),
-                    Field(15, &QueuePatch::ageing).since(5));
+                    Field(15, &QueuePatch::ageing).since(5),
+                    Field(16, &QueuePatch::max_ready_per_key).since(5));
 }
 
 constexpr auto describe(Of<Queue>) {

@@ -88,6 +88,7 @@ enum class RefusalDetail : std::uint8_t {
   kSlowsLimitOfOthers,
   kDebounceOfAnotherType,
   kKeyAtMaxReady,
+  kKeyBoundWithoutFair,
   kFairAndAgeing,
   kTooManyToSort,
 };
@@ -151,6 +152,8 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "a job of another type holds this unique key, and only a job of its type can replace "
           "what it says; use another key",
           "the queue holds as many ready jobs of this fair_key as its max_ready_per_key allows",
+          "max_ready_per_key bounds fair keys, so the queue needs fair; send {\"fair\": {}} with "
+          "it",
           "a queue can't have both fair and ageing_ms; send one of them as null",
           "the queue has more than 1,000,000 jobs that would be sorted again; change its order "
           "when it has fewer",

@@ -257,6 +257,12 @@ core::QueuePatch to_core(const api::QueueSettingsChange& change,
     if (change.fair.value) *patch.fair = to_core(*change.fair.value);
   }
   if (change.ageing.present) patch.ageing = change.ageing.value;
+  if (change.max_ready_per_key.present) {
+    patch.max_ready_per_key.emplace();
+    if (change.max_ready_per_key.value) {
+      *patch.max_ready_per_key = static_cast<std::uint64_t>(*change.max_ready_per_key.value);
+    }
+  }
   if (change.lease.present) patch.lease = change.lease.value.value_or(core::kDefaultLease);
   if (change.max_ready.present) {
     patch.max_ready.emplace();

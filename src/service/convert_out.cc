@@ -327,6 +327,7 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   made.settings.limits = to_api(settings.limits);
   if (settings.fair) made.settings.fair = to_api(*settings.fair);
   made.settings.ageing = settings.ageing;
+  made.settings.max_ready_per_key = to_signed(settings.max_ready_per_key);
   made.settings.retention.succeeded = settings.retention.succeeded;
   made.settings.retention.dead = settings.retention.dead;
   made.settings.retention.cancelled = settings.retention.cancelled;
@@ -358,6 +359,7 @@ engine::Unavailable unavailable_of(core::RefusalDetail detail) {
 // The member of the request that is at fault.
 std::string_view place_of(core::RefusalDetail detail, std::string_view what) {
   if (detail == core::RefusalDetail::kFairAndAgeing) return "/ageing_ms";
+  if (detail == core::RefusalDetail::kKeyBoundWithoutFair) return "/max_ready_per_key";
   if (detail == core::RefusalDetail::kSlowsLimitOfOthers) return "/slow_down";
   if (what.starts_with('/')) return what;
   return what == "limit" ? "/key" : "/limits";

@@ -413,6 +413,16 @@ class Flow(harness.ServerCase):
         self.assertEqual(reply.json["depth"], 2)
         self.assertTrue(50 <= reply.json["oldest_ready_age_ms"] < 60_000, reply.json)
         self.assertTrue(1 <= int(reply.headers["retry-after"]) <= 60)
+        path = f"/v1/queues/{self.queue}"
+        reply = self.api.put(path, {"max_ready_per_key": 1})
+        self.assert_refused(reply, 422, "validation_failed")
+        self.api.put(path, {"max_ready_per_key": 1, "fair": {}})
+        job = {"type": "t", "queue": self.queue, "fair_key": "acme"}
+        self.assertEqual(self.api.post("/v1/jobs", job).status, 201)
+        reply = self.api.post("/v1/jobs", job)
+        self.assert_refused(reply, 429, "key_full")
+        self.assertEqual(reply.json["depth"], 1)
+        self.assertEqual(self.api.post("/v1/jobs", {**job, "fair_key": "globex"}).status, 201)
 
     # --- Why.
 

@@ -16,6 +16,7 @@ DEFAULTS = {
     "limits": [],
     "fair": None,
     "ageing_ms": None,
+    "max_ready_per_key": None,
     "retry": {"strategy": "exponential", "base_ms": 5000, "max_ms": 300000, "jitter": 0.2},
     "retention": {
         "succeeded_ms": 86_400_000,

@@ -100,7 +100,8 @@ PeerLevel level_of(const Request& request) {
   if (const auto* ack = std::get_if<core::Ack>(command)) return std::max(level, level_of(*ack));
   if (const auto* set = std::get_if<core::SetQueue>(command)) {
     const bool of_limits = set->patch.concurrency || set->patch.rate || set->patch.limits ||
-                           set->patch.breaker || set->patch.fair || set->patch.ageing;
+                           set->patch.breaker || set->patch.fair || set->patch.ageing ||
+                           set->patch.max_ready_per_key;
     return of_limits ? PeerLevel::kFifth : level;
   }
   if (const auto* retry = std::get_if<core::Retry>(command)) {

@@ -72,8 +72,8 @@ struct NewJob {
   std::string order_on_failure{};  // "hold", "pass"; empty: hold
   // Whose share of the queue the job takes, where the queue shares fairly; empty: none's.
   std::string fair_key{};
-  std::string id{};                // a UUIDv7; if empty, Client::submit makes one
-  std::string idempotency_key{};   // not in Context::enqueue
+  std::string id{};               // a UUIDv7; if empty, Client::submit makes one
+  std::string idempotency_key{};  // not in Context::enqueue
   // The W3C trace context; if empty, that of the handler that submits, see also
   // ClientOptions::traceparent.
   std::string traceparent{};
