@@ -12,6 +12,7 @@ DEFAULTS = {
     "max_ready": None,
     "concurrency": None,
     "rate": None,
+    "breaker": None,
     "limits": [],
     "fair": None,
     "ageing_ms": None,
