@@ -92,7 +92,7 @@ TEST(DecodeQueueSettings, TakesSharesAndAgeing) {
                 {"name":"b","key_from":"id"}]})",
                 kLimits)),
             (Strings{"/fair/weights/a", "/fair/weights/b", "/fair/default_weight", "/fair/by",
-                     "/fair/x", "/ageing_ms", "/limits/1/key_from", "/limits/0"}));
+                     "/fair/x", "/ageing_ms", "/limits/0", "/limits/1/key_from"}));
 }
 
 TEST(EncodeQueue, SaysHowItShares) {

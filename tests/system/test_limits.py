@@ -240,7 +240,7 @@ class OfTheOtherCalls(harness.ServerCase):
             ({**good, "logs": [{}]}, "/logs/0/message"),
             ({**good, "logs": [{"message": "m", "level": "loud"}]}, "/logs/0/level"),
             ({**good, "enqueue": [{"type": ""}]}, "/enqueue/0/type"),
-            ({**good, "enqueue": [{"type": "t", "fair_key": "a"}]}, "/enqueue/0/fair_key"),
+            ({**good, "enqueue": [{"type": "t", "fair_key": ""}]}, "/enqueue/0/fair_key"),
             ({**good, "colour": 1}, "/colour"),
             ({}, ["/id", "/outcome", "/token"]),
         ):
