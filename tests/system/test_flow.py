@@ -552,7 +552,7 @@ class Flow(harness.ServerCase):
         self.put(concurrency=1)
         (limited,) = self.limited(1)
         (ordered,) = self.submit_many(1, order_key="user 7")
-        (plain,) = self.submit_many(1)
+        (plain,) = self.submit_many(1, fair_key="acme")
 
         def found(query):
             return {job["id"] for job in self.list_jobs(q=f"queue:{self.queue} {query}", fresh="true")}
@@ -562,6 +562,7 @@ class Flow(harness.ServerCase):
         self.assertEqual(found("limit:other"), set())
         self.assertEqual(found('order:"user 7"'), {ordered})
         self.assertEqual(found("-limit:* -order~user"), {plain})
+        self.assertEqual(found("fair:acme"), {plain})
 
     def test_it_survives_a_restart(self):
         self.use(self.new_server().start())
