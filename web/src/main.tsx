@@ -6,10 +6,23 @@ import { pages } from "./lib/routes";
 import { useEffect, useState } from "preact/hooks";
 import { Questions } from "./ui/dialog";
 import { Empty, Button, messageOf } from "./ui/parts";
-import { Bar, Shell } from "./ui/shell";
+import { Enqueue } from "./ui/enqueue";
+import { Overlays, startKeys } from "./ui/palette";
+import { Bar, Shell, enqueueWith } from "./ui/shell";
 import { Toasts } from "./ui/toast";
 import { Overview } from "./pages/overview";
+import { Events } from "./pages/events";
+import { Failures } from "./pages/failures";
+import { JobPage } from "./pages/job";
+import { Jobs } from "./pages/jobs";
+import { LimitPage, Limits } from "./pages/limits";
+import { Nodes } from "./pages/nodes";
+import { PushTargetPage, PushTargets } from "./pages/push";
+import { QueuePage } from "./pages/queue";
 import { Queues } from "./pages/queues";
+import { SchedulePage, Schedules } from "./pages/schedules";
+import { Settings } from "./pages/settings";
+import { Workers } from "./pages/workers";
 import { SignIn } from "./pages/signin";
 
 function Page() {
@@ -23,7 +36,25 @@ function Page() {
     case "":
       return <Overview />;
     case "queues":
-      return <Queues />;
+      return name ? <QueuePage key={name} name={name} /> : <Queues />;
+    case "jobs":
+      return name ? <JobPage key={name} id={name} /> : <Jobs />;
+    case "failures":
+      return <Failures />;
+    case "schedules":
+      return name ? <SchedulePage key={name} name={name} /> : <Schedules />;
+    case "limits":
+      return name ? <LimitPage key={name} name={name} /> : <Limits />;
+    case "workers":
+      return <Workers />;
+    case "push":
+      return name ? <PushTargetPage key={name} name={name} /> : <PushTargets />;
+    case "events":
+      return <Events />;
+    case "nodes":
+      return <Nodes />;
+    case "settings":
+      return <Settings />;
     default:
       return (
         <>
@@ -68,6 +99,8 @@ function App() {
       <Shell>
         <Page />
       </Shell>
+      {enqueueWith.value && <Enqueue />}
+      <Overlays />
       <Questions />
       <Toasts />
     </>
@@ -75,4 +108,5 @@ function App() {
 }
 
 startLive();
+startKeys();
 render(<App />, document.getElementById("app")!);

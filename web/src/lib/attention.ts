@@ -100,7 +100,7 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
         text: `${gate.pause_reason ? `“${gate.pause_reason}”. ` : ""}${count(gate.waiting)} ready jobs must pass it.`, link,
         ...(kind === "limit" ? { act: { text: "Resume", what: "resume-limit" as const, name } } : {}),
       });
-    } else if (gate.waiting > 0 && gate.concurrency !== null && gate.in_use >= gate.concurrency) {
+    } else if (gate.waiting > 0 && gate.concurrency !== null && !("per_key" in gate && gate.per_key) && gate.in_use >= gate.concurrency) {
       found.push({
         id: `gate ${kind} ${name}`, kind: "warn", title: `${kind === "limit" ? "Limit" : "Type"} ${name} is full`,
         text: `${count(gate.in_use)} of ${count(gate.concurrency)} in use, and ${count(gate.waiting)} jobs wait for it.`, link,

@@ -28,6 +28,8 @@ export function useWindow(): { key: string; windowMs: number; stepMs: number; ch
   return { key: chosen[0], windowMs: chosen[2], stepMs: chosen[3], chooser };
 }
 
+const kStartMs = 20_000;
+
 // Where workers of a version were first seen.
 export function deploysOf(workers: WorkerInfo[]): Mark[] {
   const first = new Map<string, number>();
@@ -36,9 +38,9 @@ export function deploysOf(workers: WorkerInfo[]): Mark[] {
     const at = new Date(worker.first_seen_at).getTime();
     first.set(worker.version, Math.min(at, first.get(worker.version) ?? Infinity));
   }
-  if (first.size < 2) return [];
-  // The oldest was there before.
-  return [...first].sort((a, b) => a[1] - b[1]).slice(1).map(([version, at]) => ({ at, text: version }));
+  // Those of the fleet's start were there before.
+  const began = Math.min(...first.values());
+  return [...first].filter(([, at]) => at > began + kStartMs).map(([version, at]) => ({ at, text: version }));
 }
 
 export const perSecond = (column: number[], stepMs: number): number[] => column.map((n) => (n * 1000) / stepMs);

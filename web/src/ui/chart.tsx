@@ -69,7 +69,7 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
         width: Math.max(120, host.clientWidth),
         height: host.clientHeight,
         legend: { show: false },
-        padding: [8, 8, 0, 0],
+        padding: [8, 18, 0, 0],
         cursor: { y: false, sync: { key: "millrace" }, points: { size: 6 }, drag: { x: false, y: false } },
         scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
         axes: [

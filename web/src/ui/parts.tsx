@@ -252,7 +252,7 @@ export function TextField(props: {
         if (props.lines) return <textarea {...(common as object)} rows={props.lines} />;
         return (
           <>
-            <input {...(common as object)} {...{ type: props.type ?? "text" }} list={props.list ? listId : undefined} />
+            <input {...({ ...common, type: props.type ?? "text", list: props.list ? listId : undefined } as object)} />
             {props.list && (
               <datalist id={listId}>
                 {props.list.slice(0, 500).map((each) => (
