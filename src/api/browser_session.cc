@@ -6,8 +6,8 @@ namespace millrace::api {
 namespace {
 
 constexpr Member<SignIn> kMembers[] = {
-    {"token", [](Decode& d, const Path& p,
-                 SignIn& out) { read_text(d, p, 1, kMaxTokenBytes, out.token); }},
+    {"token",
+     [](Decode& d, const Path& p, SignIn& out) { read_text(d, p, 1, kMaxTokenBytes, out.token); }},
 };
 
 void words(JsonWriter& json, const std::vector<std::string>& list) {

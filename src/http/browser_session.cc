@@ -76,7 +76,9 @@ std::string cookie_field(std::string_view token, Time ends_at, bool secure) {
                      std::chrono::seconds(kSessionLife).count());
 }
 
-std::string no_cookie_fields() { return cookie_line(kName, "", 0) + cookie_line(kSecureName, "", 0); }
+std::string no_cookie_fields() {
+  return cookie_line(kName, "", 0) + cookie_line(kSecureName, "", 0);
+}
 
 bool comes_over_tls(const RequestHead& head) {
   const Field* const origin = head.find("origin");

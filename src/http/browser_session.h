@@ -1,7 +1,7 @@
 // The session of a browser: a cookie that has the token, which no script can read.
 //
-// Nothing of it is kept here. So it is good on every node, ends with the token's own revocation, and
-// a stolen store opens nothing. The time at which it ends stands in the cookie too.
+// Nothing of it is kept here. So it is good on every node, ends when the token is revoked, and a
+// stolen store opens nothing. The time at which it ends stands in the cookie too.
 #pragma once
 
 #include <chrono>

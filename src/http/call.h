@@ -47,7 +47,7 @@ struct Response {
   // In place of what the media type says; empty: that.
   std::string_view content_type{};
   std::string more_fields{};  // whole lines of the head
-  bool must_close = false;   // the connection is closed after the answer
+  bool must_close = false;    // the connection is closed after the answer
   // 101: from here on the connection is one between nodes, and has this level.
   std::optional<engine::PeerLevel> upgrades;
 

@@ -89,9 +89,9 @@ void append_response(std::string& out, const Response& response, const ResponseF
   append_field(out, "X-Request-Id", framing.request_id);
   const bool has_body = response.status != 204 && response.status != 304 && !response.upgrades;
   if (has_body) {
-    append_field(out, "Content-Type",
-                 response.content_type.empty() ? name_of(response.media_type)
-                                               : response.content_type);
+    append_field(
+        out, "Content-Type",
+        response.content_type.empty() ? name_of(response.media_type) : response.content_type);
   }
   if (has_body && !framing.until_close) {
     out.append("Content-Length: ");
@@ -122,7 +122,8 @@ void append_response(std::string& out, const Response& response, const ResponseF
     append_field(out, "Connection", "keep-alive");
   }
   out.append("\r\n");
-  if (has_body && !framing.until_close && !framing.head_only && !framing.body_apart) out.append(response.body);
+  if (has_body && !framing.until_close && !framing.head_only && !framing.body_apart)
+    out.append(response.body);
 }
 
 }  // namespace millrace::http

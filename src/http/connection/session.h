@@ -112,11 +112,11 @@ class Session final : public net::Connection,
   bool knows_other_side_ = false;  // call_.certified_name is set, if there is one
   bool keep_alive_ = true;
   bool draining_ = false;
-  bool answering_ = false;  // a handler waits
+  bool answering_ = false;                 // a handler waits
   std::optional<std::uint64_t> streamed_;  // the bytes of an answer in pieces so far
   std::coroutine_handle<> resting_;        // until rests_until_
   Steady rests_until_{};
-  bool idle_ = true;        // no byte of the next request has come
+  bool idle_ = true;  // no byte of the next request has come
   Steady head_read_at_{};
 
   Steady deadline_ = Steady::max();

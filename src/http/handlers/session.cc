@@ -1,11 +1,10 @@
 // The session of a browser: signing in and out, and what it may do.
-#include "http/browser_session.h"
-
 #include <algorithm>
 #include <array>
 
 #include "api/browser_session.h"
 #include "api/list.h"
+#include "http/browser_session.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 #include "http/middlewares.h"
@@ -13,9 +12,9 @@
 namespace millrace::http {
 namespace {
 
-constexpr std::array<api::Scope, 6> kScopes = {api::Scope::kSubmit,  api::Scope::kWork,
-                                               api::Scope::kRead,    api::Scope::kOperate,
-                                               api::Scope::kAdmin,   api::Scope::kPayload};
+constexpr std::array<api::Scope, 6> kScopes = {api::Scope::kSubmit, api::Scope::kWork,
+                                               api::Scope::kRead,   api::Scope::kOperate,
+                                               api::Scope::kAdmin,  api::Scope::kPayload};
 
 void answer_session(Call& call) {
   api::BrowserSession session;
@@ -57,8 +56,9 @@ Task<void> sign_in(Call& call) {
   if (const auto refusal = log_in(call, call.certified_credentials)) {
     api::Problem told = *refusal;
     if (told.detail.empty()) {
-      told.detail = "the server knows no such token, or it has expired; check that all of it, from "
-                    "'mlr_' on, was pasted";
+      told.detail =
+          "the server knows no such token, or it has expired; check that all of it, from "
+          "'mlr_' on, was pasted";
     }
     co_return call.refuse(told);
   }

@@ -160,7 +160,7 @@ export function JobPage({ id }: { id: string }) {
                 job.lease_expires_at ? ["Lease until", <Time key="l" at={job.lease_expires_at} />] : ["", null],
                 ["Priority", String(job.priority)],
                 job.crashes > 0 ? ["Lost workers", String(job.crashes)] : ["", null],
-                job.generation > 0 ? ["Retried by hand", `${job.generation} times`] : ["", null],
+                job.generation > 0 ? ["Retried by hand", job.generation === 1 ? "once" : `${job.generation} times`] : ["", null],
                 job.schedule
                   ? [
                       "Schedule",

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { ApiError, get, getAll, may, patch, post, request, address, segment } from "../lib/api";
 import { count, duration, durationInput, plural, rate } from "../lib/format";
+import { serverNow } from "../lib/live";
 import { go, href } from "../lib/router";
 import { useResource } from "../lib/resource";
 import { type Job, type Limit, type Page, type PushTarget, type Queue, type QueueSettings, type Rate, type Retry, type Stats, type WorkerInfo, kStates } from "../lib/types";
@@ -21,6 +22,17 @@ export function retryWords(retry: Retry): string {
   const top = retry.strategy === "fixed" ? "" : `, at most ${durationInput(retry.max_ms ?? 0)}`;
   return `${retry.strategy}, from ${durationInput(retry.base_ms ?? 0)}${top}${jitter}`;
 }
+// A ready job that is about as old as the oldest. Lists begin with the newest, so they are cut where it
+// must be.
+async function longWaiting(name: string, signal: AbortSignal): Promise<Job | null> {
+  const queue = await get<Queue>(`v1/queues/${segment(name)}`, {}, signal);
+  const age = queue.oldest_ready_age_ms;
+  if (age === null) return null;
+  const before = new Date(serverNow() - age + Math.max(1000, age / 50)).toISOString();
+  const page = await get<Page<Job>>("v1/jobs", { queue: name, state: "ready", created_before: before, limit: 100 }, signal);
+  return page.items.reduce<Job | null>((first, job) => (first === null || job.run_at < first.run_at ? job : first), null);
+}
+
 const kept = (ms: number | null): string => (ms === null ? "for ever" : ms === 0 ? "not at all" : duration(ms));
 
 export function QueuePage({ name }: { name: string }) {
@@ -35,14 +47,13 @@ export function QueuePage({ name }: { name: string }) {
         getAll<WorkerInfo>("v1/workers", {}, signal),
         getAll<PushTarget>("v1/push-targets", {}, signal).catch((): PushTarget[] => []),
         getAll<Limit>("v1/limits", {}, signal).catch((): Limit[] => []),
-        // Waiting longest: the last of them.
-        get<Page<Job>>("v1/jobs", { queue: name, state: "ready", limit: 1000 }, signal).catch((): Page<Job> => ({ items: [], next_cursor: null })),
+        longWaiting(name, signal),
       ]);
       return {
         workers: workers.filter((worker) => worker.queues.includes(name)),
         targets: targets.filter((target) => target.queues.includes(name)),
         limits,
-        oldest: oldest.items.reduce<Job | null>((first, job) => (first === null || job.run_at < first.run_at ? job : first), null),
+        oldest,
       };
     },
     { everyMs: 10_000 },
@@ -123,7 +134,7 @@ export function QueuePage({ name }: { name: string }) {
                     {around.data?.oldest && it.counts.ready > 0 && (
                       <div class="stack tight">
                         <p class="small soft">
-                          The job that has waited longest of those shown: <a href={href(["jobs", around.data.oldest.id])}>{around.data.oldest.type}</a>, due <Time at={around.data.oldest.run_at} />
+                          One of those that have waited longest: <a href={href(["jobs", around.data.oldest.id])}>{around.data.oldest.type}</a>, due <Time at={around.data.oldest.run_at} />
                         </p>
                         <WhyPanel of={around.data.oldest} />
                       </div>

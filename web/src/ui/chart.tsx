@@ -74,7 +74,7 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
         scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
         axes: [
           { stroke: colors["--text-3"]!, grid: { show: false }, ticks: { stroke: colors["--line"]!, size: 4 }, font, size: 26, values: (_u, splits) => splits.map((s) => timeOfDay(s * 1000).replace(/:00$/, "")), space: 72 },
-          { stroke: colors["--text-3"]!, grid: { stroke: colors["--line"]!, width: 1 }, ticks: { show: false }, font, size: 52, values: (_u, splits) => splits.map((s) => format.current(s)), space: 32 },
+          { stroke: colors["--text-3"]!, grid: { stroke: colors["--line"]!, width: 1 }, ticks: { show: false }, font, size: (_u, texts) => 16 + 6.5 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_u, splits) => splits.map((s) => format.current(s)), space: 32 },
         ],
         series: [
           {},

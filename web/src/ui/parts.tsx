@@ -96,7 +96,7 @@ export function Notice(props: { kind?: "warn" | "bad" | "good" | ""; title?: str
       <Icon name={kind === "good" ? "check" : kind === "" ? "info" : "warn"} />
       <div class="grow stack tight">
         {props.title && <p class="strong">{props.title}</p>}
-        {props.children}
+        {props.children && <div>{props.children}</div>}
       </div>
       {props.actions}
     </div>

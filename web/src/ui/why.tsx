@@ -84,8 +84,7 @@ function words(blocking: Blocking, of: Job): ComponentChildren {
     case "behind":
       return (
         <>
-          {count(blocking.ahead ?? 0)}
-          {blocking.more ? " or more" : ""} jobs of its queue come before it.
+          {blocking.ahead === 1 ? "One job of its queue comes" : `${count(blocking.ahead ?? 0)}${blocking.more ? " or more" : ""} jobs of its queue come`} before it.
         </>
       );
     default:
