@@ -62,6 +62,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "limit-pause-forgotten",
     "order-freed-at-retry",
     "why-forgets-rate",
+    "share-raised-first",
+    "old-share-believed",
+    "slot-leaked-at-takeover",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -64,6 +64,9 @@ enum class Mutant : std::uint8_t {
   kLimitPauseForgotten,    // a paused limit lets jobs through after a restart
   kOrderFreedAtRetry,      // the successors of a job with an order key run while it retries
   kWhyForgetsRate,         // a job that waits for a token has no reason to wait
+  kShareRaisedFirst,       // a share is given on before the shard that had it has let go of it
+  kOldShareBelieved,       // a shard takes a share that is older than the one it has
+  kSlotLeakedAtTakeover,   // shares that a new leader of the home finds called back stay so
   kLast,
 };
 

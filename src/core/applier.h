@@ -42,6 +42,8 @@ class Applier {
   void operator()(const CatalogDeleted& event);
   void operator()(const LimitSet& event);
   void operator()(const LimitDeleted& event);
+  void operator()(const ShareTaken& event);
+  void operator()(const SharesSet& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);

@@ -1,4 +1,5 @@
 // Events of limits, and the gates that follow from them.
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -64,9 +65,13 @@ void set_limit(ShardState& state, const Limit& limit, Time now) {
 void Applier::operator()(const LimitSet& event) {
   const LimitEntry* const before = state_.gates.find(event.limit.kind, event.limit.name.view());
   MILLRACE_CHECK(event.limit.kind != LimitKind::kQueue);
-  MILLRACE_CHECK((before == nullptr) == (event.change == LimitChange::kCreated));
-  MILLRACE_CHECK(before == nullptr || (event.limit.version == before->limit.version + 1 &&
-                                       event.limit.incarnation == before->limit.incarnation));
+  if (event.change != LimitChange::kCopied) {
+    MILLRACE_CHECK((before == nullptr) == (event.change == LimitChange::kCreated));
+    MILLRACE_CHECK(before == nullptr || (event.limit.version == before->limit.version + 1 &&
+                                         event.limit.incarnation == before->limit.incarnation));
+    // The counter that orders the jobs serves here too: it never goes back.
+    state_.facts.next_ord = std::max(state_.facts.next_ord, event.limit.revision + 1);
+  }
   set_limit(state_, event.limit, at_);
   state_.changes.limits.emplace_back(event.limit.kind, event.limit.name);
 }

@@ -8,6 +8,7 @@
 #include "core/command.h"
 #include "core/describe.h"
 #include "core/event_fields.h"
+#include "core/share_fields.h"
 
 namespace millrace::core {
 
@@ -189,6 +190,20 @@ constexpr auto describe(Of<GetLimits>) {
   return std::tuple(Field(1, &GetLimits::kind), Field(2, &GetLimits::name),
                     Field(3, &GetLimits::after), Field(4, &GetLimits::limit),
                     Field(5, &GetLimits::detail), Field(6, &GetLimits::key));
+}
+
+constexpr auto describe(Of<ReportShares>) {
+  return std::tuple(Field(1, &ReportShares::shard), Field(2, &ReportShares::from),
+                    Field(3, &ReportShares::items));
+}
+
+constexpr auto describe(Of<GiveShares>) {
+  return std::tuple(Field(1, &GiveShares::shard), Field(2, &GiveShares::items));
+}
+
+constexpr auto describe(Of<CopyLimit>) {
+  return std::tuple(Field(1, &CopyLimit::shard), Field(2, &CopyLimit::limit),
+                    Field(3, &CopyLimit::gone));
 }
 
 constexpr auto describe(Of<GetWhy>) { return std::tuple(Field(1, &GetWhy::id)); }

@@ -17,6 +17,7 @@
 #include "core/limit.h"
 #include "core/queue.h"
 #include "core/schedule.h"
+#include "core/share.h"
 
 namespace millrace::core {
 
@@ -195,7 +196,8 @@ struct ScheduleDeleted {
 };
 
 // Somebody has made or changed a limit. Holds it whole.
-enum class LimitChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed };
+// kCopied: as its home has told.
+enum class LimitChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed, kCopied };
 struct LimitSet {
   LimitChange change{};
   Limit limit;
@@ -205,6 +207,23 @@ struct LimitSet {
 struct LimitDeleted {
   LimitKind kind{};
   SharedBytes name;
+};
+
+// This shard has another share of a gate of the limit. Without a portion it has none.
+struct ShareTaken {
+  LimitKind kind{};
+  SharedBytes name;
+  SharedBytes key;
+  Share share;
+  std::optional<std::uint64_t> level;  // of its bucket; none: it has no rate
+};
+
+// At the home of the limit: who has what of a gate of it. None: nobody has anything.
+struct SharesSet {
+  LimitKind kind{};
+  SharedBytes name;
+  SharedBytes key;
+  std::optional<ShareBook> book;
 };
 
 // A term begins. Its tokens start at `first_token`.
@@ -236,7 +255,7 @@ using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEn
                            BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
                            QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
                            Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
-                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted>;
+                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, ShareTaken, SharesSet>;
 
 struct EventBatch {
   Time at{};

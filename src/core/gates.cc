@@ -17,7 +17,7 @@ std::optional<Time> Gate::has_at(std::uint64_t tokens, Time now, const Taken& ta
 
 std::uint32_t Gate::open_for(Time now, const Taken& taken) const {
   if (dropped) return kAnyCost;
-  if (is_paused(now) || is_full(taken)) return 0;
+  if (is_paused(now) || is_full(taken) || is_shut(now)) return 0;
   if (!bounds.rate) return kAnyCost;
   const Units there = bucket ? bucket->level(*bounds.rate, now) : capacity(*bounds.rate);
   const Units tokens = there / per_token(*bounds.rate);
@@ -64,15 +64,10 @@ LimitEntry& GateIndex::set(const Limit& limit, Time now) {
 // The gate's bounds and pause follow its limit's. What its bucket holds is kept.
 void GateIndex::apply_settings(Gate& gate, Time now) {
   const LimitEntry& entry = *gate.limit;
-  const LimitSettings& settings = entry.limit.settings;
-  Bounds bounds = settings.bounds;
-  if (settings.per_key && gate.key.empty()) bounds = {};
-  for (const KeyBounds& own : settings.keys) {
-    if (gate.key.empty() || own.key != gate.key) continue;
-    if (own.bounds.concurrency) bounds.concurrency = own.bounds.concurrency;
-    if (own.bounds.rate) bounds.rate = own.bounds.rate;
-  }
-  if (gate.bucket && bounds.rate != gate.bounds.rate) {
+  Bounds bounds = bounds_of(entry, gate.key.view());
+  if (shares() && entry.limit.kind != LimitKind::kQueue) {
+    bounds = share_of(gate, bounds);
+  } else if (gate.bucket && bounds.rate != gate.bounds.rate) {
     // A bucket that is full stays so, as one that nobody has used; that of a new rate is full.
     const Rate& old = *gate.bounds.rate;
     if (bounds.rate && gate.bucket->level(old, now) < capacity(old)) {
@@ -127,6 +122,11 @@ void GateIndex::attach_type(LimitEntry& entry, TypeLane& pair) {
 void GateIndex::forget_times(Gate& gate) {
   set(gate.opens_at, kNever, gate, timers_);
   set(gate.full_at, kNever, gate, filling_);
+  if (gate.shares != nullptr) {
+    set(gate.shares->report_at, kNever, gate, reports_);
+    set(gate.shares->push_at, kNever, gate, pushes_);
+    set(gate.shares->over_at, kNever, gate, over_);
+  }
   if (std::exchange(gate.dirty, false)) std::erase(dirty_, &gate);
 }
 
@@ -226,6 +226,7 @@ LimitedLane& GateIndex::lane_of(TypeLane& pair, LaneGates gates) {
   for (const LaneGate& at : lane->gates) {
     ++at.gate->lanes;
     ++at.gate->limit->lanes;
+    at.gate->most_cost = std::max(at.gate->most_cost, at.cost);
   }
   return **lanes_.insert(std::move(lane)).first;
 }
@@ -248,7 +249,7 @@ void GateIndex::release(TypeLane& lane) {
   release(plain);
   for (const LaneGate& at : gates) {
     LimitEntry& entry = *at.gate->limit;
-    --at.gate->lanes;
+    if (--at.gate->lanes == 0) at.gate->most_cost = 1;
     --entry.lanes;
     if (!at.gate->dropped) {
       drop_if_idle(*at.gate);
@@ -260,6 +261,7 @@ void GateIndex::release(TypeLane& lane) {
 
 void GateIndex::drop_if_idle(Gate& gate) {
   if (gate.key.empty() || gate.lanes > 0 || gate.dirty || gate.stored) return;
+  if (gate.shares != nullptr && (gate.shares->share || gate.shares->book)) return;
   MILLRACE_CHECK(gate.in_use == 0 && gate.groups.empty());
   forget_times(gate);
   const SharedBytes key = gate.key;  // must outlive the erasure
@@ -436,7 +438,9 @@ void GateIndex::relist(Gate& gate, Time now) {
     }
   }
   if (before == 0 && after > 0) tell_opened(gate);
-  if (!gate.dropped) set_timer(gate, now);
+  if (gate.dropped) return;
+  set_timer(gate, now);
+  if (gate.shares != nullptr) plan_report(gate, now);
 }
 
 // When the gate opens although nothing else happens.
@@ -444,6 +448,8 @@ void GateIndex::set_timer(Gate& gate, Time now) {
   std::optional<Time> at;
   if (gate.is_paused(now)) {
     at = gate.paused_until;
+  } else if (gate.is_shut(now)) {
+    if (!gate.shut && gate.ready > 0) at = gate.shares->share->not_before;
   } else if (!gate.is_full({}) && gate.bounds.rate) {
     const auto next = gate.groups.lower_bound({gate.open_up_to + 1, 0});
     if (gate.open_up_to != kAnyCost && next != gate.groups.end()) {
@@ -478,18 +484,29 @@ void GateIndex::note(Gate& gate) {
 
 void GateIndex::load(const BucketRow& row) {
   LimitEntry* const entry = find(row.kind, row.name.view());
-  if (entry == nullptr || !row.level || mutated(Mutant::kLimitBucketForgotten)) return;
+  if (entry == nullptr || mutated(Mutant::kLimitBucketForgotten)) return;
   Gate& gate = gate_of(*entry, row.key);
   gate.stored = true;
-  if (gate.bounds.rate) gate.bucket.emplace(*row.level, row.at);
+  const Time now = std::max(as_of_, row.at);
+  if (shares()) load_shares(gate, row, now);
+  if (gate.bounds.rate && row.level) gate.bucket.emplace(*row.level, row.at);
   set(gate.full_at, row.at, gate, filling_);  // looked at again by the next take_buckets()
-  relist(gate, std::max(as_of_, row.at));
+  relist(gate, now);
 }
 
 std::vector<BucketRow> GateIndex::take_buckets(Time now) {
   std::vector<BucketRow> rows;
   const auto row_of = [](const Gate& gate) {
-    return BucketRow{gate.limit->limit.kind, gate.limit->limit.name, gate.key, std::nullopt, {}};
+    BucketRow row;
+    row.kind = gate.limit->limit.kind;
+    row.name = gate.limit->limit.name;
+    row.key = gate.key;
+    if (gate.shares != nullptr) {
+      row.share = gate.shares->share;
+      row.book = gate.shares->book;
+    }
+    if (gate.key.empty()) row.floor = gate.limit->share_floor;
+    return row;
   };
   // When the gate's bucket is full; none: it is.
   const auto fills_at = [&](const Gate& gate) -> std::optional<Time> {
@@ -497,31 +514,34 @@ std::vector<BucketRow> GateIndex::take_buckets(Time now) {
     const auto at = gate.has_at(gate.bounds.rate->most_at_once(), now);
     return at && *at > now ? at : std::nullopt;
   };
+  const auto write = [&](Gate& gate) {
+    BucketRow row = row_of(gate);
+    const auto fills = fills_at(gate);
+    set(gate.full_at, fills.value_or(kNever), gate, filling_);
+    if (fills) {
+      row.level = gate.bucket->level(*gate.bounds.rate, now);
+      row.at = std::max(now, gate.bucket->filled_from());
+    } else {
+      gate.bucket.reset();
+    }
+    const bool stays = !row.has_nothing();
+    // Who followed another leader does not know what the tables have of shares.
+    if (stays || gate.stored || gate.shares != nullptr) rows.push_back(std::move(row));
+    gate.stored = stays;
+    if (!stays) drop_if_idle(gate);
+  };
   for (Gate* const gate : std::exchange(dirty_, {})) {
     gate->dirty = false;
-    const auto fills = fills_at(*gate);
-    if (fills) {
-      BucketRow& row = rows.emplace_back(row_of(*gate));
-      row.level = gate->bucket->level(*gate->bounds.rate, now);
-      row.at = now;
-      gate->stored = true;
-      set(gate->full_at, *fills, *gate, filling_);
-    } else if (gate->stored) {
-      set(gate->full_at, now, *gate, filling_);
-    } else {
-      gate->bucket.reset();
-      drop_if_idle(*gate);
-    }
+    write(*gate);
   }
   while (!filling_.empty() && filling_.begin()->at <= now) {
     Gate& gate = *filling_.begin()->gate;
     const auto fills = fills_at(gate);
-    set(gate.full_at, fills.value_or(kNever), gate, filling_);
-    if (fills) continue;
-    rows.push_back(row_of(gate));
-    gate.bucket.reset();
-    gate.stored = false;
-    drop_if_idle(gate);
+    if (fills) {
+      set(gate.full_at, *fills, gate, filling_);
+    } else {
+      write(gate);
+    }
   }
   return rows;
 }

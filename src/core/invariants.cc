@@ -13,6 +13,7 @@
 #include "core/describe.h"
 #include "core/job_fields.h"
 #include "core/limit_fields.h"
+#include "core/share_fields.h"
 #include "core/limits.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
@@ -149,6 +150,12 @@ void check_schedules(const ShardState& state) {
 // A bucket by what it holds now; one that is full is as if it had never been used.
 void add_limit(Canonical& canonical, const LimitEntry& entry, Time now) {
   const auto add_bucket = [&](const Gate& gate) {
+    const GateShares* const shares = gate.shares.get();
+    if (shares != nullptr && (shares->share || shares->book)) {
+      canonical.add(gate.key);
+      canonical.add(shares->share);
+      canonical.add(shares->book);
+    }
     if (!gate.bucket || !gate.bounds.rate) return;
     const Units level = gate.bucket->level(*gate.bounds.rate, now);
     if (level == capacity(*gate.bounds.rate)) return;
@@ -156,6 +163,7 @@ void add_limit(Canonical& canonical, const LimitEntry& entry, Time now) {
     canonical.add(level);
   };
   canonical.add(entry.limit);
+  canonical.add(entry.share_floor);
   add_bucket(*entry.whole);
   for (const auto& [key, gate] : entry.keys) add_bucket(*gate);
 }

@@ -16,9 +16,10 @@ using core::BlockCode;
 // Nobody has asked for the queue and type for so long: there is no worker.
 constexpr Duration kNoWorkerAfter{60'000};
 
-constexpr std::array<std::string_view, 13> kCodes = {
-    "running",     "ended",        "scheduled", "backoff",    "parents", "expired", "queue_paused",
-    "type_paused", "limit_paused", "order",     "limit_full", "rate",    "behind"};
+constexpr std::array<std::string_view, 14> kCodes = {
+    "running",      "ended",       "scheduled",    "backoff", "parents",    "expired",
+    "queue_paused", "type_paused", "limit_paused", "order",   "limit_full", "rate",
+    "share",        "behind"};
 static_assert(kCodes.size() == static_cast<std::size_t>(BlockCode::kBehind) + 1);
 
 // When a worker last asked for jobs of this queue and type; none: no worker that is known has.
@@ -88,6 +89,10 @@ std::string sentence(const core::Blocker& blocker) {
     case BlockCode::kRate:
       return fmt::format("The rate of {} allows the next start at {}.", gate_name(blocker),
                          until());
+    case BlockCode::kShare:
+      return fmt::format("Other shards of the store have the rest of {}; this one has {} of it, "
+                         "and has asked for more.",
+                         gate_name(blocker), blocker.bound);
     case BlockCode::kBehind:
       return blocker.more ? fmt::format("More than {} jobs come before it.", blocker.ahead)
                           : fmt::format("{} {} before it.", blocker.ahead,
@@ -101,7 +106,8 @@ api::Reason to_api(const core::Blocker& blocker) {
   shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
   const bool of_gate = blocker.code == BlockCode::kTypePaused ||
                        blocker.code == BlockCode::kLimitPaused ||
-                       blocker.code == BlockCode::kLimitFull || blocker.code == BlockCode::kRate;
+                       blocker.code == BlockCode::kLimitFull ||
+                       blocker.code == BlockCode::kRate || blocker.code == BlockCode::kShare;
   if (of_gate) {
     constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
     shown.limit = blocker.limit.view();
@@ -109,13 +115,14 @@ api::Reason to_api(const core::Blocker& blocker) {
     shown.key = blocker.key.view();
   }
   (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
-  shown.since = blocker.since;
+  (blocker.code == BlockCode::kShare ? shown.wanted_since : shown.since) = blocker.since;
   (blocker.code == BlockCode::kRate ? shown.available_at : shown.until) = blocker.until;
   if (blocker.code == BlockCode::kLimitFull) {
     shown.in_use = blocker.in_use;
     shown.concurrency = blocker.bound;
     shown.holders = blocker.jobs;
   }
+  if (blocker.code == BlockCode::kShare) shown.have = blocker.bound;
   if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
     shown.waits_for = blocker.jobs.front();
   }

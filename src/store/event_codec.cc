@@ -35,7 +35,8 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
     "uniques_released",  "epoch_started",    "leases_extended",
     "finished",          "queue_deleted",    "schedule_set",
     "schedule_advanced", "schedule_deleted", "catalog_put",
-    "catalog_deleted",   "limit_set",        "limit_deleted"};
+    "catalog_deleted",   "limit_set",        "limit_deleted",
+    "share_taken",       "shares_set"};
 
 // One alternative, written as if it were the whole `Event` message.
 struct EventRef {
@@ -84,7 +85,9 @@ bool is_of_limits(const core::Event& event) {
     return names_limits(queue->settings);
   }
   return std::holds_alternative<core::LimitSet>(event) ||
-         std::holds_alternative<core::LimitDeleted>(event);
+         std::holds_alternative<core::LimitDeleted>(event) ||
+         std::holds_alternative<core::ShareTaken>(event) ||
+         std::holds_alternative<core::SharesSet>(event);
 }
 
 bool is_of_schedules(const core::Event& event) {

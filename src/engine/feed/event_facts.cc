@@ -86,6 +86,8 @@ class Flattener {
   // What happens to limits has no events yet.
   void operator()(const core::LimitSet&) {}
   void operator()(const core::LimitDeleted&) {}
+  void operator()(const core::ShareTaken&) {}
+  void operator()(const core::SharesSet&) {}
   void operator()(const core::CatalogPut&) {}
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {
