@@ -222,4 +222,9 @@ constexpr auto describe(Of<DeleteCatalogEntry>) {
 
 constexpr auto describe(Of<GetCatalog>) { return std::tuple(Field(1, &GetCatalog::since)); }
 
+constexpr auto describe(Of<ShareMessage>) {
+  return std::tuple(Field(1, &ShareMessage::shard),
+                    Field(0, &ShareMessage::command, Form::kUnsent));
+}
+
 }  // namespace millrace::core

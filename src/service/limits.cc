@@ -260,6 +260,12 @@ Task<Answered<LimitKeyPage>> list_limit_keys(Caller& caller, std::string_view na
   auto reply = co_await command_limit(caller, std::move(get));
   if (!reply) co_return refused(reply);
   LimitKeyPage made{std::move(reply->keys), {}};
+  if (query.by_waiting) {  // each shard's own, so far
+    std::ranges::sort(made.keys, [](const core::GateUse& a, const core::GateUse& b) {
+      return a.waiting != b.waiting ? a.waiting > b.waiting : a.key.view() < b.key.view();
+    });
+    if (made.keys.size() > core::kBusiestKeys) made.keys.resize(core::kBusiestKeys);
+  }
   if (!reply->next.empty()) made.next = name_cursor(reply->next.view());
   co_return made;
 }
