@@ -342,11 +342,9 @@ class OnAllNodes(harness.MillraceCase):
                 end = time.monotonic()
                 for job in jobs:
                     held.append((begin, end))
-                    reply = api.post(
-                        f"/v1/jobs/{job['id']}/ack",
-                        {"token": job["lease"]["token"], "outcome": "succeeded"},
-                    )
-                    self.assertEqual(reply.status, 200, reply)
+                    item = {"id": job["id"], "token": job["lease"]["token"]}
+                    reply = api.post("/v1/ack", {"items": [{**item, "outcome": "succeeded"}]})
+                    self.assertEqual(reply.json["results"][0]["status"], 200, reply)
 
         with concurrent.futures.ThreadPoolExecutor(len(self.queues)) as pool:
             for done in [pool.submit(worker, queue) for queue in self.queues]:
