@@ -165,6 +165,7 @@ std::string narrate_command(const core::Command& command) {
             return fmt::format("delete limit {}", gone.name.view());
           },
           [](const core::GetLimits&) { return std::string("list limits"); },
+          [](const core::GetShares& get) { return fmt::format("shares of {}", get.queue.view()); },
           [](const core::GetWhy& why) { return "why " + job(why.id); },
           [](const core::GetCatalog& get) {
             return fmt::format("get the catalog since {}", get.since);

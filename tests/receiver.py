@@ -57,9 +57,11 @@ class Receiver:
                     self.send_response(status)
                     for name, value in headers.items():
                         self.send_header(name, value)
-                    self.send_header("content-length", str(len(out)))
+                    if status != 204:
+                        self.send_header("content-length", str(len(out)))
                     self.end_headers()
-                    self.wfile.write(out)
+                    if status != 204:  # whose answer ends with its head
+                        self.wfile.write(out)
                 except OSError:
                     pass  # the caller has gone
                 finally:

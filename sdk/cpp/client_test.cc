@@ -1,9 +1,14 @@
 #include "millrace/client.h"
 
+#include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <set>
+#include <thread>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -357,6 +362,32 @@ TEST(HttpTransport, TellsWhyThereIsNoAnswer) {
   EXPECT_EQ(nobody->send({}).error().kind, ErrorKind::kUnreachable);
   const auto nonsense = make_http_transport({.url = "ftp://127.0.0.1"});
   EXPECT_EQ(nonsense->send({}).error().kind, ErrorKind::kBadArgument);
+}
+
+// What follows the end of an answer, on a connection that is used again, is such an answer.
+TEST(HttpTransport, AnAnswerThatIsNotHttpIsABadAnswer) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  std::thread server([listener] {
+    const int connection = accept(listener, nullptr, nullptr);
+    char request[4'096];
+    EXPECT_GT(read(connection, request, sizeof request), 0);
+    EXPECT_EQ(write(connection, "why\n", 4), 4);
+    close(connection);
+  });
+  const auto transport =
+      make_http_transport({.url = fmt::format("http://127.0.0.1:{}", ntohs(address.sin_port))});
+  const auto answer = transport->send({});
+  server.join();
+  close(listener);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ErrorKind::kBadAnswer) << answer.error().message;
 }
 
 }  // namespace

@@ -210,8 +210,16 @@ class CurlTransport : public Transport {
         error.code = "interrupted";
         error.message = "interrupted";
         break;
-      case CURLE_URL_MALFORMAT:
       case CURLE_UNSUPPORTED_PROTOCOL:
+        // libcurl says the same of a scheme that it does not know and of bytes that are not HTTP.
+        if (options_.url.starts_with("http://") || options_.url.starts_with("https://")) {
+          error.kind = ErrorKind::kBadAnswer;
+          error.code = "bad_answer";
+          error.message = fmt::format("the answer of {} is not HTTP", options_.url);
+          break;
+        }
+        [[fallthrough]];
+      case CURLE_URL_MALFORMAT:
         error.kind = ErrorKind::kBadArgument;
         error.code = "bad_argument";
         error.message = fmt::format("{} is not an http or https address", options_.url);

@@ -109,6 +109,21 @@ TEST_F(HandlerTest, OnlyASuccessSubmitsWhatWasEnqueued) {
   EXPECT_EQ(outcome_of(Handlers().on("t", handle), "1").find("enqueue"), std::string::npos);
 }
 
+TEST_F(HandlerTest, WhatItAsksOfLimitsGoesWithAnyOutcome) {
+  const auto handle = [](Context& context) -> Outcome {
+    EXPECT_THROW(context.slow_down({"api", Milliseconds{99}}), std::invalid_argument);
+    context.slow_down({"api", Milliseconds{60'000}});
+    context.slow_down({"acct", Milliseconds{100}, "k"});
+    context.slow_down({"api", Milliseconds{30'000}});
+    return Snooze(Milliseconds{30'000});
+  };
+  const std::string sent = outcome_of(Handlers().on("t", handle));
+  EXPECT_NE(sent.find(R"("slow_down":[{"limit":"acct","key":"k","for_ms":100},)"
+                      R"({"limit":"api","for_ms":30000}])"),
+            std::string::npos)
+      << sent;
+}
+
 TEST_F(HandlerTest, MiddlewareWrapsFromOutsideIn) {
   std::string order;
   Handlers handlers;

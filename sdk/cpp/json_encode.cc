@@ -48,6 +48,7 @@ void write_unique(JsonWriter& json, const Unique& unique) {
   json.key("key").string(unique.key);
   member(json, "for_ms", unique.hold);
   member(json, "on_conflict", unique.on_conflict);
+  member(json, "max_wait_ms", unique.max_wait);
   json.end_object();
 }
 
@@ -88,6 +89,7 @@ void write_job(JsonWriter& json, const NewJob& job, bool is_batch = false) {
   if (!job.limits.empty()) write_limits(json, job.limits);
   member(json, "order_key", job.order_key);
   member(json, "order_on_failure", job.order_on_failure);
+  member(json, "fair_key", job.fair_key);
   member(json, "traceparent", job.traceparent);
   member(json, "tracestate", job.tracestate);
   if (is_batch) member(json, "idempotency_key", job.idempotency_key);
@@ -115,6 +117,19 @@ void write_error(JsonWriter& json, const JobError& error, bool retryable) {
   json.end_object();
 }
 
+void write_wishes(JsonWriter& json, const std::vector<SlowDown>& wishes) {
+  if (wishes.empty()) return;
+  json.key("slow_down").begin_array();
+  for (const SlowDown& wish : wishes) {
+    json.begin_object();
+    json.key("limit").string(wish.limit);
+    member(json, "key", wish.key);
+    json.key("for_ms").integer(wish.length.count());
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_ack(JsonWriter& json, const Ack& ack) {
   json.begin_object();
   write_lease(json, ack.id, ack.token);
@@ -136,6 +151,7 @@ void write_ack(JsonWriter& json, const Ack& ack) {
     for (const NewJob& job : ack.enqueue) write_job(json, job);
     json.end_array();
   }
+  write_wishes(json, ack.slow_down);
   json.end_object();
 }
 
@@ -143,6 +159,7 @@ void write_heartbeat(JsonWriter& json, const Heartbeat& beat) {
   json.begin_object();
   write_lease(json, beat.id, beat.token);
   member(json, "extend_ms", beat.extend);
+  write_wishes(json, beat.slow_down);
   if (beat.progress || !beat.checkpoint.empty()) {
     json.key("progress").begin_object();
     if (beat.progress && beat.progress->percent) {

@@ -22,6 +22,7 @@ struct Context::Pending {
   std::optional<Progress> progress;
   std::string checkpoint;
   std::vector<NewJob> enqueued;
+  std::vector<SlowDown> wishes;  // at most one a limit
   StopReason reason = StopReason::kNone;
   std::shared_ptr<const std::atomic<bool>> worker_stops;  // may be null
 

@@ -52,6 +52,7 @@ NewJob read_new_job(JsonView json) {
              .unique = unique(json["unique"]),
              .order_key = text(json["order_key"]),
              .order_on_failure = text(json["order_on_failure"]),
+             .fair_key = text(json["fair_key"]),
              .id = text(json["id"]),
              .idempotency_key = text(json["idempotency_key"]),
              .traceparent = text(json["traceparent"]),

@@ -82,6 +82,16 @@ void Context::sleep_for(Milliseconds time) const {
   throw_if_told();
 }
 
+void Context::slow_down(SlowDown wish) {
+  if (wish.length < Milliseconds{100} || wish.length > Milliseconds{3'600'000}) {
+    throw std::invalid_argument("a limit is slowed down for 100 ms to an hour");
+  }
+  const std::lock_guard lock(pending_->mutex);
+  std::erase_if(pending_->wishes,
+                [&](const SlowDown& earlier) { return earlier.limit == wish.limit; });
+  pending_->wishes.push_back(std::move(wish));
+}
+
 void Context::enqueue(NewJob job) {
   job = with_trace(std::move(job));
   if (job.id.empty()) job.id = make_id(job.queue);

@@ -93,7 +93,7 @@ bool WorkerCore::drain() {
   claimer_wakes_.wait(
       lock, [this] { return free_slots_ == options_.concurrency && (asked_ == 0 || is_aborted_); });
   const auto has_told_all = [this] {
-    return outbox_.empty() && partings_.empty() && acks_in_flight_ == 0;
+    return outbox_.empty() && partings_.empty() && parting_now_.empty() && acks_in_flight_ == 0;
   };
   const auto deadline = std::chrono::steady_clock::now() + options_.flush_timeout;
   claimer_wakes_.wait_until(lock, deadline, [&] { return is_aborted_ || has_told_all(); });
@@ -313,6 +313,11 @@ void WorkerCore::wake_a_handler(const Lock&) {
 Ack WorkerCore::handle(Context& context) {
   Outcome outcome = run_handler(handlers_, context);
   if (!outcome.reason.empty()) context.log("info", outcome.reason);
+  std::vector<SlowDown> wishes;
+  {
+    const std::lock_guard lock(context.pending_->mutex);
+    wishes = std::move(context.pending_->wishes);
+  }
   return {.id = context.job().id,
           .token = context.job().token,
           .outcome = std::move(outcome.outcome),
@@ -321,7 +326,8 @@ Ack WorkerCore::handle(Context& context) {
           .retryable = outcome.retryable,
           .delay = outcome.delay,
           .logs = context.pending_->take_logs(kMaxLogLines),
-          .enqueue = std::move(outcome.enqueue)};
+          .enqueue = std::move(outcome.enqueue),
+          .slow_down = std::move(wishes)};
 }
 
 Worker::Worker(const Client& client, WorkerOptions options)

@@ -133,7 +133,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   void wake_reporter(const Lock& held, SteadyTime due);
   PollRequest next_report(const Lock& held);
   void ask_for_times(Lock& held);
-  void lines_told(const Result<Exchanged>& answer);
+  void news_told(const Result<Exchanged>& answer);
   void send_report(PollRequest request, std::vector<OutgoingAck> acks);
   void report_failed(const PollRequest& request, const Error& error);
   SteadyTime pause_reports(const Error& error);
@@ -186,11 +186,11 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   std::map<AttemptKey, Attempt> attempts_;  // given to a handler that has not returned
   std::deque<std::unique_ptr<Context>> waiting_;
   Outbox outbox_;
-  int free_slots_ = 0;                  // slots without a claimed job
-  int asked_ = 0;                       // of these, asked for by claims under way
-  int acks_in_flight_ = 0;              // including those behind lines
-  std::set<AttemptKey> telling_lines_;  // lines that the reporter is sending now
-  std::vector<OutgoingAck> behind_lines_;
+  int free_slots_ = 0;            // slots without a claimed job
+  int asked_ = 0;                 // of these, asked for by claims under way
+  int acks_in_flight_ = 0;        // including those behind news
+  std::set<AttemptKey> telling_;  // lines or progress of these are being sent
+  std::vector<OutgoingAck> behind_news_;
   // Attempts with a bound on their time that the claim did not tell, and when it was answered.
   std::vector<std::pair<AttemptKey, SteadyTime>> ask_for_time_;
   std::vector<Parting> partings_;

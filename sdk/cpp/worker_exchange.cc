@@ -173,11 +173,11 @@ void WorkerCore::start(const Lock& held, ClaimedJob job, SteadyTime sent) {
 
 // Sends a handler's outcome, with the lines that nobody has taken yet.
 void WorkerCore::tell(const Lock&, OutgoingAck outcome) {
-  if (!telling_lines_.contains({outcome.ack.id, outcome.ack.token})) {
+  if (!telling_.contains({outcome.ack.id, outcome.ack.token})) {
     outbox_.add(std::move(outcome));
     return;
   }
-  behind_lines_.push_back(std::move(outcome));
+  behind_news_.push_back(std::move(outcome));
   ++acks_in_flight_;
 }
 

@@ -133,7 +133,7 @@ PollRequest WorkerCore::next_report(const Lock&) {
     const std::size_t room = flush_logs ? kMaxItems - request.logs.size() : 0;
     for (WorkerLogLine& line : attempt.pending->take_logs(room)) {
       request.logs.push_back({attempt.id, attempt.token, std::move(line)});
-      telling_lines_.insert(key);
+      telling_.insert(key);
     }
     const bool has_news = flush_logs && !attempt.unconfirmed && attempt.pending->has_progress() &&
                           attempt.certain_until != SteadyTime::max();
@@ -142,6 +142,7 @@ PollRequest WorkerCore::next_report(const Lock&) {
     attempt.next_beat = now + attempt.beat_every;
     Heartbeat beat{.id = attempt.id, .token = attempt.token};
     if (!std::exchange(attempt.next_is_plain, false)) attempt.pending->take_progress(beat);
+    if (beat.progress || !beat.checkpoint.empty()) telling_.insert(key);
     request.heartbeats.push_back(std::move(beat));
   }
   return request;
@@ -150,7 +151,7 @@ PollRequest WorkerCore::next_report(const Lock&) {
 void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks) {
   const bool had_acks = !acks.empty();
   const auto answer = exchange(By::kReporter, request, acks);
-  lines_told(answer);
+  news_told(answer);
   if (answer) {
     const std::lock_guard lock(mutex_);
     report_backoff_.reset();
@@ -166,13 +167,13 @@ void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks)
   beat_again(request.heartbeats, std::chrono::steady_clock::now());
 }
 
-// What follows the lines may go, whether they were sent or lost. What follows the last progress
+// What follows the news may go, whether that was sent or lost. What follows the last progress
 // goes once that is answered, or when its lease has ended.
-void WorkerCore::lines_told(const Result<Exchanged>& answer) {
+void WorkerCore::news_told(const Result<Exchanged>& answer) {
   const Lock lock(mutex_);
-  telling_lines_.clear();
-  acks_in_flight_ -= static_cast<int>(behind_lines_.size());
-  for (OutgoingAck& outcome : std::exchange(behind_lines_, {})) outbox_.add(std::move(outcome));
+  telling_.clear();
+  acks_in_flight_ -= static_cast<int>(behind_news_.size());
+  for (OutgoingAck& outcome : std::exchange(behind_news_, {})) outbox_.add(std::move(outcome));
   const bool may_try_again = !answer && answer.error().is_temporary();
   const auto now = std::chrono::steady_clock::now();
   for (Parting& parting : std::exchange(parting_now_, {})) {

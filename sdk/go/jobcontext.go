@@ -83,6 +83,7 @@ type JobContext struct {
 	progressWait bool // the progress is to be sent
 	told         bool // hasNews was called, and nothing was taken since
 	enqueued     []NewJob
+	slowed       []SlowDown
 }
 
 type line struct {
@@ -220,6 +221,40 @@ func (c *JobContext) Enqueue(job NewJob) error {
 	defer c.mutex.Unlock()
 	c.enqueued = append(c.enqueued, job)
 	return nil
+}
+
+// SlowDown is what a handler asks of a limit that its job names: nothing more passes its gate for so
+// long.
+type SlowDown struct {
+	Limit string
+	// Key is the job's key of the limit; empty: the whole limit is slowed down.
+	Key string
+	For time.Duration
+}
+
+// SlowDown says that an upstream wants less. It goes with the outcome, whatever that is; Snooze tries
+// the job again then, at no cost of attempts. The time is 100 ms to an hour. Of the wishes for one limit
+// the last counts.
+func (c *JobContext) SlowDown(wish SlowDown) error {
+	if wish.For < 100*time.Millisecond || wish.For > time.Hour {
+		return errors.New("millrace: a limit is slowed down for 100 ms to an hour")
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for i := range c.slowed {
+		if c.slowed[i].Limit == wish.Limit {
+			c.slowed[i] = wish
+			return nil
+		}
+	}
+	c.slowed = append(c.slowed, wish)
+	return nil
+}
+
+func (c *JobContext) takeSlowed() []SlowDown {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.slowed
 }
 
 func (c *JobContext) takeEnqueued() []NewJob {

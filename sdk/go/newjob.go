@@ -44,6 +44,8 @@ type NewJob struct {
 	// that is retried means for its successors: "hold" (the default) or "pass".
 	OrderKey       string `json:"order_key"`
 	OrderOnFailure string `json:"order_on_failure"`
+	// FairKey: whose share of the queue the job takes, where the queue shares fairly.
+	FairKey string `json:"fair_key"`
 	// Meta are strings of your own, at most 8 KiB.
 	Meta map[string]string `json:"meta"`
 	// Traceparent and Tracestate are W3C trace context. Empty: those of Options.Trace, or of the
@@ -193,6 +195,7 @@ func (j *NewJob) append(b []byte) ([]byte, error) {
 	}
 	m.maybeText("order_key", j.OrderKey)
 	m.maybeText("order_on_failure", j.OrderOnFailure)
+	m.maybeText("fair_key", j.FairKey)
 	if len(j.Meta) > 0 {
 		if err := m.value("meta", j.Meta); err != nil {
 			return nil, err

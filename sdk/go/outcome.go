@@ -91,6 +91,7 @@ type Outcome struct {
 	HasDelay  bool
 	Enqueue   []NewJob // submitted in the commit of the outcome
 	LastLines []string // of the log, such as the reason of a Cancel
+	SlowDown  []SlowDown
 	// Progress and Log are what the attempt said before, of which a worker tells the server apart.
 	// Only RunHandler sets them.
 	Progress *Progress
@@ -127,6 +128,14 @@ func RunHandler(ctx context.Context, job ClaimedJob, handler Handler) Outcome {
 
 // run calls the handler and makes the outcome of what it returns.
 func (c *JobContext) run(handler Handler) Outcome {
+	outcome := c.outcomeOf(handler)
+	if outcome.Kind != "" {
+		outcome.SlowDown = c.takeSlowed()
+	}
+	return outcome
+}
+
+func (c *JobContext) outcomeOf(handler Handler) Outcome {
 	result, err := protect(c.ctx, handler)
 	switch told := c.Told(); {
 	case told == ErrLeaseLost:

@@ -169,6 +169,35 @@ func TestWhatAHandlerSays(t *testing.T) {
 	}
 }
 
+func TestSlowDownGoesWithTheOutcome(t *testing.T) {
+	outcome := RunHandler(context.Background(), ClaimedJob{}, func(ctx context.Context) (any, error) {
+		job := JobFrom(ctx)
+		if job.SlowDown(SlowDown{Limit: "api", For: time.Millisecond}) == nil {
+			t.Error("a wish of 1 ms is taken")
+		}
+		for _, wish := range []SlowDown{
+			{Limit: "api", For: time.Minute},
+			{Limit: "acct", Key: "k", For: time.Second},
+			{Limit: "api", For: 30 * time.Second},
+		} {
+			if err := job.SlowDown(wish); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil, Snooze(30 * time.Second)
+	})
+	o := outgoing{leaseKey: leaseKey{"id", 7}, outcome: outcome}
+	m := openObject(nil)
+	if err := o.appendTo(&m); err != nil {
+		t.Fatal(err)
+	}
+	sent := string(m.close())
+	want := `"slow_down":[{"limit":"api","for_ms":30000},{"limit":"acct","key":"k","for_ms":1000}]`
+	if outcome.Kind != "snoozed" || !strings.Contains(sent, want) {
+		t.Errorf("sent is %s", sent)
+	}
+}
+
 func TestOverTheBoundTheOldestLinesGo(t *testing.T) {
 	c := newJobContext(context.Background(), ClaimedJob{}, nil)
 	for i := 0; i < 100; i++ {

@@ -251,6 +251,21 @@ func (o *outgoing) appendTo(m *members) error {
 		}
 		m.b = append(m.b, ']')
 	}
+	if len(o.outcome.SlowDown) > 0 {
+		m.key("slow_down")
+		m.b = append(m.b, '[')
+		for i, wish := range o.outcome.SlowDown {
+			if i > 0 {
+				m.b = append(m.b, ',')
+			}
+			item := openObject(m.b)
+			item.text("limit", wish.Limit)
+			item.maybeText("key", wish.Key)
+			item.number("for_ms", wish.For.Milliseconds())
+			m.b = item.close()
+		}
+		m.b = append(m.b, ']')
+	}
 	if len(o.outcome.Enqueue) > 0 {
 		m.key("enqueue")
 		m.b = append(m.b, '[')

@@ -27,9 +27,61 @@ type QueueSettings struct {
 	// Limits are added to each job that is submitted to the queue. In a PatchQueue an empty slice that
 	// is not nil removes them.
 	Limits []JobLimit
+	// Fair shares the queue between the FairKeys of its jobs. NoFair, the default: keys do not count.
+	Fair *Fair
+	// Ageing: waiting that long is worth one step of priority. NoAgeing is the default. A queue has
+	// Fair or Ageing, not both.
+	Ageing *time.Duration
 	// Retention is how long jobs are kept after their end. Forever keeps them. The defaults are a day,
 	// and 30 days for dead jobs.
 	Retention Retention
+}
+
+// Fair says how a queue is shared: within one priority, keys get service in proportion to weight.
+type Fair struct {
+	// Weights of keys, 1 to 1000; that of "" is of jobs without a key. Other keys have DefaultWeight.
+	Weights       map[string]int
+	DefaultWeight int // 0: 1
+	// By is "time" (the default: running time is shared) or "starts".
+	By string
+	// Off: keys do not count.
+	Off bool
+}
+
+// NoFair returns a Fair of QueueSettings that does not share.
+func NoFair() *Fair { return &Fair{Off: true} }
+
+// NoAgeing returns an Ageing of QueueSettings without end: priorities are strict.
+func NoAgeing() *time.Duration { return Ptr(Forever) }
+
+// MarshalJSON writes the API's form.
+func (f Fair) MarshalJSON() ([]byte, error) {
+	if f.Off {
+		return null, nil
+	}
+	m := openObject(nil)
+	if f.Weights != nil {
+		if err := m.value("weights", f.Weights); err != nil {
+			return nil, err
+		}
+	}
+	m.maybeNumber("default_weight", f.DefaultWeight)
+	m.maybeText("by", f.By)
+	return m.close(), nil
+}
+
+// UnmarshalJSON reads the API's form.
+func (f *Fair) UnmarshalJSON(data []byte) error {
+	var w struct {
+		Weights       map[string]int `json:"weights"`
+		DefaultWeight int            `json:"default_weight"`
+		By            string         `json:"by"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*f = Fair{Weights: w.Weights, DefaultWeight: w.DefaultWeight, By: w.By}
+	return nil
 }
 
 // Rate is a token bucket of starts: Limit in each Per, and Burst at once after a pause.
@@ -73,6 +125,8 @@ type JobLimit struct {
 	Name string `json:"name"`
 	// Key: required exactly where the limit counts by key.
 	Key string `json:"key,omitempty"`
+	// KeyFrom, of a queue's limit: "fair_key", and each job's own FairKey is its key.
+	KeyFrom string `json:"key_from,omitempty"`
 	// Cost of a start, against the limit's rate; 0 stands for 1.
 	Cost int `json:"cost,omitempty"`
 }
@@ -135,6 +189,18 @@ func (s *QueueSettings) encode() ([]byte, error) {
 			return nil, err
 		}
 	}
+	if s.Fair != nil {
+		if err := m.value("fair", s.Fair); err != nil {
+			return nil, err
+		}
+	}
+	if s.Ageing != nil {
+		if *s.Ageing == Forever {
+			m.raw("ageing_ms", null)
+		} else {
+			m.number("ageing_ms", milliseconds(*s.Ageing))
+		}
+	}
 	if s.Retention != (Retention{}) {
 		m.key("retention")
 		kept := openObject(m.b)
@@ -174,6 +240,8 @@ func (s *QueueSettings) UnmarshalJSON(data []byte) error {
 		Concurrency json.RawMessage            `json:"concurrency"`
 		Rate        json.RawMessage            `json:"rate"`
 		Limits      []JobLimit                 `json:"limits"`
+		Fair        json.RawMessage            `json:"fair"`
+		AgeingMs    json.RawMessage            `json:"ageing_ms"`
 		Retention   map[string]json.RawMessage `json:"retention"`
 	}
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -195,6 +263,24 @@ func (s *QueueSettings) UnmarshalJSON(data []byte) error {
 		s.MaxReady = Ptr(int(*ready))
 	}
 	s.Limits = w.Limits
+	if len(w.Fair) > 0 {
+		s.Fair = NoFair()
+		if string(w.Fair) != "null" {
+			if err := json.Unmarshal(w.Fair, s.Fair); err != nil {
+				return err
+			}
+		}
+	}
+	ageing, err := numberOrNull(w.AgeingMs)
+	if err != nil {
+		return err
+	}
+	if ageing != nil {
+		s.Ageing = NoAgeing()
+		if *ageing >= 0 {
+			s.Ageing = Ptr(time.Duration(*ageing) * time.Millisecond)
+		}
+	}
 	slots, err := numberOrNull(w.Concurrency)
 	if err != nil {
 		return err

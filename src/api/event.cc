@@ -19,7 +19,10 @@ constexpr std::array<std::string_view, kEventTypes> kTypes = {
     "job.retried",      "job.edited",      "job.deleted",          "queue.updated",
     "queue.paused",     "queue.resumed",   "queue.purged",         "queue.deleted",
     "schedule.updated", "schedule.paused", "schedule.resumed",     "schedule.deleted",
-    "schedule.skipped", "schedule.broken"};
+    "schedule.skipped", "schedule.broken", "limit.updated",        "limit.paused",
+    "limit.resumed",    "limit.deleted",   "type.updated",         "type.paused",
+    "type.resumed",     "type.deleted",    "limit.slowed_down",    "limit.slow_down_ended",
+    "breaker.opened",   "breaker.closed",  "job.debounced"};
 
 void read_types(const Argument& argument, EventsQuery& out) {
   take_list(argument, [&](const Argument& each) {

@@ -41,13 +41,26 @@ enum class EventType : std::uint8_t {
   kScheduleDeleted,
   kScheduleSkipped,
   kScheduleBroken,
+  kLimitUpdated,
+  kLimitPaused,
+  kLimitResumed,
+  kLimitDeleted,
+  kTypeUpdated,
+  kTypePaused,
+  kTypeResumed,
+  kTypeDeleted,
+  kLimitSlowedDown,
+  kLimitSlowDownEnded,
+  kBreakerOpened,
+  kBreakerClosed,
+  kJobDebounced,
 };
-constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kScheduleBroken) + 1;
+constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kJobDebounced) + 1;
 std::string_view name_of(EventType type);  // "job.submitted"
 std::optional<EventType> parse_event_type(std::string_view name);
 
 // One fact. Views as in job.h. An empty view is null; in an event of a queue, so are the job's
-// members.
+// members, and in one of a limit or a type's gate the queue.
 struct JobEvent {
   std::string_view id;  // opaque: a position
   Time at{};

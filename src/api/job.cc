@@ -46,6 +46,7 @@ void encode_unique(JsonWriter& json, const std::optional<UniqueKey>& unique) {
   json.member("key", std::string_view(unique->key));
   json.member("for_ms", unique->hold);
   json.member("on_conflict", name_of(unique->on_conflict));
+  if (unique->max_wait) json.member("max_wait_ms", *unique->max_wait);
   json.end_object();
 }
 
@@ -153,12 +154,24 @@ void encode(JsonWriter& json, const std::optional<Rate>& rate) {
   json.end_object();
 }
 
+void encode(JsonWriter& json, const std::optional<Breaker>& breaker) {
+  if (!breaker) return json.null();
+  json.begin_object();
+  json.member("failure_rate", breaker->failure_rate);
+  json.member("min_attempts", breaker->min_attempts);
+  json.member("window_ms", breaker->window);
+  json.member("open_ms", breaker->open);
+  json.member("probes", breaker->probes);
+  json.end_object();
+}
+
 void encode(JsonWriter& json, const std::vector<JobLimit>& limits) {
   json.begin_array();
   for (const JobLimit& limit : limits) {
     json.begin_object();
     json.member("name", limit.name);
     if (!limit.key.empty()) json.member("key", limit.key);
+    if (limit.key_from_fair) json.member("key_from", "fair_key");
     if (limit.cost != 1) json.member("cost", limit.cost);
     json.end_object();
   }
@@ -211,6 +224,7 @@ void encode(JsonWriter& json, const Job& job) {
     json.member("order_key", job.order_key);
     json.member("order_on_failure", name_of(job.order_on_failure));
   }
+  if (!job.fair_key.empty()) json.member("fair_key", job.fair_key);
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   encode_schedule_member(json, job.schedule, job.scheduled_at);
   if (job.redacted) json.member("redacted", true);

@@ -50,13 +50,14 @@ struct RetryPolicy {
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
-enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace };
+enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace, kDebounce };
 std::string_view name_of(OnConflict rule);
 
 struct UniqueKey {
   std::string key;
   std::optional<Duration> hold;  // `for_ms`, from submission; none: while the job is not terminal
   OnConflict on_conflict = OnConflict::kReturn;
+  std::optional<Duration> max_wait = {};  // kDebounce alone: since the first submission
 
   friend bool operator==(const UniqueKey&, const UniqueKey&) = default;
 };
@@ -70,11 +71,23 @@ struct Rate {
   friend bool operator==(const Rate&, const Rate&) = default;
 };
 
+// Opens once too many attempts of a window fail.
+struct Breaker {
+  double failure_rate = 1;  // above 0 to 1
+  std::int64_t min_attempts = 1;
+  Duration window{1'000};
+  Duration open{100};
+  std::int64_t probes = 1;
+
+  friend bool operator==(const Breaker&, const Breaker&) = default;
+};
+
 // A limit that a job names.
 struct JobLimit {
   std::string name;
-  std::string key;        // empty: none
-  std::int64_t cost = 1;  // of a start, against the limit's rate
+  std::string key;             // empty: none
+  std::int64_t cost = 1;       // of a start, against the limit's rate
+  bool key_from_fair = false;  // of a queue: the key is the job's fair_key
 
   friend bool operator==(const JobLimit&, const JobLimit&) = default;
 };
@@ -171,6 +184,7 @@ struct Job {
   std::vector<JobLimit> limits;
   std::string_view order_key;  // empty: absent
   OrderOnFailure order_on_failure = OrderOnFailure::kHold;
+  std::string_view fair_key;     // empty: absent
   std::string_view traceparent;  // empty: absent
   std::string_view schedule;     // that made it, for an instant; empty: absent
   Time scheduled_at{};
@@ -194,6 +208,7 @@ void encode(JsonWriter& json, const JobError& error);
 void encode(JsonWriter& json, const Progress& progress);
 void encode(JsonWriter& json, const RetryPolicy& policy);
 void encode(JsonWriter& json, const std::optional<Rate>& rate);  // none: null
+void encode(JsonWriter& json, const std::optional<Breaker>& breaker);
 void encode(JsonWriter& json, const std::vector<JobLimit>& limits);
 void encode(JsonWriter& json, const StringMapView& map);
 // The member `schedule` of a job: {"name", "scheduled_at"}; nothing for an empty name.

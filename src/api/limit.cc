@@ -34,15 +34,18 @@ bool read_keys(Decode& decode, const Path& path, std::vector<KeyBounds>& out) {
   });
 }
 
-void not_yet(Decode& decode, const Path& path, LimitChange&) {
-  refuse_value(decode, path, std::string(kNotInThisVersion));
-}
-
 void read_concurrency(Decode& d, const Path& p, LimitChange& out) {
   read_change(out.concurrency, read_integer, d, p, 1, kMaxConcurrency);
 }
 void read_limit_rate(Decode& d, const Path& p, LimitChange& out) {
   read_change(out.rate, read_rate, d, p);
+}
+
+void read_limit_breaker(Decode& d, const Path& p, LimitChange& out) {
+  read_change(out.breaker, read_breaker, d, p);
+}
+void read_retry_rate(Decode& d, const Path& p, LimitChange& out) {
+  read_change(out.retry_rate, read_rate, d, p);
 }
 
 constexpr Member<LimitChange> kLimitMembers[] = {
@@ -56,15 +59,15 @@ constexpr Member<LimitChange> kLimitMembers[] = {
     {"keys",
      [](Decode& d, const Path& p, LimitChange& out) { read_change(out.keys, read_keys, d, p); },
      kNull},
-    {"breaker", not_yet},
-    {"retry_rate", not_yet},
+    {"breaker", read_limit_breaker, kNull},
+    {"retry_rate", read_retry_rate, kNull},
 };
 
 constexpr Member<LimitChange> kTypeMembers[] = {
     {"concurrency", read_concurrency, kNull},
     {"rate", read_limit_rate, kNull},
-    {"breaker", not_yet},
-    {"retry_rate", not_yet},
+    {"breaker", read_limit_breaker, kNull},
+    {"retry_rate", read_retry_rate, kNull},
     {"paused",
      [](Decode& d, const Path& p, LimitChange& out) {
        read_change(out.paused, read_boolean, d, p);
@@ -100,46 +103,15 @@ void encode_use(JsonWriter& json, const GateUse& use) {
   json.member("in_use", use.in_use);
   json.member("waiting", use.waiting);
   json.member("next_token_at", use.next_token_at);
+  json.text_or_null("breaker_state", use.breaker_state);
+  json.member("open_until", use.open_until);
+  json.member("blocked_until", use.blocked_until);
 }
 
 void encode_pause(JsonWriter& json, const GateUse& use) {
   json.member("paused", use.paused);
   json.text_or_null("pause_reason", use.pause_reason);
   json.member("paused_until", use.paused_until);
-}
-
-void encode(JsonWriter& json, const Reason& reason) {
-  const auto text = [&](std::string_view name, std::string_view value) {
-    if (!value.empty()) json.member(name, value);
-  };
-  const auto given = [&](std::string_view name, const auto& value) {
-    if (value) json.member(name, *value);
-  };
-  json.begin_object();
-  json.member("code", reason.code);
-  text("limit", reason.limit);
-  text("limit_kind", reason.limit_kind);
-  text("key", reason.key);
-  text("worker", reason.worker);
-  text("reason", reason.reason);
-  given("in_use", reason.in_use);
-  given("concurrency", reason.concurrency);
-  given("have", reason.have);
-  given("wanted_since", reason.wanted_since);
-  given("waits_for", reason.waits_for);
-  if (!reason.holders.empty()) {
-    json.key("holders");
-    json.begin_array();
-    for (const JobId& id : reason.holders) json.id(id);
-    json.end_array();
-  }
-  given("ahead", reason.ahead);
-  if (reason.ahead) json.member("more", reason.more);
-  given("since", reason.since);
-  given("until", reason.until);
-  given("available_at", reason.available_at);
-  given("last_seen", reason.last_seen);
-  json.end_object();
 }
 
 }  // namespace
@@ -200,6 +172,10 @@ void encode(JsonWriter& json, const Limit& limit) {
   json.begin_object();
   json.member(limit.of_type ? "type" : "name", limit.name);
   encode_bounds(json, limit.bounds);
+  json.key("breaker");
+  encode(json, limit.breaker);
+  json.key("retry_rate");
+  encode(json, limit.retry_rate);
   if (!limit.of_type) {
     json.member("per_key", limit.per_key);
     json.key("keys");
@@ -233,23 +209,6 @@ void encode(JsonWriter& json, const LimitHolder& holder) {
   json.text_or_null("key", holder.key);
   json.member("worker", holder.worker);
   json.member("since", holder.since);
-  json.end_object();
-}
-
-void encode(JsonWriter& json, const Why& why) {
-  json.begin_object();
-  json.member("id", why.id);
-  json.member("state", why.state);
-  json.member("at", why.at);
-  json.member("summary", why.summary);
-  json.key("blocking");
-  json.begin_array();
-  for (const Reason& reason : why.blocking) encode(json, reason);
-  json.end_array();
-  json.key("notes");
-  json.begin_array();
-  for (const Reason& reason : why.notes) encode(json, reason);
-  json.end_array();
   json.end_object();
 }
 

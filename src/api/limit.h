@@ -31,6 +31,8 @@ struct KeyBounds {
 struct LimitChange {
   Change<std::int64_t> concurrency;  // null: no bound
   Change<Rate> rate;                 // null: no bound
+  Change<Breaker> breaker;           // null: none
+  Change<Rate> retry_rate;           // null: no bound
   Change<bool> per_key;
   Change<std::vector<KeyBounds>> keys;
   Change<bool> paused;
@@ -79,11 +81,16 @@ struct GateUse {
   bool paused = false;
   std::string_view pause_reason;     // empty: null
   std::optional<Time> paused_until;  // none: until somebody resumes it
+  std::string_view breaker_state;    // empty: null
+  std::optional<Time> open_until;
+  std::optional<Time> blocked_until;  // a pause ends then, or what a worker asked for
 };
 struct Limit {
   std::string_view name;
   bool of_type = false;  // a type's gate: it has no keys
   Bounds bounds;
+  std::optional<Breaker> breaker;
+  std::optional<Rate> retry_rate;
   bool per_key = false;
   std::vector<KeyBounds> keys;
   std::uint64_t version = 0;
@@ -104,36 +111,5 @@ struct LimitHolder {
   Time since{};
 };
 void encode(JsonWriter& json, const LimitHolder& holder);
-
-// GET /v1/jobs/{id}/why.
-struct Reason {
-  std::string_view code;
-  std::string_view limit;  // empty: absent, as all texts here
-  std::string_view limit_kind;
-  std::string_view key;
-  std::string_view worker;
-  std::string_view reason;
-  std::optional<Time> since;
-  std::optional<Time> until;
-  std::optional<Time> available_at;
-  std::optional<Time> last_seen;
-  std::optional<std::uint64_t> in_use;
-  std::optional<std::uint64_t> concurrency;
-  std::optional<std::uint64_t> have;
-  std::optional<Time> wanted_since;
-  std::optional<JobId> waits_for;
-  std::vector<JobId> holders;
-  std::optional<std::uint64_t> ahead;
-  bool more = false;  // of `ahead`
-};
-struct Why {
-  JobId id;
-  std::string_view state;
-  Time at{};
-  std::string summary;
-  std::vector<Reason> blocking;
-  std::vector<Reason> notes;
-};
-void encode(JsonWriter& json, const Why& why);
 
 }  // namespace millrace::api

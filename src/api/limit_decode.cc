@@ -1,6 +1,7 @@
 #include "api/limit_decode.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace millrace::api {
@@ -15,13 +16,62 @@ constexpr Member<Rate> kRateMembers[] = {
                  Rate& out) { read_into(out.burst, read_integer, d, p, 1, kMaxRateLimit); }},
 };
 
-constexpr Member<JobLimit> kJobLimitMembers[] = {
-    {"name", [](Decode& d, const Path& p, JobLimit& out) { read_name(d, p, out.name); }},
-    {"key", [](Decode& d, const Path& p,
-               JobLimit& out) { read_text(d, p, 1, kMaxLimitKeyBytes, out.key); }},
-    {"cost", [](Decode& d, const Path& p,
-                JobLimit& out) { read_integer(d, p, 1, kMaxLimitCost, out.cost); }},
+constexpr Member<Breaker> kBreakerMembers[] = {
+    {"failure_rate",
+     [](Decode& d, const Path& p, Breaker& out) {
+       if (read_real(d, p, 0, 1, out.failure_rate) && out.failure_rate <= 0) {
+         d.fault(p, "must be above 0");
+       }
+     }},
+    {"min_attempts",
+     [](Decode& d, const Path& p, Breaker& out) {
+       read_integer(d, p, 1, kMaxBreakerAttempts, out.min_attempts);
+     }},
+    {"window_ms",
+     [](Decode& d, const Path& p, Breaker& out) {
+       read_duration(d, p, kMinBreakerWindowMs, kMaxBreakerWindowMs, out.window);
+     }},
+    {"open_ms",
+     [](Decode& d, const Path& p, Breaker& out) {
+       read_duration(d, p, kMinBreakerOpenMs, kMaxBreakerOpenMs, out.open);
+     }},
+    {"probes", [](Decode& d, const Path& p,
+                  Breaker& out) { read_integer(d, p, 1, kMaxBreakerProbes, out.probes); }},
 };
+
+constexpr Member<JobLimit> kName = {
+    "name", [](Decode& d, const Path& p, JobLimit& out) { read_name(d, p, out.name); }};
+constexpr Member<JobLimit> kKey = {"key", [](Decode& d, const Path& p, JobLimit& out) {
+                                     read_text(d, p, 1, kMaxLimitKeyBytes, out.key);
+                                   }};
+constexpr Member<JobLimit> kCost = {"cost", [](Decode& d, const Path& p, JobLimit& out) {
+                                      read_integer(d, p, 1, kMaxLimitCost, out.cost);
+                                    }};
+constexpr std::array<std::string_view, 1> kKeySources = {"fair_key"};
+constexpr Member<JobLimit> kKeyFrom = {"key_from", [](Decode& d, const Path& p, JobLimit& out) {
+                                         std::size_t source = 0;
+                                         out.key_from_fair = read_word(d, p, kKeySources, source);
+                                       }};
+constexpr Member<JobLimit> kJobLimitMembers[] = {kName, kKey, kCost};
+constexpr Member<JobLimit> kQueueLimitMembers[] = {kName, kKey, kCost, kKeyFrom};
+
+template <std::size_t N>
+bool read_limits(Decode& decode, const Path& path, const Member<JobLimit> (&members)[N],
+                 std::vector<JobLimit>& out) {
+  return read_array(decode, path, 0, kMaxJobLimits, [&](const Path& element) {
+    JobLimit limit;
+    const std::optional<Seen> seen = read_object(decode, element, members, limit);
+    if (!seen) return;
+    require(decode, element, "name", seen->has(bit_of(kJobLimitMembers, "name")));
+    if (std::ranges::find(out, limit.name, &JobLimit::name) != out.end()) {
+      return decode.fault(element, "names a limit that is named already; name each limit once");
+    }
+    if (limit.key_from_fair && !limit.key.empty()) {
+      return decode.fault(element, "has both key and key_from; leave one of them out");
+    }
+    out.push_back(std::move(limit));
+  });
+}
 
 }  // namespace
 
@@ -33,17 +83,21 @@ bool read_rate(Decode& decode, const Path& path, Rate& out) {
   return true;
 }
 
+bool read_breaker(Decode& decode, const Path& path, Breaker& out) {
+  const std::optional<Seen> seen = read_object(decode, path, kBreakerMembers, out);
+  if (!seen) return false;
+  for (std::size_t i = 0; i < std::size(kBreakerMembers); ++i) {
+    require(decode, path, kBreakerMembers[i].name, seen->has(MemberSet{1} << i));
+  }
+  return true;
+}
+
 bool read_job_limits(Decode& decode, const Path& path, std::vector<JobLimit>& out) {
-  return read_array(decode, path, 0, kMaxJobLimits, [&](const Path& element) {
-    JobLimit limit;
-    const std::optional<Seen> seen = read_object(decode, element, kJobLimitMembers, limit);
-    if (!seen) return;
-    require(decode, element, "name", seen->has(bit_of(kJobLimitMembers, "name")));
-    if (std::ranges::find(out, limit.name, &JobLimit::name) != out.end()) {
-      return decode.fault(element, "names a limit that is named already; name each limit once");
-    }
-    out.push_back(std::move(limit));
-  });
+  return read_limits(decode, path, kJobLimitMembers, out);
+}
+
+bool read_queue_limits(Decode& decode, const Path& path, std::vector<JobLimit>& out) {
+  return read_limits(decode, path, kQueueLimitMembers, out);
 }
 
 }  // namespace millrace::api

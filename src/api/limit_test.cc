@@ -54,12 +54,24 @@ TEST(DecodeLimit, KeysHaveBoundsOfTheirOwn) {
   EXPECT_FALSE(decode_limit(decoded_key(0), kLimits).has_value());
 }
 
-TEST(DecodeLimit, LaterMembersSaySo) {
-  for (const std::string_view member : {"breaker", "retry_rate"}) {
-    const auto change = decode_limit("{\"" + std::string(member) + "\":{}}", kLimits);
-    ASSERT_EQ(change.error().errors.size(), 1U);
-    EXPECT_EQ(change.error().errors[0].detail, "is not available in this version");
-  }
+TEST(DecodeLimit, ABreakerHasAllItsMembers) {
+  const auto change = decode_limit(
+      R"({"breaker":{"failure_rate":0.25,"min_attempts":20,"window_ms":60000,"open_ms":100,)"
+      R"("probes":3},"retry_rate":{"limit":1,"per_ms":2}})",
+      kLimits);
+  ASSERT_TRUE(change.has_value());
+  EXPECT_EQ(change->breaker.value, (Breaker{0.25, 20, Duration{60'000}, Duration{100}, 3}));
+  EXPECT_EQ(change->retry_rate.value, (Rate{1, Duration{2}, std::nullopt}));
+  const auto none = decode_limit(R"({"breaker":null,"retry_rate":null})", kLimits);
+  EXPECT_TRUE(none->breaker.present && !none->breaker.value);
+  EXPECT_EQ(places(decode_limit(R"({"breaker":{}})", kLimits)),
+            (Strings{"/breaker/failure_rate", "/breaker/min_attempts", "/breaker/window_ms",
+                     "/breaker/open_ms", "/breaker/probes"}));
+  EXPECT_EQ(places(decode_limit(R"({"breaker":{"failure_rate":0,"min_attempts":100001,)"
+                                R"("window_ms":999,"open_ms":99,"probes":1001}})",
+                                kLimits)),
+            (Strings{"/breaker/failure_rate", "/breaker/min_attempts", "/breaker/window_ms",
+                     "/breaker/open_ms", "/breaker/probes"}));
 }
 
 TEST(DecodeType, HasNoKeysButAPause) {

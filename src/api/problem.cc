@@ -40,6 +40,7 @@ constexpr std::array<ProblemKind, kProblemCodes> kKinds = {{
     {kUnknownLimit, 422, "unknown_limit", "No limit has this name"},
     {kRateLimited, 429, "rate_limited", "Too many requests"},
     {kQueueFull, 429, "queue_full", "The queue is full"},
+    {kKeyFull, 429, "key_full", "The key's share of the queue is full"},
     {kHeadersTooLarge, 431, "headers_too_large", "The header block is too large"},
     {kInternal, 500, "internal", "Internal error"},
     {kDraining, 503, "draining", "The server is stopping"},
@@ -95,6 +96,10 @@ void encode(JsonWriter& json, const Problem& problem, std::string_view request_i
   json.member("detail", std::string_view(problem.detail));
   json.member("code", kind.name);
   json.member("request_id", request_id);
+  if (problem.full) {
+    json.member("depth", problem.full->depth);
+    json.member("oldest_ready_age_ms", problem.full->oldest_ready_age);
+  }
   if (!problem.errors.empty()) {
     json.key("errors");
     json.begin_array();

@@ -45,6 +45,7 @@ enum class ProblemCode : std::uint8_t {
   kUnknownLimit,
   kRateLimited,
   kQueueFull,
+  kKeyFull,
   kHeadersTooLarge,
   kInternal,
   kDraining,
@@ -71,11 +72,19 @@ struct FieldError {
   friend bool operator==(const FieldError&, const FieldError&) = default;
 };
 
+// Of a queue, or of a key of it, that is full.
+struct Fullness {
+  std::uint64_t depth = 0;  // ready jobs
+  Duration oldest_ready_age{};
+  friend bool operator==(const Fullness&, const Fullness&) = default;
+};
+
 struct Problem {
   ProblemCode code = ProblemCode::kInternal;
   std::string detail;
   std::vector<FieldError> errors;       // at most kMaxFieldErrors, with kValidationFailed only
   std::optional<Duration> retry_after;  // sent as Retry-After, rounded up to seconds
+  std::optional<Fullness> full = {};    // with kQueueFull and kKeyFull
 
   int status() const { return kind_of(code).status; }
 };

@@ -14,9 +14,10 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::array<std::string_view, 16> kFields = {
-    "id",    "queue",   "type",   "state",    "tag",      "worker", "priority", "attempt",
-    "error", "created", "run_at", "finished", "schedule", "meta",   "payload",  "result"};
+constexpr std::array<std::string_view, 18> kFields = {
+    "id",       "queue",   "type",  "state",   "tag",     "worker",
+    "priority", "attempt", "error", "created", "run_at",  "finished",
+    "schedule", "limit",   "order", "meta",    "payload", "result"};
 constexpr std::array<std::string_view, 7> kOperators = {":", "=", "~", ">", ">=", "<", "<="};
 
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -71,7 +72,7 @@ constexpr bool has_path(QueryField field) { return field >= QueryField::kMeta; }
 // A final '*' stands for any ending only in fields that are names.
 constexpr bool takes_wildcard(QueryField field) {
   return field == QueryField::kQueue || field == QueryField::kType || field == QueryField::kTag ||
-         field == QueryField::kSchedule;
+         field == QueryField::kSchedule || field == QueryField::kLimit;
 }
 
 using Fault = std::unexpected<std::string>;

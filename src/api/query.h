@@ -35,6 +35,8 @@ enum class QueryField : std::uint8_t {
   kRunAt,
   kFinished,
   kSchedule,
+  kLimit,
+  kOrder,    // the order key
   kMeta,     // meta.KEY: everything after the first dot is the key
   kPayload,  // payload.PATH
   kResult,   // result.PATH

@@ -38,6 +38,51 @@ bool read_retention(Decode& decode, const Path& path, RetentionChange& out) {
   return read_object(decode, path, kRetentionMembers, out).has_value();
 }
 
+bool read_weights(Decode& decode, const Path& path, FairSettings& out) {
+  return read_map(decode, path, kMaxFairWeights, [&](std::string key, const Path& at) {
+    if (key.size() > kMaxFairKeyBytes) {
+      refuse_value(decode, at, "is not a fair key: it has at most 128 bytes");
+      return;
+    }
+    std::int64_t weight = 0;
+    if (read_integer(decode, at, 1, kMaxFairWeight, weight)) {
+      out.weights.emplace_back(std::move(key), weight);
+    }
+  });
+}
+
+constexpr std::array<std::string_view, 2> kFairBy = {"time", "starts"};
+
+constexpr Member<FairSettings> kFairMembers[] = {
+    {"weights", [](Decode& d, const Path& p, FairSettings& out) { read_weights(d, p, out); }},
+    {"default_weight",
+     [](Decode& d, const Path& p, FairSettings& out) {
+       read_integer(d, p, 1, kMaxFairWeight, out.default_weight);
+     }},
+    {"by",
+     [](Decode& d, const Path& p, FairSettings& out) {
+       std::size_t word = 0;
+       if (read_word(d, p, kFairBy, word)) out.by = static_cast<FairBy>(word);
+     }},
+};
+
+bool read_fair(Decode& decode, const Path& path, FairSettings& out) {
+  return read_object(decode, path, kFairMembers, out).has_value();
+}
+
+void encode_fair(JsonWriter& json, const std::optional<FairSettings>& fair) {
+  json.key("fair");
+  if (!fair) return json.null();
+  json.begin_object();
+  json.key("weights");
+  json.begin_object();
+  for (const auto& [key, weight] : fair->weights) json.member(key, weight);
+  json.end_object();
+  json.member("default_weight", fair->default_weight);
+  json.member("by", kFairBy.at(static_cast<std::size_t>(fair->by)));
+  json.end_object();
+}
+
 constexpr Member<QueueSettingsChange> kSettingsMembers[] = {
     {"max_attempts",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
@@ -79,9 +124,24 @@ constexpr Member<QueueSettingsChange> kSettingsMembers[] = {
        read_change(out.rate, read_rate, d, p);
      },
      kNull},
+    {"breaker",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       read_change(out.breaker, read_breaker, d, p);
+     },
+     kNull},
     {"limits",
      [](Decode& d, const Path& p, QueueSettingsChange& out) {
-       read_change(out.limits, read_job_limits, d, p);
+       read_change(out.limits, read_queue_limits, d, p);
+     },
+     kNull},
+    {"fair",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       read_change(out.fair, read_fair, d, p);
+     },
+     kNull},
+    {"ageing_ms",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       read_change(out.ageing, read_duration, d, p, kMinAgeingMs, kMaxAgeingMs);
      },
      kNull},
 };
@@ -133,6 +193,30 @@ Decoded<DeleteQueueQuery> decode_delete_queue_query(std::string_view query_strin
   return decode_parameters<DeleteQueueQuery>(query_string, kParameters);
 }
 
+Decoded<SharesQuery> decode_shares_query(std::string_view query_string) {
+  static constexpr Parameter<SharesQuery> kParameters[] = {
+      {"limit",
+       [](const Argument& a, SharesQuery& out) { take_integer(a, 1, kMaxListLimit, out.limit); }},
+      {"cursor", [](const Argument& a, SharesQuery& out) { take_cursor(a, out.cursor); }},
+      {"order",
+       [](const Argument& a, SharesQuery& out) {
+         out.by_waiting = a.value == "waiting";
+         if (!out.by_waiting && a.value != "key") a.fault("must be \"key\" or \"waiting\"");
+       }},
+  };
+  return decode_parameters<SharesQuery>(query_string, kParameters);
+}
+
+void encode(JsonWriter& json, const Share& share) {
+  json.begin_object();
+  json.member("key", share.key);
+  json.member("weight", share.weight);
+  json.member("running", share.running);
+  json.member("waiting", share.waiting);
+  json.member("share", share.share);
+  json.end_object();
+}
+
 Decoded<Pause> decode_pause(std::string_view body, const DecodeLimits& limits) {
   return decode_members<Pause>(body, limits, EmptyBody::kEmptyObject, kPauseMembers);
 }
@@ -163,8 +247,12 @@ void encode(JsonWriter& json, const QueueSettings& settings) {
   json.member("concurrency", settings.concurrency);
   json.key("rate");
   encode(json, settings.rate);
+  json.key("breaker");
+  encode(json, settings.breaker);
   json.key("limits");
   encode(json, settings.limits);
+  encode_fair(json, settings.fair);
+  json.member("ageing_ms", settings.ageing);
   json.key("retention");
   json.begin_object();
   json.member("succeeded_ms", settings.retention.succeeded);
@@ -192,6 +280,36 @@ void encode(JsonWriter& json, const Queue& queue) {
   json.key("settings");
   encode(json, queue.settings);
   json.member("version", queue.version);
+  if (queue.blocked_by) {
+    json.key("blocked_by");
+    json.begin_array();
+    for (const Reason& reason : *queue.blocked_by) encode(json, reason);
+    json.end_array();
+  }
+  json.end_object();
+}
+
+Decoded<ScaleQuery> decode_scale_query(std::string_view query_string) {
+  static constexpr Parameter<ScaleQuery> kParameters[] = {
+      {"target_wait_ms",
+       [](const Argument& a, ScaleQuery& out) {
+         take_duration(a, kMinTargetWaitMs, kMaxTargetWaitMs, out.target_wait);
+       }},
+      {"slots",
+       [](const Argument& a, ScaleQuery& out) { take_integer(a, 1, kMaxSlots, out.slots); }},
+  };
+  return decode_parameters<ScaleQuery>(query_string, kParameters);
+}
+
+void encode(JsonWriter& json, const Scale& scale) {
+  json.begin_object();
+  json.member("desired_workers", scale.desired_workers);
+  json.member("because", scale.because);
+  json.member("desired_slots", scale.desired_slots);
+  json.member("ready", scale.ready);
+  json.member("held_back", scale.held_back);
+  json.member("running", scale.running);
+  json.member("run_ms", scale.run);
   json.end_object();
 }
 

@@ -6,10 +6,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "api/bounds.h"
 #include "api/job.h"
 #include "api/problem.h"
+#include "api/why.h"
 
 namespace millrace::api {
 
@@ -27,6 +30,14 @@ struct RetentionChange {
   Change<Duration> expired;
 };
 
+enum class FairBy : std::uint8_t { kTime, kStarts };
+struct FairSettings {
+  std::vector<std::pair<std::string, std::int64_t>>
+      weights;  // by fair key; "": of jobs without one
+  std::int64_t default_weight = 1;
+  FairBy by = FairBy::kTime;
+};
+
 // PUT and PATCH /v1/queues/{name}. Absent members get their defaults with PUT, and stay with PATCH.
 // null means the default, except for `max_ready` (no bound) and retention times (for ever).
 struct QueueSettingsChange {
@@ -38,7 +49,10 @@ struct QueueSettingsChange {
   Change<RetentionChange> retention;  // null: the defaults
   Change<std::int64_t> concurrency;   // null: no bound, as of the rate
   Change<Rate> rate;
+  Change<Breaker> breaker;               // null: none
   Change<std::vector<JobLimit>> limits;  // null: none
+  Change<FairSettings> fair;             // null: keys do not count
+  Change<Duration> ageing;               // null: priorities are strict
 };
 Decoded<QueueSettingsChange> decode_queue_settings(std::string_view body,
                                                    const DecodeLimits& limits);
@@ -60,6 +74,22 @@ struct DeleteQueueQuery {
 };
 Decoded<DeleteQueueQuery> decode_delete_queue_query(std::string_view query_string);
 
+// GET /v1/queues/{name}/shares.
+struct SharesQuery {
+  std::int64_t limit = kDefaultListLimit;
+  std::string cursor;
+  bool by_waiting = false;  // the keys for which most jobs wait
+};
+Decoded<SharesQuery> decode_shares_query(std::string_view query_string);
+struct Share {
+  std::string_view key;  // empty: of jobs without a fair key
+  std::int64_t weight = 1;
+  std::uint64_t running = 0;
+  std::uint64_t waiting = 0;  // ready jobs
+  double share = 0;           // of what the queue gave in the last minute, 0 to 1
+};
+void encode(JsonWriter& json, const Share& share);
+
 struct Purge {
   std::vector<JobState> states;  // never empty, never kRunning; by default the waiting states
 };
@@ -74,7 +104,10 @@ struct QueueSettings {
   std::optional<std::int64_t> max_ready;  // none: no bound
   std::optional<std::int64_t> concurrency;
   std::optional<Rate> rate;
+  std::optional<Breaker> breaker;
   std::vector<JobLimit> limits;
+  std::optional<FairSettings> fair;
+  std::optional<Duration> ageing;
   struct Retention {
     std::optional<Duration> succeeded{86'400'000};  // none: for ever
     std::optional<Duration> dead{2'592'000'000};
@@ -99,7 +132,25 @@ struct Queue {
   } rates;
   QueueSettings settings;
   std::uint64_t version = 0;
+  std::optional<std::vector<Reason>> blocked_by;  // GET of one queue
 };
 void encode(JsonWriter& json, const Queue& queue);
+
+// GET /v1/queues/{name}/scale.
+struct ScaleQuery {
+  Duration target_wait{10'000};
+  std::int64_t slots = 10;  // of each worker
+};
+Decoded<ScaleQuery> decode_scale_query(std::string_view query_string);
+struct Scale {
+  std::int64_t desired_workers = 0;
+  std::string because;
+  std::int64_t desired_slots = 0;
+  std::int64_t ready = 0;
+  std::int64_t held_back = 0;
+  std::int64_t running = 0;
+  std::optional<Duration> run;  // the mean; none: no attempt has ended of late
+};
+void encode(JsonWriter& json, const Scale& scale);
 
 }  // namespace millrace::api

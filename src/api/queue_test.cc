@@ -71,6 +71,45 @@ TEST(DecodeQueueSettings, TakesAGateAndLimits) {
   EXPECT_FALSE(none->limits.present);
 }
 
+TEST(DecodeQueueSettings, TakesSharesAndAgeing) {
+  const auto settings = decode_queue_settings(
+      R"({"fair":{"weights":{"acme":3,"":2},"default_weight":7,"by":"starts"},"ageing_ms":1000,
+      "limits":[{"name":"a","key_from":"fair_key"}]})",
+      kLimits);
+  EXPECT_EQ(settings->fair.value->weights,
+            (std::vector<std::pair<std::string, std::int64_t>>{{"acme", 3}, {"", 2}}));
+  EXPECT_EQ(settings->fair.value->default_weight, 7);
+  EXPECT_EQ(settings->fair.value->by, FairBy::kStarts);
+  EXPECT_EQ(settings->ageing.value, Duration{1'000});
+  EXPECT_TRUE(settings->limits.value->front().key_from_fair);
+  EXPECT_EQ(decode_queue_settings(R"({"fair":{}})", kLimits)->fair.value->by, FairBy::kTime);
+  const auto none = decode_queue_settings(R"({"fair":null,"ageing_ms":null})", kLimits);
+  EXPECT_TRUE(none->fair.present && !none->fair.value);
+  EXPECT_TRUE(none->ageing.present && !none->ageing.value);
+  EXPECT_EQ(places(decode_queue_settings(
+                R"({"fair":{"weights":{"a":0,"b":1001},"default_weight":0,"by":"age","x":1},
+                "ageing_ms":999,"limits":[{"name":"a","key":"k","key_from":"fair_key"},
+                {"name":"b","key_from":"id"}]})",
+                kLimits)),
+            (Strings{"/fair/weights/a", "/fair/weights/b", "/fair/default_weight", "/fair/by",
+                     "/fair/x", "/ageing_ms", "/limits/1/key_from", "/limits/0"}));
+}
+
+TEST(EncodeQueue, SaysHowItShares) {
+  Queue queue;
+  queue.settings.fair = FairSettings{{{"acme", 3}}, 2, FairBy::kStarts};
+  queue.settings.ageing = Duration{5'000};
+  queue.settings.limits = {{"tenants", "", 1, true}};
+  const std::string text = encoded(queue);
+  EXPECT_NE(text.find(R"("limits":[{"name":"tenants","key_from":"fair_key"}],)"
+                      R"("fair":{"weights":{"acme":3},"default_weight":2,"by":"starts"},)"
+                      R"("ageing_ms":5000,)"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(encoded(Share{"acme", 3, 1, 2, 0.25}),
+            R"({"key":"acme","weight":3,"running":1,"waiting":2,"share":0.25})");
+}
+
 TEST(DecodePause, TakesAReason) {
   EXPECT_EQ(decode_pause("", kLimits)->reason, "");
   EXPECT_EQ(decode_pause(R"({"reason":"deploy"})", kLimits)->reason, "deploy");
@@ -104,7 +143,7 @@ TEST(EncodeQueue, HasEveryMember) {
       R"("settings":{"max_attempts":5,"max_crashes":null,"retry":{"strategy":"exponential",)"
       R"("base_ms":5000,)"
       R"("max_ms":300000,"jitter":0.2},"lease_ms":30000,"max_ready":null,)"
-      R"("concurrency":null,"rate":null,"limits":[],)"
+      R"("concurrency":null,"rate":null,"breaker":null,"limits":[],"fair":null,"ageing_ms":null,)"
       R"("retention":{"succeeded_ms":86400000,)"
       R"("dead_ms":2592000000,"cancelled_ms":86400000,"expired_ms":86400000}},"version":3})");
 }

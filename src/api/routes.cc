@@ -62,6 +62,8 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/queues/{name}/pause", RouteId::kPauseQueue, kOperate},
     {kPost, "/v1/queues/{name}/resume", RouteId::kResumeQueue, kOperate},
     {kPost, "/v1/queues/{name}/purge", RouteId::kPurgeQueue, kOperate},
+    {kGet, "/v1/queues/{name}/scale", RouteId::kScaleQueue, kRead},
+    {kGet, "/v1/queues/{name}/shares", RouteId::kListShares, kRead},
     {kGet, "/v1/limits", RouteId::kListLimits, kRead},
     {kGet, "/v1/limits/{name}", RouteId::kGetLimit, kRead},
     {kPut, "/v1/limits/{name}", RouteId::kPutLimit, kOperate},

@@ -63,6 +63,8 @@ enum class RouteId : std::uint8_t {
   kPauseQueue,
   kResumeQueue,
   kPurgeQueue,
+  kScaleQueue,
+  kListShares,
   kListLimits,
   kGetLimit,
   kPutLimit,

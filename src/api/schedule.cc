@@ -229,6 +229,7 @@ void encode_job(JsonWriter& json, const ScheduleJob& job) {
     json.member("key", job.unique->key);
     encode_if(json, "for_ms", job.unique->hold);
     json.member("on_conflict", name_of(job.unique->on_conflict));
+    if (job.unique->max_wait) json.member("max_wait_ms", *job.unique->max_wait);
     json.end_object();
   }
   if (!job.tags.empty()) {

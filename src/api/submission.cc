@@ -13,12 +13,8 @@
 namespace millrace::api {
 namespace {
 
-void not_yet(Decode& decode, const Path& path, JobSubmission&) {
-  refuse_value(decode, path, std::string(kNotInThisVersion));
-}
-
 constexpr std::array<std::string_view, 2> kOrderOnFailure = {"hold", "pass"};
-constexpr std::array<std::string_view, 3> kOnConflict = {"return", "reject", "replace"};
+constexpr std::array<std::string_view, 4> kOnConflict = {"return", "reject", "replace", "debounce"};
 
 constexpr Member<UniqueKey> kUniqueMembers[] = {
     {"key", [](Decode& decode, const Path& path,
@@ -33,6 +29,10 @@ constexpr Member<UniqueKey> kUniqueMembers[] = {
        if (read_word(decode, path, kOnConflict, index))
          unique.on_conflict = static_cast<OnConflict>(index);
      }},
+    {"max_wait_ms",
+     [](Decode& decode, const Path& path, UniqueKey& unique) {
+       read_into(unique.max_wait, read_duration, decode, path, 1, kMaxDelayMs);
+     }},
 };
 
 void read_unique(Decode& decode, const Path& path, JobSubmission& job) {
@@ -40,6 +40,9 @@ void read_unique(Decode& decode, const Path& path, JobSubmission& job) {
   const std::optional<Seen> seen = read_object(decode, path, kUniqueMembers, unique);
   if (!seen) return;
   require(decode, path, "key", seen->has(bit_of(kUniqueMembers, "key")));
+  if (unique.max_wait && unique.on_conflict != OnConflict::kDebounce) {
+    decode.fault(Path{&path, "max_wait_ms", 0}, "applies to on_conflict debounce only");
+  }
   job.unique = std::move(unique);
 }
 
@@ -139,7 +142,9 @@ constexpr Member<Job> kMembers[] = {
     {"idempotency_key", read_key},
     {"limits", [](Decode& d, const Path& p, Job& job) { read_job_limits(d, p, job.limits); },
      kNoValue, copy<&Job::limits>},
-    {"fair_key", not_yet},
+    {"fair_key",
+     [](Decode& d, const Path& p, Job& job) { read_text(d, p, 1, kMaxFairKeyBytes, job.fair_key); },
+     kNoValue, copy<&Job::fair_key>},
     {"order_key",
      [](Decode& d, const Path& p, Job& job) {
        read_text(d, p, 1, kMaxOrderKeyBytes, job.order_key);

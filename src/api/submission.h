@@ -36,6 +36,7 @@ struct JobSubmission {
   std::vector<JobLimit> limits;
   std::string order_key;  // empty: none
   OrderOnFailure order_on_failure = OrderOnFailure::kHold;
+  std::string fair_key;  // empty: none
   std::string traceparent;  // empty: none
   std::string tracestate;
   // Only in a batch.

@@ -275,12 +275,14 @@ TEST(DecodeJob, HasAnOrderKey) {
   EXPECT_FALSE(with(R"("order_key":"a","order_on_failure":"skip")").has_value());
 }
 
-TEST(DecodeJob, LaterMembersSaySo) {
-  for (const std::string_view member : {R"("fair_key":"a")"}) {
-    const auto job = with(member);
-    ASSERT_EQ(job.error().errors.size(), 1U);
-    EXPECT_EQ(job.error().errors[0].detail, "is not available in this version");
-  }
+TEST(DecodeJob, HasAFairKey) {
+  EXPECT_EQ(with(R"("fair_key":"acme")")->fair_key, "acme");
+  EXPECT_EQ(with(R"("fair_key":null)")->fair_key, "");
+  EXPECT_TRUE(with("\"fair_key\":\"" + std::string(128, 'k') + "\"").has_value());
+  EXPECT_FALSE(with("\"fair_key\":\"" + std::string(129, 'k') + "\"").has_value());
+  EXPECT_FALSE(with(R"("fair_key":"")").has_value());
+  // The key of a job's own limit is written out.
+  EXPECT_FALSE(with(R"("limits":[{"name":"a","key_from":"fair_key"}])").has_value());
 }
 
 TEST(DecodeJob, NullStandsForAMemberLeftOut) {

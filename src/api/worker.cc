@@ -128,18 +128,42 @@ void read_progress(Decode& decode, const Path& path, Heartbeat& heartbeat) {
     heartbeat.progress = std::move(progress);
 }
 
+constexpr Member<SlowDown> kSlowDownMembers[] = {
+    {"limit", [](Decode& d, const Path& p, SlowDown& out) { read_name(d, p, out.limit); }},
+    {"key", [](Decode& d, const Path& p,
+               SlowDown& out) { read_text(d, p, 1, kMaxLimitKeyBytes, out.key); }},
+    {"for_ms",
+     [](Decode& d, const Path& p, SlowDown& out) {
+       read_duration(d, p, kMinSlowDownMs, kMaxSlowDownMs, out.length);
+     }},
+};
+
+// Of an ack or a heartbeat.
+template <typename T>
+constexpr Member<T> kSlowDown{
+    "slow_down", [](Decode& d, const Path& p, T& out) {
+      read_array(d, p, 0, kMaxJobLimits, [&](const Path& element) {
+        SlowDown wish;
+        const std::optional<Seen> seen = read_object(d, element, kSlowDownMembers, wish);
+        if (!seen) return;
+        require(d, element, "limit", seen->has(bit_of(kSlowDownMembers, "limit")));
+        require(d, element, "for_ms", seen->has(bit_of(kSlowDownMembers, "for_ms")));
+        out.slow_down.push_back(std::move(wish));
+      });
+    }};
+
 constexpr Member<Heartbeat> kExtend{"extend_ms", [](Decode& d, const Path& p, Heartbeat& out) {
                                       read_into(out.extend, read_duration, d, p, kMinLeaseMs,
                                                 kMaxLeaseMs);
                                     }};
 constexpr Member<Heartbeat> kProgress{"progress", read_progress};
 constexpr Member<Heartbeat> kHeartbeatMembers[] = {kId<Heartbeat>, kToken<Heartbeat>, kExtend,
-                                                   kProgress};
+                                                   kProgress, kSlowDown<Heartbeat>};
 constexpr Member<Heartbeat> kHeartbeatWait{"wait_ms", [](Decode& d, const Path& p, Heartbeat& out) {
                                              read_duration(d, p, 0, kMaxWaitMs, out.wait);
                                            }};
 constexpr Member<Heartbeat> kSingleHeartbeatMembers[] = {kToken<Heartbeat>, kExtend, kProgress,
-                                                         kHeartbeatWait};
+                                                         kHeartbeatWait, kSlowDown<Heartbeat>};
 
 constexpr Member<ReportedError> kErrorMembers[] = {
     {"type", [](Decode& d, const Path& p,
@@ -209,12 +233,13 @@ constexpr Member<Ack> kEnqueue{"enqueue", [](Decode& d, const Path& p, Ack& ack)
                                  });
                                }};
 
-constexpr Member<Ack> kAckMembers[] = {kId<Ack>, kToken<Ack>, kOutcome, kResult,
-                                       kError,   kDelay,      kLogs,    kEnqueue};
-constexpr Member<Ack> kCompleteMembers[] = {kToken<Ack>, kResult, kLogs, kEnqueue};
-constexpr Member<Ack> kFailMembers[] = {kToken<Ack>, kError, kDelay, kLogs, kEnqueue};
-constexpr Member<Ack> kSnoozeMembers[] = {kToken<Ack>, kDelay, kLogs, kEnqueue};
-constexpr Member<Ack> kReleaseMembers[] = {kToken<Ack>, kLogs, kEnqueue};
+constexpr Member<Ack> kAckMembers[] = {kId<Ack>, kToken<Ack>, kOutcome, kResult,       kError,
+                                       kDelay,   kLogs,       kEnqueue, kSlowDown<Ack>};
+constexpr Member<Ack> kCompleteMembers[] = {kToken<Ack>, kResult, kLogs, kEnqueue, kSlowDown<Ack>};
+constexpr Member<Ack> kFailMembers[] = {kToken<Ack>, kError,   kDelay,
+                                        kLogs,       kEnqueue, kSlowDown<Ack>};
+constexpr Member<Ack> kSnoozeMembers[] = {kToken<Ack>, kDelay, kLogs, kEnqueue, kSlowDown<Ack>};
+constexpr Member<Ack> kReleaseMembers[] = {kToken<Ack>, kLogs, kEnqueue, kSlowDown<Ack>};
 
 // What goes with which outcome: a member that would change nothing is a mistake worth telling.
 void check_outcome(Decode& decode, const Path& path, Ack& ack) {

@@ -39,12 +39,20 @@ struct ReportedProgress {
   std::string_view checkpoint;  // raw JSON; empty: none
 };
 
+// Nothing more passes the limit's gate for so long.
+struct SlowDown {
+  std::string limit;  // that the job names
+  std::string key;    // empty: the whole limit
+  Duration length{};
+};
+
 struct Heartbeat {
   JobId id;
   LeaseToken token{kNoToken};
   std::optional<Duration> extend;            // none: the lease's length
   std::optional<ReportedProgress> progress;  // none: unchanged
-  Duration wait{0};                          // in the single form: for a cancellation
+  std::vector<SlowDown> slow_down = {};
+  Duration wait{0};  // in the single form: for a cancellation
 };
 
 enum class Outcome : std::uint8_t { kSucceeded, kFailed, kSnoozed, kReleased, kCancelled, kDead };
@@ -73,6 +81,7 @@ struct Ack {
   std::optional<Duration> delay;       // kSnoozed: required; kFailed: replaces the job's own delay
   std::vector<ReportedLog> logs;
   std::vector<JobSubmission> enqueue;  // a fault in any of them refuses the ack
+  std::vector<SlowDown> slow_down = {};
 };
 
 // A separate log line in a poll.

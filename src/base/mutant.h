@@ -47,26 +47,33 @@ enum class Mutant : std::uint8_t {
   kRetryUnfenced,       // a generation begins while transactions may still finish the previous one
   kForgottenUnfenced,   // the finish of a forgotten job reopens its fence
   kClaimUnbounded,      // the payloads of a claim are not counted
-  kForeignFinishBelieved,  // a transaction finishes a job with the token of another job's lease
-  kFormatRaisedAlone,      // the store's format is that of whichever node renews
-  kDeletedQueueKept,       // a deleted queue stays in the tables
-  kFormatGateOpen,         // a shard writes what other nodes present can't read
-  kCatalogEntryKept,       // a deleted entry of the catalog stays in the tables
-  kScheduleProgressLost,   // what a schedule has dealt with is in memory only
-  kStaleScheduleFires,     // a schedule fires as it was before an edit
-  kOverlapIgnored,         // a schedule fires while the job before it lives
-  kInstantEarly,           // a schedule fires half a second before its instant
-  kMissedInstantKept,      // an instant that was skipped as missed is dealt with again
-  kLimitSlotLate,          // a slot counts only once the lease that takes it has begun
-  kLimitSlotLeaked,        // the end of a lease does not always free its slots
-  kLimitBucketForgotten,   // what a bucket holds is in memory only
-  kLimitOpeningDropped,    // a gate that opens wakes nobody
-  kLimitPauseForgotten,    // a paused limit lets jobs through after a restart
-  kOrderFreedAtRetry,      // the successors of a job with an order key run while it retries
-  kWhyForgetsRate,         // a job that waits for a token has no reason to wait
-  kShareRaisedFirst,       // a share is given on before the shard that had it has let go of it
-  kOldShareBelieved,       // a shard takes a share that is older than the one it has
-  kSlotLeakedAtTakeover,   // shares that a new leader of the home finds called back stay so
+  kForeignFinishBelieved,    // a transaction finishes a job with the token of another job's lease
+  kFormatRaisedAlone,        // the store's format is that of whichever node renews
+  kDeletedQueueKept,         // a deleted queue stays in the tables
+  kFormatGateOpen,           // a shard writes what other nodes present can't read
+  kCatalogEntryKept,         // a deleted entry of the catalog stays in the tables
+  kScheduleProgressLost,     // what a schedule has dealt with is in memory only
+  kStaleScheduleFires,       // a schedule fires as it was before an edit
+  kOverlapIgnored,           // a schedule fires while the job before it lives
+  kInstantEarly,             // a schedule fires half a second before its instant
+  kMissedInstantKept,        // an instant that was skipped as missed is dealt with again
+  kLimitSlotLate,            // a slot counts only once the lease that takes it has begun
+  kLimitSlotLeaked,          // the end of a lease does not always free its slots
+  kLimitBucketForgotten,     // what a bucket holds is in memory only
+  kLimitOpeningDropped,      // a gate that opens wakes nobody
+  kLimitPauseForgotten,      // a paused limit lets jobs through after a restart
+  kOrderFreedAtRetry,        // the successors of a job with an order key run while it retries
+  kWhyForgetsRate,           // a job that waits for a token has no reason to wait
+  kSlowDownForgotten,        // a gate that a worker has slowed down is open again after a restart
+  kRetryBudgetIgnored,       // a job that failed once starts without a token of the retry budget
+  kBreakerForgotten,         // a breaker is closed again after a restart
+  kBreakerProbesUnbounded,   // a half-open breaker lets everything through
+  kDebounceShortensBackoff,  // a debounced job that failed starts before its backoff is over
+  kFairCreditWoundUp,        // a fair key that could not run for a while catches up on it
+  kFairTagForgotten,         // where fair keys stand is in memory only
+  kShareRaisedFirst,         // a share is given on before the shard that had it has let go of it
+  kOldShareBelieved,         // a shard takes a share that is older than the one it has
+  kSlotLeakedAtTakeover,     // shares that a new leader of the home finds called back stay so
   kLast,
 };
 

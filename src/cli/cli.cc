@@ -188,7 +188,9 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_set(queue, session);
   add_queue_pause(queue, session);
   add_queue_resume(queue, session);
+  add_queue_shares(queue, session);
   add_queue_purge(queue, session);
+  add_queue_scale(queue, session);
   add_queue_delete(queue, session);
   add_limit_commands(app, session);
   add_schedule_commands(app, session);

@@ -36,7 +36,9 @@ void add_queue_get(CLI::App& queue, Session& session);
 void add_queue_set(CLI::App& queue, Session& session);
 void add_queue_pause(CLI::App& queue, Session& session);
 void add_queue_resume(CLI::App& queue, Session& session);
+void add_queue_shares(CLI::App& queue, Session& session);
 void add_queue_purge(CLI::App& queue, Session& session);
+void add_queue_scale(CLI::App& queue, Session& session);
 void add_queue_delete(CLI::App& queue, Session& session);
 
 void add_job_why(CLI::App& job, Session& session);

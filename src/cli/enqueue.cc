@@ -23,6 +23,7 @@ struct Enqueue {
   std::string unique_key;
   std::optional<sdk::Milliseconds> unique_for;
   std::string on_conflict;
+  std::optional<sdk::Milliseconds> max_wait;
   std::optional<double> jitter;
   bool wait = false;
   std::optional<sdk::Milliseconds> wait_timeout;
@@ -69,8 +70,9 @@ bool complete(Enqueue& options, Session& session) {
     options.job.limits.push_back({.name = text.substr(0, equals), .key = key});
   }
   if (!options.unique_key.empty()) {
-    options.job.unique = sdk::Unique{options.unique_key, options.unique_for, options.on_conflict};
-  } else if (options.unique_for || !options.on_conflict.empty()) {
+    options.job.unique =
+        sdk::Unique{options.unique_key, options.unique_for, options.on_conflict, options.max_wait};
+  } else if (options.unique_for || !options.on_conflict.empty() || options.max_wait) {
     session.fail(kUsage, "--unique-for and --on-conflict need --unique-key");
     return false;
   }
@@ -183,6 +185,11 @@ void add_identity_options(CLI::App& command, Enqueue& options) {
                   "While a job is retried: hold its successors (default), or let them pass")
       ->check(CLI::IsMember({"hold", "pass"}));
   command
+      .add_option("--fair-key", options.job.fair_key,
+                  "Fair key: whose share of the queue the job takes, such as a tenant")
+      ->type_name("KEY")
+      ->check(is_not_empty);
+  command
       .add_option("--unique-key", options.unique_key,
                   "Unique key: the queue has at most one unfinished job with it")
       ->type_name("KEY")
@@ -190,9 +197,12 @@ void add_identity_options(CLI::App& command, Enqueue& options) {
   add_duration(command, "--unique-for", options.unique_for,
                "Time for which the job keeps the unique key, even if it ends");
   command
-      .add_option("--on-conflict", options.on_conflict,
-                  "If another job has the unique key: return (default), reject or replace")
-      ->check(CLI::IsMember({"return", "reject", "replace"}));
+      .add_option(
+          "--on-conflict", options.on_conflict,
+          "If another job has the unique key: return (default), reject, replace or debounce")
+      ->check(CLI::IsMember({"return", "reject", "replace", "debounce"}));
+  add_duration(command, "--max-wait", options.max_wait,
+               "With debounce: the latest start, after the first submission");
   command
       .add_option("--idempotency-key", options.job.idempotency_key,
                   "Idempotency key: a repeated submission gives the same job")

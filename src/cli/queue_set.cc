@@ -24,6 +24,9 @@ struct Set {
   std::optional<sdk::RetryPolicy> retry;
   std::optional<sdk::Milliseconds> lease;
   std::string max_ready;
+  std::string fair;
+  std::vector<std::string> weights;
+  std::string ageing;
   std::vector<std::string> retention;
   bool replace = false;
   bool create = false;
@@ -64,6 +67,41 @@ Status write_retention(sdk::JsonWriter& json, const std::vector<std::string>& wo
   return {};
 }
 
+// Weights of fair keys come whole: those that are not named have the default one.
+Status write_fair(sdk::JsonWriter& json, const Set& options) {
+  json.key("fair");
+  if (options.fair == "none") {
+    json.null();
+    return {};
+  }
+  json.begin_object().key("by").string(options.fair);
+  json.key("weights").begin_object();
+  for (const std::string& word : options.weights) {
+    const auto assignment = parse_assignment(word);
+    if (!assignment) return std::unexpected(assignment.error());
+    const auto& [key, weight] = *assignment;
+    if (weight.empty() || weight.size() > 4 ||
+        weight.find_first_not_of("0123456789") != std::string::npos) {
+      return failure(fmt::format("\"{}\" is not a weight: a weight is 1 to 1000", weight));
+    }
+    json.key(key).raw(weight);
+  }
+  json.end_object().end_object();
+  return {};
+}
+
+Status write_ageing(sdk::JsonWriter& json, const std::string& text) {
+  json.key("ageing_ms");
+  if (text == "none") {
+    json.null();
+  } else if (const auto duration = parse_duration(text)) {
+    json.integer(duration->count());
+  } else {
+    return failure(fmt::format("\"{}\" is not a duration such as 10m, and not none", text));
+  }
+  return {};
+}
+
 // The settings that were named, as the API takes them.
 Result<std::string> settings(const Set& options) {
   sdk::JsonWriter json;
@@ -79,7 +117,17 @@ Result<std::string> settings(const Set& options) {
   }
   if (!options.retention.empty()) {
     if (const auto written = write_retention(json, options.retention); !written) {
-      return std::unexpected(written.error());
+      return failure("--retention: " + written.error().message);
+    }
+  }
+  if (!options.fair.empty()) {
+    if (const auto written = write_fair(json, options); !written) {
+      return failure("--weight: " + written.error().message);
+    }
+  }
+  if (!options.ageing.empty()) {
+    if (const auto written = write_ageing(json, options.ageing); !written) {
+      return failure("--ageing: " + written.error().message);
     }
   }
   json.end_object();
@@ -98,7 +146,7 @@ sdk::Result<sdk::Queue> replace(const Set& options, const std::string& body, sdk
 void run(const Set& options, Session& session) {
   if (session.refuse_dashes()) return;
   const auto body = settings(options);
-  if (!body) return session.fail(kUsage, "--retention: " + body.error().message);
+  if (!body) return session.fail(kUsage, body.error().message);
   if (*body == "{}" && !options.replace) {
     return session.fail(kUsage, "name a setting to change; `millrace queue set --help` lists them");
   }
@@ -147,11 +195,28 @@ void add_queue_set(CLI::App& queue, Session& session) {
       ->type_name("STATE=DURATION")
       ->delimiter(',')
       ->allow_extra_args(false);
+  CLI::Option* const fair =
+      command
+          .add_option("--fair", options->fair,
+                      "Share the queue between fair keys by running time or by starts; none: keys "
+                      "do not count")
+          ->check(CLI::IsMember({"time", "starts", "none"}));
+  command
+      .add_option("--weight", options->weights,
+                  "Weight of a fair key, where others have 1; repeatable")
+      ->type_name("KEY=N")
+      ->needs(fair)
+      ->allow_extra_args(false);
+  command
+      .add_option("--ageing", options->ageing,
+                  "Waiting that long is worth one step of priority; none: priorities are strict")
+      ->type_name("DURATION");
   command.add_flag("--replace", options->replace, "Reset all other settings to their defaults");
   command.add_flag("--create", options->create, "Create the queue if it does not exist");
   command.footer(
       "Examples:\n"
       "  millrace queue set email --max-attempts 10 --retry exponential:10s:1h\n"
+      "  millrace queue set mail --fair time --weight acme=3\n"
       "  millrace queue set logs --create --retention succeeded=0,dead=7d");
   command.callback([options, &session] { run(*options, session); });
 }

@@ -76,6 +76,30 @@ Table short_table(const std::vector<sdk::Queue>& queues, bool any_paused, std::s
   return table;
 }
 
+std::string gate_name(std::string_view kind, std::string_view name) {
+  if (kind == "queue") return "the queue's own bound";
+  return fmt::format("the {} {}", kind, name);
+}
+
+std::string what_is_closed(std::string_view code, const std::string& gate, sdk::JsonView blocker) {
+  const auto until =
+      blocker["until"].string().or_else([&] { return blocker["available_at"].string(); });
+  const auto reason = blocker["reason"].string();
+  const std::string because = reason ? ": " + printable(*reason, 40) : "";
+  const std::string when = until ? " until " + printable(*until) : "";
+  if (code == "queue_paused") return "the queue is paused" + because;
+  if (code == "type_paused" || code == "limit_paused") return gate + " is paused" + when + because;
+  if (code == "order") return "earlier jobs of their order keys come first";
+  if (code == "limit_full") {
+    const auto bound = blocker["concurrency"].integer().value_or(0);
+    if (bound == 0) return "the slots of " + gate + " are taken";
+    return fmt::format("{} is full, {} of {}", gate, blocker["in_use"].integer().value_or(0),
+                       bound);
+  }
+  if (code == "rate") return "the rate of " + gate + " is used up" + when;
+  return fmt::format("{} ({}){}", gate, code, when);
+}
+
 }  // namespace
 
 sdk::Result<std::vector<sdk::Queue>> all_queues(sdk::Client& client) {
@@ -106,6 +130,22 @@ std::string queue_list_json(const std::vector<sdk::Queue>& queues) {
   return fmt::format(R"({{"items":[{}],"next_cursor":null}})", items);
 }
 
+std::vector<std::string> held_back(const sdk::Queue& queue) {
+  std::vector<std::string> lines;
+  for (const sdk::JsonView gate : sdk::JsonView(queue.json)["blocked_by"].elements()) {
+    const auto text = [&](std::string_view member) {
+      return printable(gate[member].string().value_or(""));
+    };
+    const std::string key = text("key").empty() ? "" : ", key " + text("key");
+    lines.push_back(
+        fmt::format("{}{} wait: {}", gate["waiting"].integer().value_or(0),
+                    gate["more"].boolean().value_or(false) ? " or more" : "",
+                    what_is_closed(gate["code"].string().value_or(""),
+                                   gate_name(text("limit_kind"), text("limit")) + key, gate)));
+  }
+  return lines;
+}
+
 std::string queue_details(const sdk::Queue& queue) {
   const sdk::QueueCounts& counts = queue.counts;
   Properties lines;
@@ -126,6 +166,7 @@ std::string queue_details(const sdk::Queue& queue) {
   lines.add("started/s", short_number(queue.rates.started_per_s));
   lines.add("succeeded/s", short_number(queue.rates.succeeded_per_s));
   lines.add("failed/s", short_number(queue.rates.failed_per_s));
+  for (std::string& line : held_back(queue)) lines.add("held back", std::move(line));
   lines.add("settings", printable(queue.settings));
   return lines.text();
 }

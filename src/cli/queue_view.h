@@ -18,6 +18,9 @@ std::string queue_table(const std::vector<sdk::Queue>& queues, std::size_t width
 // As the API lists them, on one page.
 std::string queue_list_json(const std::vector<sdk::Queue>& queues);
 std::string queue_details(const sdk::Queue& queue);
+// What holds the queue back, one line each: "12 wait: the limit stripe is full, 20 of 20". Of a
+// queue that was asked for alone.
+std::vector<std::string> held_back(const sdk::Queue& queue);
 
 inline sdk::IfMissing if_missing(bool create) {
   return create ? sdk::IfMissing::kCreate : sdk::IfMissing::kFail;

@@ -75,6 +75,10 @@ class LiveTerminal {
   bool has_keys_ = false;
 };
 
+// Queues that are asked what holds them back, and lines of that.
+constexpr std::size_t kMostLookedAt = 5;
+constexpr std::size_t kMostHeldBack = 4;
+
 // What a frame may take.
 struct Size {
   std::size_t width = kNoLimit;
@@ -129,6 +133,28 @@ std::string queues_text(std::vector<sdk::Queue> queues, const Size& size) {
   return text;
 }
 
+// What holds back the queues in which most jobs wait.
+sdk::Result<std::string> held_back_text(sdk::Client& client, std::vector<sdk::Queue> queues,
+                                        const Size& size) {
+  std::erase_if(queues, [](const sdk::Queue& queue) { return queue.counts.ready == 0; });
+  std::ranges::sort(queues, {}, [](const sdk::Queue& queue) {
+    return std::pair(-static_cast<std::int64_t>(queue.counts.ready), queue.name);
+  });
+  if (queues.size() > kMostLookedAt) queues.resize(kMostLookedAt);
+  std::string text;
+  std::size_t told = 0;
+  for (const sdk::Queue& queue : queues) {
+    const auto whole = client.queue(queue.name);
+    if (!whole && whole.error().code == "not_found") continue;  // deleted in between
+    if (!whole) return std::unexpected(whole.error());
+    for (const std::string& line : held_back(*whole)) {
+      if (told++ == kMostHeldBack) return "\n" + text;
+      text += printable(fmt::format("{}: {}", queue.name, line), size.width) + "\n";
+    }
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 // What runs, and below it what went wrong: the newest of each.
 sdk::Result<std::string> jobs_text(sdk::Client& client, const Size& size, std::size_t rows) {
   std::vector<sdk::Job> jobs;
@@ -148,7 +174,10 @@ sdk::Result<std::string> frame(sdk::Client& client, const Size& size) {
   if (!info) return std::unexpected(info.error());
   auto queues = all_queues(client);
   if (!queues) return std::unexpected(queues.error());
-  std::string text = headline(*info, *queues) + "\n\n" + queues_text(std::move(*queues), size);
+  std::string text = headline(*info, *queues) + "\n\n" + queues_text(*queues, size);
+  const auto blocked = held_back_text(client, std::move(*queues), size);
+  if (!blocked) return std::unexpected(blocked.error());
+  text += *blocked;
   const auto used = static_cast<std::size_t>(std::ranges::count(text, '\n'));
   // Of a screen: also the blank line and the head of the jobs' table, and the line at the bottom.
   constexpr std::size_t kAround = 4;

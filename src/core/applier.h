@@ -42,6 +42,9 @@ class Applier {
   void operator()(const CatalogDeleted& event);
   void operator()(const LimitSet& event);
   void operator()(const LimitDeleted& event);
+  void operator()(const SlowedDown& event);
+  void operator()(const BreakerTurned& event);
+  void operator()(const Debounced& event);
   void operator()(const ShareTaken& event);
   void operator()(const SharesSet& event);
 
@@ -58,6 +61,12 @@ class Applier {
   }
   void enter(SlotIndex index, JobSlot& slot);
   void leave(SlotIndex index, JobSlot& slot);
+  // Between the two: the job may have come to need a token of a retry budget.
+  void choose_lane(JobSlot& slot);
+  // Jobs that have started before stand in lanes of their own from now on.
+  void part_retries(const Limit& limit);
+  // A successor takes the running job's unique key.
+  void supersede(const Job& successor);
   // Among the ready jobs of its lane.
   void offer(SlotIndex index, JobSlot& slot);
   void withdraw(SlotIndex index, JobSlot& slot);
@@ -73,6 +82,11 @@ class Applier {
   void mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason = {});
   void wake(QueueEntry& queue);
   void set_queue_gate(QueueEntry& queue);
+  // Gives the queue its settings, and sorts its jobs anew if their order is another one now.
+  void set_queue_order(QueueEntry& queue, const QueueSettings& settings);
+  bool is_offered(SlotIndex index, const JobSlot& slot) const;
+  // The job counts in its lane, its gates and its key, or no longer.
+  void count_in_lane(const JobSlot& slot, bool more);
   void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
   void delete_stored(const Deleted::Item& item);
   WorkerLeases& leases_of(const SharedBytes& worker);

@@ -45,6 +45,9 @@ WorkerLeases& Applier::leases_of(const SharedBytes& worker) {
 
 void Applier::offer(SlotIndex index, JobSlot& slot) {
   QueueEntry& queue = *slot.lane->queue;
+  if (queue.ageing_ms > 0 && slot.lane->limited == nullptr) {
+    queue.ready.count_since(ready_since(slot), slot.ord, true);
+  }
   if (slot.lane->gated) {
     state_.gates.insert(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
   } else {
@@ -54,11 +57,32 @@ void Applier::offer(SlotIndex index, JobSlot& slot) {
 }
 
 void Applier::withdraw(SlotIndex index, JobSlot& slot) {
+  QueueEntry& queue = *slot.lane->queue;
+  if (queue.ageing_ms > 0 && slot.lane->limited == nullptr) {
+    queue.ready.count_since(ready_since(slot), slot.ord, false);
+  }
   if (slot.lane->gated) {
     state_.gates.erase(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
   } else {
-    slot.lane->queue->ready.erase(*slot.lane, ready_key(slot, index));
+    queue.ready.erase(*slot.lane, ready_key(slot, index));
   }
+}
+
+void Applier::count_in_lane(const JobSlot& slot, bool more) {
+  TypeLane& lane = *slot.lane;
+  if (slot.state == State::kRunning && lane.gated) {
+    const Time started_at = slot.activity->latest.started_at;
+    if (more) {
+      state_.gates.lease_began(lane, started_at, at_);
+    } else {
+      state_.gates.lease_ended(lane, started_at, at_);
+    }
+  }
+  if (lane.limited == nullptr) return;
+  if (slot.state == State::kRunning && lane.limited->fair() != nullptr) {
+    state_.gates.count_running(lane, slot.priority, more);
+  }
+  if (!is_terminal(slot.state)) state_.gates.count_unfinished(lane, more);
 }
 
 const OrderLine& line_of(const ShardState& state, const JobSlot& slot) {
@@ -94,11 +118,8 @@ void Applier::enter(SlotIndex index, JobSlot& slot) {
     if (slot.activity->holder == nullptr)
       slot.activity->holder = &leases_of(slot.activity->latest.worker);
     slot.activity->holder->by_token[to_number(slot.activity->token)] = index;
-    if (slot.lane->gated) state_.gates.lease_began(*slot.lane, at_);
   }
-  if (slot.lane->limited != nullptr && !is_terminal(slot.state)) {
-    state_.gates.count_unfinished(*slot.lane, true);
-  }
+  if (slot.lane->gated) count_in_lane(slot, true);
   if (slot.is_ordered()) {
     const SharedBytes& key = slot.extras->order_key;
     if (stands_in_line(slot)) {
@@ -140,11 +161,8 @@ void Applier::leave(SlotIndex index, JobSlot& slot) {
     MILLRACE_CHECK(holder.by_token.erase(to_number(activity.token)) == 1);
     if (holder.by_token.empty()) state_.workers.erase(std::string(holder.worker.view()));
     activity.holder = nullptr;
-    if (slot.lane->gated) state_.gates.lease_ended(*slot.lane, at_);
   }
-  if (slot.lane->limited != nullptr && !is_terminal(slot.state)) {
-    state_.gates.count_unfinished(*slot.lane, false);
-  }
+  if (slot.lane->gated) count_in_lane(slot, false);
   if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr &&
       slot.activity->expires_at) {
     MILLRACE_CHECK(state_.expiry.erase({*slot.activity->expires_at, slot.ord, index}) == 1);
@@ -243,7 +261,8 @@ SlotIndex Applier::add(const Job& job) {
   slot.ord = job.ord;
   slot.created_at = job.created_at;
   slot.run_at = job.run_at;
-  slot.lane = &state_.gates.acquire(queue, job.type, job.extras.get());
+  const bool again = job.attempt > (job.state == State::kRunning ? 1U : 0U);
+  slot.lane = &state_.gates.acquire(queue, job.type, job.extras.get(), again);
   slot.retry = job.retry;
   slot.extras = job.extras;
   slot.lease_ms = static_cast<std::int32_t>(job.lease.count());
@@ -266,7 +285,8 @@ SlotIndex Applier::add(const Job& job) {
   set_result(slot, job.result);
   MILLRACE_CHECK(state_.by_id.emplace(job.id, index).second);
   // A key that this job held until its end may belong to another job by now.
-  if (const auto& unique = slot.unique(); unique && !is_terminal(job.state)) {
+  if (const auto& unique = slot.unique();
+      unique && !unique->superseded && !is_terminal(job.state)) {
     if (state_.uniques.take(queue.name.view(), unique->key.view(), slot.id)) {
       state_.changes.held_uniques.push_back({queue.name, unique->key, slot.id, std::nullopt});
     }
@@ -277,7 +297,7 @@ SlotIndex Applier::add(const Job& job) {
 
 void Applier::operator()(const QueueChanged& event) {
   QueueEntry& queue = state_.queues.ensure(event.queue);
-  queue.settings = event.settings;
+  set_queue_order(queue, event.settings);
   set_queue_gate(queue);
   if (event.change != QueueChange::kCreated) ++queue.version;
   if (event.change == QueueChange::kPaused) {
@@ -295,6 +315,7 @@ void Applier::operator()(const Submitted& event) {
   MILLRACE_CHECK(event.job.ord == state_.facts.next_ord);
   MILLRACE_CHECK(is_waiting(event.job.state) && event.job.attempt == 0);
   ++state_.facts.next_ord;
+  supersede(event.job);
   const SlotIndex index = add(event.job);
   state_.slots.at(index).stored = state_.following;
   ++state_.slots.at(index).lane->queue->created;
@@ -330,6 +351,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
   slot.state = State::kRunning;
   ++slot.version;
   if (slot.lane->gated) state_.gates.start(*slot.lane, at_);
+  if (slot.lane->queue->settings.max_ready) slot.lane->queue->pace.note(at_);
   enter(index, slot);
 }
 
@@ -346,8 +368,12 @@ void Applier::operator()(const Claimed& event) {
     MILLRACE_CHECK(slot.attempt < slot.max_attempts);
     MILLRACE_CHECK(!item.deadline || item.expires_at <= *item.deadline);
     state_.facts.next_token = to_number(item.token) + 1;
+    const LimitedLane* const limited = slot.lane->limited;
+    const bool fair = limited != nullptr && limited->fair() != nullptr;
+    const auto charged_ms = fair ? state_.gates.charge(*slot.lane, slot.priority, at_) : 0;
     leave(index, slot);
     start_lease(index, slot, item, holder);
+    if (fair) slot.activity->charged_ms = charged_ms;
   }
 }
 
@@ -376,6 +402,12 @@ void Applier::end_attempt(JobSlot& slot, AttemptOutcome outcome, State to) {
   state_.changes.ended_leases.push_back(ended);
   activity.latest.finished_at = at_;
   activity.latest.outcome = outcome;
+  const LimitedLane* const limited = slot.lane->limited;
+  if (limited != nullptr && limited->fair() != nullptr) {
+    const Duration ran = std::max(Duration{0}, at_ - activity.latest.started_at);
+    state_.gates.attempt_ended(*slot.lane, slot.priority, activity.charged_ms, ran, at_);
+  }
+  activity.charged_ms = 0;
   activity.end_lease();
 }
 
@@ -386,6 +418,8 @@ void Applier::operator()(const AttemptEnded& event) {
   JobSlot& slot = state_.slots.at(index);
   leave(index, slot);
   Activity& activity = *slot.activity;
+  const auto good = slot.lane->gated ? counts_as_good(event.outcome) : std::nullopt;
+  if (good) state_.gates.count_attempt(*slot.lane, *good, activity.latest.started_at, at_);
   end_attempt(slot, event.outcome, event.state);
   activity.latest.error = event.error;
   if (event.error != nullptr) activity.last_error = event.error;
@@ -397,10 +431,16 @@ void Applier::operator()(const AttemptEnded& event) {
   if (event.run_at) slot.run_at = *event.run_at;
   slot.cancel_requested = slot.cancel_requested && event.state == State::kCancelled;
   if (!slot.cancel_requested) activity.cancel_reason = {};
+  const bool superseded = slot.unique() && slot.unique()->superseded;
+  if (superseded && event.state == State::kCancelled && !slot.cancel_requested) {
+    activity.cancel_reason = SharedBytes(kSuperseded);
+    mark(slot, MarkKind::kCancelled, activity.cancel_reason);
+  }
   if (event.state == State::kSucceeded) set_result(slot, event.result);
 
   slot.state = event.state;
   ++slot.version;
+  if (slot.attempt == 1 && !is_terminal(event.state)) choose_lane(slot);
   if (is_terminal(event.state)) activity.finished_at = at_;
   enter(index, slot);
   if (is_terminal(event.state)) finish(index, event.keep);
@@ -479,7 +519,9 @@ void Applier::operator()(const LeasesExtended& event) {
 void apply_event(ShardState& state, const Event& event, Time at) {
   MILLRACE_CHECK(at >= state.facts.at);
   state.facts.at = at;
+  if (state.gates.fair_touched()) state.gates.settle_fair();  // what was loaded
   std::visit(Applier(state, at), event);
+  if (state.gates.fair_touched()) state.gates.settle_fair();
   if (!state.gates.opened.empty()) wake_opened(state);
 }
 

@@ -36,7 +36,7 @@ void open_gates(ShardState& state, Time now) {
 
 void Applier::set_queue_gate(QueueEntry& queue) {
   const bool had_gate = queue.gate != nullptr;
-  state_.gates.set_queue(queue, queue.settings.bounds(), at_);
+  state_.gates.set_queue(queue, queue.settings.gate(), at_);
   if (had_gate && queue.gate == nullptr) {
     state_.changes.deleted_limits.emplace_back(LimitKind::kQueue, queue.name);
     if (queue.ready.size() > 0) wake(queue);
@@ -72,8 +72,81 @@ void Applier::operator()(const LimitSet& event) {
     // The counter that orders the jobs serves here too: it never goes back.
     state_.facts.next_ord = std::max(state_.facts.next_ord, event.limit.revision + 1);
   }
+  const bool had_budget = before != nullptr && before->limit.settings.retry_rate.has_value();
   set_limit(state_, event.limit, at_);
+  if (event.limit.settings.retry_rate && !had_budget) part_retries(event.limit);
   state_.changes.limits.emplace_back(event.limit.kind, event.limit.name);
+}
+
+void Applier::choose_lane(JobSlot& slot) {
+  if (!slot.lane->gated) return;
+  const bool again = slot.attempt > (slot.state == State::kRunning ? 1 : 0);
+  TypeLane& lane =
+      state_.gates.acquire(*slot.lane->queue, slot.lane->type, slot.extras.get(), again);
+  state_.gates.release(*slot.lane);
+  slot.lane = &lane;
+}
+
+void Applier::part_retries(const Limit& limit) {
+  const auto is_held = [&](const JobSlot& slot) {
+    if (limit.kind == LimitKind::kType) return slot.lane->type == limit.name;
+    return slot.extras != nullptr &&
+           std::ranges::count(slot.extras->limits, limit.name, &JobLimit::name) > 0;
+  };
+  for (std::uint32_t i = 0; i < state_.slots.size(); ++i) {
+    const SlotIndex index{i};
+    JobSlot& slot = state_.slots.at(index);
+    if (slot.ord == 0 || slot.attempt == 0 || is_terminal(slot.state) || !is_held(slot)) continue;
+    leave(index, slot);
+    choose_lane(slot);
+    enter(index, slot);
+  }
+}
+
+void Applier::operator()(const SlowedDown& event) {
+  LimitEntry* const entry = state_.gates.find(event.kind, event.name.view());
+  MILLRACE_CHECK(entry != nullptr);
+  state_.gates.slow_down(*entry, event.key, event.until, at_);
+}
+
+void Applier::operator()(const BreakerTurned& event) {
+  LimitEntry* const entry = state_.gates.find(event.kind, event.name.view());
+  MILLRACE_CHECK(entry != nullptr);
+  state_.gates.turn_breaker(*entry, event.key, event.open_until, at_);
+}
+
+void Applier::supersede(const Job& successor) {
+  if (successor.extras == nullptr || !successor.extras->unique) return;
+  // The others have had the key given up, or are no jobs.
+  if (successor.extras->unique->on_conflict != OnConflict::kDebounce) return;
+  const SharedBytes& key = successor.extras->unique->key;
+  const auto* const holder = state_.uniques.find(successor.queue.view(), key.view(), at_);
+  if (holder == nullptr) return;
+  const SlotIndex index = state_.find(holder->job);
+  if (index == kNoSlot || is_terminal(state_.slots.at(index).state)) return;
+  JobSlot& slot = state_.slots.at(index);
+  MILLRACE_CHECK(slot.state == State::kRunning);
+  JobExtras extras = *slot.extras;
+  extras.unique->superseded = true;
+  slot.extras = std::make_shared<const JobExtras>(std::move(extras));
+  state_.changes.note(slot, index);
+}
+
+void Applier::operator()(const Debounced& event) {
+  const SlotIndex index = existing(event.job.id);
+  JobSlot& slot = state_.slots.at(index);
+  MILLRACE_CHECK(is_waiting(slot.state) && is_waiting(event.state));
+  leave(index, slot);
+  slot.run_at = event.run_at;
+  slot.state = event.state;
+  if (slot.is_ordered() && slot.state != State::kRetrying) {
+    JobExtras extras = *slot.extras;
+    extras.place = event.run_at;
+    slot.extras = std::make_shared<const JobExtras>(std::move(extras));
+  }
+  set_payload(slot, event.payload);
+  ++slot.version;
+  enter(index, slot);
 }
 
 void Applier::operator()(const LimitDeleted& event) {

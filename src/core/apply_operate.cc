@@ -136,6 +136,10 @@ void Applier::operator()(const QueueDeleted& event) {
     state_.gates.set_queue(*queue, {}, at_);
     state_.changes.deleted_limits.emplace_back(LimitKind::kQueue, event.queue);
   }
+  if (queue->fair != nullptr) {
+    state_.gates.forget(*queue->fair);
+    state_.changes.deleted_limits.emplace_back(LimitKind::kFair, event.queue);
+  }
   state_.changes.deleted_queues.push_back(event.queue);
   // Jobs that were forgotten within this step still point to it.
   state_.deleted_queues.push_back(std::move(queue));

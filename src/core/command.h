@@ -77,6 +77,7 @@ struct HeartbeatItem {
   LeaseToken token{};
   std::optional<Duration> extend;  // from now; none: the lease's own length
   std::shared_ptr<const Progress> progress;
+  std::vector<SlowDown> slow_down = {};
 };
 struct Heartbeat {
   std::vector<HeartbeatItem> items;
@@ -109,6 +110,7 @@ struct AckItem {
   std::optional<Duration> delay;  // snoozed: required; failed: replaces the policy's delay
   std::vector<LogEntry> logs;
   std::vector<JobSpec> enqueue;  // submitted in the same commit, or the ack is refused
+  std::vector<SlowDown> slow_down = {};
 };
 // What entitles to an ack. kLease: the token is the live lease. kFence: a transaction of the user's
 // own has won the job's fence with this token and committed; the completion stands if the token was
@@ -197,6 +199,7 @@ struct GetQueues {
   SharedBytes after = {};
   std::uint32_t limit = 0;   // 0: no limit
   bool counts_only = false;  // only name, `counts`, `created` and `pruned` of each
+  bool blocked_by = false;   // of one queue: what holds it back too
 };
 
 // Writes a document whole. One with this very body stays as it is, and keeps its version.
@@ -222,7 +225,7 @@ using Command =
                  PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue, SetSchedule,
                  PauseSchedule, ResumeSchedule, DeleteSchedule, NoteScheduleRun, GetSchedules,
                  PutCatalogEntry, DeleteCatalogEntry, GetCatalog, SetLimit, PauseLimit, ResumeLimit,
-                 DeleteLimit, GetLimits, GetWhy, ReportShares, GiveShares, CopyLimit>;
+                 DeleteLimit, GetLimits, GetWhy, GetShares, ReportShares, GiveShares, CopyLimit>;
 
 // A command for another shard, or for this one. Nothing waits for its answer.
 struct ShareMessage {

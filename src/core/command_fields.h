@@ -49,9 +49,15 @@ constexpr auto describe(Of<Claim>) {
                     Field(4, &Claim::lease), Field(5, &Claim::worker));
 }
 
+constexpr auto describe(Of<SlowDown>) {
+  return std::tuple(Field(1, &SlowDown::limit), Field(2, &SlowDown::key),
+                    Field(3, &SlowDown::length));
+}
+
 constexpr auto describe(Of<HeartbeatItem>) {
   return std::tuple(Field(1, &HeartbeatItem::id), Field(2, &HeartbeatItem::token),
-                    Field(3, &HeartbeatItem::extend), Field(4, &HeartbeatItem::progress));
+                    Field(3, &HeartbeatItem::extend), Field(4, &HeartbeatItem::progress),
+                    Field(5, &HeartbeatItem::slow_down).since(5));
 }
 
 constexpr auto describe(Of<Heartbeat>) {
@@ -67,7 +73,8 @@ constexpr auto describe(Of<AckItem>) {
   return std::tuple(Field(1, &AckItem::id), Field(2, &AckItem::token), Field(3, &AckItem::outcome),
                     Field(4, &AckItem::result), Field(5, &AckItem::error),
                     Field(6, &AckItem::retryable), Field(7, &AckItem::delay),
-                    Field(8, &AckItem::logs), Field(9, &AckItem::enqueue));
+                    Field(8, &AckItem::logs), Field(9, &AckItem::enqueue),
+                    Field(10, &AckItem::slow_down).since(5));
 }
 
 constexpr auto describe(Of<Ack>) {
@@ -126,7 +133,8 @@ constexpr auto describe(Of<GetJob>) { return std::tuple(Field(1, &GetJob::id)); 
 constexpr auto describe(Of<GetQueues>) {
   return std::tuple(Field(1, &GetQueues::queue), Field(2, &GetQueues::after).since(2),
                     Field(3, &GetQueues::limit).since(2),
-                    Field(4, &GetQueues::counts_only).since(2));
+                    Field(4, &GetQueues::counts_only).since(2),
+                    Field(5, &GetQueues::blocked_by).since(5));
 }
 
 constexpr auto describe(Of<SetSchedule>) {
@@ -204,6 +212,11 @@ constexpr auto describe(Of<GiveShares>) {
 constexpr auto describe(Of<CopyLimit>) {
   return std::tuple(Field(1, &CopyLimit::shard), Field(2, &CopyLimit::limit),
                     Field(3, &CopyLimit::gone));
+}
+
+constexpr auto describe(Of<GetShares>) {
+  return std::tuple(Field(1, &GetShares::queue), Field(2, &GetShares::after),
+                    Field(3, &GetShares::limit), Field(4, &GetShares::busiest));
 }
 
 constexpr auto describe(Of<GetWhy>) { return std::tuple(Field(1, &GetWhy::id)); }

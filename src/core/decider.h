@@ -83,6 +83,7 @@ class Decider {
   Reply operator()(const DeleteLimit& command);
   Reply operator()(const GetLimits& command);
   Reply operator()(const GetWhy& command);
+  Reply operator()(const GetShares& command);
   Reply operator()(const ReportShares& command);
   Reply operator()(const GiveShares& command);
   Reply operator()(const CopyLimit& command);
@@ -104,8 +105,9 @@ class Decider {
     JobId id;                    // of the job that now stands under the id or key
     std::optional<State> state;  // of an existing job, where known
     std::optional<JobId> replaces;
-    bool deleted = false;  // the existing job is known to be deleted
-    bool by_key = false;   // it was found by an idempotency key
+    bool debounces = false;  // the existing job takes over what the submission says
+    bool deleted = false;    // the existing job is known to be deleted
+    bool by_key = false;     // it was found by an idempotency key
   };
   Verdict judge(const JobSpec& spec, const SubmissionKey* key, const PendingEffects& pending) const;
   std::optional<Verdict> judge_key(const SubmissionKey& key, const PendingEffects& pending) const;
@@ -117,11 +119,13 @@ class Decider {
                                          const PendingEffects& pending = {}) const;
   std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key,
                                         const PendingEffects& pending) const;
+  std::shared_ptr<const Fullness> fullness(const QueueEntry& queue) const;
   void add_pending(const JobSpec& spec, const Verdict& verdict, PendingEffects& pending) const;
   bool forgets_cancelled(const SharedBytes& queue) const;
   Verdict existing(const JobId& id) const;
   Job new_job(const JobSpec& spec, const QueueSettings& settings) const;
   const QueueSettings& queue_for(const SharedBytes& name);
+  void debounce(const JobSpec& spec, const JobSlot& slot);
   EnqueueReply::Item submit(const JobSpec& spec, const Enqueue* command);
   bool is_due(const JobSpec& spec) const {
     return spec.run_at ? *spec.run_at <= now_ : spec.delay.count() <= 0;
@@ -147,6 +151,11 @@ class Decider {
   Refusal judge_nested(const AckItem& item, const JobSlot& slot, const AttemptEnded& event) const;
   ItemReply repeated_ack(const AckItem& item, Detail detail) const;
   AttemptEnded ended(const AckItem& item, const JobSlot& slot) const;
+  static void give_way(AttemptEnded& event, const JobSlot& slot);
+  // With what it causes to breakers.
+  void emit_ended(AttemptEnded event, const JobSlot& slot);
+  static Refusal judge_slow_down(const std::vector<SlowDown>& wishes, const JobSlot& slot);
+  void slow_down(const std::vector<SlowDown>& wishes, const JobSlot& slot);
   void append_logs(const JobSlot& slot, const std::vector<const LogEntry*>& entries);
   // The attempt failed: sets the state and time that follow, by the job's policy.
   void settle_failure(AttemptEnded& event, const JobSlot& slot, bool retryable,
@@ -164,6 +173,7 @@ class Decider {
   Refusal judge_retry(const Job& job) const;
   ItemReply edit(const JobId& id, const Edit& command);
   ItemReply changed(const JobId& id, std::size_t of) const;
+  static Refusal judge_order(const QueueEntry* queue, const QueueSettings& settings);
   Queue whole(const QueueEntry& queue) const;
   Reply queue_reply(const SharedBytes& name) const;
   static Reply refused_queue(Rejection why, RefusalDetail detail = RefusalDetail::kNone) {
@@ -199,10 +209,18 @@ class Decider {
   // --- why.cc
   // The narrowest gate of the limit that the job must pass; null: it does not name the limit.
   static const Gate* held_gate(const JobSlot& slot, const LimitEntry& entry);
+  enum class Holders : std::uint8_t {
+    kTold,
+    kLeftOut
+  };  // of a full gate: costs a walk of all leases
+  Blocker full_gate(const Gate& gate, Holders holders) const;
   std::optional<Blocker> lacking_share(const Gate& gate, std::uint32_t cost) const;
-  Blocker full_gate(const Gate& gate) const;
-  void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking) const;
+  void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking,
+                        Holders holders) const;
   Blocker jobs_ahead(const JobSlot& slot) const;
+
+  // --- blocked_by.cc
+  void tell_blocked_by(const QueueEntry& queue, QueueReply& reply) const;
 
   template <typename E>
   void emit(E event) {
@@ -230,6 +248,9 @@ class Decider {
   const Prefetched& prefetched_;
   const Admission admission_;
   std::vector<Event>& events_;
+  // Of the queue that was found full last: one answer for all jobs of the command.
+  mutable const QueueEntry* full_queue_ = nullptr;
+  mutable std::shared_ptr<const Fullness> full_;
 };
 
 // The job's extras, with its place in the line of its order key.

@@ -18,7 +18,8 @@ static_assert(are_whole<RetryPolicy, UniqueRule, JobError, Progress, JobExtras, 
                         Mark, Job, Retention, QueueSettings, QueuePatch, Queue, ScheduleSpec,
                         ScheduleProgress, Schedule, ScheduleRun, ScheduleRunRow>());
 static_assert(are_whole<Rate, Bounds, KeyBounds, LimitSettings, LimitPause, Limit, JobLimit,
-                        BucketRow, GateUse, LimitView, Blocker, QueueLimits, LimitHolder>());
+                        BreakerRule, BreakerSlice, BreakerRow, BucketRow, GateUse, LimitView,
+                        Blocker, QueueLimits, LimitHolder, SlowDown, Fullness>());
 static_assert(Alternatives<Event>::kAreWhole);
 static_assert(
     are_whole<JobRef, IdempotencyKey, Claimed::Item, Extended::Item, Deleted::Item, EndedLease>());

@@ -41,8 +41,9 @@ std::size_t Decider::end_leases(std::size_t limit) {
       }
     }
     event.error = complete_error(error, slot);
+    give_way(event, slot);
     event.keep = keep(slot, event.state);
-    emit(std::move(event));
+    emit_ended(std::move(event), slot);
     ++done;
   }
   return done;

@@ -30,6 +30,10 @@ bool is_of_the_engine(const JobSpec& spec) { return spec.queue.view().starts_wit
 // policies are left out: they change with the job, or come from its queue. So is the trace, which a
 // producer makes anew for each request. An operator's edits count: the job is compared as it is
 // now.
+bool same_rule(std::optional<UniqueRule> before, const std::optional<UniqueRule>& now) {
+  if (before) before->superseded = false;
+  return before == now;
+}
 template <typename Earlier>
 bool same_content(const Earlier& earlier, const JobSpec& spec) {
   const JobExtras& before = extras_of(earlier.extras);
@@ -37,7 +41,7 @@ bool same_content(const Earlier& earlier, const JobSpec& spec) {
   // The payload of a job is empty if it was not read.
   const bool same_payload = earlier.payload.empty() || earlier.payload == spec.payload;
   return earlier.type == spec.type && earlier.timeout == spec.timeout && same_payload &&
-         earlier.priority == spec.priority && before.unique == now.unique &&
+         earlier.priority == spec.priority && same_rule(before.unique, now.unique) &&
          before.tags == now.tags && before.meta == now.meta && before.order_key == now.order_key;
 }
 
@@ -140,10 +144,14 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
   JobId holder;
   bool running = false;
   bool waiting = false;
+  const SharedBytes* type = nullptr;  // of a holder that has not ended
   if (const auto found = pending.uniques.find(unique_name(spec.queue.view(), rule.key.view()));
       found != pending.uniques.end()) {
     holder = found->second;
     waiting = true;
+    if (const auto earlier = pending.ids.find(holder); earlier != pending.ids.end()) {
+      type = &earlier->second->type;
+    }
   } else if (const auto* held = state_.uniques.find(spec.queue.view(), rule.key.view(), now_)) {
     holder = held->job;
     const bool ends = pending.ended && pending.ended->id == holder;
@@ -151,12 +159,29 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
     if (const SlotIndex index = state_.find(holder); index != kNoSlot && !ends) {
       running = state_.slots.at(index).state == State::kRunning;
       waiting = is_waiting(state_.slots.at(index).state);
+      if (running || waiting) type = &state_.slots.at(index).lane->type;
     }
   } else {
     return std::nullopt;
   }
   Verdict verdict = existing(holder);
   if (rule.on_conflict == OnConflict::kReturn) return verdict;
+  if (rule.on_conflict == OnConflict::kDebounce) {
+    if (type != nullptr && *type != spec.type) {
+      verdict.fate = Fate::kRefused;
+      verdict.refusal = {Rejection::kDuplicateJob, holder, RefusalDetail::kDebounceOfAnotherType};
+      return verdict;
+    }
+    // One that has ended and holds its key yet is the answer, as with kReturn.
+    if (!running) {
+      verdict.debounces = waiting;
+      return verdict;
+    }
+    // Its successor waits.
+    Verdict successor;
+    successor.id = spec.id;
+    return successor;
+  }
   if (rule.on_conflict == OnConflict::kReject || running) {
     verdict.fate = Fate::kRefused;
     verdict.refusal = {Rejection::kDuplicateJob, holder,
@@ -203,7 +228,22 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
   if (const auto more = pending.ready.find(spec.queue.view()); more != pending.ready.end())
     ready += more->second;
   if (ready < *queue->settings.max_ready) return std::nullopt;
-  return Refusal{Rejection::kQueueFull, {}, RefusalDetail::kQueueAtMaxReady};
+  return Refusal{Rejection::kQueueFull, {}, RefusalDetail::kQueueAtMaxReady, fullness(*queue)};
+}
+
+// With room for a tenth of what it may hold, those who come back do not all meet a full queue.
+std::shared_ptr<const Fullness> Decider::fullness(const QueueEntry& queue) const {
+  if (full_ != nullptr && full_queue_ == &queue) return full_;
+  Fullness full;
+  full.depth = queue.count(State::kReady);
+  if (const auto since = queue.ready.ready_since(state_.slots, queue.ageing_ms > 0)) {
+    full.oldest = std::max(Duration{0}, now_ - *since);
+  }
+  const std::uint64_t tenth = std::max<std::uint64_t>(1, *queue.settings.max_ready / 10);
+  full.room_in = queue.pace.time_of(tenth, now_);
+  full_queue_ = &queue;
+  full_ = std::make_shared<const Fullness>(full);
+  return full_;
 }
 
 Decider::Verdict Decider::judge(const JobSpec& spec, const SubmissionKey* key,
@@ -302,6 +342,32 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   return job;
 }
 
+// The waiting job says from now on what the submission says, and starts when it should have
+// started if it had been the first.
+void Decider::debounce(const JobSpec& spec, const JobSlot& slot) {
+  Debounced event;
+  event.job = to_ref(slot);
+  event.payload = spec.payload;
+  const Time wanted = spec.run_at ? *spec.run_at : add_saturating(now_, spec.delay);
+  event.run_at = wanted;
+  for (const auto& max_wait : {slot.unique()->max_wait, spec.extras->unique->max_wait}) {
+    if (!max_wait) continue;
+    event.run_at = std::min(event.run_at, add_saturating(slot.created_at, *max_wait));
+  }
+  event.state = slot.state;
+  if (slot.state == State::kRetrying) {
+    // Its backoff is never shortened.
+    if (!mutated(Mutant::kDebounceShortensBackoff)) {
+      event.run_at = std::max(event.run_at, slot.run_at);
+    }
+  } else if (slot.state != State::kBlocked) {
+    event.state = event.run_at > now_ ? State::kScheduled : State::kReady;
+  }
+  // One that is ready stays where it is among the ready ones.
+  if (slot.state == State::kReady && event.state == State::kReady) event.run_at = slot.run_at;
+  emit(std::move(event));
+}
+
 EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command) {
   const auto own = command == nullptr ? std::nullopt : own_key(*command);
   const SubmissionKey* const key = own ? &*own : spec.key.get();
@@ -325,6 +391,11 @@ EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command) 
     }
     item.state = submitted.job.state;
     emit(std::move(submitted));
+  }
+  if (verdict.debounces) {
+    const JobSlot& slot = state_.slots.at(state_.find(verdict.id));
+    debounce(spec, slot);
+    item.state = slot.state;
   }
   if (command != nullptr && command->detail == Detail::kJobs && verdict.fate != Fate::kRefused) {
     item.job = standing(item.id);

@@ -1,3 +1,4 @@
+#include "core/pace.h"
 #include "core/scenario.h"
 #include "digest/fingerprint.h"
 
@@ -433,6 +434,32 @@ TEST(Enqueue, AKeysJobThatWasDeletedInTheSameStepIsNotShown) {
   EXPECT_EQ(again.fate, Fate::kExisting);
   EXPECT_EQ(again.id, Scenario::id("a"));
   EXPECT_EQ(again.job, nullptr);
+}
+
+TEST(EnqueueFull, TellsHowFullAndWhenToComeBack) {
+  Scenario s;
+  QueuePatch patch;
+  patch.max_ready = std::optional<std::uint64_t>(20);
+  s.set_queue("mail", patch);
+  const auto fill = [&](const std::string& prefix, int count) {
+    EnqueueReply::Item last;
+    for (int i = 0; i < count; ++i) last = s.enqueue(prefix + std::to_string(i));
+    return last.refusal;
+  };
+  Refusal refusal = fill("a", 21);
+  ASSERT_NE(refusal.full, nullptr);
+  EXPECT_EQ(refusal.full->depth, 20U);
+  EXPECT_EQ(refusal.full->room_in, std::nullopt);  // nothing has started yet
+  s.wait_ms(5'000);
+  for (int i = 0; i < 4; ++i) {  // a start each second
+    EXPECT_NE(s.claim(), "");
+    s.wait_ms(1'000);
+  }
+  refusal = fill("b", 5);
+  EXPECT_EQ(refusal.full->oldest, Duration{9'000});
+  EXPECT_EQ(refusal.full->room_in, Duration{2'000});  // a tenth of 20 jobs
+  s.wait_ms(30'000);
+  EXPECT_EQ(s.enqueue("c").refusal.full->room_in, Pace::kMost);  // nobody drains it
 }
 
 }  // namespace

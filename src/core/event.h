@@ -15,6 +15,7 @@
 #include "core/catalog.h"
 #include "core/job.h"
 #include "core/limit.h"
+#include "core/limit_events.h"
 #include "core/queue.h"
 #include "core/schedule.h"
 #include "core/share.h"
@@ -195,18 +196,14 @@ struct ScheduleDeleted {
   SharedBytes queue;  // of its jobs
 };
 
-// Somebody has made or changed a limit. Holds it whole.
-// kCopied: as its home has told.
-enum class LimitChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed, kCopied };
-struct LimitSet {
-  LimitChange change{};
-  Limit limit;
-};
+inline constexpr std::string_view kSuperseded = "superseded";
 
-// The limit is gone. Jobs that name it go free.
-struct LimitDeleted {
-  LimitKind kind{};
-  SharedBytes name;
+// A waiting job takes over what a later submission with its unique key says.
+struct Debounced {
+  JobRef job;
+  SharedBytes payload;
+  Time run_at{};
+  State state{};
 };
 
 // This shard has another share of a gate of the limit. Without a portion it has none.
@@ -255,7 +252,8 @@ using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEn
                            BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
                            QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
                            Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
-                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, ShareTaken, SharesSet>;
+                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, SlowedDown,
+                           BreakerTurned, Debounced, ShareTaken, SharesSet>;
 
 struct EventBatch {
   Time at{};

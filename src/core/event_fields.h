@@ -148,7 +148,8 @@ constexpr auto describe(Of<LimitSet>) {
 }
 
 constexpr auto describe(Of<LimitDeleted>) {
-  return std::tuple(Field(1, &LimitDeleted::kind), Field(2, &LimitDeleted::name));
+  return std::tuple(Field(1, &LimitDeleted::kind), Field(2, &LimitDeleted::name),
+                    Field(3, &LimitDeleted::copied));
 }
 
 constexpr auto describe(Of<ShareTaken>) {
@@ -160,6 +161,21 @@ constexpr auto describe(Of<ShareTaken>) {
 constexpr auto describe(Of<SharesSet>) {
   return std::tuple(Field(1, &SharesSet::kind), Field(2, &SharesSet::name),
                     Field(3, &SharesSet::key), Field(4, &SharesSet::book));
+}
+
+constexpr auto describe(Of<SlowedDown>) {
+  return std::tuple(Field(1, &SlowedDown::kind), Field(2, &SlowedDown::name),
+                    Field(3, &SlowedDown::key), Field(4, &SlowedDown::until));
+}
+
+constexpr auto describe(Of<BreakerTurned>) {
+  return std::tuple(Field(1, &BreakerTurned::kind), Field(2, &BreakerTurned::name),
+                    Field(3, &BreakerTurned::key), Field(4, &BreakerTurned::open_until));
+}
+
+constexpr auto describe(Of<Debounced>) {
+  return std::tuple(Field(1, &Debounced::job), Field(2, &Debounced::payload),
+                    Field(3, &Debounced::run_at), Field(4, &Debounced::state));
 }
 
 constexpr auto describe(Of<KeysExpired>) { return std::tuple(Field(1, &KeysExpired::until)); }

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/mutant.h"
 #include "base/time.h"
+#include "core/breaker.h"
 #include "core/bucket.h"
 #include "core/job.h"
 #include "core/limit.h"
@@ -23,6 +24,8 @@
 
 namespace millrace::core {
 
+struct FairKey;    // fair.h
+struct FairStand;  // fair.h
 struct Gate;
 struct LimitEntry;
 struct QueueEntry;
@@ -34,12 +37,20 @@ struct LaneHead {
   friend bool operator<(const LaneHead& a, const LaneHead& b) { return a.key < b.key; }
 };
 
+// A key's lanes in a group, and its first job.
+struct StandHead {
+  HeadKey key;
+  FairStand* stand = nullptr;
+  friend bool operator<(const StandHead& a, const StandHead& b) { return a.key < b.key; }
+};
+
 struct GateGroup {
   Gate* gate = nullptr;
   TypeLane* pair = nullptr;  // the lane of the jobs without limits of the same queue and type
   std::uint32_t cost = 1;
-  absl::btree_set<LaneHead> lanes;
-  std::optional<ReadyKey> listed;  // its entry in the order of the pair's queue
+  absl::btree_set<LaneHead> lanes;                     // empty where the queue shares fairly
+  std::unique_ptr<absl::btree_set<StandHead>> stands;  // there: by key; null: none yet
+  std::optional<HeadKey> listed;                       // its entry in the order of the pair's queue
 };
 
 // The starts that a decision has made so far and not yet applied.
@@ -73,9 +84,16 @@ struct GateShares {
 // A start of the highest cost passes.
 inline constexpr std::uint32_t kAnyCost = 0xffffffff;
 
+// What few gates have.
+struct GateExtras;
+
 struct Gate {
+  Gate();
+  ~Gate();
   LimitEntry* limit = nullptr;
-  SharedBytes key;  // empty: of the limit as a whole
+  SharedBytes key;             // empty: of the limit as a whole
+  Gate* retries_of = nullptr;  // it is for starts after the first alone: the gate of all starts
+  std::unique_ptr<GateExtras> extras;  // null: it has none
   std::uint64_t serial = 0;
   Bounds bounds;
   std::optional<Bucket> bucket;  // none: full
@@ -87,17 +105,23 @@ struct Gate {
   bool paused = false;
   bool dropped = false;  // its limit is gone: it holds nobody
   bool shut = false;     // this shard has no share of its rate
-  bool dirty = false;    // the tables lack what its bucket holds
-  bool stored = false;   // the tables have a row of its bucket
+  bool dirty = false;    // the tables lack what it has to remember
+  bool stored = false;   // the tables have a row of it
   std::optional<Time> paused_until;
   std::uint32_t open_up_to = kAnyCost;  // groups of at most this cost are listed
   Time opens_at = kNever;               // its entry among the timers
-  Time full_at = kNever;                // its entry among the buckets that fill
+  Time full_at = kNever;                // its entry among those that will have nothing to remember
   std::unique_ptr<GateShares> shares;   // null: this shard alone counts
   // By cost, then by the pair's serial number.
   absl::btree_map<std::pair<std::uint32_t, std::uint64_t>, std::unique_ptr<GateGroup>> groups;
 
   bool is_paused(Time now) const { return paused && (!paused_until || now < *paused_until); }
+  bool is_slowed(Time now) const;
+  // Null: it has none.
+  const BreakerRule* breaker_rule() const;
+  Breaker* breaker() const;
+  bool breaker_stops(const Taken& taken, Time now) const;
+  Gate* retries() const;
   bool is_shut(Time now) const {
     return shut || (shares != nullptr && shares->share && now < shares->share->not_before);
   }
@@ -113,6 +137,12 @@ struct Gate {
   std::uint32_t open_for(Time now, const Taken& taken = {}) const;
 };
 
+struct GateExtras {
+  std::optional<Time> slow_until;  // a worker asked for less
+  std::optional<Breaker> breaker;  // of a gate with a breaker, once an attempt has ended
+  std::unique_ptr<Gate> retries;   // of a limit with a retry_rate
+};
+
 // What a job's lane must pass.
 struct LaneGate {
   Gate* gate = nullptr;
@@ -120,14 +150,33 @@ struct LaneGate {
   friend bool operator==(const LaneGate&, const LaneGate&) = default;
 };
 
-// From narrow to wide: of keys, then of limits.
+// From narrow to wide: of keys, then of limits, then of a type's retries.
 using LaneGates = std::vector<LaneGate>;
 
 struct LimitedLane : TypeLane {
   TypeLane* pair = nullptr;
   GateGroup* group = nullptr;  // where it stands; null: it has no ready job
-  LaneGates gates;
+  LaneGates gates;             // none: it has a fair key only
+  // Null: its queue does not share fairly.
+  FairKey* fair() const;
 };
+
+struct FairLane final : LimitedLane {
+  FairKey* key = nullptr;
+};
+inline FairKey* LimitedLane::fair() const {
+  return shares ? static_cast<const FairLane*>(this)->key : nullptr;
+}
+struct LaneDeleter {
+  void operator()(LimitedLane* lane) const {
+    if (lane->shares) {
+      delete static_cast<FairLane*>(lane);
+    } else {
+      delete lane;
+    }
+  }
+};
+using LanePtr = std::unique_ptr<LimitedLane, LaneDeleter>;
 
 struct LimitEntry {
   Limit limit;
@@ -140,8 +189,15 @@ struct LimitEntry {
   std::uint64_t share_floor = 0;                    // see ShareReport::floor
 
   bool counts_by_key() const { return limit.settings.per_key; }
+  // The gate has the limit's bounds, and not those of its keys' gates.
+  bool counts_at(const Gate& gate) const { return counts_by_key() != gate.key.empty(); }
   const Gate* find(std::string_view key) const;
   Gate* find_gate(std::string_view key) { return const_cast<Gate*>(find(key)); }
 };
+
+// Whether such an attempt counts as a success for breakers, or as a failure; none: not at all.
+std::optional<bool> counts_as_good(AttemptOutcome outcome);
+// What the gate has to remember.
+BucketRow memory_of(const Gate& gate, Time now);
 
 }  // namespace millrace::core

@@ -45,10 +45,43 @@ void GatedWalk::push_group(const Cursor& from, const GateGroup& group) {
   Cursor cursor = from;
   cursor.of = Of::kGroup;
   cursor.group = &group;
-  cursor.in_group = group.lanes.begin();
-  cursor.end_of_group = group.lanes.end();
-  cursor.key = cursor.in_group->key;
+  if (group.stands != nullptr) {
+    cursor.in_stands = group.stands->begin();
+    cursor.end_of_stands = group.stands->end();
+    cursor.key = cursor.in_stands->key;
+  } else {
+    cursor.in_group = group.lanes.begin();
+    cursor.end_of_group = group.lanes.end();
+    cursor.key = HeadKey{cursor.in_group->key};
+  }
   push(cursor);
+}
+
+void GatedWalk::push_stand(const Cursor& from, const FairStand& stand) {
+  Cursor cursor = from;
+  cursor.of = Of::kStand;
+  cursor.fair = stand.key;
+  cursor.in_group = stand.lanes.begin();
+  cursor.end_of_group = stand.lanes.end();
+  const ReadyKey& first = cursor.in_group->key;
+  cursor.key = HeadKey{first, tag_of(stand.key, first.priority)};
+  push(cursor);
+}
+
+std::uint64_t GatedWalk::tag_of(const FairKey* key, std::int16_t priority) const {
+  if (key == nullptr) return 0;
+  const FairFlow* const flow = key->flow(priority);
+  if (tags_.empty()) return flow->tag;
+  const auto moved = tags_.find(flow);
+  return moved == tags_.end() ? flow->tag : moved->second;
+}
+
+void GatedWalk::charge(const FairKey& key, std::int16_t priority) {
+  const FairFlow* const flow = key.flow(priority);
+  std::uint64_t& now = virtual_times_.try_emplace(flow->level, flow->level->now).first->second;
+  const FairStart start = key.queue->start(key, tag_of(&key, priority), now);
+  tags_[flow] = start.tag;
+  now = std::max(now, start.at);
 }
 
 void GatedWalk::push_lane(const Cursor& from, TypeLane& lane) {
@@ -58,7 +91,8 @@ void GatedWalk::push_lane(const Cursor& from, TypeLane& lane) {
   cursor.in_lane = lane.ready.begin();
   cursor.end_of_lane = lane.ready.end();
   if (cursor.in_lane == cursor.end_of_lane) return;
-  cursor.key = *cursor.in_lane;
+  cursor.fair = lane.limited == nullptr ? nullptr : lane.limited->fair();
+  cursor.key = HeadKey{*cursor.in_lane, tag_of(cursor.fair, cursor.in_lane->priority)};
   push(cursor);
 }
 
@@ -93,11 +127,27 @@ std::optional<GatedWalk::Found> GatedWalk::next() {
       push_order(cursor);
       continue;
     }
-    if (cursor.of == Of::kGroup) {
-      if (!is_open(*cursor.group->gate, cursor.group->cost)) continue;
+    if (cursor.of != Of::kLane && !is_open(*cursor.group->gate, cursor.group->cost)) continue;
+    if (cursor.fair != nullptr) {
+      const std::uint64_t tag = tag_of(cursor.fair, cursor.key.priority);
+      if (tag != cursor.key.tag) {  // the walk has started jobs of the key
+        cursor.key.tag = tag;
+        push(cursor);
+        continue;
+      }
+    }
+    if (cursor.of == Of::kGroup && cursor.group->stands != nullptr) {
+      push_stand(cursor, *cursor.in_stands->stand);
+      if (++cursor.in_stands == cursor.end_of_stands) continue;
+      cursor.key = cursor.in_stands->key;
+      push(cursor);
+      continue;
+    }
+    if (cursor.of != Of::kLane) {
       push_lane(cursor, *cursor.in_group->lane);
       if (++cursor.in_group == cursor.end_of_group) continue;
-      cursor.key = cursor.in_group->key;
+      const ReadyKey& next = cursor.in_group->key;
+      cursor.key = HeadKey{next, tag_of(cursor.fair, next.priority)};
       push(cursor);
       continue;
     }
@@ -113,7 +163,7 @@ std::optional<GatedWalk::Found> GatedWalk::next() {
     }
     const Found found{cursor.key, cursor.lane};
     if (++cursor.in_lane != cursor.end_of_lane) {
-      cursor.key = *cursor.in_lane;
+      cursor.key = HeadKey{*cursor.in_lane, tag_of(cursor.fair, cursor.in_lane->priority)};
       push(cursor);
     }
     return found;
@@ -131,6 +181,9 @@ void GatedWalk::start(const Found& found) {
   const TypeLane* pair = found.lane;
   if (found.lane->limited != nullptr) {
     for (const LaneGate& at : found.lane->limited->gates) take(*at.gate, at.cost);
+    if (found.lane->limited->fair() != nullptr) {
+      charge(*found.lane->limited->fair(), found.key.priority);
+    }
     pair = found.lane->limited->pair;
   }
   if (pair->type_gate != nullptr) take(*pair->type_gate, 1);

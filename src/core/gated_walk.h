@@ -35,17 +35,20 @@ class GatedWalk {
   bool cut_short() const { return cut_short_; }
 
  private:
-  // A cursor looks at the first of its elements, which begins with the job `key`. The elements of
-  // an order are groups, those of a group are lanes, those of a lane are jobs.
-  enum class Of : std::uint8_t { kOrder, kGroup, kLane };
+  // A cursor looks at the first of its elements, which begins with the job `key`, or later, if the
+  // walk has started jobs of its fair key. The elements of an order are groups, those of a group
+  // are lanes or the stands of keys, those of a stand are lanes, those of a lane are jobs.
+  enum class Of : std::uint8_t { kOrder, kGroup, kStand, kLane };
   struct Cursor {
-    ReadyKey key;
+    HeadKey key;
     Of of{};
     const TypeLane* pair = nullptr;
     TypeLane* lane = nullptr;
     const GateGroup* group = nullptr;
+    const FairKey* fair = nullptr;  // of kStand, and of kLane with one
     absl::btree_set<GateOrder::Listed>::const_iterator in_order, end_of_order;
-    absl::btree_set<LaneHead>::const_iterator in_group, end_of_group;
+    absl::btree_set<StandHead>::const_iterator in_stands, end_of_stands;
+    absl::btree_set<LaneHead>::const_iterator in_group, end_of_group;  // or in a stand
     absl::btree_set<ReadyKey>::const_iterator in_lane, end_of_lane;
     friend bool operator<(const Cursor& a, const Cursor& b) {
       return b.key < a.key;  // reversed: the heap keeps the least in front
@@ -58,6 +61,9 @@ class GatedWalk {
   void push(Cursor cursor);
   void push_order(Cursor cursor);
   void push_group(const Cursor& from, const GateGroup& group);
+  void push_stand(const Cursor& from, const FairStand& stand);
+  std::uint64_t tag_of(const FairKey* key, std::int16_t priority) const;
+  void charge(const FairKey& key, std::int16_t priority);
   void push_lane(const Cursor& from, TypeLane& lane);
 
   const QueueEntry& queue_;
@@ -66,6 +72,9 @@ class GatedWalk {
   const std::size_t most_held_back_;
   std::vector<Cursor> cursors_;  // a heap
   absl::btree_set<ReadyIndex::Head>::const_iterator next_head_, end_of_heads_;
+  // Of fair keys that it has started, and of their priorities.
+  absl::flat_hash_map<const FairFlow*, std::uint64_t> tags_;
+  absl::flat_hash_map<const FairLevel*, std::uint64_t> virtual_times_;
   std::vector<TypeLane*> held_back_;
   bool cut_short_ = false;
   bool done_ = false;

@@ -17,7 +17,10 @@ std::optional<Time> Gate::has_at(std::uint64_t tokens, Time now, const Taken& ta
 
 std::uint32_t Gate::open_for(Time now, const Taken& taken) const {
   if (dropped) return kAnyCost;
-  if (is_paused(now) || is_full(taken) || is_shut(now)) return 0;
+  if (is_paused(now) || is_full(taken) || is_slowed(now) || breaker_stops(taken, now) ||
+      is_shut(now)) {
+    return 0;
+  }
   if (!bounds.rate) return kAnyCost;
   const Units there = bucket ? bucket->level(*bounds.rate, now) : capacity(*bounds.rate);
   const Units tokens = there / per_token(*bounds.rate);
@@ -55,27 +58,23 @@ LimitEntry& GateIndex::set(const Limit& limit, Time now) {
     entry->whole->limit = entry.get();
     entry->whole->serial = next_serial_++;
   }
+  const std::optional<BreakerRule> breaker = entry->limit.settings.breaker;
   entry->limit = limit;
-  apply_settings(*entry->whole, now);
-  for (const auto& [key, gate] : entry->keys) apply_settings(*gate, now);
+  apply_settings(*entry->whole, breaker, now);
+  for (const auto& [key, gate] : entry->keys) apply_settings(*gate, breaker, now);
   return *entry;
 }
 
 // The gate's bounds and pause follow its limit's. What its bucket holds is kept.
-void GateIndex::apply_settings(Gate& gate, Time now) {
+void GateIndex::apply_settings(Gate& gate, const std::optional<BreakerRule>& breaker_before,
+                               Time now) {
   const LimitEntry& entry = *gate.limit;
+  const LimitSettings& settings = entry.limit.settings;
   Bounds bounds = bounds_of(entry, gate.key.view());
   if (shares() && entry.limit.kind != LimitKind::kQueue) {
     bounds = share_of(gate, bounds);
-  } else if (gate.bucket && bounds.rate != gate.bounds.rate) {
-    // A bucket that is full stays so, as one that nobody has used; that of a new rate is full.
-    const Rate& old = *gate.bounds.rate;
-    if (bounds.rate && gate.bucket->level(old, now) < capacity(old)) {
-      gate.bucket->change(old, *bounds.rate, now);
-    } else {
-      gate.bucket.reset();
-    }
-    note(gate);
+  } else {
+    fit_bucket(gate, bounds.rate, now);
   }
   gate.bounds = bounds;
   gate.paused = false;
@@ -85,11 +84,24 @@ void GateIndex::apply_settings(Gate& gate, Time now) {
     gate.paused = true;
     gate.paused_until = pause.until;
   }
+  if (gate.breaker() != nullptr && gate.breaker_rule() == nullptr) {
+    gate.extras->breaker.reset();
+    note(gate);
+  } else if (gate.breaker() != nullptr && settings.breaker != breaker_before) {
+    gate.breaker()->forget_counts();
+    note(gate);
+  }
+  if (Gate* const retries = gate.retries()) {
+    const bool counts = entry.counts_at(gate);
+    fit_bucket(*retries, counts ? settings.retry_rate : std::nullopt, now);
+    retries->bounds.rate = counts ? settings.retry_rate : std::nullopt;
+    relist(*retries, now);
+  }
   relist(gate, now);
 }
 
-void GateIndex::set_queue(QueueEntry& queue, const Bounds& bounds, Time now) {
-  if (bounds == Bounds{}) {
+void GateIndex::set_queue(QueueEntry& queue, const LimitSettings& settings, Time now) {
+  if (settings == LimitSettings{}) {
     if (queue.gate == nullptr) return;
     LimitEntry& entry = *queue.gate->limit;
     queue.gate = nullptr;
@@ -101,7 +113,7 @@ void GateIndex::set_queue(QueueEntry& queue, const Bounds& bounds, Time now) {
   Limit limit;
   limit.kind = LimitKind::kQueue;
   limit.name = queue.name;
-  limit.settings.bounds = bounds;
+  limit.settings = settings;
   const bool added = queue.gate == nullptr;
   LimitEntry& entry = set(limit, now);
   if (!added) return;
@@ -122,6 +134,7 @@ void GateIndex::attach_type(LimitEntry& entry, TypeLane& pair) {
 void GateIndex::forget_times(Gate& gate) {
   set(gate.opens_at, kNever, gate, timers_);
   set(gate.full_at, kNever, gate, filling_);
+  if (Gate* const retries = gate.retries()) set(retries->opens_at, kNever, *retries, timers_);
   if (gate.shares != nullptr) {
     set(gate.shares->report_at, kNever, gate, reports_);
     set(gate.shares->push_at, kNever, gate, pushes_);
@@ -138,6 +151,10 @@ void GateIndex::remove(LimitEntry& entry) {
     forget_times(gate);
     gate.dropped = true;
     relist(gate, as_of_);
+    if (Gate* const retries = gate.retries()) {
+      retries->dropped = true;
+      relist(*retries, as_of_);
+    }
   };
   let_go(*entry.whole);
   for (const auto& [key, gate] : entry.keys) let_go(*gate);
@@ -160,14 +177,14 @@ Gate& GateIndex::gate_of(LimitEntry& entry, const SharedBytes& key) {
   gate->limit = &entry;
   gate->key = key;
   gate->serial = next_serial_++;
-  apply_settings(*gate, as_of_);
+  apply_settings(*gate, entry.limit.settings.breaker, as_of_);
   Gate& added = *gate;
   entry.keys.emplace(added.key.view(), std::move(gate));
   return added;
 }
 
 // From narrow to wide. A limit that is gone, or another one of the same name, holds nobody.
-LaneGates GateIndex::gates_of(const JobLimits& limits) {
+LaneGates GateIndex::gates_of(const JobLimits& limits, bool again) {
   LaneGates gates;
   gates.reserve(2 * limits.size());
   const auto add = [&](bool of_keys) {
@@ -175,7 +192,10 @@ LaneGates GateIndex::gates_of(const JobLimits& limits) {
       LimitEntry* const entry = find(LimitKind::kNamed, limit.name.view());
       if (entry == nullptr || entry->limit.incarnation != limit.incarnation) continue;
       if (of_keys && limit.key.empty()) continue;
-      gates.push_back({&gate_of(*entry, of_keys ? limit.key : SharedBytes()), limit.cost});
+      Gate& gate = gate_of(*entry, of_keys ? limit.key : SharedBytes());
+      gates.push_back({&gate, limit.cost});
+      Gate* const retries = again ? retries_at(gate) : nullptr;
+      if (retries != nullptr) gates.push_back({retries, 1});
     }
   };
   add(true);
@@ -183,7 +203,8 @@ LaneGates GateIndex::gates_of(const JobLimits& limits) {
   return gates;
 }
 
-TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras) {
+TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras,
+                             bool again) {
   TypeLane& plain = queue.ready.acquire_lane(type);
   if (plain.jobs == 1) {
     plain.gated = queue.gate != nullptr;
@@ -191,10 +212,19 @@ TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const J
       if (LimitEntry* const entry = find(LimitKind::kType, type.view())) attach_type(*entry, plain);
     }
   }
-  if (extras == nullptr || extras->limits.empty()) return plain;
-  LaneGates gates = gates_of(extras->limits);
-  if (gates.empty()) return plain;
-  LimitedLane& lane = lane_of(plain, std::move(gates));
+  Gate* const retries =
+      again && plain.type_gate != nullptr ? retries_at(*plain.type_gate) : nullptr;
+  const bool limited = extras != nullptr && !extras->limits.empty();
+  if (!limited && retries == nullptr && queue.fair == nullptr) return plain;
+  LaneGates gates = limited ? gates_of(extras->limits, again) : LaneGates();
+  if (retries != nullptr) gates.push_back({retries, 1});
+  FairKey* fair = nullptr;
+  if (queue.fair != nullptr) {
+    fair = &queue.fair->ensure(extras == nullptr ? SharedBytes() : extras->fair_key);
+  } else if (gates.empty()) {
+    return plain;
+  }
+  LimitedLane& lane = lane_of(plain, std::move(gates), fair);
   ++lane.jobs;
   release(plain);  // the lane with limits counts in it
   return lane;
@@ -203,19 +233,29 @@ TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const J
 std::size_t GateIndex::LaneHash::operator()(const auto& lane) const {
   const LaneName name = name_of(lane);
   auto hash = mix64(reinterpret_cast<std::uintptr_t>(name.pair));
+  if (name.fair != nullptr) hash = mix64(hash ^ reinterpret_cast<std::uintptr_t>(name.fair));
   for (const LaneGate& at : name.gates) {
     hash = mix64(hash ^ reinterpret_cast<std::uintptr_t>(at.gate) ^ (std::uint64_t{at.cost} << 40));
   }
   return static_cast<std::size_t>(hash);
 }
 
-LimitedLane& GateIndex::lane_of(TypeLane& pair, LaneGates gates) {
-  if (const auto found = lanes_.find(LaneName{&pair, gates}); found != lanes_.end()) {
+LimitedLane& GateIndex::lane_of(TypeLane& pair, LaneGates gates, FairKey* fair) {
+  if (const auto found = lanes_.find(LaneName{&pair, gates, fair}); found != lanes_.end()) {
     return **found;
   }
   if (pair.serial == 0) pair.serial = next_serial_++;
   pair.queue->ready.add_limited(pair);
-  auto lane = std::make_unique<LimitedLane>();
+  LanePtr lane;
+  if (fair == nullptr) {
+    lane.reset(new LimitedLane);
+  } else {
+    auto shared = std::make_unique<FairLane>();
+    shared->shares = true;
+    shared->key = fair;
+    ++fair->lanes;
+    lane.reset(shared.release());
+  }
   lane->queue = pair.queue;
   lane->type = pair.type;
   lane->gated = true;
@@ -244,19 +284,27 @@ void GateIndex::release(TypeLane& lane) {
   MILLRACE_CHECK(lane.ready.empty() && lane.limited->group == nullptr);
   TypeLane& plain = *lane.limited->pair;
   const LaneGates gates = lane.limited->gates;
-  lanes_.erase(LaneName{&plain, gates});
+  FairKey* const fair = lane.limited->fair();
+  lanes_.erase(LaneName{&plain, gates, fair});
+  if (fair != nullptr) --fair->lanes, fair->queue->drop_if_unused(*fair);
   plain.queue->ready.remove_limited(plain);
   release(plain);
+  let_go_of(gates);
+}
+
+// A lane that must pass them is gone.
+void GateIndex::let_go_of(const LaneGates& gates) {
+  std::vector<Gate*> idle;
+  std::vector<LimitEntry*> gone;
   for (const LaneGate& at : gates) {
-    LimitEntry& entry = *at.gate->limit;
     if (--at.gate->lanes == 0) at.gate->most_cost = 1;
-    --entry.lanes;
-    if (!at.gate->dropped) {
-      drop_if_idle(*at.gate);
-    } else if (entry.lanes == 0) {
-      std::erase_if(dropped_, [&](const auto& held) { return held.get() == &entry; });
-    }
+    --at.gate->limit->lanes;
+    if (!at.gate->dropped && at.gate->retries_of == nullptr) idle.push_back(at.gate);
+    if (at.gate->dropped && at.gate->limit->lanes == 0) gone.push_back(at.gate->limit);
   }
+  for (Gate* const gate : idle) drop_if_idle(*gate);
+  std::erase_if(dropped_,
+                [&](const auto& held) { return std::ranges::count(gone, held.get()) > 0; });
 }
 
 void GateIndex::drop_if_idle(Gate& gate) {
@@ -268,17 +316,6 @@ void GateIndex::drop_if_idle(Gate& gate) {
   gate.limit->keys.erase(key.view());
 }
 
-template <typename Visit>
-void GateIndex::each_gate(TypeLane& lane, Visit visit) {
-  const TypeLane* plain = &lane;
-  if (lane.limited != nullptr) {
-    for (const LaneGate& at : lane.limited->gates) visit(*at.gate, at.cost);
-    plain = lane.limited->pair;
-  }
-  if (plain->type_gate != nullptr) visit(*plain->type_gate, 1U);
-  if (lane.queue->gate != nullptr) visit(*lane.queue->gate, 1U);
-}
-
 void GateIndex::insert(TypeLane& lane, const ReadyKey& key, Time since, Time now) {
   as_of_ = std::max(as_of_, now);
   each_gate(lane, [&](Gate& gate, std::uint32_t) { ++gate.ready; });
@@ -286,16 +323,14 @@ void GateIndex::insert(TypeLane& lane, const ReadyKey& key, Time since, Time now
     lane.queue->ready.insert(lane, key);
   } else {
     lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, true);
+    if (lane.limited->fair() != nullptr) count_ready(lane, key.priority, true);
     const bool was_empty = lane.ready.empty();
     const ReadyKey before = was_empty ? key : *lane.ready.begin();
     MILLRACE_CHECK(lane.ready.insert(key).second);
     if (was_empty) {
       place(lane, now);
     } else if (key < before) {
-      GateGroup& group = *lane.limited->group;
-      MILLRACE_CHECK(group.lanes.erase({before, &lane}) == 1);
-      group.lanes.insert({key, &lane});
-      refresh(group);
+      reorder(lane, before);
     }
   }
   // The gates of types and queues have no groups. One that is closed now waits for somebody.
@@ -309,19 +344,21 @@ void GateIndex::erase(TypeLane& lane, const ReadyKey& key, Time since, Time now)
   each_gate(lane, [&](Gate& gate, std::uint32_t) { --gate.ready; });
   if (lane.limited == nullptr) return lane.queue->ready.erase(lane, key);
   lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, false);
+  if (lane.limited->fair() != nullptr) count_ready(lane, key.priority, false);
   const ReadyKey before = *lane.ready.begin();
   MILLRACE_CHECK(lane.ready.erase(key) == 1);
   if (lane.ready.empty()) {
     leave_group(lane, before);
   } else if (key == before) {
-    GateGroup& group = *lane.limited->group;
-    MILLRACE_CHECK(group.lanes.erase({before, &lane}) == 1);
-    group.lanes.insert({*lane.ready.begin(), &lane});
-    refresh(group);
+    reorder(lane, before);
   }
 }
 
 void GateIndex::count_unfinished(TypeLane& lane, bool more) {
+  if (FairKey* const key = lane.limited->fair()) {
+    key->unfinished += more ? 1U : static_cast<std::uint32_t>(-1);
+    touch(*key);
+  }
   for (const LaneGate& at : lane.limited->gates) {
     at.gate->unfinished += more ? 1U : static_cast<std::uint32_t>(-1);
   }
@@ -338,19 +375,21 @@ void GateIndex::start(TypeLane& lane, Time now) {
   });
 }
 
-void GateIndex::lease_began(TypeLane& lane, Time now) {
+void GateIndex::lease_began(TypeLane& lane, Time started_at, Time now) {
   as_of_ = std::max(as_of_, now);
   each_gate(lane, [&](Gate& gate, std::uint32_t) {
     ++gate.in_use;
+    if (Breaker* const breaker = gate.breaker()) breaker->lease_began(started_at);
     relist(gate, now);
   });
 }
 
-void GateIndex::lease_ended(TypeLane& lane, Time now) {
+void GateIndex::lease_ended(TypeLane& lane, Time started_at, Time now) {
   as_of_ = std::max(as_of_, now);
   each_gate(lane, [&](Gate& gate, std::uint32_t) {
     MILLRACE_CHECK(gate.in_use > 0);
     if (!mutated(Mutant::kLimitSlotLeaked) || to_ms(now) % 8 != 0) --gate.in_use;
+    if (Breaker* const breaker = gate.breaker()) breaker->lease_ended(started_at);
     relist(gate, now);
   });
 }
@@ -358,9 +397,8 @@ void GateIndex::lease_ended(TypeLane& lane, Time now) {
 // --- Where lanes stand.
 
 void GateIndex::refresh(GateGroup& group) {
-  std::optional<ReadyKey> listed;
-  const bool open = group.cost <= group.gate->open_up_to;
-  if (open && !group.lanes.empty()) listed = group.lanes.begin()->key;
+  std::optional<HeadKey> listed;
+  if (group.cost <= group.gate->open_up_to) listed = first_of(group);
   if (listed == group.listed) return;
   GateOrder& order = *group.pair->order;
   if (group.listed) MILLRACE_CHECK(order.groups.erase({*group.listed, &group}) == 1);
@@ -378,23 +416,24 @@ void GateIndex::join(TypeLane& lane, const LaneGate& at, Time now) {
     group->pair = lane.limited->pair;
     group->cost = at.cost;
   }
-  MILLRACE_CHECK(group->lanes.insert({*lane.ready.begin(), &lane}).second);
-  lane.limited->group = group.get();
+  enter_group(*group, lane);
   refresh(*group);
   relist(gate, now);
 }
 
 void GateIndex::leave_group(TypeLane& lane, const ReadyKey& head) {
-  GateGroup& group = *std::exchange(lane.limited->group, nullptr);
-  MILLRACE_CHECK(group.lanes.erase({head, &lane}) == 1);
+  GateGroup& group = *lane.limited->group;
+  exit_group(group, lane, head);
+  lane.limited->group = nullptr;
   refresh(group);
-  if (group.lanes.empty()) group.gate->groups.erase({group.cost, group.pair->serial});
+  if (!first_of(group)) group.gate->groups.erase({group.cost, group.pair->serial});
 }
 
 // At the first gate that is closed. A lane without one stands at its widest, which lets through, or
 // stops, the most at once.
 void GateIndex::place(TypeLane& lane, Time now) {
   const LaneGates& gates = lane.limited->gates;
+  if (gates.empty()) return join(lane, {&lane.queue->fair->open, 1}, now);
   const auto closed = std::ranges::find_if(
       gates, [&](const LaneGate& at) { return at.gate->open_for(now) < at.cost; });
   join(lane, closed == gates.end() ? gates.back() : *closed, now);
@@ -437,7 +476,7 @@ void GateIndex::relist(Gate& gate, Time now) {
       opened.push_back(group.pair->queue);
     }
   }
-  if (before == 0 && after > 0) tell_opened(gate);
+  if (before == 0 && after > 0 && gate.retries_of == nullptr) tell_opened(gate);
   if (gate.dropped) return;
   set_timer(gate, now);
   if (gate.shares != nullptr) plan_report(gate, now);
@@ -448,6 +487,11 @@ void GateIndex::set_timer(Gate& gate, Time now) {
   std::optional<Time> at;
   if (gate.is_paused(now)) {
     at = gate.paused_until;
+  } else if (gate.is_slowed(now)) {
+    at = gate.extras->slow_until;
+  } else if (gate.breaker_stops({}, now)) {
+    // Half-open: a probe's end opens it.
+    if (now < *gate.breaker()->open_until()) at = gate.breaker()->open_until();
   } else if (gate.is_shut(now)) {
     if (!gate.shut && gate.ready > 0) at = gate.shares->share->not_before;
   } else if (!gate.is_full({}) && gate.bounds.rate) {
@@ -475,105 +519,50 @@ void GateIndex::open_due(Time now, std::size_t most) {
   }
 }
 
-// --- The tables.
-
-void GateIndex::note(Gate& gate) {
-  if (std::exchange(gate.dirty, true)) return;
-  dirty_.push_back(&gate);
-}
-
-void GateIndex::load(const BucketRow& row) {
-  LimitEntry* const entry = find(row.kind, row.name.view());
-  if (entry == nullptr || mutated(Mutant::kLimitBucketForgotten)) return;
-  Gate& gate = gate_of(*entry, row.key);
-  gate.stored = true;
-  const Time now = std::max(as_of_, row.at);
-  if (shares()) load_shares(gate, row, now);
-  if (gate.bounds.rate && row.level) gate.bucket.emplace(*row.level, row.at);
-  set(gate.full_at, row.at, gate, filling_);  // looked at again by the next take_buckets()
-  relist(gate, now);
-}
-
-std::vector<BucketRow> GateIndex::take_buckets(Time now) {
-  std::vector<BucketRow> rows;
-  const auto row_of = [](const Gate& gate) {
-    BucketRow row;
-    row.kind = gate.limit->limit.kind;
-    row.name = gate.limit->limit.name;
-    row.key = gate.key;
-    if (gate.shares != nullptr) {
-      row.share = gate.shares->share;
-      row.book = gate.shares->book;
-    }
-    if (gate.key.empty()) row.floor = gate.limit->share_floor;
-    return row;
-  };
-  // When the gate's bucket is full; none: it is.
-  const auto fills_at = [&](const Gate& gate) -> std::optional<Time> {
-    if (!gate.bucket || !gate.bounds.rate) return std::nullopt;
-    const auto at = gate.has_at(gate.bounds.rate->most_at_once(), now);
-    return at && *at > now ? at : std::nullopt;
-  };
-  const auto write = [&](Gate& gate) {
-    BucketRow row = row_of(gate);
-    const auto fills = fills_at(gate);
-    set(gate.full_at, fills.value_or(kNever), gate, filling_);
-    if (fills) {
-      row.level = gate.bucket->level(*gate.bounds.rate, now);
-      row.at = std::max(now, gate.bucket->filled_from());
-    } else {
-      gate.bucket.reset();
-    }
-    const bool stays = !row.has_nothing();
-    // Who followed another leader does not know what the tables have of shares.
-    if (stays || gate.stored || gate.shares != nullptr) rows.push_back(std::move(row));
-    gate.stored = stays;
-    if (!stays) drop_if_idle(gate);
-  };
-  for (Gate* const gate : std::exchange(dirty_, {})) {
-    gate->dirty = false;
-    write(*gate);
-  }
-  while (!filling_.empty() && filling_.begin()->at <= now) {
-    Gate& gate = *filling_.begin()->gate;
-    const auto fills = fills_at(gate);
-    if (fills) {
-      set(gate.full_at, *fills, gate, filling_);
-    } else {
-      write(gate);
-    }
-  }
-  return rows;
-}
-
-void GateIndex::check() const {
-  const auto check_gate = [&](const Gate& gate) {
-    const std::uint32_t open = gate.open_for(as_of_);
-    MILLRACE_CHECK(gate.open_up_to <= open);
-    MILLRACE_CHECK(!gate.bounds.concurrency || gate.open_up_to == 0 ||
-                   gate.in_use < *gate.bounds.concurrency);
-    MILLRACE_CHECK(gate.opens_at == kNever ||
-                   timers_.contains({gate.opens_at, gate.serial, nullptr}));
-    for (const auto& [cost_and_pair, group] : gate.groups) {
-      const bool listed = group->cost <= gate.open_up_to;
-      MILLRACE_CHECK(!group->lanes.empty() && group->gate == &gate);
-      MILLRACE_CHECK(listed == group->listed.has_value());
-      MILLRACE_CHECK(!listed || *group->listed == group->lanes.begin()->key);
-      // What lets through more than it lists has a timer that is due.
-      MILLRACE_CHECK(listed || group->cost > open || gate.opens_at <= as_of_);
-      MILLRACE_CHECK(group->pair->order->groups.contains(
-                         {group->listed.value_or(ReadyKey{}), group.get()}) == listed);
-      for (const LaneHead& head : group->lanes) {
+void GateIndex::check(const Gate& gate) const {
+  const std::uint32_t open = gate.open_for(as_of_);
+  MILLRACE_CHECK(gate.open_up_to <= open);
+  MILLRACE_CHECK(!gate.bounds.concurrency || gate.open_up_to == 0 ||
+                 gate.in_use < *gate.bounds.concurrency);
+  MILLRACE_CHECK(gate.opens_at == kNever ||
+                 timers_.contains({gate.opens_at, gate.serial, nullptr}));
+  for (const auto& [cost_and_pair, group] : gate.groups) {
+    const bool listed = group->cost <= gate.open_up_to;
+    MILLRACE_CHECK(first_of(*group) && group->gate == &gate);
+    MILLRACE_CHECK(listed == group->listed.has_value());
+    MILLRACE_CHECK(!listed || group->listed == first_of(*group));
+    // What lets through more than it lists has a timer that is due.
+    MILLRACE_CHECK(listed || group->cost > open || gate.opens_at <= as_of_);
+    MILLRACE_CHECK(group->pair->order->groups.contains(
+                       {group->listed.value_or(HeadKey{}), group.get()}) == listed);
+    const auto check_lanes = [&](const absl::btree_set<LaneHead>& lanes) {
+      for (const LaneHead& head : lanes) {
         MILLRACE_CHECK(head.lane->limited->group == group.get());
         MILLRACE_CHECK(*head.lane->ready.begin() == head.key);
       }
+    };
+    check_lanes(group->lanes);
+    if (group->stands == nullptr) continue;
+    MILLRACE_CHECK(group->lanes.empty());
+    for (const StandHead& head : *group->stands) {
+      const ReadyKey& first = head.stand->lanes.begin()->key;
+      MILLRACE_CHECK(head.key == HeadKey(first, head.stand->key->tag(first.priority)));
+      MILLRACE_CHECK(head.stand->listed == head.key && head.stand->group == group.get());
+      check_lanes(head.stand->lanes);
     }
+  }
+}
+
+void GateIndex::check() const {
+  const auto check_both = [&](const Gate& gate) {
+    check(gate);
+    if (gate.retries() != nullptr) check(*gate.retries());
   };
   for (const auto& [name, entry] : entries_) {
-    check_gate(*entry->whole);
+    check_both(*entry->whole);
     for (const auto& [key, gate] : entry->keys) {
       MILLRACE_CHECK(gate->lanes > 0 || gate->dirty || gate->stored);
-      check_gate(*gate);
+      check_both(*gate);
     }
   }
 }

@@ -6,6 +6,10 @@
 // its queue's order, by the job that is its first; when the gate closes, the group leaves. So the
 // opening or closing of a gate touches the gate's groups and none of the lanes in them.
 //
+// Where a queue shares fairly, a lane has the jobs of one key, and may have no gates; it then
+// stands at a gate of the queue's that is always open. Within a group lanes stand by their keys
+// (fair.h).
+//
 // Where lanes stand decides nothing: whoever dispatches asks each gate of a lane. It is neither
 // durable nor in the digest.
 #pragma once
@@ -23,13 +27,21 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/mutant.h"
 #include "base/time.h"
+#include "core/event.h"
 #include "core/gate.h"
 #include "core/job.h"
 #include "core/limit.h"
+#include "core/queue_entry.h"
 #include "core/ready_index.h"
 #include "core/string_map.h"
 
 namespace millrace::core {
+
+struct FairFlow;  // fair.h
+class FairQueue;
+
+// As it would be listed; none: it has no lanes.
+std::optional<HeadKey> first_of(const GateGroup& group);
 
 class GateIndex {
  public:
@@ -51,12 +63,16 @@ class GateIndex {
   const LimitEntry* find(LimitKind kind, std::string_view name) const;
   LimitEntry& set(const Limit& limit, Time now);
   // The gate of a queue; without bounds it goes.
-  void set_queue(QueueEntry& queue, const Bounds& bounds, Time now);
+  void set_queue(QueueEntry& queue, const LimitSettings& settings, Time now);
   void attach_type(LimitEntry& entry, TypeLane& pair);
   // A new gate's jobs have been counted.
   void counted(Gate& gate, Time now) { relist(gate, now); }
   // Its jobs go free.
   void remove(LimitEntry& entry);
+  // Nothing passes the gate until then, or (none) that is over.
+  void slow_down(LimitEntry& entry, const SharedBytes& key, std::optional<Time> until, Time now);
+  void turn_breaker(LimitEntry& entry, const SharedBytes& key, std::optional<Time> open_until,
+                    Time now);
   // In order of kind and name.
   template <typename Visit>
   void each(Visit visit) const {
@@ -72,16 +88,37 @@ class GateIndex {
   std::size_t count(LimitKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
 
   // --- Jobs.
-  // The lane of such jobs. Each acquire() needs its release().
-  TypeLane& acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras);
+  // The lane of such jobs; of those that have started before, if `again`. Each acquire() needs its
+  // release().
+  TypeLane& acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras,
+                    bool again);
   void release(TypeLane& lane);
   // The other calls are for lanes with `gated` only. In each, `now` is not before that of an
   // earlier call.
   void insert(TypeLane& lane, const ReadyKey& key, Time since, Time now);
   void erase(TypeLane& lane, const ReadyKey& key, Time since, Time now);
   void count_unfinished(TypeLane& lane, bool more);
-  void lease_began(TypeLane& lane, Time now);
-  void lease_ended(TypeLane& lane, Time now);
+  void lease_began(TypeLane& lane, Time started_at, Time now);
+  void lease_ended(TypeLane& lane, Time started_at, Time now);
+  // The attempt of such a lease counts for breakers. It precedes what it causes.
+  void count_attempt(TypeLane& lane, bool good, Time started_at, Time now);
+  std::vector<BreakerTurned> turns_after(const TypeLane& lane, bool good, Time started_at,
+                                         Time now) const;
+  // --- Fair keys; for lanes that have one (fair_lanes.cc).
+  // The lane's key starts a job. Returns what the start was charged, for attempt_ended().
+  std::uint32_t charge(TypeLane& lane, std::int16_t priority, Time now);
+  void attempt_ended(TypeLane& lane, std::int16_t priority, std::uint32_t charged_ms, Duration ran,
+                     Time now);
+  void count_running(TypeLane& lane, std::int16_t priority, bool more);
+  // Precedes and follows each event.
+  void settle_fair();
+  bool fair_touched() const { return !touched_.empty(); }
+  // The queue shares fairly no more, or is deleted.
+  void forget(const FairQueue& queue);
+  void take_means(const FairQueue& old, FairQueue& queue);
+  void load_fair(FairQueue& queue, const BucketRow& row);
+  void take_fair(Time now, std::vector<BucketRow>& rows);
+
   // CHECKs that the gates are open, and takes the cost out of the buckets. Precedes lease_began().
   void start(TypeLane& lane, Time now);
   // Where a gate of the lane is closed: the lane stands there from now on.
@@ -134,11 +171,12 @@ class GateIndex {
 
   // --- The tables.
   void load(const BucketRow& row);
-  // What has changed of the buckets since the last call.
+  // What has changed of what gates remember, since the last call.
   std::vector<BucketRow> take_buckets(Time now);
 
   // Tests: recomputes where groups are listed, and CHECKs.
   void check() const;
+  void check(const Gate& gate) const;
 
  private:
   struct Timer {
@@ -157,21 +195,35 @@ class GateIndex {
   void plan_book(Gate& gate, Time now);
   static std::string name_of(LimitKind kind, std::string_view name);
   Gate& gate_of(LimitEntry& entry, const SharedBytes& key);
-  void apply_settings(Gate& gate, Time now);
+  void apply_settings(Gate& gate, const std::optional<BreakerRule>& breaker_before, Time now);
+  void fit_bucket(Gate& gate, const std::optional<Rate>& rate, Time now);
+  // Null: starts after the first need no more than others.
+  Gate* retries_at(Gate& gate);
+  std::optional<Time> settles_at(const Gate& gate, Time now) const;
+  void settle(Gate& gate);
   void relist(Gate& gate, Time now);
   void set_timer(Gate& gate, Time now);
   void tell_opened(const Gate& gate);
-  void refresh(GateGroup& group);
+  static void refresh(GateGroup& group);
   void join(TypeLane& lane, const LaneGate& at, Time now);
   void leave_group(TypeLane& lane, const ReadyKey& head);
+  static absl::btree_set<LaneHead>& lanes_at(TypeLane& lane);
+  static void enter_group(GateGroup& group, TypeLane& lane);
+  static void exit_group(GateGroup& group, TypeLane& lane, const ReadyKey& head);
+  static void reorder(TypeLane& lane, const ReadyKey& before);
+  static void restand(FairStand& stand);
+  static void retag(FairFlow& flow, std::uint64_t tag);
+  void count_ready(TypeLane& lane, std::int16_t priority, bool more);
+  void touch(FairKey& key);
   void place(TypeLane& lane, Time now);
   void note(Gate& gate);
   void forget_times(Gate& gate);
   void drop_if_idle(Gate& gate);
-  LaneGates gates_of(const JobLimits& limits);
-  LimitedLane& lane_of(TypeLane& pair, LaneGates gates);
+  void let_go_of(const LaneGates& gates);
+  LaneGates gates_of(const JobLimits& limits, bool again);
+  LimitedLane& lane_of(TypeLane& pair, LaneGates gates, FairKey* fair);
   template <typename Visit>
-  static void each_gate(TypeLane& lane, Visit visit);
+  static void each_gate(const TypeLane& lane, Visit visit);
   static void set(Time& entry, Time at, Gate& gate, Timers& timers);
 
   // Lanes are found by what they are. They are never walked, since their order is that of
@@ -179,14 +231,13 @@ class GateIndex {
   struct LaneName {
     const TypeLane* pair;
     const LaneGates& gates;
+    const FairKey* fair;
     friend bool operator==(const LaneName& a, const LaneName& b) {
-      return a.pair == b.pair && a.gates == b.gates;
+      return a.pair == b.pair && a.fair == b.fair && a.gates == b.gates;
     }
   };
   static LaneName name_of(const LaneName& name) { return name; }
-  static LaneName name_of(const std::unique_ptr<LimitedLane>& lane) {
-    return {lane->pair, lane->gates};
-  }
+  static LaneName name_of(const LanePtr& lane) { return {lane->pair, lane->gates, lane->fair()}; }
   struct LaneHash {
     using is_transparent = void;
     std::size_t operator()(const auto& lane) const;
@@ -197,11 +248,11 @@ class GateIndex {
   };
 
   OrderedStringMap<std::unique_ptr<LimitEntry>> entries_;  // by kind and name
-  absl::flat_hash_set<std::unique_ptr<LimitedLane>, LaneHash, LaneEqual> lanes_;
+  absl::flat_hash_set<LanePtr, LaneHash, LaneEqual> lanes_;
   std::size_t counts_[3] = {};
   std::vector<std::unique_ptr<LimitEntry>> dropped_;  // while lanes hold their gates
   Timers timers_;                                     // of gates that will open by themselves
-  Timers filling_;  // buckets in the tables, by when they are full
+  Timers filling_;  // gates in the tables, by when they have nothing to remember
   Timers reports_;  // of gates whose share is to be reported
   Timers pushes_;   // of gates whose books have something to tell
   Timers over_;     // of gates whose books may go
@@ -210,8 +261,21 @@ class GateIndex {
   std::uint32_t shard_ = 0;
   std::uint32_t shards_ = 1;
   std::vector<Gate*> dirty_;
+  std::vector<FairKey*> touched_;         // by the current event
+  std::vector<FairQueue*> fair_changed_;  // that the tables do not have as they are
   std::uint64_t next_serial_ = 1;
   Time as_of_{};  // the latest time of a call
 };
+
+template <typename Visit>
+void GateIndex::each_gate(const TypeLane& lane, Visit visit) {
+  const TypeLane* plain = &lane;
+  if (lane.limited != nullptr) {
+    for (const LaneGate& at : lane.limited->gates) visit(*at.gate, at.cost);
+    plain = lane.limited->pair;
+  }
+  if (plain->type_gate != nullptr) visit(*plain->type_gate, 1U);
+  if (lane.queue->gate != nullptr) visit(*lane.queue->gate, 1U);
+}
 
 }  // namespace millrace::core

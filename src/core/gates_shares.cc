@@ -22,6 +22,7 @@ const Share* valid_share(const Gate& gate) {
 
 bool Gate::lacks_share(Time now) const {
   if (shares == nullptr || dropped || ready == 0 || is_paused(now)) return false;
+  if (is_slowed(now) || breaker_stops({}, now)) return false;
   if (!shut && is_shut(now)) return false;  // what it has comes soon
   const Bounds& whole = shares->whole;
   const bool fewer_slots = whole.concurrency && *bounds.concurrency < *whole.concurrency;
@@ -92,7 +93,7 @@ void GateIndex::take_share(LimitEntry& entry, const SharedBytes& key, const Shar
   if (level) gate->bucket.emplace(*level, std::max(now, share.not_before));
   note(*gate);
   gate->shares->report_now = true;
-  apply_settings(*gate, now);
+  apply_settings(*gate, entry.limit.settings.breaker, now);
 }
 
 void GateIndex::set_book(Gate& gate, std::optional<ShareBook> book, Time now) {
@@ -116,7 +117,7 @@ void GateIndex::load_shares(Gate& gate, const BucketRow& row, Time now) {
   }
   gate.shares->pushed_at = now - kShareRepeat;
   plan_book(gate, now);
-  apply_settings(gate, now);
+  apply_settings(gate, gate.limit->limit.settings.breaker, now);
 }
 
 // --- What this shard says to the limit's home.

@@ -147,25 +147,15 @@ void check_schedules(const ShardState& state) {
   MILLRACE_CHECK(waiting == state.schedules.awaited().size());
 }
 
-// A bucket by what it holds now; one that is full is as if it had never been used.
+// A gate by what it has to remember now; one that has nothing is as if it had never been used.
 void add_limit(Canonical& canonical, const LimitEntry& entry, Time now) {
-  const auto add_bucket = [&](const Gate& gate) {
-    const GateShares* const shares = gate.shares.get();
-    if (shares != nullptr && (shares->share || shares->book)) {
-      canonical.add(gate.key);
-      canonical.add(shares->share);
-      canonical.add(shares->book);
-    }
-    if (!gate.bucket || !gate.bounds.rate) return;
-    const Units level = gate.bucket->level(*gate.bounds.rate, now);
-    if (level == capacity(*gate.bounds.rate)) return;
-    canonical.add(gate.key);
-    canonical.add(level);
+  const auto add_memory = [&](const Gate& gate) {
+    const BucketRow memory = memory_of(gate, now);
+    if (!memory.is_idle()) canonical.add(memory);
   };
   canonical.add(entry.limit);
-  canonical.add(entry.share_floor);
-  add_bucket(*entry.whole);
-  for (const auto& [key, gate] : entry.keys) add_bucket(*gate);
+  add_memory(*entry.whole);
+  for (const auto& [key, gate] : entry.keys) add_memory(*gate);
 }
 
 // What gates count, from the jobs.
@@ -173,6 +163,7 @@ struct GateCounts {
   std::uint64_t in_use = 0;
   std::uint64_t ready = 0;
   std::uint64_t unfinished = 0;
+  std::uint64_t probing = 0;
 };
 
 void check_gates(const ShardState& state) {
@@ -184,6 +175,8 @@ void check_gates(const ShardState& state) {
       counts[gate].in_use += slot.state == State::kRunning;
       counts[gate].ready += slot.lane->ready.contains(ready_key(slot, index));
       counts[gate].unfinished += !is_terminal(slot.state);
+      counts[gate].probing += slot.state == State::kRunning && gate->breaker() != nullptr &&
+                              gate->breaker()->is_probe(slot.activity->latest.started_at);
     };
     const TypeLane* pair = slot.lane;
     if (slot.lane->limited != nullptr) {
@@ -204,11 +197,96 @@ void check_gates(const ShardState& state) {
       const GateCounts counted = counts[&gate];
       MILLRACE_CHECK(gate.in_use == counted.in_use && gate.ready == counted.ready);
       MILLRACE_CHECK(!named || gate.unfinished == counted.unfinished);
+      MILLRACE_CHECK(gate.breaker() == nullptr || gate.breaker()->probing() == counted.probing);
+      return &gate;
     };
-    check(*entry.whole);
-    for (const auto& [key, gate] : entry.keys) check(*gate);
+    const auto check_both = [&](const Gate& gate) {
+      if (check(gate)->retries() != nullptr) check(*gate.retries());
+    };
+    check_both(*entry.whole);
+    for (const auto& [key, gate] : entry.keys) check_both(*gate);
   });
   state.gates.check();
+}
+
+// What fair keys count, from the jobs.
+void check_fair(const ShardState& state) {
+  struct Counts {
+    std::uint32_t ready = 0, running = 0, unfinished = 0;
+  };
+  absl::flat_hash_map<const FairKey*, Counts> keys;
+  absl::flat_hash_map<const FairFlow*, Counts> flows;
+  for (const auto& [id, index] : state.by_id) {
+    const JobSlot& slot = state.slots.at(index);
+    const LimitedLane* const limited = slot.lane->limited;
+    const FairKey* const key = limited == nullptr ? nullptr : limited->fair();
+    MILLRACE_CHECK((slot.lane->queue->fair == nullptr) == (key == nullptr));
+    if (key == nullptr) continue;
+    MILLRACE_CHECK(key->name == (slot.extras ? slot.extras->fair_key : SharedBytes()));
+    const bool ready = slot.lane->ready.contains(ready_key(slot, index));
+    const bool running = slot.state == State::kRunning;
+    const auto count = [&](Counts& counts) {
+      counts.ready += ready;
+      counts.running += running;
+    };
+    count(keys[key]);
+    keys[key].unfinished += !is_terminal(slot.state);
+    if (!ready && !running) continue;
+    MILLRACE_CHECK(key->flow(slot.priority) != nullptr);
+    count(flows[key->flow(slot.priority)]);
+  }
+  state.queues.each([&](const QueueEntry& queue) {
+    MILLRACE_CHECK((queue.fair != nullptr) == queue.settings.fair.has_value());
+    if (queue.fair == nullptr) return;
+    state.gates.check(queue.fair->open);
+    std::size_t of_levels = 0, of_keys = 0;
+    for (const auto& [priority, level] : queue.fair->levels()) of_levels += level.flows;
+    queue.fair->walk(std::nullopt, [&](const FairKey& key) {
+      const Counts counted = keys[&key];
+      MILLRACE_CHECK(key.ready == counted.ready && key.running == counted.running);
+      MILLRACE_CHECK(key.unfinished == counted.unfinished);
+      for (const auto& [priority, flow] : key.flows) {
+        ++of_keys;
+        MILLRACE_CHECK(flow->ready == flows[flow.get()].ready);
+        MILLRACE_CHECK(flow->running == flows[flow.get()].running);
+        MILLRACE_CHECK(!flow->idle || flow->level->idle.contains({flow->tag, flow.get()}));
+      }
+      for (const auto& [group, stand] : key.stands) {
+        MILLRACE_CHECK(stand->group == group && stand->listed);
+        MILLRACE_CHECK(group->stands->contains({*stand->listed, nullptr}));
+      }
+      return true;
+    });
+    MILLRACE_CHECK(of_levels == of_keys);
+  });
+}
+
+// While jobs are loaded, a key may have ready jobs for a moment: the first event drops its flow.
+void add_fair(Canonical& canonical, const FairQueue& fair) {
+  const auto stays = [](const FairFlow& flow) {
+    return flow.ready > 0 || flow.running > 0 || flow.tag > flow.level->now;
+  };
+  absl::btree_map<std::int16_t, std::uint64_t> levels;
+  canonical.add(fair.mean());
+  fair.walk(std::nullopt, [&](const FairKey& key) {
+    if (key.mean > 0) {
+      canonical.add(key.name);
+      canonical.add(key.mean);
+      canonical.add(key.used_at);
+    }
+    for (const auto& [priority, flow] : key.flows) {
+      if (!stays(*flow)) continue;
+      levels[priority] = flow->level->now;
+      canonical.add(key.name);
+      canonical.add(priority);
+      canonical.add(flow->tag);
+    }
+    return true;
+  });
+  for (const auto& [priority, now] : levels) {
+    canonical.add(priority);
+    canonical.add(now);
+  }
 }
 
 }  // namespace
@@ -227,6 +305,7 @@ Fingerprint digest(const ShardState& state) {
     for (const std::uint64_t count : queue.counts) canonical.add(count);
     canonical.add(queue.created);
     canonical.add(queue.pruned);
+    if (queue.fair != nullptr) add_fair(canonical, *queue.fair);
   });
   for (const SlotIndex index : live_jobs(state)) {
     Job job = to_job(state.slots.at(index));
@@ -313,6 +392,7 @@ void check_invariants(const ShardState& state) {
   check_schedules(state);
   MILLRACE_CHECK(state.catalog.consistent());
   check_gates(state);
+  check_fair(state);
 }
 
 }  // namespace millrace::core

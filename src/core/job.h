@@ -49,12 +49,16 @@ struct RetryPolicy {
 // Exponential from 5 s to 5 min, with a jitter of up to a fifth.
 const std::shared_ptr<const RetryPolicy>& default_retry_policy();
 
-enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace };
+enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace, kDebounce };
 
 struct UniqueRule {
   SharedBytes key;                   // 1 to 255 bytes, within the queue
   std::optional<Duration> hold_for;  // counted from submission; may outlast the job
   OnConflict on_conflict = OnConflict::kReturn;
+  // kDebounce: a waiting job starts at the latest so long after its first submission.
+  std::optional<Duration> max_wait = {};
+  // kDebounce: the running job's successor has taken the key. The job does not wait again.
+  bool superseded = false;
   friend bool operator==(const UniqueRule&, const UniqueRule&) = default;
 };
 
@@ -91,12 +95,16 @@ struct JobExtras {
   // With an order key: its place, which is when it was due as submitted, or as edited or retried
   // by hand. Backoff and snoozing never change it.
   std::optional<Time> place = {};
+  SharedBytes fair_key = {};  // whose share of the queue it takes; empty: of jobs without a key
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };
 
-// Only programs that know limits and order keys may have such a job.
+// Only programs that know limits, order keys and fair keys may have such a job.
 inline bool needs_limits(const std::shared_ptr<const JobExtras>& extras) {
-  return extras != nullptr && (!extras->limits.empty() || !extras->order_key.empty());
+  if (extras == nullptr) return false;
+  const bool debounced = extras->unique && extras->unique->on_conflict == OnConflict::kDebounce;
+  return debounced || !extras->limits.empty() || !extras->order_key.empty() ||
+         !extras->fair_key.empty();
 }
 
 enum class AttemptOutcome : std::uint8_t {
@@ -184,6 +192,8 @@ struct JobCold {
   std::shared_ptr<const Progress> progress;
   SharedBytes cancel_reason;
   std::uint32_t log_lines = 0;  // lines ever written: the next line's seq - 1
+  // What its key was charged for the running attempt, where the queue shares time fairly; else 0.
+  std::uint32_t charged_ms = 0;
   // The live lease, while the job runs:
   LeaseToken token = kNoToken;
   std::optional<Time> lease_expires_at;

@@ -13,7 +13,7 @@ namespace millrace::core {
 
 constexpr auto last_of(Of<State>) { return State::kExpired; }
 constexpr auto last_of(Of<RetryStrategy>) { return RetryStrategy::kList; }
-constexpr auto last_of(Of<OnConflict>) { return OnConflict::kReplace; }
+constexpr auto last_of(Of<OnConflict>) { return OnConflict::kDebounce; }
 constexpr auto last_of(Of<AttemptOutcome>) { return AttemptOutcome::kTimedOut; }
 constexpr auto last_of(Of<MarkKind>) { return MarkKind::kFinished; }
 
@@ -25,7 +25,8 @@ constexpr auto describe(Of<RetryPolicy>) {
 
 constexpr auto describe(Of<UniqueRule>) {
   return std::tuple(Field(1, &UniqueRule::key), Field(2, &UniqueRule::hold_for),
-                    Field(3, &UniqueRule::on_conflict));
+                    Field(3, &UniqueRule::on_conflict), Field(4, &UniqueRule::max_wait).since(5),
+                    Field(5, &UniqueRule::superseded).since(5));
 }
 
 constexpr auto describe(Of<JobError>) {
@@ -50,7 +51,8 @@ constexpr auto describe(Of<JobExtras>) {
       Field(4, &JobExtras::traceparent), Field(5, &JobExtras::tracestate),
       Field(6, &JobExtras::schedule).since(3), Field(7, &JobExtras::scheduled_at).since(3),
       Field(8, &JobExtras::limits).since(5), Field(9, &JobExtras::order_key).since(5),
-      Field(10, &JobExtras::order_passes).since(5), Field(11, &JobExtras::place).since(5));
+      Field(10, &JobExtras::order_passes).since(5), Field(11, &JobExtras::place).since(5),
+      Field(12, &JobExtras::fair_key).since(5));
 }
 
 constexpr auto describe(Of<Attempt>) {
@@ -84,7 +86,8 @@ constexpr auto describe(Of<Job>) {
       Field(25, &Job::lease_length).in_row(13), Field(26, &Job::deadline).in_row(14),
       Field(27, &Job::cancel_requested).in_row(15), Field(28, &Job::cancel_reason).in_row(16),
       Field(29, &Job::last_error).in_row(17), Field(30, &Job::progress).in_row(18),
-      Field(31, &Job::result), Field(32, &Job::lease_given).in_row(20));
+      Field(31, &Job::result), Field(32, &Job::lease_given).in_row(20),
+      Field(34, &Job::charged_ms).in_row(22).since(5));
   if constexpr (kOfTomorrow) {
     return std::tuple_cat(today, std::tuple(Field(33, &Job::type, Form::kOfTomorrow).in_row(21)));
   } else {

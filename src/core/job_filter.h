@@ -35,6 +35,8 @@ enum class JobField : std::uint8_t {
   kFinishedAt,
   kError,     // type or message of the last error
   kSchedule,  // that made the job
+  kLimit,     // a limit that the job names
+  kOrder,     // the order key
   kMeta,      // path: the key
   kPayload,   // path: members joined by dots; a number is an array index where it meets an array
   kResult,
@@ -45,8 +47,8 @@ struct Condition {
   Comparison comparison = Comparison::kEqual;
   bool negated = false;
   // The job matches if any of these does (kEqual, kContains). Text is compared as written; for
-  // kQueue, kType, kTag and kSchedule a trailing "*" matches any ending. For kState: names of
-  // states. For kPayload and kResult: the member's text (a string's content, a number as it is
+  // kQueue, kType, kTag, kSchedule and kLimit a trailing "*" matches any ending. For kState: names
+  // of states. For kPayload and kResult: the member's text (a string's content, a number as it is
   // spelled, true, false, null).
   std::vector<std::string> values;
   std::int64_t number = 0;  // kPriority, kAttempt; times in ms since the epoch

@@ -23,8 +23,14 @@ class NaiveJobs {
     std::uint64_t ord = 0;
     std::optional<Time> expires_at;
     bool started = false;
+    std::uint32_t attempt = 0;
+    Time created_at{};
+    Time started_at{};
+    std::string unique_key;  // of a debounced job
+    std::optional<Duration> max_wait;
     JobLimits limits;
     std::string order_key;
+    std::string fair_key;
     bool order_passes = false;
     Time place{};
   };
@@ -32,6 +38,11 @@ class NaiveJobs {
   const ModelJob* find(const JobId& id) const {
     const auto found = std::ranges::find(jobs_, id, &ModelJob::id);
     return found == jobs_.end() ? nullptr : &*found;
+  }
+
+  // It has started before, and waits for the next start or runs after it.
+  static bool is_again(const ModelJob& job) {
+    return job.attempt > (job.state == State::kRunning ? 1U : 0U);
   }
 
   // F6: whether it is the job's turn among those of its order key.
@@ -69,10 +80,18 @@ class NaiveJobs {
     made.ord = job.ord;
     made.expires_at = job.expires_at;
     made.started = job.latest.n > 0;
+    made.attempt = job.attempt;
+    made.created_at = job.created_at;
+    made.started_at = job.latest.started_at;
     made.place = job.run_at;
     if (job.extras == nullptr) return;
+    if (const auto& unique = job.extras->unique) {
+      made.unique_key = text(unique->key);
+      made.max_wait = unique->max_wait;
+    }
     made.limits = job.extras->limits;
     made.order_key = text(job.extras->order_key);
+    made.fair_key = text(job.extras->fair_key);
     made.order_passes = job.extras->order_passes;
   }
   void fold(const Submitted& e) { take(e.job); }
@@ -82,12 +101,20 @@ class NaiveJobs {
     for (const Claimed::Item& item : e.items) {
       at(item.job.id).state = State::kRunning;
       at(item.job.id).started = true;
+      at(item.job.id).attempt = item.job.attempt;
     }
   }
   void fold(const AttemptEnded& e) {
     ModelJob& job = at(e.job.id);
     job.state = e.state;
     if (e.run_at) job.run_at = *e.run_at;
+    if (!e.counted) --job.attempt;
+  }
+  void fold(const Debounced& e) {
+    ModelJob& job = at(e.job.id);
+    job.state = e.state;
+    job.run_at = e.run_at;
+    if (job.state != State::kRetrying) job.place = e.run_at;
   }
   void fold(const BecameDue& e) {
     for (const JobRef& job : e.jobs) at(job.id).state = State::kReady;

@@ -116,8 +116,62 @@ AttemptEnded Decider::ended(const AckItem& item, const JobSlot& slot) const {
       event.state = State::kDead;
       break;
   }
+  give_way(event, slot);
   event.keep = keep(slot, event.state);
   return event;
+}
+
+// A job whose successor waits under its unique key does not wait again.
+void Decider::give_way(AttemptEnded& event, const JobSlot& slot) {
+  if (is_terminal(event.state) || !slot.unique() || !slot.unique()->superseded) return;
+  event.state = State::kCancelled;
+  event.run_at.reset();
+}
+
+void Decider::emit_ended(AttemptEnded event, const JobSlot& slot) {
+  const auto good = slot.lane->gated ? counts_as_good(event.outcome) : std::nullopt;
+  std::vector<BreakerTurned> turns;
+  if (good) {
+    const Time started_at = slot.activity->latest.started_at;
+    turns = state_.gates.turns_after(*slot.lane, *good, started_at, now_);
+  }
+  emit(std::move(event));
+  for (BreakerTurned& turned : turns) emit(std::move(turned));
+}
+
+namespace {
+
+const JobLimit* named_limit(const JobSlot& slot, const SharedBytes& name) {
+  if (slot.extras == nullptr) return nullptr;
+  const auto found = std::ranges::find(slot.extras->limits, name, &JobLimit::name);
+  return found == slot.extras->limits.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Refusal Decider::judge_slow_down(const std::vector<SlowDown>& wishes, const JobSlot& slot) {
+  for (const SlowDown& wish : wishes) {
+    const JobLimit* const limit = named_limit(slot, wish.limit);
+    if (limit != nullptr && (wish.key.empty() || wish.key == limit->key)) continue;
+    return {Rejection::kUnfitLimit, {}, RefusalDetail::kSlowsLimitOfOthers};
+  }
+  return {};
+}
+
+// A wish never shortens an earlier one.
+void Decider::slow_down(const std::vector<SlowDown>& wishes, const JobSlot& slot) {
+  for (const SlowDown& wish : wishes) {
+    const LimitEntry* const entry = state_.gates.find(LimitKind::kNamed, wish.limit.view());
+    // A limit that is gone holds nobody.
+    if (entry == nullptr ||
+        entry->limit.incarnation != named_limit(slot, wish.limit)->incarnation) {
+      continue;
+    }
+    const Time until = add_saturating(now_, wish.length);
+    const Gate* const gate = entry->find(wish.key.view());
+    if (gate != nullptr && gate->is_slowed(until - Duration{1})) continue;
+    emit(SlowedDown{LimitKind::kNamed, wish.limit, wish.key, until});
+  }
 }
 
 void Decider::append_logs(const JobSlot& slot, const std::vector<const LogEntry*>& entries) {
@@ -217,12 +271,15 @@ ItemReply Decider::ack(const AckItem& item, Detail detail) {
   if (index == kNoSlot) return repeated_ack(item, detail);
   const JobSlot& slot = state_.slots.at(index);
   AttemptEnded event = ended(item, slot);
-  if (const Refusal refusal = judge_nested(item, slot, event)) {
+  Refusal refusal = judge_slow_down(item.slow_down, slot);
+  if (!refusal) refusal = judge_nested(item, slot, event);
+  if (refusal) {
     ItemReply reply;
     reply.id = item.id;
     reply.refusal = refusal;
     return reply;
   }
+  slow_down(item.slow_down, slot);
   std::vector<const LogEntry*> entries;
   entries.reserve(item.logs.size());
   for (const LogEntry& entry : item.logs) entries.push_back(&entry);
@@ -231,7 +288,7 @@ ItemReply Decider::ack(const AckItem& item, Detail detail) {
   reply.id = item.id;
   reply.state = event.state;
   reply.version = slot.version + 1;
-  emit(std::move(event));
+  emit_ended(std::move(event), slot);
   for (const JobSpec& spec : item.enqueue) {
     const auto nested = submit(spec, nullptr);
     MILLRACE_CHECK(nested.fate != Fate::kRefused);
@@ -276,6 +333,11 @@ Reply Decider::operator()(const Heartbeat& command) {
       continue;
     }
     const JobSlot& slot = state_.slots.at(index);
+    if (const Refusal refusal = judge_slow_down(item.slow_down, slot)) {
+      reply.items.push_back(refused(item.id, refusal.why, refusal.detail));
+      continue;
+    }
+    slow_down(item.slow_down, slot);
     const Activity& activity = *slot.activity;
     Time expires_at = add_saturating(now_, item.extend.value_or(activity.lease_length));
     if (activity.deadline) expires_at = std::min(expires_at, *activity.deadline);

@@ -55,6 +55,20 @@ struct GetLimits {
   LimitDetail detail = LimitDetail::kNone;
   SharedBytes key;  // kHolders: empty: of all keys
 };
+// In a report of a worker: nothing more passes the limit's gate for so long.
+struct SlowDown {
+  SharedBytes limit;  // that the job names
+  SharedBytes key;    // the job's key of it; empty: the whole limit
+  Duration length{};
+};
+// The fair keys of a queue, with what they have and had: in order of key, beginning after `after`,
+// or those for which most jobs wait. None of a queue that does not share fairly.
+struct GetShares {
+  SharedBytes queue;
+  SharedBytes after;  // empty: from the first key; else LimitReply::next of the page before
+  std::uint32_t limit = kMaxLimitsPerPage;
+  bool busiest = false;
+};
 // Why a job is not running.
 struct GetWhy {
   JobId id;

@@ -8,8 +8,9 @@
 
 namespace millrace::core {
 
-constexpr auto last_of(Of<LimitKind>) { return LimitKind::kQueue; }
+constexpr auto last_of(Of<LimitKind>) { return LimitKind::kFair; }
 constexpr auto last_of(Of<BlockCode>) { return BlockCode::kBehind; }
+constexpr auto last_of(Of<BreakerState>) { return BreakerState::kHalfOpen; }
 
 constexpr auto describe(Of<Rate>) {
   return std::tuple(Field(1, &Rate::limit), Field(2, &Rate::per), Field(3, &Rate::burst));
@@ -23,9 +24,16 @@ constexpr auto describe(Of<KeyBounds>) {
   return std::tuple(Field(1, &KeyBounds::key), Field(2, &KeyBounds::bounds));
 }
 
+constexpr auto describe(Of<BreakerRule>) {
+  return std::tuple(Field(1, &BreakerRule::failure_ppm), Field(2, &BreakerRule::min_attempts),
+                    Field(3, &BreakerRule::window), Field(4, &BreakerRule::open),
+                    Field(5, &BreakerRule::probes));
+}
+
 constexpr auto describe(Of<LimitSettings>) {
   return std::tuple(Field(1, &LimitSettings::bounds), Field(2, &LimitSettings::per_key),
-                    Field(3, &LimitSettings::keys));
+                    Field(3, &LimitSettings::keys), Field(4, &LimitSettings::breaker),
+                    Field(5, &LimitSettings::retry_rate));
 }
 
 constexpr auto describe(Of<LimitPause>) {
@@ -42,13 +50,27 @@ constexpr auto describe(Of<Limit>) {
 
 constexpr auto describe(Of<JobLimit>) {
   return std::tuple(Field(1, &JobLimit::name), Field(2, &JobLimit::key), Field(3, &JobLimit::cost),
-                    Field(4, &JobLimit::incarnation, Form::kFixed));
+                    Field(4, &JobLimit::incarnation, Form::kFixed),
+                    Field(5, &JobLimit::key_from_fair));
+}
+
+constexpr auto describe(Of<BreakerSlice>) {
+  return std::tuple(Field(1, &BreakerSlice::number), Field(2, &BreakerSlice::good),
+                    Field(3, &BreakerSlice::failed));
+}
+
+constexpr auto describe(Of<BreakerRow>) {
+  return std::tuple(Field(1, &BreakerRow::slices), Field(2, &BreakerRow::open_until),
+                    Field(3, &BreakerRow::successes));
 }
 
 constexpr auto describe(Of<GateUse>) {
   return std::tuple(Field(1, &GateUse::key), Field(2, &GateUse::in_use),
                     Field(3, &GateUse::waiting), Field(4, &GateUse::next_token_at),
-                    Field(5, &GateUse::pause), Field(6, &GateUse::unfinished));
+                    Field(5, &GateUse::pause), Field(6, &GateUse::breaker),
+                    Field(7, &GateUse::open_until), Field(8, &GateUse::slow_until),
+                    Field(9, &GateUse::weight), Field(10, &GateUse::share_ppm),
+                    Field(11, &GateUse::unfinished));
 }
 
 constexpr auto describe(Of<LimitView>) {
@@ -60,7 +82,8 @@ constexpr auto describe(Of<Blocker>) {
                     Field(4, &Blocker::key), Field(5, &Blocker::text), Field(6, &Blocker::since),
                     Field(7, &Blocker::until), Field(8, &Blocker::in_use),
                     Field(9, &Blocker::bound), Field(10, &Blocker::jobs),
-                    Field(11, &Blocker::ahead), Field(12, &Blocker::more));
+                    Field(11, &Blocker::ahead), Field(12, &Blocker::more),
+                    Field(13, &Blocker::waiting));
 }
 
 }  // namespace millrace::core

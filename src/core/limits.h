@@ -66,9 +66,19 @@ inline constexpr std::size_t kMaxLimitsPerJob = 8;
 inline constexpr std::size_t kMaxKeyBounds = 100;  // keys of a limit with bounds of their own
 inline constexpr std::size_t kMaxLimitPauses = 1'000;
 inline constexpr std::uint32_t kMaxLimitsPerPage = 1'000;
+inline constexpr std::size_t kMaxFairWeights = 1'000;
+// Keys without unfinished jobs of which a queue remembers how long they run.
+inline constexpr std::size_t kMaxRestingFairKeys = 10'000;
+// Shares are told of this time.
+inline constexpr Duration kShareWindow{60'000};
+// A change of a queue's order is refused while it has more jobs than this to sort again.
+inline constexpr std::size_t kMaxJobsSortedAgain = 1'000'000;
 inline constexpr std::size_t kBusiestKeys = 100;
 inline constexpr std::size_t kHoldersTold = 5;
 inline constexpr std::size_t kMaxAheadCounted = 1'000;
+// What holds a queue back: lanes, groups and keys looked at, and gates told.
+inline constexpr std::size_t kMaxLanesLookedAt = 5'000;
+inline constexpr std::size_t kMaxBlockersTold = 20;
 // A claim passes at most this many lanes whose gates are closed, and moves each to where it waits.
 // It goes on at the next timer.
 inline constexpr std::size_t kMaxHeldBackPerClaim = 1'000;

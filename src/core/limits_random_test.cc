@@ -20,8 +20,10 @@ namespace {
 
 const std::vector<std::string> kQueues = {"mail", "sync", "bulk"};
 const std::vector<std::string> kTypes = {"a", "b"};
+const std::vector<std::string> kUniqueKeys = {"u1", "u2"};
 const std::vector<std::string> kLimits = {"api", "db", "acct", "gpu"};
 const std::vector<std::string> kOrderKeys = {"o1", "o2"};
+const std::vector<std::string> kFairKeys = {"f1", "f2", "f3"};
 const std::vector<std::string> kKeys = {"k1", "k2", "k3"};
 
 class Life {
@@ -32,6 +34,7 @@ class Life {
     machine_ = std::make_unique<Machine>(options_);
     record([&](std::vector<Event>& events) { machine_->start_epoch(Epoch{1}, now_, events); });
     for (const std::string& queue : kQueues) decide(SetQueue{SharedBytes(queue), true, {}, {}});
+    for (std::size_t i = 0; i < 4; ++i) set_order();
     for (std::size_t i = 0; i < 6; ++i) wait();
   }
 
@@ -44,6 +47,12 @@ class Life {
   }
   std::size_t claims_with_jobs() const { return claims_with_jobs_; }
   std::size_t blocked_seen() const { return blocked_seen_; }
+  std::size_t longest_stretch() const { return longest_stretch_; }
+  // How often a breaker, a worker's wish or a retry budget mattered.
+  std::size_t breakers_seen() const { return breakers_seen_; }
+  std::size_t slowed_seen() const { return slowed_seen_; }
+  std::size_t budgets_passed() const { return budgets_passed_; }
+  std::size_t debounced_seen() const { return debounced_seen_; }
 
  private:
   struct Waiter {
@@ -106,6 +115,21 @@ class Life {
     return bounds;
   }
 
+  std::optional<BreakerRule> any_breaker() {
+    if (!one_in(3)) return std::nullopt;
+    BreakerRule rule;
+    rule.failure_ppm = one_in(3) ? 1'000'000 : static_cast<std::uint32_t>(1 + below(800'000));
+    rule.min_attempts = static_cast<std::uint32_t>(1 + below(3));
+    rule.window = Duration{static_cast<std::int64_t>(1'000 + below(3'000))};
+    rule.open = Duration{static_cast<std::int64_t>(100 + below(400))};
+    rule.probes = static_cast<std::uint32_t>(1 + below(3));
+    return rule;
+  }
+  std::optional<Rate> any_budget() {
+    if (!one_in(2)) return std::nullopt;
+    return any_rate();
+  }
+
   void set_limit() {
     if (one_in(6)) {
       DeleteLimit remove;
@@ -122,6 +146,8 @@ class Life {
     set.settings.bounds = any_bounds();
     set.settings.per_key =
         set.kind == LimitKind::kNamed && (set.name.view() == "acct" || one_in(8));
+    set.settings.breaker = any_breaker();
+    set.settings.retry_rate = any_budget();
     if (set.settings.per_key && one_in(2)) {
       set.settings.keys.push_back({SharedBytes(any_of(kKeys)), any_bounds()});
     }
@@ -151,12 +177,34 @@ class Life {
     const Bounds bounds = one_in(3) ? Bounds{} : any_bounds();
     patch.concurrency = bounds.concurrency;
     patch.rate = bounds.rate;
+    patch.breaker = any_breaker();
     patch.limits.emplace();
     if (one_in(4)) patch.limits->limits.push_back({SharedBytes("db"), {}, 1, 0});
+    if (one_in(4)) patch.limits->limits.push_back({SharedBytes("acct"), {}, 1, 0, true});
     SetQueue set;
     set.queue = SharedBytes(any_of(kQueues));
     set.patch = std::move(patch);
     decide(std::move(set));
+    set_order();
+  }
+  // By shares, by age, or neither.
+  void set_order() {
+    if (one_in(2)) return;
+    SetQueue set;
+    set.queue = SharedBytes(any_of(kQueues));
+    set.patch.fair.emplace();
+    set.patch.ageing.emplace();
+    if (!one_in(4)) {
+      FairSettings& fair = set.patch.fair->emplace();
+      fair.by = one_in(2) ? FairBy::kTime : FairBy::kStarts;
+      fair.default_weight = static_cast<std::uint32_t>(1 + below(3));
+      if (one_in(2)) fair.weights.push_back({SharedBytes("f2"), 5});
+      if (one_in(4)) fair.weights.push_back({SharedBytes(), 2});
+    } else if (one_in(2)) {
+      set.patch.ageing->emplace(static_cast<std::int64_t>(1 + below(200)));
+    }
+    decide(std::move(set));
+    for (FairBound& bound : bounds_) bound.forget();
   }
 
   JobSpec any_spec() {
@@ -183,6 +231,15 @@ class Life {
     if (one_in(4)) {
       extras.order_key = SharedBytes(any_of(kOrderKeys));
       extras.order_passes = one_in(3);
+    }
+    if (!one_in(4)) extras.fair_key = SharedBytes(any_of(kFairKeys));
+    if (one_in(8)) {
+      extras.unique.emplace();
+      extras.unique->key = SharedBytes(any_of(kUniqueKeys));
+      extras.unique->on_conflict = OnConflict::kDebounce;
+      if (one_in(2))
+        extras.unique->max_wait = Duration{static_cast<std::int64_t>(300 + below(300))};
+      spec.delay = Duration{static_cast<std::int64_t>(below(300))};
     }
     if (!(extras == JobExtras{}))
       spec.extras = std::make_shared<const JobExtras>(std::move(extras));
@@ -229,6 +286,7 @@ class Life {
     const std::size_t hint = machine_->claimable(waiter.queues[0], claim.types, now_, 10);
     const std::vector<JobId> hinted = model_.claimed({waiter.queues[0]}, waiter.types, 10, now_);
     EXPECT_EQ(hint, hinted.size());
+    if (options_.max_held_back == kMaxHeldBackPerClaim) follow_shares(waiter, expected);
     const auto reply = std::get<ClaimReply>(decide(claim));
     std::vector<JobId> got;
     for (const ClaimReply::Item& item : reply.jobs) {
@@ -245,6 +303,28 @@ class Life {
     return !got.empty();
   }
 
+  // F5.
+  void follow_shares(const Waiter& waiter, const std::vector<JobId>& starts) {
+    NaiveLimits before = model_;
+    for (const JobId& id : starts) {
+      const NaiveLimits::ModelJob job = *before.find(id);
+      const auto queue = std::ranges::find(kQueues, job.queue) - kQueues.begin();
+      FairBound& bound =
+          bounds_[static_cast<std::size_t>(queue * 3 + std::clamp<int>(job.priority, 0, 2))];
+      const FairSettings* const settings = before.fair().settings(job.queue);
+      if (settings == nullptr || settings->by == FairBy::kTime) {
+        bound.forget();
+      } else {
+        bound.started(job.fair_key, before.open_keys(job.queue, job.priority, waiter.types, now_));
+        EXPECT_FALSE(bound.broken()) << "a key has more than its share";
+        longest_stretch_ = std::max(longest_stretch_, bound.longest());
+      }
+      Claimed one;
+      one.items.emplace_back().job.id = id;
+      before.apply(Event(one), now_);
+    }
+  }
+
   void ack() {
     if (leases_.empty()) return;
     const auto at = leases_.begin() + static_cast<std::ptrdiff_t>(below(leases_.size()));
@@ -256,13 +336,29 @@ class Life {
     if (one_in(2)) item.delay = Duration{static_cast<std::int64_t>(below(200))};
     if (item.outcome == AckOutcome::kSnoozed && !item.delay) item.delay = Duration{50};
     if (one_in(6)) item.enqueue.push_back(any_spec());
+    item.slow_down = any_wishes(item.id);
+    if (one_in(12)) {
+      Heartbeat beat;
+      beat.items.push_back({item.id, item.token, {}, {}, any_wishes(item.id)});
+      decide(std::move(beat));
+      return;
+    }
     Ack command;
-    if (item.outcome == AckOutcome::kSucceeded && item.enqueue.empty() && one_in(2)) {
+    if (item.outcome == AckOutcome::kSucceeded && item.enqueue.empty() && item.slow_down.empty() &&
+        one_in(2)) {
       command.right = AckRight::kFence;
     }
     if (!one_in(10)) leases_.erase(at);
     command.items.push_back(std::move(item));
     decide(std::move(command));
+  }
+
+  std::vector<SlowDown> any_wishes(const JobId& id) {
+    const auto* const job = model_.find(id);
+    if (job == nullptr || job->limits.empty() || !one_in(8)) return {};
+    const JobLimit& named = job->limits[below(job->limits.size())];
+    const Duration length{static_cast<std::int64_t>(100 + below(400))};
+    return {{named.name, one_in(2) ? named.key : SharedBytes(), length}};
   }
 
   void operate() {
@@ -355,11 +451,14 @@ class Life {
       model_.apply(event, now_);
     }
     machine_->check_invariants();
+    EXPECT_TRUE(model_.breakers_are_right()) << "a breaker turned when it must not, or did not";
     journal_.push_back(std::move(batch));
   }
 
-  // F1 and F6: a start must find a free slot, and be the job's turn.
+  // F1, F6 and F9: a start must find a free slot, be the job's turn, and not be stopped by a
+  // breaker.
   void fold(const Event& event) {
+    if (const auto* const debounced = std::get_if<Debounced>(&event)) check_debounced(*debounced);
     const auto* const claimed = std::get_if<Claimed>(&event);
     if (claimed == nullptr) return;
     NaiveLimits before = model_;
@@ -368,14 +467,38 @@ class Life {
       for (const auto& gate : before.gates_of(*before.find(item.job.id))) {
         const Bounds bounds = before.bounds_of(gate);
         if (bounds.concurrency) EXPECT_LT(before.in_use(gate), *bounds.concurrency);
+        EXPECT_TRUE(before.breaker_lets_through(gate, now_));
+        EXPECT_FALSE(before.is_slowed(gate, now_));
+        budgets_passed_ += gate.of_retries;
       }
       Claimed one{claimed->worker, {item}};
       before.apply(Event(one), now_);
     }
   }
 
+  // A debounced job starts no earlier than its backoff, and no later than its max_wait_ms says.
+  void check_debounced(const Debounced& event) {
+    const auto& job = *model_.find(event.job.id);
+    EXPECT_TRUE(is_waiting(job.state));
+    if (job.state == State::kRetrying) {
+      EXPECT_GE(event.run_at, job.run_at);
+    } else if (job.max_wait && event.state == State::kScheduled) {
+      EXPECT_LE(event.run_at, job.created_at + *job.max_wait);
+    }
+    ++debounced_seen_;
+  }
+  // Of the jobs that share a debounced key one waits.
+  void check_debounced_keys() const {
+    std::map<std::pair<std::string, std::string>, int> waiting;
+    for (const auto& job : model_.jobs()) {
+      if (job.unique_key.empty() || !is_waiting(job.state)) continue;
+      EXPECT_EQ(++waiting[std::pair(job.queue, job.unique_key)], 1);
+    }
+  }
+
   void check() {
     EXPECT_TRUE(model_.keeps_rates(now_));
+    check_debounced_keys();
     // F4.
     for (const Waiter& waiter : waiters_) {
       EXPECT_TRUE(model_.claimed(waiter.queues, waiter.types, 1, now_).empty())
@@ -421,6 +544,16 @@ class Life {
       EXPECT_EQ(blocker.ahead, static_cast<std::uint64_t>(place));
     } else if (blocker.code == BlockCode::kRate && blocker.until) {
       EXPECT_GT(*blocker.until, now_);
+    } else if (blocker.code == BlockCode::kRetryRate) {
+      EXPECT_TRUE(NaiveLimits::is_again(job));
+      EXPECT_TRUE(!blocker.until || *blocker.until > now_);
+    } else if (blocker.code == BlockCode::kBreakerOpen) {
+      EXPECT_FALSE(model_.breaker_lets_through(gate, now_));
+      ++breakers_seen_;
+    } else if (blocker.code == BlockCode::kSlowDown) {
+      EXPECT_TRUE(model_.is_slowed(gate, now_));
+      EXPECT_FALSE(model_.is_slowed(gate, *blocker.until));
+      ++slowed_seen_;
     }
   }
 
@@ -481,20 +614,34 @@ class Life {
   std::vector<std::string> woken_;
   std::size_t claims_with_jobs_ = 0;
   std::size_t blocked_seen_ = 0;
+  std::size_t breakers_seen_ = 0, slowed_seen_ = 0, budgets_passed_ = 0, debounced_seen_ = 0;
+  FairBound bounds_[9];  // by queue and priority
+  std::size_t longest_stretch_ = 0;
 };
 
 TEST(LimitsRandom, TheMachineAgreesWithTheModel) {
-  std::size_t claims = 0, blocked = 0;
+  std::size_t claims = 0, blocked = 0, breakers = 0, slowed = 0, budgets = 0, debounced = 0;
+  std::size_t stretch = 0;
   for (std::uint64_t seed = 1; seed <= 40 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Life life(seed);
     life.run(500);
     claims += life.claims_with_jobs();
     blocked += life.blocked_seen();
+    stretch = std::max(stretch, life.longest_stretch());
+    breakers += life.breakers_seen();
+    slowed += life.slowed_seen();
+    budgets += life.budgets_passed();
+    debounced += life.debounced_seen();
   }
   // The lives are not idle.
   EXPECT_GT(claims, 2'000U);
   EXPECT_GT(blocked, 2'000U);
+  EXPECT_GT(stretch, 4U);  // fair_test.cc has long ones
+  EXPECT_GT(breakers, 500U);
+  EXPECT_GT(slowed, 100U);
+  EXPECT_GT(budgets, 100U);
+  EXPECT_GT(debounced, 80U);
 }
 
 TEST(LimitsRandom, AClaimThatStopsOnItsWayGoesOnAtTheNextTimer) {

@@ -16,7 +16,7 @@ class LimitsTest : public testing::Test {
                  std::vector<KeyBounds> keys = {}) {
     SetLimit command;
     command.name = SharedBytes(name);
-    command.settings = {bounds, per_key, std::move(keys)};
+    command.settings = {bounds, per_key, std::move(keys), {}, {}};
     command.incarnation = next_incarnation_++;
     return std::get<LimitReply>(s.decide(std::move(command)));
   }

@@ -1,27 +1,39 @@
-// For tests: the naive model of limits. It keeps the jobs in a list, and at each question computes
-// from the events so far what may start, and in which order. Nothing in it is fast; all of it
-// should be plainly right.
+// For tests: the naive model of limits. It keeps the jobs in a list, and at
+// each question computes from the events so far what may start, and in which
+// order. Nothing in it is fast; all of it should be plainly right.
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "core/bucket_testing.h"
-#include "core/event.h"
-#include "core/jobs_testing.h"
+#include "core/fair_testing.h"
+#include "core/gates_testing.h"
 
 namespace millrace::core {
 
-class NaiveLimits : public NaiveJobs {
+class NaiveLimits : public NaiveGates {
  public:
   void apply(const Event& event, Time at) {
+    std::visit([&](const auto& e) { precede(e, at); }, event);
     NaiveJobs::apply(event);
     std::visit([&](const auto& e) { follow(e, at); }, event);
+    settle_fair();
+  }
+  const NaiveFair& fair() const { return fair_; }
+  // The keys of which a claim could start a job at this priority, with their weights.
+  std::map<std::string, std::uint64_t> open_keys(const std::string& queue, std::int16_t priority,
+                                                 const std::vector<std::string>& types,
+                                                 Time now) const {
+    std::map<std::string, std::uint64_t> keys;
+    for (const ModelJob& job : jobs_) {
+      if (job.queue != queue || job.priority != priority) continue;
+      if (!types.empty() && std::ranges::count(types, job.type) == 0) continue;
+      if (may_start(job, now)) keys[job.fair_key] = fair_.weight(queue, job.fair_key);
+    }
+    return keys;
   }
 
   // What a claim of `count` jobs gets: so many claims of one.
@@ -38,95 +50,12 @@ class NaiveLimits : public NaiveJobs {
       if (first == nullptr) break;
       ids.push_back(first->id);
       later.start(first->id, now);
+      later.settle_fair();
     }
     return ids;
   }
 
-  // F2 for each gate: the starts in any stretch of time are at most the burst and what the rate
-  // brings meanwhile. `history_` has them since the last edit.
-  bool keeps_rates(Time now) const {
-    for (const auto& [gate, starts] : history_) {
-      const auto bounds = bounds_of(gate);
-      if (bounds.rate && starts.level(*bounds.rate, now) < 0) return false;
-    }
-    return true;
-  }
-
-  // A gate: of a limit, or of one of its keys.
-  using GateName = std::tuple<LimitKind, std::string, std::string>;
-  // F1.
-  std::uint64_t in_use(const GateName& gate) const {
-    return static_cast<std::uint64_t>(std::ranges::count_if(jobs_, [&](const ModelJob& job) {
-      return job.state == State::kRunning && passes(job, gate);
-    }));
-  }
-  std::vector<GateName> gates_of(const ModelJob& job) const {
-    std::vector<GateName> gates;
-    for (const JobLimit& named : job.limits) {
-      const Limit* const limit = limit_of(LimitKind::kNamed, text(named.name));
-      if (limit == nullptr || limit->incarnation != named.incarnation) continue;
-      gates.emplace_back(LimitKind::kNamed, text(named.name), "");
-      if (!named.key.empty())
-        gates.emplace_back(LimitKind::kNamed, text(named.name), text(named.key));
-    }
-    if (limit_of(LimitKind::kType, job.type) != nullptr) {
-      gates.emplace_back(LimitKind::kType, job.type, "");
-    }
-    gates.emplace_back(LimitKind::kQueue, job.queue, "");
-    return gates;
-  }
-  Bounds bounds_of(const GateName& gate) const {
-    const auto& [kind, name, key] = gate;
-    if (kind == LimitKind::kQueue) return queues_.at(name).settings.bounds();
-    const Limit& limit = *limit_of(kind, name);
-    if (limit.settings.per_key && key.empty()) return {};
-    Bounds bounds = limit.settings.bounds;
-    for (const KeyBounds& own : limit.settings.keys) {
-      if (text(own.key) != key || key.empty()) continue;
-      if (own.bounds.concurrency) bounds.concurrency = own.bounds.concurrency;
-      if (own.bounds.rate) bounds.rate = own.bounds.rate;
-    }
-    return bounds;
-  }
-
  private:
-  struct ModelQueue {
-    QueueSettings settings;
-    bool paused = false;
-  };
-
-  const Limit* limit_of(LimitKind kind, const std::string& name) const {
-    const auto found = limits_.find({kind, name});
-    return found == limits_.end() ? nullptr : &found->second;
-  }
-  bool is_paused(const GateName& gate, Time now) const {
-    const auto& [kind, name, key] = gate;
-    if (kind == LimitKind::kQueue) return false;
-    for (const LimitPause& pause : limit_of(kind, name)->pauses) {
-      if (text(pause.key) == key && (!pause.until || now < *pause.until)) return true;
-    }
-    return false;
-  }
-  bool passes(const ModelJob& job, const GateName& gate) const {
-    return std::ranges::count(gates_of(job), gate) > 0;
-  }
-  std::uint32_t cost_at(const ModelJob& job, const GateName& gate) const {
-    if (std::get<0>(gate) != LimitKind::kNamed) return 1;
-    for (const JobLimit& named : job.limits) {
-      if (text(named.name) == std::get<1>(gate)) return named.cost;
-    }
-    return 1;
-  }
-  bool is_open(const ModelJob& job, const GateName& gate, Time now) const {
-    if (is_paused(gate, now)) return false;
-    const Bounds bounds = bounds_of(gate);
-    if (bounds.concurrency && in_use(gate) >= *bounds.concurrency) return false;
-    if (!bounds.rate) return true;
-    const auto starts = history_.find(gate);
-    const NaiveBucket bucket = starts == history_.end() ? NaiveBucket{} : starts->second;
-    const NaiveBucket::Units left = bucket.level(*bounds.rate, now);
-    return left >= NaiveBucket::units(*bounds.rate, cost_at(job, gate));
-  }
   bool may_start(const ModelJob& job, Time now) const {
     if (job.state != State::kReady || queues_.at(job.queue).paused) return false;
     if (!job.started && job.expires_at && *job.expires_at <= now) return false;
@@ -137,81 +66,22 @@ class NaiveLimits : public NaiveJobs {
   const ModelJob* first_of(const std::string& queue, const std::vector<std::string>& types,
                            Time now) const {
     const ModelJob* first = nullptr;
-    const auto place = [](const ModelJob& job) {
-      return std::tuple(job.priority, job.run_at, job.ord);
+    const auto& ageing = queues_.at(queue).settings.ageing;
+    const auto place = [&](const ModelJob& job) {
+      if (!ageing) return std::tuple(job.priority, fair_.tag(job), job.run_at, job.ord);
+      // Waiting for `ageing` is worth one step of priority.
+      const Time ready_since = std::max(job.run_at, job.created_at);
+      const Time rank = ready_since + job.priority * *ageing;
+      return std::tuple(std::int16_t{0}, std::uint64_t{0}, rank, job.ord);
     };
     for (const ModelJob& job : jobs_) {
       if (job.queue != queue) continue;
       if (!types.empty() && std::ranges::count(types, job.type) == 0) continue;
-      if (first != nullptr && place(*first) < place(job)) continue;
-      if (may_start(job, now)) first = &job;
+      if (!may_start(job, now)) continue;
+      if (first == nullptr || place(job) < place(*first)) first = &job;
     }
     return first;
   }
-
-  void start(const JobId& id, Time now) {
-    ModelJob& job = at(id);
-    for (const GateName& gate : gates_of(job)) {
-      const Bounds bounds = bounds_of(gate);
-      if (!bounds.rate) continue;
-      history_[gate].take(*bounds.rate, cost_at(job, gate), now);
-    }
-    job.state = State::kRunning;
-    job.started = true;
-  }
-  // Buckets keep what they hold, rounded down, when their rate changes.
-  void refit(const std::map<GateName, Bounds>& before, Time at) {
-    for (auto& [gate, starts] : history_) {
-      const auto old = before.find(gate);
-      if (old == before.end() || !exists(gate)) {
-        starts.clear();
-        continue;
-      }
-      const Bounds now = bounds_of(gate);
-      starts.change(old->second.rate, now.rate, at);
-    }
-  }
-  bool exists(const GateName& gate) const {
-    const auto& [kind, name, key] = gate;
-    if (kind == LimitKind::kQueue) return queues_.contains(name);
-    return limit_of(kind, name) != nullptr;
-  }
-  std::map<GateName, Bounds> all_bounds() const {
-    std::map<GateName, Bounds> all;
-    for (const auto& [gate, starts] : history_) {
-      if (exists(gate)) all[gate] = bounds_of(gate);
-    }
-    return all;
-  }
-
-  void follow(const QueueChanged& e, Time at) {
-    const auto before = all_bounds();
-    ModelQueue& queue = queues_[text(e.queue)];
-    queue.settings = e.settings;
-    if (e.change == QueueChange::kPaused) queue.paused = true;
-    if (e.change == QueueChange::kResumed) queue.paused = false;
-    refit(before, at);
-  }
-  void follow(const LimitSet& e, Time at) {
-    const auto before = all_bounds();
-    limits_[{e.limit.kind, text(e.limit.name)}] = e.limit;
-    refit(before, at);
-  }
-  void follow(const LimitDeleted& e, Time) {
-    limits_.erase({e.kind, text(e.name)});
-    std::erase_if(history_, [&](const auto& entry) {
-      return std::get<0>(entry.first) == e.kind && std::get<1>(entry.first) == text(e.name);
-    });
-  }
-  void follow(const Claimed& e, Time now) {
-    for (const Claimed::Item& item : e.items) start(item.job.id, now);
-  }
-  template <typename Other>
-  void follow(const Other&, Time) {}  // the jobs have changed, or nothing that counts here
-
-  std::map<std::string, ModelQueue> queues_;
-  std::map<std::pair<LimitKind, std::string>, Limit> limits_;
-  std::map<GateName, NaiveBucket> history_;
 };
 
 }  // namespace millrace::core

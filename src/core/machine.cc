@@ -66,6 +66,7 @@ class NeededIds {
   void operator()(const DeleteLimit&) {}
   void operator()(const GetLimits&) {}
   void operator()(const GetWhy&) {}
+  void operator()(const GetShares&) {}
   void operator()(const ReportShares&) {}
   void operator()(const GiveShares&) {}
   void operator()(const CopyLimit&) {}
@@ -331,19 +332,24 @@ void Machine::load_facts(const ShardFacts& facts) { impl_->state.facts = facts; 
 void Machine::load_queue(const Queue& queue) {
   QueueEntry& entry = impl_->state.queues.ensure(queue.name);
   entry.settings = queue.settings;
+  set_fair(entry);
   entry.paused = queue.paused;
   entry.pause_reason = queue.pause_reason;
   entry.version = queue.version;
   entry.counts = queue.counts;
   entry.created = queue.created;
   entry.pruned = queue.pruned;
-  impl_->state.gates.set_queue(entry, queue.settings.bounds(), impl_->state.facts.at);
+  impl_->state.gates.set_queue(entry, queue.settings.gate(), impl_->state.facts.at);
 }
 
 void Machine::load_limit(const Limit& limit) {
   set_limit(impl_->state, limit, impl_->state.facts.at);
 }
-void Machine::load_bucket(const BucketRow& row) { impl_->state.gates.load(row); }
+void Machine::load_bucket(const BucketRow& row) {
+  if (row.kind != LimitKind::kFair) return impl_->state.gates.load(row);
+  QueueEntry* const queue = impl_->state.queues.find_entry(row.name.view());
+  if (queue != nullptr && queue->fair != nullptr) impl_->state.gates.load_fair(*queue->fair, row);
+}
 
 void Machine::load_job(const Job& job) {
   core::load_job(impl_->state, job, impl_->options.keep_bytes);

@@ -133,6 +133,11 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   job->run_at = run_at;
   job->state = run_at > now_ ? State::kScheduled : State::kReady;
   if (job->extras != nullptr && job->extras->place) job->extras = placed(*job);
+  if (job->extras != nullptr && job->extras->unique && job->extras->unique->superseded) {
+    JobExtras extras = *job->extras;
+    extras.unique->superseded = false;
+    job->extras = std::make_shared<const JobExtras>(std::move(extras));
+  }
   job->expires_at.reset();
   job->finished_at.reset();
   job->result = {};
@@ -244,9 +249,15 @@ Reply Decider::operator()(const Delete& command) {
 }
 
 Queue Decider::whole(const QueueEntry& queue) const {
-  return {queue.name,         queue.settings, queue.paused,
-          queue.pause_reason, queue.version,  queue.counts,
-          queue.created,      queue.pruned,   queue.ready.ready_since(state_.slots)};
+  return {queue.name,
+          queue.settings,
+          queue.paused,
+          queue.pause_reason,
+          queue.version,
+          queue.counts,
+          queue.created,
+          queue.pruned,
+          queue.ready.ready_since(state_.slots, queue.ageing_ms > 0)};
 }
 
 Reply Decider::queue_reply(const SharedBytes& name) const {
@@ -255,6 +266,27 @@ Reply Decider::queue_reply(const SharedBytes& name) const {
   MILLRACE_CHECK(queue != nullptr);
   reply.queues.push_back(whole(*queue));
   return reply;
+}
+
+// Null: the queue is new.
+Refusal Decider::judge_order(const QueueEntry* queue, const QueueSettings& settings) {
+  if (settings.fair && settings.ageing) {
+    return {Rejection::kUnfitLimit, {}, RefusalDetail::kFairAndAgeing};
+  }
+  if (queue == nullptr) return {};
+  // Ageing sorts the ready jobs again; shares put each job into another lane.
+  const std::optional<FairSettings>& before = queue->settings.fair;
+  const bool lanes_change = settings.fair.has_value() != before.has_value() ||
+                            (before && before->by != settings.fair->by);
+  std::uint64_t sorted = settings.ageing == queue->settings.ageing ? 0 : queue->ready.size();
+  if (lanes_change) {
+    sorted = 0;
+    for (std::size_t i = 0; i < kStateCount; ++i) {
+      if (!is_terminal(static_cast<State>(i))) sorted += queue->counts[i];
+    }
+  }
+  if (sorted <= kMaxJobsSortedAgain) return {};
+  return {Rejection::kInvalidState, {}, RefusalDetail::kTooManyToSort};
 }
 
 Reply Decider::operator()(const SetQueue& command) {
@@ -276,12 +308,16 @@ Reply Decider::operator()(const SetQueue& command) {
       return refused_queue(refusal.why, refusal.detail);
     }
   }
-  QueueSettings base;
-  base.retention = options_.default_retention;
-  if (!created && !command.replace) base = queue->settings;
+  QueueSettings settings;
+  settings.retention = options_.default_retention;
+  if (!created && !command.replace) settings = queue->settings;
+  settings = patched(std::move(settings), command.patch);
+  if (const Refusal refusal = judge_order(queue, settings)) {
+    return refused_queue(refusal.why, refusal.detail);
+  }
   emit(QueueChanged{command.queue,
                     created ? QueueChange::kCreated : QueueChange::kUpdated,
-                    patched(std::move(base), command.patch),
+                    std::move(settings),
                     {}});
   Reply reply = queue_reply(command.queue);
   std::get<QueueReply>(reply).created = created;
@@ -338,7 +374,11 @@ Reply Decider::operator()(const GetQueues& command) {
     if (state_.find_queue(command.queue.view()) == nullptr) {
       return refused_queue(Rejection::kNotFound);
     }
-    return queue_reply(command.queue);
+    Reply reply = queue_reply(command.queue);
+    if (command.blocked_by) {
+      tell_blocked_by(*state_.find_queue(command.queue.view()), std::get<QueueReply>(reply));
+    }
+    return reply;
   }
   QueueReply reply;
   state_.queues.walk(command.after.view(), [&](const QueueEntry& queue) {

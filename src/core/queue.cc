@@ -35,6 +35,9 @@ QueueSettings patched(QueueSettings settings, const QueuePatch& patch) {
   if (patch.concurrency) settings.concurrency = *patch.concurrency;
   if (patch.rate) settings.rate = *patch.rate;
   if (patch.limits) settings.limits = patch.limits->limits;
+  if (patch.breaker) settings.breaker = *patch.breaker;
+  if (patch.fair) settings.fair = *patch.fair;
+  if (patch.ageing) settings.ageing = *patch.ageing;
   return settings;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "core/fair_settings.h"
 #include "core/job.h"
 #include "core/limits.h"
 
@@ -37,12 +38,17 @@ struct QueueSettings {
   std::optional<std::uint32_t> concurrency;
   std::optional<Rate> rate;
   std::vector<JobLimit> limits;  // added to each job that is submitted; without incarnations
+  std::optional<BreakerRule> breaker;
+  std::optional<FairSettings> fair;  // none: keys do not count. Not together with `ageing`
+  std::optional<Duration> ageing;    // waiting that long is worth one step of priority; none: never
   Bounds bounds() const { return {concurrency, rate}; }
+  LimitSettings gate() const { return {bounds(), false, {}, breaker, std::nullopt}; }
   friend bool operator==(const QueueSettings& a, const QueueSettings& b);
 };
 
 inline bool names_limits(const QueueSettings& settings) {
-  return settings.concurrency || settings.rate || !settings.limits.empty();
+  return settings.concurrency || settings.rate || settings.breaker || !settings.limits.empty() ||
+         settings.fair || settings.ageing;
 }
 
 // As a list that a patch may lack.
@@ -61,6 +67,9 @@ struct QueuePatch {
   std::optional<std::optional<std::uint32_t>> concurrency;
   std::optional<std::optional<Rate>> rate;
   std::optional<QueueLimits> limits;
+  std::optional<std::optional<BreakerRule>> breaker;
+  std::optional<std::optional<FairSettings>> fair;
+  std::optional<std::optional<Duration>> ageing;
 };
 QueueSettings patched(QueueSettings settings, const QueuePatch& patch);
 

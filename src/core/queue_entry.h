@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "base/bytes.h"
+#include "core/fair.h"
+#include "core/pace.h"
 #include "core/queue.h"
 #include "core/ready_index.h"
 
@@ -18,6 +21,8 @@ struct QueueEntry {
   bool dirty = false;    // in the list of changes
   bool woken = false;    // in the list of woken queues
   Gate* gate = nullptr;  // null: the queue has no bounds of its own
+  std::int64_t ageing_ms = 0;       // what a step of priority is worth; 0: it is strict
+  std::unique_ptr<FairQueue> fair;  // null: the queue does not share fairly
   ReadyIndex ready;
   QueueSettings settings;
   SharedBytes pause_reason;
@@ -26,6 +31,7 @@ struct QueueEntry {
   StateCounts loaded{};  // jobs that recovery has loaded, to be compared with `counts`
   std::uint64_t created = 0;
   std::uint64_t pruned = 0;
+  Pace pace;  // where it has a max_ready
 
   std::uint64_t& count(State state) { return counts[static_cast<std::size_t>(state)]; }
   std::uint64_t count(State state) const { return counts[static_cast<std::size_t>(state)]; }

@@ -14,13 +14,25 @@ constexpr auto describe(Of<Retention>) {
                     Field(3, &Retention::cancelled), Field(4, &Retention::expired));
 }
 
+constexpr auto last_of(Of<FairBy>) { return FairBy::kStarts; }
+
+constexpr auto describe(Of<FairWeight>) {
+  return std::tuple(Field(1, &FairWeight::key), Field(2, &FairWeight::weight));
+}
+
+constexpr auto describe(Of<FairSettings>) {
+  return std::tuple(Field(1, &FairSettings::weights), Field(2, &FairSettings::default_weight),
+                    Field(3, &FairSettings::by));
+}
+
 constexpr auto describe(Of<QueueSettings>) {
-  return std::tuple(Field(1, &QueueSettings::max_attempts), Field(2, &QueueSettings::max_crashes),
-                    Field(3, &QueueSettings::retry), Field(4, &QueueSettings::lease),
-                    Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention),
-                    Field(7, &QueueSettings::concurrency).since(5),
-                    Field(8, &QueueSettings::rate).since(5),
-                    Field(9, &QueueSettings::limits).since(5));
+  return std::tuple(
+      Field(1, &QueueSettings::max_attempts), Field(2, &QueueSettings::max_crashes),
+      Field(3, &QueueSettings::retry), Field(4, &QueueSettings::lease),
+      Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention),
+      Field(7, &QueueSettings::concurrency).since(5), Field(8, &QueueSettings::rate).since(5),
+      Field(9, &QueueSettings::limits).since(5), Field(10, &QueueSettings::breaker).since(5),
+      Field(11, &QueueSettings::fair).since(5), Field(12, &QueueSettings::ageing).since(5));
 }
 
 constexpr auto describe(Of<QueueLimits>) { return std::tuple(Field(1, &QueueLimits::limits)); }
@@ -31,7 +43,9 @@ constexpr auto describe(Of<QueuePatch>) {
                     Field(5, &QueuePatch::max_ready), Field(6, &QueuePatch::succeeded),
                     Field(7, &QueuePatch::dead), Field(8, &QueuePatch::cancelled),
                     Field(9, &QueuePatch::expired), Field(10, &QueuePatch::concurrency).since(5),
-                    Field(11, &QueuePatch::rate).since(5), Field(12, &QueuePatch::limits).since(5));
+                    Field(11, &QueuePatch::rate).since(5), Field(12, &QueuePatch::limits).since(5),
+                    Field(13, &QueuePatch::breaker).since(5), Field(14, &QueuePatch::fair).since(5),
+                    Field(15, &QueuePatch::ageing).since(5));
 }
 
 constexpr auto describe(Of<Queue>) {

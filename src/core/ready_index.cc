@@ -31,9 +31,9 @@ void ReadyIndex::insert(TypeLane& lane, const ReadyKey& key) {
     return rehead(lane);
   }
   const bool becomes_head = lane.ready.empty() || key < *lane.ready.begin();
-  if (becomes_head && !lane.ready.empty()) heads_.erase(Head{*lane.ready.begin(), &lane});
+  if (becomes_head && !lane.ready.empty()) heads_.erase(Head{{*lane.ready.begin()}, &lane});
   MILLRACE_CHECK(lane.ready.insert(key).second);
-  if (becomes_head) heads_.insert(Head{key, &lane});
+  if (becomes_head) heads_.insert(Head{{key}, &lane});
   ++size_;
 }
 
@@ -44,9 +44,9 @@ void ReadyIndex::erase(TypeLane& lane, const ReadyKey& key) {
     return rehead(lane);
   }
   const bool was_head = !lane.ready.empty() && lane.ready.begin()->ord == key.ord;
-  if (was_head) heads_.erase(Head{*lane.ready.begin(), &lane});
+  if (was_head) heads_.erase(Head{{*lane.ready.begin()}, &lane});
   MILLRACE_CHECK(lane.ready.erase(key) == 1);
-  if (was_head && !lane.ready.empty()) heads_.insert(Head{*lane.ready.begin(), &lane});
+  if (was_head && !lane.ready.empty()) heads_.insert(Head{{*lane.ready.begin()}, &lane});
   --size_;
 }
 
@@ -55,7 +55,7 @@ void ReadyIndex::add_limited(TypeLane& plain) {
   ++gates_;
   if (plain.order == nullptr) {
     plain.order = std::make_unique<GateOrder>();
-    if (!plain.ready.empty()) plain.order->head = *plain.ready.begin();
+    if (!plain.ready.empty()) plain.order->head = HeadKey{*plain.ready.begin()};
   }
   ++plain.order->lanes;
 }
@@ -69,8 +69,8 @@ void ReadyIndex::remove_limited(TypeLane& plain) {
 
 void ReadyIndex::rehead(TypeLane& plain) {
   GateOrder& order = *plain.order;
-  std::optional<ReadyKey> head;
-  if (!plain.ready.empty()) head = *plain.ready.begin();
+  std::optional<HeadKey> head;
+  if (!plain.ready.empty()) head = HeadKey{*plain.ready.begin()};
   if (!order.groups.empty() && (!head || order.groups.begin()->key < *head)) {
     head = order.groups.begin()->key;
   }
@@ -92,9 +92,18 @@ void ReadyIndex::count_limited(TypeLane& plain, Time since, std::uint64_t ord, b
   }
 }
 
-std::optional<Time> ReadyIndex::ready_since(const SlotPool& slots) const {
+void ReadyIndex::count_since(Time since, std::uint64_t ord, bool more) {
+  if (more) {
+    limited_since_.emplace(since, ord);
+  } else {
+    MILLRACE_CHECK(limited_since_.erase({since, ord}) == 1);
+  }
+}
+
+std::optional<Time> ReadyIndex::ready_since(const SlotPool& slots, bool ages) const {
   std::optional<Time> earliest;
   if (!limited_since_.empty()) earliest = limited_since_.begin()->first;
+  if (ages) return earliest;
   for (const auto& [type, lane] : lanes_) {
     auto at = lane->ready.begin();
     while (at != lane->ready.end()) {  // within a priority the first is due first

@@ -41,26 +41,43 @@ struct ReadyKey {
   }
 };
 
+// The place of a lane, or of a group of lanes, in a queue's order. Where the queue shares fairly,
+// its key's tag comes before the due time (fair.h); elsewhere tags are zero.
+struct HeadKey : ReadyKey {
+  std::uint64_t tag = 0;
+
+  friend bool operator<(const HeadKey& a, const HeadKey& b) {
+    if (a.priority != b.priority) return a.priority < b.priority;
+    if (a.tag != b.tag) return a.tag < b.tag;
+    return static_cast<const ReadyKey&>(a) < static_cast<const ReadyKey&>(b);
+  }
+  friend bool operator==(const HeadKey& a, const HeadKey& b) {
+    return a.tag == b.tag && static_cast<const ReadyKey&>(a) == static_cast<const ReadyKey&>(b);
+  }
+};
+
 // The groups of lanes with limits, of one queue and type, whose gates have room.
 struct GateOrder {
   struct Listed {
-    ReadyKey key;  // of the first job of the group
+    HeadKey key;  // of the first job of the group
     const GateGroup* group;
     friend bool operator<(const Listed& a, const Listed& b) { return a.key < b.key; }
   };
   absl::btree_set<Listed> groups;
-  std::uint32_t lanes = 0;       // with limits
-  std::uint32_t ready = 0;       // ready jobs in them
-  std::optional<ReadyKey> head;  // as it stands among the heads of the queue
+  std::uint32_t lanes = 0;      // with limits
+  std::uint32_t ready = 0;      // ready jobs in them
+  std::optional<HeadKey> head;  // as it stands among the heads of the queue
 };
 
-// A queue's jobs of one type that have no limits, or that have the same ones. It exists while any
+// A queue's jobs of one type that have no limits, or that have the same ones; where the queue
+// shares fairly, those of one key, also without limits. It exists while any
 // job in memory is of it. The lane without limits also exists while one with limits does.
 struct TypeLane {
   QueueEntry* queue = nullptr;
   SharedBytes type;
   std::uint32_t jobs = 0;  // slots, and lanes with limits, that point to this lane
   bool gated = false;      // some gate counts its jobs
+  bool shares = false;     // its jobs have a fair key: it is a FairLane
   absl::btree_set<ReadyKey> ready;
   LimitedLane* limited = nullptr;  // the lane itself; null: its jobs have no limits
   // Of the lane without limits only:
@@ -112,10 +129,12 @@ class ReadyIndex {
   }
 
   std::size_t size() const { return size_; }
+  // A job of a queue that ages, without limits, is ready, or is no longer.
+  void count_since(Time since, std::uint64_t ord, bool more);
   // When the job that has been ready longest became ready. It looks at the first due job of each
-  // type and priority. A job that was submitted after its due time is ready since its submission.
-  // Cost: the number of lanes times their distinct priorities.
-  std::optional<Time> ready_since(const SlotPool& slots) const;
+  // type and priority, unless the queue ages. A job that was submitted after its due time is ready
+  // since its submission. Cost: the number of lanes times their distinct priorities.
+  std::optional<Time> ready_since(const SlotPool& slots, bool ages) const;
 
   // Walks the ready jobs of the named types (empty: all) in claim order until `visit` returns
   // false. The index must not change meanwhile.
@@ -126,7 +145,7 @@ class ReadyIndex {
   friend class GatedWalk;
 
   struct Head {
-    ReadyKey key;
+    HeadKey key;
     TypeLane* lane;
     friend bool operator<(const Head& a, const Head& b) { return a.key < b.key; }
   };
@@ -143,7 +162,7 @@ class ReadyIndex {
   StringMap<std::unique_ptr<TypeLane>> lanes_;
   // The first job of each lane without limits; with an order, of the order too.
   absl::btree_set<Head> heads_;
-  // When each ready job with limits became so, with its ord.
+  // When each ready job with limits became so, with its ord; where the queue ages, every job.
   absl::btree_set<std::pair<Time, std::uint64_t>> limited_since_;
   std::size_t gates_ = 0;  // lanes with limits, types with a gate, and the queue's own
 };
@@ -167,7 +186,8 @@ void ReadyIndex::walk(const std::vector<SharedBytes>& types, Visit visit) const 
   }
   while (true) {
     // A lane is opened only when its first job is the next in claim order.
-    while (next_head != heads_.end() && (open.empty() || next_head->key < *open.front().at)) {
+    while (next_head != heads_.end() &&
+           (open.empty() || static_cast<const ReadyKey&>(next_head->key) < *open.front().at)) {
       open_lane(*next_head->lane);
       ++next_head;
     }

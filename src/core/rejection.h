@@ -4,9 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/ids.h"
+#include "base/time.h"
 
 namespace millrace::core {
 
@@ -31,9 +34,11 @@ enum class Rejection : std::uint8_t {
   kUnknownLimit,  // fix: no limit has that name
   kUnfitLimit,    // fix: the job does not fit the limit that it names
   kLimitInUse,    // jobs or queues name it
+  // Ranks with kQueueFull.
+  kKeyFull,  // retry later: max_ready_per_key
 };
 
-inline constexpr auto kLastRejection = Rejection::kLimitInUse;
+inline constexpr auto kLastRejection = Rejection::kKeyFull;
 
 // The detail of a refusal. A number, so that nodes send it to each other as one.
 enum class RefusalDetail : std::uint8_t {
@@ -80,8 +85,13 @@ enum class RefusalDetail : std::uint8_t {
   kTooManyLimits,
   kTooManyPauses,
   kLimitNamedTwice,
+  kSlowsLimitOfOthers,
+  kDebounceOfAnotherType,
+  kKeyAtMaxReady,
+  kFairAndAgeing,
+  kTooManyToSort,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kLimitNamedTwice;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kTooManyToSort;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -136,14 +146,31 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "there are as many limits as the server allows; delete unused ones",
           "as many keys of the limit are paused as the server allows; resume some",
           "a job, or a queue, names a limit twice; name each limit once",
+          "slow_down names a limit, or a key, that the job does not hold; name one of the job's "
+          "limits",
+          "a job of another type holds this unique key, and only a job of its type can replace "
+          "what it says; use another key",
+          "the queue holds as many ready jobs of this fair_key as its max_ready_per_key allows",
+          "a queue can't have both fair and ageing_ms; send one of them as null",
+          "the queue has more than 1,000,000 jobs that would be sorted again; change its order "
+          "when it has fewer",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }
+
+// A queue, or a key of it, that is full.
+struct Fullness {
+  std::uint64_t depth = 0;          // ready jobs
+  Duration oldest{};                // how long the oldest of them has been ready
+  std::optional<Duration> room_in;  // when there is room again, at the pace so far; none: unknown
+  friend bool operator==(const Fullness&, const Fullness&) = default;
+};
 
 struct Refusal {
   Rejection why = Rejection::kNone;
   JobId other{};  // for kDuplicateJob: the job that holds the id or key
   RefusalDetail detail = RefusalDetail::kNone;
+  std::shared_ptr<const Fullness> full = {};  // for kQueueFull and kKeyFull
   explicit operator bool() const { return why != Rejection::kNone; }
 };
 

@@ -91,6 +91,10 @@ struct QueueReply {
   std::vector<Queue> queues;  // by name
   // Pass it as `after` for the next page; empty: there are no more.
   SharedBytes next = {};
+  // Where GetQueues asked for it: by how many ready jobs wait, most first; and how many ready jobs
+  // could not start now.
+  std::vector<Blocker> blocked_by = {};
+  std::uint64_t held_back = 0;
 };
 
 struct ScheduleReply {

@@ -15,8 +15,14 @@ constexpr auto last_of(Of<Rejection>) { return kLastRejection; }
 constexpr auto last_of(Of<RefusalDetail>) { return kLastRefusalDetail; }
 constexpr auto last_of(Of<Fate>) { return Fate::kRefused; }
 
+constexpr auto describe(Of<Fullness>) {
+  return std::tuple(Field(1, &Fullness::depth), Field(2, &Fullness::oldest),
+                    Field(3, &Fullness::room_in));
+}
+
 constexpr auto describe(Of<Refusal>) {
-  return std::tuple(Field(1, &Refusal::why), Field(2, &Refusal::other), Field(3, &Refusal::detail));
+  return std::tuple(Field(1, &Refusal::why), Field(2, &Refusal::other), Field(3, &Refusal::detail),
+                    Field(4, &Refusal::full).since(5));
 }
 
 constexpr auto describe(Of<JobView::LogTrim>) {
@@ -78,7 +84,9 @@ constexpr auto describe(Of<WhyReply>) {
 
 constexpr auto describe(Of<QueueReply>) {
   return std::tuple(Field(1, &QueueReply::refusal), Field(2, &QueueReply::created),
-                    Field(3, &QueueReply::queues), Field(4, &QueueReply::next).since(2));
+                    Field(3, &QueueReply::queues), Field(4, &QueueReply::next).since(2),
+                    Field(5, &QueueReply::blocked_by).since(5),
+                    Field(6, &QueueReply::held_back).since(5));
 }
 
 }  // namespace millrace::core

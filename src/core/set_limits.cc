@@ -40,6 +40,12 @@ GateUse use_of(const Gate& gate, Time now) {
   for (const LimitPause& pause : gate.limit->limit.pauses) {
     if (pause.key == gate.key && gate.is_paused(now)) use.pause = pause;
   }
+  if (gate.is_slowed(now)) use.slow_until = gate.extras->slow_until;
+  if (gate.breaker_rule() == nullptr) return use;
+  const Breaker fresh;
+  const Breaker& breaker = gate.breaker() == nullptr ? fresh : *gate.breaker();
+  use.breaker = breaker.state(now);
+  if (use.breaker == BreakerState::kOpen) use.open_until = breaker.open_until();
   return use;
 }
 
@@ -70,7 +76,13 @@ JobLimits Decider::limits_of(const JobSpec& spec) const {
   if (queue == nullptr) return limits;
   for (const JobLimit& added : queue->settings.limits) {
     const auto same_name = [&](const JobLimit& limit) { return limit.name == added.name; };
-    if (std::ranges::none_of(limits, same_name)) limits.push_back(added);
+    if (std::ranges::any_of(limits, same_name)) continue;
+    JobLimit limit = added;
+    if (std::exchange(limit.key_from_fair, false)) {
+      limit.key = spec.extras == nullptr ? SharedBytes() : spec.extras->fair_key;
+      if (limit.key.empty()) continue;  // it does not apply to jobs without a fair key
+    }
+    limits.push_back(std::move(limit));
   }
   return limits;
 }
@@ -87,10 +99,10 @@ Refusal Decider::judge_limits(const JobLimits& limits) const {
   for (const JobLimit& limit : limits) {
     const LimitEntry* const entry = state_.gates.find(LimitKind::kNamed, limit.name.view());
     if (entry == nullptr) return {Rejection::kUnknownLimit, {}, RefusalDetail::kNoSuchLimit};
-    if (entry->counts_by_key() && limit.key.empty()) {
+    if (entry->counts_by_key() && limit.key.empty() && !limit.key_from_fair) {
       return {Rejection::kUnfitLimit, {}, RefusalDetail::kLimitWantsKey};
     }
-    if (!entry->counts_by_key() && !limit.key.empty()) {
+    if (!entry->counts_by_key() && (!limit.key.empty() || limit.key_from_fair)) {
       return {Rejection::kUnfitLimit, {}, RefusalDetail::kLimitWithoutKeys};
     }
     const Rate* const rate = rate_of(*entry, limit.key);
@@ -156,7 +168,7 @@ bool Decider::is_named_by_queue(const SharedBytes& limit) const {
 // --- Commands.
 
 Reply Decider::operator()(const SetLimit& command) {
-  MILLRACE_CHECK(command.kind != LimitKind::kQueue);
+  MILLRACE_CHECK(command.kind == LimitKind::kNamed || command.kind == LimitKind::kType);
   const LimitEntry* entry = state_.gates.find(command.kind, command.name.view());
   const std::uint64_t version = entry == nullptr ? 0 : entry->limit.version;
   if (command.if_version && *command.if_version != version) {
@@ -182,7 +194,10 @@ Reply Decider::operator()(const SetLimit& command) {
   }
   const LimitSettings before = std::exchange(limit.settings, command.settings);
   limit.revision = next_revision();
-  if (limit.revision > 0 && (created || before != limit.settings)) {
+  const bool same_bounds = before.bounds == limit.settings.bounds &&
+                           before.per_key == limit.settings.per_key &&
+                           before.keys == limit.settings.keys;
+  if (limit.revision > 0 && (created || !same_bounds)) {
     limit.bounds_revision = limit.revision;
     // Leases may have begun that no share counts.
     const bool unbounded = !created && !before.bounds.concurrency;
@@ -219,11 +234,14 @@ Reply Decider::operator()(const PauseLimit& command) {
 Reply Decider::operator()(const ResumeLimit& command) {
   const LimitEntry* const entry = state_.gates.find(command.kind, command.name.view());
   if (entry == nullptr) return refused_limit(Rejection::kNotFound);
+  const Gate* const gate = entry->find(command.key.view());
+  const bool slowed = gate != nullptr && gate->is_slowed(now_);
+  if (slowed) emit(SlowedDown{command.kind, command.name, command.key, std::nullopt});
   Limit limit = entry->limit;
   limit.pauses = pauses_at(entry->limit, now_);
   const auto ended = std::erase_if(
       limit.pauses, [&](const LimitPause& pause) { return pause.key == command.key; });
-  if (ended == 0) return limit_reply(*entry, false);
+  if (ended == 0) return limit_reply(*entry, slowed);
   ++limit.version;
   limit.revision = next_revision();
   emit(LimitSet{LimitChange::kResumed, std::move(limit)});

@@ -164,7 +164,7 @@ Reply Decider::operator()(const CopyLimit& command) {
   if (entry != nullptr && entry->limit.revision >= limit.revision && !(same && command.gone)) {
     return reply;
   }
-  if (entry != nullptr && (command.gone || !same)) emit(LimitDeleted{limit.kind, limit.name});
+  if (entry != nullptr && (command.gone || !same)) emit(LimitDeleted{limit.kind, limit.name, true});
   if (!command.gone) emit(LimitSet{LimitChange::kCopied, limit});
   return reply;
 }

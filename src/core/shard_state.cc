@@ -18,6 +18,10 @@ SlotIndex ShardState::find_leased(const JobId& id, LeaseToken token) const {
 }
 
 ReadyKey ready_key(const JobSlot& slot, SlotIndex index) {
+  if (const std::int64_t ageing_ms = slot.lane->queue->ageing_ms; ageing_ms > 0) {
+    const std::int64_t rank = slot.priority * ageing_ms + to_ms(ready_since(slot));
+    return {0, index, time_from_ms(rank), slot.ord};
+  }
   return {slot.priority, index, slot.run_at, slot.ord};
 }
 
@@ -143,6 +147,8 @@ void take_limits(ShardState& state, Changes& changes) {
     if (mutated(Mutant::kLimitPauseForgotten)) changes.limits.back().pauses.clear();
   }
   changes.buckets = state.gates.take_buckets(state.facts.at);
+  if (mutated(Mutant::kFairTagForgotten)) return;
+  state.gates.take_fair(state.facts.at, changes.buckets);
 }
 
 }  // namespace

@@ -118,6 +118,8 @@ void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
 void load_schedule(ShardState& state, const Schedule& schedule);
 // Makes a limit, or gives it these settings, with the jobs that it counts.
 void set_limit(ShardState& state, const Limit& limit, Time now);
+// The queue shares and ages as its settings say. It has no jobs, or they are sorted again.
+void set_fair(QueueEntry& queue);
 // Wakes the queues of gates that have opened.
 void wake_opened(ShardState& state);
 // Opens gates whose time has come, and wakes the queues concerned.

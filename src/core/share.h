@@ -76,18 +76,25 @@ struct ShareNeed {
   Time served_at{};  // when it was last given more
 };
 
-// A row of the tables: what a gate has besides its settings. One that has nothing goes.
+// What a gate has to remember: a row of the tables. Also a number that decides fair shares
+// (fair.h).
 struct BucketRow {
   LimitKind kind{};
   SharedBytes name;
   SharedBytes key;
   std::optional<std::uint64_t> level;  // units (bucket.h), at `at`; none: the bucket is full
   Time at{};
+  std::optional<std::uint64_t> retry_level;  // of the bucket of retries
+  std::optional<Time> slow_until;            // a worker asked for less
+  std::optional<BreakerRow> breaker;
   std::optional<Share> share;
   std::optional<ShareBook> book;
   std::uint64_t floor = 0;  // see ShareReport; in the row without a key
 
-  bool has_nothing() const { return !level && !share && !book && floor == 0; }
+  // There is nothing to remember: the row goes.
+  bool is_idle() const {
+    return !level && !retry_level && !slow_until && !breaker && !share && !book && floor == 0;
+  }
   friend bool operator==(const BucketRow&, const BucketRow&) = default;
 };
 

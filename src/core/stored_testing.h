@@ -40,7 +40,7 @@ struct StoredForTests final : Prefetched {
     for (const BucketRow& row : changes.buckets) {
       const auto name =
           std::tuple(row.kind, std::string(row.name.view()), std::string(row.key.view()));
-      if (!row.has_nothing()) {
+      if (!row.is_idle()) {
         buckets[name] = row;
       } else {
         buckets.erase(name);

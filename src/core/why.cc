@@ -95,11 +95,12 @@ std::optional<Blocker> Decider::lacking_share(const Gate& gate, std::uint32_t co
   return made;
 }
 
-Blocker Decider::full_gate(const Gate& gate) const {
+Blocker Decider::full_gate(const Gate& gate, Holders holders) const {
   Blocker made = blocker(BlockCode::kLimitFull, &gate);
   made.in_use = gate.in_use;
   const Bounds& bounds = gate.shares == nullptr ? gate.bounds : gate.shares->whole;
   made.bound = bounds.concurrency.value_or(0);
+  if (holders == Holders::kLeftOut) return made;
   for (const TimerKey& lease : state_.leases) {
     const JobSlot& slot = state_.slots.at(lease.slot);
     const auto gates = gates_of(*slot.lane);
@@ -113,7 +114,8 @@ Blocker Decider::full_gate(const Gate& gate) const {
   return made;
 }
 
-void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking) const {
+void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking,
+                               Holders holders) const {
   const auto gates = gates_of(lane);
   for (const LimitKind kind : {LimitKind::kType, LimitKind::kNamed}) {
     for (const auto& [gate, cost] : gates) {
@@ -125,7 +127,7 @@ void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& block
     const bool full = !gate->dropped && gate->is_full({});
     // With less than the whole limit, it is the share that is used up.
     if (full && (gate->shares == nullptr || gate->in_use >= *gate->shares->whole.concurrency)) {
-      blocking.push_back(full_gate(*gate));
+      blocking.push_back(full_gate(*gate, holders));
     }
   }
   for (const auto& [gate, cost] : gates) {
@@ -133,8 +135,20 @@ void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& block
     const auto at = gate->has_at(cost, now_);
     if (at && *at <= now_) continue;
     if (lacking_share(*gate, cost)) continue;
-    blocking.push_back(blocker(BlockCode::kRate, gate));
+    const bool of_retries = gate->retries_of != nullptr;
+    blocking.push_back(blocker(of_retries ? BlockCode::kRetryRate : BlockCode::kRate, gate));
     blocking.back().until = at;
+  }
+  for (const auto& [gate, cost] : gates) {
+    if (gate->dropped || !gate->breaker_stops({}, now_)) continue;
+    blocking.push_back(blocker(BlockCode::kBreakerOpen, gate));
+    const Time until = *gate->breaker()->open_until();
+    if (until > now_) blocking.back().until = until;
+  }
+  for (const auto& [gate, cost] : gates) {
+    if (gate->dropped || !gate->is_slowed(now_)) continue;
+    blocking.push_back(blocker(BlockCode::kSlowDown, gate));
+    blocking.back().until = gate->extras->slow_until;
   }
   for (const auto& [gate, cost] : gates) {
     if (gate->dropped) continue;
@@ -187,7 +201,7 @@ Reply Decider::operator()(const GetWhy& command) {
       reply.blocking.back().jobs = {state_.slots.at(first).id};
     }
   }
-  add_closed_gates(*slot.lane, reply.blocking);
+  add_closed_gates(*slot.lane, reply.blocking, Holders::kTold);
   if (!reply.blocking.empty()) return reply;
   Blocker behind = jobs_ahead(slot);
   if (behind.ahead > 0) reply.blocking.push_back(std::move(behind));

@@ -65,8 +65,8 @@ constexpr auto e7 = store::EventFormat::kLimits;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
-using core::GetWhy, core::LimitReply, core::WhyReply;
 using core::CopyLimit, core::GiveShares, core::ReportShares;
+using core::GetShares, core::GetWhy, core::LimitReply, core::WhyReply;
 using core::NoteScheduleRun, core::GetSchedules, core::ScheduleReply;
 using core::PutCatalogEntry, core::DeleteCatalogEntry, core::GetCatalog, core::CatalogReply;
 using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
@@ -113,6 +113,7 @@ template <> struct Of<PauseLimit>      : Row<LimitReply,   kByQueue,  kWrites, k
 template <> struct Of<ResumeLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
 template <> struct Of<DeleteLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
 template <> struct Of<GetLimits>       : Row<LimitReply,   kToAll,    kReads,  kAlways,  k5, e1> {};
+template <> struct Of<GetShares>       : Row<LimitReply,   kByQueue,  kReads,  kAlways,  k5, e1> {};
 template <> struct Of<CopyLimit>       : Row<LimitReply,   kToAll,    kWrites, kAlways,  k5, e7> {};
 template <> struct Of<ReportShares>    : Row<LimitReply,   kToOne,    kEnds,   kAlways,  k5, e7> {};
 template <> struct Of<GiveShares>      : Row<LimitReply,   kToOne,    kEnds,   kAlways,  k5, e7> {};

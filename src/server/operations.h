@@ -59,6 +59,14 @@ class ServerOperations final : public service::Operations {
   api::Decoded<service::BackupDone> backup(const std::string& path) override;
 
  private:
+  // None: no answer came in time.
+  template <typename Reply, typename Command>
+  std::optional<Reply> ask_shard(engine::Gateway& gateway, const Command& command);
+  std::vector<core::LimitView> limits_of(engine::Gateway& gateway);
+  std::vector<std::pair<std::string, std::int64_t>> desired_slots(
+      engine::Gateway& gateway, const std::vector<core::Queue>& queues,
+      const std::vector<core::LimitView>& limits, Time now);
+
   const service::About about_;
   Parts parts_;
   ShardQuestions questions_;

@@ -53,6 +53,7 @@ class SpecMaker {
 core::JobLimits to_core(const std::vector<api::JobLimit>& limits);
 std::optional<std::uint32_t> to_core(const std::optional<std::int64_t>& bound);
 std::optional<core::Rate> to_core(const std::optional<api::Rate>& rate);
+std::optional<core::BreakerRule> to_core(const std::optional<api::Breaker>& breaker);
 core::State to_core(api::JobState state);
 std::vector<SharedBytes> to_shared(const std::vector<std::string>& texts);
 core::AckItem to_core(const api::Ack& ack, SpecMaker& specs);
@@ -119,6 +120,9 @@ api::WorkerCommand to_api(const engine::WorkerCommand& order);
 api::Worker to_api(const engine::WorkerView& worker);
 std::vector<api::JobLimit> to_api(const core::JobLimits& limits);
 api::Bounds to_api(const core::Bounds& bounds);
+std::optional<api::Rate> to_api(const std::optional<core::Rate>& rate);
+std::optional<api::Breaker> to_api(const std::optional<core::BreakerRule>& rule);
+api::UniqueKey to_api(const core::UniqueRule& rule);
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now);
 
 // A refusal as the client sees it. `what`: the noun of the requested thing ("job").

@@ -25,6 +25,10 @@ JobField field_of(api::QueryField field) {
       return JobField::kTag;
     case api::QueryField::kSchedule:
       return JobField::kSchedule;
+    case api::QueryField::kLimit:
+      return JobField::kLimit;
+    case api::QueryField::kOrder:
+      return JobField::kOrder;
     case api::QueryField::kWorker:
       return JobField::kWorker;
     case api::QueryField::kPriority:
@@ -81,8 +85,8 @@ std::string text_of(const api::QueryTerm& term, const api::QueryValue& value) {
   using enum api::QueryField;
   if (value.id) return to_string(*value.id);
   if (value.time) return std::to_string(to_ms(*value.time));
-  const bool name =
-      term.field == kQueue || term.field == kType || term.field == kTag || term.field == kSchedule;
+  const bool name = term.field == kQueue || term.field == kType || term.field == kTag ||
+                    term.field == kSchedule || term.field == kLimit;
   const bool equality =
       term.op == api::QueryOperator::kMatches || term.op == api::QueryOperator::kEquals;
   if (name && equality && value.text.ends_with('*') && !value.wildcard) return {};

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -30,8 +31,8 @@ static_assert(static_cast<int>(api::JobState::kSucceeded) ==
               static_cast<int>(core::State::kSucceeded));
 static_assert(static_cast<int>(api::RetryStrategy::kList) ==
               static_cast<int>(core::RetryStrategy::kList));
-static_assert(static_cast<int>(api::OnConflict::kReplace) ==
-              static_cast<int>(core::OnConflict::kReplace));
+static_assert(static_cast<int>(api::OnConflict::kDebounce) ==
+              static_cast<int>(core::OnConflict::kDebounce));
 static_assert(static_cast<int>(api::Outcome::kDead) == static_cast<int>(core::AckOutcome::kDead));
 
 constexpr double kPartsPerMillion = 1e6;
@@ -45,6 +46,14 @@ std::shared_ptr<const core::RetryPolicy> policy_of(const api::RetryPolicy& polic
     made->base = policy.base;
     made->max = policy.max;
     made->jitter_ppm = static_cast<std::uint32_t>(std::lround(policy.jitter * kPartsPerMillion));
+  }
+  return made;
+}
+
+std::vector<core::SlowDown> wishes_of(const std::vector<api::SlowDown>& wishes) {
+  std::vector<core::SlowDown> made;
+  for (const api::SlowDown& wish : wishes) {
+    made.push_back({SharedBytes(wish.limit), SharedBytes(wish.key), wish.length});
   }
   return made;
 }
@@ -89,11 +98,12 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
 
   const bool own_trace = !job.traceparent.empty();
   if (job.unique || !job.tags.empty() || !job.limits.empty() || !job.order_key.empty() ||
-      !job.meta.empty() || own_trace || !traceparent_.empty()) {
+      !job.fair_key.empty() || !job.meta.empty() || own_trace || !traceparent_.empty()) {
     auto extras = std::make_shared<core::JobExtras>();
     if (job.unique) {
       extras->unique = core::UniqueRule{SharedBytes(job.unique->key), job.unique->hold,
-                                        static_cast<core::OnConflict>(job.unique->on_conflict)};
+                                        static_cast<core::OnConflict>(job.unique->on_conflict),
+                                        job.unique->max_wait};
     }
     extras->tags = to_shared(job.tags);
     for (const auto& [name, value] : job.meta) {
@@ -102,6 +112,7 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
     extras->limits = to_core(job.limits);
     extras->order_key = SharedBytes(job.order_key);
     extras->order_passes = job.order_on_failure == api::OrderOnFailure::kPass;
+    extras->fair_key = SharedBytes(job.fair_key);
     extras->traceparent = own_trace ? SharedBytes(job.traceparent) : traceparent_;
     extras->tracestate = own_trace ? SharedBytes(job.tracestate) : tracestate_;
     spec.extras = std::move(extras);
@@ -134,11 +145,13 @@ core::AckItem to_core(const api::Ack& ack, SpecMaker& specs) {
   item.delay = ack.delay;
   for (const api::ReportedLog& log : ack.logs) item.logs.push_back(entry_of(log));
   for (const api::JobSubmission& job : ack.enqueue) item.enqueue.push_back(specs.make(job));
+  item.slow_down = wishes_of(ack.slow_down);
   return item;
 }
 
 core::HeartbeatItem to_core(const api::Heartbeat& heartbeat) {
   core::HeartbeatItem item{heartbeat.id, heartbeat.token, heartbeat.extend, nullptr};
+  item.slow_down = wishes_of(heartbeat.slow_down);
   if (heartbeat.progress) {
     auto progress = std::make_shared<core::Progress>();
     progress->percent = heartbeat.progress->percent;
@@ -181,6 +194,7 @@ core::JobLimits to_core(const std::vector<api::JobLimit>& limits) {
     added.name = SharedBytes(limit.name);
     added.key = SharedBytes(limit.key);
     added.cost = static_cast<std::uint32_t>(limit.cost);
+    added.key_from_fair = limit.key_from_fair;
   }
   return made;
 }
@@ -193,6 +207,30 @@ std::optional<std::uint32_t> to_core(const std::optional<std::int64_t>& bound) {
 std::optional<core::Rate> to_core(const std::optional<api::Rate>& rate) {
   if (!rate) return std::nullopt;
   return core::Rate{static_cast<std::uint32_t>(rate->limit), rate->per, to_core(rate->burst)};
+}
+
+core::FairSettings to_core(const api::FairSettings& fair) {
+  core::FairSettings made;
+  for (const auto& [key, weight] : fair.weights) {
+    made.weights.push_back({SharedBytes(key), static_cast<std::uint32_t>(weight)});
+  }
+  std::ranges::sort(made.weights, {}, [](const core::FairWeight& own) { return own.key.view(); });
+  made.default_weight = static_cast<std::uint32_t>(fair.default_weight);
+  made.by = static_cast<core::FairBy>(fair.by);
+  return made;
+}
+
+std::optional<core::BreakerRule> to_core(const std::optional<api::Breaker>& breaker) {
+  if (!breaker) return std::nullopt;
+  core::BreakerRule rule;
+  // The least share that can be told from none is one in a million.
+  rule.failure_ppm = static_cast<std::uint32_t>(
+      std::max(1L, std::lround(breaker->failure_rate * kPartsPerMillion)));
+  rule.min_attempts = static_cast<std::uint32_t>(breaker->min_attempts);
+  rule.window = breaker->window;
+  rule.open = breaker->open;
+  rule.probes = static_cast<std::uint32_t>(breaker->probes);
+  return rule;
 }
 
 core::QueuePatch to_core(const api::QueueSettingsChange& change,
@@ -209,10 +247,16 @@ core::QueuePatch to_core(const api::QueueSettingsChange& change,
   }
   if (change.concurrency.present) patch.concurrency = to_core(change.concurrency.value);
   if (change.rate.present) patch.rate = to_core(change.rate.value);
+  if (change.breaker.present) patch.breaker = to_core(change.breaker.value);
   if (change.limits.present) {
     patch.limits.emplace();
     if (change.limits.value) patch.limits->limits = to_core(*change.limits.value);
   }
+  if (change.fair.present) {
+    patch.fair.emplace();
+    if (change.fair.value) *patch.fair = to_core(*change.fair.value);
+  }
+  if (change.ageing.present) patch.ageing = change.ageing.value;
   if (change.lease.present) patch.lease = change.lease.value.value_or(core::kDefaultLease);
   if (change.max_ready.present) {
     patch.max_ready.emplace();

@@ -139,16 +139,13 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
   job_.lease = job.lease;
   job_.timeout = job.timeout;
   if (job.extras) {
-    if (job.extras->unique) {
-      const core::UniqueRule& rule = *job.extras->unique;
-      job_.unique = api::UniqueKey{std::string(rule.key.view()), rule.hold_for,
-                                   static_cast<api::OnConflict>(rule.on_conflict)};
-    }
+    if (job.extras->unique) job_.unique = to_api(*job.extras->unique);
     job_.tags = views_of(job.extras->tags);
     job_.meta = view_of(job.extras->meta);
     job_.limits = to_api(job.extras->limits);
     job_.order_key = job.extras->order_key.view();
     if (job.extras->order_passes) job_.order_on_failure = api::OrderOnFailure::kPass;
+    job_.fair_key = job.extras->fair_key.view();
     job_.traceparent = job.extras->traceparent.view();
     job_.schedule = job.extras->schedule.view();
     job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});
@@ -266,7 +263,8 @@ api::Worker to_api(const engine::WorkerView& worker) {
 std::vector<api::JobLimit> to_api(const core::JobLimits& limits) {
   std::vector<api::JobLimit> made;
   for (const core::JobLimit& limit : limits) {
-    made.push_back({std::string(limit.name.view()), std::string(limit.key.view()), limit.cost});
+    made.push_back({std::string(limit.name.view()), std::string(limit.key.view()), limit.cost,
+                    limit.key_from_fair});
   }
   return made;
 }
@@ -274,10 +272,34 @@ std::vector<api::JobLimit> to_api(const core::JobLimits& limits) {
 api::Bounds to_api(const core::Bounds& bounds) {
   api::Bounds made;
   made.concurrency = to_signed(bounds.concurrency);
-  if (bounds.rate) {
-    made.rate = api::Rate{bounds.rate->limit, bounds.rate->per, to_signed(bounds.rate->burst)};
-  }
+  made.rate = to_api(bounds.rate);
   return made;
+}
+
+api::FairSettings to_api(const core::FairSettings& fair) {
+  api::FairSettings made;
+  for (const core::FairWeight& own : fair.weights) {
+    made.weights.emplace_back(own.key.view(), own.weight);
+  }
+  made.default_weight = fair.default_weight;
+  made.by = static_cast<api::FairBy>(fair.by);
+  return made;
+}
+
+std::optional<api::Rate> to_api(const std::optional<core::Rate>& rate) {
+  if (!rate) return std::nullopt;
+  return api::Rate{rate->limit, rate->per, to_signed(rate->burst)};
+}
+
+std::optional<api::Breaker> to_api(const std::optional<core::BreakerRule>& rule) {
+  if (!rule) return std::nullopt;
+  return api::Breaker{rule->failure_ppm / 1e6, rule->min_attempts, rule->window, rule->open,
+                      rule->probes};
+}
+
+api::UniqueKey to_api(const core::UniqueRule& rule) {
+  return {std::string(rule.key.view()), rule.hold_for,
+          static_cast<api::OnConflict>(rule.on_conflict), rule.max_wait};
 }
 
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now) {
@@ -301,7 +323,10 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   const api::Bounds bounds = to_api(settings.bounds());
   made.settings.concurrency = bounds.concurrency;
   made.settings.rate = bounds.rate;
+  made.settings.breaker = to_api(settings.breaker);
   made.settings.limits = to_api(settings.limits);
+  if (settings.fair) made.settings.fair = to_api(*settings.fair);
+  made.settings.ageing = settings.ageing;
   made.settings.retention.succeeded = settings.retention.succeeded;
   made.settings.retention.dead = settings.retention.dead;
   made.settings.retention.cancelled = settings.retention.cancelled;
@@ -330,6 +355,14 @@ engine::Unavailable unavailable_of(core::RefusalDetail detail) {
   }
 }
 
+// The member of the request that is at fault.
+std::string_view place_of(core::RefusalDetail detail, std::string_view what) {
+  if (detail == core::RefusalDetail::kFairAndAgeing) return "/ageing_ms";
+  if (detail == core::RefusalDetail::kSlowsLimitOfOthers) return "/slow_down";
+  if (what.starts_with('/')) return what;
+  return what == "limit" ? "/key" : "/limits";
+}
+
 }  // namespace
 
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
@@ -352,10 +385,16 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kDuplicateJob:
       return problem(ProblemCode::kDuplicateJob,
                      "job " + to_string(refusal.other) + " already has this id or unique key");
-    case core::Rejection::kQueueFull: {
-      api::Problem made =
-          problem(ProblemCode::kQueueFull, "the queue has reached its max_ready; try again later");
+    case core::Rejection::kQueueFull:
+    case core::Rejection::kKeyFull: {
+      const bool of_key = refusal.why == core::Rejection::kKeyFull;
+      api::Problem made = problem(of_key ? ProblemCode::kKeyFull : ProblemCode::kQueueFull,
+                                  "the queue has reached its max_ready; try again later");
       made.retry_after = kQueueFullRetryAfter;
+      if (refusal.full != nullptr) {
+        made.full = {refusal.full->depth, refusal.full->oldest};
+        made.retry_after = refusal.full->room_in.value_or(kQueueFullRetryAfter);
+      }
       return made;
     }
     case core::Rejection::kNotFound:
@@ -386,8 +425,8 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
       // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
-      return api::make_fault(api::FieldError::Place::kPointer, what == "limit" ? "/key" : "/limits",
-                             std::string(said));
+      return api::make_fault(api::FieldError::Place::kPointer,
+                             std::string(place_of(refusal.detail, what)), std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
     case core::Rejection::kNone:

@@ -1,6 +1,7 @@
 #include "service/limits.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "api/text.h"
@@ -41,6 +42,8 @@ core::LimitSettings settings_of(const core::LimitSettings& before, const api::Li
   core::LimitSettings made = stays ? before : core::LimitSettings{};
   if (change.concurrency.present) made.bounds.concurrency = to_core(change.concurrency.value);
   if (change.rate.present) made.bounds.rate = to_core(change.rate.value);
+  if (change.breaker.present) made.breaker = to_core(change.breaker.value);
+  if (change.retry_rate.present) made.retry_rate = to_core(change.retry_rate.value);
   if (change.per_key.present) made.per_key = change.per_key.value.value_or(false);
   if (change.keys.present) {
     made.keys.clear();
@@ -300,6 +303,15 @@ api::GateUse use_of(const core::GateUse& use) {
     shown.pause_reason = use.pause->reason.view();
     shown.paused_until = use.pause->until;
   }
+  if (use.breaker) {
+    constexpr std::array<std::string_view, 3> kStates = {"closed", "open", "half_open"};
+    shown.breaker_state = kStates.at(static_cast<std::size_t>(*use.breaker));
+  }
+  shown.open_until = use.open_until;
+  shown.blocked_until = use.slow_until;
+  if (shown.paused_until) {
+    shown.blocked_until = std::max(*shown.paused_until, use.slow_until.value_or(Time::min()));
+  }
   return shown;
 }
 
@@ -309,6 +321,8 @@ api::Limit to_api(const core::LimitView& view) {
   shown.name = view.limit.name.view();
   shown.of_type = view.limit.kind == LimitKind::kType;
   shown.bounds = to_api(settings.bounds);
+  shown.breaker = to_api(settings.breaker);
+  shown.retry_rate = to_api(settings.retry_rate);
   shown.per_key = settings.per_key;
   for (const core::KeyBounds& key : settings.keys) {
     shown.keys.push_back({std::string(key.key.view()), to_api(key.bounds)});

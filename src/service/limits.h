@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/limit.h"
+#include "api/why.h"
 #include "core/limit.h"
 #include "service/caller.h"
 #include "service/jobs.h"
@@ -64,5 +65,6 @@ api::Limit to_api(const core::LimitView& view);
 api::LimitKey to_api(const core::GateUse& use);
 api::LimitHolder to_api(const core::LimitHolder& holder);
 api::Why to_api(const WhyAnswer& answer);
+api::Reason to_api(const core::Blocker& blocker);
 
 }  // namespace millrace::service

@@ -49,6 +49,7 @@ struct ScopesOf {
   Scopes operator()(const core::ResumeLimit&) const { return kOperate; }
   Scopes operator()(const core::DeleteLimit&) const { return kOperate; }
   Scopes operator()(const core::GetLimits&) const { return kRead | kOperate; }
+  Scopes operator()(const core::GetShares&) const { return kRead; }
   Scopes operator()(const core::GetWhy&) const { return kRead; }
   Scopes operator()(const core::CopyLimit&) const { return kOperate; }
   Scopes operator()(const core::ReportShares&) const { return 0; }
@@ -115,6 +116,7 @@ struct Named {
   void operator()(const core::ResumeLimit&) {}
   void operator()(const core::DeleteLimit&) {}
   void operator()(const core::GetLimits&) {}
+  void operator()(const core::GetShares& c) { queues.push_back(c.queue.view()); }
   void operator()(const core::CopyLimit&) {}
   void operator()(const core::ReportShares&) {}
   void operator()(const core::GiveShares&) {}

@@ -23,6 +23,7 @@ Task<Answered<QueueAnswer>> command_queue(Caller& caller, Command command) {
   }
   co_await refresh_statistics(caller);
   QueueAnswer answer{std::move(reply->queues.front()), {}, reply->created};
+  answer.blocked_by = std::move(reply->blocked_by);
   answer.rates = caller.services.statistics.rates(answer.queue.name.view(), caller.now());
   co_return answer;
 }
@@ -64,7 +65,9 @@ Task<Answered<QueuePage>> list_queues(Caller& caller, const api::Page& page) {
 }
 
 Task<Answered<QueueAnswer>> get_queue(Caller& caller, std::string_view queue) {
-  return command_queue(caller, core::GetQueues{SharedBytes(queue)});
+  core::GetQueues get{SharedBytes(queue)};
+  get.blocked_by = true;
+  return command_queue(caller, std::move(get));
 }
 
 Task<Answered<QueueAnswer>> set_queue(Caller& caller, std::string_view queue,
@@ -86,6 +89,25 @@ Task<Answered<QueueAnswer>> pause_queue(Caller& caller, std::string_view queue,
 
 Task<Answered<QueueAnswer>> resume_queue(Caller& caller, std::string_view queue) {
   return command_queue(caller, core::ResumeQueue{SharedBytes(queue)});
+}
+
+Task<Answered<SharePage>> list_shares(Caller& caller, std::string_view queue,
+                                      const api::SharesQuery& query) {
+  auto admitted = admits_queue(caller, queue);
+  if (!admitted) co_return refused(admitted);
+  const auto after = parse_name_cursor(query.cursor);
+  if (!after) co_return refused(bad_cursor());
+  core::GetShares get;
+  get.queue = SharedBytes(queue);
+  get.after = SharedBytes(*after);
+  get.limit = static_cast<std::uint32_t>(query.limit);
+  get.busiest = query.by_waiting;
+  auto reply = co_await caller.ask(std::move(get));
+  if (!reply) co_return refused(reply);
+  if (reply->refusal) co_return refused(to_problem(reply->refusal, "queue"));
+  SharePage made{std::move(reply->keys), {}};
+  if (!reply->next.empty()) made.next = name_cursor(reply->next.view());
+  co_return made;
 }
 
 }  // namespace millrace::service

@@ -16,6 +16,7 @@ struct QueueAnswer {
   core::Queue queue;
   engine::QueueRates rates;
   bool created = false;
+  std::vector<core::Blocker> blocked_by = {};  // for get_queue()
 };
 struct QueuePage {
   std::vector<QueueAnswer> queues;
@@ -35,6 +36,13 @@ Task<Answered<QueueAnswer>> set_queue(Caller& caller, std::string_view queue,
                                       const QueueChange& change);
 Task<Answered<QueueAnswer>> pause_queue(Caller& caller, std::string_view queue,
                                         const api::Pause& pause, api::QueueQuery query);
+// GET /v1/queues/{name}/shares: the fair keys.
+struct SharePage {
+  std::vector<core::GateUse> keys;
+  std::string next;  // empty: there are no more
+};
+Task<Answered<SharePage>> list_shares(Caller& caller, std::string_view queue,
+                                      const api::SharesQuery& query);
 Task<Answered<QueueAnswer>> resume_queue(Caller& caller, std::string_view queue);
 
 }  // namespace millrace::service

@@ -261,11 +261,7 @@ void ScheduleShape::fill_job(const core::JobSpec& job) {
   shape.lease = job.lease;
   shape.timeout = job.timeout;
   if (job.extras == nullptr) return;
-  if (job.extras->unique) {
-    const core::UniqueRule& rule = *job.extras->unique;
-    shape.unique = api::UniqueKey{std::string(rule.key.view()), rule.hold_for,
-                                  static_cast<api::OnConflict>(rule.on_conflict)};
-  }
+  if (job.extras->unique) shape.unique = to_api(*job.extras->unique);
   for (const SharedBytes& tag : job.extras->tags) shape.tags.push_back(tag.view());
   for (const auto& [key, value] : job.extras->meta) {
     shape.meta.emplace_back(key.view(), value.view());

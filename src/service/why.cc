@@ -16,10 +16,10 @@ using core::BlockCode;
 // Nobody has asked for the queue and type for so long: there is no worker.
 constexpr Duration kNoWorkerAfter{60'000};
 
-constexpr std::array<std::string_view, 14> kCodes = {
-    "running",      "ended",       "scheduled",    "backoff", "parents",    "expired",
-    "queue_paused", "type_paused", "limit_paused", "order",   "limit_full", "rate",
-    "share",        "behind"};
+constexpr std::array<std::string_view, 17> kCodes = {
+    "running",      "ended",        "scheduled",    "backoff", "parents",    "expired",
+    "queue_paused", "type_paused",  "limit_paused", "order",   "limit_full", "rate",
+    "retry_rate",   "breaker_open", "slow_down",    "share",   "behind"};
 static_assert(kCodes.size() == static_cast<std::size_t>(BlockCode::kBehind) + 1);
 
 // When a worker last asked for jobs of this queue and type; none: no worker that is known has.
@@ -44,6 +44,7 @@ std::string gate_name(const core::Blocker& blocker) {
   switch (blocker.kind) {
     case core::LimitKind::kType:
       return fmt::format("the gate of the type {}", blocker.limit.view());
+    case core::LimitKind::kFair:  // no limit
     case core::LimitKind::kQueue:
       return "the queue's own gate";
     case core::LimitKind::kNamed:
@@ -89,6 +90,18 @@ std::string sentence(const core::Blocker& blocker) {
     case BlockCode::kRate:
       return fmt::format("The rate of {} allows the next start at {}.", gate_name(blocker),
                          until());
+    case BlockCode::kRetryRate:
+      return fmt::format("The retry budget of {} allows the next attempt at {}.",
+                         gate_name(blocker), until());
+    case BlockCode::kBreakerOpen:
+      return blocker.until
+                 ? fmt::format("Too many attempts failed, so the breaker of {} is open until {}.",
+                               gate_name(blocker), until())
+                 : fmt::format("The breaker of {} waits for the end of its probes.",
+                               gate_name(blocker));
+    case BlockCode::kSlowDown:
+      return fmt::format("A worker asked that nothing more passes {} until {}.", gate_name(blocker),
+                         until());
     case BlockCode::kShare:
       return fmt::format("Other shards of the store have the rest of {}; this one has {} of it, "
                          "and has asked for more.",
@@ -99,38 +112,6 @@ std::string sentence(const core::Blocker& blocker) {
                                         blocker.ahead == 1 ? "job comes" : "jobs come");
   }
   return {};
-}
-
-api::Reason to_api(const core::Blocker& blocker) {
-  api::Reason shown;
-  shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
-  const bool of_gate = blocker.code == BlockCode::kTypePaused ||
-                       blocker.code == BlockCode::kLimitPaused ||
-                       blocker.code == BlockCode::kLimitFull ||
-                       blocker.code == BlockCode::kRate || blocker.code == BlockCode::kShare;
-  if (of_gate) {
-    constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
-    shown.limit = blocker.limit.view();
-    shown.limit_kind = kKinds.at(static_cast<std::size_t>(blocker.kind));
-    shown.key = blocker.key.view();
-  }
-  (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
-  (blocker.code == BlockCode::kShare ? shown.wanted_since : shown.since) = blocker.since;
-  (blocker.code == BlockCode::kRate ? shown.available_at : shown.until) = blocker.until;
-  if (blocker.code == BlockCode::kLimitFull) {
-    shown.in_use = blocker.in_use;
-    shown.concurrency = blocker.bound;
-    shown.holders = blocker.jobs;
-  }
-  if (blocker.code == BlockCode::kShare) shown.have = blocker.bound;
-  if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
-    shown.waits_for = blocker.jobs.front();
-  }
-  if (blocker.code == BlockCode::kBehind) {
-    shown.ahead = blocker.ahead;
-    shown.more = blocker.more;
-  }
-  return shown;
 }
 
 }  // namespace
@@ -160,6 +141,44 @@ Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
     answer.no_worker = !*last || caller.now() - **last > kNoWorkerAfter;
   }
   co_return answer;
+}
+
+api::Reason to_api(const core::Blocker& blocker) {
+  api::Reason shown;
+  shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
+  const bool of_rate = blocker.code == BlockCode::kRate || blocker.code == BlockCode::kRetryRate;
+  const bool of_gate =
+      of_rate || blocker.code == BlockCode::kTypePaused ||
+      blocker.code == BlockCode::kLimitPaused || blocker.code == BlockCode::kLimitFull ||
+      blocker.code == BlockCode::kBreakerOpen || blocker.code == BlockCode::kSlowDown ||
+      blocker.code == BlockCode::kShare;
+  if (of_gate) {
+    constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
+    shown.limit = blocker.limit.view();
+    shown.limit_kind = kKinds.at(static_cast<std::size_t>(blocker.kind));
+    shown.key = blocker.key.view();
+  }
+  (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
+  (blocker.code == BlockCode::kShare ? shown.wanted_since : shown.since) = blocker.since;
+  if (blocker.code == BlockCode::kShare) shown.have = blocker.bound;
+  (of_rate ? shown.available_at : shown.until) = blocker.until;
+  if (blocker.code == BlockCode::kLimitFull) {
+    shown.in_use = blocker.in_use;
+    shown.concurrency = blocker.bound;
+    shown.holders = blocker.jobs;
+  }
+  if (blocker.code == BlockCode::kOrder && !blocker.jobs.empty()) {
+    shown.waits_for = blocker.jobs.front();
+  }
+  if (blocker.waiting > 0) {
+    shown.waiting = blocker.waiting;
+    shown.more = blocker.more;
+  }
+  if (blocker.code == BlockCode::kBehind) {
+    shown.ahead = blocker.ahead;
+    shown.more = blocker.more;
+  }
+  return shown;
 }
 
 api::Why to_api(const WhyAnswer& answer) {

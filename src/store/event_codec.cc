@@ -36,6 +36,7 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
     "finished",          "queue_deleted",    "schedule_set",
     "schedule_advanced", "schedule_deleted", "catalog_put",
     "catalog_deleted",   "limit_set",        "limit_deleted",
+    "slowed_down",       "breaker_turned",   "debounced",
     "share_taken",       "shares_set"};
 
 // One alternative, written as if it were the whole `Event` message.
@@ -84,10 +85,7 @@ bool is_of_limits(const core::Event& event) {
   if (const auto* const queue = std::get_if<core::QueueChanged>(&event)) {
     return names_limits(queue->settings);
   }
-  return std::holds_alternative<core::LimitSet>(event) ||
-         std::holds_alternative<core::LimitDeleted>(event) ||
-         std::holds_alternative<core::ShareTaken>(event) ||
-         std::holds_alternative<core::SharesSet>(event);
+  return event.index() >= core::Event(core::LimitSet{}).index();
 }
 
 bool is_of_schedules(const core::Event& event) {

@@ -184,6 +184,49 @@ TEST(EventCodec, TheCatalogIsOfTheSixthLevel) {
   EXPECT_EQ(parsed.events(1).catalog_deleted().name(), "n");
 }
 
+TEST(EventCodec, WhatGatesRememberIsOfTheSeventhLevel) {
+  core::SlowedDown slowed;
+  slowed.name = SharedBytes("api");
+  slowed.key = SharedBytes("k");
+  slowed.until = time_from_ms(12);
+  core::BreakerTurned turned;
+  turned.kind = core::LimitKind::kQueue;
+  turned.name = SharedBytes("mail");
+  turned.open_until = time_from_ms(13);
+  core::Debounced debounced;
+  debounced.payload = SharedBytes("{}");
+  debounced.run_at = time_from_ms(14);
+  debounced.state = core::State::kScheduled;
+  pb::EventBatch parsed;
+  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {slowed, turned, debounced}})));
+  EXPECT_EQ(parsed.format(), 7U);
+  EXPECT_EQ(parsed.events(0).slowed_down().key(), "k");
+  EXPECT_EQ(parsed.events(0).slowed_down().until_at(), 11);
+  EXPECT_EQ(parsed.events(1).breaker_turned().kind(), pb::LIMIT_KIND_QUEUE);
+  EXPECT_EQ(parsed.events(1).breaker_turned().open_until_at(), 12);
+  EXPECT_EQ(parsed.events(2).debounced().payload(), "{}");
+  EXPECT_EQ(parsed.events(2).debounced().state(), pb::STATE_SCHEDULED);
+
+  core::QueueChanged changed;
+  changed.settings.breaker = core::BreakerRule{250'000, 3, Duration{5'000}, Duration{400}, 2};
+  parsed.Clear();
+  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {changed}})));
+  EXPECT_EQ(parsed.format(), 7U);
+  const pb::BreakerRule& rule = parsed.events(0).queue_changed().settings().breaker();
+  EXPECT_EQ(rule.failure_ppm(), 250'000U);
+  EXPECT_EQ(rule.min_attempts(), 3U);
+  EXPECT_EQ(rule.window_ms(), 5'000);
+  EXPECT_EQ(rule.open_ms(), 400);
+  EXPECT_EQ(rule.probes(), 2U);
+
+  core::Submitted submitted;
+  core::JobExtras extras;
+  extras.unique.emplace();
+  extras.unique->on_conflict = core::OnConflict::kDebounce;
+  submitted.job.extras = std::make_shared<const core::JobExtras>(extras);
+  EXPECT_EQ(format_of({time_from_ms(1), {submitted}}), EventFormat::kLimits);
+}
+
 TEST(EventCodec, LimitsAndJobsThatNameThemAreOfTheSeventhLevel) {
   core::LimitSet set;
   set.change = core::LimitChange::kPaused;

@@ -73,6 +73,18 @@ bool schedule_matches(const Condition& condition, const Job& job) {
          any_pattern(condition, job.extras->schedule.view());
 }
 
+bool limit_matches(const Condition& condition, const Job& job) {
+  return job.extras != nullptr &&
+         std::ranges::any_of(job.extras->limits, [&](const core::JobLimit& limit) {
+           return any_pattern(condition, limit.name.view());
+         });
+}
+
+bool order_matches(const Condition& condition, const Job& job) {
+  return job.extras != nullptr && !job.extras->order_key.empty() &&
+         any_value(condition, job.extras->order_key.view());
+}
+
 bool meta_matches(const Condition& condition, const Job& job) {
   return job.extras != nullptr && std::ranges::any_of(job.extras->meta, [&](const auto& entry) {
            return entry.first.view() == condition.path && any_value(condition, entry.second.view());
@@ -149,6 +161,10 @@ bool matches_plainly(const Condition& condition, const Job& job) {
       return tag_matches(condition, job);
     case JobField::kSchedule:
       return schedule_matches(condition, job);
+    case JobField::kLimit:
+      return limit_matches(condition, job);
+    case JobField::kOrder:
+      return order_matches(condition, job);
     case JobField::kWorker:
       return !job.latest.worker.empty() && any_value(condition, job.latest.worker.view());
     case JobField::kPriority:

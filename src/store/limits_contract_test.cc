@@ -41,7 +41,13 @@ class LimitsContract : public StoreContract {
   static BucketRow bucket_of(const std::string& name, const std::string& key,
                              std::optional<std::uint64_t> level,
                              LimitKind kind = LimitKind::kNamed) {
-    return {kind, SharedBytes(name), SharedBytes(key), level, time_from_ms(5)};
+    BucketRow row;
+    row.kind = kind;
+    row.name = SharedBytes(name);
+    row.key = SharedBytes(key);
+    row.level = level;
+    row.at = time_from_ms(5);
+    return row;
   }
 
   Flusher flusher_;
@@ -89,6 +95,28 @@ TEST_P(LimitsContract, ALaterRowReplacesAnEarlierOneAndAFullBucketHasNone) {
   ASSERT_EQ(state.buckets.size(), 2u);
   EXPECT_EQ(state.buckets[0].level, 7u);
   EXPECT_EQ(state.buckets[1].key.view(), "l");
+}
+
+TEST_P(LimitsContract, ARowStaysAsLongAsItHasAnythingToRemember) {
+  core::Changes changes;
+  changes.limits = {limit_of("a", 1)};
+  for (const std::string key : {"breaker", "retries", "slow"}) {
+    changes.buckets.push_back(bucket_of("a", key, {}));
+  }
+  changes.buckets[0].breaker = core::BreakerRow{{{7, 1, 2}}, time_from_ms(9), 1};
+  changes.buckets[1].retry_level = 0;
+  changes.buckets[2].slow_until = time_from_ms(8);
+  flush(changes);
+  reopen();
+  const std::vector<BucketRow> kept = load().buckets;
+  ASSERT_EQ(kept.size(), 3u);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    EXPECT_TRUE(core::same(kept[i], changes.buckets[i])) << i;
+  }
+  for (BucketRow& row : changes.buckets) row = bucket_of("a", std::string(row.key.view()), {});
+  flush(changes);
+  reopen();
+  EXPECT_TRUE(load().buckets.empty());
 }
 
 TEST_P(LimitsContract, ADeletedLimitTakesItsBucketsAlong) {

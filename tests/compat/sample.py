@@ -231,7 +231,8 @@ def say_schedule(api, name):
 def say_settings(api, path):
     """A limit, a gate of a type, or a push target."""
     said = get(api, path).json
-    for member in ("next_token_at", "served_by", "health"):
+    passing = ("next_token_at", "breaker_state", "open_until", "blocked_until")
+    for member in (*passing, "served_by", "health"):
         said.pop(member, None)
     return said
 

@@ -204,12 +204,30 @@ class Story(harness.MillraceCase):
         order = {"order_key": "account", "order_on_failure": "pass"}
         for role in ("first-of-its-key", "second-of-its-key"):
             self.make(role, **order)
+        self.put_queue("shared", fair={"weights": {"acme": 3}, "by": "time"})
+        self.queues.add("shared")
+        for role, key in (("runs-for-acme", "acme"), ("waits-for-acme", "acme"), ("waits-keyless", None)):
+            self.make(role, queue="shared", **({"fair_key": key} if key else {}))
+        self.begin("runs-for-acme", "shared")
+        self.put_queue("aged", ageing_ms=DAY_MS)
+        self.queues.add("aged")
+        self.make("of-an-aged-queue", queue="aged")
+        for payload in ("1", "2"):
+            rule = {"key": "debounced", "on_conflict": "debounce", "max_wait_ms": TEN_YEARS_MS}
+            self.make("debounced", payload=payload, delay_ms=3_000 * DAY_MS, unique=rule)
         if self.plan_shards > 1:
             return  # limits of a name need one shard
         a_rate = {"limit": 1, "per_ms": DAY_MS, "burst": 5}
         self.set("/v1/limits/by-key", per_key=True, concurrency=1, keys={"big": {"rate": a_rate}})
         self.set("/v1/limits/rated", rate=a_rate, concurrency=7)
         self.set("/v1/types/gated-type", concurrency=2, paused=True, pause_reason="for good")
+        breaker = {"failure_rate": 0.5, "min_attempts": 1, "window_ms": 1000, "open_ms": 100}
+        self.set("/v1/limits/broken", breaker={**breaker, "probes": 1}, retry_rate=a_rate)
+        self.make("breaks-a-limit", limits=[{"name": "broken"}])
+        self.begin("breaks-a-limit")
+        why = {"type": "t", "message": "m"}
+        wish = {"limit": "broken", "for_ms": 100}
+        self.end("breaks-a-limit", "dead", error=why, slow_down=[wish])
         for name in ("gone", "forced"):
             self.set(f"/v1/limits/{name}", concurrency=1)
         self.put_queue("limited", limits=[{"name": "rated", "cost": 2}])

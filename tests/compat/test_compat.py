@@ -18,6 +18,7 @@ LIBFAKETIME = next(map(str, pathlib.Path("/usr/lib").glob("*/faketime/libfaketim
 
 
 # What the views of PostgreSQL show, as the API tells it.
+OF_NAMED_LIMITS = {"limit_set", "limit_deleted", "slowed_down", "breaker_turned"}
 TIME = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 JOB_COLUMNS = {
     **{name: name for name in ("queue", "type", "state", "priority", "attempt", "worker", "error")},
@@ -89,7 +90,7 @@ class Samples(unittest.TestCase):
         for each in newest():
             missing = known - set(each.expected()["journal"]["events"])
             # Transactions finish jobs on PostgreSQL only; limits of a name need one shard.
-            elsewhere = {"finished"} if each.store == "sqlite" else {"limit_set", "limit_deleted"}
+            elsewhere = {"finished"} if each.store == "sqlite" else OF_NAMED_LIMITS
             self.assertLessEqual(missing, elsewhere, each)
 
     def test_each_is_of_its_level_and_end(self):

@@ -17,7 +17,7 @@ import harness  # noqa: E402 (its folder is on the path only now)
 
 EXAMPLES = ROOT / "docs/guide/examples"
 SDKS = ROOT / "sdk"
-TIMEOUT_S = 300  # the first time, SDKs are built
+TIMEOUT_S = 900  # the first time, SDKs are built
 
 
 class Greet(harness.MillraceCase):

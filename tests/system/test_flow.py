@@ -259,6 +259,166 @@ class Flow(harness.ServerCase):
         self.fail_attempt(held, delay_ms=60_000)
         self.assertEqual(self.claim_one()["id"], second)
 
+    # --- What gates remember.
+
+    def slow(self, job, **wish):
+        return self.ack(job, "snoozed", delay_ms=0, slow_down=[{"limit": self.limit, **wish}])
+
+    def test_a_worker_slows_a_limit_down(self):
+        self.put(concurrency=5)
+        first, second = self.limited(2)
+        (held,) = self.claim(1)
+        self.assertEqual(self.slow(held, for_ms=700)["status"], 200)
+        self.assertEqual(self.job(first)["attempt"], 0)
+        self.assertEqual(self.claim(10), [])
+        reason = self.why(second)["blocking"][0]
+        self.assertEqual((reason["code"], reason["limit"]), ("slow_down", self.limit))
+        self.assertEqual(self.api.get(self.limit_path).json["blocked_until"], reason["until"])
+        self.assertEqual(len(self.claim(10, wait_ms=5_000)), 2)
+
+    def test_a_heartbeat_slows_a_key_down_and_resume_ends_it(self):
+        self.put(per_key=True, concurrency=5)
+        for key in ("a", "a", "b"):
+            self.limited(limits=[{"name": self.limit, "key": key}])
+        (held,) = self.claim(1)
+        path = f"/v1/jobs/{held['id']}/heartbeat"
+        wish = {"limit": self.limit, "key": "a", "for_ms": 3_600_000}
+        beat = {"token": held["lease"]["token"], "slow_down": [wish]}
+        self.assertEqual(self.api.post(path, beat).status, 200)
+        self.assertEqual(len(self.claim(10)), 1)  # of b
+        keys = self.api.get(self.limit_path + "/keys").json["items"]
+        self.assertEqual(
+            [(key["key"], key["blocked_until"] is not None) for key in keys],
+            [("a", True), ("b", False)],
+        )
+        self.api.post(self.limit_path + "/resume", {"key": "a"})
+        self.assertEqual(len(self.claim(10)), 1)
+        for bad in ({**wish, "limit": "no"}, {**wish, "key": "b"}, {**wish, "for_ms": 99}):
+            reply = self.api.post(path, {**beat, "slow_down": [bad]})
+            self.assert_refused(reply, 422, "validation_failed")
+        result = self.ack(held, slow_down=[{"limit": "no", "for_ms": 100}])
+        self.assertEqual((result["status"], self.state(held["id"])), (422, "running"))
+
+    def test_a_retry_budget(self):
+        self.put(retry_rate={"limit": 1, "per_ms": 60_000})
+        jobs = self.limited(2)
+        for held in self.claim(10):
+            self.fail_attempt(held, delay_ms=0)
+        self.assertEqual(self.claim_within()["id"], jobs[0])
+        self.assertEqual(self.claim(10), [])
+        reason = self.why(jobs[1])["blocking"][0]
+        self.assertEqual((reason["code"], reason["limit"]), ("retry_rate", self.limit))
+        self.assertIn("available_at", reason)
+        (fresh,) = self.limited()
+        self.assertEqual(self.claim_one()["id"], fresh)
+        self.api.patch(self.limit_path, {"retry_rate": None})
+        self.assertEqual(self.claim_one()["id"], jobs[1])
+
+    BREAKER = {
+        "failure_rate": 0.5,
+        "min_attempts": 2,
+        "window_ms": 60_000,
+        "open_ms": 600,
+        "probes": 1,
+    }
+
+    def test_a_breaker(self):
+        made = self.put(breaker=self.BREAKER)
+        self.assertEqual((made["breaker"], made["breaker_state"]), (self.BREAKER, "closed"))
+        jobs = self.limited(4)
+        for held in self.claim(2):
+            self.finish(held, "dead", error={"type": "t", "message": "down"})
+        shown = self.api.get(self.limit_path).json
+        self.assertEqual(shown["breaker_state"], "open")
+        reason = self.why(jobs[2])["blocking"][0]
+        self.assertEqual((reason["code"], reason["until"]), ("breaker_open", shown["open_until"]))
+        self.assertEqual(self.claim(10), [])
+        probe = self.claim_within()
+        self.assertEqual((probe["id"], probe["attempt"]), (jobs[2], 1))
+        self.assertEqual(self.claim(10), [])
+        shown = self.api.get(self.limit_path).json
+        self.assertEqual((shown["breaker_state"], shown["open_until"]), ("half_open", None))
+        self.finish(probe)
+        self.assertEqual(self.api.get(self.limit_path).json["breaker_state"], "closed")
+        self.assertEqual(self.claim_one()["id"], jobs[3])
+
+    def test_breakers_of_types_and_queues(self):
+        kind = f"type-{self.queue}"
+        self.api.put(f"/v1/types/{kind}", {"breaker": self.BREAKER})
+        self.api.put(f"/v1/queues/{self.queue}", {"breaker": {**self.BREAKER, "min_attempts": 4}})
+        self.limited(6, type=kind, limits=[])
+        for held in self.claim(2):
+            self.finish(held, "dead", error={"type": "t", "message": "down"})
+        shown = self.api.get(f"/v1/types/{kind}").json
+        self.assertEqual(shown["breaker_state"], "open")
+        others = self.limited(3, limits=[])
+        for held in self.claim(2):
+            self.finish(held, "dead", error={"type": "t", "message": "down"})
+        reason = self.why(others[2])["blocking"][0]
+        self.assertEqual((reason["code"], reason["limit_kind"]), ("breaker_open", "queue"))
+        for member in ("failure_rate", "min_attempts", "window_ms", "open_ms", "probes"):
+            for settings in (
+                {name: value for name, value in self.BREAKER.items() if name != member},
+                {**self.BREAKER, member: 0},
+            ):
+                reply = self.api.put(self.limit_path, {"breaker": settings})
+                self.assert_refused(reply, 422, "validation_failed")
+
+    # --- Debounce and throttle.
+
+    def submit_unique(self, payload, **unique):
+        delay = unique.pop("delay_ms", 0)
+        return self.api.post(
+            "/v1/jobs",
+            {
+                "type": unique.pop("type", "work"),
+                "queue": self.queue,
+                "payload": payload,
+                "delay_ms": delay,
+                "unique": {"key": "k", **unique},
+            },
+        )
+
+    def test_debounce(self):
+        rule = {"on_conflict": "debounce", "max_wait_ms": 60_000, "delay_ms": 30_000}
+        first = self.submit_unique(1, **rule)
+        self.assertEqual(first.status, 201, first)
+        second = self.submit_unique(2, **{**rule, "delay_ms": 0})
+        self.assertEqual((second.status, second.json["id"]), (200, first.json["id"]))
+        self.assert_refused(self.submit_unique(3, type="other", **rule), 409, "duplicate_job")
+        held = self.claim_within()
+        self.assertEqual((held["id"], held["payload"]), (first.json["id"], 2))
+        next_one = self.submit_unique(4, on_conflict="debounce")
+        self.assertEqual(next_one.status, 201)
+        self.assertEqual(self.submit_unique(5, on_conflict="debounce").status, 200)
+        self.fail_attempt(held)
+        ended = self.job(held["id"], include="events")
+        self.assertEqual(ended["state"], "cancelled")
+        self.assertIn("superseded", str(ended["events"]))
+        held = self.claim_one()
+        self.assertEqual((held["id"], held["payload"]), (next_one.json["id"], 5))
+        reply = self.submit_unique(6, on_conflict="reject", max_wait_ms=5)
+        self.assert_refused(reply, 422, "validation_failed")
+
+    def test_throttle(self):
+        first = self.submit_unique(1, on_conflict="return", for_ms=900)
+        self.finish(self.claim_one())
+        again = self.submit_unique(2, on_conflict="return", for_ms=900)
+        self.assertEqual((again.status, again.json["id"]), (200, first.json["id"]))
+        harness.eventually(
+            lambda: self.submit_unique(3, on_conflict="return", for_ms=900).status == 201
+        )
+
+    def test_a_full_queue_says_when_to_come_back(self):
+        self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 2})
+        self.limited(2, limits=[])
+        time.sleep(0.05)
+        reply = self.api.post("/v1/jobs", {"type": "t", "queue": self.queue})
+        self.assert_refused(reply, 429, "queue_full")
+        self.assertEqual(reply.json["depth"], 2)
+        self.assertTrue(50 <= reply.json["oldest_ready_age_ms"] < 60_000, reply.json)
+        self.assertTrue(1 <= int(reply.headers["retry-after"]) <= 60)
+
     # --- Why.
 
     def test_why_in_each_state(self):
@@ -283,6 +443,121 @@ class Flow(harness.ServerCase):
             self.api.get("/v1/jobs/019cb0b7-3f5c-737a-8def-0123456789ab/why"), 404, "not_found"
         )
 
+    def test_what_holds_a_queue_back(self):
+        self.put(concurrency=1)
+        queue_path = f"/v1/queues/{self.queue}"
+        ids = self.limited(3)
+        self.assertEqual(self.api.get(queue_path).json["blocked_by"], [])
+        self.claim_one()
+        self.submit_many(4, order_key="account-7", type="sync")
+        self.api.put("/v1/types/sync", {"paused": True, "pause_reason": "a bad release"})
+        self.addCleanup(self.api.delete, "/v1/types/sync")
+        self.assertEqual(
+            [
+                {name: gate[name] for name in ("code", "waiting", "more")}
+                for gate in self.api.get(queue_path).json["blocked_by"]
+            ],
+            [
+                {"code": "order", "waiting": 3, "more": False},
+                {"code": "limit_full", "waiting": 2, "more": False},
+                {"code": "type_paused", "waiting": 1, "more": False},
+            ],
+        )
+        full = self.api.get(queue_path).json["blocked_by"][1]
+        self.assertEqual((full["limit"], full["in_use"], full["concurrency"]), (self.limit, 1, 1))
+        self.assertNotIn("blocked_by", self.api.put(queue_path, {}).json)
+        self.api.post(queue_path + "/pause", {"reason": "a move"})
+        first = self.api.get(queue_path).json["blocked_by"][0]
+        self.assertEqual(
+            (first["code"], first["reason"], first["waiting"]), ("queue_paused", "a move", 6)
+        )
+        self.assertEqual(len(ids), 3)
+
+    def test_how_many_workers_a_queue_needs(self):
+        queue_path = f"/v1/queues/{self.queue}"
+        self.assert_refused(self.api.get(queue_path + "/scale"), 404, "not_found")
+        self.put(concurrency=1)
+        self.limited(3)
+        self.claim_one()
+        self.submit_many(200)
+        scale = self.api.get(queue_path + "/scale?target_wait_ms=1000&slots=50").json
+        # At an assumed second each: 200 slots for what could start, and some for what comes in.
+        self.assertEqual((scale["ready"], scale["held_back"], scale["running"]), (202, 2, 1))
+        self.assertGreaterEqual(scale["desired_slots"], 200)
+        self.assertEqual(scale["desired_workers"], -(-scale["desired_slots"] // 50))
+        self.assertIn("200 ready jobs could start", scale["because"])
+        self.assertIn("2 more wait at closed gates", scale["because"])
+        self.api.patch(queue_path, {"concurrency": 30})
+        bounded = self.api.get(queue_path + "/scale?target_wait_ms=1000&slots=50").json
+        self.assertEqual((bounded["desired_slots"], bounded["desired_workers"]), (30, 1))
+        self.assertIn("The queue's own bound keeps 30 busy at most", bounded["because"])
+        metrics = set(self.api.get("/metrics").body.decode().splitlines())
+        labels = f'{{limit="{self.limit}",kind="limit"}}'
+        for line in (
+            f'millrace_queue_desired_slots{{queue="{self.queue}"}} 21',
+            f"millrace_limit_in_use{labels} 1",
+            f"millrace_limit_waiting{labels} 2",
+            f"millrace_limit_concurrency{labels} 1",
+            f"millrace_limit_paused{labels} 0",
+        ):
+            self.assertTrue(line in metrics, line)
+        self.api.post(queue_path + "/pause")
+        paused = self.api.get(queue_path + "/scale").json
+        self.assertEqual((paused["desired_slots"], paused["desired_workers"]), (1, 1))
+        for query in ("slots=0", "slots=10001", "target_wait_ms=99", "target_wait_ms=86400001"):
+            self.assert_refused(
+                self.api.get(f"{queue_path}/scale?{query}"), 422, "validation_failed"
+            )
+
+    def test_changes_of_limits_are_events(self):
+        end = self.api.get("/v1/events?cursor=end").json["next_cursor"]
+        self.put(concurrency=1, per_key=True)
+        self.put(concurrency=2, per_key=True)
+        self.api.post(self.limit_path + "/pause", {"key": "acme", "reason": "late", "for_ms": 60000})
+        self.api.post(self.limit_path + "/resume", {"key": "acme"})
+        self.api.delete(self.limit_path)
+        self.api.put("/v1/types/resize", {"concurrency": 2})
+        self.api.delete("/v1/types/resize")
+        events = self.api.get(f"/v1/events?cursor={end}").json["items"]
+        data = {event["type"]: event["data"] for event in reversed(events)}
+        self.assertEqual(
+            [event["type"] for event in events],
+            [
+                "limit.updated",
+                "limit.updated",
+                "limit.paused",
+                "limit.resumed",
+                "limit.deleted",
+                "type.updated",
+                "type.deleted",
+            ],
+        )
+        created = {"limit": self.limit, "version": 1, "created": True}
+        self.assertEqual(data["limit.updated"], created)
+        paused = data["limit.paused"]
+        self.assertEqual((paused["key"], paused["reason"], paused["version"]), ("acme", "late", 3))
+        self.assertIn("until", paused)
+        self.assertEqual(data["type.deleted"], {"type": "resize"})
+        self.assertEqual(
+            [event["type"] for event in self.api.get(f"/v1/events?cursor={end}&types=limit.deleted").json["items"]],
+            ["limit.deleted"],
+        )
+
+    def test_a_search_by_limit_and_order_key(self):
+        self.put(concurrency=1)
+        (limited,) = self.limited(1)
+        (ordered,) = self.submit_many(1, order_key="user 7")
+        (plain,) = self.submit_many(1)
+
+        def found(query):
+            return {job["id"] for job in self.list_jobs(q=f"queue:{self.queue} {query}", fresh="true")}
+
+        self.assertEqual(found(f"limit:{self.limit}"), {limited})
+        self.assertEqual(found(f"limit:{self.limit[:-1]}*"), {limited})
+        self.assertEqual(found("limit:other"), set())
+        self.assertEqual(found('order:"user 7"'), {ordered})
+        self.assertEqual(found("-limit:* -order~user"), {plain})
+
     def test_it_survives_a_restart(self):
         self.use(self.new_server().start())
         self.put(concurrency=1, rate={"limit": 2, "per_ms": 3_600_000})
@@ -300,6 +575,20 @@ class Flow(harness.ServerCase):
         self.finish(held)
         self.assertEqual(self.claim(10), [])
         self.assertEqual(self.codes(jobs[2]), ["rate"])
+
+    def test_what_gates_remember_survives_a_restart(self):
+        self.use(self.new_server().start())
+        open_ms = 3_600_000
+        self.put(breaker={**self.BREAKER, "min_attempts": 1, "open_ms": open_ms})
+        jobs = self.limited(2)
+        wish = {"limit": self.limit, "for_ms": open_ms}
+        error = {"type": "t", "message": "down"}
+        self.finish(self.claim_one(), "dead", error=error, slow_down=[wish])
+        for kill in (True, False):
+            self.server.restart(kill=kill)
+            self.use(self.server)
+            self.assertEqual(self.claim(10), [])
+            self.assertEqual(self.codes(jobs[1]), ["breaker_open", "slow_down"])
 
 
 class OnAllNodes(harness.MillraceCase):

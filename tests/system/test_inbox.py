@@ -78,6 +78,22 @@ class Enqueue(OnPostgres):
         self.assertEqual(self.claim(), [])
         self.await_empty_inbox()
 
+    def test_an_order_key_and_limits(self):
+        self.sql(f"SELECT {self.enqueue(payload='1', order_key=quoted('account-7'))}")
+        self.sql(f"SELECT {self.enqueue(payload='2', order_key=quoted('account-7'))}")
+        first = self.claim_within()
+        self.await_empty_inbox()
+        self.assertEqual((first["payload"], self.claim(limit=9)), (1, []))
+        self.finish(first)
+        self.assertEqual(self.claim_within()["payload"], 2)
+        limits = quoted('[{"name": "nowhere"}]')
+        refused = self.sql(f"SELECT {self.enqueue(payload='3', limits=limits)}")
+        self.await_empty_inbox()
+        self.assertEqual(
+            self.sql("SELECT job, reason FROM millrace.inbox_rejected"),
+            f"{refused}|no limit has this name; check the spelling, or create the limit",
+        )
+
     def test_a_savepoint_that_is_rolled_back_takes_its_job_along(self):
         session = self.session()
         session.sql("BEGIN")

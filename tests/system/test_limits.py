@@ -132,12 +132,14 @@ class OfAJob(harness.ServerCase):
     def test_unknown_members_and_those_that_come_later(self):
         self.assert_fault(self.one(prioritty=1), "/prioritty")
         self.assert_fault(self.one(**{"a/b": 1, "": 2}), ["/a~1b", "/"])
-        self.assert_fault(self.one(fair_key="a"), "/fair_key")
 
-    def test_order_keys_and_limits(self):
+    def test_keys_and_limits(self):
         self.submit(order_key="k" * 128)
         self.assert_fault(self.one(order_key="k" * 129), "/order_key")
         self.assert_fault(self.one(order_key=""), "/order_key")
+        self.submit(fair_key="k" * 128)
+        self.assert_fault(self.one(fair_key="k" * 129), "/fair_key")
+        self.assert_fault(self.one(fair_key=""), "/fair_key")
         self.assert_fault(self.one(order_on_failure="pass"), "/order_on_failure")
         self.assert_fault(self.one(limits=[{"name": f"l{n}"} for n in range(9)]), "/limits")
 

@@ -12,7 +12,10 @@ DEFAULTS = {
     "max_ready": None,
     "concurrency": None,
     "rate": None,
+    "breaker": None,
     "limits": [],
+    "fair": None,
+    "ageing_ms": None,
     "retry": {"strategy": "exponential", "base_ms": 5000, "max_ms": 300000, "jitter": 0.2},
     "retention": {
         "succeeded_ms": 86_400_000,

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import unittest
 
 from millrace import Millrace, Snooze
 from millrace._handlers import Handler, run_async, run_sync
+from millrace._outcome import outcome_of
 from millrace.context import ClaimedJob, Context
 from millrace.models import UNSET
 
 
 def context(payload: object = None) -> Context:
     return Context(ClaimedJob({"type": "t", "payload": payload}), 1)
+
+
+class SlowDownTest(unittest.TestCase):
+    def test_it_goes_with_the_outcome(self):
+        attempt = context()
+        for bad in (0.05, 3601):
+            with self.assertRaises(ValueError):
+                attempt.slow_down("api", bad)
+        attempt.slow_down("api", 60)
+        attempt.slow_down("acct", 1, key="k")
+        attempt.slow_down("api", 30)
+        outcome = outcome_of(attempt, None, Snooze(30))
+        sent = json.loads(outcome.to_ack("id", 7, [], attempt._slow_down()))
+        self.assertEqual(sent["outcome"], "snoozed")
+        self.assertEqual(
+            sent["slow_down"],
+            [{"limit": "api", "for_ms": 30_000}, {"limit": "acct", "for_ms": 1000, "key": "k"}],
+        )
 
 
 class BindingTest(unittest.TestCase):

@@ -52,6 +52,21 @@ export interface PendingProgress {
   checkpoint?: string | undefined;
 }
 
+/** What a handler asks of a limit that its job names. */
+export interface SlowDown {
+  /** The job's key of the limit; without one, the whole limit is slowed down. */
+  key?: string;
+  /** 100 ms to an hour, in milliseconds. */
+  forMs: number;
+}
+
+/** A wish as it is sent. */
+export interface PendingWish {
+  limit: string;
+  key?: string;
+  for_ms: number;
+}
+
 /** What a context needs of the worker or the fake that made it. */
 export interface Surroundings {
   readonly client: Client;
@@ -85,6 +100,8 @@ const LONGEST_LINE = 8 << 10;
 const LONGEST_MESSAGE = 1_024;
 const MOST_PROGRESS_BYTES = 64 << 10;
 const MOST_ENQUEUED = 1_000;
+const SHORTEST_SLOW_DOWN = 100;
+const LONGEST_SLOW_DOWN = 3_600_000;
 const PROGRESS_FRAME = 128; // names, braces, the percentage
 
 /** One attempt at one job. Handlers get it as their second argument. */
@@ -103,6 +120,7 @@ export class Context<Payload = unknown> {
   #lineBytes = 0;
   #progress: PendingProgress | undefined;
   #enqueued: NewJob[] = [];
+  readonly #wishes = new Map<string, PendingWish>();
 
   /** @internal */
   constructor(job: RunningJob<Payload>, token: number, around: Surroundings) {
@@ -178,6 +196,25 @@ export class Context<Payload = unknown> {
     const prepared = client.prepared(job);
     encode(prepared, client.link.codec); // throws here, where the fault is
     this.#enqueued.push(prepared);
+  }
+
+  /**
+   * An upstream wants less: nothing more passes the gate of a limit that the job names, for so long.
+   * It goes with the outcome, whatever that is; `snooze` tries this job again then, at no cost of
+   * attempts. Of the wishes for one limit the last counts. Throws a RangeError unless the time is
+   * 100 ms to an hour.
+   */
+  slowDown(limit: string, { key, forMs }: SlowDown): void {
+    if (!(forMs >= SHORTEST_SLOW_DOWN && forMs <= LONGEST_SLOW_DOWN)) {
+      throw new RangeError("a limit is slowed down for 100 ms to an hour");
+    }
+    const wish = { limit, for_ms: Math.round(forMs) };
+    this.#wishes.set(limit, key === undefined ? wish : { ...wish, key });
+  }
+
+  /** @internal */
+  get wishes(): PendingWish[] {
+    return [...this.#wishes.values()];
   }
 
   /** @internal Tells the handler. It is told once. */

@@ -3,13 +3,36 @@ import { setImmediate as turn } from "node:timers/promises";
 import test, { describe } from "node:test";
 
 import { Millrace } from "@millrace/sdk";
+import { Context, type PendingWish } from "#dist/context.js";
 import { Gate } from "#dist/node/gate.js";
 import { CANCELLED, LeaseTable } from "#dist/node/lease-table.js";
 import { Outbox } from "#dist/node/outbox.js";
+import { ackText } from "#dist/node/wire-worker.js";
 
 import { sleep } from "./support.js";
 
 const ack = (id: string, text = "x", isSuspect = false) => ({ id, token: 1, text, isSuspect });
+
+test("what a handler asks of limits goes with its outcome", () => {
+  type Inner = Context & { wishes: PendingWish[] };
+  const context = new (Context as unknown as new (...parts: unknown[]) => Inner)({}, 7, {});
+  assert.throws(() => context.slowDown("api", { forMs: 99 }), RangeError);
+  context.slowDown("api", { forMs: 60_000 });
+  context.slowDown("acct", { key: "k", forMs: 100 });
+  context.slowDown("api", { forMs: 3_600_000 });
+  const text = ackText(
+    { id: "a", token: 7 },
+    { outcome: "snoozed", delay: 5 },
+    [],
+    [],
+    JSON as never,
+    context.wishes,
+  );
+  assert.deepEqual(JSON.parse(text).slow_down, [
+    { limit: "api", for_ms: 3_600_000 },
+    { limit: "acct", for_ms: 100, key: "k" },
+  ]);
+});
 
 describe("the outbox", () => {
   test("lets an outcome wait for others, unless none is to come or many wait", () => {

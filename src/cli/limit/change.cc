@@ -17,6 +17,12 @@ struct Set {
   std::string concurrency;
   std::string rate;
   std::optional<int> burst;
+  std::string retry_rate;
+  std::string failure_rate;  // of a breaker; "none": no breaker
+  int min_attempts = 20;
+  std::optional<sdk::Milliseconds> window;
+  std::optional<sdk::Milliseconds> open;
+  int probes = 1;
   bool per_key = false;
   std::vector<std::string> keys;  // KEY=CONCURRENCY
   bool replace = false;
@@ -25,22 +31,36 @@ struct Set {
   std::string reason;
 };
 
-Status write_rate(sdk::JsonWriter& json, const Set& options) {
-  if (options.rate.empty()) {
-    return options.burst ? failure("--burst belongs to a --rate") : Status();
-  }
-  json.key("rate");
-  if (options.rate == "none") {
+Status write_rate(sdk::JsonWriter& json, std::string_view name, const std::string& text,
+                  std::optional<int> burst) {
+  if (text.empty()) return burst ? failure("--burst belongs to a --rate") : Status();
+  json.key(name);
+  if (text == "none") {
     json.null();
     return {};
   }
-  const auto rate = parse_rate(options.rate);
+  const auto rate = parse_rate(text);
   if (!rate) return std::unexpected(rate.error());
   json.begin_object();
   json.key("limit").integer(rate->limit).key("per_ms").integer(rate->per.count());
-  if (options.burst) json.key("burst").integer(*options.burst);
+  if (burst) json.key("burst").integer(*burst);
   json.end_object();
   return {};
+}
+
+void write_breaker(sdk::JsonWriter& json, const Set& options) {
+  if (options.failure_rate.empty()) return;
+  json.key("breaker");
+  if (options.failure_rate == "none") {
+    json.null();
+    return;
+  }
+  json.begin_object().key("failure_rate").raw(options.failure_rate);
+  json.key("min_attempts").integer(options.min_attempts);
+  json.key("window_ms").integer(options.window.value_or(sdk::Milliseconds{60'000}).count());
+  json.key("open_ms").integer(options.open.value_or(sdk::Milliseconds{30'000}).count());
+  json.key("probes").integer(options.probes);
+  json.end_object();
 }
 
 Status write_keys(sdk::JsonWriter& json, const Set& options) {
@@ -68,7 +88,13 @@ Result<std::string> settings(const Set& options) {
   } else if (!options.concurrency.empty()) {
     json.key("concurrency").raw(options.concurrency);
   }
-  if (const Status done = write_rate(json, options); !done) return std::unexpected(done.error());
+  if (const Status done = write_rate(json, "rate", options.rate, options.burst); !done) {
+    return std::unexpected(done.error());
+  }
+  if (const Status done = write_rate(json, "retry_rate", options.retry_rate, {}); !done) {
+    return std::unexpected(done.error());
+  }
+  write_breaker(json, options);
   if (options.per_key) json.key("per_key").boolean(true);
   if (const Status done = write_keys(json, options); !done) return std::unexpected(done.error());
   if (options.pause) json.key("paused").boolean(true).key("pause_reason").string(options.reason);
@@ -107,6 +133,12 @@ std::string check_bound(const std::string& text) {
   return is_number || text == "none" ? "" : "must be a number or none";
 }
 
+std::string check_share(const std::string& text) {
+  const bool is_share = !text.empty() && text.size() <= 9 && text.front() != '.' &&
+                        text.find_first_not_of("0123456789.") == std::string::npos;
+  return is_share || text == "none" ? "" : "must be a share, as 0.5, or none";
+}
+
 void add_bounds(CLI::App& command, Set& options) {
   command.add_option("--concurrency", options.concurrency, "Most jobs that run together, or none")
       ->type_name("N")
@@ -119,6 +151,29 @@ void add_bounds(CLI::App& command, Set& options) {
       .add_option("--burst", options.burst,
                   "Most starts at once after a pause; by default the rate's N")
       ->type_name("N");
+  command
+      .add_option("--retry-rate", options.retry_rate,
+                  "Most attempts after the first that start in each period, or none")
+      ->type_name("N/PERIOD");
+  command
+      .add_option("--breaker", options.failure_rate,
+                  "Start nothing for a while once this share of attempts fails, as 0.5, or none")
+      ->type_name("SHARE")
+      ->check(check_share);
+  command
+      .add_option("--breaker-min", options.min_attempts,
+                  "Attempts below which the breaker stays closed")
+      ->type_name("N")
+      ->capture_default_str();
+  add_duration(command, "--breaker-window", options.window,
+               "Time over which it counts; by default 1m");
+  add_duration(command, "--breaker-open", options.open,
+               "Time for which nothing starts; by default 30s");
+  command
+      .add_option("--breaker-probes", options.probes,
+                  "Jobs that may run after that; so many successes close it")
+      ->type_name("N")
+      ->capture_default_str();
 }
 
 void add_delete(CLI::App& group, bool of_type, Session& session) {

@@ -24,8 +24,20 @@ std::string rate_text(sdk::JsonView rate) {
   return made;
 }
 
+// What keeps the gate closed although it has room.
+std::string closed_text(sdk::JsonView limit) {
+  const std::string breaker = text(limit["breaker_state"]);
+  if (breaker == "open") {
+    return fmt::format("breaker open until {}", text(limit["open_until"]));
+  }
+  const std::string made = breaker == "half_open" ? "breaker half open" : "";
+  const auto until = limit["blocked_until"].string();
+  if (!until) return made;
+  return made + (made.empty() ? "" : ", ") + fmt::format("slowed down until {}", *until);
+}
+
 std::string pause_text(sdk::JsonView limit) {
-  if (!limit["paused"].boolean().value_or(false)) return {};
+  if (!limit["paused"].boolean().value_or(false)) return closed_text(limit);
   std::string made = "paused";
   if (const std::string reason = text(limit["pause_reason"]); !reason.empty()) {
     made += ": " + reason;
@@ -40,7 +52,15 @@ std::string bounds_text(sdk::JsonView limit) {
   std::string made;
   if (const auto slots = limit["concurrency"].integer()) made = fmt::format("{} at once", *slots);
   const std::string rate = rate_text(limit["rate"]);
-  if (!rate.empty()) made += (made.empty() ? "" : ", ") + rate;
+  const auto add = [&](const std::string& more) { made += (made.empty() ? "" : ", ") + more; };
+  if (!rate.empty()) add(rate);
+  const std::string retries = rate_text(limit["retry_rate"]);
+  if (!retries.empty()) add("retries " + retries);
+  if (const sdk::JsonView breaker = limit["breaker"]; breaker.is_object()) {
+    add(fmt::format("opens at {:.3g}% of {} failed",
+                    breaker["failure_rate"].number().value_or(0) * 100,
+                    number(breaker["min_attempts"])));
+  }
   return made.empty() ? "no bound" : made;
 }
 

@@ -83,15 +83,53 @@ class Flattener {
     }
   }
   // Tokens and push targets are not for whoever may read events.
-  // What happens to limits has no events yet.
-  void operator()(const core::LimitSet&) {}
-  void operator()(const core::LimitDeleted&) {}
+  // A limit's home tells of it, for all shards.
   void operator()(const core::ShareTaken&) {}
   void operator()(const core::SharesSet&) {}
   void operator()(const core::CatalogPut&) {}
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {
     of_queue("schedule.deleted", e.queue, named(e.name));
+  }
+
+  // Limits and gates of types belong to no queue.
+  void operator()(const core::LimitSet& e) {
+    const bool is_type = e.limit.kind == core::LimitKind::kType;
+    DataObject data = of_limit(e.limit.kind, e.limit.name);
+    data.number("version", static_cast<std::int64_t>(e.limit.version));
+    switch (e.change) {
+      case core::LimitChange::kCreated:
+        return of_queue(is_type ? "type.updated" : "limit.updated", {},
+                        data.boolean("created", true));
+      case core::LimitChange::kUpdated:
+        return of_queue(is_type ? "type.updated" : "limit.updated", {}, data);
+      case core::LimitChange::kPaused: {
+        const core::LimitPause& latest = e.limit.pauses.back();
+        if (!latest.key.empty()) data.text("key", latest.key.view());
+        if (!latest.reason.empty()) data.text("reason", latest.reason.view());
+        if (latest.until) data.time("until", *latest.until);
+        return of_queue(is_type ? "type.paused" : "limit.paused", {}, data);
+      }
+      case core::LimitChange::kResumed:
+        return of_queue(is_type ? "type.resumed" : "limit.resumed", {}, data);
+      case core::LimitChange::kCopied:
+        return;  // its home tells of it
+    }
+  }
+  void operator()(const core::SlowedDown& e) {
+    DataObject data = of_gate(e);
+    if (e.until) data.time("until", *e.until);
+    of_queue(e.until ? "limit.slowed_down" : "limit.slow_down_ended", queue_of(e), data);
+  }
+  void operator()(const core::BreakerTurned& e) {
+    DataObject data = of_gate(e);
+    if (e.open_until) data.time("until", *e.open_until);
+    of_queue(e.open_until ? "breaker.opened" : "breaker.closed", queue_of(e), data);
+  }
+  void operator()(const core::LimitDeleted& e) {
+    if (e.copied) return;
+    of_queue(e.kind == core::LimitKind::kType ? "type.deleted" : "limit.deleted", {},
+             of_limit(e.kind, e.name));
   }
 
   void operator()(const core::Submitted& e) {
@@ -145,6 +183,10 @@ class Flattener {
                .text("from", core::to_string(e.from))
                .text("reason", core::kFinishedByTransaction));
   }
+  void operator()(const core::Debounced& e) {
+    of_job("job.debounced", e.job,
+           DataObject().text("state", core::to_string(e.state)).time("run_at", e.run_at));
+  }
   void operator()(const core::Edited& e) {
     DataObject data;
     if (e.priority) data.number("priority", *e.priority);
@@ -182,6 +224,23 @@ class Flattener {
     DataObject data;
     data.text("schedule", schedule.view());
     return data;
+  }
+  static DataObject of_limit(core::LimitKind kind, const SharedBytes& name) {
+    DataObject data;
+    data.text(kind == core::LimitKind::kType ? "type" : "limit", name.view());
+    return data;
+  }
+  // Of a limit, a type or a queue, and of a key.
+  template <typename OfGate>
+  static DataObject of_gate(const OfGate& e) {
+    DataObject data;
+    if (e.kind != core::LimitKind::kQueue) data = of_limit(e.kind, e.name);
+    if (!e.key.empty()) data.text("key", e.key.view());
+    return data;
+  }
+  template <typename OfGate>
+  static SharedBytes queue_of(const OfGate& e) {
+    return e.kind == core::LimitKind::kQueue ? e.name : SharedBytes();
   }
   static DataObject reason(const SharedBytes& reason) {
     DataObject data;

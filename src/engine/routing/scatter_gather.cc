@@ -69,6 +69,7 @@ std::string_view queue_of(const core::ResumeQueue& command) { return command.que
 std::string_view queue_of(const core::DeleteQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::NotePurge& command) { return command.queue.view(); }
 std::string_view queue_of(const core::GetQueues& command) { return command.queue.view(); }
+std::string_view queue_of(const core::GetShares& command) { return command.queue.view(); }
 std::string_view queue_of(const core::SetSchedule& command) { return command.name.view(); }
 std::string_view queue_of(const core::PauseSchedule& command) { return command.name.view(); }
 std::string_view queue_of(const core::ResumeSchedule& command) { return command.name.view(); }
@@ -335,6 +336,12 @@ void add_use(core::GateUse& whole, const core::GateUse& more) {
   whole.waiting += more.waiting;
   whole.unfinished += more.unfinished;
   if (!whole.pause) whole.pause = more.pause;
+  // Each shard judges its breakers by itself: the one that holds back most is shown.
+  if (more.breaker && (!whole.breaker || *whole.breaker < *more.breaker)) {
+    whole.breaker = more.breaker;
+    whole.open_until = more.open_until;
+  }
+  if (more.slow_until) whole.slow_until = std::max(whole.slow_until.value_or(Time{}), *more.slow_until);
   // A token there is of use to jobs there.
   if (more.next_token_at && (!whole.next_token_at || *more.next_token_at < *whole.next_token_at)) {
     whole.next_token_at = more.next_token_at;

@@ -16,9 +16,10 @@ constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
 // A schedule: a payload of 64 KiB, and what else a submission may hold.
 constexpr std::size_t kMaxScheduleBytes = std::size_t{256} << 10;
 
-// The limits that a queue adds to its jobs; a limit's pauses, each with a key of 255 bytes and a
-// reason of 1 KiB; and a limit, with bounds of its own for so many keys.
-constexpr std::size_t kMaxQueueLimitsBytes = core::kMaxLimitsPerJob * (40 + 128 + 255);
+// The limits that a queue adds to its jobs, and its weights; a limit's pauses, each with a key of
+// 255 bytes and a reason of 1 KiB; and a limit, with bounds of its own for so many keys.
+constexpr std::size_t kMaxQueueLimitsBytes =
+    core::kMaxLimitsPerJob * (40 + 128 + 255) + core::kMaxFairWeights * (kItemBytes + 128);
 constexpr std::size_t kMaxPausesBytes = core::kMaxLimitPauses * (kItemBytes + 255 + 1'024);
 constexpr std::size_t kMaxLimitBytes =
     kMaxPausesBytes + kRefBytes + core::kMaxKeyBounds * (kItemBytes + 255);
@@ -38,6 +39,14 @@ std::size_t bytes_of(const core::JobLimits& limits) {
   return bytes;
 }
 
+std::size_t bytes_of(const std::vector<core::SlowDown>& wishes) {
+  std::size_t bytes = 0;
+  for (const core::SlowDown& wish : wishes) {
+    bytes += kItemBytes + wish.limit.size() + wish.key.size();
+  }
+  return bytes;
+}
+
 std::size_t bytes_of(const core::LimitSettings& settings) {
   std::size_t bytes = kItemBytes;
   for (const core::KeyBounds& own : settings.keys) bytes += kItemBytes + own.key.size();
@@ -48,7 +57,7 @@ std::size_t bytes_of(const std::shared_ptr<const core::JobExtras>& extras) {
   if (extras == nullptr) return 0;
   std::size_t bytes =
       kItemBytes + extras->traceparent.size() + extras->tracestate.size() + extras->schedule.size();
-  bytes += bytes_of(extras->limits) + extras->order_key.size();
+  bytes += bytes_of(extras->limits) + extras->order_key.size() + extras->fair_key.size();
   if (extras->unique) bytes += extras->unique->key.size();
   for (const SharedBytes& tag : extras->tags) bytes += 8 + tag.size();
   for (const auto& [key, value] : extras->meta) bytes += 16 + key.size() + value.size();
@@ -104,8 +113,13 @@ std::size_t bytes_of(const core::Schedule& schedule) {
 
 struct EventBytes {
   std::size_t operator()(const core::QueueChanged& e) const {
-    return 2 * kRefBytes + bytes_of(e.settings.retry) + bytes_of(e.settings.limits) +
-           e.pause_reason.size();
+    std::size_t bytes = 2 * kRefBytes + bytes_of(e.settings.retry) + bytes_of(e.settings.limits);
+    if (e.settings.fair) {
+      for (const core::FairWeight& own : e.settings.fair->weights) {
+        bytes += kItemBytes + own.key.size();
+      }
+    }
+    return bytes + e.pause_reason.size();
   }
   std::size_t operator()(const core::Submitted& e) const { return kItemBytes + row_bytes(e.job); }
   std::size_t operator()(const core::Claimed& e) const {
@@ -160,6 +174,11 @@ struct EventBytes {
   std::size_t operator()(const core::SharesSet& e) const {
     return 2 * kRefBytes + (e.book ? e.book->grants.size() * kItemBytes : 0);
   }
+  std::size_t operator()(const core::SlowedDown& e) const { return kRefBytes + e.key.size(); }
+  std::size_t operator()(const core::BreakerTurned& e) const { return kRefBytes + e.key.size(); }
+  std::size_t operator()(const core::Debounced& e) const {
+    return kRefBytes + kItemBytes + e.payload.size();
+  }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
   std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
   std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }
@@ -173,14 +192,16 @@ struct CommandBytes {
   }
   std::size_t operator()(const core::Heartbeat& c) const {
     std::size_t bytes = kItemBytes;
-    for (const auto& item : c.items) bytes += kItemBytes + bytes_of(item.progress);
+    for (const auto& item : c.items) {
+      bytes += kItemBytes + bytes_of(item.progress) + bytes_of(item.slow_down);
+    }
     return bytes;
   }
   std::size_t operator()(const core::Ack& c) const {
     std::size_t bytes = kItemBytes;
     for (const core::AckItem& item : c.items) {
       bytes += 2 * kRefBytes + item.result.size() + bytes_of_error(item.error) +
-               bytes_of(item.logs) + bytes_of(item.enqueue);
+               bytes_of(item.logs) + bytes_of(item.enqueue) + bytes_of(item.slow_down);
     }
     return bytes;
   }
@@ -230,6 +251,7 @@ struct CommandBytes {
   std::size_t operator()(const core::ResumeLimit&) const { return kMaxLimitBytes; }
   std::size_t operator()(const core::DeleteLimit&) const { return kRefBytes; }
   std::size_t operator()(const core::GetLimits&) const { return 0; }
+  std::size_t operator()(const core::GetShares&) const { return 0; }
   // A book may have an entry for each of very many shards.
   std::size_t operator()(const core::ReportShares& c) const {
     return c.items.size() * (2 * kRefBytes + 64 * kItemBytes);

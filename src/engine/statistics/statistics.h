@@ -40,6 +40,7 @@ struct StatsQuery {
 
 struct StatsPercentiles {  // of each step, in ms; none if nothing ran
   std::vector<std::optional<std::int64_t>> p50, p95, p99;
+  std::vector<std::optional<std::int64_t>> mean;
 };
 struct StatsGroup {
   std::string name;  // the queue or type; empty with StatsBy::kAll

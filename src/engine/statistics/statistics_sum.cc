@@ -20,12 +20,24 @@ std::optional<std::int64_t> value_at(const Histogram& histogram, double share) {
   return bucket ? std::optional(Histogram::middle_of(*bucket)) : std::nullopt;
 }
 
+std::optional<std::int64_t> mean_of(const Histogram& histogram) {
+  double sum = 0;
+  std::uint64_t values = 0;
+  for (const auto& [bucket, count] : histogram.entries()) {
+    sum += static_cast<double>(Histogram::middle_of(bucket)) * count;
+    values += count;
+  }
+  if (values == 0) return std::nullopt;
+  return static_cast<std::int64_t>(sum / static_cast<double>(values));
+}
+
 StatsPercentiles percentiles(const std::vector<Histogram>& histograms) {
   StatsPercentiles result;
   for (const Histogram& histogram : histograms) {
     result.p50.push_back(value_at(histogram, 0.50));
     result.p95.push_back(value_at(histogram, 0.95));
     result.p99.push_back(value_at(histogram, 0.99));
+    result.mean.push_back(mean_of(histogram));
   }
   return result;
 }

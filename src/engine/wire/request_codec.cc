@@ -61,7 +61,7 @@ namespace {
 
 PeerLevel level_of(const core::JobSpec& spec) {
   if (is_of_tomorrow(spec.type.view())) return kPeerLevelOfTomorrow;
-  // Without its limits or order key, a job would start as it must not.
+  // Without its limits or its keys, a job would start as it must not.
   if (core::needs_limits(spec.extras)) return PeerLevel::kFifth;
   // Without its key, a job that is submitted again would exist twice.
   return spec.key != nullptr ? PeerLevel::kSecond : PeerLevel::kFirst;
@@ -73,20 +73,34 @@ PeerLevel level_of(const std::vector<core::JobSpec>& jobs) {
 }
 PeerLevel level_of(const core::Ack& ack) {
   PeerLevel level = PeerLevel::kFirst;
-  for (const core::AckItem& item : ack.items) level = std::max(level, level_of(item.enqueue));
+  for (const core::AckItem& item : ack.items) {
+    level = std::max(level, level_of(item.enqueue));
+    if (!item.slow_down.empty()) level = std::max(level, PeerLevel::kFifth);
+  }
   return level;
+}
+PeerLevel level_of(const core::Heartbeat& heartbeat) {
+  const bool slows = std::ranges::any_of(
+      heartbeat.items, [](const core::HeartbeatItem& item) { return !item.slow_down.empty(); });
+  return slows ? PeerLevel::kFifth : PeerLevel::kFirst;
 }
 
 }  // namespace
 
 PeerLevel level_of(const Request& request) {
   const PeerLevel level = facts_of(request).level;
-  if (const auto* poll = std::get_if<Poll>(&request)) return std::max(level, level_of(poll->acks));
+  if (const auto* poll = std::get_if<Poll>(&request)) {
+    return std::max({level, level_of(poll->acks), level_of(poll->heartbeats)});
+  }
   const auto* command = std::get_if<core::Command>(&request);
   if (command == nullptr) return level;
+  if (const auto* beat = std::get_if<core::Heartbeat>(command)) {
+    return std::max(level, level_of(*beat));
+  }
   if (const auto* ack = std::get_if<core::Ack>(command)) return std::max(level, level_of(*ack));
   if (const auto* set = std::get_if<core::SetQueue>(command)) {
-    const bool of_limits = set->patch.concurrency || set->patch.rate || set->patch.limits;
+    const bool of_limits = set->patch.concurrency || set->patch.rate || set->patch.limits ||
+                           set->patch.breaker || set->patch.fair || set->patch.ageing;
     return of_limits ? PeerLevel::kFifth : level;
   }
   if (const auto* retry = std::get_if<core::Retry>(command)) {

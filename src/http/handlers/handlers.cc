@@ -63,6 +63,8 @@ constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
     {RouteId::kPauseQueue, pause_queue},
     {RouteId::kResumeQueue, resume_queue},
     {RouteId::kPurgeQueue, purge_queue},
+    {RouteId::kScaleQueue, scale_queue},
+    {RouteId::kListShares, list_shares},
     {RouteId::kListLimits, list_limits},
     {RouteId::kGetLimit, get_limit},
     {RouteId::kPutLimit, set_limit},

@@ -13,6 +13,7 @@ Task<void> list_jobs(Call& call);
 // bulk.cc
 Task<void> bulk_jobs(Call& call);
 Task<void> purge_queue(Call& call);
+Task<void> scale_queue(Call& call);
 Task<void> delete_queue(Call& call);
 
 // job.cc
@@ -45,6 +46,7 @@ Task<void> get_queue(Call& call);
 Task<void> set_queue(Call& call);  // PUT, PATCH
 Task<void> pause_queue(Call& call);
 Task<void> resume_queue(Call& call);
+Task<void> list_shares(Call& call);
 
 // schedule.cc
 Task<void> list_limits(Call& call);

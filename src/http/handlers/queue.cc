@@ -5,7 +5,9 @@
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 #include "service/convert.h"
+#include "service/limits.h"
 #include "service/queues.h"
+#include "service/scale.h"
 
 namespace millrace::http {
 namespace {
@@ -38,7 +40,24 @@ Task<void> list_queues(Call& call) {
 Task<void> get_queue(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   const auto answer = co_await service::get_queue(call.caller, call.parameter());
-  answer_queue(call, answer);
+  if (!answer) co_return call.refuse(answer.error());
+  api::Queue shown = service::to_api(answer->queue, answer->rates, call.now());
+  auto& blocked_by = shown.blocked_by.emplace();
+  for (const core::Blocker& blocker : answer->blocked_by) {
+    blocked_by.push_back(service::to_api(blocker));
+  }
+  JsonWriter json(call.response.body);
+  api::encode(json, shown);
+  call.response.version = answer->queue.version;
+}
+
+Task<void> scale_queue(Call& call) {
+  const auto query = accepted(call, api::decode_scale_query(call.query()));
+  if (!query) co_return;
+  const auto scale = co_await service::scale_queue(call.caller, call.parameter(), *query);
+  if (!scale) co_return call.refuse(scale.error());
+  JsonWriter json(call.response.body);
+  api::encode(json, *scale);
 }
 
 Task<void> set_queue(Call& call) {
@@ -73,6 +92,20 @@ Task<void> resume_queue(Call& call) {
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
   const auto answer = co_await service::resume_queue(call.caller, call.parameter());
   answer_queue(call, answer);
+}
+
+Task<void> list_shares(Call& call) {
+  const auto query = accepted(call, api::decode_shares_query(call.query()));
+  if (!query) co_return;
+  const auto page = co_await service::list_shares(call.caller, call.parameter(), *query);
+  if (!page) co_return call.refuse(page.error());
+  std::vector<api::Share> shown;
+  for (const core::GateUse& use : page->keys) {
+    shown.push_back({use.key.view(), use.weight, use.in_use, use.waiting,
+                     static_cast<double>(use.share_ppm) / 1e6});
+  }
+  JsonWriter json(call.response.body);
+  api::encode_list(json, shown, page->next);
 }
 
 }  // namespace millrace::http

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,8 +17,6 @@
 
 namespace millrace::server {
 namespace {
-
-constexpr std::size_t kMaxNamedQueues = 128;
 
 constexpr std::array<std::pair<engine::CountedEvent, const char*>, engine::kCountedEvents>
     kCountedEventNames = {{
@@ -64,24 +63,13 @@ void add_jobs(FamilyList& out, const std::vector<engine::SeriesTotals>& all,
 
 // The fullest queues by name, and the sum of the others under (other).
 void add_queues(FamilyList& out, const std::vector<core::Queue>& all, Time now) {
-  const auto live = [](const core::Queue* queue) {
-    std::uint64_t jobs = 0;
-    for (std::size_t i = 0; i < core::kStateCount; ++i) {
-      if (!core::is_terminal(static_cast<core::State>(i))) jobs += queue->counts[i];
-    }
-    return jobs;
-  };
-  // Many queues with all their settings are expensive to copy and sort.
-  std::vector<const core::Queue*> queues;
-  queues.reserve(all.size());
-  for (const core::Queue& queue : all) queues.push_back(&queue);
-  const std::size_t named = std::min(queues.size(), kMaxNamedQueues);
-  std::ranges::partial_sort(queues, queues.begin() + static_cast<std::ptrdiff_t>(named),
-                            std::ranges::greater(), live);
+  const std::vector<const core::Queue*> queues = fullest(all);
   core::StateCounts rest{};
-  for (std::size_t i = named; i < queues.size(); ++i) {
-    for (std::size_t state = 0; state < rest.size(); ++state)
-      rest[state] += queues[i]->counts[state];
+  for (const core::Queue& queue : all) {
+    for (std::size_t state = 0; state < rest.size(); ++state) rest[state] += queue.counts[state];
+  }
+  for (const core::Queue* queue : queues) {
+    for (std::size_t state = 0; state < rest.size(); ++state) rest[state] -= queue->counts[state];
   }
   const auto add_counts = [&](std::string_view name, const core::StateCounts& counts) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -92,16 +80,66 @@ void add_queues(FamilyList& out, const std::vector<core::Queue>& all, Time now) 
   };
   out.gauge("queue_jobs",
             "Jobs of the fullest queues, by queue and state; other queues count as (other).");
-  for (std::size_t i = 0; i < named; ++i) add_counts(queues[i]->name.view(), queues[i]->counts);
-  if (queues.size() > named) add_counts(engine::kOtherSeries, rest);
+  for (const core::Queue* queue : queues) add_counts(queue->name.view(), queue->counts);
+  if (all.size() > queues.size()) add_counts(engine::kOtherSeries, rest);
   out.gauge("queue_oldest_ready_seconds",
             "Time since when the oldest ready job of these queues is ready; 0: none is.");
-  for (std::size_t i = 0; i < named; ++i) {
-    const auto since = queues[i]->oldest_ready_at;
+  for (const core::Queue* queue : queues) {
+    const auto since = queue->oldest_ready_at;
     const Duration age = since ? std::max(now - *since, Duration{0}) : Duration{0};
     out.value(std::chrono::duration<double>(age).count(),
-              {{"queue", std::string(queues[i]->name.view())}});
+              {{"queue", std::string(queue->name.view())}});
   }
+}
+
+void add_desired_slots(FamilyList& out,
+                       const std::vector<std::pair<std::string, std::int64_t>>& all) {
+  out.gauge("queue_desired_slots",
+            "Slots of workers that start the jobs of these queues within 10 seconds.");
+  for (const auto& [queue, slots] : all) {
+    out.value(static_cast<double>(slots), {{"queue", queue}});
+  }
+}
+
+// Those for which most jobs wait or run. A limit that counts by key only shows pauses.
+void add_limits(FamilyList& out, const std::vector<core::LimitView>& all) {
+  // Several shards may tell of one limit.
+  std::map<std::pair<core::LimitKind, std::string_view>, core::LimitView> sums;
+  for (const core::LimitView& view : all) {
+    const auto [sum, is_new] = sums.try_emplace({view.limit.kind, view.limit.name.view()}, view);
+    if (is_new) continue;
+    sum->second.use.in_use += view.use.in_use;
+    sum->second.use.waiting += view.use.waiting;
+  }
+  std::vector<const core::LimitView*> limits;
+  for (const auto& [name, sum] : sums) limits.push_back(&sum);
+  const auto jobs = [](const core::LimitView* limit) {
+    return limit->use.waiting + limit->use.in_use;
+  };
+  const std::size_t named = std::min(limits.size(), kMaxNamedLimits);
+  std::ranges::partial_sort(limits, limits.begin() + static_cast<std::ptrdiff_t>(named),
+                            std::ranges::greater(), jobs);
+  limits.resize(named);
+  const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
+    out.gauge(name, help);
+    for (const core::LimitView* limit : limits) {
+      const bool is_type = limit->limit.kind == core::LimitKind::kType;
+      out.value(value(*limit), {{"limit", std::string(limit->limit.name.view())},
+                                {"kind", is_type ? "type" : "limit"}});
+    }
+  };
+  using View = core::LimitView;
+  add("limit_in_use", "Jobs that run, of those that must pass the limit.",
+      [](const View& view) { return static_cast<double>(view.use.in_use); });
+  add("limit_waiting", "Ready jobs that must pass the limit.",
+      [](const View& view) { return static_cast<double>(view.use.waiting); });
+  add("limit_concurrency",
+      "How many jobs may run together, by key where it counts by key; 0: no bound.",
+      [](const View& view) {
+        return static_cast<double>(view.limit.settings.bounds.concurrency.value_or(0));
+      });
+  add("limit_paused", "1 while the limit as a whole is paused.",
+      [](const View& view) { return view.use.pause ? 1.0 : 0.0; });
 }
 
 using Reports = std::vector<ShardReport>;
@@ -244,12 +282,33 @@ void add_process(FamilyList& out, const Metrics::Sources& sources) {
 
 }  // namespace
 
+std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all) {
+  const auto live = [](const core::Queue* queue) {
+    std::uint64_t jobs = 0;
+    for (std::size_t i = 0; i < core::kStateCount; ++i) {
+      if (!core::is_terminal(static_cast<core::State>(i))) jobs += queue->counts[i];
+    }
+    return jobs;
+  };
+  // Many queues with all their settings are expensive to copy and sort.
+  std::vector<const core::Queue*> queues;
+  queues.reserve(all.size());
+  for (const core::Queue& queue : all) queues.push_back(&queue);
+  const std::size_t named = std::min(queues.size(), kMaxNamedQueues);
+  std::ranges::partial_sort(queues, queues.begin() + static_cast<std::ptrdiff_t>(named),
+                            std::ranges::greater(), live);
+  queues.resize(named);
+  return queues;
+}
+
 void add_snapshot(FamilyList& out, const Metrics::Sources& sources) {
   add_process(out, sources);
   add_jobs(out, sources.statistics.totals(), sum_of_counts(sources.shards));
   Time now{};
   for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
   add_queues(out, sources.queues, now);
+  add_desired_slots(out, sources.desired_slots);
+  add_limits(out, sources.limits);
   add_memory(out, sources.shards);
   add_schedules(out, sources.shards);
   add_store(out, sources.shards);

@@ -6,6 +6,12 @@
 
 namespace millrace::server {
 
+// The most queues and limits that have figures of their own.
+inline constexpr std::size_t kMaxNamedQueues = 128;
+inline constexpr std::size_t kMaxNamedLimits = 128;
+// The queues with most jobs that have not ended, most first; at most kMaxNamedQueues. Views.
+std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all);
+
 void add_snapshot(FamilyList& out, const Metrics::Sources& sources);
 
 }  // namespace millrace::server

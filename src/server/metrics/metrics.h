@@ -10,6 +10,7 @@
 
 #include "api/push_target.h"
 #include "base/time.h"
+#include "core/limit.h"
 #include "core/queue.h"
 #include "engine/observer.h"
 #include "engine/statistics/store_statistics.h"
@@ -42,6 +43,9 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
     const engine::StoreStatistics& statistics;
     std::vector<ShardReport> shards;
     std::vector<core::Queue> queues;
+    std::vector<core::LimitView> limits{};
+    // Of some queues: api::Scale::desired_slots.
+    std::vector<std::pair<std::string, std::int64_t>> desired_slots{};
     Time started_at{};
     // Of the push targets that this node serves, by name.
     std::vector<std::pair<std::string, api::PushHealth>> push{};

@@ -148,7 +148,7 @@ void MemoryTables::write_limits(const core::Changes& changes) {
   }
   for (const core::BucketRow& row : changes.buckets) {
     const std::tuple place(row.kind, std::string(row.name.view()), std::string(row.key.view()));
-    if (!row.has_nothing()) {
+    if (!row.is_idle()) {
       buckets_[place] = row;
     } else {
       buckets_.erase(place);

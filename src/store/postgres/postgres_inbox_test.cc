@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "store/postgres/limits_schema.h"
 #include "store/postgres/postgres_store.h"
 #include "store/testing/cutting_proxy.h"
 #include "store/testing/store_under_test.h"
@@ -103,6 +104,69 @@ TEST_F(PostgresInboxTest, TagsAreAPlainList) {
   EXPECT_EQ(beside_.refusal("SELECT millrace.enqueue('t', tags => '{{a, b}, {c, d}}')"), "22023");
   ask("SELECT millrace.enqueue('t', tags => '{}'), millrace.enqueue('t', tags => '{a, b}')");
   EXPECT_EQ(rows_left(), "2");
+}
+
+TEST_F(PostgresInboxTest, LimitsWaitForTheLastOlderNode) {
+  const std::string call =
+      R"(SELECT millrace.enqueue('t', limits => '[{"name": "stripe", "key": "a", "cost": 2}]',)"
+      R"( order_key => 'o', order_on_failure => 'pass', fair_key => 'f'))";
+  EXPECT_EQ(beside_.refusal(call), "55000");
+  ask("UPDATE millrace.meta SET value = '7' WHERE name = 'format'");
+  ask(call);
+  const InboxPage page = read_on();
+  ASSERT_EQ(page.rows.size(), 1U);
+  EXPECT_EQ(
+      page.rows[0].spec,
+      R"({"type": "t", "queue": "default", "limits": [{"key": "a", "cost": 2, )"
+      R"("name": "stripe"}], "fair_key": "f", "order_key": "o", "order_on_failure": "pass"})");
+}
+
+TEST_F(PostgresInboxTest, WhatIsNoLimitIsRefused) {
+  ask("UPDATE millrace.meta SET value = '7' WHERE name = 'format'");
+  for (const std::string arguments :
+       {R"(limits => '{}')", R"(limits => '[1]')", R"(limits => '[{"name": 1}]')",
+        R"(limits => '[{"name": "a b"}]')", R"(limits => '[{"key": "k"}]')",
+        R"(limits => '[{"name": "a", "key": ""}]')", R"(limits => '[{"name": "a", "cost": 0}]')",
+        R"(limits => '[{"name": "a", "cost": 1000001}]')",
+        R"(limits => '[{"name": "a", "cost": 1.5}]')", R"(limits => '[{"name": "a", "more": 1}]')",
+        R"(limits => (SELECT jsonb_agg(jsonb_build_object('name', n::text))
+                      FROM generate_series(1, 9) AS n))",
+        R"(order_key => '')", R"(order_key => repeat('k', 129))", R"(fair_key => '')",
+        R"(order_on_failure => 'pass')", R"(order_key => 'k', order_on_failure => 'wait')",
+        R"(unique_key => 'u', on_conflict => 'debounce')",
+        R"(unique_key => 'u', on_conflict => 'return', max_wait => '1 s')"}) {
+    EXPECT_EQ(beside_.refusal("SELECT millrace.enqueue('t', " + arguments + ")"), "22023")
+        << arguments;
+  }
+  ask(R"(SELECT millrace.enqueue('t', limits => '[]'), millrace.enqueue('t', limits => NULL),
+         millrace.enqueue('t', limits => '[{"name": "a", "key": null, "cost": 1000000}]'))");
+  EXPECT_EQ(rows_left(), "3");
+}
+
+// The migration makes the function anew.
+TEST_F(PostgresInboxTest, WhoMayEnqueueMayDoSoAfterTheUpgrade) {
+  const std::string role = "upgraded_" + ask("SELECT current_database()");
+  ask(
+      fmt::format("CREATE ROLE {0}; GRANT USAGE ON SCHEMA millrace TO {0};"
+                  "GRANT EXECUTE ON FUNCTION millrace.enqueue TO {0} WITH GRANT OPTION",
+                  role));
+  const auto migrate = [&] {
+    ask(std::string("BEGIN; DROP FUNCTION millrace.check_limits;") + kLimitedEnqueueMigration +
+        "COMMIT");
+  };
+  const std::string call = fmt::format("SET ROLE {}; SELECT millrace.enqueue('t')", role);
+  migrate();
+  PostgresSession(url_).ask(call);
+  EXPECT_EQ(rows_left(), "1");
+  EXPECT_EQ(ask("SELECT count(*) FROM pg_proc WHERE proname LIKE 'enqueue%' AND pronamespace = "
+                "'millrace'::regnamespace"),
+            "2");  // with enqueue_row
+  ask("CREATE VIEW public.made AS SELECT millrace.enqueue('t')");
+  migrate();
+  PostgresSession(url_).ask(call);
+  EXPECT_EQ(rows_left(), "2");
+  ask("SELECT * FROM public.made");
+  EXPECT_EQ(rows_left(), "3");
 }
 
 // To write a row as JSON calls what its types' owner has defined.

@@ -85,7 +85,7 @@ void PostgresWriter::write_limits(SqlMessage& message, const core::Changes& chan
   Rows<3> full({kN, kT, kB});
   bool any_full = false;
   for (const core::BucketRow& row : changes.buckets) {
-    if (!row.has_nothing()) continue;
+    if (!row.is_idle()) continue;
     any_full = true;
     full[0].number(static_cast<std::int64_t>(row.kind));
     full[1].bytes(row.name.view());
@@ -96,7 +96,7 @@ void PostgresWriter::write_limits(SqlMessage& message, const core::Changes& chan
     Rows<4> rows({kN, kT, kB, kB});
     bool any = false;
     for (; at != changes.buckets.end() && rows.bytes() < kStatementBytes; ++at) {
-      if (at->has_nothing()) continue;
+      if (at->is_idle()) continue;
       any = true;
       encode_value(*at, Time{}, buffer);
       rows[0].number(static_cast<std::int64_t>(at->kind));

@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "store/postgres/inbox_schema.h"
+#include "store/postgres/limits_schema.h"
 
 namespace millrace::store {
 namespace {
@@ -264,7 +265,8 @@ const std::array kMigrations = {Migration{"first", 1, kMigration1},
                                 Migration{"schedules", 2, kMigration5},
                                 Migration{"schedule calls", 2, kScheduleCallsMigration},
                                 Migration{"catalog", 2, kCatalogMigration},
-                                Migration{"limits", 2, kLimitsMigration}};
+                                Migration{"limits", 2, kLimitsMigration},
+                                Migration{"limited enqueue", 2, kLimitedEnqueueMigration}};
 
 // The indexes on jobs are the few that are worth their cost: each one is written for every job.
 // Those for searches end with `ord + 0`, so that only they match the order of a search: with plain

@@ -179,6 +179,8 @@ Result<Search::Plan> Search::plan(const core::JobFilter& filter,
     switch (condition.field) {
       case JobField::kTag:
       case JobField::kSchedule:
+      case JobField::kLimit:
+      case JobField::kOrder:
       case JobField::kWorker:
       case JobField::kError:
       case JobField::kMeta:

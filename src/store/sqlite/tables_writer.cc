@@ -370,7 +370,7 @@ Status TablesWriter::write_limits(const core::Changes& changes) {
   }
   for (const core::BucketRow& row : changes.buckets) {
     const Blob key{row.key.view()};
-    if (row.has_nothing()) {
+    if (row.is_idle()) {
       if (!delete_bucket_.run(number(row.kind), row.name.view(), key)) return failure();
       continue;
     }

@@ -59,8 +59,7 @@ Outcome done(const Result& result) {
   return Outcome::succeeded(std::move(json));
 }
 
-// The ends of an attempt that are neither a value nor an ordinary error. A handler throws them or,
-// if it returns Outcome, returns them.
+// Ends of an attempt that are neither value nor error. Thrown, or returned as an Outcome.
 class Ending : public std::exception {
  public:
   const char* what() const noexcept override { return message_.c_str(); }
@@ -141,22 +140,23 @@ class Context {
   // Triggered once, when the attempt should end early; told() says why.
   std::stop_token stop_token() const { return stop_.get_token(); }
   StopReason told() const;
-  // The worker is stopping, and the handler has the time for that (WorkerOptions::grace): it may
-  // save a checkpoint and throw Stopped or return Outcome::released().
+  // The worker is stopping. The handler has WorkerOptions::grace to save a checkpoint and end.
   bool stopping() const;
   void throw_if_told() const;
   // Waits, and throws Stopped as soon as the handler is told to end.
   void sleep_for(Milliseconds time) const;
 
-  // Sent within a second: a percentage from 0 to 100 and a message of up to 1,024 bytes, both cut
-  // to their bounds. The next attempt gets `checkpoint`, which is raw JSON; it and the message
-  // share 64 KiB, 66 bytes of which are their names. A checkpoint that is not JSON or too large is
-  // left out, and a line in the job's log says so.
+  // Sent within a second: 0 to 100 percent and a message of up to 1,024 bytes, both cut to their
+  // bounds. The next attempt gets `checkpoint`, raw JSON that shares 64 KiB with the message. One
+  // that is not JSON or too large is left out, and a line in the job's log says so.
   void progress(Progress progress, std::string checkpoint = {});
-  // Adds a line to the job's log; sent within a second or with the outcome. When more than 256 KiB
-  // wait, the oldest lines are dropped. Levels are debug, info, warn and error; any other is
-  // replaced by the nearest.
+  // Adds a line to the job's log; sent within a second or with the outcome. Of more than 256 KiB
+  // the oldest lines are dropped. Levels: debug, info, warn, error, or the nearest of these.
   void log(std::string_view level, std::string_view message);
+
+  // Goes with the outcome. Of the wishes for one limit the last counts. Throws
+  // std::invalid_argument unless the length is 100 ms to an hour.
+  void slow_down(SlowDown wish);
 
   // Submitted in the commit of a successful outcome, and only then.
   void enqueue(NewJob job);

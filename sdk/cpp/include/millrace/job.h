@@ -37,7 +37,8 @@ struct RetryPolicy {
 struct Unique {
   std::string key{};
   std::optional<Milliseconds> hold{};
-  std::string on_conflict{};  // "return", "reject", "replace"; empty: return
+  std::string on_conflict{};  // "return", "reject", "replace", "debounce"; empty: return
+  std::optional<Milliseconds> max_wait{};  // with "debounce": since the first submission
 };
 
 // A limit that the job must pass to start. `key`: where the limit counts by key. `cost`: of a
@@ -69,6 +70,8 @@ struct NewJob {
   // Jobs of one key of a queue run one at a time, in order; empty: none.
   std::string order_key{};
   std::string order_on_failure{};  // "hold", "pass"; empty: hold
+  // Whose share of the queue the job takes, where the queue shares fairly; empty: none's.
+  std::string fair_key{};
   std::string id{};                // a UUIDv7; if empty, Client::submit makes one
   std::string idempotency_key{};   // not in Context::enqueue
   // The W3C trace context; if empty, that of the handler that submits, see also

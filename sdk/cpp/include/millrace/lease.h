@@ -38,6 +38,13 @@ struct WorkerLogLine {
   std::string message{};
 };
 
+// An upstream wants less: nothing more passes the gate of a limit that the job names, for so long.
+struct SlowDown {
+  std::string limit{};
+  Milliseconds length{};  // 100 ms to an hour
+  std::string key{};      // the job's key of the limit; empty: the whole limit
+};
+
 // How an attempt ended.
 struct Ack {
   std::string id{};
@@ -49,6 +56,7 @@ struct Ack {
   std::optional<Milliseconds> delay{};  // "snoozed": required; "failed": overrides the job's
   std::vector<WorkerLogLine> logs{};
   std::vector<NewJob> enqueue{};  // submitted in the same commit
+  std::vector<SlowDown> slow_down{};
 };
 
 struct Heartbeat {
@@ -57,6 +65,7 @@ struct Heartbeat {
   std::optional<Milliseconds> extend{};
   std::optional<Progress> progress{};
   std::string checkpoint{};  // raw JSON, empty: none
+  std::vector<SlowDown> slow_down{};
 };
 
 struct AttemptLogLine {

@@ -195,7 +195,8 @@ class Ledger:
             self.book.has_news(attempt, is_urgent=True)
         if has_progress or has_many_lines or attempt.lines_under_way:
             return
-        text = outcome.to_ack(attempt.id, attempt.token, context._take_lines(MAX_ITEMS))
+        lines = context._take_lines(MAX_ITEMS)
+        text = outcome.to_ack(attempt.id, attempt.token, lines, context._slow_down())
         self.close(attempt)
         self._put(Ack(attempt.id, attempt.token, text, time.monotonic(), attempt.lease_s))
 

@@ -28,12 +28,20 @@ class Outcome:
     text: str
     lines: Sequence[Line] = field(default=())  # the worker's own words for the job's log
 
-    def to_ack(self, id: str, token: int, lines: Sequence[Line]) -> str:
+    def to_ack(
+        self,
+        id: str,
+        token: int,
+        lines: Sequence[Line],
+        slow_down: Sequence[dict[str, Any]] = (),
+    ) -> str:
         """The item of an ack."""
         ack = f'{{"id":"{id}","token":{token},{self.text}'
         if lines or self.lines:
             wires = [line.to_wire() for line in (*lines, *self.lines)]
             ack += f',"logs":{_json.dumps(wires)}'
+        if slow_down:
+            ack += f',"slow_down":{_json.dumps(list(slow_down))}'
         return ack + "}"
 
 

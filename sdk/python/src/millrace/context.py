@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 from . import _json
 from ._ids import make_id
-from ._time import Duration, format_time, to_seconds
+from ._time import Duration, format_time, to_ms, to_seconds
 from .models import UNSET, Record, ScheduleOfJob, Submission, wire_of
 from .outcomes import Interrupted
 
@@ -21,6 +21,7 @@ _MAX_LINE_BYTES = 8 << 10
 _MAX_LOG_BYTES = 256 << 10  # on what waits
 _MAX_MESSAGE_BYTES = 1024
 _MAX_CHECKPOINT_BYTES = 62 << 10  # the whole progress: 64 KiB
+_SLOW_DOWN_MS = (100, 3_600_000)
 
 _LEVELS = {
     "trace": "debug",
@@ -110,6 +111,7 @@ class Context:
         self._lines: deque[Line] = deque()
         self._line_bytes = 0
         self._enqueued: list[dict[str, Any]] = []
+        self._wishes: dict[str, dict[str, Any]] = {}  # by limit
 
     # What the handler is told
 
@@ -243,7 +245,31 @@ class Context:
             self._enqueued.append(wire)
         return str(wire["id"])
 
+    def slow_down(self, limit: str, duration: Duration, *, key: str | None = None) -> None:
+        """An upstream wants less: nothing more passes the gate of the limit for so long.
+
+        It goes with the outcome, whatever that is; `raise Snooze(duration)` tries this job again
+        then, at no cost of attempts.
+
+        Args:
+            limit: one that the job names.
+            duration: 100 ms to an hour.
+            key: the job's key of the limit; without one, the whole limit is slowed down.
+        """
+        for_ms = to_ms(duration)
+        if not _SLOW_DOWN_MS[0] <= for_ms <= _SLOW_DOWN_MS[1]:
+            raise ValueError("a limit is slowed down for 100 ms to an hour")
+        wish: dict[str, Any] = {"limit": limit, "for_ms": for_ms}
+        if key is not None:
+            wish["key"] = key
+        with self._lock:
+            self._wishes[limit] = wish
+
     # For the worker
+
+    def _slow_down(self) -> list[dict[str, Any]]:
+        with self._lock:
+            return list(self._wishes.values())
 
     def _take_progress(self) -> dict[str, str]:
         with self._lock:

@@ -396,7 +396,8 @@ export class Engine implements Surroundings {
     const { ctx, id, token } = attempt;
     if (outcome.line) ctx.addLine("info", outcome.line);
     const lines = ctx.takeLines(Infinity);
-    const text = ackText({ id, token }, outcome, lines, ctx.enqueued, this.client.link.codec);
+    const { codec } = this.client.link;
+    const text = ackText({ id, token }, outcome, lines, ctx.enqueued, codec, ctx.wishes);
     this.#add({ id, token, text });
   }
 

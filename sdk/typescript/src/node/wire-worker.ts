@@ -1,5 +1,5 @@
 /** The parts of the worker's protocol: names are the API's. */
-import type { PendingLine, PendingProgress } from "../context.js";
+import type { PendingLine, PendingProgress, PendingWish } from "../context.js";
 import type { Problem } from "../errors.js";
 import type { JsonCodec } from "../json.js";
 import type { Outcome } from "../outcome.js";
@@ -77,6 +77,7 @@ export function ackText(
   lines: PendingLine[],
   enqueued: NewJob[],
   codec: JsonCodec,
+  wishes: PendingWish[] = [],
 ): string {
   let text = `{"id":"${id}","token":${token},"outcome":"${outcome.outcome}"`;
   if (outcome.result !== undefined) text += `,"result":${outcome.result}`;
@@ -86,6 +87,7 @@ export function ackText(
   if (enqueued.length && outcome.outcome === "succeeded") {
     text += `,"enqueue":${encode(enqueued, codec)}`;
   }
+  if (wishes.length) text += `,"slow_down":${JSON.stringify(wishes)}`;
   return `${text}}`;
 }
 

@@ -22,10 +22,10 @@ record Ack(String id, long token, String json, long since, int failures, boolean
       return encode(execution, outcome, codec);
     } catch (CodecException | StackOverflowError refused) {
       String why = "the result has no form in JSON: " + refused.getMessage();
-      return write(execution.job().id(), execution.token(), refusal(why), codec, null);
+      return write(execution.job().id(), execution.token(), refusal(why), codec, null, List.of());
     } catch (RuntimeException failed) { // the application's codec
       String why = "the result can't be encoded: " + failed;
-      return write(execution.job().id(), execution.token(), refusal(why), codec, null);
+      return write(execution.job().id(), execution.token(), refusal(why), codec, null, List.of());
     }
   }
 
@@ -44,7 +44,7 @@ record Ack(String id, long token, String json, long since, int failures, boolean
   }
 
   private static String withoutLines(String id, long token, Outcome outcome) {
-    return PollWriter.ack(write(id, token, outcome, ApiCodec.STANDARD, null), List.of());
+    return PollWriter.ack(write(id, token, outcome, ApiCodec.STANDARD, null, List.of()), List.of());
   }
 
   Ack at(long when, int failed) {
@@ -60,11 +60,17 @@ record Ack(String id, long token, String json, long since, int failures, boolean
       execution.logs().add(new LogBuffer.Line(Instant.now(), LogLevel.INFO, cancelled.reason()));
     }
     List<NewJob> enqueued = outcome instanceof Outcome.Succeeded ? execution.enqueued() : List.of();
-    return write(execution.job().id(), execution.token(), outcome, codec, enqueued);
+    String id = execution.job().id();
+    return write(id, execution.token(), outcome, codec, enqueued, execution.wishes());
   }
 
   private static String write(
-      String id, long token, Outcome outcome, ApiCodec codec, List<NewJob> enqueued) {
+      String id,
+      long token,
+      Outcome outcome,
+      ApiCodec codec,
+      List<NewJob> enqueued,
+      List<Execution.SlowDown> wishes) {
     JsonWriter out = new JsonWriter();
     out.name("id").string(id).name("token").number(token).name("outcome");
     if (outcome instanceof Outcome.Succeeded success) {
@@ -84,6 +90,15 @@ record Ack(String id, long token, String json, long since, int failures, boolean
     if (enqueued != null && !enqueued.isEmpty()) {
       out.name("enqueue").begin('[');
       for (NewJob job : enqueued) codec.writeMembers(job.named(), out);
+      out.end(']');
+    }
+    if (!wishes.isEmpty()) {
+      out.name("slow_down").begin('[');
+      for (Execution.SlowDown wish : wishes) {
+        out.begin('{').name("limit").string(wish.limit());
+        if (wish.key() != null) out.name("key").string(wish.key());
+        out.name("for_ms").number(wish.time().toMillis()).end('}');
+      }
       out.end(']');
     }
     return out.toString();

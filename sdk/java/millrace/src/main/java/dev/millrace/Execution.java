@@ -2,9 +2,12 @@ package dev.millrace;
 
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CancellationException;
 
 /**
@@ -14,6 +17,8 @@ import java.util.concurrent.CancellationException;
 final class Execution implements JobContext {
   private static final ThreadLocal<Execution> CURRENT = new ThreadLocal<>();
   private static final int MAX_CAUSES = 16;
+  private static final Duration SHORTEST_SLOW_DOWN = Duration.ofMillis(100);
+  private static final Duration LONGEST_SLOW_DOWN = Duration.ofHours(1);
 
   /** Is told that something waits to be sent. Called in any thread. */
   interface Listener {
@@ -30,6 +35,7 @@ final class Execution implements JobContext {
   private final StopToken stop = new StopToken();
   private final LogBuffer logs = new LogBuffer();
   private final List<NewJob> enqueued = new ArrayList<>(); // guarded by itself
+  private final Map<String, SlowDown> wishes = new LinkedHashMap<>(); // by limit; guarded by itself
 
   // Guarded by this.
   private Thread thread;
@@ -37,6 +43,13 @@ final class Execution implements JobContext {
   private boolean leaseLost;
   private Report progress;
   private long progressSince;
+
+  /**
+   * What the handler asks of a limit.
+   *
+   * @param key null for the whole limit
+   */
+  record SlowDown(String limit, String key, Duration time) {}
 
   /**
    * Progress that waits to be sent.
@@ -164,6 +177,13 @@ final class Execution implements JobContext {
     }
   }
 
+  /** What goes with the outcome, whatever that is. */
+  List<SlowDown> wishes() {
+    synchronized (wishes) {
+      return List.copyOf(wishes.values());
+    }
+  }
+
   synchronized boolean isLeaseLost() {
     return leaseLost;
   }
@@ -225,6 +245,16 @@ final class Execution implements JobContext {
       enqueued.add(ready);
     }
     return ready.get("id");
+  }
+
+  @Override
+  public void slowDown(String limit, String key, Duration time) {
+    if (time.compareTo(SHORTEST_SLOW_DOWN) < 0 || time.compareTo(LONGEST_SLOW_DOWN) > 0) {
+      throw new IllegalArgumentException("a limit is slowed down for 100 ms to an hour");
+    }
+    synchronized (wishes) {
+      wishes.put(limit, new SlowDown(limit, key, time));
+    }
   }
 
   @Override

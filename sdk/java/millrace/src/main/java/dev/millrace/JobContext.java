@@ -1,5 +1,7 @@
 package dev.millrace;
 
+import java.time.Duration;
+
 /** The job that a handler works on, and what it may do with it. Safe for many threads. */
 public interface JobContext {
   /**
@@ -74,6 +76,27 @@ public interface JobContext {
    * @throws CodecException if its payload has no form in JSON
    */
   String enqueue(NewJob job);
+
+  /**
+   * An upstream wants less: nothing more passes the gate of a limit that the job names, for so
+   * long. It goes with the outcome, whatever that is; a snooze tries this job again then, at no cost
+   * of attempts. Of the wishes for one limit the last counts.
+   *
+   * @param limit the limit's name
+   * @param key the job's key of the limit; null for the whole limit
+   * @param time 100 ms to an hour
+   */
+  void slowDown(String limit, String key, Duration time);
+
+  /**
+   * The same of the whole limit.
+   *
+   * @param limit the limit's name
+   * @param time 100 ms to an hour
+   */
+  default void slowDown(String limit, Duration time) {
+    slowDown(limit, null, time);
+  }
 
   /**
    * Whether and why the handler was told to end.

@@ -1,0 +1,194 @@
+// Fair shares: within one priority of a queue, the keys of its jobs get service in proportion to
+// their weights, by start-time fair queueing.
+//
+// The ready jobs of a key at a priority are a flow. A flow has a tag, which is where in virtual
+// time its next start stands, and claims take the flow with the least tag. A start moves the tag on
+// by the cost over the weight, and virtual time to where the start stood. So a key that comes back
+// at once gains nothing: its tag is kept until virtual time has passed it.
+//
+// Tags and virtual times decide later starts, so they are durable and in the digest, as are mean
+// running times. gates.h has the lanes; a lane of a fair queue has the jobs of one key.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "base/time.h"
+#include "core/fair_settings.h"
+#include "core/gate.h"
+#include "core/limit.h"
+
+namespace millrace::core {
+
+struct FairFlow;
+class FairQueue;
+
+// By starts a start costs one; by time a second of running time costs one.
+inline constexpr std::uint64_t kCostOfOne = std::uint64_t{1} << 20;
+// Of a key that has never run, in a queue where none has.
+inline constexpr std::uint32_t kMeanAtFirstMs = 1'000;
+
+// The jobs of a queue at one priority. It exists while a flow has ready or running jobs. After that
+// all keys begin anew.
+struct FairLevel {
+  std::uint64_t now = 0;  // virtual time
+  std::uint32_t flows = 0;
+  std::uint32_t active = 0;             // those with ready or running jobs
+  std::optional<std::uint64_t> stored;  // `now`, as the tables have it
+  // Flows without such jobs, until virtual time passes their tags.
+  absl::btree_set<std::pair<std::uint64_t, FairFlow*>> idle;
+};
+
+struct FairFlow {
+  FairKey* key = nullptr;
+  FairLevel* level = nullptr;
+  std::int16_t priority = 0;
+  bool backlogged = false;  // had ready jobs when the latest event began
+  bool active = false;      // is counted as active
+  bool idle = false;        // is among the idle ones
+  std::uint32_t ready = 0;
+  std::uint32_t running = 0;
+  std::uint64_t tag = 0;
+};
+
+// What a key was given in the last minute, in slices of ten seconds. In memory only.
+struct FairRecent {
+  static constexpr Duration kSlice{10'000};
+  static constexpr std::size_t kSlices = 6;
+  std::array<std::int64_t, kSlices> slice{};  // the number of the slice that `given` is of
+  std::array<std::uint64_t, kSlices> given{};
+  void add(Time now, std::uint64_t amount);
+  std::uint64_t sum(Time now) const;
+};
+
+// Lanes of one key that stand in one group: see GateGroup.
+struct FairStand {
+  GateGroup* group = nullptr;
+  FairKey* key = nullptr;
+  absl::btree_set<LaneHead> lanes;
+  std::optional<HeadKey> listed;  // its entry in the group
+};
+
+struct FairKey {
+  FairQueue* queue = nullptr;
+  SharedBytes name;
+  std::uint32_t weight = 1;
+  std::uint32_t lanes = 0;
+  std::uint32_t ready = 0;
+  std::uint32_t running = 0;
+  std::uint32_t unfinished = 0;
+  bool touched = false;  // is among GateIndex's touched keys
+  bool dirty = false;    // is among the queue's dirty keys
+  bool resting = false;  // is among the queue's resting keys
+  bool mean_stored = false;
+  std::uint64_t mean = 0;  // recent running time, in ms/256; 0: it has never run
+  Time used_at{};          // when an attempt last ended
+  absl::btree_map<std::int16_t, std::unique_ptr<FairFlow>> flows;  // by priority
+  absl::flat_hash_map<const GateGroup*, std::unique_ptr<FairStand>> stands;
+  std::vector<std::int16_t> stored;  // the priorities of which the tables have a tag
+  std::unique_ptr<FairRecent> recent;
+
+  const FairFlow* flow(std::int16_t priority) const {
+    const auto found = flows.find(priority);
+    return found == flows.end() ? nullptr : found->second.get();
+  }
+  std::uint64_t tag(std::int16_t priority) const {
+    const FairFlow* const found = flow(priority);
+    return found == nullptr ? 0 : found->tag;
+  }
+};
+
+// Where a start stands in virtual time, and where the flow's next one will.
+struct FairStart {
+  std::uint64_t at = 0;
+  std::uint64_t tag = 0;
+  std::uint32_t charged_ms = 0;  // by time; 0: the attempt's end corrects nothing
+};
+
+class FairQueue {
+ public:
+  FairQueue(const SharedBytes& queue, const FairSettings& settings);
+  FairQueue(const FairQueue&) = delete;
+  FairQueue& operator=(const FairQueue&) = delete;
+
+  const SharedBytes& name() const { return name_; }
+  void apply(const FairSettings& settings);
+  bool by_time() const { return settings_.by == FairBy::kTime; }
+
+  FairKey& ensure(const SharedBytes& key);
+  const FairKey* find(std::string_view key) const;
+  // Beginning after `after`, until `visit` returns false; the key "" is the first one.
+  template <typename Visit>
+  void walk(const std::optional<std::string_view>& after, Visit visit) const {
+    for (auto at = after ? keys_.upper_bound(*after) : keys_.begin(); at != keys_.end(); ++at) {
+      if (!visit(*at->second)) return;
+    }
+  }
+  const std::map<std::int16_t, FairLevel>& levels() const { return levels_; }
+  std::uint64_t mean() const { return mean_; }
+  std::size_t keys() const { return keys_.size(); }
+  // What all keys were given in the last minute, without what runs.
+  std::uint64_t given(Time now) const { return recent_.sum(now); }
+
+  // A start of the key, if its tag is `tag` and virtual time `now`.
+  FairStart start(const FairKey& key, std::uint64_t tag, std::uint64_t now) const;
+  std::uint64_t units(std::uint64_t ms, const FairKey& key) const;
+
+  // --- Changes. settle() follows the event.
+  FairFlow& flow_of(FairKey& key, std::int16_t priority);
+  void count_ready(FairKey& key, std::int16_t priority, bool more);
+  void count_running(FairKey& key, std::int16_t priority, bool more);
+  // Virtual time has come to `now`.
+  void advance(FairLevel& level, std::uint64_t now);
+  void learn(FairKey& key, Duration ran, Time now);
+  // Those of a queue that shared by another measure. Returns the keys that it has touched.
+  std::vector<FairKey*> take_means(const FairQueue& old);
+  void give(FairKey& key, std::uint64_t amount, Time now);
+  // The event is over. First all keys that it touched are counted, then flows that have no jobs any
+  // more are kept, or dropped.
+  void count_active(FairKey& key);
+  void settle(FairKey& key);
+  void drop_if_unused(FairKey& key);
+  void note(FairKey& key);
+
+  // --- The tables: rows of LimitKind::kFair.
+  void load(const BucketRow& row, std::vector<FairKey*>& touched);
+  void take_rows(Time now, std::vector<BucketRow>& rows);
+  bool dirty() const { return !dirty_.empty() || mean_dirty_; }
+
+  // Where lanes without gates stand. It is always open.
+  Gate open;
+  bool listed = false;  // among GateIndex's fair queues with changes
+
+ private:
+  void set_idle(FairFlow& flow, bool idle);
+  void drop(FairFlow& flow);
+  void drop_idle(FairLevel& level, std::uint64_t up_to);
+  void settle(FairFlow& flow);
+  void rest(FairKey& key, bool resting);
+  std::uint32_t weight_of(const SharedBytes& key) const;
+
+  const SharedBytes name_;
+  FairSettings settings_;
+  absl::flat_hash_map<std::string_view, std::uint32_t> weights_;      // views of settings_
+  absl::btree_map<std::string_view, std::unique_ptr<FairKey>> keys_;  // views of their names
+  std::map<std::int16_t, FairLevel> levels_;                          // flows point to them
+  // Keys with a mean and without unfinished jobs, by when they last ran.
+  absl::btree_set<std::pair<Time, std::string_view>> resting_;
+  std::vector<FairKey*> dirty_;
+  std::vector<std::int16_t> stored_levels_;
+  std::uint64_t mean_ = 0;  // of all keys
+  FairRecent recent_;
+  bool mean_dirty_ = false;
+};
+
+}  // namespace millrace::core

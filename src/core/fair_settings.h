@@ -1,0 +1,26 @@
+// What a queue says about fair shares and ageing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace millrace::core {
+
+enum class FairBy : std::uint8_t { kTime, kStarts };
+
+struct FairWeight {
+  SharedBytes key;  // empty: of jobs without a key
+  std::uint32_t weight = 1;
+  friend bool operator==(const FairWeight&, const FairWeight&) = default;
+};
+
+struct FairSettings {
+  std::vector<FairWeight> weights;   // at most kMaxFairWeights
+  std::uint32_t default_weight = 1;  // of every other key
+  FairBy by = FairBy::kTime;
+  friend bool operator==(const FairSettings&, const FairSettings&) = default;
+};
+
+}  // namespace millrace::core

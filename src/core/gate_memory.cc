@@ -1,0 +1,285 @@
+// What gates remember beside the leases that they count: buckets, breakers, and that a worker asked
+// for less.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/mutant.h"
+#include "core/gates.h"
+
+namespace millrace::core {
+
+Gate::Gate() = default;
+Gate::~Gate() = default;
+
+std::optional<bool> counts_as_good(AttemptOutcome outcome) {
+  switch (outcome) {
+    case AttemptOutcome::kSucceeded:
+      return true;
+    case AttemptOutcome::kFailed:
+    case AttemptOutcome::kDead:
+    case AttemptOutcome::kLeaseExpired:
+    case AttemptOutcome::kTimedOut:
+      return false;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool Gate::is_slowed(Time now) const {
+  return extras != nullptr && extras->slow_until && now < *extras->slow_until;
+}
+
+const BreakerRule* Gate::breaker_rule() const {
+  const std::optional<BreakerRule>& rule = limit->limit.settings.breaker;
+  if (!rule || dropped || retries_of != nullptr || !limit->counts_at(*this)) return nullptr;
+  return &*rule;
+}
+
+Breaker* Gate::breaker() const {
+  return extras != nullptr && extras->breaker ? &*extras->breaker : nullptr;
+}
+
+bool Gate::breaker_stops(const Taken& taken, Time now) const {
+  const Breaker* const state = breaker();
+  const BreakerRule* const rule = state == nullptr ? nullptr : breaker_rule();
+  if (rule == nullptr) return false;
+  if (mutated(Mutant::kBreakerProbesUnbounded) && state->state(now) == BreakerState::kHalfOpen) {
+    return false;
+  }
+  return !state->lets_through(*rule, taken.starts, now);
+}
+
+Gate* Gate::retries() const { return extras == nullptr ? nullptr : extras->retries.get(); }
+
+namespace {
+
+GateExtras& extras_of(Gate& gate) {
+  if (gate.extras == nullptr) gate.extras = std::make_unique<GateExtras>();
+  return *gate.extras;
+}
+
+}  // namespace
+
+// A bucket that is full stays so, as one that nobody has used; that of a new rate is full.
+void GateIndex::fit_bucket(Gate& gate, const std::optional<Rate>& rate, Time now) {
+  if (!gate.bucket || rate == gate.bounds.rate) return;
+  const Rate& old = *gate.bounds.rate;
+  if (rate && gate.bucket->level(old, now) < capacity(old)) {
+    gate.bucket->change(old, *rate, now);
+  } else {
+    gate.bucket.reset();
+  }
+  note(gate);
+}
+
+Gate* GateIndex::retries_at(Gate& gate) {
+  if (mutated(Mutant::kRetryBudgetIgnored)) return nullptr;
+  if (Gate* const there = gate.retries()) return there;
+  const std::optional<Rate>& rate = gate.limit->limit.settings.retry_rate;
+  if (!rate || !gate.limit->counts_at(gate)) return nullptr;
+  auto made = std::make_unique<Gate>();
+  made->limit = gate.limit;
+  made->key = gate.key;
+  made->retries_of = &gate;
+  made->serial = next_serial_++;
+  made->bounds.rate = rate;
+  Gate& added = *(extras_of(gate).retries = std::move(made));
+  relist(added, as_of_);
+  return &added;
+}
+
+void GateIndex::slow_down(LimitEntry& entry, const SharedBytes& key, std::optional<Time> until,
+                          Time now) {
+  as_of_ = std::max(as_of_, now);
+  Gate& gate = gate_of(entry, key);
+  extras_of(gate).slow_until = until;
+  note(gate);
+  relist(gate, now);
+}
+
+void GateIndex::turn_breaker(LimitEntry& entry, const SharedBytes& key,
+                             std::optional<Time> open_until, Time now) {
+  as_of_ = std::max(as_of_, now);
+  Gate& gate = gate_of(entry, key);
+  MILLRACE_CHECK(gate.breaker() != nullptr);
+  if (open_until) {
+    gate.breaker()->open(*open_until);
+  } else {
+    gate.breaker()->close();
+  }
+  note(gate);
+  relist(gate, now);
+}
+
+void GateIndex::count_attempt(TypeLane& lane, bool good, Time started_at, Time now) {
+  as_of_ = std::max(as_of_, now);
+  each_gate(lane, [&](Gate& gate, std::uint32_t) {
+    const BreakerRule* const rule = gate.breaker_rule();
+    if (rule == nullptr) return;
+    std::optional<Breaker>& breaker = extras_of(gate).breaker;
+    if (!breaker) breaker.emplace();
+    breaker->count(*rule, good, started_at, now);
+    note(gate);
+  });
+}
+
+std::vector<BreakerTurned> GateIndex::turns_after(const TypeLane& lane, bool good, Time started_at,
+                                                  Time now) const {
+  std::vector<BreakerTurned> turns;
+  each_gate(lane, [&](const Gate& gate, std::uint32_t) {
+    const BreakerRule* const rule = gate.breaker_rule();
+    if (rule == nullptr) return;
+    const Breaker fresh;
+    const Breaker& breaker = gate.breaker() == nullptr ? fresh : *gate.breaker();
+    const Breaker::Turn turn = breaker.turn_after(*rule, good, started_at, now);
+    if (turn == Breaker::Turn::kNone) return;
+    BreakerTurned& turned = turns.emplace_back();
+    turned.kind = gate.limit->limit.kind;
+    turned.name = gate.limit->limit.name;
+    turned.key = gate.key;
+    if (turn == Breaker::Turn::kOpens) turned.open_until = add_saturating(now, rule->open);
+  });
+  return turns;
+}
+
+// --- The tables.
+
+void GateIndex::note(Gate& gate) {
+  Gate& whole = gate.retries_of == nullptr ? gate : *gate.retries_of;
+  if (std::exchange(whole.dirty, true)) return;
+  dirty_.push_back(&whole);
+}
+
+void GateIndex::load(const BucketRow& row) {
+  LimitEntry* const entry = find(row.kind, row.name.view());
+  if (entry == nullptr || row.is_idle() || mutated(Mutant::kLimitBucketForgotten)) return;
+  Gate& gate = gate_of(*entry, row.key);
+  gate.stored = true;
+  if (shares()) load_shares(gate, row, std::max(as_of_, row.at));
+  if (row.level && gate.bounds.rate) gate.bucket.emplace(*row.level, row.at);
+  Gate* const retries = row.retry_level ? retries_at(gate) : nullptr;
+  if (retries != nullptr) {
+    retries->bucket.emplace(*row.retry_level, row.at);
+    relist(*retries, std::max(as_of_, row.at));
+  }
+  if (row.slow_until && !mutated(Mutant::kSlowDownForgotten))
+    extras_of(gate).slow_until = row.slow_until;
+  if (row.breaker && gate.breaker_rule() != nullptr && !mutated(Mutant::kBreakerForgotten)) {
+    extras_of(gate).breaker.emplace(*row.breaker);
+  }
+  set(gate.full_at, row.at, gate, filling_);  // looked at again by the next take_buckets()
+  relist(gate, std::max(as_of_, row.at));
+}
+
+namespace {
+
+// What the bucket holds; none: it is full.
+std::optional<Units> level_of(const Gate& gate, Time now) {
+  if (!gate.bucket || !gate.bounds.rate) return std::nullopt;
+  const Units level = gate.bucket->level(*gate.bounds.rate, now);
+  return level < capacity(*gate.bounds.rate) ? std::optional(level) : std::nullopt;
+}
+
+// When the bucket is full.
+std::optional<Time> full_at(const Gate& gate, Time now) {
+  if (!level_of(gate, now)) return std::nullopt;
+  return gate.has_at(gate.bounds.rate->most_at_once(), now);
+}
+
+}  // namespace
+
+namespace {
+
+// It has what only a change of shares ends.
+bool keeps_shares(const Gate& gate) {
+  const bool own = gate.shares != nullptr && (gate.shares->share || gate.shares->book);
+  return own || (gate.key.empty() && gate.limit->share_floor > 0);
+}
+
+}  // namespace
+
+BucketRow memory_of(const Gate& gate, Time now) {
+  BucketRow row;
+  row.kind = gate.limit->limit.kind;
+  row.name = gate.limit->limit.name;
+  row.key = gate.key;
+  row.at = now;
+  row.level = level_of(gate, now);
+  // What it has of a share may come later.
+  if (row.level) row.at = std::max(now, gate.bucket->filled_from());
+  if (gate.shares != nullptr) {
+    row.share = gate.shares->share;
+    row.book = gate.shares->book;
+  }
+  if (gate.key.empty()) row.floor = gate.limit->share_floor;
+  if (gate.extras == nullptr) return row;
+  if (gate.retries() != nullptr) row.retry_level = level_of(*gate.retries(), now);
+  if (gate.is_slowed(now)) row.slow_until = gate.extras->slow_until;
+  const BreakerRule* const rule = gate.breaker_rule();
+  if (rule != nullptr && gate.breaker() != nullptr) row.breaker = gate.breaker()->row(*rule, now);
+  return row;
+}
+
+// When the gate has nothing to remember, if nothing happens; none: it has nothing.
+std::optional<Time> GateIndex::settles_at(const Gate& gate, Time now) const {
+  std::optional<Time> last = full_at(gate, now);
+  const auto consider = [&](std::optional<Time> at) {
+    if (at) last = std::max(last.value_or(*at), *at);
+  };
+  if (gate.extras == nullptr) return last;
+  if (gate.retries() != nullptr) consider(full_at(*gate.retries(), now));
+  if (gate.is_slowed(now)) consider(gate.extras->slow_until);
+  const BreakerRule* const rule = gate.breaker_rule();
+  if (rule != nullptr && gate.breaker() != nullptr) {
+    consider(gate.breaker()->settles_at(*rule, now));
+  }
+  return last;
+}
+
+// It has nothing to remember.
+void GateIndex::settle(Gate& gate) {
+  gate.bucket.reset();
+  if (gate.extras != nullptr) {
+    gate.extras->slow_until.reset();
+    gate.extras->breaker.reset();
+    if (gate.retries() != nullptr) gate.retries()->bucket.reset();
+  }
+  drop_if_idle(gate);
+}
+
+std::vector<BucketRow> GateIndex::take_buckets(Time now) {
+  std::vector<BucketRow> rows;
+  for (Gate* const gate : std::exchange(dirty_, {})) {
+    gate->dirty = false;
+    const auto settles = settles_at(*gate, now);
+    if (settles || keeps_shares(*gate)) {
+      rows.push_back(memory_of(*gate, now));
+      gate->stored = true;
+      set(gate->full_at, settles.value_or(kNever), *gate, filling_);
+    } else if (gate->stored) {
+      set(gate->full_at, now, *gate, filling_);
+    } else {
+      // Who followed another leader does not know what the tables have of shares.
+      if (gate->shares != nullptr) rows.push_back(memory_of(*gate, now));
+      settle(*gate);
+    }
+  }
+  while (!filling_.empty() && filling_.begin()->at <= now) {
+    Gate& gate = *filling_.begin()->gate;
+    const auto settles = settles_at(gate, now);
+    set(gate.full_at, settles.value_or(kNever), gate, filling_);
+    if (settles) continue;
+    if (keeps_shares(gate)) {
+      rows.push_back(memory_of(gate, now));
+      continue;
+    }
+    BucketRow& idle = rows.emplace_back(memory_of(gate, now));
+    MILLRACE_CHECK(idle.is_idle());
+    gate.stored = false;
+    settle(gate);
+  }
+  return rows;
+}
+
+}  // namespace millrace::core
