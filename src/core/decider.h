@@ -84,12 +84,16 @@ class Decider {
   Reply operator()(const GetLimits& command);
   Reply operator()(const GetWhy& command);
   Reply operator()(const GetShares& command);
+  Reply operator()(const ReportShares& command);
+  Reply operator()(const GiveShares& command);
+  Reply operator()(const CopyLimit& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);
   std::size_t expire_jobs(std::size_t limit);
   std::size_t ready_jobs(std::size_t limit);
   void free_keys();
+  void close_books(std::size_t most);
   void fire(const Firing& firing);
 
  private:
@@ -128,6 +132,14 @@ class Decider {
   bool is_due(const JobSpec& spec) const {
     return spec.run_at ? *spec.run_at <= now_ : spec.delay.count() <= 0;
   }
+
+  // Of a change of a limit; 0: this is the only shard.
+  std::uint64_t next_revision() const;
+  bool is_named_by_queue(const SharedBytes& limit) const;
+
+  // --- set_shares.cc
+  void share_out(LimitEntry& entry, std::uint32_t from, const ShareReport& report);
+  void take_gift(LimitEntry& entry, const ShareGift& gift);
 
   // --- leases.cc
   ItemReply ack(const AckItem& item, Detail detail);
@@ -204,6 +216,7 @@ class Decider {
     kLeftOut
   };  // of a full gate: costs a walk of all leases
   Blocker full_gate(const Gate& gate, Holders holders) const;
+  std::optional<Blocker> lacking_share(const Gate& gate, std::uint32_t cost) const;
   void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking,
                         Holders holders) const;
   Blocker jobs_ahead(const JobSlot& slot) const;

@@ -18,6 +18,7 @@
 #include "core/limit_events.h"
 #include "core/queue.h"
 #include "core/schedule.h"
+#include "core/share.h"
 
 namespace millrace::core {
 
@@ -205,6 +206,23 @@ struct Debounced {
   State state{};
 };
 
+// This shard has another share of a gate of the limit. Without a portion it has none.
+struct ShareTaken {
+  LimitKind kind{};
+  SharedBytes name;
+  SharedBytes key;
+  Share share;
+  std::optional<std::uint64_t> level;  // of its bucket; none: it has no rate
+};
+
+// At the home of the limit: who has what of a gate of it. None: nobody has anything.
+struct SharesSet {
+  LimitKind kind{};
+  SharedBytes name;
+  SharedBytes key;
+  std::optional<ShareBook> book;
+};
+
 // A term begins. Its tokens start at `first_token`.
 struct EpochStarted {
   Epoch epoch{};
@@ -230,12 +248,12 @@ struct CatalogDeleted {
   SharedBytes name;
 };
 
-using Event =
-    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
-                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
-                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
-                 ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted,
-                 LimitSet, LimitDeleted, SlowedDown, BreakerTurned, Debounced>;
+using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
+                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
+                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
+                           Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
+                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, SlowedDown,
+                           BreakerTurned, Debounced, ShareTaken, SharesSet>;
 
 struct EventBatch {
   Time at{};

@@ -49,6 +49,15 @@ class GateIndex {
   GateIndex(const GateIndex&) = delete;
   GateIndex& operator=(const GateIndex&) = delete;
 
+  // This is one of several shards: see share.h. Before all other calls.
+  void share_with(std::uint32_t shard, std::uint32_t shards) {
+    shard_ = shard;
+    shards_ = shards;
+  }
+  bool shares() const { return shards_ > 1; }
+  bool is_home(std::string_view limit) const { return is_home_of(shard_, limit); }
+  bool is_home_of(std::uint32_t shard, std::string_view limit) const;
+
   // --- Limits. A change takes effect at once.
   LimitEntry* find(LimitKind kind, std::string_view name);
   const LimitEntry* find(LimitKind kind, std::string_view name) const;
@@ -128,6 +137,38 @@ class GateIndex {
   // Queues in which a claim had to stop on its way past closed gates.
   std::vector<QueueEntry*> unsettled;
 
+  // --- Shares (gates_shares.cc). Messages are not durable; they are said again.
+  static Bounds bounds_of(const LimitEntry& entry, std::string_view key);
+  void take_share(LimitEntry& entry, const SharedBytes& key, const Share& share,
+                  std::optional<std::uint64_t> level, Time now);
+  Gate& gate_for_book(LimitEntry& entry, const SharedBytes& key) { return gate_of(entry, key); }
+  void set_book(Gate& gate, std::optional<ShareBook> book, Time now);
+  void report_soon(Gate& gate, Time now);
+  // To be filled in by the caller for a gate that is not there.
+  void report_missing(ShareReport report) { orphans_.push_back(std::move(report)); }
+  static ShareReport report_of(const LimitEntry& entry, const SharedBytes& key);
+  // The shard is told how the limit is now; `gone`: that it is gone.
+  struct Copy {
+    std::uint32_t shard = 0;
+    Limit limit;
+    bool gone = false;
+  };
+  void send_copy(Copy copy) { copies_.push_back(std::move(copy)); }
+  std::vector<Copy> take_copies() { return std::exchange(copies_, {}); }
+  std::vector<ShareReport> take_reports(Time now, std::size_t most);
+  struct Push {
+    std::uint32_t shard = 0;
+    ShareGift gift;
+  };
+  std::vector<Push> take_pushes(Time now, std::size_t most);
+  std::optional<Time> next_share_message() const;
+  // Of keys: books in which nobody has anything.
+  std::vector<Gate*> books_over(Time now, std::size_t most) const;
+  std::optional<Time> next_book_over() const {
+    if (over_.empty()) return std::nullopt;
+    return over_.begin()->at;
+  }
+
   // --- The tables.
   void load(const BucketRow& row);
   // What has changed of what gates remember, since the last call.
@@ -148,6 +189,10 @@ class GateIndex {
   };
   using Timers = absl::btree_set<Timer>;
 
+  Bounds share_of(Gate& gate, const Bounds& whole);
+  void load_shares(Gate& gate, const BucketRow& row, Time now);
+  void plan_report(Gate& gate, Time now);
+  void plan_book(Gate& gate, Time now);
   static std::string name_of(LimitKind kind, std::string_view name);
   Gate& gate_of(LimitEntry& entry, const SharedBytes& key);
   void apply_settings(Gate& gate, const std::optional<BreakerRule>& breaker_before, Time now);
@@ -208,6 +253,13 @@ class GateIndex {
   std::vector<std::unique_ptr<LimitEntry>> dropped_;  // while lanes hold their gates
   Timers timers_;                                     // of gates that will open by themselves
   Timers filling_;  // gates in the tables, by when they have nothing to remember
+  Timers reports_;  // of gates whose share is to be reported
+  Timers pushes_;   // of gates whose books have something to tell
+  Timers over_;     // of gates whose books may go
+  std::vector<ShareReport> orphans_;
+  std::vector<Copy> copies_;
+  std::uint32_t shard_ = 0;
+  std::uint32_t shards_ = 1;
   std::vector<Gate*> dirty_;
   std::vector<FairKey*> touched_;         // by the current event
   std::vector<FairQueue*> fair_changed_;  // that the tables do not have as they are

@@ -13,6 +13,7 @@
 #include "core/catalog_fields.h"
 #include "core/changes_fields.h"
 #include "core/limit_fields.h"
+#include "core/share_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "store/record_wire.h"
