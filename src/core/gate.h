@@ -64,12 +64,12 @@ inline constexpr Time kNever = Time::max();
 
 // What a gate has on a store of several shards.
 struct GateShares {
-  Bounds whole;                    // of all shards together
-  std::optional<Share> share;      // this shard's; none: it has nothing
-  std::optional<ShareBook> book;   // at the limit's home
+  Bounds whole;                   // of all shards together
+  std::optional<Share> share;     // this shard's; none: it has nothing
+  std::optional<ShareBook> book;  // at the limit's home
   // Not durable:
-  std::vector<ShareNeed> needs;    // with a book
-  std::uint64_t surplus = 0;       // units given up, and not reported yet
+  std::vector<ShareNeed> needs;  // with a book
+  std::uint64_t surplus = 0;     // units given up, and not reported yet
   Duration surplus_per{};
   bool report_now = false;
   Time reported_at{};
@@ -77,7 +77,7 @@ struct GateShares {
   Time report_at = kNever;  // its entries among the reports, the pushes and the books that are over
   Time push_at = kNever;
   Time over_at = kNever;
-  Time pushed_at{};  // when shards were last told their shares
+  Time pushed_at{};                // when shards were last told their shares
   std::optional<Time> idle_since;  // none: it is in use
   std::optional<Time> wanted_since;
 };

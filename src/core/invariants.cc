@@ -13,11 +13,11 @@
 #include "core/describe.h"
 #include "core/job_fields.h"
 #include "core/limit_fields.h"
-#include "core/share_fields.h"
 #include "core/limits.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "core/shard_state.h"
+#include "core/share_fields.h"
 #include "digest/fingerprint.h"
 
 namespace millrace::core {

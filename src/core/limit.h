@@ -124,8 +124,8 @@ enum class BreakerState : std::uint8_t { kClosed, kOpen, kHalfOpen };
 // A gate of a limit, now: that of one key, or the limit's as a whole; or a fair key of a queue.
 struct GateUse {
   SharedBytes key;
-  std::uint64_t in_use = 0;   // live leases
-  std::uint64_t waiting = 0;  // ready jobs that must pass it
+  std::uint64_t in_use = 0;      // live leases
+  std::uint64_t waiting = 0;     // ready jobs that must pass it
   std::uint64_t unfinished = 0;  // jobs that must pass it and have not ended
   std::optional<Time> next_token_at;
   std::optional<LimitPause> pause;      // none: it is not paused
@@ -167,7 +167,7 @@ struct Blocker {
   LimitKind kind{};
   SharedBytes limit;
   SharedBytes key;
-  SharedBytes text;           // kRunning: the worker; pauses: the reason
+  SharedBytes text;  // kRunning: the worker; pauses: the reason
   // kRunning; kLimitFull: when the last slot was taken; kShare: since when more is wanted.
   std::optional<Time> since;
   std::optional<Time> until;  // kScheduled, kBackoff, gates; kRate: when there is a token

@@ -65,12 +65,11 @@ constexpr auto describe(Of<BreakerRow>) {
 }
 
 constexpr auto describe(Of<GateUse>) {
-  return std::tuple(Field(1, &GateUse::key), Field(2, &GateUse::in_use),
-                    Field(3, &GateUse::waiting), Field(4, &GateUse::next_token_at),
-                    Field(5, &GateUse::pause), Field(6, &GateUse::breaker),
-                    Field(7, &GateUse::open_until), Field(8, &GateUse::slow_until),
-                    Field(9, &GateUse::weight), Field(10, &GateUse::share_ppm),
-                    Field(11, &GateUse::unfinished));
+  return std::tuple(
+      Field(1, &GateUse::key), Field(2, &GateUse::in_use), Field(3, &GateUse::waiting),
+      Field(4, &GateUse::next_token_at), Field(5, &GateUse::pause), Field(6, &GateUse::breaker),
+      Field(7, &GateUse::open_until), Field(8, &GateUse::slow_until), Field(9, &GateUse::weight),
+      Field(10, &GateUse::share_ppm), Field(11, &GateUse::unfinished));
 }
 
 constexpr auto describe(Of<LimitView>) {

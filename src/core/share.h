@@ -31,8 +31,8 @@ struct Share {
   std::uint64_t version = 0;  // by the home's counter, which never goes back
   std::uint64_t of = 0;       // Limit::bounds_revision of the bounds that it is a part of
   Portion portion;
-  Duration per{};     // of its rate; 0: it has none
-  Time not_before{};  // its tokens were nobody's before that; by the shard's time
+  Duration per{};          // of its rate; 0: it has none
+  Time not_before{};       // its tokens were nobody's before that; by the shard's time
   bool contested = false;  // others want some of it
   friend bool operator==(const Share&, const Share&) = default;
 };
@@ -43,9 +43,9 @@ inline constexpr std::uint32_t kAny = std::numeric_limits<std::uint32_t>::max();
 struct Grant {
   std::uint32_t shard = 0;
   std::uint64_t version = 0;
-  Portion portion;         // as given
-  Portion counted;         // what the shard may still use: at least `portion`
-  bool taken = false;      // the shard has said that it has this version
+  Portion portion;     // as given
+  Portion counted;     // what the shard may still use: at least `portion`
+  bool taken = false;  // the shard has said that it has this version
   bool contested = false;
   std::uint64_t tokens = 0;  // units (bucket.h) that came with this version
   Time not_before{};
@@ -56,8 +56,8 @@ struct Grant {
 };
 
 struct ShareBook {
-  std::uint64_t of = 0;  // Limit::bounds_revision
-  Bounds bounds;         // of the gate
+  std::uint64_t of = 0;       // Limit::bounds_revision
+  Bounds bounds;              // of the gate
   std::vector<Grant> grants;  // by shard
   std::uint64_t tokens = 0;   // units that no shard has, at `at`
   Time at{};

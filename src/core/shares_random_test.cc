@@ -252,8 +252,8 @@ class Store {
     if (!one_in(4)) set.settings.bounds.concurrency = 1 + static_cast<std::uint32_t>(below(6));
     if (one_in(2)) set.settings.bounds.rate = some_rate();
     const auto standing = standing_.find({set.kind, std::string(set.name.view())});
-    set.settings.per_key = standing != standing_.end() ? standing->second.settings.per_key
-                                                       : !of_type && one_in(2);
+    set.settings.per_key =
+        standing != standing_.end() ? standing->second.settings.per_key : !of_type && one_in(2);
     if (set.settings.per_key && one_in(2)) {
       set.settings.keys.push_back({SharedBytes("k1"), {1 + std::uint32_t(below(3)), {}}});
     }

@@ -58,9 +58,9 @@ class ShareWatch {
         const auto text = [](const Portion& portion) {
           return fmt::format("({} {} {})", portion.slots, portion.rate, portion.burst);
         };
-        all += fmt::format(" shard {}: version {}, {} counted {}{}", grant.shard, grant.version,
-                           text(grant.portion), text(grant.counted),
-                           grant.taken ? "" : ", not taken");
+        all +=
+            fmt::format(" shard {}: version {}, {} counted {}{}", grant.shard, grant.version,
+                        text(grant.portion), text(grant.counted), grant.taken ? "" : ", not taken");
       }
     }
     return all;
@@ -126,8 +126,7 @@ class ShareWatch {
   const Limit* at_home(const GateName& gate) const {
     const Shard& home = shards_[queue_bits(std::get<1>(gate)) % shards_.size()];
     const auto limit = home.copies.find({std::get<0>(gate), std::get<1>(gate)});
-    const bool is_it =
-        limit != home.copies.end() && limit->second.incarnation == std::get<2>(gate);
+    const bool is_it = limit != home.copies.end() && limit->second.incarnation == std::get<2>(gate);
     return is_it ? &limit->second : nullptr;
   }
   // The highest concurrency that some shard still goes by; none: there is no bound, or no such
@@ -212,9 +211,8 @@ class ShareWatch {
       last = at;
       if (level >= 0) continue;
       return broke(fmt::format("F2: {} {} starts more than {} in {} ms, burst {}, at {}",
-                               std::get<1>(gate.first), std::get<3>(gate.first),
-                               starts.rate.limit, starts.rate.per.count(),
-                               starts.rate.most_at_once(), to_ms(at)));
+                               std::get<1>(gate.first), std::get<3>(gate.first), starts.rate.limit,
+                               starts.rate.per.count(), starts.rate.most_at_once(), to_ms(at)));
     }
   }
 
@@ -265,7 +263,8 @@ class ShareWatch {
   void on(Shard& shard, const LimitDeleted& event, Time) {
     shard.copies.erase({event.kind, text(event.name)});
     std::erase_if(shard.shares, [&](const auto& share) {
-      return std::get<0>(share.first) == event.kind && std::get<1>(share.first) == event.name.view();
+      return std::get<0>(share.first) == event.kind &&
+             std::get<1>(share.first) == event.name.view();
     });
   }
   void on(Shard& shard, const ShareTaken& event, Time) {

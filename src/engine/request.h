@@ -87,8 +87,9 @@ struct AwaitWork {
 };
 
 // The questions of schedules about jobs on other shards, and what is to be said to other shards of
-// shares of limits. Answers when there are some, or after `wait`. The caller asks the other shard about each job, and then sends TellOfJob; a question
-// without an answer comes again. Used only between a shard and the node that leads it.
+// shares of limits. Answers when there are some, or after `wait`. The caller asks the other shard
+// about each job, and then sends TellOfJob; a question without an answer comes again. Used only
+// between a shard and the node that leads it.
 struct AwaitJobQuestions {
   Duration wait{};
 };

@@ -85,8 +85,9 @@ Task<Answered<>> copy_to_all(Caller& caller, core::Limit limit, bool gone) {
   auto copied = co_await caller.ask(core::CopyLimit{std::nullopt, std::move(limit), gone});
   if (copied) co_return Answered<>();
   api::Problem problem = std::move(copied).error();
-  problem.detail += "; the change is made, but a shard of the store may not know it yet: send this "
-                    "request again";
+  problem.detail +=
+      "; the change is made, but a shard of the store may not know it yet: send this "
+      "request again";
   co_return std::unexpected(std::move(problem));
 }
 

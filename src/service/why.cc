@@ -103,9 +103,10 @@ std::string sentence(const core::Blocker& blocker) {
       return fmt::format("A worker asked that nothing more passes {} until {}.", gate_name(blocker),
                          until());
     case BlockCode::kShare:
-      return fmt::format("Other shards of the store have the rest of {}; this one has {} of it, "
-                         "and has asked for more.",
-                         gate_name(blocker), blocker.bound);
+      return fmt::format(
+          "Other shards of the store have the rest of {}; this one has {} of it, "
+          "and has asked for more.",
+          gate_name(blocker), blocker.bound);
     case BlockCode::kBehind:
       return blocker.more ? fmt::format("More than {} jobs come before it.", blocker.ahead)
                           : fmt::format("{} {} before it.", blocker.ahead,
@@ -147,11 +148,11 @@ api::Reason to_api(const core::Blocker& blocker) {
   api::Reason shown;
   shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
   const bool of_rate = blocker.code == BlockCode::kRate || blocker.code == BlockCode::kRetryRate;
-  const bool of_gate =
-      of_rate || blocker.code == BlockCode::kTypePaused ||
-      blocker.code == BlockCode::kLimitPaused || blocker.code == BlockCode::kLimitFull ||
-      blocker.code == BlockCode::kBreakerOpen || blocker.code == BlockCode::kSlowDown ||
-      blocker.code == BlockCode::kShare;
+  const bool of_gate = of_rate || blocker.code == BlockCode::kTypePaused ||
+                       blocker.code == BlockCode::kLimitPaused ||
+                       blocker.code == BlockCode::kLimitFull ||
+                       blocker.code == BlockCode::kBreakerOpen ||
+                       blocker.code == BlockCode::kSlowDown || blocker.code == BlockCode::kShare;
   if (of_gate) {
     constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
     shown.limit = blocker.limit.view();

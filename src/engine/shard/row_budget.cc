@@ -256,9 +256,7 @@ struct CommandBytes {
   std::size_t operator()(const core::ReportShares& c) const {
     return c.items.size() * (2 * kRefBytes + 64 * kItemBytes);
   }
-  std::size_t operator()(const core::GiveShares& c) const {
-    return c.items.size() * 2 * kRefBytes;
-  }
+  std::size_t operator()(const core::GiveShares& c) const { return c.items.size() * 2 * kRefBytes; }
   std::size_t operator()(const core::CopyLimit&) const { return kRefBytes + kMaxLimitBytes; }
   std::size_t operator()(const core::GetWhy&) const { return 0; }
   std::size_t operator()(const core::GetJob&) const { return 0; }
