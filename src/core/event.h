@@ -18,7 +18,7 @@
 #include "core/limit_events.h"
 #include "core/queue.h"
 #include "core/schedule.h"
-#include "core/share.h"
+#include "core/share_event.h"
 
 namespace millrace::core {
 
@@ -204,23 +204,6 @@ struct Debounced {
   SharedBytes payload;
   Time run_at{};
   State state{};
-};
-
-// This shard has another share of a gate of the limit. Without a portion it has none.
-struct ShareTaken {
-  LimitKind kind{};
-  SharedBytes name;
-  SharedBytes key;
-  Share share;
-  std::optional<std::uint64_t> level;  // of its bucket; none: it has no rate
-};
-
-// At the home of the limit: who has what of a gate of it. None: nobody has anything.
-struct SharesSet {
-  LimitKind kind{};
-  SharedBytes name;
-  SharedBytes key;
-  std::optional<ShareBook> book;
 };
 
 // A term begins. Its tokens start at `first_token`.

@@ -230,7 +230,7 @@ TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const J
   return lane;
 }
 
-std::size_t GateIndex::LaneHash::operator()(const auto& lane) const {
+std::size_t LaneHash::operator()(const auto& lane) const {
   const LaneName name = name_of(lane);
   auto hash = mix64(reinterpret_cast<std::uintptr_t>(name.pair));
   if (name.fair != nullptr) hash = mix64(hash ^ reinterpret_cast<std::uintptr_t>(name.fair));

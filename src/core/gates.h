@@ -29,6 +29,7 @@
 #include "base/time.h"
 #include "core/event.h"
 #include "core/gate.h"
+#include "core/gate_parts.h"
 #include "core/job.h"
 #include "core/limit.h"
 #include "core/queue_entry.h"
@@ -147,20 +148,10 @@ class GateIndex {
   // To be filled in by the caller for a gate that is not there.
   void report_missing(ShareReport report) { orphans_.push_back(std::move(report)); }
   static ShareReport report_of(const LimitEntry& entry, const SharedBytes& key);
-  // The shard is told how the limit is now; `gone`: that it is gone.
-  struct Copy {
-    std::uint32_t shard = 0;
-    Limit limit;
-    bool gone = false;
-  };
-  void send_copy(Copy copy) { copies_.push_back(std::move(copy)); }
-  std::vector<Copy> take_copies() { return std::exchange(copies_, {}); }
+  void send_copy(LimitCopy copy) { copies_.push_back(std::move(copy)); }
+  std::vector<LimitCopy> take_copies() { return std::exchange(copies_, {}); }
   std::vector<ShareReport> take_reports(Time now, std::size_t most);
-  struct Push {
-    std::uint32_t shard = 0;
-    ShareGift gift;
-  };
-  std::vector<Push> take_pushes(Time now, std::size_t most);
+  std::vector<SharePush> take_pushes(Time now, std::size_t most);
   std::optional<Time> next_share_message() const;
   // Of keys: books in which nobody has anything.
   std::vector<Gate*> books_over(Time now, std::size_t most) const;
@@ -179,15 +170,7 @@ class GateIndex {
   void check(const Gate& gate) const;
 
  private:
-  struct Timer {
-    Time at{};
-    std::uint64_t serial = 0;
-    Gate* gate = nullptr;
-    friend bool operator<(const Timer& a, const Timer& b) {
-      return a.at != b.at ? a.at < b.at : a.serial < b.serial;
-    }
-  };
-  using Timers = absl::btree_set<Timer>;
+  using Timers = absl::btree_set<GateTimer>;
 
   Bounds share_of(Gate& gate, const Bounds& whole);
   void load_shares(Gate& gate, const BucketRow& row, Time now);
@@ -226,27 +209,6 @@ class GateIndex {
   static void each_gate(const TypeLane& lane, Visit visit);
   static void set(Time& entry, Time at, Gate& gate, Timers& timers);
 
-  // Lanes are found by what they are. They are never walked, since their order is that of
-  // addresses.
-  struct LaneName {
-    const TypeLane* pair;
-    const LaneGates& gates;
-    const FairKey* fair;
-    friend bool operator==(const LaneName& a, const LaneName& b) {
-      return a.pair == b.pair && a.fair == b.fair && a.gates == b.gates;
-    }
-  };
-  static LaneName name_of(const LaneName& name) { return name; }
-  static LaneName name_of(const LanePtr& lane) { return {lane->pair, lane->gates, lane->fair()}; }
-  struct LaneHash {
-    using is_transparent = void;
-    std::size_t operator()(const auto& lane) const;
-  };
-  struct LaneEqual {
-    using is_transparent = void;
-    bool operator()(const auto& a, const auto& b) const { return name_of(a) == name_of(b); }
-  };
-
   OrderedStringMap<std::unique_ptr<LimitEntry>> entries_;  // by kind and name
   absl::flat_hash_set<LanePtr, LaneHash, LaneEqual> lanes_;
   std::size_t counts_[3] = {};
@@ -257,7 +219,7 @@ class GateIndex {
   Timers pushes_;   // of gates whose books have something to tell
   Timers over_;     // of gates whose books may go
   std::vector<ShareReport> orphans_;
-  std::vector<Copy> copies_;
+  std::vector<LimitCopy> copies_;
   std::uint32_t shard_ = 0;
   std::uint32_t shards_ = 1;
   std::vector<Gate*> dirty_;

@@ -206,16 +206,16 @@ void GateIndex::plan_book(Gate& gate, Time now) {
   set(own.over_at, over, gate, over_);
 }
 
-std::vector<GateIndex::Push> GateIndex::take_pushes(Time now, std::size_t most) {
+std::vector<SharePush> GateIndex::take_pushes(Time now, std::size_t most) {
   now = std::max(now, as_of_);
-  std::vector<Push> pushes;
+  std::vector<SharePush> pushes;
   while (pushes.size() < most && !pushes_.empty() && pushes_.begin()->at <= now) {
     Gate& gate = *pushes_.begin()->gate;
     const ShareBook& book = *gate.shares->book;
     for (const Grant& grant : book.grants) {
       if (grant.settled()) continue;
       if (mutated(Mutant::kSlotLeakedAtTakeover) && grant.taken) continue;
-      Push& push = pushes.emplace_back();
+      SharePush& push = pushes.emplace_back();
       push.shard = grant.shard;
       ShareGift& gift = push.gift;
       gift.kind = gate.limit->limit.kind;
@@ -238,7 +238,7 @@ std::vector<GateIndex::Push> GateIndex::take_pushes(Time now, std::size_t most) 
 
 std::vector<Gate*> GateIndex::books_over(Time now, std::size_t most) const {
   std::vector<Gate*> gates;
-  for (const Timer& timer : over_) {
+  for (const GateTimer& timer : over_) {
     if (timer.at > now || gates.size() == most) break;
     gates.push_back(timer.gate);
   }

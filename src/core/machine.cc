@@ -203,7 +203,7 @@ std::vector<ShareMessage> Machine::take_share_messages(Time now) {
   GateIndex& gates = impl_->state.gates;
   const std::uint32_t shards = impl_->options.shards;
   std::vector<ShareMessage> messages;
-  for (GateIndex::Copy& copy : gates.take_copies()) {
+  for (LimitCopy& copy : gates.take_copies()) {
     messages.push_back({copy.shard, CopyLimit{copy.shard, std::move(copy.limit), copy.gone}});
   }
   std::vector<ReportShares> reports(shards);
@@ -211,7 +211,7 @@ std::vector<ShareMessage> Machine::take_share_messages(Time now) {
     reports[queue_bits(report.name.view()) % shards].items.push_back(std::move(report));
   }
   std::vector<GiveShares> gifts(shards);
-  for (GateIndex::Push& push : gates.take_pushes(now, kMaxShareItems)) {
+  for (SharePush& push : gates.take_pushes(now, kMaxShareItems)) {
     gifts[push.shard].items.push_back(std::move(push.gift));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
