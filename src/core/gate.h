@@ -91,8 +91,7 @@ struct Gate {
   Gate();
   ~Gate();
   LimitEntry* limit = nullptr;
-  SharedBytes key;             // empty: of the limit as a whole
-  Gate* retries_of = nullptr;  // it is for starts after the first alone: the gate of all starts
+  SharedBytes key;                     // empty: of the limit as a whole
   std::unique_ptr<GateExtras> extras;  // null: it has none
   std::uint64_t serial = 0;
   Bounds bounds;
@@ -127,6 +126,8 @@ struct Gate {
   }
   // Jobs wait here, and with more of the limit some of them could pass.
   bool lacks_share(Time now) const;
+  // Of a gate for starts after the first alone: the gate of all starts. Null: it is for all.
+  Gate* retries_of() const;
   bool is_full(const Taken& taken) const {
     const std::uint32_t slots_late = mutated(Mutant::kLimitSlotLate) ? 1 : 0;
     return bounds.concurrency && in_use + taken.starts >= *bounds.concurrency + slots_late;
@@ -138,6 +139,7 @@ struct Gate {
 };
 
 struct GateExtras {
+  Gate* retries_of = nullptr;
   std::optional<Time> slow_until;  // a worker asked for less
   std::optional<Breaker> breaker;  // of a gate with a breaker, once an attempt has ended
   std::unique_ptr<Gate> retries;   // of a limit with a retry_rate

@@ -32,7 +32,7 @@ bool Gate::is_slowed(Time now) const {
 
 const BreakerRule* Gate::breaker_rule() const {
   const std::optional<BreakerRule>& rule = limit->limit.settings.breaker;
-  if (!rule || dropped || retries_of != nullptr || !limit->counts_at(*this)) return nullptr;
+  if (!rule || dropped || retries_of() != nullptr || !limit->counts_at(*this)) return nullptr;
   return &*rule;
 }
 
@@ -49,6 +49,8 @@ bool Gate::breaker_stops(const Taken& taken, Time now) const {
   }
   return !state->lets_through(*rule, taken.starts, now);
 }
+
+Gate* Gate::retries_of() const { return extras == nullptr ? nullptr : extras->retries_of; }
 
 Gate* Gate::retries() const { return extras == nullptr ? nullptr : extras->retries.get(); }
 
@@ -81,7 +83,7 @@ Gate* GateIndex::retries_at(Gate& gate) {
   auto made = std::make_unique<Gate>();
   made->limit = gate.limit;
   made->key = gate.key;
-  made->retries_of = &gate;
+  extras_of(*made).retries_of = &gate;
   made->serial = next_serial_++;
   made->bounds.rate = rate;
   Gate& added = *(extras_of(gate).retries = std::move(made));
@@ -146,7 +148,7 @@ std::vector<BreakerTurned> GateIndex::turns_after(const TypeLane& lane, bool goo
 // --- The tables.
 
 void GateIndex::note(Gate& gate) {
-  Gate& whole = gate.retries_of == nullptr ? gate : *gate.retries_of;
+  Gate& whole = gate.retries_of() == nullptr ? gate : *gate.retries_of();
   if (std::exchange(whole.dirty, true)) return;
   dirty_.push_back(&whole);
 }

@@ -299,7 +299,7 @@ void GateIndex::let_go_of(const LaneGates& gates) {
   for (const LaneGate& at : gates) {
     if (--at.gate->lanes == 0) at.gate->most_cost = 1;
     --at.gate->limit->lanes;
-    if (!at.gate->dropped && at.gate->retries_of == nullptr) idle.push_back(at.gate);
+    if (!at.gate->dropped && at.gate->retries_of() == nullptr) idle.push_back(at.gate);
     if (at.gate->dropped && at.gate->limit->lanes == 0) gone.push_back(at.gate->limit);
   }
   for (Gate* const gate : idle) drop_if_idle(*gate);
@@ -476,7 +476,7 @@ void GateIndex::relist(Gate& gate, Time now) {
       opened.push_back(group.pair->queue);
     }
   }
-  if (before == 0 && after > 0 && gate.retries_of == nullptr) tell_opened(gate);
+  if (before == 0 && after > 0 && gate.retries_of() == nullptr) tell_opened(gate);
   if (gate.dropped) return;
   set_timer(gate, now);
   if (gate.shares != nullptr) plan_report(gate, now);

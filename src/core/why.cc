@@ -135,7 +135,7 @@ void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& block
     const auto at = gate->has_at(cost, now_);
     if (at && *at <= now_) continue;
     if (lacking_share(*gate, cost)) continue;
-    const bool of_retries = gate->retries_of != nullptr;
+    const bool of_retries = gate->retries_of() != nullptr;
     blocking.push_back(blocker(of_retries ? BlockCode::kRetryRate : BlockCode::kRate, gate));
     blocking.back().until = at;
   }
