@@ -17,6 +17,7 @@ export const themes = ["light", "dark"];
 // A page whose console and network tell when something is wrong.
 export async function newPage(browser, { width = 1440, height = 900, theme = "light", ...rest } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", ...rest });
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   page.faults = [];
   page.on("console", (message) => {

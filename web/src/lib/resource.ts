@@ -22,6 +22,7 @@ export interface ResourceOptions {
 }
 
 const kLeastGapMs = 1000;
+const kLongestGapMs = 10_000;
 const kCached = 40;
 const cache = new Map<string, unknown>();
 
@@ -71,7 +72,7 @@ export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal
       } finally {
         running = null;
         // What takes long is asked for less often.
-        earliest = Math.max(earliest, began + Math.max(kLeastGapMs, 4 * (Date.now() - began)));
+        earliest = Math.max(earliest, began + Math.min(kLongestGapMs, Math.max(kLeastGapMs, 4 * (Date.now() - began))));
         if (wanted && !ended) plan();
       }
     };
