@@ -418,7 +418,7 @@ let passed = 0;
 try {
   const ids = await fill(server);
   for (const { name, run } of tests) {
-    if (only && !name.includes(only)) continue;
+    if (only && !new RegExp(only).test(name)) continue;
     const began = Date.now();
     try {
       await run({ browser, server, ids });

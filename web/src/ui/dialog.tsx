@@ -153,14 +153,28 @@ export function Menu({ label, items, icon = "more", text }: { label: string; ite
   const real = items.filter((item): item is MenuItem => Boolean(item));
   useEffect(() => {
     if (!open) return;
-    box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+    box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus({ preventScroll: true });
     const outside = (event: Event): void => {
       if (!box.current?.contains(event.target as Node)) setOpen(false);
     };
+    const moved = (): void => setOpen(false);
     document.addEventListener("pointerdown", outside);
-    return () => document.removeEventListener("pointerdown", outside);
+    addEventListener("scroll", moved, true);
+    addEventListener("resize", moved);
+    return () => {
+      document.removeEventListener("pointerdown", outside);
+      removeEventListener("scroll", moved, true);
+      removeEventListener("resize", moved);
+    };
   }, [open]);
   if (real.length === 0) return null;
+  // Fixed, so that a table that scrolls does not cut it off; upwards where there is no room below.
+  const place = (): Record<string, string> => {
+    const at = box.current!.getBoundingClientRect();
+    const right = `${Math.max(8, document.documentElement.clientWidth - at.right)}px`;
+    const below = innerHeight - at.bottom;
+    return below > 40 + 36 * real.length || below > at.top ? { top: `${at.bottom + 4}px`, right } : { bottom: `${innerHeight - at.top + 4}px`, right };
+  };
   const keys = (event: KeyboardEvent): void => {
     const all = [...(box.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
     const at = all.indexOf(document.activeElement as HTMLElement);
@@ -191,7 +205,7 @@ export function Menu({ label, items, icon = "more", text }: { label: string; ite
         <Icon name={icon} />
       </button>
       {open && (
-        <div class="menu" role="menu" aria-label={label}>
+        <div class="menu" role="menu" aria-label={label} style={place()}>
           {real.map((item) =>
             item.href ? (
               <a key={item.text} role="menuitem" href={item.href} tabIndex={-1} onClick={() => setOpen(false)}>
