@@ -242,7 +242,7 @@ def say_events(api):
     by_queue = {}
     for event in pages(api, "/v1/events"):
         del event["id"], event["job_type"]
-        by_queue.setdefault(event["queue"], []).append(event)
+        by_queue.setdefault(event["queue"] or "", []).append(event)
     return brief(by_queue)
 
 
