@@ -26,9 +26,8 @@ bool Gate::lacks_share(Time now) const {
   if (!shut && is_shut(now)) return false;  // what it has comes soon
   const Bounds& whole = shares->whole;
   const bool fewer_slots = whole.concurrency && *bounds.concurrency < *whole.concurrency;
-  const bool less_rate =
-      whole.rate && (shut || bounds.rate->limit < whole.rate->limit ||
-                     bounds.rate->most_at_once() < whole.rate->most_at_once());
+  const bool less_rate = whole.rate && (shut || bounds.rate->limit < whole.rate->limit ||
+                                        bounds.rate->most_at_once() < whole.rate->most_at_once());
   if (!fewer_slots && !less_rate) return false;
   const std::uint32_t open = open_for(now);
   if (open == kAnyCost) return false;

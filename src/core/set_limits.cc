@@ -255,7 +255,8 @@ Reply Decider::operator()(const DeleteLimit& command) {
     return refused_limit(Rejection::kVersionConflict);
   }
   if (command.kind == LimitKind::kNamed) {
-    if (is_named_by_queue(command.name)) return refused_limit(Rejection::kLimitInUse, RefusalDetail::kLimitNamedByQueue);
+    if (is_named_by_queue(command.name))
+      return refused_limit(Rejection::kLimitInUse, RefusalDetail::kLimitNamedByQueue);
     if (entry->whole->unfinished > 0 && !command.force) {
       return refused_limit(Rejection::kLimitInUse, RefusalDetail::kLimitNamedByJobs);
     }

@@ -82,7 +82,8 @@ Reply Decider::operator()(const ReportShares& command) {
       gates.send_copy({command.from, std::move(limit), entry == nullptr});
       continue;
     }
-    if (report.revision < entry->limit.revision && !gates.is_home_of(command.from, report.name.view())) {
+    if (report.revision < entry->limit.revision &&
+        !gates.is_home_of(command.from, report.name.view())) {
       gates.send_copy({command.from, entry->limit, false});
     }
     share_out(*entry, command.from, report);

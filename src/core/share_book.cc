@@ -161,8 +161,7 @@ Portion least(const Portion& a, const Portion& b) {
   return {std::min(a.slots, b.slots), std::min(a.rate, b.rate), std::min(a.burst, b.burst)};
 }
 
-void raise(ShareBook& book, Member& member, bool contested, std::uint64_t& next_version,
-           Time now) {
+void raise(ShareBook& book, Member& member, bool contested, std::uint64_t& next_version, Time now) {
   Grant& grant = grant_of(book, member.need->shard);
   if (!grant.taken) return;  // it has yet to hear of an earlier change
   const Portion free = free_of(book);
@@ -182,13 +181,13 @@ void raise(ShareBook& book, Member& member, bool contested, std::uint64_t& next_
   if (to == grant.portion) return;
   // Slots without a token, or the other way round, are of no use.
   if (book.bounds.concurrency && to.slots == 0) return;
-  if (book.bounds.rate && (to.rate == 0 || to.burst < std::min(member.need->burst,
-                                                               burst_of(book)))) {
+  if (book.bounds.rate &&
+      (to.rate == 0 || to.burst < std::min(member.need->burst, burst_of(book)))) {
     return;
   }
   if (book.bounds.rate) {
-    grant.tokens = std::min<Units>(
-        book.tokens, (to.burst - grant.portion.burst) * per_token(*book.bounds.rate));
+    grant.tokens = std::min<Units>(book.tokens,
+                                   (to.burst - grant.portion.burst) * per_token(*book.bounds.rate));
     book.tokens -= grant.tokens;
     grant.not_before = std::max(book.at, now);
   }
@@ -317,8 +316,7 @@ void allot(ShareBook& book, std::vector<ShareNeed>& needs, std::uint64_t& next_v
   });
   const bool contested = members.size() > 1;
   const std::size_t served = most_members(book, members);
-  std::vector<Member> waiting(members.begin() + static_cast<std::ptrdiff_t>(served),
-                              members.end());
+  std::vector<Member> waiting(members.begin() + static_cast<std::ptrdiff_t>(served), members.end());
   members.resize(served);
   share_out(book, members);
   bool wanted = false;

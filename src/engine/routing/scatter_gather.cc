@@ -341,7 +341,8 @@ void add_use(core::GateUse& whole, const core::GateUse& more) {
     whole.breaker = more.breaker;
     whole.open_until = more.open_until;
   }
-  if (more.slow_until) whole.slow_until = std::max(whole.slow_until.value_or(Time{}), *more.slow_until);
+  if (more.slow_until)
+    whole.slow_until = std::max(whole.slow_until.value_or(Time{}), *more.slow_until);
   // A token there is of use to jobs there.
   if (more.next_token_at && (!whole.next_token_at || *more.next_token_at < *whole.next_token_at)) {
     whole.next_token_at = more.next_token_at;
