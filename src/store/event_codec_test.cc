@@ -362,7 +362,7 @@ std::string batch_of(const std::string& event) {
 
 TEST(EventCodec, RefusesAnUnknownEvent) {
   EXPECT_TRUE(decode_events(batch_of({'\x7a', '\0'})));  // 15: {}
-  EXPECT_EQ(error_of(batch_of({'\xe2', '\x01', '\0'})), "event 1 of 1: unknown event 28");
+  EXPECT_EQ(error_of(batch_of({'\x8a', '\x02', '\0'})), "event 1 of 1: unknown event 33");
   EXPECT_EQ(error_of(batch_of("")), "event 1 of 1: the event is missing");
 }
 

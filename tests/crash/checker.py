@@ -332,12 +332,17 @@ def in_order(book):
                 yield latest["id"], f"was overtaken by {entry['id']}", "out of order"
 
 
+def limits_of(story):
+    """What the job names, as it was submitted."""
+    return next((fact.data["limits"] for fact in story.submits if fact.data.get("limits")), ())
+
+
 def limited_claims(book):
     """The claims by what bounds them: (limit, key)."""
     claims = collections.defaultdict(list)
     for story in book.stories.values():
         for claim in story.claims:
-            for limit in claim.data.get("limits", ()):
+            for limit in limits_of(story):
                 claims[limit["name"], limit.get("key")].append((story, claim))
     return claims
 
@@ -407,7 +412,7 @@ def lane_entry(book, story):
     if any(fact.data["delay_ms"] for fact in story.submits) or first.data["attempt"] != 1:
         return None
     # It waits for its limits too, while others pass.
-    if first.data.get("limits") or any(fact.data.get("limits") for fact in story.submits):
+    if limits_of(story):
         return None
     rows = book.final["attempts"].get(story.id)
     # A claim that went astray and was given back shows there, and in the version.
@@ -577,9 +582,7 @@ def count(book, figures):
         if accepted_by(story) is not None:
             figures["acknowledged"] += 1
         figures["leases"] += len(story.claims)
-        figures["leases under limits"] += sum(
-            1 for claim in story.claims if claim.data.get("limits")
-        )
+        figures["leases under limits"] += len(story.claims) if limits_of(story) else 0
         figures["submitted by transactions"] += len(story.touched_by("enqueued"))
         figures["finished by transactions"] += len(story.touched_by("finished"))
         figures["completions acknowledged"] += sum(

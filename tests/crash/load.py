@@ -367,7 +367,6 @@ def granted(job, lease_s):
         "attempt": job["attempt"],
         "payload": job["payload"],
         "lease_s": lease_s,
-        **({"limits": job["limits"]} if job.get("limits") else {}),
     }
 
 

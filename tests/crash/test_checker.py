@@ -38,12 +38,8 @@ class Past:
         args = {"queue": queue, "key": key, "atomic": len(names) > 1, "jobs": jobs}
         return self.add("submit", at, args, outcome, reply if outcome == "ok" else None)
 
-    def claim(
-        self, name, at, token, worker="w", lease_s=2, attempt=1, queue="orders", limits=None
-    ):
+    def claim(self, name, at, token, worker="w", lease_s=2, attempt=1, queue="orders"):
         job = {"id": name, "queue": queue, "token": token, "attempt": attempt, "lease_s": lease_s}
-        if limits:
-            job["limits"] = limits
         job["payload"] = history.payload_of(f"{name}:1:8")
         self.add("claim", at, {"worker": worker, "queues": [queue]}, reply={"jobs": [job]})
         self.attempts.setdefault(name, []).append({"worker": worker})
@@ -444,8 +440,7 @@ class Checks(unittest.TestCase):
         for n in range(count):
             name = f"{key}{n}"
             self.past.submit(name, 1 + n / 100, limits=[{"name": "keyed", "key": key}])
-            limits = [{"name": "keyed", "key": key}]
-            self.past.claim(name, 2 + n * apart, 10 + n, lease_s=lease_s, limits=limits)
+            self.past.claim(name, 2 + n * apart, 10 + n, lease_s=lease_s)
         for n in range(count):
             self.past.ack(f"{key}{n}", 3.5 + n / 100, 10 + n)
             self.past.listed(f"{key}{n}", token=10 + n)
@@ -465,7 +460,7 @@ class Checks(unittest.TestCase):
     def test_an_ack_that_may_have_come_frees_a_slot(self):
         self.hold(3)
         self.past.submit("late", 1, limits=[{"name": "keyed", "key": "a"}])
-        self.past.claim("late", 3.505, 99, limits=[{"name": "keyed", "key": "a"}])
+        self.past.claim("late", 3.505, 99)
         self.past.ack("late", 4, 99)
         self.past.listed("late", token=99)
         self.assert_good()
@@ -474,7 +469,7 @@ class Checks(unittest.TestCase):
         for n in range(count):
             at = 2 + n * within_s / count
             self.past.submit(f"p{n}", 1 + n / 1000, limits=[{"name": "paced"}])
-            self.past.claim(f"p{n}", at, 10 + n, limits=[{"name": "paced"}])
+            self.past.claim(f"p{n}", at, 10 + n)
             self.past.ack(f"p{n}", at + 0.5, 10 + n)
             self.past.listed(f"p{n}", token=10 + n)
 
