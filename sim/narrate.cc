@@ -167,6 +167,17 @@ std::string narrate_command(const core::Command& command) {
           [](const core::GetLimits&) { return std::string("list limits"); },
           [](const core::GetShares& get) { return fmt::format("shares of {}", get.queue.view()); },
           [](const core::GetWhy& why) { return "why " + job(why.id); },
+          [](const core::ReportShares& report) {
+            return fmt::format("{} reports of shares from shard {}", report.items.size(),
+                               report.from);
+          },
+          [](const core::GiveShares& give) {
+            return fmt::format("{} shares for shard {}", give.items.size(), give.shard);
+          },
+          [](const core::CopyLimit& copy) {
+            return fmt::format("limit {} is {}", copy.limit.name.view(),
+                               copy.gone ? "gone" : "as told");
+          },
           [](const core::GetCatalog& get) {
             return fmt::format("get the catalog since {}", get.since);
           },

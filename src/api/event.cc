@@ -49,6 +49,22 @@ void read_queues(const Argument& argument, EventsQuery& out) {
   });
 }
 
+void read_job(const Argument& argument, EventsQuery& out) {
+  out.job = parse_job_id(argument.value);
+  if (!out.job) argument.fault("must be the id of a job");
+}
+
+void read_digest(const Argument& argument, EventsQuery& out) {
+  Duration digest{};
+  if (take_duration(argument, kMinDigestMs, kMaxDigestMs, digest)) out.digest = digest;
+}
+
+// Keeps the first of them, each once.
+void note_name(std::vector<std::string>& names, std::string_view name) {
+  if (names.size() == kMaxDigestNames || std::ranges::find(names, name) != names.end()) return;
+  names.emplace_back(name);
+}
+
 constexpr Parameter<EventsQuery> kParameters[] = {
     {"cursor", [](const Argument& a, EventsQuery& out) { take_cursor(a, out.cursor); }},
     {"limit",
@@ -57,6 +73,8 @@ constexpr Parameter<EventsQuery> kParameters[] = {
      [](const Argument& a, EventsQuery& out) { take_duration(a, 0, kMaxWaitMs, out.wait); }},
     {"types", read_types, Repeated::kTaken},
     {"queues", read_queues, Repeated::kTaken},
+    {"job", read_job},
+    {"digest_ms", read_digest},
 };
 
 }  // namespace
@@ -84,6 +102,36 @@ void encode(JsonWriter& json, const JobEvent& event) {
   json.member("attempt", event.attempt);
   json.text_or_null("worker", event.worker);
   json.raw_member("data", event.data);
+  json.end_object();
+}
+
+void EventDigest::note(const JobEvent& event) {
+  ++events;
+  ++by_type.at(static_cast<std::size_t>(event.type));
+  if (!event.queue.empty()) note_name(queues, event.queue);
+  if (event.job_id) note_name(jobs, to_string(*event.job_id));
+}
+
+void encode(JsonWriter& json, const EventDigest& digest) {
+  const auto write = [&json](const std::vector<std::string>& names) {
+    json.begin_array();
+    for (const std::string& name : names) json.string(name);
+    json.end_array();
+  };
+  json.begin_object();
+  json.member("at", digest.at);
+  json.member("events", digest.events);
+  json.member("skipped", digest.skipped);
+  json.key("types");
+  json.begin_object();
+  for (std::size_t type = 0; type < kEventTypes; ++type) {
+    if (digest.by_type.at(type) > 0) json.member(kTypes.at(type), digest.by_type.at(type));
+  }
+  json.end_object();
+  json.key("queues");
+  write(digest.queues);
+  json.key("jobs");
+  write(digest.jobs);
   json.end_object();
 }
 

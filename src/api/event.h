@@ -1,6 +1,7 @@
 // Events as the API shows them, and their pages.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -73,17 +74,37 @@ struct JobEvent {
   std::string_view data = "{}";  // a raw JSON object
 };
 
-// GET /v1/events. An empty cursor means the oldest event that is kept.
+constexpr std::size_t kMaxDigestNames = 200;
+constexpr std::int64_t kMinDigestMs = 250;
+constexpr std::int64_t kMaxDigestMs = 60'000;
+
+// GET /v1/events, as pages or as a stream. An empty cursor means the oldest event that is kept.
 struct EventsQuery {
   std::string cursor;
   std::int64_t limit = kDefaultListLimit;
   Duration wait{0};                 // for the next event, if there is none
   std::vector<EventType> types;     // empty: all
   std::vector<std::string> queues;  // empty: all
+  std::optional<JobId> job;         // none: all
+  // Of a stream: in place of each event, what has happened in such times. None: each event.
+  std::optional<Duration> digest;
 };
 Decoded<EventsQuery> decode_events_query(std::string_view query_string);
 
 void encode(JsonWriter& json, const JobEvent& event);
+
+// What has happened since the last one.
+struct EventDigest {
+  Time at{};
+  std::int64_t events = 0;
+  bool skipped = false;  // there were more, which were not looked at
+  std::array<std::int64_t, kEventTypes> by_type{};
+  std::vector<std::string> queues;  // each once; the first kMaxDigestNames
+  std::vector<std::string> jobs;    // likewise
+
+  void note(const JobEvent& event);
+};
+void encode(JsonWriter& json, const EventDigest& digest);
 // {"items": [...], "next_cursor": "..."}; here the cursor is never null.
 void encode_event_page(JsonWriter& json, const std::vector<JobEvent>& items,
                        std::string_view next_cursor);

@@ -14,10 +14,10 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::array<std::string_view, 18> kFields = {
-    "id",       "queue",   "type",  "state",   "tag",     "worker",
-    "priority", "attempt", "error", "created", "run_at",  "finished",
-    "schedule", "limit",   "order", "meta",    "payload", "result"};
+constexpr std::array<std::string_view, 19> kFields = {
+    "id",      "queue", "type",    "state",   "tag",      "worker",   "priority",
+    "attempt", "error", "created", "run_at",  "finished", "schedule", "limit",
+    "order",   "fair",  "meta",    "payload", "result"};
 constexpr std::array<std::string_view, 7> kOperators = {":", "=", "~", ">", ">=", "<", "<="};
 
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }

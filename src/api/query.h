@@ -37,6 +37,7 @@ enum class QueryField : std::uint8_t {
   kSchedule,
   kLimit,
   kOrder,    // the order key
+  kFair,     // the fair key
   kMeta,     // meta.KEY: everything after the first dot is the key
   kPayload,  // payload.PATH
   kResult,   // result.PATH

@@ -98,6 +98,13 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/push-targets/{name}/test", RouteId::kTestPushTarget, kOperate},
     {kGet, "/v1/stats", RouteId::kStats, kRead},
     {kGet, "/v1/events", RouteId::kEvents, kRead},
+    // Of a browser. What opens nothing by itself is open.
+    {kGet, "/v1/session", RouteId::kGetSession, kNone},
+    {kPost, "/v1/session", RouteId::kSignIn, kNone},
+    {kDelete, "/v1/session", RouteId::kSignOut, kNone},
+    // The files of the dashboard, which are the same for everybody; not in openapi.yaml.
+    {kGet, "/", RouteId::kDashboard, kNone},
+    {kGet, "/assets/{name}", RouteId::kDashboardAsset, kNone},
     // Between nodes, which authenticate in another way (http/peer/peer_frames.h). Not part of the
     // public contract, so not in openapi.yaml.
     {kGet, "/internal/v1/peer", RouteId::kPeer, kNone},

@@ -98,6 +98,11 @@ enum class RouteId : std::uint8_t {
   kTestPushTarget,
   kStats,
   kEvents,
+  kGetSession,
+  kSignIn,
+  kSignOut,
+  kDashboard,
+  kDashboardAsset,
   kPeer,
 };
 constexpr std::size_t kRouteIds = static_cast<std::size_t>(RouteId::kPeer) + 1;

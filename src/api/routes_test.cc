@@ -28,13 +28,13 @@ TEST(Routes, EachIsFoundByItsOwnPath) {
   }
 }
 
-// And the nodes' own, where a stranger gets as far as a challenge.
-TEST(Routes, NothingIsOpenButTheProbes) {
+// And the nodes' own, where a stranger gets as far as a challenge; the dashboard's files, which are
+// the same for everybody; and the way in.
+TEST(Routes, NothingIsOpenButTheProbesAndTheDoor) {
+  const std::set<std::string_view> open = {"/livez",      "/readyz", "/internal/v1/peer",
+                                           "/v1/session", "/",       "/assets/{name}"};
   for (const Route& route : all_routes()) {
-    EXPECT_EQ(route.scope == Scope::kNone, route.pattern == "/livez" ||
-                                               route.pattern == "/readyz" ||
-                                               route.pattern == "/internal/v1/peer")
-        << route.pattern;
+    EXPECT_EQ(route.scope == Scope::kNone, open.contains(route.pattern)) << route.pattern;
   }
 }
 
@@ -52,7 +52,9 @@ TEST(Routes, ReadingNeverNeedsMoreThanReadAndWritingNeverLess) {
 
 TEST(Routes, UnknownPathsAreNotFound) {
   for (const std::string_view path : {"",
-                                      "/",
+                                      "/assets",
+                                      "/assets/",
+                                      "/assets/x/y",
                                       "/v1",
                                       "/v1/",
                                       "/v1/jobs/",

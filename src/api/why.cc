@@ -18,6 +18,8 @@ void encode(JsonWriter& json, const Reason& reason) {
   text("reason", reason.reason);
   given("in_use", reason.in_use);
   given("concurrency", reason.concurrency);
+  given("have", reason.have);
+  given("wanted_since", reason.wanted_since);
   given("waits_for", reason.waits_for);
   if (!reason.holders.empty()) {
     json.key("holders");

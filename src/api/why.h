@@ -27,6 +27,8 @@ struct Reason {
   std::optional<Time> last_seen;
   std::optional<std::uint64_t> in_use;
   std::optional<std::uint64_t> concurrency;
+  std::optional<std::uint64_t> have;  // of a share
+  std::optional<Time> wanted_since;
   std::optional<JobId> waits_for;
   std::vector<JobId> holders;
   std::optional<std::uint64_t> ahead;

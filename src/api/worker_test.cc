@@ -133,9 +133,8 @@ TEST(DecodeAcks, ReadsAllOfAnItem) {
 }
 
 TEST(DecodeAcks, ReadsWhatAWorkerAsksOfLimits) {
-  const std::string body = ack(
-      R"("outcome":"succeeded","slow_down":[{"limit":"api","for_ms":100},)"
-      R"({"limit":"acct","key":"k","for_ms":3600000}])");
+  const std::string body = ack(R"("outcome":"succeeded","slow_down":[{"limit":"api","for_ms":100},)"
+                               R"({"limit":"acct","key":"k","for_ms":3600000}])");
   const auto items = decode_acks(body, kLimits);
   ASSERT_TRUE(items.has_value());
   const std::vector<SlowDown>& wishes = items->at(0).value.slow_down;
@@ -146,9 +145,8 @@ TEST(DecodeAcks, ReadsWhatAWorkerAsksOfLimits) {
   EXPECT_EQ(ack_faults(R"("outcome":"succeeded","slow_down":[{"limit":"api","for_ms":99}])").size(),
             1U);
   EXPECT_EQ(ack_faults(R"("outcome":"succeeded","slow_down":[{"key":""}])").size(), 3U);
-  const auto single =
-      decode_snooze(R"({"token":1,"delay_ms":5,"slow_down":[{"limit":"api","for_ms":100}]})",
-                    kJob, kLimits);
+  const auto single = decode_snooze(
+      R"({"token":1,"delay_ms":5,"slow_down":[{"limit":"api","for_ms":100}]})", kJob, kLimits);
   ASSERT_TRUE(single.has_value());
   EXPECT_EQ(single->slow_down.size(), 1U);
 }

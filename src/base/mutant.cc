@@ -69,6 +69,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "debounce-shortens-backoff",
     "fair-credit-wound-up",
     "fair-tag-forgotten",
+    "share-raised-first",
+    "old-share-believed",
+    "slot-leaked-at-takeover",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

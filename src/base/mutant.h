@@ -71,6 +71,9 @@ enum class Mutant : std::uint8_t {
   kDebounceShortensBackoff,  // a debounced job that failed starts before its backoff is over
   kFairCreditWoundUp,        // a fair key that could not run for a while catches up on it
   kFairTagForgotten,         // where fair keys stand is in memory only
+  kShareRaisedFirst,         // a share is given on before the shard that had it has let go of it
+  kOldShareBelieved,         // a shard takes a share that is older than the one it has
+  kSlotLeakedAtTakeover,     // shares that a new leader of the home finds called back stay so
   kLast,
 };
 

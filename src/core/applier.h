@@ -45,6 +45,8 @@ class Applier {
   void operator()(const SlowedDown& event);
   void operator()(const BreakerTurned& event);
   void operator()(const Debounced& event);
+  void operator()(const ShareTaken& event);
+  void operator()(const SharesSet& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);

@@ -65,9 +65,13 @@ void set_limit(ShardState& state, const Limit& limit, Time now) {
 void Applier::operator()(const LimitSet& event) {
   const LimitEntry* const before = state_.gates.find(event.limit.kind, event.limit.name.view());
   MILLRACE_CHECK(event.limit.kind != LimitKind::kQueue);
-  MILLRACE_CHECK((before == nullptr) == (event.change == LimitChange::kCreated));
-  MILLRACE_CHECK(before == nullptr || (event.limit.version == before->limit.version + 1 &&
-                                       event.limit.incarnation == before->limit.incarnation));
+  if (event.change != LimitChange::kCopied) {
+    MILLRACE_CHECK((before == nullptr) == (event.change == LimitChange::kCreated));
+    MILLRACE_CHECK(before == nullptr || (event.limit.version == before->limit.version + 1 &&
+                                         event.limit.incarnation == before->limit.incarnation));
+    // The counter that orders the jobs serves here too: it never goes back.
+    state_.facts.next_ord = std::max(state_.facts.next_ord, event.limit.revision + 1);
+  }
   const bool had_budget = before != nullptr && before->limit.settings.retry_rate.has_value();
   set_limit(state_, event.limit, at_);
   if (event.limit.settings.retry_rate && !had_budget) part_retries(event.limit);

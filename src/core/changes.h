@@ -13,6 +13,7 @@
 #include "core/limit.h"
 #include "core/queue.h"
 #include "core/schedule.h"
+#include "core/share.h"
 
 namespace millrace::core {
 
@@ -87,7 +88,7 @@ struct Changes {
   };
   std::vector<DeletedLimit> deleted_limits;
   std::vector<Limit> limits;       // changed, whole, by kind and name
-  std::vector<BucketRow> buckets;  // changed; one without a level is deleted
+  std::vector<BucketRow> buckets;  // changed; one that has nothing is deleted
   std::vector<KeyRow> keys;        // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts

@@ -18,6 +18,7 @@
 #include "core/limits.h"
 #include "core/queue.h"
 #include "core/schedule_commands.h"
+#include "core/share_commands.h"
 #include "core/state_set.h"
 
 namespace millrace::core {
@@ -224,6 +225,12 @@ using Command =
                  PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue, SetSchedule,
                  PauseSchedule, ResumeSchedule, DeleteSchedule, NoteScheduleRun, GetSchedules,
                  PutCatalogEntry, DeleteCatalogEntry, GetCatalog, SetLimit, PauseLimit, ResumeLimit,
-                 DeleteLimit, GetLimits, GetWhy, GetShares>;
+                 DeleteLimit, GetLimits, GetWhy, GetShares, ReportShares, GiveShares, CopyLimit>;
+
+// A command for another shard, or for this one. Nothing waits for its answer.
+struct ShareMessage {
+  std::uint32_t shard = 0;
+  Command command;
+};
 
 }  // namespace millrace::core

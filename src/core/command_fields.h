@@ -8,6 +8,7 @@
 #include "core/command.h"
 #include "core/describe.h"
 #include "core/event_fields.h"
+#include "core/share_fields.h"
 
 namespace millrace::core {
 
@@ -199,6 +200,20 @@ constexpr auto describe(Of<GetLimits>) {
                     Field(5, &GetLimits::detail), Field(6, &GetLimits::key));
 }
 
+constexpr auto describe(Of<ReportShares>) {
+  return std::tuple(Field(1, &ReportShares::shard), Field(2, &ReportShares::from),
+                    Field(3, &ReportShares::items));
+}
+
+constexpr auto describe(Of<GiveShares>) {
+  return std::tuple(Field(1, &GiveShares::shard), Field(2, &GiveShares::items));
+}
+
+constexpr auto describe(Of<CopyLimit>) {
+  return std::tuple(Field(1, &CopyLimit::shard), Field(2, &CopyLimit::limit),
+                    Field(3, &CopyLimit::gone));
+}
+
 constexpr auto describe(Of<GetShares>) {
   return std::tuple(Field(1, &GetShares::queue), Field(2, &GetShares::after),
                     Field(3, &GetShares::limit), Field(4, &GetShares::busiest));
@@ -219,5 +234,10 @@ constexpr auto describe(Of<DeleteCatalogEntry>) {
 }
 
 constexpr auto describe(Of<GetCatalog>) { return std::tuple(Field(1, &GetCatalog::since)); }
+
+constexpr auto describe(Of<ShareMessage>) {
+  return std::tuple(Field(1, &ShareMessage::shard),
+                    Field(0, &ShareMessage::command, Form::kUnsent));
+}
 
 }  // namespace millrace::core

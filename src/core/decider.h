@@ -19,26 +19,9 @@
 #include "core/reply.h"
 #include "core/shard_state.h"
 #include "core/string_map.h"
+#include "core/verdict.h"
 
 namespace millrace::core {
-
-// What the earlier items of an atomic submission will have done, while none of them is decided yet.
-struct PendingEffects {
-  absl::flat_hash_map<JobId, const JobSpec*> ids;
-  // Jobs that will have ended and left nothing behind. One that is submitted anew after that is in
-  // `ids`.
-  absl::flat_hash_set<JobId> forgotten;
-  StringMap<JobId> uniques;        // "queue \0 key"
-  StringMap<std::uint64_t> ready;  // by queue, and "queue \0 fair key", where that is bounded
-  absl::flat_hash_map<Fingerprint, const JobSpec*> keys;  // idempotency keys
-  StringMap<bool> queues;                                 // queues that will be created
-  // The job that the same ack ends, before the jobs that come with it.
-  struct Ended {
-    JobId id;
-    bool frees_unique = false;
-  };
-  std::optional<Ended> ended;
-};
 
 class Decider {
  public:
@@ -84,27 +67,20 @@ class Decider {
   Reply operator()(const GetLimits& command);
   Reply operator()(const GetWhy& command);
   Reply operator()(const GetShares& command);
+  Reply operator()(const ReportShares& command);
+  Reply operator()(const GiveShares& command);
+  Reply operator()(const CopyLimit& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);
   std::size_t expire_jobs(std::size_t limit);
   std::size_t ready_jobs(std::size_t limit);
   void free_keys();
+  void close_books(std::size_t most);
   void fire(const Firing& firing);
 
  private:
   // --- enqueue.cc
-  // The decision on one submission.
-  struct Verdict {
-    Fate fate = Fate::kCreated;
-    Refusal refusal;
-    JobId id;                    // of the job that now stands under the id or key
-    std::optional<State> state;  // of an existing job, where known
-    std::optional<JobId> replaces;
-    bool debounces = false;  // the existing job takes over what the submission says
-    bool deleted = false;    // the existing job is known to be deleted
-    bool by_key = false;     // it was found by an idempotency key
-  };
   Verdict judge(const JobSpec& spec, const SubmissionKey* key, const PendingEffects& pending) const;
   std::optional<Verdict> judge_key(const SubmissionKey& key, const PendingEffects& pending) const;
   std::optional<Verdict> judge_id(const JobSpec& spec, const PendingEffects& pending) const;
@@ -128,6 +104,14 @@ class Decider {
   bool is_due(const JobSpec& spec) const {
     return spec.run_at ? *spec.run_at <= now_ : spec.delay.count() <= 0;
   }
+
+  // Of a change of a limit; 0: this is the only shard.
+  std::uint64_t next_revision() const;
+  bool is_named_by_queue(const SharedBytes& limit) const;
+
+  // --- set_shares.cc
+  void share_out(LimitEntry& entry, std::uint32_t from, const ShareReport& report);
+  void take_gift(LimitEntry& entry, const ShareGift& gift);
 
   // --- leases.cc
   ItemReply ack(const AckItem& item, Detail detail);
@@ -199,11 +183,10 @@ class Decider {
   // --- why.cc
   // The narrowest gate of the limit that the job must pass; null: it does not name the limit.
   static const Gate* held_gate(const JobSlot& slot, const LimitEntry& entry);
-  enum class Holders : std::uint8_t {
-    kTold,
-    kLeftOut
-  };  // of a full gate: costs a walk of all leases
+  // The holders of a full gate cost a walk of all leases.
+  enum class Holders : std::uint8_t { kTold, kLeftOut };
   Blocker full_gate(const Gate& gate, Holders holders) const;
+  std::optional<Blocker> lacking_share(const Gate& gate, std::uint32_t cost) const;
   void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking,
                         Holders holders) const;
   Blocker jobs_ahead(const JobSlot& slot) const;

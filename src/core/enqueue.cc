@@ -52,7 +52,7 @@ std::optional<SubmissionKey> own_key(const Enqueue& command) {
 
 }  // namespace
 
-Decider::Verdict Decider::existing(const JobId& id) const {
+Verdict Decider::existing(const JobId& id) const {
   Verdict verdict;
   verdict.fate = Fate::kExisting;
   verdict.id = id;
@@ -80,8 +80,7 @@ bool Decider::is_of(const JobSpec& spec) const {
 }
 
 // For a known id: if the submission is the same, its job is the answer; otherwise it is refused.
-std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
-                                                  const PendingEffects& pending) const {
+std::optional<Verdict> Decider::judge_id(const JobSpec& spec, const PendingEffects& pending) const {
   const SharedBytes* queue = nullptr;
   const JobSpec* earlier = nullptr;
   if (const auto found = pending.ids.find(spec.id); found != pending.ids.end()) {
@@ -108,8 +107,8 @@ std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
 }
 
 // For a known key: if the body is the same, its job is the answer; otherwise it is refused.
-std::optional<Decider::Verdict> Decider::judge_key(const SubmissionKey& key,
-                                                   const PendingEffects& pending) const {
+std::optional<Verdict> Decider::judge_key(const SubmissionKey& key,
+                                          const PendingEffects& pending) const {
   JobId holder;
   Fingerprint body;
   const KeyRow* row = state_.keys.find(key.key, now_);
@@ -137,8 +136,8 @@ std::optional<Decider::Verdict> Decider::judge_key(const SubmissionKey& key,
   return verdict;
 }
 
-std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
-                                                      const PendingEffects& pending) const {
+std::optional<Verdict> Decider::judge_unique(const JobSpec& spec,
+                                             const PendingEffects& pending) const {
   if (spec.extras == nullptr || !spec.extras->unique) return std::nullopt;
   const UniqueRule& rule = *spec.extras->unique;
   JobId holder;
@@ -286,8 +285,8 @@ std::shared_ptr<const Fullness> Decider::fullness(const QueueEntry& queue) const
   return full_.second;
 }
 
-Decider::Verdict Decider::judge(const JobSpec& spec, const SubmissionKey* key,
-                                const PendingEffects& pending) const {
+Verdict Decider::judge(const JobSpec& spec, const SubmissionKey* key,
+                       const PendingEffects& pending) const {
   if (key != nullptr) {
     if (auto verdict = judge_key(*key, pending)) return *verdict;
   }

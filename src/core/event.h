@@ -18,6 +18,7 @@
 #include "core/limit_events.h"
 #include "core/queue.h"
 #include "core/schedule.h"
+#include "core/share_event.h"
 
 namespace millrace::core {
 
@@ -230,12 +231,12 @@ struct CatalogDeleted {
   SharedBytes name;
 };
 
-using Event =
-    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
-                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
-                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
-                 ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted,
-                 LimitSet, LimitDeleted, SlowedDown, BreakerTurned, Debounced>;
+using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
+                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
+                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
+                           Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
+                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, SlowedDown,
+                           BreakerTurned, Debounced, ShareTaken, SharesSet>;
 
 struct EventBatch {
   Time at{};

@@ -9,6 +9,7 @@
 #include "core/job_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
+#include "core/share_fields.h"
 
 namespace millrace::core {
 
@@ -140,14 +141,26 @@ constexpr auto describe(Of<CatalogDeleted>) {
   return std::tuple(Field(1, &CatalogDeleted::kind), Field(2, &CatalogDeleted::name));
 }
 
-constexpr auto last_of(Of<LimitChange>) { return LimitChange::kResumed; }
+constexpr auto last_of(Of<LimitChange>) { return LimitChange::kCopied; }
 
 constexpr auto describe(Of<LimitSet>) {
   return std::tuple(Field(1, &LimitSet::change), Field(2, &LimitSet::limit));
 }
 
 constexpr auto describe(Of<LimitDeleted>) {
-  return std::tuple(Field(1, &LimitDeleted::kind), Field(2, &LimitDeleted::name));
+  return std::tuple(Field(1, &LimitDeleted::kind), Field(2, &LimitDeleted::name),
+                    Field(3, &LimitDeleted::copied));
+}
+
+constexpr auto describe(Of<ShareTaken>) {
+  return std::tuple(Field(1, &ShareTaken::kind), Field(2, &ShareTaken::name),
+                    Field(3, &ShareTaken::key), Field(4, &ShareTaken::share),
+                    Field(5, &ShareTaken::level));
+}
+
+constexpr auto describe(Of<SharesSet>) {
+  return std::tuple(Field(1, &SharesSet::kind), Field(2, &SharesSet::name),
+                    Field(3, &SharesSet::key), Field(4, &SharesSet::book));
 }
 
 constexpr auto describe(Of<SlowedDown>) {

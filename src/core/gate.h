@@ -19,6 +19,7 @@
 #include "core/job.h"
 #include "core/limit.h"
 #include "core/ready_index.h"
+#include "core/share.h"
 #include "core/string_map.h"
 
 namespace millrace::core {
@@ -60,6 +61,26 @@ struct Taken {
 using TakenMap = absl::flat_hash_map<const Gate*, Taken>;
 
 inline constexpr Time kNever = Time::max();
+
+// What a gate has on a store of several shards.
+struct GateShares {
+  Bounds whole;                   // of all shards together
+  std::optional<Share> share;     // this shard's; none: it has nothing
+  std::optional<ShareBook> book;  // at the limit's home
+  // Not durable:
+  std::vector<ShareNeed> needs;  // with a book
+  std::uint64_t surplus = 0;     // units given up, and not reported yet
+  Duration surplus_per{};
+  bool report_now = false;
+  Time reported_at{};
+  std::uint32_t reported_in_use = 0;
+  Time report_at = kNever;  // its entries among the reports, the pushes and the books that are over
+  Time push_at = kNever;
+  Time over_at = kNever;
+  Time pushed_at{};                // when shards were last told their shares
+  std::optional<Time> idle_since;  // none: it is in use
+  std::optional<Time> wanted_since;
+};
 // A start of the highest cost passes.
 inline constexpr std::uint32_t kAnyCost = 0xffffffff;
 
@@ -70,24 +91,26 @@ struct Gate {
   Gate();
   ~Gate();
   LimitEntry* limit = nullptr;
-  SharedBytes key;             // empty: of the limit as a whole
-  Gate* retries_of = nullptr;  // it is for starts after the first alone: the gate of all starts
+  SharedBytes key;                     // empty: of the limit as a whole
   std::unique_ptr<GateExtras> extras;  // null: it has none
   std::uint64_t serial = 0;
   Bounds bounds;
   std::optional<Bucket> bucket;  // none: full
   std::uint32_t in_use = 0;      // live leases
   std::uint32_t lanes = 0;       // lanes that must pass it
+  std::uint32_t most_cost = 1;   // of the lanes since there was none
   std::uint32_t ready = 0;       // ready jobs that must pass it
   std::uint32_t unfinished = 0;  // jobs that must pass it and have not ended
   bool paused = false;
   bool dropped = false;  // its limit is gone: it holds nobody
+  bool shut = false;     // this shard has no share of its rate
   bool dirty = false;    // the tables lack what it has to remember
   bool stored = false;   // the tables have a row of it
   std::optional<Time> paused_until;
   std::uint32_t open_up_to = kAnyCost;  // groups of at most this cost are listed
   Time opens_at = kNever;               // its entry among the timers
   Time full_at = kNever;                // its entry among those that will have nothing to remember
+  std::unique_ptr<GateShares> shares;   // null: this shard alone counts
   // By cost, then by the pair's serial number.
   absl::btree_map<std::pair<std::uint32_t, std::uint64_t>, std::unique_ptr<GateGroup>> groups;
 
@@ -98,6 +121,13 @@ struct Gate {
   Breaker* breaker() const;
   bool breaker_stops(const Taken& taken, Time now) const;
   Gate* retries() const;
+  bool is_shut(Time now) const {
+    return shut || (shares != nullptr && shares->share && now < shares->share->not_before);
+  }
+  // Jobs wait here, and with more of the limit some of them could pass.
+  bool lacks_share(Time now) const;
+  // Of a gate for starts after the first alone: the gate of all starts. Null: it is for all.
+  Gate* retries_of() const;
   bool is_full(const Taken& taken) const {
     const std::uint32_t slots_late = mutated(Mutant::kLimitSlotLate) ? 1 : 0;
     return bounds.concurrency && in_use + taken.starts >= *bounds.concurrency + slots_late;
@@ -109,6 +139,7 @@ struct Gate {
 };
 
 struct GateExtras {
+  Gate* retries_of = nullptr;
   std::optional<Time> slow_until;  // a worker asked for less
   std::optional<Breaker> breaker;  // of a gate with a breaker, once an attempt has ended
   std::unique_ptr<Gate> retries;   // of a limit with a retry_rate
@@ -158,11 +189,13 @@ struct LimitEntry {
   absl::btree_map<std::uint64_t, TypeLane*> pairs;  // kType: the queues' lanes of this type
   QueueEntry* queue = nullptr;                      // kQueue
   std::uint32_t lanes = 0;                          // that hold one of its gates
+  std::uint64_t share_floor = 0;                    // see ShareReport::floor
 
   bool counts_by_key() const { return limit.settings.per_key; }
   // The gate has the limit's bounds, and not those of its keys' gates.
   bool counts_at(const Gate& gate) const { return counts_by_key() != gate.key.empty(); }
   const Gate* find(std::string_view key) const;
+  Gate* find_gate(std::string_view key) { return const_cast<Gate*>(find(key)); }
 };
 
 // Whether such an attempt counts as a success for breakers, or as a failure; none: not at all.

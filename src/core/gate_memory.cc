@@ -32,7 +32,7 @@ bool Gate::is_slowed(Time now) const {
 
 const BreakerRule* Gate::breaker_rule() const {
   const std::optional<BreakerRule>& rule = limit->limit.settings.breaker;
-  if (!rule || dropped || retries_of != nullptr || !limit->counts_at(*this)) return nullptr;
+  if (!rule || dropped || retries_of() != nullptr || !limit->counts_at(*this)) return nullptr;
   return &*rule;
 }
 
@@ -49,6 +49,8 @@ bool Gate::breaker_stops(const Taken& taken, Time now) const {
   }
   return !state->lets_through(*rule, taken.starts, now);
 }
+
+Gate* Gate::retries_of() const { return extras == nullptr ? nullptr : extras->retries_of; }
 
 Gate* Gate::retries() const { return extras == nullptr ? nullptr : extras->retries.get(); }
 
@@ -81,7 +83,7 @@ Gate* GateIndex::retries_at(Gate& gate) {
   auto made = std::make_unique<Gate>();
   made->limit = gate.limit;
   made->key = gate.key;
-  made->retries_of = &gate;
+  extras_of(*made).retries_of = &gate;
   made->serial = next_serial_++;
   made->bounds.rate = rate;
   Gate& added = *(extras_of(gate).retries = std::move(made));
@@ -146,7 +148,7 @@ std::vector<BreakerTurned> GateIndex::turns_after(const TypeLane& lane, bool goo
 // --- The tables.
 
 void GateIndex::note(Gate& gate) {
-  Gate& whole = gate.retries_of == nullptr ? gate : *gate.retries_of;
+  Gate& whole = gate.retries_of() == nullptr ? gate : *gate.retries_of();
   if (std::exchange(whole.dirty, true)) return;
   dirty_.push_back(&whole);
 }
@@ -156,6 +158,7 @@ void GateIndex::load(const BucketRow& row) {
   if (entry == nullptr || row.is_idle() || mutated(Mutant::kLimitBucketForgotten)) return;
   Gate& gate = gate_of(*entry, row.key);
   gate.stored = true;
+  if (shares()) load_shares(gate, row, std::max(as_of_, row.at));
   if (row.level && gate.bounds.rate) gate.bucket.emplace(*row.level, row.at);
   Gate* const retries = row.retry_level ? retries_at(gate) : nullptr;
   if (retries != nullptr) {
@@ -188,6 +191,16 @@ std::optional<Time> full_at(const Gate& gate, Time now) {
 
 }  // namespace
 
+namespace {
+
+// It has what only a change of shares ends.
+bool keeps_shares(const Gate& gate) {
+  const bool own = gate.shares != nullptr && (gate.shares->share || gate.shares->book);
+  return own || (gate.key.empty() && gate.limit->share_floor > 0);
+}
+
+}  // namespace
+
 BucketRow memory_of(const Gate& gate, Time now) {
   BucketRow row;
   row.kind = gate.limit->limit.kind;
@@ -195,6 +208,13 @@ BucketRow memory_of(const Gate& gate, Time now) {
   row.key = gate.key;
   row.at = now;
   row.level = level_of(gate, now);
+  // What it has of a share may come later.
+  if (row.level) row.at = std::max(now, gate.bucket->filled_from());
+  if (gate.shares != nullptr) {
+    row.share = gate.shares->share;
+    row.book = gate.shares->book;
+  }
+  if (gate.key.empty()) row.floor = gate.limit->share_floor;
   if (gate.extras == nullptr) return row;
   if (gate.retries() != nullptr) row.retry_level = level_of(*gate.retries(), now);
   if (gate.is_slowed(now)) row.slow_until = gate.extras->slow_until;
@@ -234,13 +254,16 @@ std::vector<BucketRow> GateIndex::take_buckets(Time now) {
   std::vector<BucketRow> rows;
   for (Gate* const gate : std::exchange(dirty_, {})) {
     gate->dirty = false;
-    if (const auto settles = settles_at(*gate, now)) {
+    const auto settles = settles_at(*gate, now);
+    if (settles || keeps_shares(*gate)) {
       rows.push_back(memory_of(*gate, now));
       gate->stored = true;
-      set(gate->full_at, *settles, *gate, filling_);
+      set(gate->full_at, settles.value_or(kNever), *gate, filling_);
     } else if (gate->stored) {
       set(gate->full_at, now, *gate, filling_);
     } else {
+      // Who followed another leader does not know what the tables have of shares.
+      if (gate->shares != nullptr) rows.push_back(memory_of(*gate, now));
       settle(*gate);
     }
   }
@@ -249,6 +272,10 @@ std::vector<BucketRow> GateIndex::take_buckets(Time now) {
     const auto settles = settles_at(gate, now);
     set(gate.full_at, settles.value_or(kNever), gate, filling_);
     if (settles) continue;
+    if (keeps_shares(gate)) {
+      rows.push_back(memory_of(gate, now));
+      continue;
+    }
     BucketRow& idle = rows.emplace_back(memory_of(gate, now));
     MILLRACE_CHECK(idle.is_idle());
     gate.stored = false;

@@ -17,7 +17,10 @@ std::optional<Time> Gate::has_at(std::uint64_t tokens, Time now, const Taken& ta
 
 std::uint32_t Gate::open_for(Time now, const Taken& taken) const {
   if (dropped) return kAnyCost;
-  if (is_paused(now) || is_full(taken) || is_slowed(now) || breaker_stops(taken, now)) return 0;
+  if (is_paused(now) || is_full(taken) || is_slowed(now) || breaker_stops(taken, now) ||
+      is_shut(now)) {
+    return 0;
+  }
   if (!bounds.rate) return kAnyCost;
   const Units there = bucket ? bucket->level(*bounds.rate, now) : capacity(*bounds.rate);
   const Units tokens = there / per_token(*bounds.rate);
@@ -67,14 +70,12 @@ void GateIndex::apply_settings(Gate& gate, const std::optional<BreakerRule>& bre
                                Time now) {
   const LimitEntry& entry = *gate.limit;
   const LimitSettings& settings = entry.limit.settings;
-  Bounds bounds = settings.bounds;
-  if (settings.per_key && gate.key.empty()) bounds = {};
-  for (const KeyBounds& own : settings.keys) {
-    if (gate.key.empty() || own.key != gate.key) continue;
-    if (own.bounds.concurrency) bounds.concurrency = own.bounds.concurrency;
-    if (own.bounds.rate) bounds.rate = own.bounds.rate;
+  Bounds bounds = bounds_of(entry, gate.key.view());
+  if (shares() && entry.limit.kind != LimitKind::kQueue) {
+    bounds = share_of(gate, bounds);
+  } else {
+    fit_bucket(gate, bounds.rate, now);
   }
-  fit_bucket(gate, bounds.rate, now);
   gate.bounds = bounds;
   gate.paused = false;
   gate.paused_until.reset();
@@ -134,6 +135,11 @@ void GateIndex::forget_times(Gate& gate) {
   set(gate.opens_at, kNever, gate, timers_);
   set(gate.full_at, kNever, gate, filling_);
   if (Gate* const retries = gate.retries()) set(retries->opens_at, kNever, *retries, timers_);
+  if (gate.shares != nullptr) {
+    set(gate.shares->report_at, kNever, gate, reports_);
+    set(gate.shares->push_at, kNever, gate, pushes_);
+    set(gate.shares->over_at, kNever, gate, over_);
+  }
   if (std::exchange(gate.dirty, false)) std::erase(dirty_, &gate);
 }
 
@@ -224,7 +230,7 @@ TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const J
   return lane;
 }
 
-std::size_t GateIndex::LaneHash::operator()(const auto& lane) const {
+std::size_t LaneHash::operator()(const auto& lane) const {
   const LaneName name = name_of(lane);
   auto hash = mix64(reinterpret_cast<std::uintptr_t>(name.pair));
   if (name.fair != nullptr) hash = mix64(hash ^ reinterpret_cast<std::uintptr_t>(name.fair));
@@ -260,6 +266,7 @@ LimitedLane& GateIndex::lane_of(TypeLane& pair, LaneGates gates, FairKey* fair) 
   for (const LaneGate& at : lane->gates) {
     ++at.gate->lanes;
     ++at.gate->limit->lanes;
+    at.gate->most_cost = std::max(at.gate->most_cost, at.cost);
   }
   return **lanes_.insert(std::move(lane)).first;
 }
@@ -290,9 +297,9 @@ void GateIndex::let_go_of(const LaneGates& gates) {
   std::vector<Gate*> idle;
   std::vector<LimitEntry*> gone;
   for (const LaneGate& at : gates) {
-    --at.gate->lanes;
+    if (--at.gate->lanes == 0) at.gate->most_cost = 1;
     --at.gate->limit->lanes;
-    if (!at.gate->dropped && at.gate->retries_of == nullptr) idle.push_back(at.gate);
+    if (!at.gate->dropped && at.gate->retries_of() == nullptr) idle.push_back(at.gate);
     if (at.gate->dropped && at.gate->limit->lanes == 0) gone.push_back(at.gate->limit);
   }
   for (Gate* const gate : idle) drop_if_idle(*gate);
@@ -302,6 +309,7 @@ void GateIndex::let_go_of(const LaneGates& gates) {
 
 void GateIndex::drop_if_idle(Gate& gate) {
   if (gate.key.empty() || gate.lanes > 0 || gate.dirty || gate.stored) return;
+  if (gate.shares != nullptr && (gate.shares->share || gate.shares->book)) return;
   MILLRACE_CHECK(gate.in_use == 0 && gate.groups.empty());
   forget_times(gate);
   const SharedBytes key = gate.key;  // must outlive the erasure
@@ -468,8 +476,10 @@ void GateIndex::relist(Gate& gate, Time now) {
       opened.push_back(group.pair->queue);
     }
   }
-  if (before == 0 && after > 0 && gate.retries_of == nullptr) tell_opened(gate);
-  if (!gate.dropped) set_timer(gate, now);
+  if (before == 0 && after > 0 && gate.retries_of() == nullptr) tell_opened(gate);
+  if (gate.dropped) return;
+  set_timer(gate, now);
+  if (gate.shares != nullptr) plan_report(gate, now);
 }
 
 // When the gate opens although nothing else happens.
@@ -482,6 +492,8 @@ void GateIndex::set_timer(Gate& gate, Time now) {
   } else if (gate.breaker_stops({}, now)) {
     // Half-open: a probe's end opens it.
     if (now < *gate.breaker()->open_until()) at = gate.breaker()->open_until();
+  } else if (gate.is_shut(now)) {
+    if (!gate.shut && gate.ready > 0) at = gate.shares->share->not_before;
   } else if (!gate.is_full({}) && gate.bounds.rate) {
     const auto next = gate.groups.lower_bound({gate.open_up_to + 1, 0});
     if (gate.open_up_to != kAnyCost && next != gate.groups.end()) {

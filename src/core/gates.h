@@ -29,6 +29,7 @@
 #include "base/time.h"
 #include "core/event.h"
 #include "core/gate.h"
+#include "core/gate_parts.h"
 #include "core/job.h"
 #include "core/limit.h"
 #include "core/queue_entry.h"
@@ -48,6 +49,15 @@ class GateIndex {
   GateIndex() = default;
   GateIndex(const GateIndex&) = delete;
   GateIndex& operator=(const GateIndex&) = delete;
+
+  // This is one of several shards: see share.h. Before all other calls.
+  void share_with(std::uint32_t shard, std::uint32_t shards) {
+    shard_ = shard;
+    shards_ = shards;
+  }
+  bool shares() const { return shards_ > 1; }
+  bool is_home(std::string_view limit) const { return is_home_of(shard_, limit); }
+  bool is_home_of(std::uint32_t shard, std::string_view limit) const;
 
   // --- Limits. A change takes effect at once.
   LimitEntry* find(LimitKind kind, std::string_view name);
@@ -130,6 +140,28 @@ class GateIndex {
   // Queues in which a claim had to stop on its way past closed gates.
   std::vector<QueueEntry*> unsettled;
 
+  // --- Shares (gates_shares.cc). Messages are not durable; they are said again.
+  static Bounds bounds_of(const LimitEntry& entry, std::string_view key);
+  void take_share(LimitEntry& entry, const SharedBytes& key, const Share& share,
+                  std::optional<std::uint64_t> level, Time now);
+  Gate& gate_for_book(LimitEntry& entry, const SharedBytes& key) { return gate_of(entry, key); }
+  void set_book(Gate& gate, std::optional<ShareBook> book, Time now);
+  void report_soon(Gate& gate, Time now);
+  // To be filled in by the caller for a gate that is not there.
+  void report_missing(ShareReport report) { orphans_.push_back(std::move(report)); }
+  static ShareReport report_of(const LimitEntry& entry, const SharedBytes& key);
+  void send_copy(LimitCopy copy) { copies_.push_back(std::move(copy)); }
+  std::vector<LimitCopy> take_copies() { return std::exchange(copies_, {}); }
+  std::vector<ShareReport> take_reports(Time now, std::size_t most);
+  std::vector<SharePush> take_pushes(Time now, std::size_t most);
+  std::optional<Time> next_share_message() const;
+  // Of keys: books in which nobody has anything.
+  std::vector<Gate*> books_over(Time now, std::size_t most) const;
+  std::optional<Time> next_book_over() const {
+    if (over_.empty()) return std::nullopt;
+    return over_.begin()->at;
+  }
+
   // --- The tables.
   void load(const BucketRow& row);
   // What has changed of what gates remember, since the last call.
@@ -140,16 +172,12 @@ class GateIndex {
   void check(const Gate& gate) const;
 
  private:
-  struct Timer {
-    Time at{};
-    std::uint64_t serial = 0;
-    Gate* gate = nullptr;
-    friend bool operator<(const Timer& a, const Timer& b) {
-      return a.at != b.at ? a.at < b.at : a.serial < b.serial;
-    }
-  };
-  using Timers = absl::btree_set<Timer>;
+  using Timers = absl::btree_set<GateTimer>;
 
+  Bounds share_of(Gate& gate, const Bounds& whole);
+  void load_shares(Gate& gate, const BucketRow& row, Time now);
+  void plan_report(Gate& gate, Time now);
+  void plan_book(Gate& gate, Time now);
   static std::string name_of(LimitKind kind, std::string_view name);
   Gate& gate_of(LimitEntry& entry, const SharedBytes& key);
   void apply_settings(Gate& gate, const std::optional<BreakerRule>& breaker_before, Time now);
@@ -183,33 +211,19 @@ class GateIndex {
   static void each_gate(const TypeLane& lane, Visit visit);
   static void set(Time& entry, Time at, Gate& gate, Timers& timers);
 
-  // Lanes are found by what they are. They are never walked, since their order is that of
-  // addresses.
-  struct LaneName {
-    const TypeLane* pair;
-    const LaneGates& gates;
-    const FairKey* fair;
-    friend bool operator==(const LaneName& a, const LaneName& b) {
-      return a.pair == b.pair && a.fair == b.fair && a.gates == b.gates;
-    }
-  };
-  static LaneName name_of(const LaneName& name) { return name; }
-  static LaneName name_of(const LanePtr& lane) { return {lane->pair, lane->gates, lane->fair()}; }
-  struct LaneHash {
-    using is_transparent = void;
-    std::size_t operator()(const auto& lane) const;
-  };
-  struct LaneEqual {
-    using is_transparent = void;
-    bool operator()(const auto& a, const auto& b) const { return name_of(a) == name_of(b); }
-  };
-
   OrderedStringMap<std::unique_ptr<LimitEntry>> entries_;  // by kind and name
   absl::flat_hash_set<LanePtr, LaneHash, LaneEqual> lanes_;
   std::size_t counts_[3] = {};
   std::vector<std::unique_ptr<LimitEntry>> dropped_;  // while lanes hold their gates
   Timers timers_;                                     // of gates that will open by themselves
   Timers filling_;  // gates in the tables, by when they have nothing to remember
+  Timers reports_;  // of gates whose share is to be reported
+  Timers pushes_;   // of gates whose books have something to tell
+  Timers over_;     // of gates whose books may go
+  std::vector<ShareReport> orphans_;
+  std::vector<LimitCopy> copies_;
+  std::uint32_t shard_ = 0;
+  std::uint32_t shards_ = 1;
   std::vector<Gate*> dirty_;
   std::vector<FairKey*> touched_;         // by the current event
   std::vector<FairQueue*> fair_changed_;  // that the tables do not have as they are

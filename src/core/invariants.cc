@@ -17,6 +17,7 @@
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "core/shard_state.h"
+#include "core/share_fields.h"
 #include "digest/fingerprint.h"
 
 namespace millrace::core {

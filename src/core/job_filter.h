@@ -37,6 +37,7 @@ enum class JobField : std::uint8_t {
   kSchedule,  // that made the job
   kLimit,     // a limit that the job names
   kOrder,     // the order key
+  kFair,      // the fair key
   kMeta,      // path: the key
   kPayload,   // path: members joined by dots; a number is an array index where it meets an array
   kResult,

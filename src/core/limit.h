@@ -81,6 +81,12 @@ struct Limit {
   std::uint64_t version = 1;
   std::uint64_t incarnation = 0;   // random; another one after the name was deleted and set again
   std::vector<LimitPause> pauses;  // at most one a key; those that have ended may be here still
+  // On a store of several shards, by a counter of the limit's home: of its last change, and of the
+  // last change of its bounds. Copies go by the first, shares by the second.
+  std::uint64_t revision = 0;
+  std::uint64_t bounds_revision = 0;
+  // There may be leases that no share counts: they began before there was a concurrency.
+  bool uncounted = false;
   friend bool operator==(const Limit&, const Limit&) = default;
 };
 
@@ -111,23 +117,6 @@ struct BreakerRow {
   friend bool operator==(const BreakerRow&, const BreakerRow&) = default;
 };
 
-// What a gate has to remember: what buckets that are not full hold, in units (bucket.h), at `at`,
-// and whether it is closed for a while. Also a number that decides fair shares (fair.h).
-struct BucketRow {
-  LimitKind kind{};
-  SharedBytes name;
-  SharedBytes key;
-  std::optional<std::uint64_t> level;  // none: the bucket is full
-  Time at{};
-  std::optional<std::uint64_t> retry_level;  // of the bucket of retries
-  std::optional<Time> slow_until;            // a worker asked for less
-  std::optional<BreakerRow> breaker;
-
-  // There is nothing to remember: the row goes.
-  bool is_idle() const { return !level && !retry_level && !slow_until && !breaker; }
-  friend bool operator==(const BucketRow&, const BucketRow&) = default;
-};
-
 // --- What answers show.
 
 enum class BreakerState : std::uint8_t { kClosed, kOpen, kHalfOpen };
@@ -135,8 +124,9 @@ enum class BreakerState : std::uint8_t { kClosed, kOpen, kHalfOpen };
 // A gate of a limit, now: that of one key, or the limit's as a whole; or a fair key of a queue.
 struct GateUse {
   SharedBytes key;
-  std::uint64_t in_use = 0;   // live leases
-  std::uint64_t waiting = 0;  // ready jobs that must pass it
+  std::uint64_t in_use = 0;      // live leases
+  std::uint64_t waiting = 0;     // ready jobs that must pass it
+  std::uint64_t unfinished = 0;  // jobs that must pass it and have not ended
   std::optional<Time> next_token_at;
   std::optional<LimitPause> pause;      // none: it is not paused
   std::optional<BreakerState> breaker;  // none: it has no breaker
@@ -167,6 +157,7 @@ enum class BlockCode : std::uint8_t {
   kRetryRate,
   kBreakerOpen,
   kSlowDown,
+  kShare,
   kBehind,
 };
 
@@ -176,11 +167,12 @@ struct Blocker {
   LimitKind kind{};
   SharedBytes limit;
   SharedBytes key;
-  SharedBytes text;           // kRunning: the worker; pauses: the reason
-  std::optional<Time> since;  // kRunning; kLimitFull: when the last slot was taken
+  SharedBytes text;  // kRunning: the worker; pauses: the reason
+  // kRunning; kLimitFull: when the last slot was taken; kShare: since when more is wanted.
+  std::optional<Time> since;
   std::optional<Time> until;  // kScheduled, kBackoff, gates; kRate: when there is a token
-  std::uint64_t in_use = 0;   // kLimitFull
-  std::uint64_t bound = 0;    // kLimitFull: the concurrency
+  std::uint64_t in_use = 0;   // kLimitFull, kShare
+  std::uint64_t bound = 0;    // kLimitFull: the concurrency; kShare: what this shard may use of it
   std::vector<JobId> jobs;  // kLimitFull: up to 5 that hold it; kOrder: the one that is waited for
   std::uint64_t ahead = 0;  // kBehind: at most kMaxAheadCounted
   bool more = false;        // kBehind, `waiting`: there are more

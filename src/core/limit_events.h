@@ -10,8 +10,8 @@
 
 namespace millrace::core {
 
-// Somebody has made or changed a limit. Holds it whole.
-enum class LimitChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed };
+// Somebody has made or changed a limit. Holds it whole. kCopied: as its home has told.
+enum class LimitChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed, kCopied };
 struct LimitSet {
   LimitChange change{};
   Limit limit;
@@ -21,6 +21,7 @@ struct LimitSet {
 struct LimitDeleted {
   LimitKind kind{};
   SharedBytes name;
+  bool copied = false;  // as its home has told
 };
 
 // A worker asked that nothing more passes the gate of a limit, or of one of its keys, until then.

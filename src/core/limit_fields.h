@@ -44,7 +44,8 @@ constexpr auto describe(Of<LimitPause>) {
 constexpr auto describe(Of<Limit>) {
   return std::tuple(Field(1, &Limit::kind), Field(2, &Limit::name), Field(3, &Limit::settings),
                     Field(4, &Limit::version), Field(5, &Limit::incarnation, Form::kFixed),
-                    Field(6, &Limit::pauses));
+                    Field(6, &Limit::pauses), Field(7, &Limit::revision),
+                    Field(8, &Limit::bounds_revision), Field(9, &Limit::uncounted));
 }
 
 constexpr auto describe(Of<JobLimit>) {
@@ -63,19 +64,12 @@ constexpr auto describe(Of<BreakerRow>) {
                     Field(3, &BreakerRow::successes));
 }
 
-constexpr auto describe(Of<BucketRow>) {
-  return std::tuple(Field(1, &BucketRow::kind), Field(2, &BucketRow::name),
-                    Field(3, &BucketRow::key), Field(4, &BucketRow::level),
-                    Field(5, &BucketRow::at), Field(10, &BucketRow::retry_level),
-                    Field(11, &BucketRow::slow_until), Field(12, &BucketRow::breaker));
-}
-
 constexpr auto describe(Of<GateUse>) {
-  return std::tuple(Field(1, &GateUse::key), Field(2, &GateUse::in_use),
-                    Field(3, &GateUse::waiting), Field(4, &GateUse::next_token_at),
-                    Field(5, &GateUse::pause), Field(6, &GateUse::breaker),
-                    Field(7, &GateUse::open_until), Field(8, &GateUse::slow_until),
-                    Field(9, &GateUse::weight), Field(10, &GateUse::share_ppm));
+  return std::tuple(
+      Field(1, &GateUse::key), Field(2, &GateUse::in_use), Field(3, &GateUse::waiting),
+      Field(4, &GateUse::next_token_at), Field(5, &GateUse::pause), Field(6, &GateUse::breaker),
+      Field(7, &GateUse::open_until), Field(8, &GateUse::slow_until), Field(9, &GateUse::weight),
+      Field(10, &GateUse::share_ppm), Field(11, &GateUse::unfinished));
 }
 
 constexpr auto describe(Of<LimitView>) {

@@ -83,6 +83,18 @@ inline constexpr std::size_t kMaxBlockersTold = 20;
 // It goes on at the next timer.
 inline constexpr std::size_t kMaxHeldBackPerClaim = 1'000;
 
+// A shard says again what it needs of a limit after the first of these times, and what it has or
+// does not use after the second. What it said counts for the third. A share that others want too
+// is its own for the fourth.
+inline constexpr Duration kShareRepeat{250};
+inline constexpr Duration kShareIdle{1'000};
+inline constexpr Duration kShareNeedLasts{2'000};
+inline constexpr Duration kShareTurn{250};
+inline constexpr Duration kShareLongestTurn{10'000};  // of a slow rate
+// And not sooner than this, whatever changes.
+inline constexpr Duration kSharePause{20};
+inline constexpr std::size_t kMaxShareItems = 256;  // of a message
+
 // The most that one step does before it commits: it keeps a step short, however much is due.
 inline constexpr std::size_t kMaxDuePerTick = 1'000;
 // A claim ends at most this many jobs past their expires_at on its way, and then looks no further.

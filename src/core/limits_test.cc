@@ -1,3 +1,5 @@
+#include "core/limits.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -53,6 +55,11 @@ class LimitsTest : public testing::Test {
     command.name = SharedBytes(name);
     command.force = force;
     return std::get<LimitReply>(s.decide(std::move(command)));
+  }
+  QueueReply held_back(const std::string& queue) {
+    GetQueues get{SharedBytes(queue)};
+    get.blocked_by = true;
+    return std::get<QueueReply>(s.decide(std::move(get)));
   }
   // "limit_full api k", one after another.
   std::string why(const std::string& job) {
@@ -332,6 +339,60 @@ TEST_F(LimitsTest, LimitsAreListedInOrder) {
   reply = std::get<LimitReply>(s.decide(page));
   ASSERT_EQ(reply.limits.size(), 1U);
   EXPECT_TRUE(reply.next.empty());
+}
+
+TEST_F(LimitsTest, AQueueTellsTheClosedGatesThatHoldItBack) {
+  set("api", slots(1));
+  set("acct", slots(1), true);
+  set("idle", slots(1));
+  for (const std::string job : {"a", "b"}) s.enqueue(named(job, {of("api")}));
+  for (const std::string job : {"c", "d"}) s.enqueue(named(job, {of("acct", "k"), of("api")}));
+  s.enqueue(named("e", {of("acct", "l")}));
+  s.enqueue(named("f", {of("acct", "l"), of("idle")}));
+  s.enqueue("free");
+  s.enqueue(named("elsewhere", {of("api")}, "sync"));
+  EXPECT_EQ(s.claim(9, {"mail"}), "a e free");
+  s.enqueue("g");
+  const QueueReply reply = held_back("mail");
+  ASSERT_EQ(reply.blocked_by.size(), 2U);
+  EXPECT_EQ(reply.blocked_by[0].limit.view(), "api");
+  EXPECT_EQ(reply.blocked_by[0].waiting, 3U);  // the jobs "b", "c" and "d"
+  EXPECT_EQ(reply.blocked_by[0].in_use, 1U);
+  EXPECT_EQ(reply.blocked_by[1].limit.view(), "acct");
+  EXPECT_EQ(reply.blocked_by[1].key.view(), "l");
+  EXPECT_EQ(reply.blocked_by[1].waiting, 1U);
+  EXPECT_EQ(reply.held_back, 4U);  // "g" could start
+  EXPECT_TRUE(held_back("sync").blocked_by.at(0).limit == SharedBytes("api"));
+  s.decide(PauseQueue{SharedBytes("mail"), SharedBytes("later"), false});
+  EXPECT_EQ(held_back("mail").held_back, 5U);
+  EXPECT_EQ(held_back("mail").blocked_by.at(0).code, BlockCode::kQueuePaused);
+}
+
+// The keys of a limit count together. It looks at so many lanes, and says that there are more.
+TEST_F(LimitsTest, WhatHoldsAQueueBackIsLookedAtInPart) {
+  set("acct", slots(1), true);
+  const auto submit = [&](std::size_t from, std::size_t to) {
+    std::vector<JobSpec> jobs;
+    for (std::size_t i = from; i < to; ++i) {
+      const std::string key = std::to_string(i);
+      jobs.push_back(named("a" + key, {of("acct", key)}));
+      jobs.push_back(named("b" + key, {of("acct", key)}));
+    }
+    s.enqueue(std::move(jobs));
+  };
+  // Each key is looked at, its group and its lane.
+  const std::size_t most = kMaxLanesLookedAt / 3;
+  submit(0, most);
+  while (!s.claim(1'000).empty()) {
+  }
+  EXPECT_EQ(held_back("mail").blocked_by.at(0).waiting, most);
+  EXPECT_TRUE(held_back("mail").blocked_by.at(0).key.empty());
+  EXPECT_FALSE(held_back("mail").blocked_by.at(0).more);
+  submit(most, most + 1);
+  while (!s.claim(1'000).empty()) {
+  }
+  EXPECT_EQ(held_back("mail").blocked_by.at(0).waiting, most);
+  EXPECT_TRUE(held_back("mail").blocked_by.at(0).more);
 }
 
 TEST_F(LimitsTest, ManyLanesWaitBehindOneSlot) {

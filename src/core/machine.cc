@@ -67,6 +67,9 @@ class NeededIds {
   void operator()(const GetLimits&) {}
   void operator()(const GetWhy&) {}
   void operator()(const GetShares&) {}
+  void operator()(const ReportShares&) {}
+  void operator()(const GiveShares&) {}
+  void operator()(const CopyLimit&) {}
 
  private:
   // For a job whose payload memory has dropped.
@@ -104,6 +107,7 @@ struct Machine::Impl {
 
 Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
+  impl_->state.gates.share_with(options.shard, options.shards);
 }
 Machine::~Machine() = default;
 
@@ -127,6 +131,7 @@ void Machine::tick(Time now, std::vector<Event>& events) {
   left -= decider.end_leases(left);
   left -= decider.expire_jobs(left);
   decider.ready_jobs(left);
+  decider.close_books(kMaxShareItems);
   const std::optional<Time> keys = impl_->state.keys.earliest_expiry();
   const std::optional<Time> uniques = impl_->state.uniques.earliest_release();
   if ((keys && *keys + kKeyExpiryGrain <= now) || (uniques && *uniques + kKeyExpiryGrain <= now)) {
@@ -149,6 +154,7 @@ std::optional<Time> Machine::next_timer() const {
     }
   }
   if (const auto at = impl_->state.gates.next_timer()) consider(*at);
+  if (const auto at = impl_->state.gates.next_book_over()) consider(*at);
   if (!impl_->state.gates.unsettled.empty()) consider(impl_->state.facts.at);
   if (const auto at = impl_->state.keys.earliest_expiry()) consider(*at + kKeyExpiryGrain);
   if (const auto at = impl_->state.uniques.earliest_release()) consider(*at + kKeyExpiryGrain);
@@ -191,6 +197,34 @@ void Machine::fire(const Firing& firing, Time now, Admission admission,
   now = std::max(now, impl_->state.facts.at);
   const Nothing nothing;
   Decider(impl_->state, impl_->options, now, nothing, admission, events).fire(firing);
+}
+
+std::vector<ShareMessage> Machine::take_share_messages(Time now) {
+  GateIndex& gates = impl_->state.gates;
+  const std::uint32_t shards = impl_->options.shards;
+  std::vector<ShareMessage> messages;
+  for (LimitCopy& copy : gates.take_copies()) {
+    messages.push_back({copy.shard, CopyLimit{copy.shard, std::move(copy.limit), copy.gone}});
+  }
+  std::vector<ReportShares> reports(shards);
+  for (ShareReport& report : gates.take_reports(now, kMaxShareItems)) {
+    reports[queue_bits(report.name.view()) % shards].items.push_back(std::move(report));
+  }
+  std::vector<GiveShares> gifts(shards);
+  for (SharePush& push : gates.take_pushes(now, kMaxShareItems)) {
+    gifts[push.shard].items.push_back(std::move(push.gift));
+  }
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    reports[shard].shard = gifts[shard].shard = shard;
+    reports[shard].from = impl_->options.shard;
+    if (!gifts[shard].items.empty()) messages.push_back({shard, std::move(gifts[shard])});
+    if (!reports[shard].items.empty()) messages.push_back({shard, std::move(reports[shard])});
+  }
+  return messages;
+}
+
+std::optional<Time> Machine::next_share_message() const {
+  return impl_->state.gates.next_share_message();
 }
 
 void Machine::start_epoch(Epoch epoch, Time now, std::vector<Event>& events) {

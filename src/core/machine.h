@@ -33,6 +33,8 @@ struct MachineOptions {
   std::uint64_t max_claim_bytes = kMaxClaimBytes;
   std::size_t max_held_back = kMaxHeldBackPerClaim;
   std::size_t max_limits = kMaxLimits;
+  std::uint32_t shard = 0;  // of how many: limits are shared between them
+  std::uint32_t shards = 1;
 };
 
 // Jobs that only the tables hold, read for one step. An id that was asked for and is not here does
@@ -94,6 +96,11 @@ class Machine {
   std::vector<SharedBytes> schedules_waiting_elsewhere() const;
   // Deals with what is due of a schedule. Does nothing if the schedule has changed since.
   void fire(const Firing& firing, Time now, Admission admission, std::vector<Event>& events);
+
+  // What this shard has to say of shares of limits. Only what is durable may be said: whoever sends
+  // the messages waits for the newest row.
+  std::vector<ShareMessage> take_share_messages(Time now);
+  std::optional<Time> next_share_message() const;
 
   // A term begins at `now`. Its tokens start above all that were given before.
   void start_epoch(Epoch epoch, Time now, std::vector<Event>& events);

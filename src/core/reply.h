@@ -134,6 +134,7 @@ struct LimitReply {
   std::vector<LimitView> limits;  // by name
   std::vector<GateUse> keys;
   std::vector<LimitHolder> holders;
+  bool named = false;  // for one limit: a queue adds it to its jobs
   // Pass it as `after` for the next page; empty: there are no more.
   SharedBytes next;
 };

@@ -74,7 +74,7 @@ constexpr auto describe(Of<LimitReply>) {
   return std::tuple(Field(1, &LimitReply::refusal), Field(2, &LimitReply::created),
                     Field(3, &LimitReply::changed), Field(4, &LimitReply::limits),
                     Field(5, &LimitReply::keys), Field(6, &LimitReply::holders),
-                    Field(7, &LimitReply::next));
+                    Field(7, &LimitReply::next), Field(8, &LimitReply::named));
 }
 
 constexpr auto describe(Of<WhyReply>) {

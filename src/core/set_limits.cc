@@ -35,6 +35,7 @@ GateUse use_of(const Gate& gate, Time now) {
   use.key = gate.key;
   use.in_use = gate.in_use;
   use.waiting = gate.ready;
+  use.unfinished = gate.unfinished;
   if (const auto at = gate.has_at(1, now); at && *at > now) use.next_token_at = at;
   for (const LimitPause& pause : gate.limit->limit.pauses) {
     if (pause.key == gate.key && gate.is_paused(now)) use.pause = pause;
@@ -152,6 +153,18 @@ Refusal Decider::fit_limits(Job& job, bool drop) const {
   return {};
 }
 
+std::uint64_t Decider::next_revision() const {
+  return state_.gates.shares() ? state_.facts.next_ord : 0;
+}
+
+bool Decider::is_named_by_queue(const SharedBytes& limit) const {
+  bool named = false;
+  state_.queues.each([&](const QueueEntry& queue) {
+    for (const JobLimit& added : queue.settings.limits) named |= added.name == limit;
+  });
+  return named;
+}
+
 // --- Commands.
 
 Reply Decider::operator()(const SetLimit& command) {
@@ -179,7 +192,17 @@ Reply Decider::operator()(const SetLimit& command) {
     limit.pauses = pauses_at(entry->limit, now_);
     ++limit.version;
   }
-  limit.settings = command.settings;
+  const LimitSettings before = std::exchange(limit.settings, command.settings);
+  limit.revision = next_revision();
+  const bool same_bounds = before.bounds == limit.settings.bounds &&
+                           before.per_key == limit.settings.per_key &&
+                           before.keys == limit.settings.keys;
+  if (limit.revision > 0 && (created || !same_bounds)) {
+    limit.bounds_revision = limit.revision;
+    // Leases may have begun that no share counts.
+    const bool unbounded = !created && !before.bounds.concurrency;
+    limit.uncounted |= unbounded || command.kind == LimitKind::kType;
+  }
   emit(LimitSet{created ? LimitChange::kCreated : LimitChange::kUpdated, std::move(limit)});
   LimitReply reply = limit_reply(*state_.gates.find(command.kind, command.name.view()), true);
   reply.created = created;
@@ -203,6 +226,7 @@ Reply Decider::operator()(const PauseLimit& command) {
   pause.reason = command.reason;
   if (command.length) pause.until = add_saturating(now_, *command.length);
   ++limit.version;
+  limit.revision = next_revision();
   emit(LimitSet{LimitChange::kPaused, std::move(limit)});
   return limit_reply(*entry, true);
 }
@@ -219,6 +243,7 @@ Reply Decider::operator()(const ResumeLimit& command) {
       limit.pauses, [&](const LimitPause& pause) { return pause.key == command.key; });
   if (ended == 0) return limit_reply(*entry, slowed);
   ++limit.version;
+  limit.revision = next_revision();
   emit(LimitSet{LimitChange::kResumed, std::move(limit)});
   return limit_reply(*entry, true);
 }
@@ -230,11 +255,8 @@ Reply Decider::operator()(const DeleteLimit& command) {
     return refused_limit(Rejection::kVersionConflict);
   }
   if (command.kind == LimitKind::kNamed) {
-    bool named = false;
-    state_.queues.each([&](const QueueEntry& queue) {
-      for (const JobLimit& limit : queue.settings.limits) named |= limit.name == command.name;
-    });
-    if (named) return refused_limit(Rejection::kLimitInUse, RefusalDetail::kLimitNamedByQueue);
+    if (is_named_by_queue(command.name))
+      return refused_limit(Rejection::kLimitInUse, RefusalDetail::kLimitNamedByQueue);
     if (entry->whole->unfinished > 0 && !command.force) {
       return refused_limit(Rejection::kLimitInUse, RefusalDetail::kLimitNamedByJobs);
     }
@@ -291,6 +313,7 @@ Reply Decider::operator()(const GetLimits& command) {
     const LimitEntry* const entry = state_.gates.find(command.kind, command.name.view());
     if (entry == nullptr) return refused_limit(Rejection::kNotFound);
     LimitReply reply = limit_reply(*entry, false);
+    reply.named = command.kind == LimitKind::kNamed && is_named_by_queue(command.name);
     if (command.detail == LimitDetail::kHolders) {
       tell_holders(*entry, command, reply);
     } else if (command.detail != LimitDetail::kNone) {

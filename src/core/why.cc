@@ -79,10 +79,27 @@ const Gate* Decider::held_gate(const JobSlot& slot, const LimitEntry& entry) {
   return nullptr;
 }
 
+// Another shard has the rest of the limit. None: this shard has all of it, or enough.
+std::optional<Blocker> Decider::lacking_share(const Gate& gate, std::uint32_t cost) const {
+  if (gate.shares == nullptr) return std::nullopt;
+  const Bounds& whole = gate.shares->whole;
+  const bool slots = whole.concurrency && gate.is_full({}) && gate.in_use < *whole.concurrency;
+  const bool burst = gate.bounds.rate && whole.rate && gate.bounds.rate->most_at_once() < cost &&
+                     cost <= whole.rate->most_at_once();
+  if (!slots && !burst && !gate.is_shut(now_)) return std::nullopt;
+  Blocker made = blocker(BlockCode::kShare, &gate);
+  made.in_use = gate.in_use;
+  const std::optional<Share>& share = gate.shares->share;
+  if (share) made.bound = whole.concurrency ? share->portion.slots : share->portion.burst;
+  made.since = gate.shares->wanted_since;
+  return made;
+}
+
 Blocker Decider::full_gate(const Gate& gate, Holders holders) const {
   Blocker made = blocker(BlockCode::kLimitFull, &gate);
   made.in_use = gate.in_use;
-  made.bound = gate.bounds.concurrency.value_or(0);
+  const Bounds& bounds = gate.shares == nullptr ? gate.bounds : gate.shares->whole;
+  made.bound = bounds.concurrency.value_or(0);
   if (holders == Holders::kLeftOut) return made;
   for (const TimerKey& lease : state_.leases) {
     const JobSlot& slot = state_.slots.at(lease.slot);
@@ -107,7 +124,9 @@ void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& block
     }
   }
   for (const auto& [gate, cost] : gates) {
-    if (!gate->dropped && gate->is_full({})) {
+    const bool full = !gate->dropped && gate->is_full({});
+    // With less than the whole limit, it is the share that is used up.
+    if (full && (gate->shares == nullptr || gate->in_use >= *gate->shares->whole.concurrency)) {
       blocking.push_back(full_gate(*gate, holders));
     }
   }
@@ -115,7 +134,8 @@ void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& block
     if (gate->dropped || mutated(Mutant::kWhyForgetsRate)) continue;
     const auto at = gate->has_at(cost, now_);
     if (at && *at <= now_) continue;
-    const bool of_retries = gate->retries_of != nullptr;
+    if (lacking_share(*gate, cost)) continue;
+    const bool of_retries = gate->retries_of() != nullptr;
     blocking.push_back(blocker(of_retries ? BlockCode::kRetryRate : BlockCode::kRate, gate));
     blocking.back().until = at;
   }
@@ -129,6 +149,10 @@ void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& block
     if (gate->dropped || !gate->is_slowed(now_)) continue;
     blocking.push_back(blocker(BlockCode::kSlowDown, gate));
     blocking.back().until = gate->extras->slow_until;
+  }
+  for (const auto& [gate, cost] : gates) {
+    if (gate->dropped) continue;
+    if (auto share = lacking_share(*gate, cost)) blocking.push_back(std::move(*share));
   }
 }
 

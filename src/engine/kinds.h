@@ -62,6 +62,7 @@ constexpr auto e5 = store::EventFormat::kSchedules;
 constexpr auto e6 = store::EventFormat::kCatalog;
 constexpr auto k5 = PeerLevel::kFifth;
 constexpr auto e7 = store::EventFormat::kLimits;
+using core::CopyLimit, core::GiveShares, core::ReportShares;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
@@ -106,13 +107,16 @@ template <> struct Of<GetSchedules>    : Row<ScheduleReply, kByQueue, kReads,  k
 template <> struct Of<PutCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever,  k4, e6> {};
 template <> struct Of<DeleteCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever, k4, e6> {};
 template <> struct Of<GetCatalog>      : Row<CatalogReply, kToOne, kReads, kAlways, k4, e1> {};
-// A limit lies on the shard of its name so far.
+// A limit's home is the shard of its name; the other shards have copies, and each its share.
 template <> struct Of<SetLimit>        : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
 template <> struct Of<PauseLimit>      : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
 template <> struct Of<ResumeLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
 template <> struct Of<DeleteLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
-template <> struct Of<GetLimits>       : Row<LimitReply,   kByQueue,  kReads,  kAlways,  k5, e1> {};
+template <> struct Of<GetLimits>       : Row<LimitReply,   kToAll,    kReads,  kAlways,  k5, e1> {};
 template <> struct Of<GetShares>       : Row<LimitReply,   kByQueue,  kReads,  kAlways,  k5, e1> {};
+template <> struct Of<CopyLimit>       : Row<LimitReply,   kToAll,    kWrites, kAlways,  k5, e7> {};
+template <> struct Of<ReportShares>    : Row<LimitReply,   kToOne,    kEnds,   kAlways,  k5, e7> {};
+template <> struct Of<GiveShares>      : Row<LimitReply,   kToOne,    kEnds,   kAlways,  k5, e7> {};
 template <> struct Of<GetWhy>          : Row<WhyReply,     kToOne,    kReads,  kAlways,  k5, e1> {};
 template <> struct Of<WaitingClaim>    : Row<ClaimReply,   kByQueues, kWrites, kNever,   k1, e1> {};
 template <> struct Of<Poll>            : Row<PollReply,    kPoll,     kEnds,   kNever,   k1, e1> {};

@@ -86,9 +86,10 @@ struct AwaitWork {
   bool no_commands = false;  // for a plain claim, whose reply has no room for commands
 };
 
-// The questions of schedules about jobs on other shards. Answers when there are some, or after
-// `wait`. The caller asks the other shard about each job, and then sends TellOfJob; a question
-// without an answer comes again. Used only between a shard and the node that leads it.
+// The questions of schedules about jobs on other shards, and what is to be said to other shards of
+// shares of limits. Answers when there are some, or after `wait`. The caller asks the other shard
+// about each job, and then sends TellOfJob; a question without an answer comes again. Used only
+// between a shard and the node that leads it.
 struct AwaitJobQuestions {
   Duration wait{};
 };
@@ -100,6 +101,7 @@ struct JobQuestion {
 };
 struct JobQuestions {
   std::vector<JobQuestion> items;
+  std::vector<core::ShareMessage> shares;  // for other shards, or for this one
 };
 struct TellOfJob {
   SharedBytes schedule;

@@ -69,7 +69,7 @@ TEST(Access, EveryRouteWithEveryScope) {
 TEST(Access, StrangersLearnNothingOfThePaths) {
   TestServer server({}, {{"t", token_number(1).hash, {"read"}, {}, std::nullopt}});
   TestClient client(server);
-  for (const char* path : {"/v1/nothing", "/v1/jobs", "/", "/metrics"}) {
+  for (const char* path : {"/v1/nothing", "/v1/jobs", "/dashboard", "/metrics"}) {
     client.send(request("GET", path));
     const TestResponse response = client.receive();
     EXPECT_EQ(response.status, 401) << path;

@@ -20,6 +20,8 @@ void Response::clear() {
   retry_after.reset();
   allow.clear();
   problem = {};
+  content_type = {};
+  more_fields.clear();
   must_close = false;
   upgrades.reset();
 }
@@ -28,6 +30,7 @@ void Call::clear() {
   response.clear();
   head = nullptr;
   body = {};
+  by_cookie = false;
   caller.begin_anew();
   caller.note.clear();
 }
@@ -35,7 +38,9 @@ void Call::clear() {
 void Call::introduce() {
   const Field* const field = head->find("authorization");
   caller.credentials = field == nullptr ? std::string_view() : field->value;
-  if (field == nullptr && caller.access != nullptr && !certified_name.empty()) {
+  if (field == nullptr && by_cookie) {
+    caller.credentials = certified_credentials;
+  } else if (field == nullptr && caller.access != nullptr && !certified_name.empty()) {
     certified_credentials.assign(engine::kCertified).append(certified_name);
     caller.credentials = certified_credentials;
   }

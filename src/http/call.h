@@ -44,11 +44,28 @@ struct Response {
   std::optional<Duration> retry_after;
   std::string allow;         // with 405
   std::string_view problem;  // its code
-  bool must_close = false;   // the connection is closed after the answer
+  // In place of what the media type says; empty: that.
+  std::string_view content_type{};
+  std::string more_fields{};  // whole lines of the head
+  bool must_close = false;    // the connection is closed after the answer
   // 101: from here on the connection is one between nodes, and has this level.
   std::optional<engine::PeerLevel> upgrades;
 
   void clear();
+};
+
+// The way of an answer that comes piece by piece and ends with its connection.
+class AnswerStream {
+ public:
+  // The head goes with the first piece. Waits until the client has taken it; who takes nothing for
+  // too long is cut off. False: it takes nothing more.
+  virtual Task<bool> send(std::string_view piece) = 0;
+  // Waits about so long. False: the client has gone, or the server stops.
+  virtual Task<bool> rest(Duration time) = 0;
+  virtual bool over() const = 0;
+
+ protected:
+  ~AnswerStream() = default;
 };
 
 class Call {
@@ -66,7 +83,10 @@ class Call {
   std::string_view peer;       // the client's address; a trusted proxy may have named it
   std::string certified_name;  // as net::ByteStream gives it, once a head was read
 
-  std::string certified_credentials;  // for other nodes; see engine::kCertified
+  // For other nodes: see engine::kCertified; or the token that a browser's cookie has.
+  std::string certified_credentials;
+  bool by_cookie = false;          // the token came in a cookie
+  AnswerStream* stream = nullptr;  // set by the connection
 
   Response response;
 

@@ -9,6 +9,7 @@
 
 #include "api/text.h"
 #include "base/ascii.h"
+#include "http/browser_session.h"
 
 namespace millrace::http {
 namespace {
@@ -129,25 +130,15 @@ Refusal slowed(Duration wait) {
   return refusal;
 }
 
-// Looks at a token. What it refuses is told only where the call needs a token.
-Refusal log_in(Call& call, std::string_view credentials) {
-  service::LoginThrottle& logins = *call.services.logins;
-  const Steady now = call.services.clock.steady();
-  const std::string_view id = service::token_id_in(credentials).value_or(std::string_view());
-  if (const auto wait = logins.refuses(call.peer, id, credentials, now)) return slowed(*wait);
-  service::Tokens::Found found = call.services.tokens.authenticate(credentials, call.now());
-  if (found.access != nullptr) {
-    logins.succeeded(call.peer, credentials);
-    call.caller.access = std::move(found.access);
-    return std::nullopt;
+// Of a browser: what its cookie says.
+Refusal authenticate_session(Call& call, std::string_view token) {
+  call.certified_credentials.assign("Bearer ").append(token);
+  Refusal refusal = log_in(call, call.certified_credentials);
+  if (!refusal) call.by_cookie = true;
+  if (refusal && refusal->code == ProblemCode::kUnauthenticated) {
+    refusal->detail = "the session's token was revoked, or has expired; sign in again";
   }
-  if (found.unsure) {
-    return refused(ProblemCode::kStorageUnavailable,
-                   "the server can't look up the token now, because it hears nothing of the node "
-                   "that keeps the tokens; try again later");
-  }
-  const auto wait = logins.failed(call.peer, found.known ? id : std::string_view(), now);
-  return wait ? slowed(*wait) : refused(ProblemCode::kUnauthenticated, {});  // it is told how
+  return is_open(call) ? std::nullopt : refusal;
 }
 
 Refusal authenticate(Call& call) {
@@ -157,12 +148,38 @@ Refusal authenticate(Call& call) {
     Refusal refusal = log_in(call, field->value);
     return is_open(call) ? std::nullopt : refusal;
   }
+  if (const auto token = token_in_cookie(*call.head, call.now())) {
+    return authenticate_session(call, *token);
+  }
   if (!call.certified_name.empty()) {
     call.caller.access =
         call.services.tokens.authenticate_certified(call.certified_name, call.now());
   }
   if (call.caller.access != nullptr || is_open(call)) return std::nullopt;
   return refused(ProblemCode::kUnauthenticated, {});  // it is told how
+}
+
+// A cookie goes wherever the browser sends it, so a change must also come from the dashboard's own
+// page, and know what only that page was told.
+Refusal demand_guard(Call& call) {
+  const api::Method method = call.head->method;
+  if (!call.by_cookie || method == api::Method::kGet || method == api::Method::kHead) {
+    return std::nullopt;
+  }
+  // To sign in once more needs the token itself.
+  if (call.route.route != nullptr && call.route.route->id == api::RouteId::kSignIn) {
+    return std::nullopt;
+  }
+  const Field* const site = call.head->find("sec-fetch-site");
+  const bool own_page =
+      site != nullptr ? site->value == "same-origin" : call.head->find("origin") != nullptr;
+  const Field* const guard = call.head->find(kGuardField);
+  if (own_page && guard != nullptr && is_guard_of(guard->value, call.certified_credentials)) {
+    return std::nullopt;
+  }
+  return refused(ProblemCode::kForbidden,
+                 "a change under a session needs the header X-Millrace-Guard as GET /v1/session "
+                 "says, and to come from the dashboard's page; programs send a token instead");
 }
 
 Refusal demand_route(Call& call) {
@@ -210,12 +227,13 @@ Refusal bound_body(Call& call) {
 
 using Middleware = Refusal (*)(Call&);
 
-constexpr std::array<Middleware, 9> kMiddlewares = {
+constexpr std::array<Middleware, 10> kMiddlewares = {
     take_request_id,     // first: every answer and every line of the log carries it
     find_route,          // a look-up that refuses nothing yet: what is open is known from it
     demand_local_name,   // who is fooled about whom it speaks to learns nothing else
     refuse_other_sites,  // nor does a page that has no business here
     authenticate,        // before anything that tells a stranger what there is
+    demand_guard,        // as the two before the last: whose page it is
     demand_route,        // 404 and 405; a scope can be asked only for a route
     demand_scope,        // before anything about the request's content
     demand_json,         // cheap, and from the head alone
@@ -225,6 +243,26 @@ constexpr std::array<Middleware, 9> kMiddlewares = {
 // session renders errors and logs, since it also answers what never became a call.
 
 }  // namespace
+
+Refusal log_in(Call& call, std::string_view credentials) {
+  service::LoginThrottle& logins = *call.services.logins;
+  const Steady now = call.services.clock.steady();
+  const std::string_view id = service::token_id_in(credentials).value_or(std::string_view());
+  if (const auto wait = logins.refuses(call.peer, id, credentials, now)) return slowed(*wait);
+  service::Tokens::Found found = call.services.tokens.authenticate(credentials, call.now());
+  if (found.access != nullptr) {
+    logins.succeeded(call.peer, credentials);
+    call.caller.access = std::move(found.access);
+    return std::nullopt;
+  }
+  if (found.unsure) {
+    return refused(ProblemCode::kStorageUnavailable,
+                   "the server can't look up the token now, because it hears nothing of the node "
+                   "that keeps the tokens; try again later");
+  }
+  const auto wait = logins.failed(call.peer, found.known ? id : std::string_view(), now);
+  return wait ? slowed(*wait) : refused(ProblemCode::kUnauthenticated, {});  // it is told how
+}
 
 std::string make_request_id(service::IdMaker& ids) {
   constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";

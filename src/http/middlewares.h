@@ -1,7 +1,9 @@
 // The checks before every handler, as one list; and the table of handlers.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "http/call.h"
 
@@ -11,6 +13,10 @@ namespace millrace::http {
 // a client need not send 16 MiB to be refused. True: a handler must answer. False: the call has its
 // answer.
 bool admit(Call& call);
+
+// Looks at a token: "Bearer mlr_...". Sets the caller's access, or says why not; failures of one
+// address are slowed down.
+std::optional<api::Problem> log_in(Call& call, std::string_view credentials);
 
 // The request id of an answer to a request that never became a call.
 std::string make_request_id(service::IdMaker& ids);

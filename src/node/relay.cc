@@ -164,6 +164,9 @@ void Relay::ask_questions() {
 }
 
 void Relay::carry(const engine::JobQuestions& questions) {
+  for (const core::ShareMessage& message : questions.shares) {
+    asks_.push_back({Asking::Whom::kOwner, core::Command(message.command), {}});
+  }
   for (const engine::JobQuestion& question : questions.items) {
     if (question.cancel) {
       core::Cancel cancel;

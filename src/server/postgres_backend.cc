@@ -213,6 +213,7 @@ class PostgresBackend final : public Backend {
     options.shard.shard = shard;
     options.shard.shards = parts_.shards();
     options.shard.store_format = store_format_;
+    options.shard.machine.shards = parts_.shards();
     options.shard.machine.keep_bytes /= parts_.shards();
     options.shard.max_bytes_held /= parts_.shards();
     return options;

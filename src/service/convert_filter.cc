@@ -29,6 +29,8 @@ JobField field_of(api::QueryField field) {
       return JobField::kLimit;
     case api::QueryField::kOrder:
       return JobField::kOrder;
+    case api::QueryField::kFair:
+      return JobField::kFair;
     case api::QueryField::kWorker:
       return JobField::kWorker;
     case api::QueryField::kPriority:

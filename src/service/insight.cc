@@ -56,16 +56,21 @@ Task<Answered<engine::StatsReply>> get_stats(Caller& caller, const api::StatsQue
   co_return stats;
 }
 
-Task<Answered<engine::FeedPage>> list_events(Caller& caller, const api::EventsQuery& query) {
+engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query) {
   engine::FeedQuery wanted;
   wanted.after = query.cursor;
   wanted.limit = static_cast<std::uint32_t>(query.limit);
   for (const api::EventType type : query.types) wanted.types.emplace_back(api::name_of(type));
   wanted.queues = query.queues;
+  wanted.job = query.job;
   wanted.visible = visible_to(caller);
   wanted.bytes = caller.services.page_bytes;
+  return wanted;
+}
 
-  const Steady give_up = caller.services.clock.steady() + query.wait;
+Task<Answered<engine::FeedPage>> read_events(Caller& caller, engine::FeedQuery& wanted,
+                                             Duration wait) {
+  const Steady give_up = caller.services.clock.steady() + wait;
   while (true) {
     auto read = [&](const std::stop_token& gone) {
       wanted.gone = gone;
@@ -79,11 +84,17 @@ Task<Answered<engine::FeedPage>> list_events(Caller& caller, const api::EventsQu
     if (!page->events.empty() || left <= Duration{0}) co_return page;
     wanted.after = page->next;
     if (!page->at_end) continue;
-    engine::AwaitEvents wait{std::move(page->reached), left};
+    engine::AwaitEvents await{std::move(page->reached), left};
     const engine::Answer answer =
-        co_await caller.answer_to(std::move(wait), Caller::Patience::kWait);
+        co_await caller.answer_to(std::move(await), Caller::Patience::kWait);
     if (!std::holds_alternative<std::monostate>(answer)) co_return page;
   }
+}
+
+Task<Answered<engine::FeedPage>> list_events(Caller& caller, const api::EventsQuery& query) {
+  engine::FeedQuery wanted = feed_query(caller, query);
+  Task<Answered<engine::FeedPage>> read = read_events(caller, wanted, query.wait);
+  co_return co_await read;
 }
 
 }  // namespace millrace::service

@@ -8,6 +8,11 @@
 namespace millrace::service {
 
 Task<Answered<engine::StatsReply>> get_stats(Caller& caller, const api::StatsQuery& query);
+// The query as far as the caller may see its answer.
+engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query);
+// The next page; waits for an event if there is none. `wanted.after` moves on.
+Task<Answered<engine::FeedPage>> read_events(Caller& caller, engine::FeedQuery& wanted,
+                                             Duration wait);
 // If the query asks for it, and there is no event, waits for one.
 Task<Answered<engine::FeedPage>> list_events(Caller& caller, const api::EventsQuery& query);
 

@@ -36,14 +36,6 @@ Answered<> admits_limit(const Caller& caller, std::string_view name) {
   return {};
 }
 
-Answered<> admits_shards(const Caller& caller) {
-  if (caller.services.shards() == 1) return {};
-  return refused(ProblemCode::kInvalidState,
-                 "limits and gates of types are not available in this version on a store of "
-                 "several shards; give the queue a concurrency or a rate of its own, or make the "
-                 "store with --shards 1");
-}
-
 core::LimitSettings settings_of(const core::LimitSettings& before, const api::LimitChange& change,
                                 Absent absent) {
   const bool stays = absent == Absent::kStays;
@@ -87,11 +79,57 @@ Task<Answered<core::LimitReply>> ask_limit(Caller& caller, LimitKind kind, std::
   return command_limit(caller, std::move(get));
 }
 
+// All shards have the limit as its home has it now, or the answer says that some may not.
+Task<Answered<>> copy_to_all(Caller& caller, core::Limit limit, bool gone) {
+  if (caller.services.shards() == 1) co_return Answered<>();
+  auto copied = co_await caller.ask(core::CopyLimit{std::nullopt, std::move(limit), gone});
+  if (copied) co_return Answered<>();
+  api::Problem problem = std::move(copied).error();
+  problem.detail +=
+      "; the change is made, but a shard of the store may not know it yet: send this "
+      "request again";
+  co_return std::unexpected(std::move(problem));
+}
+
+// The home's answer to a change, once all shards know it; with what they all count.
+Task<Answered<LimitAnswer>> changed_everywhere(Caller& caller, core::LimitReply reply) {
+  LimitAnswer answer{std::move(reply.limits.front()), reply.created};
+  if (caller.services.shards() == 1) co_return answer;
+  auto copied = co_await copy_to_all(caller, answer.limit.limit, false);
+  if (!copied) co_return refused(copied);
+  auto whole = co_await ask_limit(caller, answer.limit.limit.kind, answer.limit.limit.name.view());
+  if (whole) answer.limit.use = whole->limits.front().use;
+  co_return answer;
+}
+
 template <typename Command>
 Task<Answered<LimitAnswer>> change_limit(Caller& caller, Command command) {
   auto reply = co_await command_limit(caller, std::move(command));
   if (!reply) co_return refused(reply);
-  co_return LimitAnswer{std::move(reply->limits.front()), reply->created};
+  co_return co_await changed_everywhere(caller, std::move(*reply));
+}
+
+// A shard alone can't say whether jobs or queues of others name the limit.
+Task<Answered<>> delete_everywhere(Caller& caller, core::DeleteLimit command) {
+  auto standing = co_await ask_limit(caller, command.kind, command.name.view());
+  if (!standing) co_return refused(standing);
+  core::Limit limit = standing->limits.front().limit;
+  const bool named = command.kind == LimitKind::kNamed;
+  core::Refusal refusal{core::Rejection::kLimitInUse, {}, core::RefusalDetail::kLimitNamedByQueue};
+  if (standing->named) co_return refused(to_problem(refusal, noun(command.kind)));
+  if (named && !command.force && standing->limits.front().use.unfinished > 0) {
+    refusal.detail = core::RefusalDetail::kLimitNamedByJobs;
+    co_return refused(to_problem(refusal, noun(command.kind)));
+  }
+  command.force = true;
+  auto reply = co_await caller.ask(std::move(command));
+  if (!reply) co_return refused(reply);
+  // Gone at its home, but not everywhere: this is said again.
+  const bool again = reply->refusal.why == core::Rejection::kNotFound;
+  if (reply->refusal && !again) {
+    co_return refused(to_problem(reply->refusal, noun(limit.kind)));
+  }
+  co_return co_await copy_to_all(caller, std::move(limit), true);
 }
 
 // `paused` and `pause_reason` of a type.
@@ -148,8 +186,6 @@ Task<Answered<LimitAnswer>> set_limit(Caller& caller, LimitKind kind, std::strin
                                       const IfVersion& if_version) {
   auto admitted = admits_limit(caller, name);
   if (!admitted) co_return refused(admitted);
-  auto shards = admits_shards(caller);
-  if (!shards) co_return refused(shards);
   for (int tries = 1;; ++tries) {
     core::SetLimit set;
     set.kind = kind;
@@ -169,21 +205,35 @@ Task<Answered<LimitAnswer>> set_limit(Caller& caller, LimitKind kind, std::strin
       co_return refused(api::make_fault(api::FieldError::Place::kPointer, "/keys",
                                         "must be empty unless per_key is true"));
     }
+    if (caller.services.shards() > 1) {
+      // The home alone can't say whether jobs on other shards name the limit.
+      auto standing = co_await ask_limit(caller, kind, name);
+      const bool turns = standing && standing->limits.front().use.unfinished > 0 &&
+                         standing->limits.front().limit.settings.per_key != set.settings.per_key;
+      if (turns) {
+        const core::Refusal refusal{
+            core::Rejection::kLimitInUse, {}, core::RefusalDetail::kLimitCountsJobs};
+        co_return refused(to_problem(refusal, noun(kind)));
+      }
+    }
     auto reply = co_await caller.ask(std::move(set));
     if (!reply) co_return refused(reply);
     const bool again = reply->refusal.why == core::Rejection::kVersionConflict && !if_version;
     if (again && tries < kTries) continue;
     if (reply->refusal) co_return refused(to_problem(reply->refusal, noun(kind)));
-    LimitAnswer answer{std::move(reply->limits.front()), reply->created};
-    if (kind != LimitKind::kType) co_return answer;
-    co_return co_await pause_type(caller, std::move(answer), change, absent);
+    auto answer = co_await changed_everywhere(caller, std::move(*reply));
+    if (!answer || kind != LimitKind::kType) co_return answer;
+    co_return co_await pause_type(caller, std::move(*answer), change, absent);
   }
 }
 
 Task<Answered<>> delete_limit(Caller& caller, LimitKind kind, std::string_view name, bool force,
                               const IfVersion& if_version) {
-  auto gone =
-      co_await command_limit(caller, core::DeleteLimit{kind, SharedBytes(name), force, if_version});
+  core::DeleteLimit command{kind, SharedBytes(name), force, if_version};
+  if (caller.services.shards() > 1) {
+    co_return co_await delete_everywhere(caller, std::move(command));
+  }
+  auto gone = co_await command_limit(caller, std::move(command));
   if (!gone) co_return refused(gone);
   co_return Answered<>();
 }
@@ -214,6 +264,12 @@ Task<Answered<LimitKeyPage>> list_limit_keys(Caller& caller, std::string_view na
   auto reply = co_await command_limit(caller, std::move(get));
   if (!reply) co_return refused(reply);
   LimitKeyPage made{std::move(reply->keys), {}};
+  if (query.by_waiting) {  // each shard's own, so far
+    std::ranges::sort(made.keys, [](const core::GateUse& a, const core::GateUse& b) {
+      return a.waiting != b.waiting ? a.waiting > b.waiting : a.key.view() < b.key.view();
+    });
+    if (made.keys.size() > core::kBusiestKeys) made.keys.resize(core::kBusiestKeys);
+  }
   if (!reply->next.empty()) made.next = name_cursor(reply->next.view());
   co_return made;
 }

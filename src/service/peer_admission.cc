@@ -51,6 +51,9 @@ struct ScopesOf {
   Scopes operator()(const core::GetLimits&) const { return kRead | kOperate; }
   Scopes operator()(const core::GetShares&) const { return kRead; }
   Scopes operator()(const core::GetWhy&) const { return kRead; }
+  Scopes operator()(const core::CopyLimit&) const { return kOperate; }
+  Scopes operator()(const core::ReportShares&) const { return 0; }
+  Scopes operator()(const core::GiveShares&) const { return 0; }
   Scopes operator()(const core::GetJob&) const { return kSubmit | kWork | kRead | kOperate; }
   Scopes operator()(const core::GetQueues&) const { return kRead | kOperate; }
 
@@ -114,6 +117,9 @@ struct Named {
   void operator()(const core::DeleteLimit&) {}
   void operator()(const core::GetLimits&) {}
   void operator()(const core::GetShares& c) { queues.push_back(c.queue.view()); }
+  void operator()(const core::CopyLimit&) {}
+  void operator()(const core::ReportShares&) {}
+  void operator()(const core::GiveShares&) {}
   void operator()(const core::GetWhy& c) { ids.push_back(c.id); }
   void operator()(const core::GetJob&) {}
   void operator()(const core::GetQueues& command) {

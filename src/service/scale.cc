@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
-#include "core/string_map.h"
 #include "service/visibility.h"
 
 namespace millrace::service {
@@ -142,7 +142,7 @@ Task<Answered<api::Scale>> scale_queue(Caller& caller, std::string_view queue,
   }
   co_await refresh_statistics(caller);
   const core::Queue& found = reply->queues.front();
-  StringMap<core::LimitSettings> limits;
+  std::map<std::string, core::LimitSettings, std::less<>> limits;
   for (const core::JobLimit& named : found.settings.limits) {
     core::GetLimits limit;
     limit.kind = core::LimitKind::kNamed;

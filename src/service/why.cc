@@ -16,10 +16,10 @@ using core::BlockCode;
 // Nobody has asked for the queue and type for so long: there is no worker.
 constexpr Duration kNoWorkerAfter{60'000};
 
-constexpr std::array<std::string_view, 16> kCodes = {
+constexpr std::array<std::string_view, 17> kCodes = {
     "running",      "ended",        "scheduled",    "backoff", "parents",    "expired",
     "queue_paused", "type_paused",  "limit_paused", "order",   "limit_full", "rate",
-    "retry_rate",   "breaker_open", "slow_down",    "behind"};
+    "retry_rate",   "breaker_open", "slow_down",    "share",   "behind"};
 static_assert(kCodes.size() == static_cast<std::size_t>(BlockCode::kBehind) + 1);
 
 // When a worker last asked for jobs of this queue and type; none: no worker that is known has.
@@ -102,6 +102,11 @@ std::string sentence(const core::Blocker& blocker) {
     case BlockCode::kSlowDown:
       return fmt::format("A worker asked that nothing more passes {} until {}.", gate_name(blocker),
                          until());
+    case BlockCode::kShare:
+      return fmt::format(
+          "Other shards of the store have the rest of {}; this one has {} of it, "
+          "and has asked for more.",
+          gate_name(blocker), blocker.bound);
     case BlockCode::kBehind:
       return blocker.more ? fmt::format("More than {} jobs come before it.", blocker.ahead)
                           : fmt::format("{} {} before it.", blocker.ahead,
@@ -143,10 +148,11 @@ api::Reason to_api(const core::Blocker& blocker) {
   api::Reason shown;
   shown.code = kCodes.at(static_cast<std::size_t>(blocker.code));
   const bool of_rate = blocker.code == BlockCode::kRate || blocker.code == BlockCode::kRetryRate;
-  const bool of_gate =
-      of_rate || blocker.code == BlockCode::kTypePaused ||
-      blocker.code == BlockCode::kLimitPaused || blocker.code == BlockCode::kLimitFull ||
-      blocker.code == BlockCode::kBreakerOpen || blocker.code == BlockCode::kSlowDown;
+  const bool of_gate = of_rate || blocker.code == BlockCode::kTypePaused ||
+                       blocker.code == BlockCode::kLimitPaused ||
+                       blocker.code == BlockCode::kLimitFull ||
+                       blocker.code == BlockCode::kBreakerOpen ||
+                       blocker.code == BlockCode::kSlowDown || blocker.code == BlockCode::kShare;
   if (of_gate) {
     constexpr std::array<std::string_view, 3> kKinds = {"limit", "type", "queue"};
     shown.limit = blocker.limit.view();
@@ -154,7 +160,8 @@ api::Reason to_api(const core::Blocker& blocker) {
     shown.key = blocker.key.view();
   }
   (blocker.code == BlockCode::kRunning ? shown.worker : shown.reason) = blocker.text.view();
-  shown.since = blocker.since;
+  (blocker.code == BlockCode::kShare ? shown.wanted_since : shown.since) = blocker.since;
+  if (blocker.code == BlockCode::kShare) shown.have = blocker.bound;
   (of_rate ? shown.available_at : shown.until) = blocker.until;
   if (blocker.code == BlockCode::kLimitFull) {
     shown.in_use = blocker.in_use;

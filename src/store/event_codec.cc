@@ -36,7 +36,8 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
     "finished",          "queue_deleted",    "schedule_set",
     "schedule_advanced", "schedule_deleted", "catalog_put",
     "catalog_deleted",   "limit_set",        "limit_deleted",
-    "slowed_down",       "breaker_turned",   "debounced"};
+    "slowed_down",       "breaker_turned",   "debounced",
+    "share_taken",       "shares_set"};
 
 // One alternative, written as if it were the whole `Event` message.
 struct EventRef {

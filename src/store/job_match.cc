@@ -85,6 +85,11 @@ bool order_matches(const Condition& condition, const Job& job) {
          any_value(condition, job.extras->order_key.view());
 }
 
+bool fair_matches(const Condition& condition, const Job& job) {
+  return job.extras != nullptr && !job.extras->fair_key.empty() &&
+         any_value(condition, job.extras->fair_key.view());
+}
+
 bool meta_matches(const Condition& condition, const Job& job) {
   return job.extras != nullptr && std::ranges::any_of(job.extras->meta, [&](const auto& entry) {
            return entry.first.view() == condition.path && any_value(condition, entry.second.view());
@@ -165,6 +170,8 @@ bool matches_plainly(const Condition& condition, const Job& job) {
       return limit_matches(condition, job);
     case JobField::kOrder:
       return order_matches(condition, job);
+    case JobField::kFair:
+      return fair_matches(condition, job);
     case JobField::kWorker:
       return !job.latest.worker.empty() && any_value(condition, job.latest.worker.view());
     case JobField::kPriority:

@@ -15,6 +15,7 @@
 #include "core/limit_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
+#include "core/share_fields.h"
 #include "store/record_wire.h"
 #include "store/wire_reader.h"
 #include "store/wire_writer.h"

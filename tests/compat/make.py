@@ -23,6 +23,7 @@ What ends are:
 import argparse
 import dataclasses
 import pathlib
+import re
 import shutil
 import sys
 import time
@@ -31,7 +32,19 @@ import sample
 import story
 from sample import harness, postgres
 
+ENQUEUE = re.search(
+    r"CREATE FUNCTION millrace\.enqueue\(.*?END \$\$;",
+    (sample.ROOT / "src/store/postgres/inbox_schema.cc").read_text(),
+    re.DOTALL,
+)[0]
+
 # What takes a migration of the schema back. The functions of 4 and 3 are those that stood before.
+BEFORE_LIMITED_ENQUEUE = f"""
+DROP FUNCTION millrace.enqueue, millrace.check_limits;
+{ENQUEUE}
+REVOKE ALL ON FUNCTION millrace.enqueue FROM PUBLIC;
+DELETE FROM millrace.migrations WHERE version = 9;
+"""
 BEFORE_LIMITS = """
 DROP TABLE millrace.limit_rows, millrace.bucket_rows;
 DELETE FROM millrace.migrations WHERE version = 8;
@@ -83,6 +96,7 @@ DELETE FROM millrace.meta WHERE name IN ('node_secret', 'shards');
 DELETE FROM millrace.migrations WHERE version = 2;
 """
 UNDO = {
+    9: BEFORE_LIMITED_ENQUEUE,
     8: BEFORE_LIMITS,
     7: BEFORE_CATALOG,
     6: BEFORE_SCHEDULE_CALLS,
@@ -139,7 +153,7 @@ PLANS = [
             *("outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules", "catalog"),
             "limits",
         },
-        schema=8,
+        schema=9,
     ),
 ]
 

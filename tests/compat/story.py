@@ -215,8 +215,6 @@ class Story(harness.MillraceCase):
         for payload in ("1", "2"):
             rule = {"key": "debounced", "on_conflict": "debounce", "max_wait_ms": TEN_YEARS_MS}
             self.make("debounced", payload=payload, delay_ms=3_000 * DAY_MS, unique=rule)
-        if self.plan_shards > 1:
-            return  # limits of a name need one shard
         a_rate = {"limit": 1, "per_ms": DAY_MS, "burst": 5}
         self.set("/v1/limits/by-key", per_key=True, concurrency=1, keys={"big": {"rate": a_rate}})
         self.set("/v1/limits/rated", rate=a_rate, concurrency=7)

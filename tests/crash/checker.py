@@ -332,6 +332,70 @@ def in_order(book):
                 yield latest["id"], f"was overtaken by {entry['id']}", "out of order"
 
 
+def limited_claims(book):
+    """The claims by what bounds them: (limit, key)."""
+    claims = collections.defaultdict(list)
+    for story in book.stories.values():
+        for claim in story.claims:
+            for limit in claim.data.get("limits", ()):
+                claims[limit["name"], limit.get("key")].append((story, claim))
+    return claims
+
+
+def held_for_certain(book, story, claim):
+    """From when to when the lease lived, whatever was on its way; None: it is not certain."""
+    token = claim.data["token"]
+    # Whoever stops the clock's time, or another's ack, may have ended it earlier.
+    until = claim.start + claim.data["lease_s"] - EPSILON_S
+    for fact in [*story.acks, *story.operations]:
+        ends = fact.op != "ack" or fact.data["token"] == token
+        if ends and fact.outcome != "no" and fact.end > claim.start:
+            until = min(until, fact.start)
+    for other in story.claims:
+        if other.data["token"] > token:
+            until = min(until, other.start)
+    if until <= claim.end or book.forward(claim.start, until):
+        return None
+    return claim.end, until
+
+
+def limits_hold(book):
+    """H13: no key is ever above its limit, and no bucket is outrun."""
+    for (name, key), claims in limited_claims(book).items():
+        settings = history.LIMITS[name]
+        if "concurrency" in settings:
+            yield from too_many_at_once(book, f"{name} {key}", claims, settings["concurrency"])
+        if "rate" in settings:
+            yield from too_many_starts(book, name, claims, settings["rate"])
+
+
+def too_many_at_once(book, name, claims, most):
+    steps = []
+    for story, claim in claims:
+        held = held_for_certain(book, story, claim)
+        if held:
+            steps += [(held[0], 1, story.id), (held[1], -1, story.id)]
+    running = 0
+    for at, step, job in sorted(steps):
+        running += step
+        if step > 0 and running > most:
+            yield job, f"{running} jobs hold {name} at once, of {most}", "limits exceeded"
+
+
+def too_many_starts(book, name, claims, rate):
+    """Of every stretch of time, the claims that began and were answered within it."""
+    ends = []
+    for start, end in sorted(((claim.start, claim.end) for _, claim in claims), reverse=True):
+        bisect.insort(ends, end)
+        # Each window ends with an answer; those far off have room enough.
+        for count, until in enumerate(ends[: 20 * rate["burst"]], 1):
+            length = until - start + EPSILON_S + book.forward(start, until)
+            if count > rate["burst"] + rate["limit"] * 1000 / rate["per_ms"] * length:
+                text = f"{count} starts under {name} in {length:.3f} s"
+                yield None, text, "limits exceeded"
+                return
+
+
 def lane_entry(book, story):
     """When a job that waited in line all the time went in and came out; None for others."""
     there_by = accepted_by(story)
@@ -341,6 +405,9 @@ def lane_entry(book, story):
     first = min(story.claims, key=lambda claim: claim.data["token"])
     # Its first start was seen: the server counts no attempt before it.
     if any(fact.data["delay_ms"] for fact in story.submits) or first.data["attempt"] != 1:
+        return None
+    # It waits for its limits too, while others pass.
+    if first.data.get("limits") or any(fact.data.get("limits") for fact in story.submits):
         return None
     rows = book.final["attempts"].get(story.id)
     # A claim that went astray and was given back shows there, and in the version.
@@ -491,6 +558,7 @@ CHECKS = {
     "H10": in_order,
     "H11": monotone_reads,
     "H12": idempotency,
+    "H13": limits_hold,
     "H16": progress,
     "H18": maybes,
     "H19": transactions,
@@ -509,6 +577,9 @@ def count(book, figures):
         if accepted_by(story) is not None:
             figures["acknowledged"] += 1
         figures["leases"] += len(story.claims)
+        figures["leases under limits"] += sum(
+            1 for claim in story.claims if claim.data.get("limits")
+        )
         figures["submitted by transactions"] += len(story.touched_by("enqueued"))
         figures["finished by transactions"] += len(story.touched_by("finished"))
         figures["completions acknowledged"] += sum(

@@ -18,6 +18,12 @@ BEFORE_FAULT_S, AFTER_FAULT_S = 0.5, 3.0
 TERMINAL = {"succeeded", "dead", "cancelled", "expired"}
 # Of jobs that only the newer program of an upgrade takes (src/base/tomorrow.h); none: there are none.
 TYPE_OF_TOMORROW = os.environ.get("CRASH_TYPE_OF_TOMORROW")
+# The limits that some jobs name: slots by key, and a rate of starts.
+LIMITS = {
+    "keyed": {"per_key": True, "concurrency": 3},
+    "paced": {"rate": {"limit": 100, "per_ms": 1000, "burst": 30}},
+}
+LIMIT_KEYS = ("a", "b", "c")
 ENDING_ACKS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled"}
 
 

@@ -70,12 +70,19 @@ class Producer(actor.Actor):
     def draw_job(self, queue, named):
         self.serial += 1
         size = self.dice.choice((0, 20, 200, 200, 2000))
+        # Few, since who walks away with one holds its slots for the whole lease.
+        limits = []
+        if queue in ("mail", "brief") and self.dice.random() < 0.04:
+            limits = [{"name": "keyed", "key": self.dice.choice(history.LIMIT_KEYS)}]
+        elif queue in ("mail", "brief") and self.dice.random() < 0.2:
+            limits = [{"name": "paced"}]
         return {
             "nonce": f"{self.name}:{self.serial}:{size}",
             "id": uuid7(self.dice) if named else None,
             "priority": self.dice.choice((0, 0, 0, 1, -1)),
             "delay_ms": self.dice.choice((0, 0, 0, 0, 50, 300, 900)),
             "max_attempts": self.dice.choice((3, 5, 8)),
+            **({"limits": limits} if limits else {}),
         }
 
     def submit(self, submission):
@@ -342,6 +349,8 @@ def body_of(job, queue):
     }
     if job["delay_ms"]:
         body["delay_ms"] = job["delay_ms"]
+    if job.get("limits"):
+        body["limits"] = job["limits"]
     return {**body, "id": job["id"]} if job["id"] else body
 
 
@@ -358,6 +367,7 @@ def granted(job, lease_s):
         "attempt": job["attempt"],
         "payload": job["payload"],
         "lease_s": lease_s,
+        **({"limits": job["limits"]} if job.get("limits") else {}),
     }
 
 

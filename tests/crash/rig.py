@@ -195,6 +195,10 @@ class Rig:
             reply = api.put(f"/v1/queues/{name}", settings)
             if reply.status not in (200, 201):
                 raise Trouble(f"PUT queue {name}: {reply}")
+        for name, settings in history.LIMITS.items():
+            reply = api.put(f"/v1/limits/{name}", settings)
+            if reply.status not in (200, 201):
+                raise Trouble(f"PUT limit {name}: {reply}")
         api.close()
 
     # The clients.

@@ -38,8 +38,12 @@ class Past:
         args = {"queue": queue, "key": key, "atomic": len(names) > 1, "jobs": jobs}
         return self.add("submit", at, args, outcome, reply if outcome == "ok" else None)
 
-    def claim(self, name, at, token, worker="w", lease_s=2, attempt=1, queue="orders"):
+    def claim(
+        self, name, at, token, worker="w", lease_s=2, attempt=1, queue="orders", limits=None
+    ):
         job = {"id": name, "queue": queue, "token": token, "attempt": attempt, "lease_s": lease_s}
+        if limits:
+            job["limits"] = limits
         job["payload"] = history.payload_of(f"{name}:1:8")
         self.add("claim", at, {"worker": worker, "queues": [queue]}, reply={"jobs": [job]})
         self.attempts.setdefault(name, []).append({"worker": worker})
@@ -432,6 +436,55 @@ class Checks(unittest.TestCase):
         self.past.life("a")
         self.past.submit("a", 1.1, key="k")
         self.assert_good()
+
+    # H13
+
+    def hold(self, count, key="a", apart=0.0, lease_s=2):
+        """So many jobs of one key, all claimed before the first is done."""
+        for n in range(count):
+            name = f"{key}{n}"
+            self.past.submit(name, 1 + n / 100, limits=[{"name": "keyed", "key": key}])
+            limits = [{"name": "keyed", "key": key}]
+            self.past.claim(name, 2 + n * apart, 10 + n, lease_s=lease_s, limits=limits)
+        for n in range(count):
+            self.past.ack(f"{key}{n}", 3.5 + n / 100, 10 + n)
+            self.past.listed(f"{key}{n}", token=10 + n)
+
+    def test_as_many_as_a_key_has_slots(self):
+        self.hold(3)
+        self.assert_good()
+
+    def test_more_than_a_key_has_slots(self):
+        self.hold(4)
+        self.assert_found("H13")
+
+    def test_a_lease_that_may_be_over_counts_no_more(self):
+        self.hold(4, apart=0.35, lease_s=1)
+        self.assert_good()
+
+    def test_an_ack_that_may_have_come_frees_a_slot(self):
+        self.hold(3)
+        self.past.submit("late", 1, limits=[{"name": "keyed", "key": "a"}])
+        self.past.claim("late", 3.505, 99, limits=[{"name": "keyed", "key": "a"}])
+        self.past.ack("late", 4, 99)
+        self.past.listed("late", token=99)
+        self.assert_good()
+
+    def start_many(self, count, within_s):
+        for n in range(count):
+            at = 2 + n * within_s / count
+            self.past.submit(f"p{n}", 1 + n / 1000, limits=[{"name": "paced"}])
+            self.past.claim(f"p{n}", at, 10 + n, limits=[{"name": "paced"}])
+            self.past.ack(f"p{n}", at + 0.5, 10 + n)
+            self.past.listed(f"p{n}", token=10 + n)
+
+    def test_a_bucket_that_is_used_up(self):
+        self.start_many(30, 0.01)
+        self.assert_good()
+
+    def test_a_bucket_that_is_outrun(self):
+        self.start_many(60, 0.1)
+        self.assert_found("H13")
 
     # H16
 

@@ -10,6 +10,9 @@ import harness
 ROUTES = [
     ("GET", "/livez", None),
     ("GET", "/readyz", None),
+    ("GET", "/v1/session", None),
+    ("POST", "/v1/session", None),
+    ("DELETE", "/v1/session", None),
     ("GET", "/metrics", "read"),
     ("GET", "/v1/meta", "read"),
     ("GET", "/v1/openapi.json", "read"),

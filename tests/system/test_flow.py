@@ -1,9 +1,14 @@
 """Limits, gates of types and of queues, and why a job is not running, as told over HTTP."""
 
 import concurrent.futures
+import pathlib
+import sys
 import time
 
 import harness
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+import nodes  # noqa: E402 (its folder is on the path only now)
 
 
 class Flow(harness.ServerCase):
@@ -552,7 +557,7 @@ class Flow(harness.ServerCase):
         self.put(concurrency=1)
         (limited,) = self.limited(1)
         (ordered,) = self.submit_many(1, order_key="user 7")
-        (plain,) = self.submit_many(1)
+        (plain,) = self.submit_many(1, fair_key="acme")
 
         def found(query):
             return {job["id"] for job in self.list_jobs(q=f"queue:{self.queue} {query}", fresh="true")}
@@ -562,6 +567,7 @@ class Flow(harness.ServerCase):
         self.assertEqual(found("limit:other"), set())
         self.assertEqual(found('order:"user 7"'), {ordered})
         self.assertEqual(found("-limit:* -order~user"), {plain})
+        self.assertEqual(found("fair:acme"), {plain})
 
     def test_it_survives_a_restart(self):
         self.use(self.new_server().start())
@@ -594,6 +600,147 @@ class Flow(harness.ServerCase):
             self.use(self.server)
             self.assertEqual(self.claim(10), [])
             self.assertEqual(self.codes(jobs[1]), ["breaker_open", "slow_down"])
+
+
+class OnAllNodes(harness.MillraceCase):
+    """Limits over the shards of a store that three nodes lead."""
+
+    def setUp(self):
+        super().setUp()
+        self.nodes = nodes.Nodes(3)
+        self.addCleanup(self.nodes.close)
+        self.nodes.start()
+        self.queues = list(self.nodes.queue_on_each_shard().values())
+        self.use(self.nodes[0])
+
+    def put(self, name, **settings):
+        # Right after the start a shard's leader may not be known everywhere.
+        reply = self.api.put(f"/v1/limits/{name}", settings)
+        self.assertIn(reply.status, (200, 201), reply)
+        return reply.json
+
+    def submit_to_all(self, count, limits):
+        for queue in self.queues:
+            for _ in range(count):
+                reply = self.api.post(
+                    "/v1/jobs", {"type": "t", "queue": queue, "limits": limits}
+                )
+                self.assertEqual(reply.status, 201, reply)
+
+    def work(self, seconds, hold_s=0.02, limit=4):
+        """Claims from all queues and finishes, with a worker a queue, for so long; returns when each
+        job was held for certain: after the claim's answer, until the ack was sent."""
+        held = []
+        until = time.monotonic() + seconds
+
+        def worker(queue):
+            api = self.new_client(self.nodes[0])
+            while time.monotonic() < until:
+                jobs = self.claim(limit, [queue], api=api, worker=queue, wait_ms=200)
+                begin = time.monotonic()
+                time.sleep(hold_s)
+                end = time.monotonic()
+                for job in jobs:
+                    held.append((begin, end))
+                    item = {"id": job["id"], "token": job["lease"]["token"]}
+                    reply = api.post("/v1/ack", {"items": [{**item, "outcome": "succeeded"}]})
+                    self.assertEqual(reply.json["results"][0]["status"], 200, reply)
+
+        with concurrent.futures.ThreadPoolExecutor(len(self.queues)) as pool:
+            for done in [pool.submit(worker, queue) for queue in self.queues]:
+                done.result()
+        return held
+
+    @staticmethod
+    def most_at_once(held):
+        steps = sorted([(end, -1) for _, end in held] + [(begin, 1) for begin, _ in held])
+        most = now = 0
+        for _, step in steps:
+            now += step
+            most = max(most, now)
+        return most
+
+    def test_slots_are_shared_and_never_exceeded(self):
+        made = self.put("few", concurrency=3)
+        self.assertEqual(made["version"], 1)
+        self.submit_to_all(5, [{"name": "few"}])
+        shown = self.api.get("/v1/limits/few").json
+        self.assertEqual(shown["waiting"], 5 * len(self.queues))
+        self.assert_refused(self.api.delete("/v1/limits/few"), 409, "limit_in_use")
+        held = self.work(8)
+        self.assertEqual(len(held), 5 * len(self.queues))
+        self.assertLessEqual(self.most_at_once(held), 3)
+        self.assertEqual(self.api.delete("/v1/limits/few").status, 204)
+        for server in self.nodes.servers:
+            reply = self.new_client(server).get("/v1/limits/few")
+            self.assert_refused(reply, 404, "not_found")
+
+    def test_one_slot_goes_from_shard_to_shard(self):
+        self.put("one", concurrency=1)
+        self.submit_to_all(3, [{"name": "one"}])
+        held = self.work(12, limit=1)
+        self.assertEqual(len(held), 3 * len(self.queues))
+        self.assertEqual(self.most_at_once(held), 1)
+
+    def test_keys_have_slots_of_their_own(self):
+        self.put("each", per_key=True, concurrency=1)
+        for key in ("a", "b"):
+            self.submit_to_all(1, [{"name": "each", "key": key}])
+        held = self.work(8)
+        self.assertEqual(len(held), 2 * len(self.queues))
+        self.assertLessEqual(self.most_at_once(held), 2)
+
+    def test_a_rate_is_that_of_all_shards_together(self):
+        self.put("slow", rate={"limit": 10, "per_ms": 1000, "burst": 5})
+        self.submit_to_all(20, [{"name": "slow"}])
+        start = time.monotonic()
+        held = self.work(4, hold_s=0, limit=1)
+        took = time.monotonic() - start
+        self.assertLessEqual(len(held), 5 + 10 * took + 1)
+        self.assertGreater(len(held), 15)
+
+    def test_a_pause_holds_everywhere_when_it_is_answered(self):
+        self.put("held", concurrency=100)
+        self.submit_to_all(3, [{"name": "held"}])
+        self.assertEqual(self.api.post("/v1/limits/held/pause", {"reason": "r"}).status, 200)
+        for queue in self.queues:
+            self.assertEqual(self.claim(10, [queue]), [])
+        self.api.post("/v1/limits/held/resume")
+        self.assertEqual(len(self.work(5)), 3 * len(self.queues))
+
+    def test_why_names_the_share(self):
+        self.put("rest", concurrency=1)
+        first, second = self.queues[0], self.queues[1]
+        ids = []
+        for queue in (first, second):
+            reply = self.api.post(
+                "/v1/jobs", {"type": "t", "queue": queue, "limits": [{"name": "rest"}]}
+            )
+            ids.append(reply.json["id"])
+        held = self.claim(1, [first], wait_ms=5_000) or self.claim(1, [second], wait_ms=5_000)
+        (other,) = [job for job in ids if job != held[0]["id"]]
+        reason = self.api.get(f"/v1/jobs/{other}/why").json["blocking"][0]
+        self.assertEqual((reason["code"], reason["limit"], reason["have"]), ("share", "rest", 0))
+
+    def test_a_held_slot_outlives_the_leader_of_its_shard(self):
+        self.put("kept", concurrency=1)
+        self.submit_to_all(1, [{"name": "kept"}])
+        held = []
+        for queue in self.queues:
+            held = held or self.claim(1, [queue], wait_ms=3_000, lease_ms=60_000)
+        self.assertEqual(len(held), 1)
+        # Neither the shard's new leader nor the home's gives the slot away.
+        self.nodes[2].kill()
+        self.nodes.settle()
+        for queue in self.queues:
+            self.assertEqual(self.claim(1, [queue], wait_ms=500), [])
+        self.assertEqual(self.api.get("/v1/limits/kept").json["in_use"], 1)
+        self.nodes[1].kill()
+        self.nodes.settle()
+        for queue in self.queues:
+            self.assertEqual(self.claim(1, [queue], wait_ms=500), [])
+        self.finish(held[0])
+        self.assertEqual(len(self.work(8)), len(self.queues) - 1)
 
 
 if __name__ == "__main__":

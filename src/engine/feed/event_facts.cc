@@ -83,6 +83,9 @@ class Flattener {
     }
   }
   // Tokens and push targets are not for whoever may read events.
+  // A limit's home tells of it, for all shards.
+  void operator()(const core::ShareTaken&) {}
+  void operator()(const core::SharesSet&) {}
   void operator()(const core::CatalogPut&) {}
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {
@@ -109,6 +112,8 @@ class Flattener {
       }
       case core::LimitChange::kResumed:
         return of_queue(is_type ? "type.resumed" : "limit.resumed", {}, data);
+      case core::LimitChange::kCopied:
+        return;  // its home tells of it
     }
   }
   void operator()(const core::SlowedDown& e) {
@@ -122,6 +127,7 @@ class Flattener {
     of_queue(e.open_until ? "breaker.opened" : "breaker.closed", queue_of(e), data);
   }
   void operator()(const core::LimitDeleted& e) {
+    if (e.copied) return;
     of_queue(e.kind == core::LimitKind::kType ? "type.deleted" : "limit.deleted", {},
              of_limit(e.kind, e.name));
   }

@@ -24,6 +24,7 @@ bool wanted(const FeedEvent& fact, const FeedQuery& query) {
     return list.empty() || std::ranges::find(list, name) != list.end();
   };
   return names(query.types, fact.type) && names(query.queues, fact.queue.view()) &&
+         (!query.job || fact.job == query.job) &&
          (!query.visible || query.visible(fact.queue.view()));
 }
 

@@ -45,6 +45,7 @@ struct FeedQuery {
   std::uint32_t limit = 50;
   std::vector<std::string> types;   // names as in FeedEvent::type; empty: all
   std::vector<std::string> queues;  // empty: all
+  std::optional<JobId> job;         // none: all
   // Which queues the reader may see; null: all.
   std::function<bool(std::string_view queue)> visible;
   std::size_t bytes = std::size_t{16} << 20;  // of the page; it has one event at least

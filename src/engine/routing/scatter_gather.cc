@@ -80,7 +80,6 @@ std::string_view queue_of(const core::SetLimit& command) { return command.name.v
 std::string_view queue_of(const core::PauseLimit& command) { return command.name.view(); }
 std::string_view queue_of(const core::ResumeLimit& command) { return command.name.view(); }
 std::string_view queue_of(const core::DeleteLimit& command) { return command.name.view(); }
-std::string_view queue_of(const core::GetLimits& command) { return command.name.view(); }
 
 // The shard that everything seen lies on.
 class OneShard {
@@ -141,6 +140,11 @@ struct OnlyShard {
   std::optional<ShardNumber> operator()(const TellOfJob& told) const {
     return shard_of(told.schedule.view(), shards);
   }
+  std::optional<ShardNumber> operator()(const core::ReportShares& c) const { return of(c.shard); }
+  std::optional<ShardNumber> operator()(const core::GiveShares& c) const { return of(c.shard); }
+  std::optional<ShardNumber> operator()(const core::CopyLimit& c) const {
+    return c.shard ? of(*c.shard) : std::nullopt;
+  }
   std::optional<ShardNumber> operator()(const core::GetJob& c) const {
     return shard_of(c.id, shards);
   }
@@ -167,6 +171,8 @@ struct OnlyShard {
   }
 
  private:
+  // Another node may have named it: never one that is not there.
+  std::optional<ShardNumber> of(ShardNumber shard) const { return shard % shards; }
   std::optional<ShardNumber> of(const std::vector<SharedBytes>& queues) const {
     OneShard one;
     one.see_queues(queues, shards);
@@ -301,6 +307,8 @@ std::string_view name_of(const Named& one) {
   return one.name.view();
 }
 std::string_view name_of(const core::LimitView& one) { return one.limit.name.view(); }
+std::string_view name_of(const core::GateUse& one) { return one.key.view(); }
+std::string name_of(const core::LimitHolder& one) { return to_string(one.job); }
 
 // Merges pages by name. Of full pages, as far as every shard has told.
 template <typename Named>
@@ -322,8 +330,66 @@ void merge_queues(core::QueueReply& whole, core::QueueReply more) {
   merge_pages(whole.queues, whole.next, more.queues, more.next);
 }
 
+// The same limit, or key, on two shards: what is counted, is counted together.
+void add_use(core::GateUse& whole, const core::GateUse& more) {
+  whole.in_use += more.in_use;
+  whole.waiting += more.waiting;
+  whole.unfinished += more.unfinished;
+  if (!whole.pause) whole.pause = more.pause;
+  // Each shard judges its breakers by itself: the one that holds back most is shown.
+  if (more.breaker && (!whole.breaker || *whole.breaker < *more.breaker)) {
+    whole.breaker = more.breaker;
+    whole.open_until = more.open_until;
+  }
+  if (more.slow_until)
+    whole.slow_until = std::max(whole.slow_until.value_or(Time{}), *more.slow_until);
+  // A token there is of use to jobs there.
+  if (more.next_token_at && (!whole.next_token_at || *more.next_token_at < *whole.next_token_at)) {
+    whole.next_token_at = more.next_token_at;
+  }
+}
+void add_same(core::LimitView& whole, core::LimitView& more) {
+  // An older copy tells only what it counts.
+  if (whole.limit.revision < more.limit.revision) {
+    std::swap(whole.limit, more.limit);
+    std::swap(whole.use.pause, more.use.pause);
+  } else {
+    more.use.pause.reset();
+  }
+  add_use(whole.use, more.use);
+}
+void add_same(core::GateUse& whole, core::GateUse& more) { add_use(whole, more); }
+
+// What is next to each other under the same name becomes one.
+template <typename Named>
+void unite(std::vector<Named>& all) {
+  std::vector<Named> united;
+  for (Named& one : all) {
+    if (!united.empty() && name_of(united.back()) == name_of(one)) {
+      add_same(united.back(), one);
+    } else {
+      united.push_back(std::move(one));
+    }
+  }
+  all = std::move(united);
+}
+
+// A shard without the limit has missed the copy, or its jobs never named it.
 void merge_limits(core::LimitReply& whole, core::LimitReply more) {
-  merge_pages(whole.limits, whole.next, more.limits, more.next);
+  whole.created |= more.created;
+  whole.changed |= more.changed;
+  whole.named |= more.named;
+  if (more.refusal && more.refusal.why != Rejection::kNotFound) whole.refusal = more.refusal;
+  SharedBytes next = whole.next;
+  merge_pages(whole.limits, next, more.limits, more.next);
+  unite(whole.limits);
+  const SharedBytes next_limit = next;
+  next = whole.next;
+  merge_pages(whole.keys, next, more.keys, more.next);
+  unite(whole.keys);
+  next = whole.next;
+  merge_pages(whole.holders, next, more.holders, more.next);
+  whole.next = next_limit;
 }
 
 void merge_schedules(core::ScheduleReply& whole, core::ScheduleReply more) {

@@ -63,7 +63,9 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
                                                  store::Store& store, Writers writers) {
   std::unique_ptr<Follower> follower(new Follower(shard, *store.journal));
   Recovered& state = follower->state_;
-  state.machine = std::make_unique<core::Machine>(options);
+  core::MachineOptions own = options;
+  own.shard = shard;
+  state.machine = std::make_unique<core::Machine>(own);
   Loader loader(state);
   if (Status loaded = store.tables->load(loader); !loaded) return std::unexpected(loaded.error());
   if (const auto miscount = state.machine->miscount()) {

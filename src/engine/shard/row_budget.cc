@@ -170,6 +170,10 @@ struct EventBytes {
     return bytes;
   }
   std::size_t operator()(const core::LimitDeleted&) const { return kRefBytes; }
+  std::size_t operator()(const core::ShareTaken&) const { return 2 * kRefBytes; }
+  std::size_t operator()(const core::SharesSet& e) const {
+    return 2 * kRefBytes + (e.book ? e.book->grants.size() * kItemBytes : 0);
+  }
   std::size_t operator()(const core::SlowedDown& e) const { return kRefBytes + e.key.size(); }
   std::size_t operator()(const core::BreakerTurned& e) const { return kRefBytes + e.key.size(); }
   std::size_t operator()(const core::Debounced& e) const {
@@ -248,6 +252,12 @@ struct CommandBytes {
   std::size_t operator()(const core::DeleteLimit&) const { return kRefBytes; }
   std::size_t operator()(const core::GetLimits&) const { return 0; }
   std::size_t operator()(const core::GetShares&) const { return 0; }
+  // A book may have an entry for each of very many shards.
+  std::size_t operator()(const core::ReportShares& c) const {
+    return c.items.size() * (2 * kRefBytes + 64 * kItemBytes);
+  }
+  std::size_t operator()(const core::GiveShares& c) const { return c.items.size() * 2 * kRefBytes; }
+  std::size_t operator()(const core::CopyLimit&) const { return kRefBytes + kMaxLimitBytes; }
   std::size_t operator()(const core::GetWhy&) const { return 0; }
   std::size_t operator()(const core::GetJob&) const { return 0; }
   std::size_t operator()(const core::GetQueues&) const { return 0; }

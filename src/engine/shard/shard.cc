@@ -310,6 +310,7 @@ std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
     if (!hinted_.empty()) keep_earliest(earliest, hinted_.front().again_at);
     keep_earliest(earliest, next_sweep());
     keep_earliest(earliest, schedules_.next_wakeup(now_));
+    if (!question_waits_.empty()) keep_earliest(earliest, machine_->next_share_message());
   }
   keep_earliest(earliest, next_deadline());
   return earliest;

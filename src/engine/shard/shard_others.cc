@@ -114,9 +114,14 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const AwaitJobQuest
 }
 
 void Shard::Impl::hand_out_questions() {
-  if (!schedules_.has_questions() || question_waits_.all().empty()) return;
+  if (question_waits_.empty()) return;
+  const std::optional<Time> shares = machine_->next_share_message();
+  const bool says = shares && *shares <= now_;
+  if (!says && !schedules_.has_questions()) return;
   const auto number = question_waits_.all().front();
-  answer(question_waits_.take(number).reply_to, schedules_.take_questions());
+  JobQuestions questions = schedules_.take_questions();
+  if (says) questions.shares = machine_->take_share_messages(now_);
+  answer(question_waits_.take(number).reply_to, std::move(questions));
 }
 
 void Shard::Impl::decide_other(const ReplyAddress& reply_to, const ListWorkers&) {

@@ -42,7 +42,7 @@ class ShardSchedules {
 
   // The questions to other shards, and their answers.
   bool has_questions() const { return !questions_.empty(); }
-  JobQuestions take_questions() { return {std::exchange(questions_, {})}; }
+  JobQuestions take_questions() { return {std::exchange(questions_, {}), {}}; }
   void told(const TellOfJob& told, Time now);
 
   // When fire() next has something to do, at `now`.

@@ -65,7 +65,10 @@ constexpr auto describe(Of<JobQuestion>) {
                     Field(3, &JobQuestion::wait), Field(4, &JobQuestion::cancel));
 }
 
-constexpr auto describe(Of<JobQuestions>) { return std::tuple(Field(1, &JobQuestions::items)); }
+constexpr auto describe(Of<JobQuestions>) {
+  return std::tuple(Field(1, &JobQuestions::items),
+                    Field(0, &JobQuestions::shares, core::Form::kUnsent));
+}
 
 constexpr auto describe(Of<TellOfJob>) {
   return std::tuple(Field(1, &TellOfJob::schedule), Field(2, &TellOfJob::job),

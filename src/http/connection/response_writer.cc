@@ -15,6 +15,8 @@ std::string_view reason(int status) {
       return "Created";
     case 204:
       return "No Content";
+    case 304:
+      return "Not Modified";
     case 400:
       return "Bad Request";
     case 401:
@@ -85,9 +87,13 @@ void append_response(std::string& out, const Response& response, const ResponseF
   out.append(" ").append(reason(response.status)).append("\r\n");
   append_field(out, "Date", framing.date);
   append_field(out, "X-Request-Id", framing.request_id);
-  const bool has_body = response.status != 204 && !response.upgrades;
+  const bool has_body = response.status != 204 && response.status != 304 && !response.upgrades;
   if (has_body) {
-    append_field(out, "Content-Type", name_of(response.media_type));
+    append_field(
+        out, "Content-Type",
+        response.content_type.empty() ? name_of(response.media_type) : response.content_type);
+  }
+  if (has_body && !framing.until_close) {
     out.append("Content-Length: ");
     append_number(out, response.body.size());
     out.append("\r\n");
@@ -103,6 +109,7 @@ void append_response(std::string& out, const Response& response, const ResponseF
     append_number(out, whole_seconds(*response.retry_after));
     out.append("\r\n");
   }
+  out.append(response.more_fields);
   if (!response.allow.empty()) append_field(out, "Allow", response.allow);
   if (response.status == 401) append_field(out, "WWW-Authenticate", "Bearer");
   if (response.upgrades) {
@@ -115,7 +122,8 @@ void append_response(std::string& out, const Response& response, const ResponseF
     append_field(out, "Connection", "keep-alive");
   }
   out.append("\r\n");
-  if (has_body && !framing.head_only && !framing.body_apart) out.append(response.body);
+  if (has_body && !framing.until_close && !framing.head_only && !framing.body_apart)
+    out.append(response.body);
 }
 
 }  // namespace millrace::http

@@ -13,8 +13,9 @@ struct ResponseFraming {
   std::string_view request_id;
   bool http_1_0 = false;
   bool close = false;
-  bool head_only = false;   // HEAD: the length, not the body
-  bool body_apart = false;  // the body is too large to be copied, and is sent from its own buffer
+  bool head_only = false;    // HEAD: the length, not the body
+  bool until_close = false;  // the body has no length: it follows, and ends with the connection
+  bool body_apart = false;   // the body is too large to be copied, and is sent from its own buffer
 };
 
 void append_response(std::string& out, const Response& response, const ResponseFraming& framing);

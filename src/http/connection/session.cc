@@ -61,6 +61,17 @@ class Session::Output {
   std::coroutine_handle<> handle_;
 };
 
+class Session::Rest {
+ public:
+  explicit Rest(Session& session) : session_(session) {}
+  bool await_ready() const { return session_.over(); }
+  void await_suspend(std::coroutine_handle<> handle) { session_.resting_ = handle; }
+  void await_resume() const {}
+
+ private:
+  Session& session_;
+};
+
 Session::Session(IoThread& thread, std::unique_ptr<net::ByteStream> stream, std::string peer)
     : thread_(thread),
       stream_(std::move(stream)),
@@ -68,6 +79,7 @@ Session::Session(IoThread& thread, std::unique_ptr<net::ByteStream> stream, std:
       guard_(thread.services().head_limits),
       call_(thread.services(), thread.port(), thread.ids()) {
   call_.peer = peer_;
+  call_.stream = this;
 }
 
 Session::~Session() {
@@ -82,6 +94,11 @@ void Session::start() {
 
 void Session::drain() {
   draining_ = true;
+  if (streamed_) {
+    call_.caller.abandon();  // a stream has no end of its own
+    cut_rest_short();
+    return;
+  }
   if (!idle_ || !reader_) return;
   expired_ = true;
   stream_->cancel();
@@ -105,7 +122,9 @@ void Session::check(Steady now) {
   if (answering_ && !call_.caller.revoked() &&
       !call_.services.tokens.holds(call_.caller.access, call_.now())) {
     call_.caller.revoke();
+    cut_rest_short();
   }
+  if (resting_ && now >= rests_until_) cut_rest_short();
   if (now < deadline_) return;
   expect_nothing();
   expired_ = true;
@@ -133,6 +152,7 @@ Task<Session::Next> Session::serve() {
   call_.clear();
   body_size_ = 0;
   keep_alive_ = true;
+  streamed_.reset();
 
   const bool begun = co_await read_head();
   if (!begun) co_return Next::kClose;
@@ -153,6 +173,10 @@ Task<Session::Next> Session::serve() {
       if (!whole && !call_.response.must_close) co_return Next::kClose;
       if (whole && admitted) co_await answer();
     }
+  }
+  if (streamed_) {
+    report(*streamed_);
+    co_return Next::kClose;
   }
   write_response();
   if (call_.response.must_close) co_return Next::kLinger;
@@ -267,7 +291,7 @@ Task<void> Session::answer() {
     answering_ = false;
     // What was claimed meanwhile was given back.
     const bool cut = call_.caller.abandoned() || call_.response.status >= 400;
-    if (call_.caller.revoked() && cut && !input_ended_) {
+    if (call_.caller.revoked() && cut && !input_ended_ && !streamed_) {
       call_.refuse(api::ProblemCode::kUnauthenticated, "the token was revoked, or has expired");
     }
   }
@@ -331,6 +355,7 @@ void Session::on_read(const error_code& error, std::size_t bytes) {
     std::exchange(reader_, nullptr).resume();
   } else if (input_ended_) {
     call_.caller.abandon();
+    cut_rest_short();
   }
 }
 
@@ -351,6 +376,7 @@ void Session::on_readable(const error_code& error) {
   if (!stream_->ended()) return;
   input_ended_ = true;
   call_.caller.abandon();
+  cut_rest_short();
 }
 
 net::ByteStream::Pieces Session::unsent(std::size_t sent) const {
@@ -388,6 +414,38 @@ Task<bool> Session::flush() {
   free_memory(large_body_);
   let_go_of_answer();
   co_return !output_failed_;
+}
+
+// --- Answers in pieces.
+
+Task<bool> Session::send(std::string_view piece) {
+  if (!streamed_) {
+    streamed_ = 0;
+    keep_alive_ = false;
+    ResponseFraming framing;
+    framing.date = thread_.date();
+    framing.request_id = call_.request_id;
+    framing.http_1_0 = call_.head->http_1_0;
+    framing.close = true;
+    framing.until_close = true;
+    append_response(output_, call_.response, framing);
+  }
+  output_.append(piece);
+  *streamed_ += piece.size();
+  const bool written = co_await flush();
+  co_return written && !over();
+}
+
+Task<bool> Session::rest(Duration time) {
+  rests_until_ = call_.services.clock.steady() + time;
+  Rest rest(*this);
+  co_await rest;
+  co_return !over();
+}
+
+// Never from within a call of the handler, which may end the session.
+void Session::cut_rest_short() {
+  if (resting_) thread_.port().resume(std::exchange(resting_, nullptr));
 }
 
 // --- Answers.

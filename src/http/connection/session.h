@@ -8,7 +8,9 @@
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,7 @@ namespace millrace::http {
 
 class Session final : public net::Connection,
                       public std::enable_shared_from_this<Session>,
+                      AnswerStream,
                       net::ByteStream::User {
  public:
   Session(IoThread& thread, std::unique_ptr<net::ByteStream> stream, std::string peer);
@@ -38,6 +41,7 @@ class Session final : public net::Connection,
 
  private:
   class Input;   // awaitable: more bytes have come, or none will
+  class Rest;    // awaitable: some time has passed, or the wait is cut short
   class Output;  // awaitable: the rest of the output is written, or can't be
 
   enum class Next : std::uint8_t { kRequest, kClose, kLinger, kUpgrade };
@@ -53,6 +57,15 @@ class Session final : public net::Connection,
   Task<bool> flush();
   Task<void> answer();
   Task<void> linger();
+
+  // Of a handler that streams.
+  Task<bool> send(std::string_view piece) override;
+  Task<bool> rest(Duration time) override;
+  bool over() const override {
+    return output_failed_ || input_ended_ || draining_ || call_.services.draining ||
+           call_.caller.revoked();
+  }
+  void cut_rest_short();
 
   void refuse(const GuardFault& fault);
   bool takes_body_of_refused() const;
@@ -99,8 +112,11 @@ class Session final : public net::Connection,
   bool knows_other_side_ = false;  // call_.certified_name is set, if there is one
   bool keep_alive_ = true;
   bool draining_ = false;
-  bool answering_ = false;  // a handler waits
-  bool idle_ = true;        // no byte of the next request has come
+  bool answering_ = false;                 // a handler waits
+  std::optional<std::uint64_t> streamed_;  // the bytes of an answer in pieces so far
+  std::coroutine_handle<> resting_;        // until rests_until_
+  Steady rests_until_{};
+  bool idle_ = true;  // no byte of the next request has come
   Steady head_read_at_{};
 
   Steady deadline_ = Steady::max();

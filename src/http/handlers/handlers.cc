@@ -98,6 +98,11 @@ constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
     {RouteId::kTestPushTarget, test_push_target},
     {RouteId::kStats, get_stats},
     {RouteId::kEvents, list_events},
+    {RouteId::kGetSession, get_session},
+    {RouteId::kSignIn, sign_in},
+    {RouteId::kSignOut, sign_out},
+    {RouteId::kDashboard, get_asset},
+    {RouteId::kDashboardAsset, get_asset},
     {RouteId::kPeer, connect_peer},
 }};
 

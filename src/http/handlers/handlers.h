@@ -88,6 +88,17 @@ Task<void> test_push_target(Call& call);
 Task<void> get_stats(Call& call);
 Task<void> list_events(Call& call);
 
+// event_stream.cc
+Task<void> stream_events(Call& call);
+
+// session.cc
+Task<void> get_session(Call& call);
+Task<void> sign_in(Call& call);
+Task<void> sign_out(Call& call);
+
+// dashboard.cc
+Task<void> get_asset(Call& call);
+
 // operations.cc
 Task<void> livez(Call& call);
 Task<void> readyz(Call& call);

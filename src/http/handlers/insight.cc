@@ -53,10 +53,11 @@ Task<void> get_stats(Call& call) {
 
 Task<void> list_events(Call& call) {
   const Field* accept = call.head->find("accept");
-  if (accept != nullptr && accept->value.find("text/event-stream") != std::string_view::npos) {
-    call.refuse(api::ProblemCode::kNotFound,
-                "this version does not stream events; read them as pages of JSON");
-    co_return;
+  const bool streams =
+      accept != nullptr && accept->value.find("text/event-stream") != std::string_view::npos;
+  if (streams && call.head->method == api::Method::kGet) {
+    Task<void> stream = stream_events(call);
+    co_return co_await stream;
   }
   const auto query = accepted(call, api::decode_events_query(call.query()));
   if (!query) co_return;

@@ -181,6 +181,7 @@ Result<Search::Plan> Search::plan(const core::JobFilter& filter,
       case JobField::kSchedule:
       case JobField::kLimit:
       case JobField::kOrder:
+      case JobField::kFair:
       case JobField::kWorker:
       case JobField::kError:
       case JobField::kMeta:

@@ -1,0 +1,86 @@
+// The dashboard's files.
+#include <algorithm>
+
+#include "api/list.h"
+#include "base/ascii.h"
+#include "http/assets.h"
+#include "http/handlers/common.h"
+#include "http/handlers/handlers.h"
+
+namespace millrace::http {
+namespace {
+
+// Nothing inline, nothing evaluated, nothing of another origin; no text becomes markup, since no
+// policy for trusted types can be made.
+constexpr std::string_view kGuards =
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n"
+    "Vary: Accept-Encoding\r\n";
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// "gzip, br;q=0.5" takes br. What has the quality 0 is refused.
+bool takes(std::string_view accepted, std::string_view coding) {
+  while (!accepted.empty()) {
+    const std::size_t comma = std::min(accepted.find(','), accepted.size());
+    const std::string_view item = accepted.substr(0, comma);
+    accepted.remove_prefix(std::min(comma + 1, accepted.size()));
+    const std::size_t semicolon = std::min(item.find(';'), item.size());
+    if (!equals_ignoring_case(trimmed(item.substr(0, semicolon)), coding)) continue;
+    const std::string_view quality = trimmed(item.substr(std::min(semicolon + 1, item.size())));
+    return !quality.starts_with("q=0") || quality.find_first_of("123456789") != quality.npos;
+  }
+  return false;
+}
+
+struct Form {
+  std::string_view bytes;
+  std::string_view coding;  // empty: none
+};
+Form form_for(const Call& call, const Asset& asset) {
+  const Field* const field = call.head->find("accept-encoding");
+  const std::string_view accepted = field == nullptr ? std::string_view() : field->value;
+  if (takes(accepted, "br")) return {asset.brotli, "br"};
+  if (takes(accepted, "gzip")) return {asset.gzip, "gzip"};
+  return {asset.plain, {}};
+}
+
+}  // namespace
+
+Task<void> get_asset(Call& call) {
+  const std::span<const Asset> all = assets();
+  const auto found = std::ranges::find(all, call.head->path(), &Asset::path);
+  if (found == all.end()) {
+    call.refuse(api::ProblemCode::kNotFound,
+                "the dashboard of this version has no such file; load the page again");
+    co_return;
+  }
+  const Form form = form_for(call, *found);
+  Response& response = call.response;
+  const std::string tag = '"' + std::string(found->tag) + std::string(form.coding) + '"';
+  response.more_fields.append(kGuards).append("ETag: ").append(tag).append("\r\n");
+  response.more_fields += found->path == "/"
+                              ? "Cache-Control: no-cache\r\n"
+                              : "Cache-Control: public, max-age=31536000, immutable\r\n";
+  const Field* const known = call.head->find("if-none-match");
+  if (known != nullptr && known->value.find(tag) != std::string_view::npos) {
+    response.status = 304;
+    co_return;
+  }
+  response.content_type = found->content_type;
+  if (!form.coding.empty()) {
+    response.more_fields.append("Content-Encoding: ").append(form.coding).append("\r\n");
+  }
+  response.body = form.bytes;
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,78 @@
+// The session of a browser: signing in and out, and what it may do.
+#include <algorithm>
+#include <array>
+
+#include "api/browser_session.h"
+#include "api/list.h"
+#include "http/browser_session.h"
+#include "http/handlers/common.h"
+#include "http/handlers/handlers.h"
+#include "http/middlewares.h"
+
+namespace millrace::http {
+namespace {
+
+constexpr std::array<api::Scope, 6> kScopes = {api::Scope::kSubmit, api::Scope::kWork,
+                                               api::Scope::kRead,   api::Scope::kOperate,
+                                               api::Scope::kAdmin,  api::Scope::kPayload};
+
+void answer_session(Call& call) {
+  api::BrowserSession session;
+  session.required = !call.services.tokens.empty();
+  const service::Access* const access = call.caller.access.get();
+  for (const api::Scope scope : kScopes) {
+    const bool allowed = access != nullptr ? access->allows(scope) : !session.required;
+    if (allowed) session.scopes.emplace_back(api::name_of(scope));
+  }
+  if (access != nullptr) {
+    session.signed_in = true;
+    session.name = access->settings().name;
+    session.queues = access->settings().queues;
+    session.expires_at = access->settings().expires_at;
+    if (call.by_cookie) session.guard = guard_of(call.certified_credentials);
+  }
+  JsonWriter json(call.response.body);
+  api::encode(json, session);
+  call.response.more_fields.append("Cache-Control: no-store\r\n");
+}
+
+}  // namespace
+
+Task<void> get_session(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  answer_session(call);
+}
+
+Task<void> sign_in(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto wanted = accepted(call, api::decode_sign_in(call.body, call.services.limits));
+  if (!wanted) co_return;
+  if (call.services.tokens.empty()) {
+    co_return call.refuse(api::ProblemCode::kInvalidState,
+                          "no tokens are configured on this server, so it needs no session");
+  }
+  call.caller.access = nullptr;
+  call.certified_credentials.assign("Bearer ").append(wanted->token);
+  if (const auto refusal = log_in(call, call.certified_credentials)) {
+    api::Problem told = *refusal;
+    if (told.detail.empty()) {
+      told.detail =
+          "the server knows no such token, or it has expired; check that all of it, from "
+          "'mlr_' on, was pasted";
+    }
+    co_return call.refuse(told);
+  }
+  call.by_cookie = true;
+  answer_session(call);
+  call.response.more_fields.append(
+      cookie_field(wanted->token, call.now() + kSessionLife, comes_over_tls(*call.head)));
+}
+
+Task<void> sign_out(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
+  call.no_content();
+  call.response.more_fields.append(no_cookie_fields());
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,353 @@
+// What the server answers, as docs/reference/openapi.yaml describes it.
+
+export interface Problem {
+  status: number;
+  code: string;
+  title: string;
+  detail: string;
+  request_id: string;
+  errors?: { pointer?: string; parameter?: string; header?: string; detail: string }[];
+}
+
+export interface Session {
+  required: boolean;
+  signed_in: boolean;
+  name: string | null;
+  scopes: string[];
+  queues: string[] | null;
+  expires_at: string | null;
+  guard: string | null;
+}
+
+export const kStates = ["scheduled", "ready", "running", "retrying", "blocked", "succeeded", "dead", "cancelled", "expired"] as const;
+export type JobState = (typeof kStates)[number];
+export const kEnded: readonly JobState[] = ["succeeded", "dead", "cancelled", "expired"];
+export const kWaiting: readonly JobState[] = ["scheduled", "ready", "retrying", "blocked"];
+
+export interface Retry {
+  strategy: "exponential" | "linear" | "fixed" | "list";
+  base_ms?: number;
+  max_ms?: number;
+  jitter?: number;
+  delays_ms?: number[];
+}
+export interface Rate {
+  limit: number;
+  per_ms: number;
+  burst?: number;
+}
+export interface NamedLimit {
+  name: string;
+  key?: string;
+  cost?: number;
+}
+export interface JobError {
+  type: string;
+  message: string;
+  stack: string | null;
+  fingerprint: string | null;
+  attempt: number;
+  at: string;
+  redacted?: boolean;
+}
+export interface Attempt {
+  n: number;
+  attempt: number;
+  worker: string | null;
+  started_at: string;
+  finished_at: string | null;
+  outcome: string;
+  error: JobError | null;
+}
+export interface LogLine {
+  seq: number;
+  attempt: number;
+  at: string;
+  level: "debug" | "info" | "warn" | "error";
+  message: string;
+  redacted?: boolean;
+}
+export interface Job {
+  id: string;
+  queue: string;
+  type: string;
+  state: JobState;
+  priority: number;
+  attempt: number;
+  max_attempts: number;
+  crashes: number;
+  generation: number;
+  version: number;
+  created_at: string;
+  run_at: string;
+  expires_at: string | null;
+  started_at: string | null;
+  finished_at: string | null;
+  lease_expires_at: string | null;
+  worker: string | null;
+  cancel_requested: boolean;
+  progress: { percent: number | null; message: string | null } | null;
+  last_error: JobError | null;
+  retry: Retry | null;
+  lease_ms: number | null;
+  timeout_ms: number | null;
+  unique: { key: string; for_ms: number | null; on_conflict: string } | null;
+  tags: string[];
+  meta: Record<string, string>;
+  limits?: NamedLimit[];
+  order_key?: string;
+  order_on_failure?: string;
+  traceparent?: string;
+  schedule?: { name: string; scheduled_at: string };
+  redacted?: boolean;
+}
+export interface Page<T> {
+  items: T[];
+  next_cursor: string | null;
+}
+export interface QueueSettings {
+  max_attempts: number;
+  max_crashes: number | null;
+  retry: Retry;
+  lease_ms: number;
+  max_ready: number | null;
+  concurrency: number | null;
+  rate: Rate | null;
+  limits: NamedLimit[];
+  retention: { succeeded_ms: number | null; dead_ms: number | null; cancelled_ms: number | null; expired_ms: number | null };
+}
+export interface Queue {
+  name: string;
+  paused: boolean;
+  pause_reason: string | null;
+  counts: Record<JobState, number>;
+  oldest_ready_age_ms: number | null;
+  rates: { submitted_per_s: number; started_per_s: number; succeeded_per_s: number; failed_per_s: number };
+  settings: QueueSettings;
+  version: number;
+}
+export interface WorkerInfo {
+  id: string;
+  host: string | null;
+  pid: number | null;
+  sdk: string | null;
+  version: string | null;
+  labels: Record<string, string>;
+  queues: string[];
+  types: string[] | null;
+  state: "active" | "quiet" | "stopping";
+  first_seen_at: string;
+  last_seen_at: string;
+  running: { id: string; queue: string; type: string; attempt: number; started_at: string; lease_expires_at: string }[];
+}
+export interface GateState {
+  concurrency: number | null;
+  rate: Rate | null;
+  version: number;
+  paused: boolean;
+  pause_reason: string | null;
+  paused_until: string | null;
+  in_use: number;
+  waiting: number;
+  next_token_at: string | null;
+}
+export interface Limit extends GateState {
+  name: string;
+  per_key: boolean;
+  keys: Record<string, { concurrency?: number | null; rate?: Rate | null }>;
+}
+export interface TypeGate extends GateState {
+  type: string;
+}
+export interface LimitKey {
+  key: string;
+  paused: boolean;
+  pause_reason: string | null;
+  paused_until: string | null;
+  in_use: number;
+  waiting: number;
+  next_token_at: string | null;
+}
+export interface LimitHolder {
+  id: string;
+  key: string | null;
+  worker: string;
+  since: string;
+}
+export interface Blocking {
+  code: string;
+  limit?: string;
+  limit_kind?: "limit" | "type" | "queue";
+  key?: string;
+  worker?: string;
+  reason?: string;
+  in_use?: number;
+  concurrency?: number;
+  waits_for?: string;
+  holders?: string[];
+  ahead?: number;
+  more?: boolean;
+  since?: string;
+  until?: string;
+  available_at?: string;
+}
+export interface Why {
+  id: string;
+  state: JobState;
+  at: string;
+  summary: string;
+  blocking: Blocking[];
+  notes: { code: string; last_seen?: string }[];
+}
+export interface ScheduleJob {
+  type: string;
+  queue: string;
+  priority?: number;
+  max_attempts?: number;
+  tags?: string[];
+}
+export interface Schedule {
+  name: string;
+  cron: string | null;
+  every_ms: number | null;
+  timezone: string;
+  job: ScheduleJob;
+  start_at: string | null;
+  end_at: string | null;
+  jitter_ms: number;
+  missed_after_ms: number;
+  missed: "skip" | "one" | "all";
+  missed_limit: number;
+  overlap: "allow" | "skip" | "queue" | "replace";
+  dst_gap: "run" | "skip";
+  dst_overlap: "once" | "twice";
+  paused: boolean;
+  managed_by: string | null;
+  version: number;
+  state: "active" | "paused" | "ended" | "broken";
+  reason: string | null;
+  error: string | null;
+  created_at: string;
+  updated_at: string;
+  last_scheduled_at: string | null;
+  last_job_id: string | null;
+  next: string[];
+  description: string;
+  warnings?: string[];
+}
+export interface Preview {
+  description: string;
+  next: string[];
+  warnings?: string[];
+}
+export interface Run {
+  scheduled_at: string;
+  at: string;
+  job_id: string | null;
+  outcome: "submitted" | "skipped_overlap" | "skipped_missed" | "replaced" | "refused";
+  count?: number;
+  error?: string;
+}
+export interface PushTarget {
+  name: string;
+  url: string;
+  queues: string[];
+  types: string[];
+  header_names: string[];
+  secret: boolean;
+  previous_secret: boolean;
+  concurrency: number;
+  timeout_ms: number;
+  paused: boolean;
+  pause_reason: string | null;
+  version: number;
+  created_at: string;
+  updated_at: string;
+  served_by: string | null;
+  health: {
+    breaker: "closed" | "open" | "half_open";
+    failures_in_a_row: number;
+    calls_again_in_ms: number | null;
+    running: number;
+    held_elsewhere: number;
+    totals: Record<"succeeded" | "accepted" | "dead" | "snoozed" | "failed" | "cancelled", number>;
+    latency: { p50_ms: number | null; p90_ms: number | null; p99_ms: number | null };
+    last: { at: string; job: string; outcome: string; status: number | null; took_ms: number; error: string | null }[];
+  } | null;
+}
+type Column = number[];
+type Percentile = (number | null)[];
+export interface StatsGroup {
+  queue?: string | null;
+  type?: string | null;
+  others?: true;
+  submitted: Column;
+  started: Column;
+  succeeded: Column;
+  failed: Column;
+  dead: Column;
+  wait_ms: { p50: Percentile; p95: Percentile; p99: Percentile };
+  run_ms: { p50: Percentile; p95: Percentile; p99: Percentile };
+}
+export interface Stats {
+  from: string;
+  step_ms: number;
+  groups: StatsGroup[];
+}
+export interface FeedEvent {
+  id: string;
+  at: string;
+  type: string;
+  queue: string | null;
+  job_id: string | null;
+  job_type: string | null;
+  attempt: number | null;
+  worker: string | null;
+}
+export interface Meta {
+  version: string;
+  commit: string | null;
+  store: string;
+  node: string;
+  shards: number;
+  started_at: string;
+  server_time: string;
+  limits: Record<string, number>;
+}
+export interface Readiness {
+  status: "ready" | "unready" | "draining";
+  checks?: { name: string; ok: boolean; detail: string | null }[];
+}
+export interface Cluster {
+  nodes: { id: string; name: string; url: string; version: string; started_at: string | null; live: boolean; draining: boolean; self: boolean }[];
+  shards: { shard: number; leader: string | null; epoch: number; projected_seq: number; seq: number | null; projection_lag_ms: number | null }[];
+}
+export interface TokenInfo {
+  id: string;
+  name: string;
+  description: string | null;
+  scopes: string[];
+  queues: string[] | null;
+  source: "config" | "api";
+  expires_at: string | null;
+  created_at: string | null;
+  created_by: string | null;
+  last_used_at: string | null;
+  former_secret_until: string | null;
+  token?: string;
+}
+export interface BulkAnswer {
+  matched: number;
+  changed: number;
+  failed: number;
+  more: boolean;
+  results?: { status: number; id: string; state?: string; error?: Problem }[];
+}
+export interface Digest {
+  at: string;
+  events: number;
+  skipped: boolean;
+  types: Record<string, number>;
+  queues: string[];
+  jobs: string[];
+}

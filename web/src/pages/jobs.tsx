@@ -1,0 +1,441 @@
+// Jobs by a filter, which stands in the address. Rows keep their places while they change; new ones
+// wait above until they are asked for.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, getAll, may, post } from "../lib/api";
+import { compact, count, duration, plural, shortId } from "../lib/format";
+import { now, serverNow } from "../lib/live";
+import { fieldOf, withField } from "../lib/query";
+import { searches, setSearches } from "../lib/prefs";
+import { href, place, setQuery } from "../lib/router";
+import { useResource } from "../lib/resource";
+import { type BulkAnswer, type Job, type Page, type Queue, kStates } from "../lib/types";
+import { Dialog, Menu } from "../ui/dialog";
+import { FilterBar } from "../ui/filter";
+import { Icon } from "../ui/icons";
+import { Button, Copy, Empty, Panel, Tabs, TextField, Time, Trouble } from "../ui/parts";
+import { Bar } from "../ui/shell";
+import { StateMark, StateShape } from "../ui/state";
+import { toast } from "../ui/toast";
+import { totalsOf } from "./overview";
+
+const kPage = 50;
+
+export function Jobs() {
+  const q = place.value.query.get("q") ?? "";
+  const first = useResource(`jobs ${q}`, (signal) => get<Page<Job>>("v1/jobs", { q, limit: kPage }, signal), { keep: true, everyMs: 15_000 });
+  const queues = useResource("queues", (signal) => getAll<Queue>("v1/queues", {}, signal), { everyMs: 15_000 });
+  const [shown, setShown] = useState<{ q: string; jobs: Job[]; cursor: string | null; gone: Set<string>; fresh: Job[] }>({ q: "\0", jobs: [], cursor: null, gone: new Set(), fresh: [] });
+  const [chosen, setChosen] = useState<Set<string>>(new Set());
+  const [everything, setEverything] = useState(false);
+  const lastClicked = useRef<number>(-1);
+  const [loadingMore, setLoadingMore] = useState(false);
+
+  const reset = (page: Page<Job>): void => setShown({ q, jobs: page.items, cursor: page.next_cursor, gone: new Set(), fresh: [] });
+  const loaded = first.data;
+  const isOld = loaded !== undefined && first.loading;
+  useEffect(() => {
+    if (!loaded || first.loading) return;
+    if (shown.q !== q || shown.jobs.length === 0) {
+      reset(loaded);
+      return;
+    }
+    const answered = new Map(loaded.items.map((job) => [job.id, job]));
+    const known = new Set(shown.jobs.map((job) => job.id));
+    // What the first page can tell: all jobs down to its last one.
+    const oldest = loaded.next_cursor === null ? "" : (loaded.items.at(-1)?.id ?? "");
+    const gone = new Set(shown.gone);
+    for (const job of shown.jobs) {
+      if (answered.has(job.id)) gone.delete(job.id);
+      else if (job.id >= oldest) gone.add(job.id);
+    }
+    setShown({ ...shown, jobs: shown.jobs.map((job) => answered.get(job.id) ?? job), gone, fresh: loaded.items.filter((job) => !known.has(job.id)) });
+  }, [loaded, first.loading, q]);
+  useEffect(() => {
+    setChosen(new Set());
+    setEverything(false);
+    lastClicked.current = -1;
+  }, [q]);
+
+  const more = async (): Promise<void> => {
+    setLoadingMore(true);
+    try {
+      const page = await get<Page<Job>>("v1/jobs", { q, limit: 100, cursor: shown.cursor ?? undefined });
+      setShown((before) => {
+        const known = new Set(before.jobs.map((job) => job.id));
+        return { ...before, jobs: [...before.jobs, ...page.items.filter((job) => !known.has(job.id))], cursor: page.next_cursor };
+      });
+    } finally {
+      setLoadingMore(false);
+    }
+  };
+  const state = fieldOf(q, "state");
+  const totals = queues.data && totalsOf(queues.data);
+  const onlyQueue = fieldOf(q, "queue");
+  // The counts are exact where the filter is but a state, or a queue and a state.
+  const rest = withField(withField(q, "state", ""), "queue", "");
+  const counts = rest !== "" ? null : onlyQueue === null ? (withField(q, "state", "") === "" ? totals : null) : queues.data?.find((queue) => queue.name === onlyQueue)?.counts;
+  const fault = first.error?.status === 422 ? [...first.error.faults().values()][0] ?? first.error.message : undefined;
+
+  const choose = (index: number, on: boolean, range: boolean): void => {
+    const next = new Set(chosen);
+    const from = range && lastClicked.current >= 0 ? Math.min(lastClicked.current, index) : index;
+    const to = range && lastClicked.current >= 0 ? Math.max(lastClicked.current, index) : index;
+    for (let i = from; i <= to; ++i) {
+      const id = shown.jobs[i]?.id;
+      if (id) on ? next.add(id) : next.delete(id);
+    }
+    lastClicked.current = index;
+    setChosen(next);
+    setEverything(false);
+  };
+  const allShown = shown.jobs.length > 0 && shown.jobs.every((job) => chosen.has(job.id));
+  const operate = may("operate");
+
+  return (
+    <>
+      <Bar title="Jobs">
+        <Saved q={q} />
+      </Bar>
+      <div class="content" style={{ gap: "0.75rem" }}>
+        <FilterBar value={q} onChange={(next) => setQuery({ q: next })} fault={fault} />
+        <Tabs
+          label="State"
+          value={state ?? ""}
+          onChange={(value) => setQuery({ q: withField(q, "state", value) })}
+          options={[
+            { value: "", text: "All" },
+            ...kStates.map((each) => ({
+              value: each as string,
+              text: (
+                <>
+                  <StateShape state={each} />
+                  {each[0]!.toUpperCase() + each.slice(1)}
+                </>
+              ),
+              ...(counts ? { count: compact(counts[each]) } : {}),
+            })),
+          ]}
+        />
+        {first.error && !fault && <Trouble of={first} />}
+        <Panel>
+          {shown.fresh.length > 0 && (
+            <button type="button" class="btn quiet" style={{ width: "100%", borderRadius: 0, color: "var(--accent)" }} onClick={() => loaded && reset(loaded)}>
+              <Icon name="up" />
+              {shown.fresh.length >= kPage ? "More than one page of" : count(shown.fresh.length)} newer jobs match: show them
+            </button>
+          )}
+          {shown.jobs.length === 0 && loaded && !first.loading && shown.q === q ? (
+            <Empty icon="jobs" title={q ? "No job matches" : "There are no jobs"}>
+              <p>{q ? "Ended jobs are kept for as long as their queue's retention says." : "Submit one, and it shows here."}</p>
+              {q && (
+                <p>
+                  <Button onClick={() => setQuery({ q: undefined })}>Clear the filter</Button>
+                </p>
+              )}
+            </Empty>
+          ) : (
+            <div class="scroll" role="region" aria-label="Jobs" tabIndex={0} style={{ opacity: isOld ? 0.6 : 1 }}>
+              <table>
+                <caption class="hidden-text">Jobs, newest first</caption>
+                <thead>
+                  <tr>
+                    {operate && (
+                      <th scope="col" style={{ width: "2.5rem" }}>
+                        <input type="checkbox" aria-label="Choose all that are shown" checked={allShown} onChange={(event) => (setChosen(event.currentTarget.checked ? new Set(shown.jobs.map((job) => job.id)) : new Set()), setEverything(false))} />
+                      </th>
+                    )}
+                    <th scope="col">State</th>
+                    <th scope="col">Type</th>
+                    <th scope="col" class="lo">
+                      Queue
+                    </th>
+                    <th scope="col" class="r lo">
+                      Attempt
+                    </th>
+                    <th scope="col" class="mid">
+                      What
+                    </th>
+                    <th scope="col" class="r">
+                      Created
+                    </th>
+                    <th scope="col" class="lo">
+                      Id
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {shown.jobs.map((job, index) => (
+                    <tr key={job.id} class={shown.gone.has(job.id) ? "gone" : ""} aria-selected={operate ? chosen.has(job.id) : undefined} data-row={href(["jobs", job.id])} title={shown.gone.has(job.id) ? "It no longer matches the filter" : undefined}>
+                      {operate && (
+                        <td>
+                          <input
+                            type="checkbox"
+                            data-choose
+                            aria-label={`Choose ${job.type} ${shortId(job.id)}`}
+                            checked={chosen.has(job.id)}
+                            onClick={(event) => choose(index, event.currentTarget.checked, event.shiftKey)}
+                          />
+                        </td>
+                      )}
+                      <td>
+                        <StateMark state={job.state} />
+                      </td>
+                      <th scope="row">
+                        <a href={href(["jobs", job.id])}>{job.type}</a>
+                      </th>
+                      <td class="lo">
+                        <a class="soft" href={href(["queues", job.queue])}>
+                          {job.queue}
+                        </a>
+                      </td>
+                      <td class="r lo">
+                        <span class={job.attempt > 1 ? "" : "zero"}>
+                          {job.attempt} of {job.max_attempts}
+                        </span>
+                      </td>
+                      <td class="wide mid soft">
+                        <What job={job} />
+                      </td>
+                      <td class="r">
+                        <Time at={job.created_at} />
+                      </td>
+                      <td class="lo">
+                        <span class="row" style={{ gap: 0 }}>
+                          <code class="faint">{shortId(job.id)}</code>
+                          <Copy text={job.id} label="Copy the id" />
+                        </span>
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+              {!loaded && !first.error && <div class="skeleton" style={{ height: "20rem" }} role="status" aria-label="Loading" />}
+            </div>
+          )}
+          {(shown.cursor !== null || shown.jobs.length > kPage) && (
+            <div class="row" style={{ padding: "0.5rem 1rem" }}>
+              <span class="soft grow">{plural(shown.jobs.length, "job")} shown</span>
+              {shown.cursor !== null && (
+                <Button size="tiny" disabled={loadingMore} onClick={more}>
+                  Show more
+                </Button>
+              )}
+            </div>
+          )}
+          {chosen.size > 0 && (
+            <Selection
+              q={q}
+              chosen={shown.jobs.filter((job) => chosen.has(job.id))}
+              everything={everything}
+              canTakeAll={allShown && shown.cursor !== null}
+              takeAll={() => setEverything(true)}
+              clear={() => (setChosen(new Set()), setEverything(false))}
+            />
+          )}
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+// What is most worth knowing of a job in its state.
+function What({ job }: { job: Job }) {
+  const at = now.value;
+  if (job.state === "running") {
+    const ran = job.started_at ? duration(at - new Date(job.started_at).getTime()) : "";
+    const { percent = null, message = null } = job.progress ?? {};
+    return (
+      <>
+        {percent !== null && `${Math.round(percent)} % `}
+        {message} {ran} on {job.worker}
+        {job.cancel_requested && <span class="badge warn">to be cancelled</span>}
+      </>
+    );
+  }
+  if (job.state === "scheduled" || job.state === "retrying") {
+    return (
+      <>
+        <Time at={job.run_at} />
+        {job.last_error && job.state === "retrying" && `: ${job.last_error.type}: ${job.last_error.message}`}
+      </>
+    );
+  }
+  if (job.last_error && job.state !== "succeeded") return <>{`${job.last_error.type}: ${job.last_error.message}`}</>;
+  if (job.finished_at && job.started_at) return <>ran {duration(new Date(job.finished_at).getTime() - new Date(job.started_at).getTime())}</>;
+  return null;
+}
+
+function Saved({ q }: { q: string }) {
+  const [naming, setNaming] = useState(false);
+  const [name, setName] = useState("");
+  const known = searches.value.find((each) => each.q === q);
+  return (
+    <>
+      <Menu
+        label="Saved searches"
+        icon="star"
+        text="Saved"
+        items={[
+          ...searches.value.map((each) => ({ text: each.name, icon: "filter", href: href(["jobs"], { q: each.q }) })),
+          !known && q !== "" && { text: "Save this search…", icon: "plus", run: () => setNaming(true) },
+          known && { text: `Forget “${known.name}”`, icon: "trash", danger: true, run: () => setSearches(searches.value.filter((each) => each !== known)) },
+          searches.value.length === 0 && q === "" && { text: "Filter first, then save it here", icon: "info" },
+        ].filter((item): item is Exclude<typeof item, false | undefined> => Boolean(item))}
+      />
+      {naming && (
+        <Dialog
+          title="Save this search"
+          onClose={() => setNaming(false)}
+          onSubmit={() => {
+            if (!name.trim()) return;
+            setSearches([...searches.value, { name: name.trim().slice(0, 60), q }]);
+            setNaming(false);
+            setName("");
+          }}
+          footer={
+            <>
+              <Button onClick={() => setNaming(false)}>Cancel</Button>
+              <Button type="submit" kind="primary" disabled={!name.trim()}>
+                Save
+              </Button>
+            </>
+          }
+        >
+          <TextField label="Name" value={name} onInput={setName} focus hint="It is kept in this browser." />
+          <p>
+            <code>{q}</code>
+          </p>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+type Action = "retry" | "cancel" | "delete" | "reprioritize";
+const verbs: Record<Action, { title: string; yes: string; done: string; states: string }> = {
+  retry: { title: "Retry", yes: "Retry", done: "will run again", states: "those that have ended" },
+  cancel: { title: "Cancel", yes: "Cancel the jobs", done: "are cancelled", states: "those that have not ended" },
+  delete: { title: "Delete", yes: "Delete", done: "are deleted", states: "those that do not run" },
+  reprioritize: { title: "Set the priority of", yes: "Set", done: "have the new priority", states: "those that wait" },
+};
+
+function Selection(props: { q: string; chosen: Job[]; everything: boolean; canTakeAll: boolean; takeAll: () => void; clear: () => void }) {
+  const [bulk, setBulk] = useState<Action | null>(null);
+  return (
+    <div class="selection" role="region" aria-label="Chosen jobs">
+      <span class="strong">{props.everything ? "All that match" : plural(props.chosen.length, "job")}</span>
+      {props.canTakeAll && !props.everything && (
+        <button type="button" class="link" onClick={props.takeAll}>
+          Choose all that match
+        </button>
+      )}
+      <button type="button" class="link" onClick={props.clear}>
+        Clear
+      </button>
+      <span class="grow" />
+      <Button icon="retry" onClick={() => setBulk("retry")}>
+        Retry
+      </Button>
+      <Button icon="stop" onClick={() => setBulk("cancel")}>
+        Cancel
+      </Button>
+      <Button onClick={() => setBulk("reprioritize")}>Priority</Button>
+      <Button icon="trash" kind="danger" onClick={() => setBulk("delete")}>
+        Delete
+      </Button>
+      {bulk && <Bulk action={bulk} q={props.q} ids={props.everything ? null : props.chosen.map((job) => job.id)} onClose={() => setBulk(null)} onDone={props.clear} />}
+    </div>
+  );
+}
+
+// Says how many it would be before it does it, and how far it is while it does.
+export function Bulk(props: { action: Action; q: string; ids: string[] | null; onClose: () => void; onDone: () => void }) {
+  const { action, ids } = props;
+  const verb = verbs[action];
+  const [priority, setPriority] = useState("0");
+  const [preview, setPreview] = useState<BulkAnswer | null>(null);
+  const [fault, setFault] = useState("");
+  const [progress, setProgress] = useState<{ changed: number; failed: number } | null>(null);
+  const stopped = useRef(false);
+  // What is submitted from now on is not meant.
+  const before = useRef(new Date(serverNow()).toISOString());
+  const base = (): Record<string, unknown> => ({
+    action,
+    ...(action === "reprioritize" ? { priority: Number(priority) } : {}),
+    ...(ids ? { ids } : { filter: { ...(props.q ? { q: props.q } : {}), created_before: before.current } }),
+  });
+  useEffect(() => {
+    post<BulkAnswer>("v1/jobs/bulk", { ...base(), dry_run: true }).then(setPreview, (error: Error) => setFault(error.message));
+    return () => void (stopped.current = true);
+  }, []);
+  const run = async (): Promise<void> => {
+    setFault("");
+    let changed = 0;
+    let failed = 0;
+    setProgress({ changed, failed });
+    try {
+      for (;;) {
+        const answer = await post<BulkAnswer>("v1/jobs/bulk", base());
+        changed += answer.changed;
+        failed += answer.failed;
+        setProgress({ changed, failed });
+        if (!answer.more || answer.changed === 0 || stopped.current) break;
+      }
+      toast(`${plural(changed, "job")} ${verb.done}${failed > 0 ? `; ${count(failed)} could not be changed` : ""}`, failed > 0 && changed === 0 ? "bad" : "good");
+      props.onDone();
+      props.onClose();
+    } catch (error) {
+      setFault((error as Error).message);
+      setProgress(null);
+    }
+  };
+  const many = preview ? `${count(preview.matched)}${preview.more ? " or more" : ""}` : "…";
+  const total = preview?.matched ?? 0;
+  return (
+    <Dialog
+      title={`${verb.title} ${many} jobs`}
+      onClose={props.onClose}
+      onSubmit={run}
+      footer={
+        <>
+          <Button onClick={props.onClose}>{progress ? "Stop" : "Cancel"}</Button>
+          <Button type="submit" kind={action === "delete" || action === "cancel" ? "danger primary" : "primary"} disabled={!preview || progress !== null || total === 0}>
+            {verb.yes}
+          </Button>
+        </>
+      }
+    >
+      {!ids && (
+        <p>
+          All jobs that match <code>{props.q || "no filter: every job"}</code>, and were submitted before now.
+        </p>
+      )}
+      <p>
+        {preview ? (
+          <>
+            <span class="strong">{many}</span> jobs match. Of these, {verb.states} are changed.
+          </>
+        ) : (
+          "Counting…"
+        )}
+      </p>
+      {action === "reprioritize" && <TextField label="Priority" type="number" value={priority} onInput={setPriority} hint="-32768 to 32767; lower runs first." />}
+      {progress && (
+        <div class="stack tight" role="status">
+          <div class="progress-line">
+            <span style={{ width: `${total ? Math.min(100, (100 * (progress.changed + progress.failed)) / total) : 0}%` }} />
+          </div>
+          <p class="num">
+            {count(progress.changed)} of {many} done{progress.failed > 0 && `, ${count(progress.failed)} left as they are`}
+          </p>
+        </div>
+      )}
+      {fault && (
+        <p class="bad" role="alert">
+          {fault}
+        </p>
+      )}
+    </Dialog>
+  );
+}
+

@@ -1,0 +1,437 @@
+// The dashboard in a real browser, against a server that is filled here.
+//
+//   node test/dashboard.mjs MILLRACE     the program; starts and ends its servers itself
+//
+// Prints a line for each test; ends with 1 if one failed, with 77 where there is no browser.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { executable, launch, newPage, themes, widths } from "./browser.mjs";
+
+const binary = process.argv[2];
+const only = process.argv[3];
+if (!executable) {
+  console.log("skipped: there is no Chromium here");
+  process.exit(77);
+}
+const axe = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "../node_modules/axe-core/axe.min.js"), "utf8");
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function freePort() {
+  const probe = createServer();
+  await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+class Server {
+  constructor(config = "") {
+    this.folder = mkdtempSync(join(tmpdir(), "millrace-dashboard-"));
+    writeFileSync(join(this.folder, "millrace.toml"), config);
+  }
+  async start() {
+    this.port ??= await freePort();
+    this.url = `http://127.0.0.1:${this.port}`;
+    const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_")));
+    const args = ["serve", "--config", join(this.folder, "millrace.toml"), "--listen", `127.0.0.1:${this.port}`, "--data", join(this.folder, "data"), "--drain", "1s"];
+    this.process = spawn(binary, args, { env: environment, stdio: "ignore" });
+    this.ended = new Promise((resolve) => this.process.on("exit", resolve));
+    for (let i = 0; i < 200; ++i) {
+      try {
+        if ((await fetch(`${this.url}/readyz`)).ok) return;
+      } catch {
+        // not yet
+      }
+      await sleep(50);
+    }
+    throw new Error("the server does not start");
+  }
+  async stop(signal = "SIGTERM") {
+    this.process.kill(signal);
+    await this.ended;
+  }
+  async close() {
+    await this.stop("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+  async call(method, path, body, token) {
+    const headers = { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+    const answer = await fetch(`${this.url}${path}`, { method, headers, body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body) });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${text}`);
+    return text ? JSON.parse(text) : null;
+  }
+}
+
+const hostile = [
+  "<script>window.pwned=1</script>", "<img src=x onerror=window.pwned=1>", "\"><svg onload=window.pwned=1>", "'><iframe srcdoc='<script>parent.pwned=1</script>'>",
+  "javascript:window.pwned=1", "<a href=javascript:window.pwned=1>x</a>", "{{constructor.constructor('window.pwned=1')()}}", "${window.pwned=1}", "</textarea><script>window.pwned=1</script>",
+  "</title><script>window.pwned=1</script>", "<math><mtext><table><mglyph><style><img src=x onerror=window.pwned=1>", "<style>*{display:none}</style>", "<base href=//evil.example/>",
+  "<form action=//evil.example><button>", "<body onload=window.pwned=1>", "<details open ontoggle=window.pwned=1>", "<video><source onerror=window.pwned=1>", "\u202Egnp.exe\u202C", "data:text/html,<script>window.pwned=1</script>",
+  "&lt;script&gt;window.pwned=1&lt;/script&gt;", "<!--<img src=--><img src=x onerror=window.pwned=1>//-->", "<svg><animate onbegin=window.pwned=1 attributeName=x dur=1s>", "<object data=javascript:window.pwned=1>",
+  "<x onclick=window.pwned=1 tabindex=1 id=app>", "<meta http-equiv=refresh content='0;url=//evil.example'>",
+];
+const kBig = "123456789012345678901234567890";
+
+async function fill(server) {
+  await server.call("PUT", "/v1/queues/mail", { concurrency: 5, max_attempts: 2, retry: { strategy: "fixed", base_ms: 0 } });
+  await server.call("PUT", "/v1/limits/psp", { concurrency: 1 });
+  await server.call("PUT", "/v1/limits/keyed", { concurrency: 1, per_key: true });
+  await server.call("PUT", "/v1/types/slow", { concurrency: 2 });
+  await server.call("PUT", "/v1/schedules/nightly", { cron: "30 2 * * *", timezone: "Europe/Zurich", job: { type: "report", queue: "reports", payload: { a: 1 } } });
+  await server.call("POST", "/v1/queues/paused/pause?create=true", { reason: hostile[0] });
+  const ids = {};
+  const submit = async (name, body) => {
+    ids[name] = (await server.call("POST", "/v1/jobs", body)).id;
+    return ids[name];
+  };
+  await submit("big", `{"type":"big","queue":"big","payload":{"n": ${kBig},   "f":1.10}}`);
+  await submit("waits", { type: "pay", queue: "mail", limits: [{ name: "psp" }] });
+  await submit("scheduled", { type: "later", queue: "big", delay_ms: 3_600_000 });
+  await submit("paused", { type: "held", queue: "paused" });
+  for (const text of hostile) await server.call("POST", "/v1/jobs", { type: "evil", queue: "evil", payload: { text, [text]: 1 }, meta: { text }, max_attempts: 1 });
+  const { jobs } = await server.call("POST", "/v1/claim", { queues: ["evil"], limit: 100, worker: { id: "w1", host: hostile[1], version: hostile[2], labels: { a: hostile[3] } } });
+  await server.call("POST", "/v1/ack", { items: jobs.map((job, i) => ({ id: job.id, token: job.lease.token, outcome: "failed", error: { type: `E ${hostile[i]}`, message: hostile[i], stack: hostile[i] }, logs: [{ message: hostile[i] }] })) });
+  ids.evil = jobs[1].id;
+  ids.evils = jobs.map((job) => job.id);
+  await submit("run", { type: "run", queue: "runs" });
+  const claimed = await server.call("POST", "/v1/claim", { queues: ["runs"], worker: { id: "w2" } });
+  await server.call("POST", `/v1/jobs/${ids.run}/heartbeat`, { token: claimed.jobs[0].lease.token, progress: { percent: 42, message: hostile[1] } });
+  return ids;
+}
+
+const tests = [];
+const test = (name, run) => tests.push({ name, run });
+const open = (ids) => ({
+  overview: "#/", queues: "#/queues", queue: "#/queues/mail", "paused queue": "#/queues/paused", jobs: "#/jobs", "dead jobs": "#/jobs?q=state:dead", job: `#/jobs/${ids.evil}`, "running job": `#/jobs/${ids.run}`, "waiting job": `#/jobs/${ids.waits}`,
+  log: `#/jobs/${ids.evil}?tab=logs`, failures: "#/failures", schedules: "#/schedules", schedule: "#/schedules/nightly", limits: "#/limits", limit: "#/limits/keyed", types: "#/limits?tab=types", workers: "#/workers", push: "#/push", events: "#/events", nodes: "#/nodes", settings: "#/settings", nowhere: "#/nowhere",
+});
+
+// On a machine that does much else at the same time.
+const kPatience = 60_000;
+async function settle(page) {
+  await page.waitForFunction(() => document.querySelector("h1, .sign-in") && !document.querySelector("[aria-busy=true]"), null, { timeout: kPatience });
+  await page.waitForTimeout(150);
+}
+async function visit(page, server, place) {
+  // The part after '#' alone loads nothing.
+  await page.goto("about:blank");
+  await page.goto(`${server.url}/${place}`);
+  await settle(page);
+}
+
+test("every page draws, without a word in the console, and axe accepts it", async ({ browser, server, ids }) => {
+  for (const theme of themes) {
+    for (const [size, width] of Object.entries(widths)) {
+      if (theme === "dark" && size !== "desk") continue;
+      const page = await newPage(browser, { theme, width, bypassCSP: true });
+      for (const [name, place] of Object.entries(open(ids))) {
+        await visit(page, server, place);
+        assert.ok(await page.locator("h1").first().innerText(), `${name} has a head`);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${name} in ${theme} at ${width} is ${wide} px too wide`);
+        if (size === "tablet") continue;
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
+        const told = violations.map((each) => `${each.id}: ${each.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary?.split("\n")[1] ?? ""}`).join(" | ")}`);
+        assert.deepEqual(told, [], `axe on ${name} in ${theme} at ${width}`);
+      }
+      assert.deepEqual(page.faults, []);
+      await page.context().close();
+    }
+  }
+});
+
+test("what is hostile stays text", async ({ browser, server, ids }) => {
+  const page = await newPage(browser);
+  const places = [...Object.values(open(ids)), ...ids.evils.flatMap((id) => [`#/jobs/${id}`, `#/jobs/${id}?tab=logs`, `#/jobs/${id}?tab=attempts`])];
+  for (const text of hostile) places.push(`#/jobs?q=${encodeURIComponent(text)}`, `#/queues/${encodeURIComponent(text)}`, `#/${encodeURIComponent(text)}`);
+  for (const place of places) {
+    await page.goto(`${server.url}/${place}`);
+    await page.waitForTimeout(60);
+    assert.equal(await page.evaluate(() => window.pwned), undefined, place);
+  }
+  await visit(page, server, `#/jobs/${ids.evil}`);
+  assert.ok((await page.locator("main").innerText()).includes(hostile[1]), "it is shown as it was sent");
+  assert.equal(await page.locator("main img, main iframe, main script, main object").count(), 0);
+  assert.deepEqual(page.faults.filter((fault) => !fault.includes("status of 4")), []);
+  await page.context().close();
+});
+
+test("a number of thirty digits is shown, copied and cloned as it was sent", async ({ browser, server, ids }) => {
+  const page = await newPage(browser, { permissions: ["clipboard-read", "clipboard-write"] });
+  await visit(page, server, `#/jobs/${ids.big}`);
+  assert.ok((await page.locator(".json").innerText()).includes(kBig));
+  await page.getByRole("button", { name: "Copy the payload as it was sent" }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `{"n": ${kBig},   "f":1.10}`);
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Clone, or edit and submit anew" }).click();
+  await page.getByRole("button", { name: "Enqueue", exact: true }).click();
+  await page.getByRole("button", { name: "Show it" }).click();
+  await settle(page);
+  const id = page.url().split("/").pop();
+  const text = await (await fetch(`${server.url}/v1/jobs/${id}?include=payload`)).text();
+  assert.ok(text.includes(`{"n": ${kBig},   "f":1.10}`), text);
+  await page.context().close();
+});
+
+test("it says why a job waits, and mends it", async ({ browser, server, ids }) => {
+  const page = await newPage(browser);
+  await visit(page, server, `#/jobs/${ids.paused}`);
+  await page.getByText("is paused: “").waitFor();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByText("Resumed").waitFor();
+  assert.equal((await server.call("GET", "/v1/queues/paused")).paused, false);
+  await visit(page, server, "#/queues/paused");
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  await page.getByLabel("Reason").fill("because");
+  await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+  await page.getByText("“because”", { exact: true }).waitFor();
+  await page.context().close();
+});
+
+test("a filter is completed, stands in the address, and its jobs are changed together", async ({ browser, server }) => {
+  for (let i = 0; i < 60; ++i) await server.call("POST", "/v1/jobs", { type: "many", queue: "many" });
+  const page = await newPage(browser);
+  await visit(page, server, "#/jobs");
+  await page.getByLabel("Filter jobs").pressSequentially("sta");
+  await page.getByRole("option", { name: "state:" }).click();
+  await page.getByLabel("Filter jobs").pressSequentially("rea");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Filter jobs").pressSequentially("queue:many");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 50);
+  assert.equal(new URLSearchParams(page.url().split("?")[1]).get("q"), "state:ready queue:many");
+  await page.getByLabel("Choose all that are shown").check();
+  await page.getByRole("button", { name: "Choose all that match" }).click();
+  await page.getByRole("region", { name: "Chosen jobs" }).getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("heading", { name: "Cancel 60 jobs" }).waitFor();
+  await page.getByRole("button", { name: "Cancel the jobs" }).click();
+  await page.getByText("60 jobs are cancelled").waitFor();
+  assert.equal((await server.call("GET", "/v1/queues/many")).counts.cancelled, 60);
+  await page.getByLabel("Filter jobs").fill("colour:red");
+  await page.getByRole("alert").filter({ hasText: "colour" }).waitFor();
+  await page.context().close();
+});
+
+test("settings of a queue are edited in place, and a conflict is told", async ({ browser, server }) => {
+  const page = await newPage(browser);
+  await visit(page, server, "#/queues/mail");
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await page.getByRole("spinbutton", { name: "Concurrency" }).fill("9");
+  await server.call("PATCH", "/v1/queues/mail", { max_attempts: 7 });
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Somebody has changed the queue meanwhile").waitFor();
+  await page.getByRole("button", { name: "Save over it" }).click();
+  await page.getByText("Saved", { exact: true }).waitFor();
+  assert.equal((await server.call("GET", "/v1/queues/mail")).settings.concurrency, 9);
+  await page.context().close();
+});
+
+test("a schedule is previewed while one types, and made", async ({ browser, server }) => {
+  const page = await newPage(browser);
+  await visit(page, server, "#/schedules");
+  await page.getByRole("button", { name: "New schedule" }).click();
+  await page.getByLabel("Name").fill("weekly");
+  await page.getByLabel("Expression").fill("0 7 * * MON");
+  await page.getByText(/07:00.*Monday|Monday.*07:00/).first().waitFor();
+  await page.getByLabel("Expression").fill("99 7 * * MON");
+  await page.locator(".fault").first().waitFor();
+  await page.getByLabel("Expression").fill("0 7 * * TUE");
+  await page.getByText(/Tuesday/).first().waitFor();
+  await page.getByLabel("Type of the job").fill("report");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.waitForFunction(() => location.hash === "#/schedules/weekly");
+  await page.getByRole("button", { name: "Run now" }).click();
+  await page.getByRole("button", { name: "Show the job" }).waitFor();
+  await page.context().close();
+});
+
+test("it lives: a job that moves is seen to move, in every tab, by one stream", async ({ browser, server }) => {
+  const page = await newPage(browser);
+  const second = await page.context().newPage();
+  let streams = 0;
+  for (const each of [page, second]) each.on("request", (request) => (streams += request.url().includes("digest_ms") ? 1 : 0));
+  const { id } = await server.call("POST", "/v1/jobs", { type: "move", queue: "moves" });
+  await visit(page, server, `#/jobs/${id}`);
+  await visit(second, server, "#/jobs?q=queue:moves");
+  await page.locator(".state.ready").first().waitFor();
+  const { jobs } = await server.call("POST", "/v1/claim", { queues: ["moves"], worker: { id: "w" } });
+  await page.bringToFront();
+  await page.locator(".state.running").first().waitFor({ timeout: kPatience });
+  await server.call("POST", `/v1/jobs/${id}/complete`, { token: jobs[0].lease.token });
+  await page.locator(".state.succeeded").first().waitFor({ timeout: kPatience });
+  await second.bringToFront();
+  await second.locator("tbody .state.succeeded").first().waitFor({ timeout: kPatience });
+  assert.ok(streams <= 2, `${streams} streams`);
+  // Pause means pause.
+  await page.bringToFront();
+  await page.getByRole("button", { name: "Live" }).click();
+  await server.call("POST", `/v1/jobs/${id}/retry`, {});
+  await page.waitForTimeout(2500);
+  assert.equal(await page.locator(".state.ready").count(), 0);
+  await page.getByRole("button", { name: "Paused" }).click();
+  await page.locator(".state.ready").first().waitFor({ timeout: kPatience });
+  await page.context().close();
+});
+
+test("a server that dies is told, and its return is noticed", async ({ browser, server }) => {
+  const page = await newPage(browser);
+  await visit(page, server, "#/queues");
+  await page.getByRole("button", { name: "Live" }).waitFor();
+  await server.stop("SIGKILL");
+  await page.getByText("The server does not answer.").waitFor({ timeout: kPatience });
+  assert.ok((await page.locator("tbody tr").count()) > 3, "what was there stays");
+  await server.start();
+  await page.getByRole("button", { name: "Live" }).waitFor({ timeout: kPatience });
+  await server.call("POST", "/v1/jobs", { type: "t", queue: "after" });
+  await page.getByRole("link", { name: "after" }).waitFor({ timeout: kPatience });
+  await page.context().close();
+});
+
+test("the keys: pages, palette, filter, rows, help", async ({ browser, server }) => {
+  const page = await newPage(browser);
+  await visit(page, server, "#/");
+  await page.keyboard.press("g");
+  await page.keyboard.press("q");
+  await page.getByRole("heading", { name: "Queues", exact: true }).first().waitFor();
+  await settle(page);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.startsWith("#/queues/"));
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Find or do" }).fill("schedu");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash === "#/schedules");
+  await page.keyboard.press("?");
+  await page.getByRole("heading", { name: "Keys" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Find a schedule");
+  await page.context().close();
+});
+
+test("an empty server is a quickstart that sees its first job move", async ({ browser }) => {
+  const server = new Server();
+  await server.start();
+  try {
+    const page = await newPage(browser);
+    await visit(page, server, "");
+    assert.ok((await page.locator("main").innerText()).includes(`MILLRACE_URL=${server.url}`));
+    await server.call("POST", "/v1/jobs", { type: "hello" });
+    await page.waitForFunction(() => !document.body.innerText.includes("This server has no queues yet"), null, { timeout: kPatience });
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  } finally {
+    await server.close();
+  }
+});
+
+test("sign-in, a session that only its page can use, and a token that only reads", async ({ browser }) => {
+  const make = (name, scopes) =>
+    new Promise((resolve, reject) => {
+      const child = spawn(binary, ["token", "new", "--name", name, ...scopes.flatMap((scope) => ["--scope", scope])]);
+      let text = "";
+      child.stdout.on("data", (data) => (text += data));
+      child.on("exit", (code) => (code === 0 ? resolve(text) : reject(new Error(`token new ended with ${code}`))));
+    });
+  const printed = { all: await make("all", ["submit", "work", "read", "operate", "admin"]), reader: await make("reader", ["read"]) };
+  const secret = (text) => /mlr_[0-9a-f_]+/.exec(text)[0];
+  const block = (text) => text.slice(text.indexOf("[[tokens]]")).split("\n").filter((line) => /^\[\[tokens\]\]|^\s*\w+ *= /.test(line)).join("\n");
+  const server = new Server(`${block(printed.all)}\n${block(printed.reader)}\n`);
+  await server.start();
+  try {
+    await server.call("POST", "/v1/jobs", { type: "t", queue: "mail" }, secret(printed.all));
+    const page = await newPage(browser);
+    await page.goto(server.url);
+    await page.getByLabel("Token").fill("mlr_nonsense");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("the server knows no such token").waitFor();
+    await page.getByLabel("Token").fill(secret(printed.all));
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const [cookie] = await page.context().cookies();
+    assert.equal(cookie.httpOnly, true);
+    assert.equal(cookie.sameSite, "Strict");
+    assert.equal(await page.evaluate(() => document.cookie), "");
+    await page.goto(`${server.url}/#/queues/mail`);
+    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+    await page.getByText("This queue is paused").waitFor();
+    // Without the guard, and from elsewhere, nothing changes.
+    const bare = await page.evaluate(() => fetch("v1/queues/mail/resume", { method: "POST" }).then((answer) => answer.status));
+    assert.equal(bare, 403);
+    const elsewhere = await fetch(`${server.url}/v1/queues/mail/resume`, { method: "POST", headers: { Cookie: `${cookie.name}=${cookie.value}`, Origin: "https://evil.example" } });
+    assert.equal(elsewhere.status, 403);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").fill(secret(printed.reader));
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("This queue is paused").waitFor();
+    for (const name of ["Resume", "Edit", "Enqueue a job"]) assert.equal(await page.getByRole("button", { name, exact: true }).count(), 0, name);
+    const guard = await page.evaluate(() => fetch("v1/session").then((answer) => answer.json()).then((session) => session.guard));
+    const refused = await page.evaluate((value) => fetch("v1/queues/mail/resume", { method: "POST", headers: { "X-Millrace-Guard": value } }).then((answer) => answer.status), guard);
+    assert.equal(refused, 403);
+    await page.context().close();
+  } finally {
+    await server.close();
+  }
+});
+
+test("it works under a path that a proxy adds", async ({ browser, server }) => {
+  const { createServer: createProxy, request } = await import("node:http");
+  const proxy = createProxy((incoming, outgoing) => {
+    if (!incoming.url.startsWith("/jobs/ui/")) return outgoing.writeHead(404).end();
+    const passed = request(server.url + incoming.url.slice("/jobs/ui".length), { method: incoming.method, headers: { ...incoming.headers, host: `localhost:${server.port}` } }, (answer) => {
+      outgoing.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(outgoing);
+    });
+    outgoing.on("close", () => passed.destroy());
+    passed.on("error", () => outgoing.destroy());
+    incoming.pipe(passed);
+  });
+  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  try {
+    const page = await newPage(browser);
+    await page.goto(`http://127.0.0.1:${proxy.address().port}/jobs/ui/#/queues`);
+    await page.getByRole("link", { name: "mail", exact: true }).click();
+    await page.getByRole("heading", { name: "mail" }).waitFor();
+    await page.getByRole("button", { name: "Live" }).waitFor();
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  } finally {
+    proxy.closeAllConnections();
+    proxy.close();
+  }
+});
+
+const browser = await launch();
+const server = new Server();
+await server.start();
+let failed = 0;
+let passed = 0;
+try {
+  const ids = await fill(server);
+  for (const { name, run } of tests) {
+    if (only && !new RegExp(only).test(name)) continue;
+    const began = Date.now();
+    try {
+      await run({ browser, server, ids });
+      ++passed;
+      console.log(`ok      ${name} (${Date.now() - began} ms)`);
+    } catch (error) {
+      ++failed;
+      console.log(`FAILED  ${name}\n${String(error.stack ?? error).slice(0, 4000)}`);
+    }
+  }
+} finally {
+  await browser.close();
+  await server.close();
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;
