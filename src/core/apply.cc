@@ -386,6 +386,7 @@ void Applier::operator()(const Claimed& event) {
     const bool fair = limited != nullptr && limited->fair() != nullptr;
     const auto charged_ms = fair ? state_.gates.charge(*slot.lane, slot.priority, at_) : 0;
     leave(index, slot);
+    if (fair) state_.gates.charged(*slot.lane);
     start_lease(index, slot, item, holder);
     if (fair) slot.activity->charged_ms = charged_ms;
   }

@@ -150,9 +150,9 @@ FairStart FairQueue::start(const FairKey& key, std::uint64_t tag, std::uint64_t 
 }
 
 FairFlow& FairQueue::flow_of(FairKey& key, std::int16_t priority) {
-  auto& flow = key.flows[priority];
-  if (flow != nullptr) return *flow;
-  flow = std::make_unique<FairFlow>();
+  const auto at = std::ranges::lower_bound(key.flows, priority, {}, &FairKey::priority_of);
+  if (at != key.flows.end() && (*at)->priority == priority) return **at;
+  const auto& flow = *key.flows.insert(at, std::make_unique<FairFlow>());
   flow->key = &key;
   flow->level = &levels_[priority];
   flow->priority = priority;
@@ -239,7 +239,7 @@ void FairQueue::give(FairKey& key, std::uint64_t amount, Time now) {
 // --- The end of an event.
 
 void FairQueue::count_active(FairKey& key) {
-  for (const auto& [priority, flow] : key.flows) {
+  for (const auto& flow : key.flows) {
     const bool active = flow->ready > 0 || flow->running > 0;
     flow->backlogged = flow->ready > 0;
     if (std::exchange(flow->active, active) == active) continue;
@@ -249,7 +249,7 @@ void FairQueue::count_active(FairKey& key) {
 
 void FairQueue::settle(FairKey& key) {
   std::vector<FairFlow*> inactive;
-  for (const auto& [priority, flow] : key.flows) {
+  for (const auto& flow : key.flows) {
     if (!flow->active) inactive.push_back(flow.get());
   }
   for (FairFlow* const flow : inactive) settle(*flow);
@@ -270,7 +270,8 @@ void FairQueue::drop(FairFlow& flow) {
   set_idle(flow, false);
   --flow.level->flows;
   note(*flow.key);
-  flow.key->flows.erase(flow.priority);
+  auto& flows = flow.key->flows;
+  flows.erase(std::ranges::find(flows, &flow, &std::unique_ptr<FairFlow>::get));
 }
 
 // Their keys stay until the next flush.
@@ -336,9 +337,9 @@ void FairQueue::take_rows(Time now, std::vector<BucketRow>& rows) {
       if (key->flow(priority) != nullptr) continue;
       add(row_key(RowOf::kTag, priority, name), std::nullopt, now);
     }
-    for (const auto& [priority, flow] : key->flows) {
-      add(row_key(RowOf::kTag, priority, name), flow->tag, now);
-      key->stored.push_back(priority);
+    for (const auto& flow : key->flows) {
+      add(row_key(RowOf::kTag, flow->priority, name), flow->tag, now);
+      key->stored.push_back(flow->priority);
     }
     drop_if_unused(*key);
   }

@@ -10,6 +10,7 @@
 // running times. gates.h has the lanes; a lane of a fair queue has the jobs of one key.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -22,6 +23,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "base/time.h"
 #include "core/fair_settings.h"
 #include "core/gate.h"
@@ -45,6 +47,8 @@ struct FairLevel {
   std::uint32_t flows = 0;
   std::uint32_t active = 0;             // those with ready or running jobs
   std::optional<std::uint64_t> stored;  // `now`, as the tables have it
+  mutable std::uint64_t walk = 0;       // as of a flow
+  mutable std::uint64_t now_of_walk = 0;
   // Flows without such jobs, until virtual time passes their tags.
   absl::btree_set<std::pair<std::uint64_t, FairFlow*>> idle;
 };
@@ -59,6 +63,9 @@ struct FairFlow {
   std::uint32_t ready = 0;
   std::uint32_t running = 0;
   std::uint64_t tag = 0;
+  // The tag by which this walk of claims goes on (GatedWalk); it decides nothing later.
+  mutable std::uint64_t walk = 0;
+  mutable std::uint64_t tag_of_walk = 0;
 };
 
 // What a key was given in the last minute, in slices of ten seconds. In memory only.
@@ -94,16 +101,17 @@ struct FairKey {
   bool mean_stored = false;
   std::uint64_t mean = 0;  // recent running time, in ms/256; 0: it has never run
   Time used_at{};          // when an attempt last ended
-  absl::btree_map<std::int16_t, std::unique_ptr<FairFlow>> flows;  // by priority
+  absl::InlinedVector<std::unique_ptr<FairFlow>, 1> flows;  // by priority
   absl::flat_hash_map<const GateGroup*, std::unique_ptr<FairStand>> stands;
   std::vector<std::int16_t> stored;  // the priorities of which the tables have a tag
   std::unique_ptr<FairRecent> recent;
   std::unique_ptr<Pace> pace;  // where the queue bounds the ready jobs of each key
 
   const FairFlow* flow(std::int16_t priority) const {
-    const auto found = flows.find(priority);
-    return found == flows.end() ? nullptr : found->second.get();
+    const auto at = std::ranges::lower_bound(flows, priority, {}, &FairKey::priority_of);
+    return at == flows.end() || (*at)->priority != priority ? nullptr : at->get();
   }
+  static std::int16_t priority_of(const std::unique_ptr<FairFlow>& flow) { return flow->priority; }
   std::uint64_t tag(std::int16_t priority) const {
     const FairFlow* const found = flow(priority);
     return found == nullptr ? 0 : found->tag;
@@ -168,6 +176,8 @@ class FairQueue {
   void take_rows(Time now, std::vector<BucketRow>& rows);
   bool dirty() const { return !dirty_.empty() || mean_dirty_; }
 
+  std::uint64_t begin_walk() const { return ++walks_; }
+
   // Where lanes without gates stand. It is always open.
   Gate open;
   bool listed = false;  // among GateIndex's fair queues with changes
@@ -191,6 +201,7 @@ class FairQueue {
   std::vector<std::int16_t> stored_levels_;
   std::uint64_t mean_ = 0;  // of all keys
   FairRecent recent_;
+  mutable std::uint64_t walks_ = 0;
   bool mean_dirty_ = false;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/inlined_vector.h"
 #include "base/check.h"
 #include "core/fair.h"
 #include "core/gates.h"
@@ -52,9 +51,7 @@ void GateIndex::take_fair(Time now, std::vector<BucketRow>& rows) {
 // --- Where lanes stand.
 
 absl::btree_set<LaneHead>& GateIndex::lanes_at(TypeLane& lane) {
-  GateGroup& group = *lane.limited->group;
-  FairKey* const key = lane.limited->fair();
-  return key == nullptr ? group.lanes : key->stands.at(&group)->lanes;
+  return lane.shares ? static_cast<FairLane&>(lane).stand->lanes : lane.limited->group->lanes;
 }
 
 void GateIndex::enter_group(GateGroup& group, TypeLane& lane) {
@@ -72,6 +69,7 @@ void GateIndex::enter_group(GateGroup& group, TypeLane& lane) {
     stand->group = &group;
     stand->key = key;
   }
+  static_cast<FairLane&>(lane).stand = stand.get();
   MILLRACE_CHECK(stand->lanes.insert(head).second);
   restand(*stand);
 }
@@ -82,17 +80,16 @@ void GateIndex::reorder(TypeLane& lane, const ReadyKey& before) {
   absl::btree_set<LaneHead>& lanes = lanes_at(lane);
   MILLRACE_CHECK(lanes.erase({before, &lane}) == 1);
   lanes.insert({*lane.ready.begin(), &lane});
-  if (lane.limited->fair() != nullptr) restand(*lane.limited->fair()->stands.at(&group));
+  if (lane.shares) restand(*static_cast<FairLane&>(lane).stand);
   refresh(group);
 }
 
 void GateIndex::exit_group(GateGroup& group, TypeLane& lane, const ReadyKey& head) {
   MILLRACE_CHECK(lanes_at(lane).erase({head, &lane}) == 1);
-  FairKey* const key = lane.limited->fair();
-  if (key == nullptr) return;
-  const auto stand = key->stands.find(&group);
-  restand(*stand->second);
-  if (stand->second->lanes.empty()) key->stands.erase(stand);
+  if (!lane.shares) return;
+  FairStand& stand = *std::exchange(static_cast<FairLane&>(lane).stand, nullptr);
+  restand(stand);
+  if (stand.lanes.empty()) stand.key->stands.erase(&group);
 }
 
 void GateIndex::restand(FairStand& stand) {
@@ -126,10 +123,24 @@ std::uint32_t GateIndex::charge(TypeLane& lane, std::int16_t priority, Time now)
   FairFlow& flow = key.queue->flow_of(key, priority);
   const FairStart start = key.queue->start(key, flow.tag, flow.level->now);
   touch(key);
-  retag(flow, start.tag);
+  key.queue->note(key);
+  flow.tag = start.tag;
+  for (const auto& [group, stand] : key.stands) {
+    if (!stand->listed || stand->listed->priority != priority) continue;
+    MILLRACE_CHECK(group->stands->erase({*stand->listed, stand.get()}) == 1);
+    stand->listed.reset();
+  }
   key.queue->advance(*flow.level, start.at);
   if (!key.queue->by_time()) key.queue->give(key, 1, now);
   return start.charged_ms;
+}
+
+void GateIndex::charged(TypeLane& lane) {
+  for (const auto& [group, stand] : lane.limited->fair()->stands) {
+    if (stand->listed) continue;
+    restand(*stand);
+    refresh(*stand->group);
+  }
 }
 
 void GateIndex::attempt_ended(TypeLane& lane, std::int16_t priority, std::uint32_t charged_ms,

@@ -165,6 +165,7 @@ struct LimitedLane : TypeLane {
 
 struct FairLane final : LimitedLane {
   FairKey* key = nullptr;
+  FairStand* stand = nullptr;  // in its group
 };
 inline FairKey* LimitedLane::fair() const {
   return shares ? static_cast<const FairLane*>(this)->key : nullptr;

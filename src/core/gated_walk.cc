@@ -9,6 +9,7 @@ GatedWalk::GatedWalk(const QueueEntry& queue, const std::vector<SharedBytes>& ty
                      TakenMap& taken, std::size_t most_held_back)
     : queue_(queue), now_(now), taken_(taken), most_held_back_(most_held_back) {
   const ReadyIndex& ready = queue.ready;
+  if (queue.fair != nullptr) walk_ = queue.fair->begin_walk();
   next_head_ = ready.heads_.begin();
   end_of_heads_ = ready.heads_.end();
   done_ = queue.paused || (queue.gate != nullptr && !is_open(*queue.gate, 1));
@@ -71,17 +72,17 @@ void GatedWalk::push_stand(const Cursor& from, const FairStand& stand) {
 std::uint64_t GatedWalk::tag_of(const FairKey* key, std::int16_t priority) const {
   if (key == nullptr) return 0;
   const FairFlow* const flow = key->flow(priority);
-  if (tags_.empty()) return flow->tag;
-  const auto moved = tags_.find(flow);
-  return moved == tags_.end() ? flow->tag : moved->second;
+  return flow->walk == walk_ ? flow->tag_of_walk : flow->tag;
 }
 
 void GatedWalk::charge(const FairKey& key, std::int16_t priority) {
   const FairFlow* const flow = key.flow(priority);
-  std::uint64_t& now = virtual_times_.try_emplace(flow->level, flow->level->now).first->second;
-  const FairStart start = key.queue->start(key, tag_of(&key, priority), now);
-  tags_[flow] = start.tag;
-  now = std::max(now, start.at);
+  const FairLevel& level = *flow->level;
+  if (std::exchange(level.walk, walk_) != walk_) level.now_of_walk = level.now;
+  const FairStart start = key.queue->start(key, tag_of(&key, priority), level.now_of_walk);
+  flow->walk = walk_;
+  flow->tag_of_walk = start.tag;
+  level.now_of_walk = std::max(level.now_of_walk, start.at);
 }
 
 void GatedWalk::push_lane(const Cursor& from, TypeLane& lane) {

@@ -72,9 +72,7 @@ class GatedWalk {
   const std::size_t most_held_back_;
   std::vector<Cursor> cursors_;  // a heap
   absl::btree_set<ReadyIndex::Head>::const_iterator next_head_, end_of_heads_;
-  // Of fair keys that it has started, and of their priorities.
-  absl::flat_hash_map<const FairFlow*, std::uint64_t> tags_;
-  absl::flat_hash_map<const FairLevel*, std::uint64_t> virtual_times_;
+  std::uint64_t walk_ = 0;  // the number by which fair keys know it
   std::vector<TypeLane*> held_back_;
   bool cut_short_ = false;
   bool done_ = false;

@@ -106,8 +106,10 @@ class GateIndex {
   std::vector<BreakerTurned> turns_after(const TypeLane& lane, bool good, Time started_at,
                                          Time now) const;
   // --- Fair keys; for lanes that have one (fair_lanes.cc).
-  // The lane's key starts a job. Returns what the start was charged, for attempt_ended().
+  // The lane's key starts a job. Returns what the start was charged, for attempt_ended(). What
+  // stands by the tag is listed again by charged(), after the job has left its lane.
   std::uint32_t charge(TypeLane& lane, std::int16_t priority, Time now);
+  static void charged(TypeLane& lane);
   void attempt_ended(TypeLane& lane, std::int16_t priority, std::uint32_t charged_ms, Duration ran,
                      Time now);
   void count_running(TypeLane& lane, std::int16_t priority, bool more);

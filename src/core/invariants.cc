@@ -246,7 +246,7 @@ void check_fair(const ShardState& state) {
       const Counts counted = keys[&key];
       MILLRACE_CHECK(key.ready == counted.ready && key.running == counted.running);
       MILLRACE_CHECK(key.unfinished == counted.unfinished && key.due == counted.due);
-      for (const auto& [priority, flow] : key.flows) {
+      for (const auto& flow : key.flows) {
         ++of_keys;
         MILLRACE_CHECK(flow->ready == flows[flow.get()].ready);
         MILLRACE_CHECK(flow->running == flows[flow.get()].running);
@@ -275,11 +275,11 @@ void add_fair(Canonical& canonical, const FairQueue& fair) {
       canonical.add(key.mean);
       canonical.add(key.used_at);
     }
-    for (const auto& [priority, flow] : key.flows) {
+    for (const auto& flow : key.flows) {
       if (!stays(*flow)) continue;
-      levels[priority] = flow->level->now;
+      levels[flow->priority] = flow->level->now;
       canonical.add(key.name);
-      canonical.add(priority);
+      canonical.add(flow->priority);
       canonical.add(flow->tag);
     }
     return true;
