@@ -10,6 +10,7 @@ import argparse
 import random
 import sys
 import threading
+import time
 import uuid
 
 import actor
@@ -17,6 +18,7 @@ import history
 
 QUEUES = ("orders", "mail", "brief", "ops")
 CLAIM_WAIT_MS = 300
+PAUSE_OF_LIMITED_S = 0.1  # of one producer, between jobs with a limit
 
 
 class Producer(actor.Actor):
@@ -28,6 +30,7 @@ class Producer(actor.Actor):
         super().__init__(*args, **settings)
         self.serial = 0
         self.open = []  # submissions to repeat
+        self.next_limited = 0.0  # when it may submit a job with a limit, by the monotonic clock
         ways = ("bare", "keyed", "named", "batch", "atomic")
         self.weights = {way: self.dice.choice((0, 1, 2, 4)) for way in ways}
         self.weights["keyed"] += 1
@@ -70,12 +73,17 @@ class Producer(actor.Actor):
     def draw_job(self, queue, named):
         self.serial += 1
         size = self.dice.choice((0, 20, 200, 200, 2000))
-        # Few, since who walks away with one holds its slots for the whole lease.
         limits = []
         if queue in ("mail", "brief") and self.dice.random() < 0.04:
+            # Few, since who walks away with one holds its slots for the whole lease.
             limits = [{"name": "keyed", "key": self.dice.choice(history.LIMIT_KEYS)}]
         elif queue in ("mail", "brief") and self.dice.random() < 0.2:
             limits = [{"name": "paced"}]
+        # No more than the limits let through, retries too: all jobs must be done in the end.
+        if limits and time.monotonic() < self.next_limited:
+            limits = []
+        elif limits:
+            self.next_limited = time.monotonic() + PAUSE_OF_LIMITED_S
         return {
             "nonce": f"{self.name}:{self.serial}:{size}",
             "id": uuid7(self.dice) if named else None,
