@@ -24,6 +24,8 @@ type QueueSettings struct {
 	Concurrency *int
 	// Rate: so many jobs of the queue start in each period. NoRate is the default.
 	Rate *Rate
+	// Breaker of the queue. NoBreaker is the default.
+	Breaker *Breaker
 	// Limits are added to each job that is submitted to the queue. In a PatchQueue an empty slice that
 	// is not nil removes them.
 	Limits []JobLimit
@@ -32,6 +34,9 @@ type QueueSettings struct {
 	// Ageing: waiting that long is worth one step of priority. NoAgeing is the default. A queue has
 	// Fair or Ageing, not both.
 	Ageing *time.Duration
+	// MaxReadyPerKey: with so many ready jobs of its FairKey, a submission is refused. Unbounded is the
+	// default.
+	MaxReadyPerKey *int
 	// Retention is how long jobs are kept after their end. Forever keeps them. The defaults are a day,
 	// and 30 days for dead jobs.
 	Retention Retention
@@ -184,6 +189,18 @@ func (s *QueueSettings) encode() ([]byte, error) {
 			return nil, err
 		}
 	}
+	if s.Breaker != nil {
+		if err := m.value("breaker", s.Breaker); err != nil {
+			return nil, err
+		}
+	}
+	if s.MaxReadyPerKey != nil {
+		if *s.MaxReadyPerKey == -1 {
+			m.raw("max_ready_per_key", null)
+		} else {
+			m.number("max_ready_per_key", int64(*s.MaxReadyPerKey))
+		}
+	}
 	if s.Limits != nil {
 		if err := m.value("limits", s.Limits); err != nil {
 			return nil, err
@@ -241,6 +258,8 @@ func (s *QueueSettings) UnmarshalJSON(data []byte) error {
 		Rate        json.RawMessage            `json:"rate"`
 		Limits      []JobLimit                 `json:"limits"`
 		Fair        json.RawMessage            `json:"fair"`
+		Breaker     json.RawMessage            `json:"breaker"`
+		MaxOfKey    json.RawMessage            `json:"max_ready_per_key"`
 		AgeingMs    json.RawMessage            `json:"ageing_ms"`
 		Retention   map[string]json.RawMessage `json:"retention"`
 	}
@@ -263,6 +282,21 @@ func (s *QueueSettings) UnmarshalJSON(data []byte) error {
 		s.MaxReady = Ptr(int(*ready))
 	}
 	s.Limits = w.Limits
+	if len(w.Breaker) > 0 {
+		s.Breaker = NoBreaker()
+		if string(w.Breaker) != "null" {
+			if err := json.Unmarshal(w.Breaker, s.Breaker); err != nil {
+				return err
+			}
+		}
+	}
+	ofKey, err := numberOrNull(w.MaxOfKey)
+	if err != nil {
+		return err
+	}
+	if ofKey != nil {
+		s.MaxReadyPerKey = Ptr(int(*ofKey))
+	}
 	if len(w.Fair) > 0 {
 		s.Fair = NoFair()
 		if string(w.Fair) != "null" {
@@ -336,6 +370,8 @@ type QueueInfo struct {
 	Rates          Rates
 	Settings       QueueSettings
 	Version        int64 // rises with every change of the settings, pause or resume
+	// BlockedBy is what holds ready jobs back, most jobs first; nil in lists and after changes.
+	BlockedBy []QueueBlocker
 }
 
 // Counts are the numbers of a queue's jobs, by state.
@@ -368,6 +404,8 @@ type wireQueue struct {
 	Rates       Rates         `json:"rates"`
 	Settings    QueueSettings `json:"settings"`
 	Version     int64         `json:"version"`
+	// Null and empty stay apart.
+	BlockedBy *[]QueueBlocker `json:"blocked_by,omitempty"`
 }
 
 // UnmarshalJSON reads the API's form.
@@ -381,12 +419,18 @@ func (q *QueueInfo) UnmarshalJSON(data []byte) error {
 	if w.OldestMs != nil {
 		q.OldestReadyAge = Ptr(durationOf(*w.OldestMs))
 	}
+	if w.BlockedBy != nil {
+		q.BlockedBy = *w.BlockedBy
+	}
 	return err
 }
 
 // MarshalJSON writes the API's form.
 func (q QueueInfo) MarshalJSON() ([]byte, error) {
-	w := wireQueue{q.Name, q.Paused, wireText(q.PauseReason), q.Counts, nil, q.Rates, q.Settings, q.Version}
+	w := wireQueue{q.Name, q.Paused, wireText(q.PauseReason), q.Counts, nil, q.Rates, q.Settings, q.Version, nil}
+	if q.BlockedBy != nil {
+		w.BlockedBy = &q.BlockedBy
+	}
 	if q.OldestReadyAge != nil {
 		w.OldestMs = Ptr(milliseconds(*q.OldestReadyAge))
 	}
