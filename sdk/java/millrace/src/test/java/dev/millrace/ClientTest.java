@@ -239,7 +239,7 @@ class ClientTest {
     String id = client.submit(job.orderOnFailure(OrderOnFailure.PASS)).id();
     assertEquals(
         List.of(id),
-        client.list(JobFilter.all().query("order:account-7 fair:acme")).items().stream()
+        client.list(JobFilter.all().query("order:account-7 fair:acme").fresh()).items().stream()
             .map(Job::id)
             .toList());
     assertThrows(
