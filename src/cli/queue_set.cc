@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/limit/view.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/queue_view.h"
@@ -25,6 +26,9 @@ struct Set {
   std::optional<sdk::Milliseconds> lease;
   std::string max_ready;
   std::string max_ready_per_key;
+  std::string concurrency;
+  std::string rate;
+  std::vector<std::string> limits;  // names; "none": no limits
   std::string fair;
   std::vector<std::string> weights;
   std::string ageing;
@@ -120,6 +124,24 @@ Result<std::string> settings(const Set& options) {
   };
   write_bound("max_ready", options.max_ready);
   write_bound("max_ready_per_key", options.max_ready_per_key);
+  write_bound("concurrency", options.concurrency);
+  if (options.rate == "none") {
+    json.key("rate").null();
+  } else if (!options.rate.empty()) {
+    const auto rate = parse_rate(options.rate);
+    if (!rate) return failure("--rate: " + rate.error().message);
+    json.key("rate").begin_object();
+    json.key("limit").integer(rate->limit).key("per_ms").integer(rate->per.count());
+    json.end_object();
+  }
+  if (!options.limits.empty()) {
+    json.key("limits").begin_array();
+    for (const std::string& name : options.limits) {
+      if (name == "none") continue;
+      json.begin_object().key("name").string(name).end_object();
+    }
+    json.end_array();
+  }
   if (!options.retention.empty()) {
     if (const auto written = write_retention(json, options.retention); !written) {
       return failure("--retention: " + written.error().message);
@@ -200,6 +222,19 @@ void add_queue_set(CLI::App& queue, Session& session) {
       ->type_name("N")
       ->check(check_bound);
   command
+      .add_option("--concurrency", options->concurrency,
+                  "Most jobs of the queue that run together, or none")
+      ->type_name("N")
+      ->check(check_bound);
+  command
+      .add_option("--rate", options->rate,
+                  "Most jobs that start in each period, as 100/s, 5/10m, or none")
+      ->type_name("N/PERIOD");
+  command
+      .add_option("--limit", options->limits,
+                  "A limit that each job of the queue must pass; repeatable; none: no limits")
+      ->type_name("NAME");
+  command
       .add_option("--retention", options->retention,
                   "Time to keep ended jobs: succeeded=1h, ...; 0 keeps none, never keeps all")
       ->type_name("STATE=DURATION")
@@ -226,6 +261,7 @@ void add_queue_set(CLI::App& queue, Session& session) {
   command.footer(
       "Examples:\n"
       "  millrace queue set email --max-attempts 10 --retry exponential:10s:1h\n"
+      "  millrace queue set reports --concurrency 10 --rate 100/m --limit database\n"
       "  millrace queue set mail --fair time --weight acme=3\n"
       "  millrace queue set logs --create --retention succeeded=0,dead=7d");
   command.callback([options, &session] { run(*options, session); });

@@ -47,6 +47,8 @@ ROUTES = [
     ("POST", "/v1/workers/w/quiet", "operate"),
     ("POST", "/v1/workers/w/stop", "operate"),
     ("GET", "/v1/queues", "read"),
+    ("GET", "/v1/queues/{q}/scale", "read"),
+    ("GET", "/v1/queues/{q}/shares", "read"),
     ("GET", "/v1/queues/{q}", "read"),
     ("PUT", "/v1/queues/{q}", "operate"),
     ("PATCH", "/v1/queues/{q}", "operate"),
