@@ -27,7 +27,7 @@ if history.TYPE_OF_TOMORROW:  # which today's contract does not have
     harness.client.Client.contract = lambda _: harness.client.AnyContract()
 harness.BINARY = os.path.abspath(harness.BINARY)  # servers run in directories of their own
 
-READY_TIMEOUT_S = 15
+READY_TIMEOUT_S = 60
 DRAIN_TIMEOUT_S = 30
 CLIENTS_TIMEOUT_S = 15
 LISTING = "/v1/jobs?limit=1000&fresh=true&include=payload,result"
