@@ -92,6 +92,36 @@ class Flattener {
     of_queue("schedule.deleted", e.queue, named(e.name));
   }
 
+  // Each shard tells of its own part. A step is the events of its jobs.
+  void operator()(const core::OperationSet& e) {
+    const core::OperationPart& part = e.part;
+    DataObject data = of_operation(part);
+    switch (e.change) {
+      case core::OperationChange::kStarted:
+        return of_queue("operation.started", part.spec.queue, data);
+      case core::OperationChange::kPaused:
+        return of_queue("operation.paused", part.spec.queue, data);
+      case core::OperationChange::kResumed:
+        return of_queue("operation.resumed", part.spec.queue, data);
+      case core::OperationChange::kRateChanged:
+        return of_queue("operation.rate_changed", part.spec.queue, data);
+      case core::OperationChange::kCancelled:
+        return of_queue("operation.ended", part.spec.queue,
+                        data.text("state", "cancelled").number("changed", number(part.changed)));
+    }
+  }
+  void operator()(const core::OperationAdvanced& e) {
+    if (!e.ended) return;
+    DataObject data;
+    data.text("operation", to_string(e.id))
+        .text("state", core::to_string(*e.ended))
+        .number("changed", number(e.changed))
+        .number("failed", number(e.failed));
+    if (!e.reason.empty()) data.text("reason", e.reason.view());
+    of_queue("operation.ended", {}, data);
+  }
+  void operator()(const core::OperationsForgotten&) {}
+
   // Limits and gates of types belong to no queue.
   void operator()(const core::LimitSet& e) {
     const bool is_type = e.limit.kind == core::LimitKind::kType;
@@ -223,6 +253,16 @@ class Flattener {
   static DataObject named(const SharedBytes& schedule) {
     DataObject data;
     data.text("schedule", schedule.view());
+    return data;
+  }
+  static std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+  static DataObject of_operation(const core::OperationPart& part) {
+    DataObject data;
+    data.text("operation", to_string(part.id)).text("kind", core::to_string(part.spec.kind));
+    if (part.spec.action != core::OperationAction::kNone) {
+      data.text("action", core::to_string(part.spec.action));
+    }
+    if (part.rate_per_s) data.number("rate_per_s", *part.rate_per_s);
     return data;
   }
   static DataObject of_limit(core::LimitKind kind, const SharedBytes& name) {
