@@ -91,11 +91,13 @@ std::uint64_t stride(const OperationPart& part, std::uint32_t sharers, std::uint
 
 // --- Commands.
 
-// Begins a part. One that there is already stays as it is.
+// Begins a part. One that there is already stays as it is. The first shard begins first, and the
+// node that leads it has the others begin.
 struct StartOperation {
   JobId id;
   OperationSpec spec;
   std::optional<std::uint32_t> rate_per_s;
+  std::optional<std::uint32_t> shard;  // none: on all
 };
 
 enum class OperationOrder : std::uint8_t { kPause, kResume, kCancel, kSetRate };
@@ -113,17 +115,17 @@ struct StepOperation {
     std::uint64_t ord = 0;
   };
   JobId id;
-  std::uint64_t below = 0;   // where the part stands; else kVersionConflict, and nothing is done
-  std::vector<Item> items;   // newest first
-  std::uint64_t next = 0;    // where the part stands then
-  bool ends = false;         // nothing is left then
+  std::uint64_t below = 0;    // where the part stands; else kVersionConflict, and nothing is done
+  std::vector<Item> items;    // newest first
+  std::uint64_t next = 0;     // where the part stands then
+  bool ends = false;          // nothing is left then
   std::uint32_t sharers = 1;  // parts that share the rate; filled in by the shard
 };
 
 // The parts of the shard, newest first, beginning before `before`.
 struct GetOperations {
-  JobId id;             // this one alone; kNoJob: all
-  JobId before;         // kNoJob: from the newest
+  JobId id;                 // this one alone; kNoJob: all
+  JobId before;             // kNoJob: from the newest
   std::uint32_t limit = 0;  // 0: no limit
 };
 

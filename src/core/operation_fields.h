@@ -27,13 +27,12 @@ constexpr auto describe(Of<Condition>) {
 constexpr auto describe(Of<JobFilter>) { return std::tuple(Field(1, &JobFilter::conditions)); }
 
 constexpr auto describe(Of<OperationSpec>) {
-  return std::tuple(
-      Field(1, &OperationSpec::kind), Field(2, &OperationSpec::action),
-      Field(3, &OperationSpec::priority), Field(4, &OperationSpec::filter),
-      Field(5, &OperationSpec::states), Field(6, &OperationSpec::query),
-      Field(7, &OperationSpec::queue), Field(8, &OperationSpec::error_group),
-      Field(9, &OperationSpec::deletes_queue), Field(10, &OperationSpec::matched),
-      Field(11, &OperationSpec::created_at), Field(12, &OperationSpec::created_by));
+  return std::tuple(Field(1, &OperationSpec::kind), Field(2, &OperationSpec::action),
+                    Field(3, &OperationSpec::priority), Field(4, &OperationSpec::filter),
+                    Field(5, &OperationSpec::states), Field(6, &OperationSpec::query),
+                    Field(7, &OperationSpec::queue), Field(8, &OperationSpec::error_group),
+                    Field(9, &OperationSpec::deletes_queue), Field(10, &OperationSpec::matched),
+                    Field(11, &OperationSpec::created_at), Field(12, &OperationSpec::created_by));
 }
 
 constexpr auto describe(Of<OperationPart>) {
@@ -47,7 +46,7 @@ constexpr auto describe(Of<OperationPart>) {
 
 constexpr auto describe(Of<StartOperation>) {
   return std::tuple(Field(1, &StartOperation::id), Field(2, &StartOperation::spec),
-                    Field(3, &StartOperation::rate_per_s));
+                    Field(3, &StartOperation::rate_per_s), Field(4, &StartOperation::shard));
 }
 
 constexpr auto describe(Of<SetOperation>) {

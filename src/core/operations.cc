@@ -162,8 +162,8 @@ std::size_t Decider::touch(const OperationPart& part, const std::vector<StepOper
   };
   if (spec.action == OperationAction::kDelete) {
     const bool purges = spec.kind == OperationKind::kPurge;
-    const Reply reply = (*this)(
-        Delete{ids, purges ? DeleteCause::kPurge : DeleteCause::kOperator, spec.states});
+    const Reply reply =
+        (*this)(Delete{ids, purges ? DeleteCause::kPurge : DeleteCause::kOperator, spec.states});
     for (const ItemReply& item : std::get<ItemsReply>(reply).items) count(item);
     return items.size();
   }

@@ -89,12 +89,12 @@ void OperationRunner::tick(Instant now, Time wall) {
   ask();
 }
 
-// Has every shard begin its part, for one may have been out of reach when the operation began, and
-// learns how many shards still share the rate.
+// The first shard's leader has all others begin their parts. Each learns how many shards still
+// share the rate.
 void OperationRunner::look(const JobId& id, Known& known, const core::OperationPart* part) {
   if (shards_ == 1) return;
-  if (part != nullptr && !known.told) {
-    core::StartOperation start{id, part->spec, part->rate_per_s};
+  if (part != nullptr && shard_ == 0 && !known.told) {
+    core::StartOperation start{id, part->spec, part->rate_per_s, {}};
     told_.emplace(send(Asking::Whom::kAllShards, core::Command(std::move(start))), id);
   }
   if (now_ < known.look_at) return;
@@ -159,8 +159,12 @@ void OperationRunner::selected(const Selection& selection,
   for (std::size_t i = 0; i < page->ids.size(); ++i) {
     step.items.push_back({page->ids[i], page->ords[i]});
   }
-  step.ends = !page->next_after_ord;
   step.next = page->next_after_ord.value_or(0);
+  step.ends = !page->next_after_ord;
+  if (step.ends && awaits_others(step.id)) {
+    step.ends = false;
+    if (step.items.empty() && step.below == 0) return pause(kTryAgainAfter);
+  }
   if (mutated(Mutant::kOperationCursorApart) && !step.items.empty()) {
     apart_ = step;
     apart_->items.clear();
@@ -168,13 +172,20 @@ void OperationRunner::selected(const Selection& selection,
   step_ = send(Asking::Whom::kShard, core::Command(std::move(step)));
 }
 
+// The part of the first shard ends last: it stands for the whole.
+bool OperationRunner::awaits_others(const JobId& id) {
+  const auto known = known_.find(id);
+  if (shard_ != 0 || shards_ == 1 || known == known_.end()) return false;
+  if (known->second.told && known->second.sharers == 1) return false;
+  if (viewed_.empty()) known->second.look_at = now_;
+  return true;
+}
+
 void OperationRunner::take_view(const JobId& id, const core::OperationReply& reply) {
   const auto known = known_.find(id);
   if (known == known_.end()) return;
-  const auto ended = static_cast<std::uint32_t>(
-      std::ranges::count_if(reply.parts, [](const core::OperationPart& part) {
-        return core::has_ended(part.state);
-      }));
+  const auto ended = static_cast<std::uint32_t>(std::ranges::count_if(
+      reply.parts, [](const core::OperationPart& part) { return core::has_ended(part.state); }));
   // A shard that has not begun its part yet will.
   known->second.sharers = std::max(shards_ - std::min(ended, shards_), 1U);
 }

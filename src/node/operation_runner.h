@@ -56,7 +56,7 @@ class OperationRunner {
  private:
   // What is known of an operation with a part here.
   struct Known {
-    bool told = false;  // every shard has begun its part
+    bool told = false;  // of the first shard: every shard has begun its part
     std::uint32_t sharers = 1;
     Instant look_at{};  // when to ask the other shards
     Instant seen_at{};  // a step was handed out
@@ -65,6 +65,7 @@ class OperationRunner {
   void ask();
   void look(const JobId& id, Known& known, const core::OperationPart* part);
   void take_work(engine::OperationWork work);
+  bool awaits_others(const JobId& id);
   void take_view(const JobId& id, const core::OperationReply& reply);
   void forget_old(const core::OperationReply& reply);
   void pause(Duration time);

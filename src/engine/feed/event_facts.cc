@@ -28,7 +28,7 @@ std::string_view verdict(core::State state) {
 
 class Flattener {
  public:
-  explicit Flattener(const core::EventBatch& batch) : batch_(batch) {}
+  Flattener(const core::EventBatch& batch, ShardNumber shard) : batch_(batch), shard_(shard) {}
 
   std::vector<FeedEvent> run() {
     for (const core::Event& event : batch_.events) std::visit(*this, event);
@@ -92,8 +92,9 @@ class Flattener {
     of_queue("schedule.deleted", e.queue, named(e.name));
   }
 
-  // Each shard tells of its own part. A step is the events of its jobs.
+  // The part of the first shard ends last. A step is the events of its jobs.
   void operator()(const core::OperationSet& e) {
+    if (shard_ != 0) return;
     const core::OperationPart& part = e.part;
     DataObject data = of_operation(part);
     switch (e.change) {
@@ -106,17 +107,13 @@ class Flattener {
       case core::OperationChange::kRateChanged:
         return of_queue("operation.rate_changed", part.spec.queue, data);
       case core::OperationChange::kCancelled:
-        return of_queue("operation.ended", part.spec.queue,
-                        data.text("state", "cancelled").number("changed", number(part.changed)));
+        return of_queue("operation.ended", part.spec.queue, data.text("state", "cancelled"));
     }
   }
   void operator()(const core::OperationAdvanced& e) {
-    if (!e.ended) return;
+    if (!e.ended || shard_ != 0) return;
     DataObject data;
-    data.text("operation", to_string(e.id))
-        .text("state", core::to_string(*e.ended))
-        .number("changed", number(e.changed))
-        .number("failed", number(e.failed));
+    data.text("operation", to_string(e.id)).text("state", core::to_string(*e.ended));
     if (!e.reason.empty()) data.text("reason", e.reason.view());
     of_queue("operation.ended", {}, data);
   }
@@ -255,7 +252,6 @@ class Flattener {
     data.text("schedule", schedule.view());
     return data;
   }
-  static std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
   static DataObject of_operation(const core::OperationPart& part) {
     DataObject data;
     data.text("operation", to_string(part.id)).text("kind", core::to_string(part.spec.kind));
@@ -335,11 +331,14 @@ class Flattener {
   }
 
   const core::EventBatch& batch_;
+  const ShardNumber shard_;
   std::vector<FeedEvent> facts_;
 };
 
 }  // namespace
 
-std::vector<FeedEvent> flatten(const core::EventBatch& batch) { return Flattener(batch).run(); }
+std::vector<FeedEvent> flatten(const core::EventBatch& batch, ShardNumber shard) {
+  return Flattener(batch, shard).run();
+}
 
 }  // namespace millrace::engine

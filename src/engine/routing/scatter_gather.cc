@@ -144,6 +144,9 @@ struct OnlyShard {
   }
   std::optional<ShardNumber> operator()(const core::ReportShares& c) const { return of(c.shard); }
   std::optional<ShardNumber> operator()(const core::GiveShares& c) const { return of(c.shard); }
+  std::optional<ShardNumber> operator()(const core::StartOperation& c) const {
+    return c.shard ? of(*c.shard) : std::nullopt;
+  }
   std::optional<ShardNumber> operator()(const core::CopyLimit& c) const {
     return c.shard ? of(*c.shard) : std::nullopt;
   }

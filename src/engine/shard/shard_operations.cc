@@ -92,8 +92,7 @@ std::optional<OperationWork> ShardOperations::next_work(Time now, Seq projected)
     if (part == nullptr || known.begun > projected) continue;
     const std::uint32_t sharers = sharers_of(id);
     const std::uint64_t wanted = core::stride(*part, sharers, core::kMaxItemsPerCommand);
-    const std::uint64_t allowed =
-        core::allowance(*part, sharers, now, core::kMaxItemsPerCommand);
+    const std::uint64_t allowed = core::allowance(*part, sharers, now, core::kMaxItemsPerCommand);
     if (allowed < wanted) continue;
     last_ = id;
     return OperationWork{*part, static_cast<std::uint32_t>(allowed)};
@@ -108,8 +107,8 @@ std::optional<Time> ShardOperations::next_work_at(Time now, Seq projected) const
     if (part == nullptr || known.begun > projected) continue;
     const std::uint32_t sharers = sharers_of(id);
     const Time at = std::max(
-        now, core::allowed_at(*part, sharers,
-                              core::stride(*part, sharers, core::kMaxItemsPerCommand)));
+        now,
+        core::allowed_at(*part, sharers, core::stride(*part, sharers, core::kMaxItemsPerCommand)));
     next = std::min(next.value_or(at), at);
   }
   return next;

@@ -183,25 +183,18 @@ void add_memory(FamilyList& out, const Reports& shards) {
   of_each(out, shards, [](const Status& s) { return s.figures.keys; });
 }
 
-// Every shard has a part of each operation, which runs while one part does.
+// Every shard has a part of each operation; that of the first one ends last.
 void add_operations(FamilyList& out, const Reports& shards) {
   std::array<std::size_t, core::kOperationStates> counts{};
   std::uint64_t changed = 0, failed = 0;
-  bool first = true;
   for (const ShardReport& shard : shards) {
     if (!shard.driver) continue;
     const engine::Shard::Figures& figures = shard.driver->figures;
     changed += figures.operation_jobs_changed;
     failed += figures.operation_jobs_failed;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      const bool goes_on = !core::has_ended(static_cast<core::OperationState>(i));
-      if (first) counts[i] = figures.operations[i];
-      counts[i] = goes_on ? std::max(counts[i], figures.operations[i])
-                          : std::min(counts[i], figures.operations[i]);
-    }
-    first = false;
+    if (shard.shard == 0) counts = figures.operations;
   }
-  out.gauge("operations", "Operations on many jobs, by state.");
+  out.gauge("operations", "Operations on many jobs, by state; the leader of shard 0 tells.");
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const auto state = core::to_string(static_cast<core::OperationState>(i));
     out.value(static_cast<double>(counts[i]), {{"state", std::string(state)}});
