@@ -305,7 +305,7 @@ class OneServer(harness.ServerCase, OperationsCase):
         self.assertGreater(self.metric('operations{state="completed"}'), 0)
 
     def metric(self, name):
-        for line in self.api.get("/metrics").text.splitlines():
+        for line in self.api.get("/metrics").body.decode().splitlines():
             if line.startswith(f"millrace_{name} "):
                 return float(line.split()[-1])
         return self.fail(f"no metric {name}")
