@@ -219,6 +219,7 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
     return service::BackupDone{42};
   }
   api::Cluster cluster() const override { return {}; }
+  api::Configuration configuration() const override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
   }

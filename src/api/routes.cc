@@ -21,6 +21,7 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kGet, "/v1/meta", RouteId::kMeta, kRead},
     {kGet, "/v1/openapi.json", RouteId::kOpenApi, kRead},
     {kPost, "/v1/admin/backup", RouteId::kBackup, kAdmin},
+    {kGet, "/v1/admin/config", RouteId::kConfiguration, kAdmin},
     {kGet, "/v1/admin/nodes", RouteId::kListNodes, kAdmin},
     {kPost, "/v1/admin/nodes/{id}/drain", RouteId::kDrainNode, kAdmin},
     {kPost, "/v1/admin/nodes/{id}/undrain", RouteId::kUndrainNode, kAdmin},

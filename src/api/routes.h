@@ -22,6 +22,7 @@ enum class RouteId : std::uint8_t {
   kMeta,
   kOpenApi,
   kBackup,
+  kConfiguration,
   kListNodes,
   kDrainNode,
   kUndrainNode,

@@ -28,6 +28,7 @@ class TestOperations final : public service::Operations {
     return service::BackupDone{42};
   }
   api::Cluster cluster() const override { return {}; }
+  api::Configuration configuration() const override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
   }

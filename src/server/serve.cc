@@ -177,6 +177,7 @@ class Server {
   Server(const LoadedConfig& loaded, LoadAgain load_again, StopSignals& signals,
          LevelFilter& filter, Logger log)
       : settings_(loaded.settings),
+        config_file_(loaded.file),
         config_(loaded.config),
         load_again_(std::move(load_again)),
         signals_(signals),
@@ -237,6 +238,7 @@ class Server {
            "of the server"});
     }
     tokens_->configure(std::move(*tokens));
+    show_configuration(*loaded);
     filter_.set_least(loaded->config.log_level);
     config_.drain = loaded->config.drain;
     http_->set_failed_logins_per_minute(static_cast<std::uint32_t>(loaded->config.failed_logins));
@@ -253,6 +255,22 @@ class Server {
       log_.warn("these keys have new values, which need a restart of the server",
                 {{"keys", waiting}});
     }
+  }
+
+  // `loaded`: what was read last; of the keys that need a restart, the values at the start are in
+  // force.
+  void show_configuration(const LoadedConfig& loaded) {
+    api::Configuration shown{loaded.file, {}};
+    const auto keys = config_keys();
+    for (std::size_t i = 0; i < loaded.settings.size(); ++i) {
+      const Setting& now = loaded.settings[i];
+      const bool waits = i < keys.size() && keys[i].reload == Reload::kNeedsRestart &&
+                         now.value != settings_[i].value;
+      const Setting& in_force = waits ? settings_[i] : now;
+      shown.settings.push_back({in_force.key, in_force.value, in_force.source,
+                                waits ? std::optional(now.value) : std::nullopt});
+    }
+    operations_->configure(std::move(shown));
   }
 
   void refuse_reload(const ConfigErrors& errors) {
@@ -338,6 +356,7 @@ class Server {
                                 .catalog = catalog_,
                                 .log = log_,
                                 .push_health = [this] { return push_->all_health(); }});
+    show_configuration({config_, settings_, config_file_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
     auto policy = push_policy(config_);
     if (!policy) return std::unexpected(std::move(policy.error()));
@@ -458,6 +477,7 @@ class Server {
   }
 
   const std::vector<Setting> settings_;  // that it began with
+  const std::string config_file_;        // empty: none
   Config config_;
   const LoadAgain load_again_;
   StopSignals& signals_;

@@ -19,6 +19,12 @@ ReadinessAnswer readiness(const Caller& caller) {
   return answer;
 }
 
+Answered<api::Configuration> configuration(const Caller& caller) {
+  auto admitted = admits_to_all_queues(caller);
+  if (!admitted) return refused(admitted);
+  return caller.services.operations.configuration();
+}
+
 Task<Answered<std::string>> metrics(Caller& caller) {
   auto admitted = admits_to_all_queues(caller);
   if (!admitted) co_return refused(admitted);

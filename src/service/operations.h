@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/meta.h"
 #include "api/node.h"
 #include "api/problem.h"
 #include "base/time.h"
@@ -44,6 +45,7 @@ class Operations {
   virtual const About& about() const = 0;
   virtual Readiness readiness() const = 0;
   virtual api::Cluster cluster() const = 0;
+  virtual api::Configuration configuration() const = 0;
 
   // Any thread; these block, so they are called on the pool for reads.
   virtual std::string metrics_text() = 0;  // in Prometheus's text format

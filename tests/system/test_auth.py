@@ -88,6 +88,7 @@ ROUTES = [
     ("GET", "/v1/types/{q}", "read"),
     ("PUT", "/v1/types/{q}", "operate"),
     ("DELETE", "/v1/types/{q}", "operate"),
+    ("GET", "/v1/admin/config", "admin"),
     ("GET", "/v1/admin/nodes", "admin"),
     ("POST", "/v1/admin/nodes/1234567890abcdef/drain", "admin"),
     ("POST", "/v1/admin/nodes/1234567890abcdef/undrain", "admin"),

@@ -162,7 +162,7 @@ class Sessions(harness.MillraceCase):
 
 
 class InABrowser(unittest.TestCase):
-    def test_in_chromium(self):
+    def run_in_browser(self, program):
         if not any(map(shutil.which, BROWSERS)) or not shutil.which("node"):
             print("skipped: the dashboard in a browser: there is no Chromium, or no Node.js")
             self.skipTest("there is no Chromium, or no Node.js")
@@ -170,11 +170,18 @@ class InABrowser(unittest.TestCase):
             print("skipped: the dashboard in a browser: web/build has not fetched playwright-core")
             self.skipTest("web/build has not fetched playwright-core")
         done = subprocess.run(
-            ["node", str(WEB / "test" / "dashboard.mjs"), harness.BINARY],
+            ["node", str(WEB / "test" / program), harness.BINARY],
             capture_output=True, text=True, timeout=900, check=False,
         )
         print(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_in_chromium(self):
+        self.run_in_browser("dashboard.mjs")
+
+    def test_drills(self):
+        """A server with a problem: the cause is found on the overview, and mended from there."""
+        self.run_in_browser("drills.mjs")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@
 // Prints a line for each test; ends with 1 if one failed, with 77 where there is no browser.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { executable, launch, newPage, themes, widths } from "./browser.mjs";
+import { hostile } from "./hostile.mjs";
+import { Server, sleep } from "./server.mjs";
 
 const binary = process.argv[2];
 const only = process.argv[3];
@@ -19,63 +19,7 @@ if (!executable) {
   process.exit(77);
 }
 const axe = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "../node_modules/axe-core/axe.min.js"), "utf8");
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function freePort() {
-  const probe = createServer();
-  await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
-
-class Server {
-  constructor(config = "") {
-    this.folder = mkdtempSync(join(tmpdir(), "millrace-dashboard-"));
-    writeFileSync(join(this.folder, "millrace.toml"), config);
-  }
-  async start() {
-    this.port ??= await freePort();
-    this.url = `http://127.0.0.1:${this.port}`;
-    const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_")));
-    const args = ["serve", "--config", join(this.folder, "millrace.toml"), "--listen", `127.0.0.1:${this.port}`, "--data", join(this.folder, "data"), "--drain", "1s"];
-    this.process = spawn(binary, args, { env: environment, stdio: "ignore" });
-    this.ended = new Promise((resolve) => this.process.on("exit", resolve));
-    for (let i = 0; i < 200; ++i) {
-      try {
-        if ((await fetch(`${this.url}/readyz`)).ok) return;
-      } catch {
-        // not yet
-      }
-      await sleep(50);
-    }
-    throw new Error("the server does not start");
-  }
-  async stop(signal = "SIGTERM") {
-    this.process.kill(signal);
-    await this.ended;
-  }
-  async close() {
-    await this.stop("SIGKILL");
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-  async call(method, path, body, token) {
-    const headers = { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) };
-    const answer = await fetch(`${this.url}${path}`, { method, headers, body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body) });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${text}`);
-    return text ? JSON.parse(text) : null;
-  }
-}
-
-const hostile = [
-  "<script>window.pwned=1</script>", "<img src=x onerror=window.pwned=1>", "\"><svg onload=window.pwned=1>", "'><iframe srcdoc='<script>parent.pwned=1</script>'>",
-  "javascript:window.pwned=1", "<a href=javascript:window.pwned=1>x</a>", "{{constructor.constructor('window.pwned=1')()}}", "${window.pwned=1}", "</textarea><script>window.pwned=1</script>",
-  "</title><script>window.pwned=1</script>", "<math><mtext><table><mglyph><style><img src=x onerror=window.pwned=1>", "<style>*{display:none}</style>", "<base href=//evil.example/>",
-  "<form action=//evil.example><button>", "<body onload=window.pwned=1>", "<details open ontoggle=window.pwned=1>", "<video><source onerror=window.pwned=1>", "\u202Egnp.exe\u202C", "data:text/html,<script>window.pwned=1</script>",
-  "&lt;script&gt;window.pwned=1&lt;/script&gt;", "<!--<img src=--><img src=x onerror=window.pwned=1>//-->", "<svg><animate onbegin=window.pwned=1 attributeName=x dur=1s>", "<object data=javascript:window.pwned=1>",
-  "<x onclick=window.pwned=1 tabindex=1 id=app>", "<meta http-equiv=refresh content='0;url=//evil.example'>",
-];
 const kBig = "123456789012345678901234567890";
 
 async function fill(server) {
@@ -94,9 +38,10 @@ async function fill(server) {
   await submit("waits", { type: "pay", queue: "mail", limits: [{ name: "psp" }] });
   await submit("scheduled", { type: "later", queue: "big", delay_ms: 3_600_000 });
   await submit("paused", { type: "held", queue: "paused" });
-  for (const text of hostile) await server.call("POST", "/v1/jobs", { type: "evil", queue: "evil", payload: { text, [text]: 1 }, meta: { text }, max_attempts: 1 });
-  const { jobs } = await server.call("POST", "/v1/claim", { queues: ["evil"], limit: 100, worker: { id: "w1", host: hostile[1], version: hostile[2], labels: { a: hostile[3] } } });
-  await server.call("POST", "/v1/ack", { items: jobs.map((job, i) => ({ id: job.id, token: job.lease.token, outcome: "failed", error: { type: `E ${hostile[i]}`, message: hostile[i], stack: hostile[i] }, logs: [{ message: hostile[i] }] })) });
+  const evils = hostile.map((text) => ({ type: "evil", queue: "evil", payload: { text, [text]: 1 }, meta: { text: text.slice(0, 500) }, max_attempts: 1 }));
+  await server.call("POST", "/v1/jobs/batch", { jobs: evils });
+  const { jobs } = await server.call("POST", "/v1/claim", { queues: ["evil"], limit: 1000, worker: { id: "w1", host: hostile[1], version: hostile[2], labels: { a: hostile[3] } } });
+  await server.call("POST", "/v1/ack", { items: jobs.map((job, i) => ({ id: job.id, token: job.lease.token, outcome: "failed", error: { type: `E ${hostile[i]}`.slice(0, 250), message: hostile[i], stack: hostile[i] }, logs: [{ message: hostile[i] }] })) });
   ids.evil = jobs[1].id;
   ids.evils = jobs.map((job) => job.id);
   await submit("run", { type: "run", queue: "runs" });
@@ -109,7 +54,7 @@ const tests = [];
 const test = (name, run) => tests.push({ name, run });
 const open = (ids) => ({
   overview: "#/", queues: "#/queues", queue: "#/queues/mail", "paused queue": "#/queues/paused", jobs: "#/jobs", "dead jobs": "#/jobs?q=state:dead", job: `#/jobs/${ids.evil}`, "running job": `#/jobs/${ids.run}`, "waiting job": `#/jobs/${ids.waits}`,
-  log: `#/jobs/${ids.evil}?tab=logs`, failures: "#/failures", schedules: "#/schedules", schedule: "#/schedules/nightly", limits: "#/limits", limit: "#/limits/keyed", types: "#/limits?tab=types", workers: "#/workers", push: "#/push", events: "#/events", nodes: "#/nodes", settings: "#/settings", nowhere: "#/nowhere",
+  log: `#/jobs/${ids.evil}?tab=logs`, errors: "#/errors", operations: "#/operations", audit: "#/audit", schedules: "#/schedules", schedule: "#/schedules/nightly", limits: "#/limits", limit: "#/limits/keyed", types: "#/limits?tab=types", workers: "#/workers", push: "#/push", events: "#/events", nodes: "#/nodes", settings: "#/settings", nowhere: "#/nowhere",
 });
 
 // On a machine that does much else at the same time.
@@ -149,11 +94,17 @@ test("every page draws, without a word in the console, and axe accepts it", asyn
 
 test("what is hostile stays text", async ({ browser, server, ids }) => {
   const page = await newPage(browser);
-  const places = [...Object.values(open(ids)), ...ids.evils.flatMap((id) => [`#/jobs/${id}`, `#/jobs/${id}?tab=logs`, `#/jobs/${id}?tab=attempts`])];
-  for (const text of hostile) places.push(`#/jobs?q=${encodeURIComponent(text)}`, `#/queues/${encodeURIComponent(text)}`, `#/${encodeURIComponent(text)}`);
+  assert.ok(new Set(hostile).size >= 300 && ids.evils.length === hostile.length);
+  const places = [...Object.values(open(ids)), ...ids.evils.map((id) => `#/jobs/${id}`)];
+  for (const id of ids.evils.slice(0, 40)) places.push(`#/jobs/${id}?tab=logs`, `#/jobs/${id}?tab=attempts`);
+  for (const text of hostile.filter((_, i) => i < 25 || i % 10 === 0)) {
+    const part = encodeURIComponent(text);
+    places.push(`#/jobs?q=${part}`, `#/queues/${part}`, `#/${part}`, `#/errors/${part}`, `#/audit?object=${part}`);
+  }
+  await page.goto(`${server.url}/`);
   for (const place of places) {
-    await page.goto(`${server.url}/${place}`);
-    await page.waitForTimeout(60);
+    await page.evaluate((hash) => (location.hash = hash), place);
+    await page.waitForTimeout(40);
     assert.equal(await page.evaluate(() => window.pwned), undefined, place);
   }
   await visit(page, server, `#/jobs/${ids.evil}`);
@@ -318,7 +269,7 @@ test("the keys: pages, palette, filter, rows, help", async ({ browser, server })
 });
 
 test("an empty server is a quickstart that sees its first job move", async ({ browser }) => {
-  const server = new Server();
+  const server = new Server(binary);
   await server.start();
   try {
     const page = await newPage(browser);
@@ -344,7 +295,7 @@ test("sign-in, a session that only its page can use, and a token that only reads
   const printed = { all: await make("all", ["submit", "work", "read", "operate", "admin"]), reader: await make("reader", ["read"]) };
   const secret = (text) => /mlr_[0-9a-f_]+/.exec(text)[0];
   const block = (text) => text.slice(text.indexOf("[[tokens]]")).split("\n").filter((line) => /^\[\[tokens\]\]|^\s*\w+ *= /.test(line)).join("\n");
-  const server = new Server(`${block(printed.all)}\n${block(printed.reader)}\n`);
+  const server = new Server(binary, `${block(printed.all)}\n${block(printed.reader)}\n`);
   await server.start();
   try {
     await server.call("POST", "/v1/jobs", { type: "t", queue: "mail" }, secret(printed.all));
@@ -411,7 +362,7 @@ test("it works under a path that a proxy adds", async ({ browser, server }) => {
 });
 
 const browser = await launch();
-const server = new Server();
+const server = new Server(binary);
 await server.start();
 let failed = 0;
 let passed = 0;

@@ -22,6 +22,7 @@ constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
     {RouteId::kMeta, get_meta},
     {RouteId::kOpenApi, get_openapi},
     {RouteId::kBackup, backup},
+    {RouteId::kConfiguration, get_configuration},
     {RouteId::kListNodes, list_nodes},
     {RouteId::kDrainNode, drain_node},
     {RouteId::kUndrainNode, drain_node},

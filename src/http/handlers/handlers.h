@@ -106,6 +106,7 @@ Task<void> metrics(Call& call);
 Task<void> get_meta(Call& call);
 Task<void> get_openapi(Call& call);
 Task<void> backup(Call& call);
+Task<void> get_configuration(Call& call);
 Task<void> list_nodes(Call& call);
 Task<void> drain_node(Call& call);
 Task<void> list_tokens(Call& call);
