@@ -268,6 +268,10 @@ void ScheduleShape::fill_job(const core::JobSpec& job) {
   }
   shape.traceparent = job.extras->traceparent.view();
   shape.tracestate = job.extras->tracestate.view();
+  shape.limits = to_api(job.extras->limits);
+  shape.order_key = job.extras->order_key.view();
+  if (job.extras->order_passes) shape.order_on_failure = api::OrderOnFailure::kPass;
+  shape.fair_key = job.extras->fair_key.view();
 }
 
 Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::SchedulePreview& preview) {
