@@ -171,6 +171,84 @@ test("a filter is completed, stands in the address, and its jobs are changed tog
   await page.context().close();
 });
 
+test("an operation is followed, slowed, paused, and cancelled", async ({ browser, server }) => {
+  const jobs = Array.from({ length: 300 }, () => ({ type: "slowly", queue: "slowly", delay_ms: 3_600_000 }));
+  await server.call("POST", "/v1/jobs/batch", { jobs });
+  const page = await newPage(browser);
+  await visit(page, server, "#/jobs?q=queue:slowly");
+  await page.getByLabel("Choose all that are shown").check();
+  await page.getByRole("button", { name: "Choose all that match" }).click();
+  await page.getByRole("region", { name: "Chosen jobs" }).getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("heading", { name: "Cancel 300 jobs" }).waitFor();
+  await page.getByLabel("At most so many a second").fill("5");
+  await page.getByRole("button", { name: "Cancel the jobs" }).click();
+  await page.waitForFunction(() => location.hash.startsWith("#/operations/"));
+  await page.getByText("at most 5 a second").waitFor();
+  await page.getByRole("button", { name: "Rate" }).click();
+  await page.getByLabel("At most so many a second").fill("2");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("at most 2 a second").waitFor();
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  await page.locator(".badge", { hasText: "paused" }).waitFor();
+  const { items } = await server.call("GET", "/v1/operations?state=paused");
+  assert.ok(items.length === 1 && items[0].done < 300 && items[0].rate_per_s === 2, JSON.stringify(items));
+  await visit(page, server, "#/operations");
+  await page.getByRole("row").filter({ hasText: "paused" }).getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cancel the operation" }).click();
+  await page.getByRole("row").filter({ hasText: "cancelled" }).first().waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("an error is noted, muted, opened, resolved, and opens again when it comes back", async ({ browser, server }) => {
+  const fail = async () => {
+    await server.call("POST", "/v1/jobs", { type: "flaky", queue: "flaky", max_attempts: 1 });
+    const { jobs } = await server.call("POST", "/v1/claim", { queues: ["flaky"], worker: { id: "w3", version: "1.2.3" } });
+    await server.call("POST", "/v1/ack", { items: [{ id: jobs[0].id, token: jobs[0].lease.token, outcome: "failed", error: { type: "Flaky", message: "port 4711 is taken" } }] });
+  };
+  await fail();
+  const page = await newPage(browser);
+  await visit(page, server, "#/errors?type=flaky");
+  await page.getByRole("link", { name: "Flaky" }).click();
+  await page.getByRole("row").filter({ hasText: "1.2.3" }).waitFor();
+  const menu = async (item) => {
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: item }).click();
+  };
+  await menu("Add a note…");
+  await page.getByLabel("For whoever comes next").fill("see OPS-12");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("see OPS-12").waitFor();
+  await menu("Mute…");
+  await page.getByRole("dialog").getByRole("button", { name: "Mute" }).click();
+  await page.getByText("It is muted").waitFor();
+  await page.getByRole("button", { name: "Open again" }).click();
+  await page.getByRole("button", { name: "Resolve" }).click();
+  await page.getByRole("button", { name: "Open again" }).waitFor();
+  await fail();
+  await page.getByRole("button", { name: "Resolve" }).waitFor();
+  await page.getByText("came back").waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("what a person changes stands in the audit", async ({ browser, server }) => {
+  const page = await newPage(browser);
+  await visit(page, server, "#/queues/audited");
+  await server.call("PUT", "/v1/queues/audited", { max_attempts: 3 });
+  await visit(page, server, "#/queues/audited");
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  await page.getByLabel("Reason").fill("for the auditors");
+  await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+  await page.getByText("“for the auditors”", { exact: true }).waitFor();
+  await visit(page, server, "#/audit?object=audited");
+  const entry = page.locator(".attention li").filter({ hasText: "for the auditors" });
+  await entry.getByText("queue.paused").waitFor();
+  await entry.getByText("127.0.0.1").waitFor();
+  assert.equal(await page.locator(".attention li").count(), 2);
+  await page.context().close();
+});
+
 test("settings of a queue are edited in place, and a conflict is told", async ({ browser, server }) => {
   const page = await newPage(browser);
   await visit(page, server, "#/queues/mail");
