@@ -56,3 +56,16 @@ export class Server {
     return text ? JSON.parse(text) : null;
   }
 }
+
+// A server that somebody else has started, and ends.
+export class OthersServer {
+  constructor(url) {
+    this.url = url;
+    this.port = Number(new URL(url).port);
+  }
+  async start() {}
+  async close() {}
+  call(method, path, body, token) {
+    return Server.prototype.call.call(this, method, path, body, token);
+  }
+}

@@ -26,7 +26,7 @@ export function Settings() {
     <>
       <Bar title="Settings" />
       <div class="content" style={{ gap: "1rem" }}>
-        <div class="two">
+        <div class="two" style={{ alignItems: "start" }}>
           <Panel title="Server" pad>
             <Shown of={meta}>
               {(data) => (
