@@ -38,7 +38,11 @@ bool may_be_too_new(const engine::Request& request) {
                                 std::holds_alternative<core::DeleteSchedule>(*command) ||
                                 std::holds_alternative<core::NoteScheduleRun>(*command) ||
                                 std::holds_alternative<core::PutCatalogEntry>(*command) ||
-                                std::holds_alternative<core::DeleteCatalogEntry>(*command));
+                                std::holds_alternative<core::DeleteCatalogEntry>(*command) ||
+                                std::holds_alternative<core::StartOperation>(*command) ||
+                                std::holds_alternative<core::SetOperation>(*command) ||
+                                std::holds_alternative<core::ForgetOperations>(*command) ||
+                                std::holds_alternative<core::StepOperation>(*command));
 }
 
 }  // namespace
@@ -53,6 +57,7 @@ Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Li
       model_(marks, options),
       schedules_(marks, model_, place_, limits),
       catalog_(marks),
+      operations_(marks, model_),
       fold_(std::make_unique<core::Machine>(options)) {}
 
 // --- What happens.
@@ -212,6 +217,7 @@ void Auditor::follow_start(const Start& start) {
   fold(start.row);
   const core::EventBatch batch = std::move(batches_.extract(start.row).mapped());
   model_.begin(batch.at);
+  operations_.begin_term(batch.at);
   for (const core::Event& event : batch.events) {
     if (const auto* epoch = std::get_if<core::EpochStarted>(&event)) {
       model_.start_term(*epoch);
@@ -306,12 +312,14 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
                                     std::holds_alternative<core::GetJob>(*command) ||
                                     std::holds_alternative<core::GetQueues>(*command) ||
                                     std::holds_alternative<core::GetSchedules>(*command) ||
-                                    std::holds_alternative<core::GetCatalog>(*command);
+                                    std::holds_alternative<core::GetCatalog>(*command) ||
+                                    std::holds_alternative<core::GetOperations>(*command);
   }();
   // A hint is kept only where what it tells of could be had, and only until then.
   const bool hint = std::holds_alternative<engine::AwaitWork>(request);
   const bool events = std::holds_alternative<engine::AwaitEvents>(request) ||
-                      std::holds_alternative<engine::AwaitJobQuestions>(request);
+                      std::holds_alternative<engine::AwaitJobQuestions>(request) ||
+                      std::holds_alternative<engine::AwaitOperationWork>(request);
   if ((hint || events) && why != nullptr && waits_are_over_) {
     demand(*why == engine::Unavailable::kNoLeader || *why == engine::Unavailable::kDraining, "R4",
            "wait {} ended for another reason", static_cast<std::uint64_t>(ticket));

@@ -20,6 +20,7 @@
 #include "sim/cluster/place.h"
 #include "sim/model/catalog.h"
 #include "sim/model/model.h"
+#include "sim/model/operations.h"
 #include "sim/model/schedules.h"
 #include "sim/world/marks.h"
 #include "sim/world/storage.h"
@@ -69,6 +70,7 @@ class Auditor {
 
   const Model& model() const { return model_; }
   const Schedules& schedules() const { return schedules_; }
+  const ModelOperations& operations() const { return operations_; }
   std::uint64_t commands() const { return commands_; }
   std::size_t waiting() const { return parked_.size(); }
 
@@ -148,6 +150,9 @@ class Auditor {
 
   // auditor_catalog.cc, auditor_payloads.cc
   bool follow_catalog_command(Ticket ticket, const core::Command& command);
+  // auditor_operations.cc
+  bool follow_operation_command(Ticket ticket, const core::Command& command,
+                                const Choices& choices);
   core::Job whole(const core::Job& is, const core::Job& should_be) const;
   void check_payloads_gone();
 
@@ -212,6 +217,7 @@ class Auditor {
   Model model_;
   Schedules schedules_;
   ModelCatalog catalog_;
+  ModelOperations operations_;
   std::unique_ptr<core::Machine> fold_;
   Seq followed_{};
   std::uint64_t rows_folded_ = 0;

@@ -192,6 +192,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   }
   if (follow_schedule_command(ticket, command)) return;
   if (follow_catalog_command(ticket, command)) return;
+  if (follow_operation_command(ticket, command, choices)) return;
   std::vector<Item> items;
   if (const auto* cancel = std::get_if<core::Cancel>(&command)) {
     for (const JobId& id : cancel->ids) items.push_back(item_of(id, model_.cancel(id, *cancel)));

@@ -100,6 +100,7 @@ class Model {
   const core::EndedLease* ended_lease(LeaseToken token) const;
   const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
   std::uint64_t created() const { return next_ord_ - 1; }
+  std::uint64_t next_ord() const { return next_ord_; }
   // A change of the catalog takes a number as a job does.
   std::uint64_t take_ord() {
     ++created_before_;

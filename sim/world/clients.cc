@@ -490,6 +490,8 @@ engine::Request Clients::ask(Dice& dice, Time now, bool crowded) {
   if (scheduling > 0 && dice.chance(scheduling)) return schedule(dice, now);
   const std::uint32_t cataloguing = swarm_.of(Knob::kCatalog);
   if (cataloguing > 0 && dice.chance(cataloguing)) return catalog(dice);
+  const std::uint32_t operating = swarm_.of(Knob::kOperations);
+  if (operating > 0 && dice.chance(operating)) return operation(dice, now);
   if (dice.chance(swarm_.of(Knob::kOperators))) return operate(dice, now);
   if (dice.chance(swarm_.of(Knob::kQueueSettings))) return set_queue(dice);
   if (dice.chance(swarm_.of(Knob::kWatches))) {

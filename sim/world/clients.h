@@ -46,6 +46,8 @@ class Clients {
   // clients_schedules.cc: of all names; empty: there are no schedules in this life.
   std::vector<engine::Request> resume_schedules() const;
   std::vector<engine::Request> delete_schedules() const;
+  // clients_operations.cc: that all go on, and fast.
+  std::vector<engine::Request> hurry_operations() const;
 
  private:
   struct Lease {
@@ -83,6 +85,8 @@ class Clients {
   core::Command note_run(Dice& dice, Time now);
   core::Command schedule(Dice& dice, Time now);
   core::Command catalog(Dice& dice);
+  core::StartOperation start_operation(Dice& dice, Time now);
+  core::Command operation(Dice& dice, Time now);
 
   Lease some_lease(Dice& dice);
   JobId some_id(Dice& dice);
@@ -102,6 +106,7 @@ class Clients {
   std::uint64_t made_ = 0;
   std::uint64_t seen_revision_ = 0;                      // of the catalog
   std::uint64_t incarnations_ = 0;                       // of schedules
+  std::uint64_t operations_ = 0;                         // that were begun
   std::deque<JobId> ids_;                                // of submitted jobs, newest last
   std::map<std::string, core::ScheduleSpec> written_;    // the last of each name
   std::map<std::string, std::uint64_t> seen_schedules_;  // their incarnations

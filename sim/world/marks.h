@@ -95,6 +95,11 @@ enum class Mark : std::uint8_t {
   kScheduleBroken,
   kShownAgain,
   kWallDoubted,
+  kOperationStarted,
+  kOperationTouched,
+  kOperationPaused,
+  kOperationCompleted,
+  kOperationTakenOver,
   // Situations of several nodes:
   kRefusedInDoubt,
   kRefusedUpgrading,

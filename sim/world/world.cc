@@ -98,10 +98,12 @@ void World::start() {
   story_.at(now);
   story_.tell("the server starts at row {}, with {} jobs and {} leases", to_number(durable_),
               shard_->machine().jobs_in_memory(), shard_->machine().live_leases());
+  begin_operations();
 }
 
 void World::die(std::string_view how) {
   story_.tell("the server {}", how);
+  end_operations();
   alive_until_ = std::min(slept_at_, shard_->figures().owed_since.value_or(slept_at_));
   shard_.reset();
   store_.reset();
@@ -180,6 +182,7 @@ void World::release() {
                             (std::uint64_t{delivery.answer.index()} << 60));
     if (story_.told()) story_.tell("    {}", narrate(delivery));
     Dice dice(mix64(plan_.seed ^ mix64(static_cast<std::uint64_t>(delivery.ticket))));
+    if (heard_by_operations(delivery)) continue;
     const bool lost = !healing_ && dice.chance(knob(Knob::kLostReplies));
     if (lost) {
       story_.tell("    ... and that reply is lost");
@@ -190,6 +193,7 @@ void World::release() {
   if (shard_->ended()) return auditor_.gave_up(answers);
   auditor_.answered(std::move(answers));
   auditor_.follow(durable_);
+  if (!draining_) carry_out_operations();
 }
 
 void World::step(Time now) {
@@ -212,6 +216,7 @@ void World::cycle(const store::AppendResult* appended, const Status* flushed) {
   story_.at(now);
   take_in(now, appended, flushed);
   release();
+  run_operations();
   step(now);
   hand_over();
   if (!disk_.flushing()) {

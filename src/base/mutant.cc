@@ -72,6 +72,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "share-raised-first",
     "old-share-believed",
     "slot-leaked-at-takeover",
+    "operation-cursor-apart",
+    "operation-cursor-lost",
+    "operation-rate-wound-up",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -74,6 +74,9 @@ enum class Mutant : std::uint8_t {
   kShareRaisedFirst,         // a share is given on before the shard that had it has let go of it
   kOldShareBelieved,         // a shard takes a share that is older than the one it has
   kSlotLeakedAtTakeover,     // shares that a new leader of the home finds called back stay so
+  kOperationCursorApart,     // a part of an operation moves on in a commit of its own
+  kOperationCursorLost,      // a new leader begins an operation anew
+  kOperationRateWoundUp,     // an operation catches up on a pause
   kLast,
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/operation/commands.h"
 #include "cli/exit_code.h"
 #include "cli/misspelt.h"
 #include "cli/options.h"
@@ -192,6 +193,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_purge(queue, session);
   add_queue_scale(queue, session);
   add_queue_delete(queue, session);
+  add_operation(group(app, "operation", "Watch, pause and cancel changes of many jobs"), session);
   add_limit_commands(app, session);
   add_schedule_commands(app, session);
   add_push_target(group(app, "push-target", "Manage receivers that the server calls for each job"),

@@ -11,6 +11,7 @@
 #include "core/event.h"
 #include "core/job.h"
 #include "core/limit.h"
+#include "core/operation.h"
 #include "core/queue.h"
 #include "core/schedule.h"
 #include "core/share.h"
@@ -89,6 +90,8 @@ struct Changes {
   std::vector<DeletedLimit> deleted_limits;
   std::vector<Limit> limits;       // changed, whole, by kind and name
   std::vector<BucketRow> buckets;  // changed; one that has nothing is deleted
+  std::vector<JobId> deleted_operations;   // none of them is in `operations`
+  std::vector<OperationPart> operations;   // changed, whole, by id
   std::vector<KeyRow> keys;        // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
@@ -101,7 +104,7 @@ struct Changes {
            log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
            deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
            deleted_catalog.empty() && catalog.empty() && deleted_limits.empty() && limits.empty() &&
-           buckets.empty() && keys.empty() && !keys_expired_until && held_uniques.empty() &&
+           buckets.empty() && deleted_operations.empty() && operations.empty() && keys.empty() && !keys_expired_until && held_uniques.empty() &&
            !uniques_released_until && ended_leases.empty();
   }
 };

@@ -16,6 +16,7 @@
 #include "core/job.h"
 #include "core/limit_commands.h"
 #include "core/limits.h"
+#include "core/operation.h"
 #include "core/queue.h"
 #include "core/schedule_commands.h"
 #include "core/share_commands.h"
@@ -225,7 +226,8 @@ using Command =
                  PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue, SetSchedule,
                  PauseSchedule, ResumeSchedule, DeleteSchedule, NoteScheduleRun, GetSchedules,
                  PutCatalogEntry, DeleteCatalogEntry, GetCatalog, SetLimit, PauseLimit, ResumeLimit,
-                 DeleteLimit, GetLimits, GetWhy, GetShares, ReportShares, GiveShares, CopyLimit>;
+                 DeleteLimit, GetLimits, GetWhy, GetShares, ReportShares, GiveShares, CopyLimit,
+                 StartOperation, SetOperation, StepOperation, GetOperations, ForgetOperations>;
 
 // A command for another shard, or for this one. Nothing waits for its answer.
 struct ShareMessage {

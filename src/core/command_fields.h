@@ -8,6 +8,7 @@
 #include "core/command.h"
 #include "core/describe.h"
 #include "core/event_fields.h"
+#include "core/operation_fields.h"
 #include "core/share_fields.h"
 
 namespace millrace::core {

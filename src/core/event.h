@@ -16,6 +16,7 @@
 #include "core/job.h"
 #include "core/limit.h"
 #include "core/limit_events.h"
+#include "core/operation.h"
 #include "core/queue.h"
 #include "core/schedule.h"
 #include "core/share_event.h"
@@ -236,7 +237,8 @@ using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEn
                            QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
                            Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
                            CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, SlowedDown,
-                           BreakerTurned, Debounced, ShareTaken, SharesSet>;
+                           BreakerTurned, Debounced, ShareTaken, SharesSet, OperationSet,
+                           OperationAdvanced, OperationsForgotten>;
 
 struct EventBatch {
   Time at{};

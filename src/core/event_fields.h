@@ -7,6 +7,7 @@
 #include "core/describe.h"
 #include "core/event.h"
 #include "core/job_fields.h"
+#include "core/operation_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "core/share_fields.h"

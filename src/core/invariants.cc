@@ -14,6 +14,7 @@
 #include "core/job_fields.h"
 #include "core/limit_fields.h"
 #include "core/limits.h"
+#include "core/operation_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "core/shard_state.h"
@@ -42,6 +43,7 @@ class Canonical {
     bytes_.append(text);
   }
   void add(const SharedBytes& text) { add(text.view()); }
+  void add(const StateSet& states) { add(states.left_out); }
   void add(const JobId& id) {
     bytes_.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
   }
@@ -340,6 +342,7 @@ Fingerprint digest(const ShardState& state) {
     canonical.add(entry);
     return true;
   });
+  for (const auto& [id, part] : state.operations) canonical.add(part);
   state.gates.each([&](const LimitEntry& entry) { add_limit(canonical, entry, state.facts.at); });
   return canonical.fingerprint();
 }

@@ -70,6 +70,18 @@ class NeededIds {
   void operator()(const ReportShares&) {}
   void operator()(const GiveShares&) {}
   void operator()(const CopyLimit&) {}
+  void operator()(const StartOperation&) {}
+  void operator()(const SetOperation&) {}
+  void operator()(const StepOperation& command) {
+    const auto part = state_.operations.find(command.id);
+    if (part == state_.operations.end()) return;
+    for (const StepOperation::Item& item : command.items) {
+      if (part->second.spec.action == OperationAction::kRetry) add_with_payload(item.id);
+      add(item.id);
+    }
+  }
+  void operator()(const GetOperations&) {}
+  void operator()(const ForgetOperations&) {}
 
  private:
   // For a job whose payload memory has dropped.
@@ -368,6 +380,10 @@ void Machine::load_schedule(const Schedule& schedule) {
 
 void Machine::load_catalog_entry(const CatalogEntry& entry) { impl_->state.catalog.put(entry); }
 
+void Machine::load_operation(const OperationPart& part) {
+  impl_->state.operations[part.id] = part;
+}
+
 std::optional<Machine::Miscount> Machine::miscount() const {
   std::optional<Miscount> found;
   impl_->state.queues.walk({}, [&](const QueueEntry& queue) {
@@ -388,6 +404,7 @@ std::size_t Machine::keys_held() const { return impl_->state.keys.size(); }
 std::size_t Machine::queues() const { return impl_->state.queues.size(); }
 std::size_t Machine::schedules() const { return impl_->state.schedules.size(); }
 std::size_t Machine::broken_schedules() const { return impl_->state.schedules.broken(); }
+const OperationIndex& Machine::operations() const { return impl_->state.operations; }
 std::uint64_t Machine::bytes_held() const { return impl_->state.bytes_held; }
 
 std::uint64_t Machine::bytes_to_reuse() const {

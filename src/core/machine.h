@@ -164,6 +164,7 @@ class Machine {
   void load_ended_lease(const EndedLease& lease);
   void load_schedule(const Schedule& schedule);
   void load_catalog_entry(const CatalogEntry& entry);
+  void load_operation(const OperationPart& part);
   // Both after the queues and before the jobs.
   void load_limit(const Limit& limit);
   void load_bucket(const BucketRow& row);
@@ -184,6 +185,7 @@ class Machine {
   std::size_t queues() const;
   std::size_t schedules() const;
   std::size_t broken_schedules() const;
+  const OperationIndex& operations() const;
   StateCounts counts() const;  // over all queues
   // The bytes of payloads and results in memory.
   std::uint64_t bytes_held() const;

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "core/catalog.h"
 #include "core/job.h"
+#include "core/operation.h"
 #include "core/queue.h"
 #include "core/rejection.h"
 #include "core/schedule.h"
@@ -148,6 +149,6 @@ struct WhyReply {
 };
 
 using Reply = std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply,
-                           QueueReply, ScheduleReply, CatalogReply, LimitReply, WhyReply>;
+                           QueueReply, ScheduleReply, CatalogReply, LimitReply, WhyReply, OperationReply>;
 
 }  // namespace millrace::core

@@ -126,6 +126,17 @@ void take_catalog(ShardState& state, Changes& changes) {
   }
 }
 
+void take_operations(ShardState& state, Changes& changes) {
+  for (const JobId& id : std::exchange(state.changes.operations, {})) {
+    const auto found = state.operations.find(id);
+    if (found != state.operations.end()) {
+      changes.operations.push_back(found->second);
+    } else {
+      changes.deleted_operations.push_back(id);
+    }
+  }
+}
+
 // Each once, in order.
 std::vector<std::pair<LimitKind, SharedBytes>> take_limit_names(
     std::vector<std::pair<LimitKind, SharedBytes>>& names) {
@@ -207,6 +218,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   take_schedules(state, *changes);
   take_catalog(state, *changes);
   take_limits(state, *changes);
+  take_operations(state, *changes);
   changes->deleted = std::exchange(log.deleted, {});
   in_flight.deleted = changes->deleted;
   changes->keys = std::exchange(log.keys, {});

@@ -22,6 +22,7 @@
 #include "core/job_slots.h"
 #include "core/key_index.h"
 #include "core/machine.h"
+#include "core/operation.h"
 #include "core/order_index.h"
 #include "core/queue_index.h"
 #include "core/schedule_index.h"
@@ -63,6 +64,7 @@ struct ShardState {
   EndedLeases ended_leases;
   ScheduleIndex schedules;
   CatalogIndex catalog;
+  OperationIndex operations;
   GateIndex gates;
   OrderIndex orders;
 

@@ -61,6 +61,7 @@ class StateVisitor {
   virtual void limit(const core::Limit& limit) = 0;                 // by kind and name
   virtual void bucket(const core::BucketRow& row) = 0;              // by kind, name and key
   virtual void catalog_entry(const core::CatalogEntry& entry) = 0;  // by kind and name
+  virtual void operation(const core::OperationPart& part) = 0;      // by id
 };
 
 // How long a read may take: at most `time`, and no longer than its caller waits. A read that
@@ -154,6 +155,7 @@ class Tables {
   // Up to `limit` ids of matching jobs, newest first from `after_ord`; for bulk operations.
   struct IdPage {
     std::vector<JobId> ids;
+    std::vector<std::uint64_t> ords;  // of the ids
     std::optional<std::uint64_t> next_after_ord;
   };
   virtual Result<IdPage> select_ids(const core::JobFilter& filter,

@@ -111,6 +111,18 @@ std::size_t bytes_of(const core::Schedule& schedule) {
          schedule.progress.broken.size() + schedule.progress.owed.size() * kTimeBytes;
 }
 
+std::size_t bytes_of(const core::OperationSpec& spec) {
+  std::size_t bytes = 2 * kRefBytes + spec.query.size() + spec.queue.size() +
+                      spec.error_group.size() + spec.created_by.size();
+  for (const core::Condition& condition : spec.filter.conditions) {
+    bytes += kItemBytes + condition.path.size();
+    for (const std::string& value : condition.values) bytes += 8 + value.size();
+  }
+  return bytes;
+}
+// A filter with a list of names, a query and a reason.
+constexpr std::size_t kMaxOperationBytes = std::size_t{256} << 10;
+
 struct EventBytes {
   std::size_t operator()(const core::QueueChanged& e) const {
     std::size_t bytes = 2 * kRefBytes + bytes_of(e.settings.retry) + bytes_of(e.settings.limits);
@@ -178,6 +190,15 @@ struct EventBytes {
   std::size_t operator()(const core::BreakerTurned& e) const { return kRefBytes + e.key.size(); }
   std::size_t operator()(const core::Debounced& e) const {
     return kRefBytes + kItemBytes + e.payload.size();
+  }
+  std::size_t operator()(const core::OperationSet& e) const {
+    return kRefBytes + bytes_of(e.part.spec) + e.part.reason.size();
+  }
+  std::size_t operator()(const core::OperationAdvanced& e) const {
+    return kRefBytes + e.reason.size();
+  }
+  std::size_t operator()(const core::OperationsForgotten& e) const {
+    return kItemBytes + e.ids.size() * kItemBytes;
   }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
   std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
@@ -258,6 +279,19 @@ struct CommandBytes {
   }
   std::size_t operator()(const core::GiveShares& c) const { return c.items.size() * 2 * kRefBytes; }
   std::size_t operator()(const core::CopyLimit&) const { return kRefBytes + kMaxLimitBytes; }
+  std::size_t operator()(const core::StartOperation& c) const {
+    return kRefBytes + bytes_of(c.spec);
+  }
+  // The event holds the whole part, which the machine knows.
+  std::size_t operator()(const core::SetOperation&) const { return kMaxOperationBytes; }
+  // Without retried jobs.
+  std::size_t operator()(const core::StepOperation& c) const {
+    return 4 * kRefBytes + c.items.size() * 2 * kRefBytes;
+  }
+  std::size_t operator()(const core::GetOperations&) const { return 0; }
+  std::size_t operator()(const core::ForgetOperations& c) const {
+    return kItemBytes + c.ids.size() * kItemBytes;
+  }
   std::size_t operator()(const core::GetWhy&) const { return 0; }
   std::size_t operator()(const core::GetJob&) const { return 0; }
   std::size_t operator()(const core::GetQueues&) const { return 0; }

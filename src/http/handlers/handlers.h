@@ -12,6 +12,11 @@ Task<void> list_jobs(Call& call);
 
 // bulk.cc
 Task<void> bulk_jobs(Call& call);
+// bulk_operations.cc
+Task<void> list_operations(Call& call);
+Task<void> get_operation(Call& call);
+Task<void> patch_operation(Call& call);
+Task<void> order_operation(Call& call);
 Task<void> purge_queue(Call& call);
 Task<void> scale_queue(Call& call);
 Task<void> delete_queue(Call& call);

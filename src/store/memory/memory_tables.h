@@ -63,6 +63,7 @@ class MemoryTables final : public Tables {
   void write_keys(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   void write_schedules(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   void write_catalog(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
+  void write_operations(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   void write_limits(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   // Calls `visit` with matching jobs, newest first from `after_ord`, until it returns false.
   void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
@@ -87,6 +88,7 @@ class MemoryTables final : public Tables {
   };
   std::map<std::string, StoredSchedule, std::less<>> schedules_ MILLRACE_GUARDED_BY(mutex_);
   core::CatalogIndex catalog_ MILLRACE_GUARDED_BY(mutex_);
+  core::OperationIndex operations_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::pair<core::LimitKind, std::string>, core::Limit> limits_
       MILLRACE_GUARDED_BY(mutex_);
   std::map<std::tuple<core::LimitKind, std::string, std::string>, core::BucketRow> buckets_

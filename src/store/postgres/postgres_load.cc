@@ -41,6 +41,8 @@ constexpr const char* kSelectLimits =
     "SELECT detail FROM millrace.limit_rows WHERE shard = $1 ORDER BY kind, name";
 constexpr const char* kSelectBuckets =
     "SELECT detail FROM millrace.bucket_rows WHERE shard = $1 ORDER BY kind, name, key";
+constexpr const char* kSelectOperations =
+    "SELECT detail FROM millrace.operation_rows WHERE shard = $1 ORDER BY id";
 constexpr const char* kSelectSchedules =
     "SELECT detail FROM millrace.schedule_rows WHERE shard = $1 ORDER BY name";
 
@@ -70,6 +72,7 @@ class Loading {
     add(message, kSelectLeases, &Loading::leases);
     add(message, kSelectSchedules, &Loading::schedule);
     add(message, kSelectCatalog, &Loading::catalog_entry);
+    add(message, kSelectOperations, &Loading::operation);
     const auto replies = shard_.pool->run(ConnectionPool::Use::kReading, message);
     if (!status_) return status_;
     if (!replies) return to_error(replies.error());
@@ -167,6 +170,13 @@ class Loading {
     core::CatalogEntry entry;
     if (!decode_value(row.bytes(0), Time{}, entry)) return damaged("catalog_rows");
     visitor_.catalog_entry(entry);
+    return {};
+  }
+
+  Status operation(const SqlRow& row) {
+    core::OperationPart part;
+    if (!decode_value(row.bytes(0), Time{}, part)) return damaged("operation_rows");
+    visitor_.operation(part);
     return {};
   }
 

@@ -1,7 +1,8 @@
-// What a flush writes of documents and limits.
+// What a flush writes of documents, limits and operations.
 #include <string>
 #include <utility>
 
+#include "store/blob.h"
 #include "store/postgres/postgres_rows.h"
 #include "store/postgres/postgres_writer.h"
 #include "store/row_codec.h"
@@ -35,7 +36,33 @@ constexpr const char* kUpsertBuckets =
     "SELECT $1, * FROM unnest($2, $3, $4, $5) "
     "ON CONFLICT (shard, kind, name, key) DO UPDATE SET detail = excluded.detail";
 
+constexpr const char* kDeleteOperations =
+    "DELETE FROM millrace.operation_rows WHERE shard = $1 AND id = ANY($2)";
+constexpr const char* kUpsertOperations =
+    "INSERT INTO millrace.operation_rows(shard, id, detail) "
+    "SELECT $1, * FROM unnest($2, $3) "
+    "ON CONFLICT (shard, id) DO UPDATE SET detail = excluded.detail";
+
 }  // namespace
+
+void PostgresWriter::write_operations(SqlMessage& message, const core::Changes& changes) const {
+  const auto for_shard = [&] { return std::move(Parameters().number(shard_->shard)); };
+  if (!changes.deleted_operations.empty()) {
+    Rows<1> rows({kU});
+    for (const JobId& id : changes.deleted_operations) rows[0].bytes(to_blob(id));
+    message.add(kDeleteOperations, rows.finish(for_shard()));
+  }
+  std::string buffer;
+  for (auto at = changes.operations.begin(); at != changes.operations.end();) {
+    Rows<2> rows({kU, kB});
+    for (; at != changes.operations.end() && rows.bytes() < kStatementBytes; ++at) {
+      encode_value(*at, Time{}, buffer);
+      rows[0].bytes(to_blob(at->id));
+      rows[1].bytes(buffer);
+    }
+    message.add(kUpsertOperations, rows.finish(for_shard()));
+  }
+}
 
 void PostgresWriter::write_catalog(SqlMessage& message, const core::Changes& changes) const {
   const auto for_shard = [&] { return std::move(Parameters().number(shard_->shard)); };

@@ -41,6 +41,7 @@ constexpr const char* kSelectFinished =
 constexpr const char* kSelectOldestFinished =
     "SELECT min(finished_at) FROM jobs WHERE queue = ?1 AND state = ?2 AND state >= 5";
 constexpr const char* kSelectCatalog = "SELECT detail FROM catalog ORDER BY kind, name";
+constexpr const char* kSelectOperations = "SELECT detail FROM operations ORDER BY id";
 constexpr const char* kSelectLimits = "SELECT detail FROM limits ORDER BY kind, name";
 constexpr const char* kSelectBuckets = "SELECT detail FROM buckets ORDER BY kind, name, key";
 constexpr const char* kSelectSchedules = "SELECT detail FROM schedules ORDER BY name";
@@ -113,7 +114,8 @@ Status TablesReader::load(StateVisitor& visitor) {
   if (Status done = load_uniques(visitor); !done) return done;
   if (Status done = load_ended_leases(visitor); !done) return done;
   if (Status done = load_schedules(visitor); !done) return done;
-  return load_catalog(visitor);
+  if (Status done = load_catalog(visitor); !done) return done;
+  return load_operations(visitor);
 }
 
 Status TablesReader::load_queues(StateVisitor& visitor) {
@@ -253,6 +255,15 @@ Status TablesReader::load_catalog(StateVisitor& visitor) {
   select.begin();
   if (Status read = read_values(select, *database_, "catalog", entries); !read) return read;
   for (const core::CatalogEntry& entry : entries) visitor.catalog_entry(entry);
+  return {};
+}
+
+Status TablesReader::load_operations(StateVisitor& visitor) {
+  std::vector<core::OperationPart> parts;
+  Statement select(*database_, kSelectOperations);
+  select.begin();
+  if (Status read = read_values(select, *database_, "operations", parts); !read) return read;
+  for (const core::OperationPart& part : parts) visitor.operation(part);
   return {};
 }
 

@@ -45,6 +45,7 @@ class TablesReader {
   Status load_schedules(StateVisitor& visitor);
   Status load_limits(StateVisitor& visitor);
   Status load_catalog(StateVisitor& visitor);
+  Status load_operations(StateVisitor& visitor);
   std::unexpected<Error> failure() const { return database_->failure("read"); }
 
   const std::unique_ptr<Database> database_;

@@ -62,6 +62,9 @@ constexpr const char* kDeleteRuns = "DELETE FROM schedule_runs WHERE schedule = 
 constexpr const char* kUpsertCatalog =
     "INSERT INTO catalog VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET detail = excluded.detail";
 constexpr const char* kDeleteCatalog = "DELETE FROM catalog WHERE kind = ?1 AND name = ?2";
+constexpr const char* kUpsertOperation =
+    "INSERT INTO operations VALUES (?1, ?2) ON CONFLICT DO UPDATE SET detail = excluded.detail";
+constexpr const char* kDeleteOperation = "DELETE FROM operations WHERE id = ?1";
 constexpr const char* kUpsertLimit =
     "INSERT INTO limits VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET detail = excluded.detail";
 constexpr const char* kDeleteLimit = "DELETE FROM limits WHERE kind = ?1 AND name = ?2";
@@ -121,6 +124,8 @@ TablesWriter::TablesWriter(Database& database, QueueIds& queues)
       delete_runs_(database, kDeleteRuns),
       upsert_catalog_(database, kUpsertCatalog),
       delete_catalog_(database, kDeleteCatalog),
+      upsert_operation_(database, kUpsertOperation),
+      delete_operation_(database, kDeleteOperation),
       upsert_limit_(database, kUpsertLimit),
       delete_limit_(database, kDeleteLimit),
       upsert_bucket_(database, kUpsertBucket),
@@ -167,6 +172,7 @@ Status TablesWriter::write(const core::Changes& changes, Seq from, const Progres
   if (Status done = write_schedules(changes); !done) return done;
   if (Status done = write_catalog(changes); !done) return done;
   if (Status done = write_limits(changes); !done) return done;
+  if (Status done = write_operations(changes); !done) return done;
   if (Status done = write_ended_leases(changes.ended_leases); !done) return done;
   return transaction.commit();
 }
@@ -352,6 +358,17 @@ Status TablesWriter::write_catalog(const core::Changes& changes) {
     if (!upsert_catalog_.run(number(entry.kind), entry.name.view(), Blob{buffer_})) {
       return failure();
     }
+  }
+  return {};
+}
+
+Status TablesWriter::write_operations(const core::Changes& changes) {
+  for (const JobId& id : changes.deleted_operations) {
+    if (!delete_operation_.run(Blob{to_blob(id)})) return failure();
+  }
+  for (const core::OperationPart& part : changes.operations) {
+    encode_value(part, Time{}, buffer_);
+    if (!upsert_operation_.run(Blob{to_blob(part.id)}, Blob{buffer_})) return failure();
   }
   return {};
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kIntegrityCheck = "PRAGMA integrity_check(20)";
 constexpr const char* kSelectSchedules = "SELECT name, detail FROM schedules";
+constexpr const char* kSelectOperations = "SELECT hex(id), detail FROM operations";
 constexpr const char* kSelectCatalog = "SELECT name, detail FROM catalog";
 constexpr const char* kSelectLimits = "SELECT name, detail FROM limits";
 constexpr const char* kSelectBuckets = "SELECT name, detail FROM buckets";
@@ -134,6 +135,7 @@ Result<TablesFindings> examine_tables(Database& database) {
   if (!select.ok()) findings.problems.push_back(database.failure("read").error().message);
   examine_blobs<core::Schedule>(database, "schedules", kSelectSchedules, findings.problems);
   examine_blobs<core::CatalogEntry>(database, "catalog", kSelectCatalog, findings.problems);
+  examine_blobs<core::OperationPart>(database, "operations", kSelectOperations, findings.problems);
   examine_blobs<core::Limit>(database, "limits", kSelectLimits, findings.problems);
   examine_blobs<core::BucketRow>(database, "buckets", kSelectBuckets, findings.problems);
   examine_blobs<core::ScheduleRun>(database, "schedule_runs", kSelectRuns, findings.problems);
