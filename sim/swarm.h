@@ -68,6 +68,7 @@ enum class Knob : std::uint8_t {
   kWallLeaps,
   kZoneUpdates,
   kCatalog,
+  kLimits,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);
