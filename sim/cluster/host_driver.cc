@@ -58,7 +58,7 @@ void Host::keep_for_later(node::ShardLoop::News& news) {
     const auto* const command =
         mail.request ? std::get_if<core::Command>(&*mail.request) : nullptr;
     const std::size_t bytes = command == nullptr ? 0 : engine::row_bytes(*command);
-    if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes) return false;
+    if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes / 4 * 3) return false;
     step_bytes_ += bytes;
     return true;
   };

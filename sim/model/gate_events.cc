@@ -35,8 +35,8 @@ void GateEvents::check_over() const {
   if (at_ == events_.size()) return;
   const core::Event& event = *events_[at_];
   if (const auto* const turned = std::get_if<core::BreakerTurned>(&event)) {
-    violated("F9", "the breaker of {} {} turns, and nothing makes it", turned->name.view(),
-             turned->key.view());
+    violated("F9", "the breaker of {} {} turns, to be open until {}, and nothing makes it",
+             turned->name.view(), turned->key.view(), text(turned->open_until));
   }
   if (const auto* const taken = std::get_if<core::ShareTaken>(&event)) {
     violated("F8", "a share of {} {} is taken in version {}, and nobody gave it",

@@ -28,6 +28,7 @@ class Numbers {
         steps_.push_back(kTaken);
       } else if (shares != nullptr && shares->book) {
         std::uint64_t highest = 0;
+        if (shares->book->grants.empty()) continue;
         for (const core::Grant& grant : shares->book->grants) {
           highest = std::max(highest, grant.version);
         }

@@ -249,7 +249,7 @@ void World::check_whole() {
 void World::offer(engine::Request request) {
   const auto* const command = std::get_if<core::Command>(&request);
   const std::size_t bytes = command == nullptr ? 0 : engine::row_bytes(*command);
-  if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes) {
+  if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes / 4 * 3) {
     mail_.push_back({std::move(request), begun_});
     return;
   }
