@@ -163,7 +163,9 @@ void Cluster::deliver(std::span<engine::Delivery> deliveries) {
     check_answer(asked.mapped(), delivery.answer);
     Dice dice(mix64(plan_.seed ^ mix64(static_cast<std::uint64_t>(delivery.ticket))));
     const bool lost = !healing_ && dice.chance(knob(Knob::kLostReplies));
-    if (!lost) clients_.heard(delivery.answer);
+    if (lost) continue;
+    clients_.heard(delivery.answer);
+    if (database_.shards() > 1) clients_.told(asked.mapped().request, delivery.answer);
   }
 }
 
