@@ -88,7 +88,7 @@ OperationAnswer united(const std::vector<const OperationPart*>& parts, Time now)
 
 // Each with its parts; newest first.
 std::vector<OperationAnswer> unite(std::vector<OperationPart>& parts, Time now) {
-  std::ranges::stable_sort(parts, std::greater{}, &OperationPart::id);
+  std::ranges::sort(parts, std::greater{}, &OperationPart::id);
   std::vector<OperationAnswer> all;
   for (std::size_t at = 0; at < parts.size();) {
     std::vector<const OperationPart*> of_one;
