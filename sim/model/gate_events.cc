@@ -57,8 +57,11 @@ const T& GateEvents::next(const char* id, const char* what) {
 void GateEvents::expect(const core::LimitSet& event) {
   const auto& is = next<core::LimitSet>("S2", "a change of a limit");
   demand(is.change == event.change && is.limit == event.limit, "S2",
-         "limit {} is stored otherwise than it was set: version {} for {}", event.limit.name.view(),
-         is.limit.version, event.limit.version);
+         "limit {} is stored otherwise than it was set: version {} for {}, revision {} for {}, of "
+         "bounds {} for {}{}",
+         event.limit.name.view(), is.limit.version, event.limit.version, is.limit.revision,
+         event.limit.revision, is.limit.bounds_revision, event.limit.bounds_revision,
+         is.limit.settings == event.limit.settings ? "" : ", with other settings");
 }
 
 void GateEvents::expect(const core::LimitDeleted& event) {

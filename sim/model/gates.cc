@@ -62,11 +62,15 @@ std::vector<Gates::Passed> Gates::gates_of(const Job& job) const {
       gates.push_back({{limit.kind, name, of_key, true}, 1});
     }
   };
-  for (const JobLimit& named : extras_of(job.extras).limits) {
-    const Limit* const limit = find(LimitKind::kNamed, named.name.view());
-    if (limit == nullptr || limit->incarnation != named.incarnation) continue;
-    add(*limit, {}, named.cost, !limit->settings.per_key);
-    if (!named.key.empty()) add(*limit, named.key, named.cost, limit->settings.per_key);
+  // From narrow to wide.
+  for (const bool of_keys : {true, false}) {
+    for (const JobLimit& named : extras_of(job.extras).limits) {
+      const Limit* const limit = find(LimitKind::kNamed, named.name.view());
+      if (limit == nullptr || limit->incarnation != named.incarnation) continue;
+      if (of_keys && named.key.empty()) continue;
+      add(*limit, of_keys ? named.key : SharedBytes(), named.cost,
+          limit->settings.per_key == of_keys);
+    }
   }
   if (const Limit* const of_type = find(LimitKind::kType, job.type.view())) {
     add(*of_type, {}, 1, true);
