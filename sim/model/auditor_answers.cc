@@ -116,6 +116,7 @@ template const core::JobReply* Auditor::reply_of<core::JobReply>(Ticket, const c
 template const core::QueueReply* Auditor::reply_of<core::QueueReply>(Ticket, const char*);
 template const core::ScheduleReply* Auditor::reply_of<core::ScheduleReply>(Ticket, const char*);
 template const core::CatalogReply* Auditor::reply_of<core::CatalogReply>(Ticket, const char*);
+template const core::OperationReply* Auditor::reply_of<core::OperationReply>(Ticket, const char*);
 template const core::LimitReply* Auditor::reply_of<core::LimitReply>(Ticket, const char*);
 template const core::WhyReply* Auditor::reply_of<core::WhyReply>(Ticket, const char*);
 
