@@ -47,6 +47,7 @@ class Applier {
   void operator()(const Debounced& event);
   void operator()(const ShareTaken& event);
   void operator()(const SharesSet& event);
+  void operator()(const Audited& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/audit.h"
 #include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
@@ -95,6 +96,9 @@ struct Changes {
   std::optional<Time> uniques_released_until;  // then delete rows with `until` at or before this
   std::vector<EndedLease>
       ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
+  std::vector<AuditRow> audit;  // insert only, by number; one that is there already stays
+  // Then delete the rows before this, but the newest.
+  std::optional<Time> audit_until;
 
   bool empty() const {
     return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() &&
@@ -102,7 +106,7 @@ struct Changes {
            deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
            deleted_catalog.empty() && catalog.empty() && deleted_limits.empty() && limits.empty() &&
            buckets.empty() && keys.empty() && !keys_expired_until && held_uniques.empty() &&
-           !uniques_released_until && ended_leases.empty();
+           !uniques_released_until && ended_leases.empty() && audit.empty();
   }
 };
 

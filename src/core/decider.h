@@ -70,6 +70,7 @@ class Decider {
   Reply operator()(const ReportShares& command);
   Reply operator()(const GiveShares& command);
   Reply operator()(const CopyLimit& command);
+  Reply operator()(const NoteAudit& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/audit.h"
 #include "core/catalog.h"
 #include "core/job.h"
 #include "core/limit.h"
@@ -236,7 +237,7 @@ using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEn
                            QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
                            Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
                            CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, SlowedDown,
-                           BreakerTurned, Debounced, ShareTaken, SharesSet>;
+                           BreakerTurned, Debounced, ShareTaken, SharesSet, Audited>;
 
 struct EventBatch {
   Time at{};

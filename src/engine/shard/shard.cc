@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "core/audit_scribe.h"
 #include "core/limits.h"
 #include "engine/shard/outbox.h"
 #include "engine/shard/recovery.h"
@@ -60,6 +61,11 @@ void Shard::Impl::offer(Task task) {
   if (ended_) {
     answers_.send(task.reply_to, told_since_end_);
     return;
+  }
+  const StoreFormat* const store = options_.store_format.get();
+  if (store != nullptr && store->level() < store::EventFormat::kOperations) {
+    // An older node would stop at the entry, and nobody shall wait for its upgrade to pause a queue.
+    for (core::Command& command : task.commands) core::forget_origin(command);
   }
   if (is_too_new(task)) {
     put_off(task);

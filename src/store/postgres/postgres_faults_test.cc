@@ -100,6 +100,7 @@ class NoState final : public StateVisitor {
   void limit(const core::Limit&) override {}
   void bucket(const core::BucketRow&) override {}
   void catalog_entry(const core::CatalogEntry&) override {}
+  void audited(const core::AuditRow&) override {}
 };
 
 core::Changes something_of_everything() {
