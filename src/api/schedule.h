@@ -117,6 +117,8 @@ struct ScheduleJob {
   std::string_view tracestate;
 };
 
+void encode(JsonWriter& json, const ScheduleJob& job);
+
 struct Schedule {
   std::string_view name;
   std::string_view cron;  // empty: null

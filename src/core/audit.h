@@ -2,6 +2,7 @@
 // it to the events of the change, so that neither is durable without the other.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -39,6 +40,11 @@ struct Origin {
   SharedBytes after;
 };
 using SharedOrigin = std::shared_ptr<const Origin>;
+// A command of operators, or one that they may give too. Null: it has none.
+template <typename C>
+concept Attributed = requires(C& command) {
+  { command.by } -> std::convertible_to<const SharedOrigin&>;
+};
 
 struct QueueImage {
   QueueSettings settings;

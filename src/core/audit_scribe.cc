@@ -19,9 +19,6 @@ struct Subject {
   bool counts_jobs = false;  // the command is about several jobs
 };
 
-template <typename C>
-concept Attributed = requires(const C& command) { command.by; };
-
 class Looking {
  public:
   Looking(const ShardState& state, const Prefetched& prefetched)
@@ -29,8 +26,8 @@ class Looking {
 
   Subject operator()(const Enqueue& command) const {
     const bool one = command.jobs.size() == 1;
-    return {"job.submitted", "job", one ? of_id(command.jobs.front().id) : SharedBytes(), {}, {},
-            !one};
+    return {
+        "job.submitted", "job", one ? of_id(command.jobs.front().id) : SharedBytes(), {}, {}, !one};
   }
   Subject operator()(const Cancel& command) const {
     return of_jobs("job.cancelled", command.ids, command.reason);
@@ -127,8 +124,8 @@ class Looking {
     const LimitEntry* const found = state_.gates.find(kind, name.view());
     if (found == nullptr) return {};
     AuditImage image;
-    image.limit = std::make_shared<const LimitImage>(
-        LimitImage{found->limit.settings, found->limit.pauses});
+    image.limit =
+        std::make_shared<const LimitImage>(LimitImage{found->limit.settings, found->limit.pauses});
     return image;
   }
 

@@ -96,6 +96,7 @@ http::ServerOptions http_options(const Config& config) {
   options.max_connections_per_address = config.connections;
   options.idempotency_window = config.idempotency_window;
   options.default_retention = retention_of(config);
+  options.audit_retention = config.keep_audit;
   return options;
 }
 
