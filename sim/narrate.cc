@@ -181,6 +181,7 @@ std::string narrate_command(const core::Command& command) {
           [](const core::GetCatalog& get) {
             return fmt::format("get the catalog since {}", get.since);
           },
+          [](const core::NoteAudit&) { return std::string("make an entry of the audit"); },
           [](const core::GetJob& get) { return "get " + job(get.id); },
           [](const core::GetQueues&) { return std::string("list queues"); },
       },

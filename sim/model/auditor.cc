@@ -165,6 +165,7 @@ void Auditor::fold(Seq seq) {
   demand(row.has_value(), "DU2", "row {}, which was answered for, is gone", to_number(seq));
   const Result<core::EventBatch> batch = store::decode_events(row->body);
   demand(batch.has_value(), "DU6", "row {} can't be decoded", to_number(seq));
+  check_entries(seq, *batch);
   for (const core::Event& event : batch->events) fold_->apply(event, batch->at);
   fold_->take_woken_queues();
   fold_->take_endings();

@@ -89,6 +89,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "schedule broken",
     "shown again by newer zones",
     "wall clock doubted",
+    "entry of the audit",
     "refused in doubt",
     "refused upgrading",
     "old append fenced",

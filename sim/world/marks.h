@@ -95,6 +95,7 @@ enum class Mark : std::uint8_t {
   kScheduleBroken,
   kShownAgain,
   kWallDoubted,
+  kAudited,
   // Situations of several nodes:
   kRefusedInDoubt,
   kRefusedUpgrading,

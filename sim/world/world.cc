@@ -241,6 +241,7 @@ void World::check_whole() {
 // --- Requests.
 
 void World::offer(engine::Request request) {
+  attribute(request);
   const engine::Ticket ticket{++tickets_};
   if (story_.told()) {
     story_.tell("#{} {}", static_cast<std::uint64_t>(ticket), narrate(request));

@@ -20,6 +20,8 @@ static_assert(are_whole<RetryPolicy, UniqueRule, JobError, Progress, JobExtras, 
 static_assert(are_whole<Rate, Bounds, KeyBounds, LimitSettings, LimitPause, Limit, JobLimit,
                         BreakerRule, BreakerSlice, BreakerRow, BucketRow, GateUse, LimitView,
                         Blocker, QueueLimits, LimitHolder, SlowDown, Fullness>());
+static_assert(
+    are_whole<Actor, Origin, QueueImage, LimitImage, ScheduleImage, JobImage, AuditImage>());
 static_assert(Alternatives<Event>::kAreWhole);
 static_assert(
     are_whole<JobRef, IdempotencyKey, Claimed::Item, Extended::Item, Deleted::Item, EndedLease>());

@@ -87,7 +87,6 @@ class ShardRows {
       rows_ = std::move(*read);
       at_ = 0;
       ended_ = rows_.size() < kRowsAtOnce;
-      if (!rows_.empty()) last_read_ = rows_.back().entry.n;
     }
     return at_ == rows_.size() ? nullptr : &rows_[at_];
   }
@@ -106,7 +105,6 @@ class ShardRows {
   std::vector<core::AuditRow> rows_;
   std::size_t at_ = 0;
   bool ended_ = false;
-  std::uint64_t last_read_ = 0;
 };
 
 struct Found {

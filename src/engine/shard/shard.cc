@@ -375,6 +375,7 @@ Shard::Figures Shard::Impl::figures() const {
           .broken_schedules = machine_->broken_schedules(),
           .schedule_due = machine_->next_schedule(core::kAtOnce),
           .schedule_runs = schedules_.runs(),
+          .audited = machine_->audited(),
           .unprojected = machine_->unprojected(),
           .payload_bytes = machine_->bytes_held(),
           .applied = pipeline_.head(),

@@ -180,6 +180,7 @@ class Shard {
     std::optional<Time> schedule_due;
     // Since this term began, by core::RunOutcome.
     std::array<std::uint64_t, 5> schedule_runs{};
+    std::uint64_t audited = 0;  // entries of the audit, ever
     std::size_t unprojected = 0;
     std::uint64_t payload_bytes = 0;
     Seq applied{};
