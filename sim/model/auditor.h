@@ -153,7 +153,6 @@ class Auditor {
 
   // auditor.cc
   void fold(Seq seq);
-  void check_entries(Seq row, const core::EventBatch& batch);
   void follow_dead_row(Seq seq);
   void keep_ghosts();
   void follow_entry(const Entry& entry);
@@ -210,7 +209,6 @@ class Auditor {
   const core::MachineOptions options_;
   const Limits limits_;
   const Place place_;
-  std::uint64_t audited_ = 0;  // entries in the rows that were followed
   Model model_;
   Schedules schedules_;
   ModelCatalog catalog_;

@@ -595,18 +595,4 @@ std::vector<engine::Request> Clients::resume_all() const {
   return requests;
 }
 
-void attribute(engine::Request& request) {
-  auto* const command = std::get_if<core::Command>(&request);
-  if (command == nullptr || std::holds_alternative<core::Enqueue>(*command)) return;
-  std::visit(
-      []<typename C>(C& of) {
-        if constexpr (core::Attributed<C>) {
-          core::Origin origin;
-          origin.actor.name = SharedBytes("ann");
-          of.by = std::make_shared<const core::Origin>(std::move(origin));
-        }
-      },
-      *command);
-}
-
 }  // namespace millrace::sim

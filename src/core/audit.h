@@ -46,6 +46,12 @@ concept Attributed = requires(C& command) {
   { command.by } -> std::convertible_to<const SharedOrigin&>;
 };
 
+// Makes an entry of something that no shard decides: to drain a node, to sign in. Goes to the first
+// shard.
+struct NoteAudit {
+  SharedOrigin by;  // says everything
+};
+
 struct QueueImage {
   QueueSettings settings;
   bool paused = false;

@@ -233,12 +233,6 @@ struct GetCatalog {
   std::uint64_t since = 0;
 };
 
-// Makes an entry of something that no shard decides: to drain a node, to sign in. Goes to the first
-// shard.
-struct NoteAudit {
-  SharedOrigin by;  // says everything
-};
-
 using Command =
     std::variant<Enqueue, Claim, Heartbeat, Ack, AppendLogs, Cancel, Retry, Edit, Delete, SetQueue,
                  PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue, SetSchedule,

@@ -20,8 +20,8 @@ void Caller::revoke() {
   abandon();
 }
 
-core::SharedOrigin Caller::origin_of(core::Origin about) const {
-  core::Actor& actor = about.actor;
+core::SharedOrigin Caller::origin_of(core::Origin origin) const {
+  core::Actor& actor = origin.actor;
   if (access != nullptr) {
     actor.token = SharedBytes(access->id());
     actor.name = SharedBytes(access->settings().name);
@@ -29,7 +29,7 @@ core::SharedOrigin Caller::origin_of(core::Origin about) const {
   actor.address = SharedBytes(address);
   actor.via = via;
   actor.request = SharedBytes(request_id);
-  return std::make_shared<const core::Origin>(std::move(about));
+  return std::make_shared<const core::Origin>(std::move(origin));
 }
 
 void Caller::attribute(engine::Request& request) const {

@@ -64,7 +64,7 @@ void Shard::Impl::offer(Task task) {
   }
   const StoreFormat* const store = options_.store_format.get();
   if (store != nullptr && store->level() < store::EventFormat::kOperations) {
-    // An older node would stop at the entry, and nobody shall wait for its upgrade to pause a queue.
+    // An older node would stop at the entry. Nobody shall wait for its upgrade to pause a queue.
     for (core::Command& command : task.commands) core::forget_origin(command);
   }
   if (is_too_new(task)) {

@@ -256,13 +256,11 @@ Result<std::vector<core::ScheduleRunRow>> PostgresTables::schedule_runs(
 }
 
 Result<std::vector<core::AuditRow>> PostgresTables::audit(const AuditQuery& query) {
-  const std::int64_t from = query.oldest_first ? 0 : std::numeric_limits<std::int64_t>::max();
-  const auto found = read(query.oldest_first ? kSelectAuditUp : kSelectAuditDown,
-                          std::move(Parameters()
-                                        .number(shard_->shard)
-                                        .number(query.after ? static_cast<std::int64_t>(*query.after)
-                                                            : from)
-                                        .number(query.limit)));
+  std::int64_t from = query.oldest_first ? 0 : std::numeric_limits<std::int64_t>::max();
+  if (query.after) from = static_cast<std::int64_t>(*query.after);
+  const auto found =
+      read(query.oldest_first ? kSelectAuditUp : kSelectAuditDown,
+           std::move(Parameters().number(shard_->shard).number(from).number(query.limit)));
   if (!found) return std::unexpected(found.error());
   std::vector<core::AuditRow> rows;
   for (int i = 0; i < found->rows(); ++i) {

@@ -1,10 +1,9 @@
-// X5: each change that an operator asked for has its entry in the same batch, right behind it.
-#include "core/audit.h"
+#include "sim/model/entries.h"
 
 #include <optional>
 #include <string_view>
 
-#include "sim/model/auditor.h"
+#include "core/audit.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
@@ -57,30 +56,29 @@ bool tells_of(const core::Audited& entry, const Changed& changed) {
 
 }  // namespace
 
-void Auditor::check_entries(Seq row, const core::EventBatch& batch) {
+void check_entries(Seq row, const core::EventBatch& batch, std::uint64_t before, Entries entries,
+                   Marks& marks) {
   std::optional<Changed> open;  // has no entry yet
   bool any = false;             // event since the last entry
   for (const core::Event& event : batch.events) {
     if (const auto* entry = std::get_if<core::Audited>(&event)) {
-      demand(entry->n == audited_ + 1, "X5", "row {}: entry {} follows entry {}", to_number(row),
-             entry->n, audited_);
-      audited_ = entry->n;
+      demand(entry->n == before + 1, "X5", "row {}: entry {} follows entry {}", to_number(row),
+             entry->n, before);
+      before = entry->n;
       demand(any, "X5", "row {}: entry {} is of no change", to_number(row), entry->n);
       demand(!open || tells_of(*entry, *open), "X5", "row {}: a change of {} has an entry of {}",
              to_number(row), open ? open->kind : "", entry->kind.view());
       open.reset();
       any = false;
-      marks_.hit(Mark::kAudited);
+      marks.hit(Mark::kAudited);
       continue;
     }
     any = true;
     const std::optional<Changed> changed = std::visit(ByOperators{}, event);
     if (changed) open = changed;
   }
-  // Among nodes an older one may take part, for which entries are left out.
-  const bool alone = place_.effects == nullptr;
-  demand(!open || !alone, "X5", "row {}: a change of {} has no entry", to_number(row),
-         open ? open->kind : "");
+  demand(!open || entries == Entries::kMayLack, "X5", "row {}: a change of {} has no entry",
+         to_number(row), open ? open->kind : "");
 }
 
 }  // namespace millrace::sim
