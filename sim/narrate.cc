@@ -235,6 +235,7 @@ std::string narrate_command(const core::Command& command) {
           },
           [](const core::GetOperations&) { return std::string("get operations"); },
           [](const core::ForgetOperations&) { return std::string("forget operations"); },
+          [](const core::NoteAudit&) { return std::string("make an entry of the audit"); },
           [](const core::GetJob& get) { return "get " + job(get.id); },
           [](const core::GetQueues&) { return std::string("list queues"); },
       },

@@ -1,4 +1,3 @@
-#include "sim/model/auditor.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +5,7 @@
 
 #include "base/check.h"
 #include "core/limits.h"
+#include "sim/model/entries.h"
 #include "sim/violation.h"
 #include "sim/world/guesses.h"
 #include "store/event_codec.h"
@@ -205,6 +205,8 @@ void Auditor::fold(Seq seq) {
   demand(row.has_value(), "DU2", "row {}, which was answered for, is gone", to_number(seq));
   const Result<core::EventBatch> batch = store::decode_events(row->body);
   demand(batch.has_value(), "DU6", "row {} can't be decoded", to_number(seq));
+  check_entries(seq, *batch, fold_->audited(),
+                place_.effects == nullptr ? Entries::kDemanded : Entries::kMayLack, marks_);
   for (const core::Event& event : batch->events) fold_->apply(event, batch->at);
   fold_->take_woken_queues();
   fold_->take_endings();

@@ -142,6 +142,9 @@ class Clients {
   std::set<std::pair<JobId, LeaseToken>> granted_;  // as a caller was told
 };
 
+// An operator's command says who asks.
+void attribute(engine::Request& request);
+
 // A job's id made from a number: "00000017-..." in a story.
 JobId numbered_id(std::uint64_t number, std::uint16_t queue_bits = 0);
 

@@ -116,6 +116,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "operation paused",
     "operation completed",
     "operation taken over",
+    "entry of the audit",
     "refused in doubt",
     "refused upgrading",
     "old append fenced",

@@ -122,6 +122,7 @@ enum class Mark : std::uint8_t {
   kOperationPaused,
   kOperationCompleted,
   kOperationTakenOver,
+  kAudited,
   // Situations of several nodes:
   kRefusedInDoubt,
   kRefusedUpgrading,

@@ -252,6 +252,7 @@ void World::check_whole() {
 // A step takes no more than a row may hold, and the auditor takes it that all that was offered is
 // decided in the next step. What does not fit comes later.
 void World::offer(engine::Request request) {
+  attribute(request);
   const auto* const command = std::get_if<core::Command>(&request);
   const std::size_t bytes = command == nullptr ? 0 : engine::row_bytes(*command);
   if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes / 4 * 3) {

@@ -25,6 +25,7 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kGet, "/v1/admin/nodes", RouteId::kListNodes, kAdmin},
     {kPost, "/v1/admin/nodes/{id}/drain", RouteId::kDrainNode, kAdmin},
     {kPost, "/v1/admin/nodes/{id}/undrain", RouteId::kUndrainNode, kAdmin},
+    {kGet, "/v1/admin/audit", RouteId::kAudit, kAdmin},
     {kGet, "/v1/tokens", RouteId::kListTokens, kAdmin},
     {kPost, "/v1/tokens", RouteId::kCreateToken, kAdmin},
     {kGet, "/v1/tokens/{id}", RouteId::kGetToken, kAdmin},

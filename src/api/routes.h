@@ -26,6 +26,7 @@ enum class RouteId : std::uint8_t {
   kListNodes,
   kDrainNode,
   kUndrainNode,
+  kAudit,
   kListTokens,
   kCreateToken,
   kGetToken,

@@ -329,6 +329,8 @@ void encode(JsonWriter& json, const BackfillOutcome& outcome) {
   json.end_object();
 }
 
+void encode(JsonWriter& json, const ScheduleJob& job) { encode_job(json, job); }
+
 void encode(JsonWriter& json, const Schedule& schedule) {
   json.begin_object();
   json.member("name", schedule.name);

@@ -121,6 +121,8 @@ struct ScheduleJob {
   std::string_view fair_key;  // empty: absent
 };
 
+void encode(JsonWriter& json, const ScheduleJob& job);
+
 struct Schedule {
   std::string_view name;
   std::string_view cron;  // empty: null

@@ -123,7 +123,7 @@ void add_global_options(CLI::App& app, Session& session) {
       ->envname("MILLRACE_KEY_FILE")
       ->type_name("FILE");
   app.add_option("-o,--output", session.output, "table, or json: the answer of the API")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(CLI::IsMember({"table", "json", "jsonl"}))
       ->type_name("FORMAT");
   app.set_version_flag(
       "--version", [] { return fmt::format("millrace {}", version()); }, "Print the version");
@@ -213,6 +213,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_token_rotate(token, session);
   add_token_revoke(token, session);
   CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
+  add_admin_audit(admin, session);
   add_admin_backup(admin, session);
   add_admin_nodes(admin, session);
   add_completion(app, session);

@@ -96,6 +96,7 @@ http::ServerOptions http_options(const Config& config) {
   options.max_connections_per_address = config.connections;
   options.idempotency_window = config.idempotency_window;
   options.default_retention = retention_of(config);
+  options.audit_retention = config.keep_audit;
   return options;
 }
 
@@ -105,6 +106,7 @@ DriverOptions driver_options(const Config& config, std::shared_ptr<engine::Zones
   options.shard.time = &system_time();
   options.shard.machine.default_retention = retention_of(config);
   options.shard.machine.max_keys = config.max_keys;
+  options.shard.machine.audit_retention = config.keep_audit;
   options.memory_bytes = memory_bytes(config);
   // Changes that wait for the tables also hold their payloads.
   options.shard.machine.keep_bytes = options.memory_bytes / 4;

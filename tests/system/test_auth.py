@@ -17,6 +17,7 @@ ROUTES = [
     ("GET", "/v1/meta", "read"),
     ("GET", "/v1/openapi.json", "read"),
     ("POST", "/v1/admin/backup", "admin"),
+    ("GET", "/v1/admin/audit", "admin"),
     ("GET", "/v1/tokens", "admin"),
     ("POST", "/v1/tokens", "admin"),
     ("GET", "/v1/tokens/{q}", "admin"),

@@ -86,6 +86,8 @@ class Flattener {
   // A limit's home tells of it, for all shards.
   void operator()(const core::ShareTaken&) {}
   void operator()(const core::SharesSet&) {}
+  // Who changed what is for administrators: GET /v1/admin/audit.
+  void operator()(const core::Audited&) {}
   void operator()(const core::CatalogPut&) {}
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {

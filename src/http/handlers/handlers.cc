@@ -26,6 +26,7 @@ constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
     {RouteId::kListNodes, list_nodes},
     {RouteId::kDrainNode, drain_node},
     {RouteId::kUndrainNode, drain_node},
+    {RouteId::kAudit, list_audit},
     {RouteId::kListTokens, list_tokens},
     {RouteId::kCreateToken, create_token},
     {RouteId::kGetToken, get_token},

@@ -120,6 +120,9 @@ Task<void> get_token(Call& call);
 Task<void> delete_token(Call& call);
 Task<void> rotate_token(Call& call);
 
+// audit.cc
+Task<void> list_audit(Call& call);
+
 // peer.cc
 Task<void> connect_peer(Call& call);
 

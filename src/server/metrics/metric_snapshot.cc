@@ -255,6 +255,8 @@ void add_store(FamilyList& out, const Reports& shards) {
     const Duration lag = shard.driver->figures.projection_lag(shard.now);
     out.value(std::chrono::duration<double>(lag).count(), std::move(labels));
   }
+  out.counter("audit_entries_total", "Entries of the audit since the store was made.");
+  of_each(out, shards, [](const Status& s) { return s.figures.audited; });
   out.gauge("synced_seq", "The last row whose effect on the tables would survive a power failure.");
   of_each(out, shards, [](const Status& s) { return to_number(s.synced); });
 }
