@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/operation.h"
-#include "core/operation.h"
+#include "core/command.h"
 #include "engine/reads.h"
 #include "service/caller.h"
 

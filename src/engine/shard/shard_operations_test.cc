@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/shard/shard_fixture.h"
+#include "store/memory/memory_store.h"
 
 namespace millrace::engine {
 namespace {
@@ -12,40 +13,40 @@ class Operations : public ::testing::Test {
  protected:
   void begin(const std::string& name, std::optional<std::uint32_t> rate = {}) {
     core::StartOperation start;
-    start.id = Fixture::id(name);
+    start.id = ShardFixture::id(name);
     start.spec.action = core::OperationAction::kCancel;
     start.rate_per_s = rate;
     world.now_answer<core::OperationReply>(core::Command(start));
   }
   Ticket wait(std::uint32_t sharers = 1) {
-    return world.ask(AwaitOperationWork{Duration{1'000}, {{Fixture::id("op"), sharers}}});
+    return world.ask(AwaitOperationWork{Duration{1'000}, {{ShardFixture::id("op"), sharers}}});
   }
   const OperationWork& work(Ticket ticket) { return world.answer<OperationWork>(ticket); }
   core::OperationReply step(const std::vector<std::string>& jobs, bool ends) {
     core::StepOperation command;
-    command.id = Fixture::id("op");
+    command.id = ShardFixture::id("op");
     command.below = world.machine().operations().at(command.id).below;
     for (const std::string& name : jobs) {
       command.items.push_back(
-          {Fixture::id(name), world.machine().view(Fixture::id(name))->job.ord});
+          {ShardFixture::id(name), world.machine().view(ShardFixture::id(name))->job.ord});
     }
     command.next = jobs.empty() ? 0 : command.items.back().ord;
     command.ends = ends;
     return world.now_answer<core::OperationReply>(core::Command(command));
   }
 
-  Fixture world;
+  ShardFixture world{store::make_memory_store(), ShardOptions{}};
 };
 
 TEST_F(Operations, AStepIsHandedOutOnceTheTablesShowWhatWasThere) {
-  world.ask(Fixture::enqueue("a"));
+  world.ask(ShardFixture::enqueue("a"));
   const Ticket waiting = wait();
   world.run();
   EXPECT_FALSE(world.answered(waiting));
   begin("op");
   world.run();
   ASSERT_TRUE(work(waiting).part.has_value());
-  EXPECT_EQ(work(waiting).part->id, Fixture::id("op"));
+  EXPECT_EQ(work(waiting).part->id, ShardFixture::id("op"));
   EXPECT_EQ(work(waiting).limit, 1'000u);
   EXPECT_GT(world.flushes, 0);
   EXPECT_FALSE(step({"a"}, true).refusal);
@@ -72,7 +73,7 @@ TEST_F(Operations, ALongStepIsCutAndEachPartBeginsWhereTheOneBeforeEnded) {
   std::vector<std::string> names;
   for (int i = 0; i < 150; ++i) {
     names.push_back("j" + std::to_string(1'000 - i));
-    world.ask(Fixture::enqueue(names.back()));
+    world.ask(ShardFixture::enqueue(names.back()));
   }
   world.run();
   std::vector<std::string> newest_first(names.rbegin(), names.rend());
