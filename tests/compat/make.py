@@ -176,7 +176,7 @@ PLANS = [
             *("outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules", "catalog"),
             *("limits", "operations"),
         },
-        schema=10,
+        schema=11,
     ),
 ]
 
