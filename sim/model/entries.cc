@@ -37,6 +37,11 @@ struct ByOperators {
   std::optional<Changed> operator()(const core::ScheduleDeleted& e) const {
     return Changed{"schedule", e.name.view()};
   }
+  // Orders to an operation have entries of their own, in another batch.
+  std::optional<Changed> operator()(const core::OperationSet& e) const {
+    if (e.change != core::OperationChange::kStarted) return std::nullopt;
+    return Changed{"operation", {}};
+  }
   std::optional<Changed> operator()(const core::CatalogPut& e) const {
     return Changed{"document", e.name.view()};
   }
@@ -74,6 +79,11 @@ void check_entries(Seq row, const core::EventBatch& batch, std::uint64_t before,
       continue;
     }
     any = true;
+    // A step of an operation, whose beginning has an entry.
+    if (std::holds_alternative<core::OperationAdvanced>(event)) {
+      open.reset();
+      continue;
+    }
     const std::optional<Changed> changed = std::visit(ByOperators{}, event);
     if (changed) open = changed;
   }

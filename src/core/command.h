@@ -229,10 +229,6 @@ struct DeleteCatalogEntry {
   std::optional<std::uint64_t> if_version;  // else kVersionConflict
   SharedOrigin by = {};
 };
-// The entries that have changed after `since`, in order of revision: see CatalogReply.
-struct GetCatalog {
-  std::uint64_t since = 0;
-};
 
 using Command =
     std::variant<Enqueue, Claim, Heartbeat, Ack, AppendLogs, Cancel, Retry, Edit, Delete, SetQueue,

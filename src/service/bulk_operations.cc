@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/json_writer.h"
 #include "core/limits.h"
 #include "service/audit.h"
 #include "service/convert.h"

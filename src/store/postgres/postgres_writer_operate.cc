@@ -5,7 +5,6 @@
 #include "store/blob.h"
 #include "store/postgres/postgres_rows.h"
 #include "store/postgres/postgres_writer.h"
-#include "store/blob.h"
 #include "store/row_codec.h"
 
 namespace millrace::store {
