@@ -23,6 +23,7 @@ enum class RouteId : std::uint8_t {
   kOpenApi,
   kBackup,
   kListNodes,
+  kDiagnosis,
   kDrainNode,
   kUndrainNode,
   kListTokens,

@@ -23,6 +23,7 @@ constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
     {RouteId::kOpenApi, get_openapi},
     {RouteId::kBackup, backup},
     {RouteId::kListNodes, list_nodes},
+    {RouteId::kDiagnosis, get_diagnosis},
     {RouteId::kDrainNode, drain_node},
     {RouteId::kUndrainNode, drain_node},
     {RouteId::kListTokens, list_tokens},
