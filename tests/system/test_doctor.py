@@ -13,10 +13,12 @@ import time
 import unittest
 
 import harness
+import test_push
 import test_tls
 
 import nodes  # whose folder the harness has added
 import postgres
+import receiver
 
 PATIENCE = "1s"
 
@@ -151,11 +153,31 @@ class Shared(harness.ServerCase, DoctorCase):
         self.assertIn("no such user", found["why"])
         self.named("type_dies", f"3 jobs of type {self.queue} died")
 
-    def test_a_worker_that_is_silent_and_holds_jobs_is_told_by_its_silence(self):
+    def test_a_worker_that_is_silent_and_holds_jobs(self):
         self.submit(lease_ms=600_000)
         self.claim_one(worker=f"silent-{self.queue}")
-        # It is silent for less than a worker may be.
-        self.assertNotIn("worker_silent", self.doctor())
+        found = self.named("worker_silent", f"silent-{self.queue}")
+        self.assertIn("It holds 1 job", found["why"])
+        done = self.server.cli("doctor", "-o", "json")  # of usual patience
+        self.assertNotIn("worker_silent", done.stdout)
+
+    def test_a_type_whose_gate_is_full_or_paused(self):
+        self.api.put(f"/v1/types/{self.queue}", {"concurrency": 1})
+        for _ in range(2):
+            self.submit(self.queue)
+        self.claim_one()
+        self.assertEqual(self.named("gate_full", self.queue)["what"], f"Type {self.queue} is full")
+        self.api.put(f"/v1/types/{self.queue}", {"concurrency": 1, "paused": True})
+        self.named("gate_paused", self.queue)
+
+    def test_a_type_whose_attempts_fail(self):
+        self.submit_many(30, type=self.queue, max_attempts=9)
+        for number, job in enumerate(self.claim(limit=30)):
+            if number % 2:
+                self.fail_attempt(job)
+            else:
+                self.finish(job)
+        self.assertIn("50 %", self.named("type_fails", self.queue)["why"])
 
     def schedule(self, **members):
         body = {"every_ms": 3_600_000, "job": {"type": "t", "queue": self.queue}, **members}
@@ -356,6 +378,58 @@ class Alone(DoctorCase):
             )
         self.find("memory_short")
 
+    def test_a_receiver_of_pushes_that_fails(self):
+        self.start(*test_push.PERMITTED)
+        target = {"url": receiver.nobody(), "queues": [self.queue]}
+        self.api.put("/v1/push-targets/hook", target)
+        self.submit_many(30)
+        found = self.find("push_failing", severity="bad", timeout_s=40)
+        self.assertEqual(found["what"], "The receiver of push target hook fails")
+        self.assertIn("millrace push-target get hook", found["next"])
+
+    def test_a_schedule_whose_zone_is_gone(self):
+        zones = pathlib.Path(tempfile.mkdtemp(prefix="millrace-zones-"))
+        self.addCleanup(shutil.rmtree, zones, True)
+        (zones / "Europe").mkdir()
+        for name in ("Europe/Zurich", "tzdata.zi"):
+            shutil.copy(f"/usr/share/zoneinfo/{name}", zones / name)
+        self.start("--zoneinfo", zones)
+        body = {"cron": "* * * * *", "timezone": "Europe/Zurich", "job": {"type": "t"}}
+        reply = self.api.put("/v1/schedules/swiss", body)
+        self.assertEqual(reply.status, 201, reply)
+        (zones / "Europe/Zurich").unlink()
+        self.server.restart()
+        self.use(self.server)
+        found = self.find("schedule_broken", severity="bad", timeout_s=90)
+        self.assertIn("Schedule swiss is broken", found["what"])
+
+    @unittest.skipUnless(shutil.which("faketime"), "needs faketime")
+    def test_a_server_whose_clock_was_changed(self):
+        library = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+        if library is None or harness.is_sanitized():
+            self.skipTest("faketime does not work here")
+        home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-clock-"))
+        self.addCleanup(shutil.rmtree, home, True)
+        clock = home / "clock"
+        clock.write_text("+0\n")
+        self.start(
+            env={
+                "LD_PRELOAD": library,
+                "FAKETIME_TIMESTAMP_FILE": clock,
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+                "FAKETIME_CACHE_DURATION": "1",
+            }
+        )
+        self.assertNotIn("clock_changed", self.doctor())
+        clock.write_text("-200\n")  # forward, the shard follows
+
+        def changed():
+            self.submit()  # an idle shard looks at no clock
+            return self.doctor().get("clock_changed")
+
+        found = harness.eventually(changed, 20, 0.3, what="the clock's change")
+        self.assertIn("behind its shards' time", found["what"])
+
     def test_files_of_a_store(self):
         where = pathlib.Path(tempfile.mkdtemp(prefix="millrace-files-"))
         self.addCleanup(shutil.rmtree, where, True)
@@ -431,6 +505,33 @@ class OnPostgres(DoctorCase):
         for statement in ("BEGIN", "CREATE TABLE t(x int)", "PREPARE TRANSACTION 'left'"):
             session.sql(statement)
         self.find("transaction_prepared", severity="warn")
+
+    def test_a_node_that_is_gone_and_a_database_that_is_away(self):
+        cluster = postgres.Cluster()
+        self.addCleanup(cluster.close)
+        several = nodes.Nodes(2, cluster=cluster)
+        self.addCleanup(several.close)
+        several.start()
+        self.use(several[0])
+        several[1].kill()
+        found = self.find("node_gone", timeout_s=40)
+        self.assertEqual(found["severity"], "note")
+        cluster.stop()
+        found = self.find("database_silent", severity="bad", timeout_s=40)
+        self.assertTrue(found["why"])
+        cluster.start()
+
+    def test_the_databases_connections_are_used_up(self):
+        cluster = postgres.Cluster(max_connections="16", superuser_reserved_connections="1")
+        self.addCleanup(cluster.close)
+        server = self.new_server()
+        server.database = cluster.new_database()
+        self.use(server.start())
+        for _ in range(9):
+            session = postgres.Session(server.database)
+            self.addCleanup(session.close)
+            session.sql("SELECT 1")
+        self.find("database_connections", severity="warn")
 
     def test_nodes_of_two_versions(self):
         several = nodes.Nodes(2)

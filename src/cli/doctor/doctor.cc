@@ -84,6 +84,7 @@ void run(const Options& options, Session& session) {
   if (!options.directory.empty()) looked.at_files = judge_files(options.directory, found);
   const Patience patience{.late = *options.patience,
                           .alone = std::min(Patience{}.alone, *options.patience),
+                          .silent = *options.patience * 3 / 4,
                           .stuck = *options.patience * kStuckFactor};
   auto client = session.connect();
   if (!client) return session.fail(kNotLooked, client.error().message);
@@ -116,12 +117,12 @@ void add_doctor(CLI::App& app, Session& session) {
       ->type_name("DIR");
   add_duration(
       command, "--patience", options->patience,
-      "How long a ready job, a schedule or a transaction may stay before that is told; ten "
-      "times as long for holders of a limit (default: 1m)");
+      "How long a ready job, a schedule, a transaction or the silence of a worker may last "
+      "before that is told; ten times as long for holders of a limit (default: 1m)");
   command.footer(
       "The command changes nothing. It exits with 0 if nothing is wrong, with 1 if it found "
       "something,\n"
-      "and with 2 if it could not look. With a token of the scope admin it sees most.\n"
+      "and with 2 if it could not look. With a token of the scopes read and admin it sees most.\n"
       "\n"
       "Examples:\n"
       "  millrace doctor\n"

@@ -39,7 +39,7 @@ std::string sentence(std::string text) {
 
 std::string apart(Duration ahead) {
   return fmt::format("{} {}", format_duration_for_people(Duration{std::abs(ahead.count())}),
-                     ahead.count() > 0 ? "ahead" : "behind");
+                     ahead.count() > 0 ? "ahead of" : "behind");
 }
 
 void judge_disk(const NodeSeen& node, sdk::JsonView facts, Findings& found) {
@@ -78,18 +78,17 @@ void judge_clock(const NodeSeen& node, sdk::JsonView facts, Findings& found) {
     const Duration off = least > Duration{0} ? least : std::min(most, Duration{0});
     if (Duration{std::abs(off.count())} >= kClockOff) {
       const bool far = Duration{std::abs(off.count())} >= kClockFarOff;
-      found.push_back(
-          {"clock_apart", far ? Severity::kBad : Severity::kWarn,
-           fmt::format("{} clock is {} of this machine's", sentence(of(node)), apart(off)),
-           "run_at, expires_at and schedules mean other instants than you think.",
-           "let both machines follow a time server (chrony, systemd-timesyncd)"});
+      found.push_back({"clock_apart", far ? Severity::kBad : Severity::kWarn,
+                       fmt::format("{} clock is {} this machine's", sentence(of(node)), apart(off)),
+                       "run_at, expires_at and schedules mean other instants than you think.",
+                       "let both machines follow a time server (chrony, systemd-timesyncd)"});
     }
   }
   const Duration ahead{number_of(facts, "wall_ahead_ms")};
   if (Duration{std::abs(ahead.count())} >= kClockFarOff) {
     found.push_back(
         {"clock_changed", Severity::kWarn,
-         fmt::format("Somebody changed the clock of {}, which is {} of its shards' time", node.name,
+         fmt::format("Somebody changed the clock of {}, which is {} its shards' time", node.name,
                      apart(ahead)),
          "A shard's time never jumps; it takes the clock's when the server starts again.",
          "if the clock is right now, restart the server when that suits you"});
@@ -98,7 +97,7 @@ void judge_clock(const NodeSeen& node, sdk::JsonView facts, Findings& found) {
   if (Duration{std::abs(database.count())} >= kClockOff) {
     found.push_back(
         {"database_clock", Severity::kWarn,
-         fmt::format("The database's clock is {} of that of {}", apart(database), node.name),
+         fmt::format("The database's clock is {} that of {}", apart(database), node.name),
          "Leases of nodes go by the database's clock, jobs by the nodes'.",
          "let both machines follow a time server (chrony, systemd-timesyncd)"});
   }

@@ -115,9 +115,16 @@ std::string findings_lines(const Findings& findings, std::size_t width, std::siz
   const std::size_t shown = all <= most ? all : most - std::min<std::size_t>(most, 1);
   for (std::size_t i = 0; i < shown; ++i) {
     const Finding& finding = findings[i];
-    std::string line = fmt::format("{:<{}}{}", name_of(finding.severity), kIndent, finding.what);
-    if (!finding.next.empty()) line += ": " + finding.next;
-    text += printable(line, width) + "\n";
+    const std::string title =
+        fmt::format("{:<{}}{}", name_of(finding.severity), kIndent, finding.what);
+    const std::string line = finding.next.empty() ? title : title + ": " + finding.next;
+    if (width_of(printable(line)) <= width) {
+      text += printable(line) + "\n";
+      continue;
+    }
+    // The step is what a person needs most, so it has a line of its own.
+    text += printable(title, width) + "\n";
+    text += printable(std::string(kIndent, ' ') + finding.next, width) + "\n";
   }
   if (shown < all) {
     text +=

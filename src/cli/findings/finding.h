@@ -32,7 +32,8 @@ bool has_faults(const Findings& findings);
 std::string findings_json(const Findings& findings);  // an array
 // For a screen: each with its reason and its next step.
 std::string findings_text(const Findings& findings, std::size_t width);
-// One line each: "bad   No worker takes jobs from mail: start a worker: ...".
+// A line each, "bad   No worker takes jobs from mail: start a worker: ...", or two where it is
+// narrow.
 std::string findings_lines(const Findings& findings, std::size_t width, std::size_t most);
 
 }  // namespace millrace::cli
