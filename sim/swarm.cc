@@ -65,6 +65,7 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"zone-updates", 15},
     {"catalog", 40},
     {"operations", 40},
+    {"limits", 200},
 }};
 
 }  // namespace

@@ -69,6 +69,7 @@ enum class Knob : std::uint8_t {
   kZoneUpdates,
   kCatalog,
   kOperations,
+  kLimits,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

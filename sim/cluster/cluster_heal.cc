@@ -64,6 +64,9 @@ void Cluster::heal() {
 }
 
 void Cluster::open_queues(Dice& dice) {
+  for (engine::Request& request : clients_.open_limits()) submit(dice, std::move(request));
+  settle(dice);
+  for (core::Command& command : clients_.take_told()) submit(dice, std::move(command));
   for (engine::Request& request : clients_.resume_all()) submit(dice, std::move(request));
   settle(dice);
 }

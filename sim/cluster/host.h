@@ -141,6 +141,7 @@ class Host final : public node::Host,
   // host_driver.cc: the driver's
   void post(engine::Request request, Asked asked, std::optional<engine::FromInbox> from);
   void take_append();
+  void keep_for_later(node::ShardLoop::News& news);
   void begin_append(const store::JournalRow& row);
   const engine::Shard& shard() const { return loop_->shard(); }
   Time shard_time() const { return loop_->clock().now(); }
@@ -193,6 +194,7 @@ class Host final : public node::Host,
   bool decided_ = false;
   Seq applied_{};  // before a step
   Seq durable_{};
+  std::size_t step_bytes_ = 0;  // of what waits for the next step, at most
   std::uint64_t life_ = 0;  // counts terms, so that results of an old one's calls are ignored
 };
 

@@ -46,6 +46,8 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
     engine::ShardOptions mine = options;
     mine.shard = shard;
     mine.shards = shards;
+    mine.machine.shard = shard;
+    mine.machine.shards = shards;
     mine.store_format = store_format_;
     mine.time = &clock_;
     hosts_.push_back(std::make_shared<Host>(shard, mine,

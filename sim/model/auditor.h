@@ -148,6 +148,14 @@ class Auditor {
   void check_runs(const core::ScheduleReply& reply, const ModelSchedule& schedule) const;
   void compare_schedules(const core::Machine& machine) const;
 
+  // auditor_limits.cc
+  bool follow_limit_command(Ticket ticket, const core::Command& command);
+  void expect_limit(Ticket ticket, core::Rejection why, const core::Limit* limit);
+  void expect_why(Ticket ticket, const core::GetWhy& command);
+  void check_blocked_by(const core::GetQueues& command, const core::QueueReply& reply) const;
+  void check_fair_keys(Ticket ticket, const core::GetShares& command);
+  void check_nobody_waits();
+
   // auditor_catalog.cc, auditor_payloads.cc
   bool follow_catalog_command(Ticket ticket, const core::Command& command);
   // auditor_operations.cc
@@ -183,7 +191,8 @@ class Auditor {
   bool admits_queue(Ticket ticket, const SharedBytes& queue, const Choices& choices) const;
   // One queue, or at most `limit` (0: all) after `after`.
   void expect_queues(Ticket ticket, core::Rejection why, const SharedBytes& queue,
-                     std::string_view after = {}, std::size_t limit = 0);
+                     std::string_view after = {}, std::size_t limit = 0,
+                     const core::GetQueues* asked = nullptr);
   void expect_job(Ticket ticket, const JobId& id);
   void expect_items(Ticket ticket, const std::vector<Item>& items);
   std::vector<Item> follow_acks(Ticket ticket, const core::Ack& command, const Choices& choices);

@@ -139,6 +139,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
 
   Duration wall_leapt_{};  // and not put right
   std::vector<Mail> mail_;
+  std::size_t step_bytes_ = 0;  // of what waits for the next step, at most
   std::uint64_t tickets_ = 0;
   std::uint64_t begun_ = 0;
   std::uint64_t reply_losses_ = 0;  // determines which replies are lost

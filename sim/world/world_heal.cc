@@ -43,6 +43,8 @@ void World::heal() {
     start();
   }
   settle();
+  for (engine::Request& request : clients_.open_limits()) offer(std::move(request));
+  settle();
   for (engine::Request& request : clients_.resume_all()) offer(std::move(request));
   settle();
   end_schedules();

@@ -59,6 +59,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "limit-slot-leaked",
     "limit-bucket-forgotten",
     "limit-opening-dropped",
+    "audit-late",
     "limit-pause-forgotten",
     "order-freed-at-retry",
     "why-forgets-rate",

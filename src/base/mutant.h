@@ -61,6 +61,7 @@ enum class Mutant : std::uint8_t {
   kLimitSlotLeaked,          // the end of a lease does not always free its slots
   kLimitBucketForgotten,     // what a bucket holds is in memory only
   kLimitOpeningDropped,      // a gate that opens wakes nobody
+  kAuditLate,                // the entry of a change is in a later batch than the change
   kLimitPauseForgotten,      // a paused limit lets jobs through after a restart
   kOrderFreedAtRetry,        // the successors of a job with an order key run while it retries
   kWhyForgetsRate,           // a job that waits for a token has no reason to wait

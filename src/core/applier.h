@@ -50,6 +50,7 @@ class Applier {
   void operator()(const OperationSet& event);
   void operator()(const OperationAdvanced& event);
   void operator()(const OperationsForgotten& event);
+  void operator()(const Audited& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);

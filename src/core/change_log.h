@@ -50,6 +50,7 @@ struct ChangeLog {
   std::optional<Time> uniques_released_until;
   std::vector<HeldUnique> held_uniques;
   std::vector<EndedLease> ended_leases;
+  std::vector<AuditRow> audit;
   // Deleted jobs that the tables may still show.
   absl::flat_hash_set<JobId> tombstones;
 

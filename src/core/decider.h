@@ -75,6 +75,7 @@ class Decider {
   Reply operator()(const StepOperation& command);
   Reply operator()(const GetOperations& command);
   Reply operator()(const ForgetOperations& command);
+  Reply operator()(const NoteAudit& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);

@@ -22,6 +22,8 @@ static_assert(are_whole<Rate, Bounds, KeyBounds, LimitSettings, LimitPause, Limi
                         BreakerRule, BreakerSlice, BreakerRow, BucketRow, GateUse, LimitView,
                         Blocker, QueueLimits, LimitHolder, SlowDown, Fullness>());
 static_assert(are_whole<Condition, JobFilter, OperationSpec, OperationPart, StepOperation::Item>());
+static_assert(
+    are_whole<Actor, Origin, QueueImage, LimitImage, ScheduleImage, JobImage, AuditImage>());
 static_assert(Alternatives<Event>::kAreWhole);
 static_assert(
     are_whole<JobRef, IdempotencyKey, Claimed::Item, Extended::Item, Deleted::Item, EndedLease>());

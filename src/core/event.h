@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/audit.h"
 #include "core/catalog.h"
 #include "core/job.h"
 #include "core/limit.h"
@@ -232,13 +233,13 @@ struct CatalogDeleted {
   SharedBytes name;
 };
 
-using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
-                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
-                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
-                           Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
-                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, SlowedDown,
-                           BreakerTurned, Debounced, ShareTaken, SharesSet, OperationSet,
-                           OperationAdvanced, OperationsForgotten>;
+using Event =
+    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
+                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
+                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
+                 ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted,
+                 LimitSet, LimitDeleted, SlowedDown, BreakerTurned, Debounced, ShareTaken,
+                 SharesSet, OperationSet, OperationAdvanced, OperationsForgotten, Audited>;
 
 struct EventBatch {
   Time at{};

@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "core/audit_fields.h"
 #include "core/catalog_fields.h"
 #include "core/describe.h"
 #include "core/event.h"

@@ -300,6 +300,9 @@ Fingerprint digest(const ShardState& state) {
   canonical.add(state.facts.epoch);
   canonical.add(state.facts.next_token);
   canonical.add(state.facts.next_ord);
+  canonical.add(state.audited);
+  canonical.add(std::string_view(reinterpret_cast<const char*>(state.audit_head.data()),
+                                 state.audit_head.size()));
   state.queues.each([&](const QueueEntry& queue) {
     canonical.add(queue.name.view());
     canonical.add(queue.settings);

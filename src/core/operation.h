@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/audit.h"
 #include "core/job_filter.h"
 #include "core/rejection.h"
 #include "core/state_set.h"
@@ -98,6 +99,7 @@ struct StartOperation {
   OperationSpec spec;
   std::optional<std::uint32_t> rate_per_s;
   std::optional<std::uint32_t> shard;  // none: on all
+  SharedOrigin by = {};
 };
 
 enum class OperationOrder : std::uint8_t { kPause, kResume, kCancel, kSetRate };

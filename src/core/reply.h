@@ -148,7 +148,8 @@ struct WhyReply {
   std::vector<Blocker> blocking;
 };
 
-using Reply = std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply,
-                           QueueReply, ScheduleReply, CatalogReply, LimitReply, WhyReply, OperationReply>;
+using Reply =
+    std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply, QueueReply,
+                 ScheduleReply, CatalogReply, LimitReply, WhyReply, OperationReply>;
 
 }  // namespace millrace::core

@@ -164,7 +164,7 @@ void take_limits(ShardState& state, Changes& changes) {
 
 }  // namespace
 
-std::unique_ptr<const Changes> take_changes(ShardState& state) {
+std::unique_ptr<Changes> take_changes(ShardState& state) {
   ChangeLog& log = state.changes;
   MILLRACE_CHECK(!log.in_flight);
   MILLRACE_CHECK(state.retired.empty());
@@ -226,6 +226,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   changes->uniques_released_until = std::exchange(log.uniques_released_until, std::nullopt);
   changes->held_uniques = std::exchange(log.held_uniques, {});
   changes->ended_leases = std::exchange(log.ended_leases, {});
+  changes->audit = std::exchange(log.audit, {});
   return changes;
 }
 

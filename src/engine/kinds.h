@@ -64,7 +64,7 @@ constexpr auto k5 = PeerLevel::kFifth;
 constexpr auto e7 = store::EventFormat::kLimits;
 constexpr auto k6 = PeerLevel::kSixth;
 constexpr auto e8 = store::EventFormat::kOperations;
-using core::CopyLimit, core::GiveShares, core::ReportShares;
+using core::CopyLimit, core::GiveShares, core::NoteAudit, core::ReportShares;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
@@ -111,6 +111,7 @@ template <> struct Of<GetSchedules>    : Row<ScheduleReply, kByQueue, kReads,  k
 template <> struct Of<PutCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever,  k4, e6> {};
 template <> struct Of<DeleteCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever, k4, e6> {};
 template <> struct Of<GetCatalog>      : Row<CatalogReply, kToOne, kReads, kAlways, k4, e1> {};
+template <> struct Of<NoteAudit>       : Row<CatalogReply, kToOne, kEnds,  kNever,  k6, e8> {};
 // A limit's home is the shard of its name; the other shards have copies, and each its share.
 template <> struct Of<SetLimit>        : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
 template <> struct Of<PauseLimit>      : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};

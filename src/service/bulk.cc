@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
+#include "service/audit.h"
 #include "service/convert.h"
 #include "service/visibility.h"
 
@@ -19,6 +21,7 @@ constexpr std::uint64_t kMaxBulkJobs = 100'000;  // of one call by filter
 constexpr std::chrono::milliseconds kSelectBudget{5'000};
 constexpr std::chrono::milliseconds kCountBudget{1'000};
 constexpr std::uint64_t kCountedPerRound = 10'000;
+constexpr std::size_t kMostWords = 1'000;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
 const std::vector<api::JobState> kAnyButRunning = {
@@ -43,6 +46,37 @@ engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids, core:
   edit.priority = bulk.priority;
   edit.states = states;
   return edit;
+}
+
+// The filter in words, for the audit.
+std::string words_of(const api::JobFilter& filter) {
+  std::string words;
+  const auto add = [&words](std::string_view name, std::string_view value) {
+    if (!value.empty()) words += fmt::format("{}{}:{}", words.empty() ? "" : " ", name, value);
+  };
+  add("queue", filter.queue);
+  add("type", filter.type);
+  add("tag", filter.tag);
+  for (const api::JobState state : filter.states) add("state", api::name_of(state));
+  if (filter.created_after)
+    add("created", fmt::format(">={}", format_rfc3339(*filter.created_after)));
+  if (filter.created_before)
+    add("created", fmt::format("<{}", format_rfc3339(*filter.created_before)));
+  for (const api::QueryTerm& term : filter.query.terms) {
+    std::string any;
+    for (const api::QueryValue& value : term.any_of) {
+      any += fmt::format("{}{}{}", any.empty() ? "" : ",", value.text, value.wildcard ? "*" : "");
+    }
+    words += fmt::format("{}{}{}{}{}{}", words.empty() ? "" : " ", term.negated ? "-" : "",
+                         api::name_of(term.field), term.path.empty() ? "" : "." + term.path,
+                         api::text_of(term.op), any);
+  }
+  if (words.size() > kMostWords) {
+    words.resize(words.rfind(' ', kMostWords) == std::string::npos ? 0
+                                                                   : words.rfind(' ', kMostWords));
+    words += " ...";
+  }
+  return words;
 }
 
 // How many of these ids there are, for a dry run.
@@ -316,6 +350,10 @@ api::Problem still_has_jobs(const core::Queue& queue, QueueEnd end) {
 }  // namespace
 
 Task<Answered<BulkAnswer>> bulk_jobs(Caller& caller, const api::Bulk& bulk) {
+  constexpr std::array<std::string_view, 4> kActions = {"job.retried", "job.cancelled",
+                                                        "job.deleted", "job.edited"};
+  caller.about = about(kActions.at(static_cast<std::size_t>(bulk.action)), "jobs",
+                       bulk.filter ? words_of(*bulk.filter) : std::string());
   if (bulk.filter) {
     auto answer = co_await bulk_filter(caller, bulk);
     co_return answer;
@@ -332,6 +370,7 @@ Task<Answered<BulkAnswer>> bulk_jobs(Caller& caller, const api::Bulk& bulk) {
 
 Task<Answered<PurgeAnswer>> purge_queue(Caller& caller, std::string_view queue,
                                         const api::Purge& wanted) {
+  caller.about = about("queue.purged", "queue", queue);
   auto known = co_await known_queue(caller, queue);
   if (!known) co_return refused(known);
   if (wanted.operation || jobs_in(*known, wanted.states) > kMaxBulkJobs) {
@@ -346,6 +385,7 @@ Task<Answered<PurgeAnswer>> purge_queue(Caller& caller, std::string_view queue,
 
 Task<Answered<std::optional<OperationAnswer>>> delete_queue(Caller& caller, std::string_view name,
                                                             QueueEnd end) {
+  caller.about = about("queue.deleted", "queue", name);
   auto queue = co_await known_queue(caller, name);
   if (!queue) co_return refused(queue);
   core::DeleteQueue deletion{queue->name};

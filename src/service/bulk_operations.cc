@@ -1,11 +1,15 @@
 #include "service/bulk_operations.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/limits.h"
+#include "service/audit.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"
 #include "service/visibility.h"
@@ -25,6 +29,31 @@ api::Problem no_such_operation() {
 }
 
 // A token that is limited to queues sees what is about its queues, and what it began itself.
+// For the audit.
+SharedBytes rate_text(const std::optional<std::uint32_t>& rate_per_s) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.key("rate_per_s");
+  rate_per_s ? json.number(static_cast<std::uint64_t>(*rate_per_s)) : json.null();
+  json.end_object();
+  return SharedBytes(text);
+}
+core::Origin about_start(const core::StartOperation& start) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.member("kind", core::to_string(start.spec.kind));
+  json.text_or_null("query", start.spec.query.view());
+  json.text_or_null("queue", start.spec.queue.view());
+  json.key("rate_per_s");
+  start.rate_per_s ? json.number(static_cast<std::uint64_t>(*start.rate_per_s)) : json.null();
+  json.end_object();
+  core::Origin made = about("operation.started", "operation", to_string(start.id));
+  made.after = SharedBytes(text);
+  return made;
+}
+
 bool may_see(const Caller& caller, const OperationPart& part) {
   if (!caller.limited()) return true;
   const core::OperationSpec& spec = part.spec;
@@ -169,6 +198,7 @@ Task<Answered<OperationAnswer>> start_operation(Caller& caller, const OperationS
   if (caller.access != nullptr) {
     start.spec.created_by = SharedBytes(caller.access->settings().name);
   }
+  caller.about = about_start(start);
   auto reply = co_await caller.ask(start);
   if (!reply) co_return refused(reply);
   if (reply->refusal) co_return refused(to_problem(reply->refusal, "operation"));
@@ -177,7 +207,9 @@ Task<Answered<OperationAnswer>> start_operation(Caller& caller, const OperationS
     // It has begun, and jobs that come after the answer are none of its. A shard that is out of
     // reach now is told later, by the node that leads the first one.
     start.shard.reset();
-    (void)co_await caller.ask(start);
+    engine::Request others = core::Command(start);
+    Ask told(caller.port, std::move(others), Asking{engine::kNodesOwn, nullptr});
+    (void)co_await told;
   }
   co_return unite(reply->parts, caller.now()).front();
 }
@@ -238,6 +270,16 @@ Task<Answered<OperationAnswer>> order_operation(Caller& caller, JobId id,
   if (!reply) co_return refused(reply);
   if (reply->refusal) co_return refused(to_problem(reply->refusal, "operation"));
   if (reply->parts.empty()) co_return refused(no_such_operation());
+  // Every shard takes the order in a commit of its own, so the entry has one of its own too.
+  constexpr std::array<std::string_view, 4> kActions = {
+      "operation.paused", "operation.resumed", "operation.cancelled", "operation.rate_changed"};
+  core::Origin entry =
+      about(kActions.at(static_cast<std::size_t>(order)), "operation", to_string(id));
+  if (order == core::OperationOrder::kSetRate) {
+    entry.before = rate_text(standing->whole.rate_per_s);
+    entry.after = rate_text(rate_per_s);
+  }
+  co_await note_audit(caller, std::move(entry));
   co_return unite(reply->parts, caller.now()).front();
 }
 

@@ -44,6 +44,7 @@ struct ScopesOf {
   Scopes operator()(const core::PutCatalogEntry&) const { return 0; }
   Scopes operator()(const core::DeleteCatalogEntry&) const { return 0; }
   Scopes operator()(const core::GetCatalog&) const { return 0; }
+  Scopes operator()(const core::NoteAudit&) const { return 0; }
   Scopes operator()(const core::SetLimit&) const { return kOperate; }
   Scopes operator()(const core::PauseLimit&) const { return kOperate; }
   Scopes operator()(const core::ResumeLimit&) const { return kOperate; }
@@ -117,6 +118,7 @@ struct Named {
   void operator()(const core::PutCatalogEntry&) {}
   void operator()(const core::DeleteCatalogEntry&) {}
   void operator()(const core::GetCatalog&) {}
+  void operator()(const core::NoteAudit&) {}
   void operator()(const core::SetLimit&) {}
   void operator()(const core::PauseLimit&) {}
   void operator()(const core::ResumeLimit&) {}

@@ -26,23 +26,47 @@ constexpr int kPoliciesField = 5;
 
 // The names are for error messages.
 constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventNames = {
-    "queue_changed",     "submitted",        "claimed",
-    "extended",          "attempt_ended",    "logged",
-    "became_due",        "expired",          "cancel_requested",
-    "cancelled",         "retried",          "edited",
-    "deleted",           "queue_purged",     "keys_expired",
-    "uniques_released",  "epoch_started",    "leases_extended",
-    "finished",          "queue_deleted",    "schedule_set",
-    "schedule_advanced", "schedule_deleted", "catalog_put",
-    "catalog_deleted",   "limit_set",        "limit_deleted",
-    "slowed_down",       "breaker_turned",   "debounced",
-    "share_taken",       "shares_set",       "operation_set",
-    "operation_advanced", "operations_forgotten"};
+    "queue_changed",
+    "submitted",
+    "claimed",
+    "extended",
+    "attempt_ended",
+    "logged",
+    "became_due",
+    "expired",
+    "cancel_requested",
+    "cancelled",
+    "retried",
+    "edited",
+    "deleted",
+    "queue_purged",
+    "keys_expired",
+    "uniques_released",
+    "epoch_started",
+    "leases_extended",
+    "finished",
+    "queue_deleted",
+    "schedule_set",
+    "schedule_advanced",
+    "schedule_deleted",
+    "catalog_put",
+    "catalog_deleted",
+    "limit_set",
+    "limit_deleted",
+    "slowed_down",
+    "breaker_turned",
+    "debounced",
+    "share_taken",
+    "shares_set",
+    "operation_set",
+    "operation_advanced",
+    "operations_forgotten",
+    "audited"};
 
 // An event's field in the `Event` message. The first ones are 1 plus the event's index in
 // core::Event, so the order of the variant is part of the format; the later ones follow here.
 constexpr std::size_t kFieldsByIndex = 32;
-constexpr std::array kLaterFields = {34, 35, 36};
+constexpr std::array kLaterFields = {34, 35, 36, 37};
 static_assert(kFieldsByIndex + kLaterFields.size() == kEventNames.size());
 
 constexpr int field_of(std::size_t index) {
@@ -102,7 +126,8 @@ bool is_of_limits(const core::Event& event) {
   if (const auto* const queue = std::get_if<core::QueueChanged>(&event)) {
     return names_limits(queue->settings);
   }
-  return event.index() >= core::Event(core::LimitSet{}).index();
+  return event.index() >= core::Event(core::LimitSet{}).index() &&
+         event.index() <= core::Event(core::SharesSet{}).index();
 }
 
 bool is_of_operations(const core::Event& event) {
@@ -123,7 +148,9 @@ EventFormat format_of(const core::Event& event) {
   const core::Job* const job = kOfTomorrow ? job_in(event) : nullptr;
   const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
   if (kOfTomorrow && (of_tomorrow || ends_job_of_tomorrow(event))) return kFormatOfTomorrow;
-  if (is_of_operations(event)) return EventFormat::kOperations;
+  if (is_of_operations(event) || std::holds_alternative<core::Audited>(event)) {
+    return EventFormat::kOperations;
+  }
   if (is_of_limits(event)) return EventFormat::kLimits;
   if (std::holds_alternative<core::CatalogPut>(event) ||
       std::holds_alternative<core::CatalogDeleted>(event)) {

@@ -39,6 +39,10 @@ ENQUEUE = re.search(
 )[0]
 
 # What takes a migration of the schema back. The functions of 4 and 3 are those that stood before.
+BEFORE_AUDIT = """
+DROP TABLE millrace.audit_rows;
+DELETE FROM millrace.migrations WHERE version = 11;
+"""
 BEFORE_OPERATIONS = """
 DROP TABLE millrace.operation_rows;
 DELETE FROM millrace.migrations WHERE version = 10;
@@ -100,6 +104,7 @@ DELETE FROM millrace.meta WHERE name IN ('node_secret', 'shards');
 DELETE FROM millrace.migrations WHERE version = 2;
 """
 UNDO = {
+    11: BEFORE_AUDIT,
     10: BEFORE_OPERATIONS,
     9: BEFORE_LIMITED_ENQUEUE,
     8: BEFORE_LIMITS,
@@ -132,6 +137,7 @@ PLANS = [
     *of_every_end("sqlite", 5, parts={"queue_deleted", "schedules"}),
     *of_every_end("sqlite", 6, parts={"queue_deleted", "schedules", "catalog"}),
     *of_every_end("sqlite", 7, parts={"queue_deleted", "schedules", "catalog", "limits"}),
+    # Whoever changes something has an entry of the audit.
     *of_every_end(
         "sqlite", 8, parts={"queue_deleted", "schedules", "catalog", "limits", "operations"}
     ),
@@ -170,7 +176,7 @@ PLANS = [
             *("outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules", "catalog"),
             *("limits", "operations"),
         },
-        schema=10,
+        schema=11,
     ),
 ]
 

@@ -135,6 +135,7 @@ struct OnlyShard {
   std::optional<ShardNumber> operator()(const core::PutCatalogEntry&) const { return 0; }
   std::optional<ShardNumber> operator()(const core::DeleteCatalogEntry&) const { return 0; }
   std::optional<ShardNumber> operator()(const core::GetCatalog&) const { return 0; }
+  std::optional<ShardNumber> operator()(const core::NoteAudit&) const { return 0; }
   // These go to a shard's own gateway.
   std::optional<ShardNumber> operator()(const AwaitJobQuestions&) const { return 0; }
   std::optional<ShardNumber> operator()(const AwaitOperationWork&) const { return 0; }

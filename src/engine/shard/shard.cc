@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "core/audit_scribe.h"
 #include "core/limits.h"
 #include "engine/shard/outbox.h"
 #include "engine/shard/recovery.h"
@@ -61,6 +62,11 @@ void Shard::Impl::offer(Task task) {
   if (ended_) {
     answers_.send(task.reply_to, told_since_end_);
     return;
+  }
+  const StoreFormat* const store = options_.store_format.get();
+  if (store != nullptr && store->level() < store::EventFormat::kOperations) {
+    // An older node would stop at the entry. Nobody shall wait for its upgrade to pause a queue.
+    for (core::Command& command : task.commands) core::forget_origin(command);
   }
   if (is_too_new(task)) {
     put_off(task);
@@ -380,6 +386,7 @@ Shard::Figures Shard::Impl::figures() const {
           .operations = operations_.counts(),
           .operation_jobs_changed = operations_.changed(),
           .operation_jobs_failed = operations_.failed(),
+          .audited = machine_->audited(),
           .unprojected = machine_->unprojected(),
           .payload_bytes = machine_->bytes_held(),
           .applied = pipeline_.head(),

@@ -184,6 +184,7 @@ class Shard {
     std::array<std::size_t, core::kOperationStates> operations{};
     std::uint64_t operation_jobs_changed = 0;
     std::uint64_t operation_jobs_failed = 0;
+    std::uint64_t audited = 0;  // entries of the audit, ever
     std::size_t unprojected = 0;
     std::uint64_t payload_bytes = 0;
     Seq applied{};

@@ -111,13 +111,18 @@ Task<void> metrics(Call& call);
 Task<void> get_meta(Call& call);
 Task<void> get_openapi(Call& call);
 Task<void> backup(Call& call);
+Task<void> get_configuration(Call& call);
 Task<void> list_nodes(Call& call);
+Task<void> get_diagnosis(Call& call);
 Task<void> drain_node(Call& call);
 Task<void> list_tokens(Call& call);
 Task<void> create_token(Call& call);
 Task<void> get_token(Call& call);
 Task<void> delete_token(Call& call);
 Task<void> rotate_token(Call& call);
+
+// audit.cc
+Task<void> list_audit(Call& call);
 
 // peer.cc
 Task<void> connect_peer(Call& call);

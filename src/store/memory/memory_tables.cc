@@ -162,6 +162,14 @@ void MemoryTables::write_limits(const core::Changes& changes) {
   }
 }
 
+void MemoryTables::write_audit(const core::Changes& changes) {
+  for (const core::AuditRow& row : changes.audit) audit_.emplace(row.entry.n, row);
+  if (!changes.audit_until) return;
+  while (audit_.size() > 1 && audit_.begin()->second.at < *changes.audit_until) {
+    audit_.erase(audit_.begin());
+  }
+}
+
 void MemoryTables::write_schedules(const core::Changes& changes) {
   for (const SharedBytes& name : changes.deleted_schedules) {
     schedules_.erase(std::string(name.view()));
@@ -199,6 +207,7 @@ Status MemoryTables::load(StateVisitor& visitor) {
     visitor.catalog_entry(entry);
     return true;
   });
+  if (!audit_.empty()) visitor.audited(audit_.rbegin()->second);
   return {};
 }
 
@@ -334,6 +343,7 @@ std::unique_ptr<MemoryTables> MemoryTables::copy() {
   copy->keys_ = keys_;
   copy->uniques_ = uniques_;
   copy->ended_leases_ = ended_leases_;
+  copy->audit_ = audit_;
   copy->blobs_ = blobs_;
   return copy;
 }
@@ -344,6 +354,21 @@ Result<std::vector<core::ScheduleRunRow>> MemoryTables::schedule_runs(const Shar
   const auto found = schedules_.find(schedule.view());
   if (found == schedules_.end()) return rows;
   for (const auto& [n, row] : std::views::reverse(found->second.runs)) rows.push_back(row);
+  return rows;
+}
+
+Result<std::vector<core::AuditRow>> MemoryTables::audit(const AuditQuery& query) {
+  const MutexLock lock(mutex_);
+  std::vector<core::AuditRow> rows;
+  if (query.oldest_first) {
+    for (auto at = audit_.upper_bound(query.after.value_or(0));
+         at != audit_.end() && rows.size() < query.limit; ++at) {
+      rows.push_back(at->second);
+    }
+    return rows;
+  }
+  auto at = query.after ? audit_.lower_bound(*query.after) : audit_.end();
+  while (at != audit_.begin() && rows.size() < query.limit) rows.push_back((--at)->second);
   return rows;
 }
 

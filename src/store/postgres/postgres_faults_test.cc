@@ -101,6 +101,7 @@ class NoState final : public StateVisitor {
   void bucket(const core::BucketRow&) override {}
   void catalog_entry(const core::CatalogEntry&) override {}
   void operation(const core::OperationPart&) override {}
+  void audited(const core::AuditRow&) override {}
 };
 
 core::Changes something_of_everything() {

@@ -1,4 +1,4 @@
-// What a flush writes of documents, limits and operations.
+// What a flush writes of documents, limits, operations and the audit.
 #include <string>
 #include <utility>
 
@@ -35,6 +35,14 @@ constexpr const char* kUpsertBuckets =
     "INSERT INTO millrace.bucket_rows(shard, kind, name, key, detail) "
     "SELECT $1, * FROM unnest($2, $3, $4, $5) "
     "ON CONFLICT (shard, kind, name, key) DO UPDATE SET detail = excluded.detail";
+constexpr const char* kInsertAudit =
+    "INSERT INTO millrace.audit_rows(shard, n, at, hash, detail) "
+    "SELECT $1, * FROM unnest($2, $3, $4, $5) ON CONFLICT (shard, n) DO NOTHING";
+// The entries' times rise with their numbers.
+constexpr const char* kPruneAudit =
+    "DELETE FROM millrace.audit_rows WHERE shard = $1 AND n < coalesce("
+    "(SELECT n FROM millrace.audit_rows WHERE shard = $1 AND at >= $2 ORDER BY n LIMIT 1), "
+    "(SELECT max(n) FROM millrace.audit_rows WHERE shard = $1))";
 
 constexpr const char* kDeleteOperations =
     "DELETE FROM millrace.operation_rows WHERE shard = $1 AND id = ANY($2)";
@@ -61,6 +69,25 @@ void PostgresWriter::write_operations(SqlMessage& message, const core::Changes& 
       rows[1].bytes(buffer);
     }
     message.add(kUpsertOperations, rows.finish(for_shard()));
+  }
+}
+
+void PostgresWriter::write_audit(SqlMessage& message, const core::Changes& changes) const {
+  const auto for_shard = [&] { return std::move(Parameters().number(shard_->shard)); };
+  std::string buffer;
+  for (auto at = changes.audit.begin(); at != changes.audit.end();) {
+    Rows<4> rows({kN, kN, kB, kB});
+    for (; at != changes.audit.end() && rows.bytes() < kStatementBytes; ++at) {
+      encode_value(at->entry, at->at, buffer);
+      rows[0].number(static_cast<std::int64_t>(at->entry.n));
+      rows[1].number(to_ms(at->at));
+      rows[2].bytes(to_blob(at->hash));
+      rows[3].bytes(buffer);
+    }
+    message.add(kInsertAudit, rows.finish(for_shard()));
+  }
+  if (changes.audit_until) {
+    message.add(kPruneAudit, std::move(for_shard().number(to_ms(*changes.audit_until))));
   }
 }
 

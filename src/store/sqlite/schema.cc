@@ -137,6 +137,11 @@ constexpr const char* kTables6 = R"sql(
 CREATE TABLE operations(
   id     BLOB PRIMARY KEY,
   detail BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE audit(
+  n      INTEGER PRIMARY KEY,
+  at     INTEGER NOT NULL,
+  hash   BLOB NOT NULL,
+  detail BLOB NOT NULL) STRICT;
 )sql";
 
 constexpr std::array kJournalMigrations = {kJournal2};

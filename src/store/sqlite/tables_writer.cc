@@ -74,6 +74,11 @@ constexpr const char* kUpsertBucket =
 constexpr const char* kDeleteBucket =
     "DELETE FROM buckets WHERE kind = ?1 AND name = ?2 AND key = ?3";
 constexpr const char* kDeleteBuckets = "DELETE FROM buckets WHERE kind = ?1 AND name = ?2";
+constexpr const char* kInsertAudit = "INSERT INTO audit VALUES (?1, ?2, ?3, ?4)";
+// The entries' times rise with their numbers.
+constexpr const char* kPruneAudit =
+    "DELETE FROM audit WHERE n < (SELECT coalesce((SELECT n FROM audit WHERE at >= ?1 ORDER BY n "
+    "LIMIT 1), (SELECT max(n) FROM audit)))";
 constexpr const char* kPutBlob =
     "INSERT INTO blobs VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content = excluded.content";
 
@@ -173,6 +178,7 @@ Status TablesWriter::write(const core::Changes& changes, Seq from, const Progres
   if (Status done = write_catalog(changes); !done) return done;
   if (Status done = write_limits(changes); !done) return done;
   if (Status done = write_operations(changes); !done) return done;
+  if (Status done = write_audit(changes); !done) return done;
   if (Status done = write_ended_leases(changes.ended_leases); !done) return done;
   return transaction.commit();
 }
@@ -395,6 +401,22 @@ Status TablesWriter::write_limits(const core::Changes& changes) {
     if (!upsert_bucket_.run(number(row.kind), row.name.view(), key, Blob{buffer_})) {
       return failure();
     }
+  }
+  return {};
+}
+
+Status TablesWriter::write_audit(const core::Changes& changes) {
+  if (!changes.audit.empty()) {
+    Statement insert(database_, kInsertAudit);
+    for (const core::AuditRow& row : changes.audit) {
+      encode_value(row.entry, row.at, buffer_);
+      const Blob hash{to_blob(row.hash)};
+      if (!insert.run(row.entry.n, to_ms(row.at), hash, Blob{buffer_})) return failure();
+    }
+  }
+  if (changes.audit_until) {
+    Statement prune(database_, kPruneAudit);
+    if (!prune.run(to_ms(*changes.audit_until))) return failure();
   }
   return {};
 }

@@ -39,6 +39,7 @@ class TablesWriter {
   Status write_catalog(const core::Changes& changes);
   Status write_operations(const core::Changes& changes);
   Status write_limits(const core::Changes& changes);
+  Status write_audit(const core::Changes& changes);
   Status write_ended_leases(const std::vector<core::EndedLease>& leases);
   Result<std::int64_t> queue_id(const SharedBytes& name);
   std::unexpected<Error> failure() const { return database_.failure("write"); }
