@@ -127,10 +127,14 @@ Result<Seq> SqliteTables::sync() {
   return flushed_;
 }
 
-Status SqliteTables::put_blob(const std::string& name, const std::string& content) {
+Result<bool> SqliteTables::put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) {
   const MutexLock lock(mutex_);
   if (broken_) return failure(*broken_);
-  return noted(writer_.put_blob(name, content));
+  bool stands = true;
+  if (Status put = noted(writer_.put_blobs(blobs, guard, stands)); !put) {
+    return std::unexpected(put.error());
+  }
+  return stands;
 }
 
 Status SqliteTables::load(StateVisitor& visitor) { return readers_->borrow()->load(visitor); }
@@ -184,8 +188,9 @@ Result<std::vector<core::ScheduleRunRow>> SqliteTables::schedule_runs(const Shar
   return readers_->borrow()->schedule_runs(schedule);
 }
 
-Result<std::optional<std::string>> SqliteTables::get_blob(const std::string& name) {
-  return readers_->borrow()->get_blob(name);
+Result<std::vector<NamedBlob>> SqliteTables::get_blobs(const std::string& first,
+                                                       const std::string& end) {
+  return readers_->borrow()->get_blobs(first, end);
 }
 
 }  // namespace millrace::store
