@@ -104,10 +104,14 @@ constexpr std::size_t kMaxKeyBounds = 100;  // keys of a limit with bounds of th
 
 // Statistics.
 constexpr std::int64_t kMinStatsStepMs = 1'000;
-constexpr std::int64_t kMaxStatsWindowMs = 86'400'000;
+constexpr std::int64_t kMaxStatsWindowMs = 90LL * 86'400'000;
 constexpr std::int64_t kMaxStatsSteps = 1'000;
 constexpr std::int64_t kDefaultStatsWindowMs = 3'600'000;
 constexpr std::int64_t kDefaultStatsStepMs = 60'000;
+
+// Groups of errors: how fast all jobs of one are retried or deleted.
+constexpr double kMinRatePerS = 0.001;
+constexpr double kMaxRatePerS = 100'000;
 
 // The bounds that an operator can set.
 struct DecodeLimits {

@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, kEventTypes> kTypes = {
     "schedule.skipped", "schedule.broken", "limit.updated",        "limit.paused",
     "limit.resumed",    "limit.deleted",   "type.updated",         "type.paused",
     "type.resumed",     "type.deleted",    "limit.slowed_down",    "limit.slow_down_ended",
-    "breaker.opened",   "breaker.closed",  "job.debounced"};
+    "breaker.opened",   "breaker.closed",  "job.debounced",        "error_group.opened",
+    "error_group.reopened", "error_group.resolved", "error_group.muted"};
 
 void read_types(const Argument& argument, EventsQuery& out) {
   take_list(argument, [&](const Argument& each) {

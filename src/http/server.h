@@ -18,7 +18,7 @@
 #include "engine/reads.h"
 #include "engine/routing/gateway.h"
 #include "engine/schedules/zones.h"
-#include "engine/statistics/store_statistics.h"
+#include "engine/models/read_models.h"
 #include "http/connection/request_guard.h"
 #include "http/observer.h"
 #include "http/peer/peer_access.h"
@@ -72,7 +72,7 @@ struct ServerParts {
   engine::Gateway& gateway;
   const engine::Reads& reads;
   const engine::EventFeed& feed;
-  engine::StoreStatistics& statistics;
+  engine::ReadModels& models;
   const service::Tokens& tokens;
   service::Catalog& catalog;
   service::Operations& operations;

@@ -15,7 +15,7 @@
 #include "engine/feed/event_feed.h"
 #include "engine/reads.h"
 #include "engine/routing/gateway.h"
-#include "engine/statistics/store_statistics.h"
+#include "engine/models/read_models.h"
 #include "http/server.h"
 
 namespace millrace::http {

@@ -227,7 +227,7 @@ std::vector<std::pair<std::string, std::int64_t>> ServerOperations::desired_slot
     const auto whole = ask_shard<core::QueueReply>(gateway, get);
     if (!whole || whole->queues.empty()) continue;
     const service::ScaleFigures figures =
-        service::scale_figures(parts_.backend.parts().statistics(), whole->queues.front(),
+        service::scale_figures(parts_.backend.parts().models(), whole->queues.front(),
                                whole->held_back, find_limit, now);
     made.emplace_back(queue->name.view(), service::scale_of(figures, {}).desired_slots);
   }
@@ -238,7 +238,7 @@ std::string ServerOperations::metrics_text() {
   // For the shards that this node leads: other nodes report theirs.
   Metrics::Sources sources{.version = about_.version,
                            .commit = about_.commit,
-                           .statistics = parts_.backend.parts().statistics(),
+                           .models = parts_.backend.parts().models(),
                            .shards = parts_.backend.shards(),
                            .queues = {},
                            .started_at = about_.started_at,

@@ -192,7 +192,7 @@ class PostgresBackend final : public Backend {
             .time = system_time(),
             .observer = parts_.observer(shard),
             .probe = outside_.metrics,
-            .chores = [this, shard](Time now) { parts_.chores(shard, now); },
+            .read_until = [this, shard] { return parts_.read_until(shard); },
             .begin_leading = [this, shard](Seq durable) { parts_.begin_leading(shard, durable); },
             .led =
                 [this, shard](std::shared_ptr<engine::Gateway> gateway) {

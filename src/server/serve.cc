@@ -353,7 +353,7 @@ class Server {
                                                http::ServerParts{.gateway = backend_->gateway(),
                                                                  .reads = parts.reads(),
                                                                  .feed = parts.feed(),
-                                                                 .statistics = parts.statistics(),
+                                                                 .models = parts.models(),
                                                                  .tokens = *tokens_,
                                                                  .catalog = catalog_,
                                                                  .operations = *operations_,

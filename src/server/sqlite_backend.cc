@@ -52,7 +52,7 @@ class SqliteBackend final : public Backend {
                                         .time = system_time(),
                                         .observer = parts_.observer(kShard),
                                         .probe = outside_.metrics,
-                                        .chores = [this](Time now) { parts_.chores(kShard, now); },
+                                        .read_until = [this] { return parts_.read_until(kShard); },
                                         .on_settled =
                                             [this] {
                                               settled_.release();

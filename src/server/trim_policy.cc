@@ -36,11 +36,14 @@ Result<std::uint64_t> first_not_older(store::Journal& journal, std::uint64_t old
 
 }  // namespace
 
-Result<Seq> trim_point(store::Journal& journal, Seq synced, Time now, EventRetention retention) {
+Result<Seq> trim_point(store::Journal& journal, TrimBounds bounds, Time now,
+                       EventRetention retention) {
   const Result<store::Journal::Extent> extent = journal.extent();
   if (!extent) return std::unexpected(extent.error());
   const std::uint64_t oldest = to_number(extent->oldest);
-  const std::uint64_t end = std::min(to_number(synced), to_number(extent->newest));
+  const bool waits = extent->bytes <= retention.bytes + kMaxUnreadBytes;
+  const Seq needed = waits ? std::min(bounds.synced, next(bounds.read)) : bounds.synced;
+  const std::uint64_t end = std::min(to_number(needed), to_number(extent->newest));
   if (oldest == 0 || oldest >= end) return extent->oldest;
 
   const Result<Time> oldest_at = time_of_row(journal, extent->oldest);

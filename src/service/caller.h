@@ -21,7 +21,7 @@
 #include "engine/kinds.h"
 #include "engine/reads.h"
 #include "engine/schedules/zones.h"
-#include "engine/statistics/store_statistics.h"
+#include "engine/models/read_models.h"
 #include "service/answer_port.h"
 #include "service/byte_budget.h"
 #include "service/catalog.h"
@@ -39,7 +39,7 @@ class PushDesk;
 struct Services {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
-  engine::StoreStatistics& statistics;
+  engine::ReadModels& models;
   const Tokens& tokens;
   Catalog& catalog;
   Operations& operations;

@@ -303,7 +303,7 @@ std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all) {
 
 void add_snapshot(FamilyList& out, const Metrics::Sources& sources) {
   add_process(out, sources);
-  add_jobs(out, sources.statistics.totals(), sum_of_counts(sources.shards));
+  add_jobs(out, sources.models.totals(), sum_of_counts(sources.shards));
   Time now{};
   for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
   add_queues(out, sources.queues, now);

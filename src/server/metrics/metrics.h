@@ -13,7 +13,7 @@
 #include "core/limit.h"
 #include "core/queue.h"
 #include "engine/observer.h"
-#include "engine/statistics/store_statistics.h"
+#include "engine/models/read_models.h"
 #include "http/observer.h"
 #include "server/driver.h"
 #include "server/shard_report.h"
@@ -40,7 +40,7 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
   struct Sources {
     std::string version;
     std::string commit;
-    const engine::StoreStatistics& statistics;
+    const engine::ReadModels& models;
     std::vector<ShardReport> shards;
     std::vector<core::Queue> queues;
     std::vector<core::LimitView> limits{};
