@@ -168,6 +168,7 @@ bool ModelThread::load() {
   const MutexLock lock(mutex_);
   stored_ = at_;
   taken_seq_ = at_;
+  if (taken_seq_ < news_.durable && !behind_since_) behind_since_ = Clock::now();
   return true;
 }
 

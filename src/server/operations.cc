@@ -242,7 +242,8 @@ std::string ServerOperations::metrics_text() {
                            .shards = parts_.backend.shards(),
                            .queues = {},
                            .started_at = about_.started_at,
-                           .push = parts_.push_health()};
+                           .push = parts_.push_health(),
+                           .error_groups = parts_.error_groups()};
   Time now{};
   for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
   for (const auto& gateway : parts_.backend.led()) {

@@ -1,6 +1,7 @@
 // What HTTP shows of the server itself: readiness, metrics, backups.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -46,6 +47,8 @@ class ServerOperations final : public service::Operations {
     Logger log;
     // Of the push targets that this node serves.
     std::function<std::vector<std::pair<std::string, api::PushHealth>>()> push_health{};
+    // By api::ErrorStatus; none: another node tells.
+    std::function<std::optional<std::array<std::uint64_t, 3>>()> error_groups{};
   };
   ServerOperations(service::About about, Parts parts);
 

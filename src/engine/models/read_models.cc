@@ -30,7 +30,7 @@ ReadModels::ReadModels(std::vector<store::Tables*> tables, std::vector<store::Jo
 
 void ReadModels::led(ShardNumber shard, std::shared_ptr<ModelFollower> follower) {
   const MutexLock lock(mutex_);
-  sources_[shard] = {true, std::move(follower), nullptr, std::nullopt, false};
+  sources_[shard] = {true, std::move(follower), nullptr, std::nullopt, false, false};
 }
 
 void ReadModels::not_led(ShardNumber shard) {
@@ -85,7 +85,10 @@ void ReadModels::refresh(ShardNumber shard, Time now) {
   const bool up_to_date = loaded && shards_[shard].journal != nullptr && extent &&
                           copy->position().seq >= extent->newest;
   const MutexLock lock(mutex_);
-  if (sources_[shard].copy == copy) sources_[shard].up_to_date = up_to_date;
+  Source& source = sources_[shard];
+  if (source.copy != copy) return;
+  source.loaded |= loaded.has_value();
+  source.up_to_date = up_to_date;
 }
 
 StatsReply ReadModels::query(const StatsQuery& query) const {
@@ -223,6 +226,12 @@ Time ReadModels::as_of(Time now) const {
     }
   }
   return until;
+}
+
+bool ReadModels::complete() const {
+  const MutexLock lock(mutex_);
+  return std::ranges::all_of(sources_,
+                             [](const Source& source) { return source.led || source.loaded; });
 }
 
 Status ReadModels::reproject() {

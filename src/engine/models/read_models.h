@@ -70,6 +70,9 @@ class ReadModels {
   // Up to when everything is counted.
   Time as_of(Time now) const;
 
+  // Whether something is known of each shard.
+  bool complete() const;
+
   // All shards' models are made anew from the log, by whoever leads each.
   Status reproject();
 
@@ -92,7 +95,8 @@ class ReadModels {
     std::shared_ptr<ModelFollower> follower;
     std::shared_ptr<ShardModels> copy;        // of what its leader has stored
     std::optional<Time> read_at;
-    bool up_to_date = false;  // the copy was, when it was read
+    bool loaded = false;      // the copy has been read
+    bool up_to_date = false;  // it had all, when it was read
   };
 
   bool is_led(ShardNumber shard) const;

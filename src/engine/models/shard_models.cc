@@ -287,6 +287,7 @@ Result<bool> ShardModels::overtaken(store::Tables& tables) const {
 }
 
 void ShardModels::set_resolved(ErrorBook::IsResolved is_resolved) {
+  const MutexLock lock(mutex_);
   is_resolved_ = std::move(is_resolved);
 }
 

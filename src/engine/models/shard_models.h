@@ -63,12 +63,12 @@ class ShardModels {
   Result<bool> save(store::Tables& tables);
   // Whether somebody else has.
   Result<bool> overtaken(store::Tables& tables) const;
-  void set_resolved(ErrorBook::IsResolved is_resolved);
-
   // The next load() of whoever leads the shard begins anew.
   static Status request_reproject(store::Tables& tables);
 
   // --- Thread-safe.
+  // Which groups of errors make room first.
+  void set_resolved(ErrorBook::IsResolved is_resolved);
   Statistics& statistics() { return statistics_; }
   const Statistics& statistics() const { return statistics_; }
   ModelPosition position() const;
@@ -98,13 +98,15 @@ class ShardModels {
   const std::size_t shards_;
   Statistics statistics_;
   JobLabels labels_;  // only for the thread
-  ErrorBook::IsResolved is_resolved_ = [](std::uint64_t, Time) { return false; };
   // As stored; none: nothing is.
   std::optional<std::string> stored_;
   std::vector<std::string> to_delete_;
   bool damaged_ = false;
 
   mutable Mutex mutex_;
+  ErrorBook::IsResolved is_resolved_ MILLRACE_GUARDED_BY(mutex_) = [](std::uint64_t, Time) {
+    return false;
+  };
   ErrorBook errors_ MILLRACE_GUARDED_BY(mutex_);
   VersionBook versions_ MILLRACE_GUARDED_BY(mutex_);
   ModelPosition position_ MILLRACE_GUARDED_BY(mutex_);

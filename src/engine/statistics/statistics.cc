@@ -49,6 +49,13 @@ std::size_t share_of(std::size_t most, std::size_t shards) {
 
 std::string top_blob() { return std::string(kModelBlobs) + "series/top"; }
 
+template <auto Restore>
+VisitSlot restore_into(RateBook& book) {
+  return [&book](std::string_view name, const StatisticsSlot& slot) {
+    if (Rates* const rates = book.of(name)) (rates->*Restore)(slot);
+  };
+}
+
 struct Family {
   SeriesFamily id{};
   std::size_t most = 0;
@@ -459,16 +466,9 @@ bool Statistics::load(store::Tables& tables, Time at) {
       });
     }
   }
-  RateBook& book = of.rates;
   for (const std::int64_t back : {1, 0}) {
-    read(SeriesFamily::kQueue, 0, number_at(0) - back,
-         [&](std::string_view name, const StatisticsSlot& slot) {
-           if (Rates* found = book.of(name)) found->restore_counts(slot);
-         });
-    read(SeriesFamily::kQueue, 1, number_at(1) - back,
-         [&](std::string_view name, const StatisticsSlot& slot) {
-           if (Rates* found = book.of(name)) found->restore_runs(slot);
-         });
+    read(SeriesFamily::kQueue, 0, number_at(0) - back, restore_into<&Rates::restore_counts>(of.rates));
+    read(SeriesFamily::kQueue, 1, number_at(1) - back, restore_into<&Rates::restore_runs>(of.rates));
   }
   if (!top || !*top) return whole && top.has_value();
   const auto content = unsealed(**top, kTopMagic);

@@ -3,7 +3,10 @@
 // the names.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +15,8 @@
 #include "base/time.h"
 #include "core/limit.h"
 #include "core/queue.h"
-#include "engine/observer.h"
 #include "engine/models/read_models.h"
+#include "engine/observer.h"
 #include "http/observer.h"
 #include "server/driver.h"
 #include "server/shard_report.h"
@@ -49,6 +52,8 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
     Time started_at{};
     // Of the push targets that this node serves, by name.
     std::vector<std::pair<std::string, api::PushHealth>> push{};
+    // Groups of errors by api::ErrorStatus; none: another node tells.
+    std::optional<std::array<std::uint64_t, 3>> error_groups{};
   };
   std::string text(const Sources& sources) const;
 
