@@ -17,7 +17,8 @@ struct EventRetention {
 };
 
 // What the journal was needed for, and is no longer up to these rows. Nothing is deleted above
-// `synced`; above `read` only once the journal is larger by kMaxUnreadBytes than the retention says.
+// `synced`; above `read` only once the journal is larger by kMaxUnreadBytes than the retention says,
+// or has more rows than it has room for.
 struct TrimBounds {
   Seq synced{};
   Seq read{};

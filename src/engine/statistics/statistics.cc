@@ -287,9 +287,12 @@ struct Statistics::Impl {
           of.series, [&](const auto& entry) { return !entry.second->slots(length).empty(); });
       if (any) full[chunk_name(of.id, length, chunks[length])] = encode(of, length);
       for (auto& [name, series] : of.series) series->clear(length);
-      for (std::int64_t n = std::max(chunks[length], next - 1 - of_length.chunks);
-           n < next && n - of_length.chunks >= 0; ++n) {
-        old.push_back(chunk_name(of.id, length, n - of_length.chunks));
+      // Those that were kept until now, and no longer are.
+      const std::int64_t oldest = std::min(chunks[length], next - of_length.chunks - 1);
+      for (std::int64_t n = chunks[length] - of_length.chunks; n <= oldest; ++n) {
+        std::string name = chunk_name(of.id, length, n);
+        full.erase(name);
+        old.push_back(std::move(name));
       }
       if (length + 1 == kLengths) {
         absl::erase_if(of.series, [](const auto& entry) { return entry.second->empty(); });
