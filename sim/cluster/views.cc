@@ -105,7 +105,7 @@ class TablesView final : public store::Tables {
     return tables().put_blobs(blobs, guard);
   }
   Result<std::vector<store::NamedBlob>> get_blobs(const std::string& first,
-                                           const std::string& end) override {
+                                                  const std::string& end) override {
     return tables().get_blobs(first, end);
   }
   store::Fences* fences() override { return view_.fences; }

@@ -34,10 +34,8 @@ constexpr Parameter<ErrorGroupsQuery> kParameters[] = {
     {"queue", [](const Argument& a, ErrorGroupsQuery& out) { take_name(a, out.queue); }},
     {"type", [](const Argument& a, ErrorGroupsQuery& out) { take_name(a, out.type); }},
     {"order", read_order},
-    {"limit",
-     [](const Argument& a, ErrorGroupsQuery& out) {
-       take_integer(a, 1, kMaxListLimit, out.limit);
-     }},
+    {"limit", [](const Argument& a,
+                 ErrorGroupsQuery& out) { take_integer(a, 1, kMaxListLimit, out.limit); }},
     {"cursor", [](const Argument& a, ErrorGroupsQuery& out) { take_cursor(a, out.cursor); }},
 };
 

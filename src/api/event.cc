@@ -13,17 +13,21 @@ namespace millrace::api {
 namespace {
 
 constexpr std::array<std::string_view, kEventTypes> kTypes = {
-    "job.submitted",    "job.started",     "job.succeeded",        "job.retrying",
-    "job.snoozed",      "job.released",    "job.lease_expired",    "job.timed_out",
-    "job.dead",         "job.expired",     "job.cancel_requested", "job.cancelled",
-    "job.retried",      "job.edited",      "job.deleted",          "queue.updated",
-    "queue.paused",     "queue.resumed",   "queue.purged",         "queue.deleted",
-    "schedule.updated", "schedule.paused", "schedule.resumed",     "schedule.deleted",
-    "schedule.skipped", "schedule.broken", "limit.updated",        "limit.paused",
-    "limit.resumed",    "limit.deleted",   "type.updated",         "type.paused",
-    "type.resumed",     "type.deleted",    "limit.slowed_down",    "limit.slow_down_ended",
-    "breaker.opened",   "breaker.closed",  "job.debounced",        "error_group.opened",
-    "error_group.reopened", "error_group.resolved", "error_group.muted"};
+    "job.submitted",      "job.started",          "job.succeeded",
+    "job.retrying",       "job.snoozed",          "job.released",
+    "job.lease_expired",  "job.timed_out",        "job.dead",
+    "job.expired",        "job.cancel_requested", "job.cancelled",
+    "job.retried",        "job.edited",           "job.deleted",
+    "queue.updated",      "queue.paused",         "queue.resumed",
+    "queue.purged",       "queue.deleted",        "schedule.updated",
+    "schedule.paused",    "schedule.resumed",     "schedule.deleted",
+    "schedule.skipped",   "schedule.broken",      "limit.updated",
+    "limit.paused",       "limit.resumed",        "limit.deleted",
+    "type.updated",       "type.paused",          "type.resumed",
+    "type.deleted",       "limit.slowed_down",    "limit.slow_down_ended",
+    "breaker.opened",     "breaker.closed",       "job.debounced",
+    "error_group.opened", "error_group.reopened", "error_group.resolved",
+    "error_group.muted"};
 
 void read_types(const Argument& argument, EventsQuery& out) {
   take_list(argument, [&](const Argument& each) {

@@ -32,9 +32,7 @@ bool read(JsonCursor& cursor, Time& out) {
   return true;
 }
 
-bool read(JsonCursor& cursor, std::optional<Time>& out) {
-  return read(cursor, out.emplace());
-}
+bool read(JsonCursor& cursor, std::optional<Time>& out) { return read(cursor, out.emplace()); }
 
 template <typename Word>
 bool read_number(JsonCursor& cursor, Word last, Word& out) {

@@ -13,7 +13,8 @@ void add_admin_reproject(CLI::App& admin, Session& session) {
   command.footer(
       "Examples:\n"
       "  millrace admin reproject\n"
-      "What is older than the log is lost, but for statistics. Watch millrace_read_models_lag_seconds.");
+      "What is older than the log is lost, but for statistics. The metric\n"
+      "millrace_read_models_lag_seconds tells how far it is.");
   command.callback([&session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {

@@ -412,9 +412,8 @@ void Driver::do_chores() {
 }
 
 void Driver::trim() {
-  const Result<Seq> below =
-      trim_point(*parts_.store.journal, {.synced = synced_, .read = read_and_synced_}, now(),
-                 options_.events);
+  const Result<Seq> below = trim_point(
+      *parts_.store.journal, {.synced = synced_, .read = read_and_synced_}, now(), options_.events);
   if (below) {
     const bool keeps = parts_.archiver != nullptr;
     journal_->trim_below(keeps ? std::min(*below, next(parts_.archiver->archived())) : *below);

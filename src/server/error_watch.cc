@@ -16,8 +16,6 @@ constexpr auto kPause = 1s;
 constexpr Duration kPatience{2'000};
 // Documents written in one round: each costs a commit.
 constexpr int kMostWrites = 500;
-// A shard whose models are older tells nothing of groups that are gone.
-constexpr Duration kLagBehind{30'000};
 
 constexpr auto kKind = core::CatalogKind::kErrorGroup;
 constexpr std::uint32_t kFirstShard = 0;
@@ -36,8 +34,7 @@ struct ErrorWatch::Round {
   Counts counts{};
 };
 
-ErrorWatch::ErrorWatch(Parts parts)
-    : parts_(std::move(parts)), thread_([this] { run(); }) {}
+ErrorWatch::ErrorWatch(Parts parts) : parts_(std::move(parts)), thread_([this] { run(); }) {}
 
 ErrorWatch::~ErrorWatch() { stop(); }
 
@@ -85,7 +82,9 @@ void ErrorWatch::look() {
   Round round;
   round.now = parts_.clock.now();
   models.refresh(round.now);
+  bool whole = models.complete();
   const auto groups = models.error_groups();
+  whole = whole && models.complete();
   const auto catalog = parts_.catalog.snapshot();
   std::size_t documents = 0;
   std::vector<JobId> canaries;
@@ -122,7 +121,7 @@ void ErrorWatch::look() {
     const MutexLock lock(mutex_);
     counts_ = round.counts;
   }
-  if (round.now - models.as_of(round.now) > kLagBehind || !models.complete()) return;
+  if (!whole) return;  // a group that is not there may be on its way
   catalog->each(kKind, [&](const core::CatalogEntry& entry) {
     const auto fingerprint = service::parse_error_group_id(entry.name.view());
     if (writes >= kMostWrites || !fingerprint || groups.contains(*fingerprint)) return;
@@ -140,10 +139,7 @@ std::optional<api::ErrorGroupState> ErrorWatch::wanted(const engine::ErrorGroup&
                                                        Round& round) {
   if (entry == nullptr) {
     ++round.counts[static_cast<std::size_t>(api::ErrorStatus::kOpen)];
-    api::ErrorGroupState opened;
-    opened.change = "opened";
-    opened.since = group.first_seen;
-    return opened;
+    return service::opened_group(group);
   }
   const auto said = api::read_stored_error_group(entry->body.view());
   if (!said) return std::nullopt;
@@ -153,8 +149,8 @@ std::optional<api::ErrorGroupState> ErrorWatch::wanted(const engine::ErrorGroup&
     state.change = said->status == api::ErrorStatus::kResolved ? "reopened" : "unmuted";
   }
   if (state.canary && state.canary->state == api::CanaryState::kRunning && round.canaries_known) {
-    state.canary->state = service::canary_now(
-        *state.canary, job_of(round.canaries, state.canary->job), group);
+    state.canary->state =
+        service::canary_now(*state.canary, job_of(round.canaries, state.canary->job), group);
     if (state.canary->state != api::CanaryState::kRunning && state.status == said->status) {
       state.change = "canary";
     }

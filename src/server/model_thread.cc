@@ -17,6 +17,8 @@ constexpr int kShareOfTime = 20;
 constexpr auto kLongestPace = 60s;
 constexpr auto kLook = 5s;
 constexpr auto kAfterFailure = 1s;
+// Rows gather for so long: to be woken for each would cost the shard's thread.
+constexpr auto kDoze = 20ms;
 
 Result<std::optional<engine::ShardModels::Oldest>> oldest_row(store::Journal& journal) {
   const auto extent = journal.extent();
@@ -75,7 +77,7 @@ void ModelThread::share(Seq seq, const std::shared_ptr<const core::EventBatch>& 
       events_ += batch->events.size();
       news_.rows.push_back({seq, batch, now});
     }
-    wake = std::exchange(asleep_, false);
+    wake = std::exchange(asleep_, false) || news_.rows.size() == kMaxRowsHandedOver / 2;
   }
   if (wake) wake_.notify_one();
 }
@@ -84,18 +86,19 @@ void ModelThread::worker_seen(std::string_view worker, std::string_view version,
                               std::string_view sdk, Time at) {
   const MutexLock lock(mutex_);
   if (news_.workers.size() >= kMaxRowsHandedOver) return;
-  news_.workers.push_back(
-      {std::string(worker), std::string(version), std::string(sdk), at});
+  news_.workers.push_back({std::string(worker), std::string(version), std::string(sdk), at});
 }
 
 bool ModelThread::await(Duration at_most) {
   const auto give_up = Clock::now() + at_most;
   const MutexLock lock(mutex_);
   const Seq wanted = news_.durable;
-  while (taken_seq_ < wanted) {
-    if (news_.stop || !taken_.wait_until(mutex_, give_up)) return taken_seq_ >= wanted;
+  ++readers_;
+  wake_.notify_one();
+  while (taken_seq_ < wanted && !news_.stop && taken_.wait_until(mutex_, give_up)) {
   }
-  return true;
+  --readers_;
+  return taken_seq_ >= wanted;
 }
 
 Duration ModelThread::lag() const {
@@ -128,6 +131,10 @@ void ModelThread::run() {
 
 ModelThread::News ModelThread::wait() {
   const MutexLock lock(mutex_);
+  const auto dozes_until = Clock::now() + kDoze;
+  while (!news_.stop && readers_ == 0 && news_.rows.size() < kMaxRowsHandedOver / 2 &&
+         wake_.wait_until(mutex_, dozes_until)) {
+  }
   auto until = std::min(next_look_, Clock::now() + kLook);
   if (models_.changed()) until = std::min(until, next_store_);
   if (not_before_ > Clock::now()) until = not_before_;
@@ -256,9 +263,9 @@ void ModelThread::store_now_and_then(bool now) {
   const auto begin = Clock::now();
   const auto stored = models_.save(*store_.tables);
   const auto took = Clock::now() - begin;
-  next_store_ = Clock::now() +
-                std::clamp<Clock::duration>(took * kShareOfTime, pace_,
-                                            std::max<Clock::duration>(kLongestPace, pace_));
+  next_store_ =
+      Clock::now() + std::clamp<Clock::duration>(took * kShareOfTime, pace_,
+                                                 std::max<Clock::duration>(kLongestPace, pace_));
   if (!stored) {
     warn("the server can't store its read models", stored.error().message);
     return;

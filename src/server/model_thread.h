@@ -36,7 +36,8 @@ class ModelThread final : public engine::ModelFollower {
 
   // --- On the shard's thread.
   void share(Seq seq, const std::shared_ptr<const core::EventBatch>& batch);
-  void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk, Time at);
+  void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk,
+                   Time at);
 
   // --- Thread-safe.
   bool await(Duration at_most) override;
@@ -89,6 +90,7 @@ class ModelThread final : public engine::ModelFollower {
   News news_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t events_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of the rows that wait
   bool asleep_ MILLRACE_GUARDED_BY(mutex_) = false;
+  int readers_ MILLRACE_GUARDED_BY(mutex_) = 0;  // that wait for it
   Seq taken_seq_ MILLRACE_GUARDED_BY(mutex_){};
   Seq stored_ MILLRACE_GUARDED_BY(mutex_){};
   std::optional<Clock::time_point> behind_since_ MILLRACE_GUARDED_BY(mutex_);

@@ -226,9 +226,8 @@ std::vector<std::pair<std::string, std::int64_t>> ServerOperations::desired_slot
     get.blocked_by = true;
     const auto whole = ask_shard<core::QueueReply>(gateway, get);
     if (!whole || whole->queues.empty()) continue;
-    const service::ScaleFigures figures =
-        service::scale_figures(parts_.backend.parts().models(), whole->queues.front(),
-                               whole->held_back, find_limit, now);
+    const service::ScaleFigures figures = service::scale_figures(
+        parts_.backend.parts().models(), whole->queues.front(), whole->held_back, find_limit, now);
     made.emplace_back(queue->name.view(), service::scale_of(figures, {}).desired_slots);
   }
   return made;

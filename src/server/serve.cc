@@ -381,16 +381,15 @@ class Server {
   // Resolved groups make room for others first.
   void tell_models_of_errors() {
     for (std::uint32_t shard = 0; shard < backend_->parts().shards(); ++shard) {
-      backend_->parts().models().of(shard).set_resolved(
-          [this](std::uint64_t fingerprint, Time last_seen) {
-            const auto entry = catalog_.snapshot();
-            const auto* const known = entry->find(core::CatalogKind::kErrorGroup,
-                                                  service::error_group_id(fingerprint));
-            const auto state = known == nullptr ? std::nullopt
-                                                : api::read_stored_error_group(known->body.view());
-            return state && state->status == api::ErrorStatus::kResolved &&
-                   last_seen <= state->since;
-          });
+      backend_->parts().models().of(shard).set_resolved([this](std::uint64_t fingerprint,
+                                                               Time last_seen) {
+        const auto entry = catalog_.snapshot();
+        const auto* const known =
+            entry->find(core::CatalogKind::kErrorGroup, service::error_group_id(fingerprint));
+        const auto state =
+            known == nullptr ? std::nullopt : api::read_stored_error_group(known->body.view());
+        return state && state->status == api::ErrorStatus::kResolved && last_seen <= state->since;
+      });
     }
   }
 
@@ -418,8 +417,8 @@ class Server {
     follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
     await_catalog();
     tell_models_of_errors();
-    errors_ = std::make_unique<ErrorWatch>(ErrorWatch::Parts{
-        .backend = *backend_, .catalog = catalog_, .clock = clock_, .log = log_});
+    errors_ = std::make_unique<ErrorWatch>(
+        ErrorWatch::Parts{.backend = *backend_, .catalog = catalog_, .clock = clock_, .log = log_});
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
     push_->start();

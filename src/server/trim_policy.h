@@ -17,8 +17,8 @@ struct EventRetention {
 };
 
 // What the journal was needed for, and is no longer up to these rows. Nothing is deleted above
-// `synced`; above `read` only once the journal is larger by kMaxUnreadBytes than the retention says,
-// or has more rows than it has room for.
+// `synced`. Above `read` rows are deleted only once the journal is larger by kMaxUnreadBytes than
+// the retention says, or has more rows than it has room for.
 struct TrimBounds {
   Seq synced{};
   Seq read{};
@@ -26,8 +26,8 @@ struct TrimBounds {
 inline constexpr std::uint64_t kMaxUnreadBytes = std::uint64_t{1} << 30;
 
 // Rows below the result may be deleted: those that are older than `age` at `now`, and the oldest
-// ones beyond `bytes` (estimated from the rows' mean size; a few calls come close to it). Reads about
-// twenty rows.
+// ones beyond `bytes` (estimated from the rows' mean size; a few calls come close to it). Reads
+// about twenty rows.
 Result<Seq> trim_point(store::Journal& journal, TrimBounds bounds, Time now,
                        EventRetention retention);
 

@@ -17,7 +17,7 @@ using api::ErrorStatus;
 using api::ProblemCode;
 
 constexpr auto kKind = core::CatalogKind::kErrorGroup;
-constexpr int kTries = 4;           // of a change to what somebody else is changing
+constexpr int kTries = 4;                  // of a change to what somebody else is changing
 constexpr std::uint32_t kCandidates = 20;  // dead jobs that are tried as a canary
 constexpr std::chrono::milliseconds kSelectBudget{5'000};
 constexpr Duration kHour{3'600'000};
@@ -29,14 +29,15 @@ api::Problem no_such_group() {
 // A group's numbers are of all its queues.
 bool sees(const Caller& caller, const engine::ErrorGroup& group) {
   if (!caller.limited()) return true;
-  return !group.more_queues &&
-         std::ranges::all_of(group.queues,
-                             [&](const std::string& queue) { return caller.allows_queue(queue); });
+  return !group.more_queues && std::ranges::all_of(group.queues, [&](const std::string& queue) {
+    return caller.allows_queue(queue);
+  });
 }
 
 api::ErrorGroupState said_of(const CatalogSnapshot& catalog, const std::string& id) {
   const core::CatalogEntry* const entry = catalog.find(kKind, id);
-  const auto read = entry == nullptr ? std::nullopt : api::read_stored_error_group(entry->body.view());
+  const auto read =
+      entry == nullptr ? std::nullopt : api::read_stored_error_group(entry->body.view());
   return read.value_or(api::ErrorGroupState{});
 }
 
@@ -64,7 +65,8 @@ Task<void> look_at_canaries(Caller& caller, std::vector<ErrorGroupAnswer>& answe
   for (ErrorGroupAnswer& answer : answers) {
     auto& canary = answer.state.canary;
     if (!canary || canary->state != api::CanaryState::kRunning) continue;
-    const auto job = std::ranges::find(*jobs, canary->job, [](const core::Job& each) { return each.id; });
+    const auto job =
+        std::ranges::find(*jobs, canary->job, [](const core::Job& each) { return each.id; });
     canary->state = canary_now(*canary, job == jobs->end() ? nullptr : &*job, answer.group);
   }
 }
@@ -139,7 +141,8 @@ Task<Answered<core::CatalogReply>> ask_catalog(Caller& caller, const Command& co
 // Writes what `change` makes of the group's document, which is durable on return.
 template <typename Change>
 Task<Answered<api::ErrorGroupState>> change_state(Caller& caller, const std::string& id,
-                                                  Time last_seen, const Change& change) {
+                                                  const engine::ErrorGroup& group,
+                                                  const Change& change) {
   for (int tries = 1;; ++tries) {
     const auto snapshot = caller.services.catalog.snapshot();
     const core::CatalogEntry* const known = snapshot->find(kKind, id);
@@ -148,8 +151,10 @@ Task<Answered<api::ErrorGroupState>> change_state(Caller& caller, const std::str
                         "a newer program has written the state of this group; ask a node of its "
                         "version");
     }
-    const api::ErrorGroupState made =
-        change(state_now(said_of(*snapshot, id), last_seen, caller.now()));
+    // That it was opened is told first, and once.
+    api::ErrorGroupState made = opened_group(group);
+    if (known != nullptr)
+      made = change(state_now(said_of(*snapshot, id), group.last_seen, caller.now()));
     core::PutCatalogEntry put;
     put.kind = kKind;
     put.name = SharedBytes(id);
@@ -158,9 +163,10 @@ Task<Answered<api::ErrorGroupState>> change_state(Caller& caller, const std::str
     auto reply = co_await ask_catalog(caller, put);
     if (!reply) co_return refused(reply);
     const bool conflicts = reply->refusal.why == core::Rejection::kVersionConflict;
-    if (!conflicts || tries == kTries) {
+    if (!conflicts || tries >= kTries) {
       if (reply->refusal) co_return refused(to_problem(reply->refusal, "group of errors"));
       for (const core::CatalogEntry& entry : reply->entries) caller.services.catalog.put(entry);
+      if (known == nullptr) continue;
       co_return made;
     }
     // Somebody else has changed it, and this node has not heard of that yet.
@@ -203,6 +209,13 @@ std::optional<std::uint64_t> parse_error_group_id(std::string_view id) {
     fingerprint = fingerprint << 4 | static_cast<std::uint64_t>(hex_value(digit));
   }
   return fingerprint;
+}
+
+api::ErrorGroupState opened_group(const engine::ErrorGroup& group) {
+  api::ErrorGroupState opened;
+  opened.change = "opened";
+  opened.since = group.first_seen;
+  return opened;
 }
 
 api::ErrorGroupState state_now(const api::ErrorGroupState& said, Time last_seen, Time now) {
@@ -339,8 +352,8 @@ Task<Answered<ErrorGroupAnswer>> patch_error_group(Caller& caller, std::string_v
   auto found = co_await find_group(caller, group_id);
   if (!found) co_return refused(found);
   if (patch.muted_until && *patch.muted_until <= caller.now()) {
-    co_return refused(api::make_fault(api::FieldError::Place::kPointer, "/muted_until",
-                                      "must be in the future"));
+    co_return refused(
+        api::make_fault(api::FieldError::Place::kPointer, "/muted_until", "must be in the future"));
   }
   const Time now = caller.now();
   const auto change = [&](api::ErrorGroupState state) {
@@ -368,7 +381,7 @@ Task<Answered<ErrorGroupAnswer>> patch_error_group(Caller& caller, std::string_v
     }
     return state;
   };
-  auto made = co_await change_state(caller, group_id, found->group.last_seen, change);
+  auto made = co_await change_state(caller, group_id, found->group, change);
   if (!made) co_return refused(made);
   found->state = state_now(*made, found->group.last_seen, now);
   co_return std::move(*found);
@@ -404,7 +417,7 @@ Task<Answered<ErrorGroupAnswer>> retry_canary(Caller& caller, std::string_view i
       state.canary = canary;
       return state;
     };
-    auto made = co_await change_state(caller, group_id, found->group.last_seen, change);
+    auto made = co_await change_state(caller, group_id, found->group, change);
     if (!made) co_return refused(made);
     found->state = state_now(*made, found->group.last_seen, caller.now());
     co_return std::move(*found);

@@ -50,6 +50,9 @@ Task<Answered<api::BulkOutcome>> change_group_jobs(Caller& caller, std::string_v
 std::string error_group_id(std::uint64_t fingerprint);
 std::optional<std::uint64_t> parse_error_group_id(std::string_view id);
 
+// The document of a new group.
+api::ErrorGroupState opened_group(const engine::ErrorGroup& group);
+
 // What somebody has said, and what time has made of it: a resolved group that came back is open,
 // and so is one that was muted until now.
 api::ErrorGroupState state_now(const api::ErrorGroupState& said, Time last_seen, Time now);

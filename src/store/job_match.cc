@@ -58,11 +58,10 @@ bool instant(const Condition& condition, const std::optional<Time>& time) {
 }
 
 bool error_matches(const Condition& condition, const Job& job) {
-  return job.last_error != nullptr &&
-         (any_value(condition, job.last_error->type.view()) ||
-          any_value(condition, job.last_error->message.view()) ||
-          (condition.comparison == Comparison::kEqual &&
-           any_value(condition, hex_of(job.last_error->fingerprint))));
+  return job.last_error != nullptr && (any_value(condition, job.last_error->type.view()) ||
+                                       any_value(condition, job.last_error->message.view()) ||
+                                       (condition.comparison == Comparison::kEqual &&
+                                        any_value(condition, hex_of(job.last_error->fingerprint))));
 }
 
 bool tag_matches(const Condition& condition, const Job& job) {

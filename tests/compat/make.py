@@ -127,6 +127,11 @@ PLANS = [
     *of_every_end("sqlite", 5, parts={"queue_deleted", "schedules"}),
     *of_every_end("sqlite", 6, parts={"queue_deleted", "schedules", "catalog"}),
     *of_every_end("sqlite", 7, parts={"queue_deleted", "schedules", "catalog", "limits"}),
+    *of_every_end(
+        "sqlite",
+        8,
+        parts={"queue_deleted", "schedules", "catalog", "limits", "error_groups"},
+    ),
     Plan("postgres", 1, "first", shards=1, schema=1),
     Plan("postgres", 1, "nodes", parts={"outbox"}, schema=2),
     # In the middle of an upgrade: the newer schema, and an older node still there.
@@ -154,6 +159,15 @@ PLANS = [
             "limits",
         },
         schema=9,
+    ),
+    *of_every_end(
+        "postgres",
+        8,
+        parts={
+            *("outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules", "catalog"),
+            *("limits", "error_groups"),
+        },
+        schema=10,
     ),
 ]
 

@@ -1,8 +1,9 @@
 // millrace error: groups of errors, and what to do with their jobs.
+#include "cli/commands.h"
+
 #include <fmt/format.h>
 
 #include "base/time.h"
-#include "cli/commands.h"
 #include "cli/confirm.h"
 #include "cli/error/view.h"
 #include "cli/limit/calls.h"
@@ -30,7 +31,8 @@ struct List {
 void list(const List& options, Session& session) {
   if (session.refuse_dashes()) return;
   std::string path = fmt::format("/v1/error-groups?limit={}", options.limit);
-  if (!options.statuses.empty()) path += fmt::format("&status={}", fmt::join(options.statuses, ","));
+  if (!options.statuses.empty())
+    path += fmt::format("&status={}", fmt::join(options.statuses, ","));
   if (!options.queue.empty()) path += "&queue=" + sdk::url_encode(options.queue);
   if (!options.type.empty()) path += "&type=" + sdk::url_encode(options.type);
   if (!options.order.empty()) path += "&order=" + options.order;
@@ -82,12 +84,11 @@ void change_all(const Jobs& options, std::string_view what, sdk::JsonWriter& bod
     if (const auto id = outcome["id"].string()) {
       return print_line(fmt::format("{}  started; see `millrace operation get {}`", *id, *id));
     }
-    print_line(fmt::format("{}  {} jobs {}{}", printable(options.id),
-                           outcome["changed"].integer().value_or(0),
-                           what == "/retry" ? "retried" : "deleted",
-                           outcome["more"].boolean().value_or(false)
-                               ? "; there are more: run the command again"
-                               : ""));
+    print_line(fmt::format(
+        "{}  {} jobs {}{}", printable(options.id), outcome["changed"].integer().value_or(0),
+        what == "/retry" ? "retried" : "deleted",
+        outcome["more"].boolean().value_or(false) ? "; there are more: run the command again"
+                                                  : ""));
   });
 }
 
@@ -187,7 +188,8 @@ void add_delete(CLI::App& group, Session& session) {
 }
 
 void add_mute(CLI::App& group, Session& session) {
-  CLI::App& command = *group.add_subcommand("mute", "Mute a group: it no longer asks for attention");
+  CLI::App& command =
+      *group.add_subcommand("mute", "Mute a group: it no longer asks for attention");
   const auto id = add_id(command);
   const auto until = std::make_shared<std::optional<sdk::Timestamp>>();
   add_time(command, "--until", *until, "Then it is open again (default: until it is opened)");
@@ -209,9 +211,8 @@ void add_status(CLI::App& group, const char* name, const char* status, const cha
   CLI::App& command = *group.add_subcommand(name, help);
   const auto id = add_id(command);
   command.footer(fmt::format("Examples:\n  millrace error {} 5bd1f0c2a94e7d10", name));
-  command.callback([id, status, &session] {
-    patch(*id, fmt::format(R"({{"status":"{}"}})", status), session);
-  });
+  command.callback(
+      [id, status, &session] { patch(*id, fmt::format(R"({{"status":"{}"}})", status), session); });
 }
 
 void add_note(CLI::App& group, Session& session) {

@@ -253,7 +253,8 @@ void ErrorBook::make_room(const IsResolved& is_resolved) {
   std::vector<Candidate> candidates;
   candidates.reserve(groups_.size());
   for (const auto& [fingerprint, group] : groups_) {
-    candidates.push_back({!is_resolved(fingerprint, group.last_seen), group.last_seen, fingerprint});
+    candidates.push_back(
+        {!is_resolved(fingerprint, group.last_seen), group.last_seen, fingerprint});
   }
   const auto many = static_cast<std::ptrdiff_t>(std::max<std::size_t>(most_groups_ / 100, 1));
   std::ranges::partial_sort(candidates, candidates.begin() + many);

@@ -35,7 +35,7 @@ struct ErrorGroup {
   std::string message;  // with its variable parts taken out
   std::vector<std::string> queues;
   std::vector<std::string> types;
-  bool more_queues = false;  // than those
+  bool more_queues = false;   // than those
   std::uint64_t waiting = 0;  // jobs now retrying or dead with it
   std::uint64_t dead = 0;
   std::uint64_t total = 0;  // attempts failed with it

@@ -50,7 +50,8 @@ struct Book {
     batch.at = at;
     (batch.events.emplace_back(events), ...);
     book.take(
-        batch, [](std::string_view worker, Time) -> std::string_view {
+        batch,
+        [](std::string_view worker, Time) -> std::string_view {
           return worker == "w1" ? "1.0" : "";
         },
         [this](std::uint64_t fingerprint, Time) { return resolved.contains(fingerprint); });

@@ -30,7 +30,7 @@ ReadModels::ReadModels(std::vector<store::Tables*> tables, std::vector<store::Jo
 
 void ReadModels::led(ShardNumber shard, std::shared_ptr<ModelFollower> follower) {
   const MutexLock lock(mutex_);
-  sources_[shard] = {true, std::move(follower), nullptr, std::nullopt, false, false};
+  sources_[shard] = {true, std::move(follower), nullptr, std::nullopt, false};
 }
 
 void ReadModels::not_led(ShardNumber shard) {
@@ -87,7 +87,6 @@ void ReadModels::refresh(ShardNumber shard, Time now) {
   const MutexLock lock(mutex_);
   Source& source = sources_[shard];
   if (source.copy != copy) return;
-  source.loaded |= loaded.has_value();
   source.up_to_date = up_to_date;
 }
 
@@ -230,8 +229,10 @@ Time ReadModels::as_of(Time now) const {
 
 bool ReadModels::complete() const {
   const MutexLock lock(mutex_);
-  return std::ranges::all_of(sources_,
-                             [](const Source& source) { return source.led || source.loaded; });
+  return std::ranges::all_of(sources_, [](const Source& source) {
+    if (!source.led) return source.up_to_date;
+    return source.follower == nullptr || source.follower->lag() == Duration{0};
+  });
 }
 
 Status ReadModels::reproject() {

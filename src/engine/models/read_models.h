@@ -70,7 +70,7 @@ class ReadModels {
   // Up to when everything is counted.
   Time as_of(Time now) const;
 
-  // Whether something is known of each shard.
+  // Whether all of each shard's log had been read when this node last looked.
   bool complete() const;
 
   // All shards' models are made anew from the log, by whoever leads each.
@@ -93,10 +93,9 @@ class ReadModels {
   struct Source {
     bool led = false;
     std::shared_ptr<ModelFollower> follower;
-    std::shared_ptr<ShardModels> copy;        // of what its leader has stored
+    std::shared_ptr<ShardModels> copy;  // of what its leader has stored
     std::optional<Time> read_at;
-    bool loaded = false;      // the copy has been read
-    bool up_to_date = false;  // it had all, when it was read
+    bool up_to_date = false;  // the copy had all, when it was read
   };
 
   bool is_led(ShardNumber shard) const;

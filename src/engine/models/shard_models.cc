@@ -111,6 +111,11 @@ Status ShardModels::request_reproject(store::Tables& tables) {
 }
 
 Status ShardModels::load(store::Tables& tables, const std::optional<Oldest>& oldest) {
+  return load(tables, oldest, true);
+}
+
+Status ShardModels::load(store::Tables& tables, const std::optional<Oldest>& oldest,
+                         bool to_follow) {
   for (int tries = 0; tries < kTries; ++tries) {
     auto before = tables.get_blob(std::string(kPosition));
     if (!before) return std::unexpected(before.error());
@@ -119,7 +124,7 @@ Status ShardModels::load(store::Tables& tables, const std::optional<Oldest>& old
     to_delete_.clear();
     Status done;
     if (stored && !stored->anew) {
-      const auto whole = load_parts(tables, stored->position.at);
+      const auto whole = load_parts(tables, stored->position.at, to_follow);
       if (!whole) return std::unexpected(whole.error());
       damaged_ = !*whole;
       if (damaged_) {
@@ -148,7 +153,7 @@ Status ShardModels::load_if_changed(store::Tables& tables) {
   if (!*stored || *stored == stored_) return {};
   const auto decoded = decode(**stored);
   if (!decoded || decoded->anew) return {};
-  return load(tables, std::nullopt);
+  return load(tables, std::nullopt, false);
 }
 
 Status ShardModels::begin_anew(store::Tables& tables, const std::optional<Oldest>& oldest) {
@@ -176,11 +181,12 @@ Status ShardModels::begin_anew(store::Tables& tables, const std::optional<Oldest
   return {};
 }
 
-Result<bool> ShardModels::load_parts(store::Tables& tables, Time at) {
+Result<bool> ShardModels::load_parts(store::Tables& tables, Time at, bool to_follow) {
   const auto read = [&tables](std::string_view kind) {
     return tables.get_blobs(std::string(kind), end_of(kind));
   };
-  const auto groups = read(kGroups), failed = read(kFailed), labels = read(kLabels);
+  const auto groups = read(kGroups), failed = read(kFailed);
+  const auto labels = to_follow ? read(kLabels) : Result<std::vector<store::NamedBlob>>();
   if (!groups) return std::unexpected(groups.error());
   if (!failed) return std::unexpected(failed.error());
   if (!labels) return std::unexpected(labels.error());
@@ -204,9 +210,8 @@ void ShardModels::take(Seq seq, const core::EventBatch& batch, Statistics::Sourc
   versions_.take(batch);
   errors_.take(
       batch,
-      [this](std::string_view worker, Time at) MILLRACE_REQUIRES(mutex_) {
-        return versions_.version_of(worker, at);
-      },
+      [this](std::string_view worker, Time at)
+          MILLRACE_REQUIRES(mutex_) { return versions_.version_of(worker, at); },
       is_resolved_);
   position_.seq = seq;
   position_.at = std::max(position_.at, batch.at);
@@ -256,8 +261,8 @@ Result<bool> ShardModels::save(store::Tables& tables) {
   {
     const MutexLock lock(mutex_);
     for (ErrorBook::Part& part : errors_.take_changed()) {
-      blobs.push_back(blob_of(name_of(part.of_jobs ? kFailed : kGroups, part.number),
-                              std::move(part.content)));
+      blobs.push_back(
+          blob_of(name_of(part.of_jobs ? kFailed : kGroups, part.number), std::move(part.content)));
     }
     if (versions_.changed()) blobs.push_back({std::string(kVersions), versions_.save()});
     position = position_blob();

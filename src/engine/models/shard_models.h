@@ -53,7 +53,8 @@ class ShardModels {
   // Only reads, and only if its leader has stored something since the last time.
   Status load_if_changed(store::Tables& tables);
   void take(Seq seq, const core::EventBatch& batch, Statistics::Source source);
-  void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk, Time at);
+  void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk,
+                   Time at);
   // What the last load() found was damaged, so that it began anew.
   bool found_damage() const { return damaged_; }
   // The rows after the position are gone; the next one is of that time.
@@ -93,7 +94,8 @@ class ShardModels {
  private:
   std::string position_blob() const MILLRACE_REQUIRES(mutex_);
   Status begin_anew(store::Tables& tables, const std::optional<Oldest>& oldest);
-  Result<bool> load_parts(store::Tables& tables, Time at);
+  Status load(store::Tables& tables, const std::optional<Oldest>& oldest, bool to_follow);
+  Result<bool> load_parts(store::Tables& tables, Time at, bool to_follow);
 
   const std::size_t shards_;
   Statistics statistics_;

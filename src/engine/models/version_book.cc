@@ -92,7 +92,8 @@ std::string VersionBook::save() {
   std::string blob(kMagic);
   std::vector<const std::pair<const std::string, Worker>*> workers;
   for (const auto& entry : workers_) workers.push_back(&entry);
-  std::ranges::sort(workers, {}, [](const auto* entry) -> const std::string& { return entry->first; });
+  std::ranges::sort(workers, {},
+                    [](const auto* entry) -> const std::string& { return entry->first; });
   append_number(blob, workers.size());
   for (const auto* const entry : workers) {
     append_text(blob, entry->first);

@@ -30,7 +30,8 @@ struct Deploy {
 
 class VersionBook {
  public:
-  void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk, Time at);
+  void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk,
+                   Time at);
   // Marks types that are started by a new version.
   void take(const core::EventBatch& batch);
   // That the worker was of then; empty: not known.

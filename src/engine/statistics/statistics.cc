@@ -134,8 +134,7 @@ struct Statistics::Impl {
     return families[static_cast<std::size_t>(id)];
   }
 
-  SeriesTotals& totals_of(std::string_view queue, std::string_view type)
-      MILLRACE_REQUIRES(mutex) {
+  SeriesTotals& totals_of(std::string_view queue, std::string_view type) MILLRACE_REQUIRES(mutex) {
     const std::string key = joined(queue, type);
     const auto found = totals.find(key);
     if (found != totals.end()) return *found->second;
@@ -470,8 +469,10 @@ bool Statistics::load(store::Tables& tables, Time at) {
     }
   }
   for (const std::int64_t back : {1, 0}) {
-    read(SeriesFamily::kQueue, 0, number_at(0) - back, restore_into<&Rates::restore_counts>(of.rates));
-    read(SeriesFamily::kQueue, 1, number_at(1) - back, restore_into<&Rates::restore_runs>(of.rates));
+    read(SeriesFamily::kQueue, 0, number_at(0) - back,
+         restore_into<&Rates::restore_counts>(of.rates));
+    read(SeriesFamily::kQueue, 1, number_at(1) - back,
+         restore_into<&Rates::restore_runs>(of.rates));
   }
   if (!top || !*top) return whole && top.has_value();
   const auto content = unsealed(**top, kTopMagic);

@@ -42,7 +42,7 @@ struct StatsQuery {
   // Rounded up to the resolution kept: 1 s up to an hour, 1 min up to 48 h, else 1 h.
   Duration step{60'000};
   StatsBy by = StatsBy::kAll;
-  std::string name;  // the only group wanted; empty: all
+  std::string name;                                     // the only group wanted; empty: all
   std::function<bool(std::string_view queue)> visible;  // null: all; other queues are left out
 };
 

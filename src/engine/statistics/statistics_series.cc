@@ -24,7 +24,8 @@ StatisticsSlot& StatisticsSeries::at(std::size_t length, std::int64_t index) {
   auto found = slots.end();
   while (found != slots.begin() && std::prev(found)->index >= index) --found;
   if (found == slots.end() || found->index != index) {
-    found = slots.insert(found, StatisticsSlot{.index = index, .counts = {}, .wait = {}, .run = {}});
+    found =
+        slots.insert(found, StatisticsSlot{.index = index, .counts = {}, .wait = {}, .run = {}});
   }
   return *found;
 }

@@ -81,9 +81,7 @@ std::uint64_t StatisticsSum::Columns::events() const {
 }
 
 StatisticsSum::StatisticsSum(const StatsQuery& query)
-    : query_(query),
-      family_(family_for(query)),
-      length_(length_for(query.window, query.step)) {
+    : query_(query), family_(family_for(query)), length_(length_for(query.window, query.step)) {
   const Duration length = kSlotLengths[length_].length;
   const std::int64_t slots =
       std::max<std::int64_t>(1, (query.step + length - Duration{1}) / length);
@@ -95,13 +93,11 @@ StatisticsSum::StatisticsSum(const StatsQuery& query)
 }
 
 std::string StatisticsSum::first_blob() const {
-  return chunk_name(family_, length_,
-                    from_.time_since_epoch() / kSlotLengths[length_].chunk());
+  return chunk_name(family_, length_, from_.time_since_epoch() / kSlotLengths[length_].chunk());
 }
 
 std::string StatisticsSum::end_blob() const {
-  return chunk_name(family_, length_,
-                    end_.time_since_epoch() / kSlotLengths[length_].chunk() + 1);
+  return chunk_name(family_, length_, end_.time_since_epoch() / kSlotLengths[length_].chunk() + 1);
 }
 
 void StatisticsSum::add(std::string_view series, const StatisticsSlot& slot) {
@@ -125,14 +121,13 @@ void StatisticsSum::add(std::string_view series, const StatisticsSlot& slot) {
 bool StatisticsSum::add_blob(const std::string& name, std::string_view blob) {
   if (name < first_blob() || name >= end_blob() || had_.contains(name)) return true;
   had_.insert(name);
-  return read_chunk(blob,
-                    [this](std::string_view series, const StatisticsSlot& slot) { add(series, slot); });
+  return read_chunk(
+      blob, [this](std::string_view series, const StatisticsSlot& slot) { add(series, slot); });
 }
 
 // The names of different times, and of different shards, may be more than one shard has at a time.
 void StatisticsSum::pool() {
-  const std::size_t most =
-      family_ >= SeriesFamily::kFairKey ? kMaxTopSeries : kMaxStatisticsSeries;
+  const std::size_t most = family_ >= SeriesFamily::kFairKey ? kMaxTopSeries : kMaxStatisticsSeries;
   const std::size_t named = groups_.size() - (groups_.contains(std::string(kOtherSeries)) ? 1 : 0);
   if (named <= most) return;
   std::vector<std::pair<std::uint64_t, std::string>> order;

@@ -109,8 +109,8 @@ constexpr Duration kDay{86'400'000};
 TEST(Statistics, CountWhatHappenedInItsStep) {
   Counted counted;
   for (int second = 0; second < 120; ++second) {
-    counted.take(lifecycle(kStart + Duration{second * 1'000}, "mail", "send",
-                           second < 60 ? 10 : 1'000, 5));
+    counted.take(
+        lifecycle(kStart + Duration{second * 1'000}, "mail", "send", second < 60 ? 10 : 1'000, 5));
   }
   const StatsReply reply = counted.query(kStart + Duration{119'000}, 2 * kMinute, kMinute);
   EXPECT_EQ(reply.from, kStart);
@@ -254,8 +254,7 @@ TEST(Statistics, GiveAQueuesRatesOfTheLastMinuteAndItsMeanRun) {
 TEST(Statistics, OutliveARestart) {
   Counted counted;
   for (int i = 0; i < 500; ++i) {
-    counted.take(
-        lifecycle(kStart + Duration{i * 700}, i % 3 == 0 ? "mail" : "fax", "send", i, 2));
+    counted.take(lifecycle(kStart + Duration{i * 700}, i % 3 == 0 ? "mail" : "fax", "send", i, 2));
   }
   const Time now = kStart + Duration{499 * 700};
   const auto expected = counted.query(now, kAnHour, Duration{10'000}, StatsBy::kQueue);
@@ -292,9 +291,9 @@ TEST(Statistics, KeepNoMoreChunksThanTheyMay) {
     EXPECT_LE(blobs.size(), static_cast<std::size_t>(kSlotLengths[length].chunks) + 1) << length;
     EXPECT_GE(blobs.size(), 1U);
   }
-  EXPECT_NEAR(static_cast<double>(sum(
-                  counted.query(at, 90 * kDay, 3 * kAnHour).groups.at(0).columns[0])),
-              90 * 24, 30);
+  EXPECT_NEAR(
+      static_cast<double>(sum(counted.query(at, 90 * kDay, 3 * kAnHour).groups.at(0).columns[0])),
+      90 * 24, 30);
 }
 
 // Percentiles go before a chunk grows past its bound.

@@ -42,9 +42,8 @@ std::vector<std::string> TopNames::choose() {
     if (chosen) ++chosen_;
     name.score /= 2;
   }
-  absl::erase_if(names_, [&](const auto& entry) {
-    return entry.second.score == 0 && !entry.second.chosen;
-  });
+  absl::erase_if(
+      names_, [&](const auto& entry) { return entry.second.score == 0 && !entry.second.chosen; });
   // Room for those that come.
   if (names_.size() < kCountedNames) return gone;
   for (auto at = order.rbegin(); at != order.rend() && names_.size() > kCountedNames / 2; ++at) {

@@ -287,7 +287,8 @@ void add_models(FamilyList& out, const Metrics::Sources& sources) {
   out.gauge("read_models_lag_seconds",
             "Age of the oldest row of the journal that statistics and groups of errors lack.")
       .value(std::chrono::duration<double>(figures.lag).count());
-  out.gauge("read_models_jobs", "Jobs that the read models remember: failed ones that wait, ones with keys or tags.")
+  out.gauge("read_models_jobs",
+            "Jobs that read models remember: failed ones that wait, ones with keys or tags.")
       .value(number(figures.models.failed_jobs), {{"kind", "failed"}})
       .value(number(figures.models.labelled_jobs), {{"kind", "labelled"}});
   out.counter("read_models_jobs_passed_over_total", "Jobs beyond that bound.")
@@ -298,8 +299,8 @@ void add_models(FamilyList& out, const Metrics::Sources& sources) {
       .value(number(figures.models.evicted_groups));
   if (!sources.error_groups) return;
   out.gauge("error_groups", "Groups of errors, by status; told by the node of the first shard.");
-  for (const auto status : {api::ErrorStatus::kOpen, api::ErrorStatus::kMuted,
-                            api::ErrorStatus::kResolved}) {
+  for (const auto status :
+       {api::ErrorStatus::kOpen, api::ErrorStatus::kMuted, api::ErrorStatus::kResolved}) {
     out.value(number((*sources.error_groups)[static_cast<std::size_t>(status)]),
               {{"status", std::string(api::name_of(status))}});
   }

@@ -283,8 +283,7 @@ Result<std::vector<NamedBlob>> PostgresTables::get_blobs(const std::string& firs
   if (!rows) return std::unexpected(rows.error());
   std::vector<NamedBlob> found;
   for (int row = 0; row < rows->rows(); ++row) {
-    found.push_back(
-        {std::string(rows->row(row).bytes(0)), std::string(rows->row(row).bytes(1))});
+    found.push_back({std::string(rows->row(row).bytes(0)), std::string(rows->row(row).bytes(1))});
   }
   return found;
 }

@@ -46,7 +46,7 @@ constexpr const char* kSelectBuckets = "SELECT detail FROM buckets ORDER BY kind
 constexpr const char* kSelectSchedules = "SELECT detail FROM schedules ORDER BY name";
 constexpr const char* kSelectRuns =
     "SELECT n, run FROM schedule_runs WHERE schedule = ?1 ORDER BY n DESC";
-constexpr const char* kSelectBlob = 
+constexpr const char* kSelectBlob =
     "SELECT name, content FROM blobs WHERE name >= ?1 AND name < ?2 ORDER BY name";
 
 std::unexpected<Error> damaged(std::string_view table) {
@@ -347,8 +347,7 @@ Result<std::vector<NamedBlob>> TablesReader::get_blobs(const std::string& first,
   std::vector<NamedBlob> found;
   select_blob_.begin(std::string_view(first), std::string_view(end));
   while (select_blob_.row()) {
-    found.push_back(
-        {std::string(select_blob_.bytes(0)), std::string(select_blob_.bytes(1))});
+    found.push_back({std::string(select_blob_.bytes(0)), std::string(select_blob_.bytes(1))});
   }
   if (!select_blob_.ok()) return failure();
   return found;

@@ -108,8 +108,7 @@ class FailingTables final : public Tables {
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override {
     return real_->schedule_runs(schedule);
   }
-  Result<bool> put_blobs(const std::vector<NamedBlob>& blobs,
-                         const NamedBlob& guard) override {
+  Result<bool> put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) override {
     return real_->put_blobs(blobs, guard);
   }
   Result<std::vector<NamedBlob>> get_blobs(const std::string& first,
