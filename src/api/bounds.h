@@ -109,10 +109,6 @@ constexpr std::int64_t kMaxStatsSteps = 1'000;
 constexpr std::int64_t kDefaultStatsWindowMs = 3'600'000;
 constexpr std::int64_t kDefaultStatsStepMs = 60'000;
 
-// Groups of errors: how fast all jobs of one are retried or deleted.
-constexpr double kMinRatePerS = 0.001;
-constexpr double kMaxRatePerS = 100'000;
-
 // The bounds that an operator can set.
 struct DecodeLimits {
   std::size_t body_bytes = 16 * 1024 * 1024;

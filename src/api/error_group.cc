@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/decode.h"
+#include "api/operation.h"
 #include "api/parameters.h"
 
 namespace millrace::api {
@@ -68,7 +69,7 @@ constexpr Member<ErrorGroupPatch> kPatchMembers[] = {
 };
 
 void read_rate(Decode& d, const Path& p, ErrorGroupRetry& out) {
-  read_into(out.rate_per_s, read_real, d, p, kMinRatePerS, kMaxRatePerS);
+  read_into(out.rate_per_s, read_integer, d, p, std::int64_t{1}, kMaxOperationRate);
 }
 
 constexpr Member<ErrorGroupRetry> kRetryMembers[] = {

@@ -45,7 +45,7 @@ Decoded<ErrorGroupPatch> decode_error_group_patch(std::string_view body,
 // POST /v1/error-groups/{id}/retry and .../delete
 struct ErrorGroupRetry {
   bool all = false;  // else one, as a canary
-  std::optional<double> rate_per_s;
+  std::optional<std::int64_t> rate_per_s;
 };
 Decoded<ErrorGroupRetry> decode_error_group_retry(std::string_view body,
                                                   const DecodeLimits& limits);

@@ -409,6 +409,7 @@ void Driver::do_chores() {
     next_trim_ = SteadyClock::now() + kTrimInterval;
     trim();
   }
+  if (parts_.chores) parts_.chores(now);
 }
 
 void Driver::trim() {

@@ -42,6 +42,9 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
     const engine::TimeSource& time;
     engine::DurableObserver& observer;  // called on the shard's thread
     DriverProbe& probe;
+    // Periodic work that may block for the store; called about once a second on the projection's
+    // thread. Null: there is none.
+    std::function<void(Time now)> chores = nullptr;
     // The journal's rows after this one are still needed for the read models. Called on the
     // projection's thread.
     std::function<Seq()> read_until;

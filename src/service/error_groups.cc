@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/hex.h"
+#include "base/json_writer.h"
+#include "service/audit.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"
 #include "service/visibility.h"
@@ -138,6 +140,27 @@ Task<Answered<core::CatalogReply>> ask_catalog(Caller& caller, const Command& co
   co_return std::move(*reply);
 }
 
+std::string shown(const api::ErrorGroupState& state) {
+  std::string members;
+  JsonWriter json(members);
+  json.begin_object();
+  json.member("status", api::name_of(state.status));
+  json.member("muted_until", state.muted_until);
+  json.text_or_null("note", state.note);
+  if (state.canary) json.member("canary", state.canary->job);
+  json.end_object();
+  return members;
+}
+
+// For the audit.
+core::Origin origin_of(const std::string& id, const api::ErrorGroupState& before,
+                       const api::ErrorGroupState& after) {
+  core::Origin origin = about("error_group." + after.change, "error_group", id);
+  origin.before = SharedBytes(shown(before));
+  origin.after = SharedBytes(shown(after));
+  return origin;
+}
+
 // Writes what `change` makes of the group's document, which is durable on return.
 template <typename Change>
 Task<Answered<api::ErrorGroupState>> change_state(Caller& caller, const std::string& id,
@@ -153,13 +176,19 @@ Task<Answered<api::ErrorGroupState>> change_state(Caller& caller, const std::str
     }
     // That it was opened is told first, and once.
     api::ErrorGroupState made = opened_group(group);
-    if (known != nullptr)
-      made = change(state_now(said_of(*snapshot, id), group.last_seen, caller.now()));
+    core::SharedOrigin by;
+    if (known != nullptr) {
+      const api::ErrorGroupState before =
+          state_now(said_of(*snapshot, id), group.last_seen, caller.now());
+      made = change(before);
+      by = caller.origin_of(origin_of(id, before, made));
+    }
     core::PutCatalogEntry put;
     put.kind = kKind;
     put.name = SharedBytes(id);
     put.body = SharedBytes(api::stored_error_group(made));
     put.if_version = known == nullptr ? 0 : known->version;
+    put.by = std::move(by);
     auto reply = co_await ask_catalog(caller, put);
     if (!reply) co_return refused(reply);
     const bool conflicts = reply->refusal.why == core::Rejection::kVersionConflict;
@@ -426,28 +455,24 @@ Task<Answered<ErrorGroupAnswer>> retry_canary(Caller& caller, std::string_view i
                     "no dead job has this error now; there is nothing to retry");
 }
 
-Task<Answered<api::BulkOutcome>> change_group_jobs(Caller& caller, std::string_view id,
-                                                   api::BulkAction action,
-                                                   std::optional<double> rate_per_s) {
+Task<Answered<OperationAnswer>> change_group_jobs(Caller& caller, std::string_view id,
+                                                  api::BulkAction action,
+                                                  std::optional<std::int64_t> rate_per_s) {
   const std::string group_id(id);
   auto found = co_await find_group(caller, group_id);
   if (!found) co_return refused(found);
-  if (rate_per_s) {
-    co_return refused(api::make_fault(api::FieldError::Place::kPointer, "/rate_per_s",
-                                      "is not supported by this server yet; leave it out"));
-  }
-  api::Bulk bulk;
-  bulk.action = action;
-  bulk.filter.emplace();
-  bulk.filter->states = {api::JobState::kDead};
-  if (action == api::BulkAction::kDelete) bulk.filter->states.push_back(api::JobState::kRetrying);
-  api::QueryTerm term;
-  term.field = api::QueryField::kError;
-  term.op = api::QueryOperator::kEquals;
-  term.any_of.emplace_back().text = group_id;
-  bulk.filter->query.terms.push_back(std::move(term));
-  auto outcome = co_await bulk_jobs(caller, bulk);
-  co_return outcome;
+  const bool deletes = action == api::BulkAction::kDelete;
+  std::vector<api::JobState> states = {api::JobState::kDead};
+  if (deletes) states.push_back(api::JobState::kRetrying);
+  OperationSpec spec;
+  spec.kind = core::OperationKind::kErrorGroup;
+  spec.action = deletes ? core::OperationAction::kDelete : core::OperationAction::kRetry;
+  spec.filter = jobs_of(caller, found->group, std::move(states));
+  spec.query = (deletes ? "state:dead,retrying error=" : "state:dead error=") + group_id;
+  spec.error_group = group_id;
+  if (rate_per_s) spec.rate_per_s = static_cast<std::uint32_t>(*rate_per_s);
+  auto begun = co_await start_operation(caller, spec);
+  co_return begun;
 }
 
 }  // namespace millrace::service

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "api/error_group.h"
+#include "api/job_calls.h"
 #include "core/job.h"
 #include "engine/models/read_models.h"
-#include "service/bulk.h"
+#include "service/bulk_operations.h"
 #include "service/caller.h"
 
 namespace millrace::service {
@@ -40,10 +41,10 @@ Task<Answered<ErrorGroupAnswer>> patch_error_group(Caller& caller, std::string_v
                                                    const api::ErrorGroupPatch& patch);
 // Retries one dead job of the group.
 Task<Answered<ErrorGroupAnswer>> retry_canary(Caller& caller, std::string_view id);
-// Retries all dead jobs of the group, or deletes those that wait.
-Task<Answered<api::BulkOutcome>> change_group_jobs(Caller& caller, std::string_view id,
-                                                   api::BulkAction action,
-                                                   std::optional<double> rate_per_s);
+// Retries all dead jobs of the group, or deletes those that wait: an operation.
+Task<Answered<OperationAnswer>> change_group_jobs(Caller& caller, std::string_view id,
+                                                  api::BulkAction action,
+                                                  std::optional<std::int64_t> rate_per_s);
 
 // --- For whoever keeps the documents up to date (server/error_watch.h), too.
 

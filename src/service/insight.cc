@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "service/audit.h"
 #include "service/names_cursor.h"
 
 namespace millrace::service {
@@ -78,7 +79,10 @@ Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& que
 Task<Answered<>> reproject(Caller& caller) {
   auto ask = [&](const std::stop_token&) { return caller.services.models.reproject(); };
   auto asked = co_await caller.read(Lane::kSearches, ask);
-  co_return asked;
+  if (!asked) co_return refused(asked);
+  core::Origin origin = about("store.reprojected", "store", {});
+  co_await note_audit(caller, std::move(origin));
+  co_return Answered<>();
 }
 
 engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query) {

@@ -39,6 +39,14 @@ ENQUEUE = re.search(
 )[0]
 
 # What takes a migration of the schema back. The functions of 4 and 3 are those that stood before.
+BEFORE_AUDIT = """
+DROP TABLE millrace.audit_rows;
+DELETE FROM millrace.migrations WHERE version = 11;
+"""
+BEFORE_OPERATIONS = """
+DROP TABLE millrace.operation_rows;
+DELETE FROM millrace.migrations WHERE version = 10;
+"""
 BEFORE_LIMITED_ENQUEUE = f"""
 DROP FUNCTION millrace.enqueue, millrace.check_limits;
 {ENQUEUE}
@@ -96,6 +104,8 @@ DELETE FROM millrace.meta WHERE name IN ('node_secret', 'shards');
 DELETE FROM millrace.migrations WHERE version = 2;
 """
 UNDO = {
+    11: BEFORE_AUDIT,
+    10: BEFORE_OPERATIONS,
     9: BEFORE_LIMITED_ENQUEUE,
     8: BEFORE_LIMITS,
     7: BEFORE_CATALOG,
@@ -127,10 +137,9 @@ PLANS = [
     *of_every_end("sqlite", 5, parts={"queue_deleted", "schedules"}),
     *of_every_end("sqlite", 6, parts={"queue_deleted", "schedules", "catalog"}),
     *of_every_end("sqlite", 7, parts={"queue_deleted", "schedules", "catalog", "limits"}),
+    # Whoever changes something has an entry of the audit.
     *of_every_end(
-        "sqlite",
-        8,
-        parts={"queue_deleted", "schedules", "catalog", "limits", "error_groups"},
+        "sqlite", 8, parts={"queue_deleted", "schedules", "catalog", "limits", "operations", "error_groups"}
     ),
     Plan("postgres", 1, "first", shards=1, schema=1),
     Plan("postgres", 1, "nodes", parts={"outbox"}, schema=2),
@@ -165,9 +174,9 @@ PLANS = [
         8,
         parts={
             *("outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules", "catalog"),
-            *("limits", "error_groups"),
+            *("limits", "operations", "error_groups"),
         },
-        schema=10,
+        schema=11,
     ),
 ]
 

@@ -109,6 +109,24 @@ class Flow(harness.ServerCase):
         reply = self.api.delete(self.limit_path, force="true")
         self.assert_refused(reply, 409, "limit_in_use")
 
+    def test_a_limit_that_a_schedule_names_stays(self):
+        self.put(concurrency=1)
+        members = {
+            "limits": [{"name": self.limit}],
+            "order_key": "o",
+            "order_on_failure": "pass",
+            "fair_key": "f",
+        }
+        path = f"/v1/schedules/{self.limit}"
+        job = {"type": "t", "queue": self.queue, **members}
+        made = self.api.put(path, {"cron": "0 0 1 1 *", "job": job}).json["job"]
+        self.assertEqual({name: made[name] for name in members}, members)
+        reply = self.api.delete(self.limit_path, force="true")
+        self.assert_refused(reply, 409, "limit_in_use")
+        self.assertIn(f"schedule {self.limit}", reply.json["detail"])
+        self.assertEqual(self.api.delete(path).status, 204)
+        self.assertEqual(self.api.delete(self.limit_path).status, 204)
+
     def test_a_job_whose_limit_is_gone_is_retried_without_it(self):
         self.put(concurrency=1)
         (job,) = self.limited()

@@ -65,13 +65,13 @@ struct Jobs {
   std::string id;
   bool all = false;
   bool yes = false;
-  std::optional<double> rate;
+  std::optional<int> rate;
 };
 
 // All jobs of the group.
 void change_all(const Jobs& options, std::string_view what, sdk::JsonWriter& body,
                 Session& session) {
-  if (options.rate) body.key("rate_per_s").raw(fmt::format("{}", *options.rate));
+  if (options.rate) body.key("rate_per_s").integer(*options.rate);
   body.end_object();
   session.with_client([&](sdk::Client& client) {
     auto answer = client.call({.method = "POST",
@@ -80,15 +80,9 @@ void change_all(const Jobs& options, std::string_view what, sdk::JsonWriter& bod
                                .timeout = kWithin});
     if (!answer) return session.fail(answer.error());
     if (session.json()) return print_line(answer->body);
-    const sdk::JsonView outcome(answer->body);
-    if (const auto id = outcome["id"].string()) {
-      return print_line(fmt::format("{}  started; see `millrace operation get {}`", *id, *id));
-    }
-    print_line(fmt::format(
-        "{}  {} jobs {}{}", printable(options.id), outcome["changed"].integer().value_or(0),
-        what == "/retry" ? "retried" : "deleted",
-        outcome["more"].boolean().value_or(false) ? "; there are more: run the command again"
-                                                  : ""));
+    const std::string id = sdk::JsonView(answer->body)["id"].string().value_or("");
+    print_line(
+        fmt::format("{}  has begun; `millrace operation watch {}` shows how it goes", id, id));
   });
 }
 

@@ -16,12 +16,6 @@ void answer_group(Call& call, const service::Answered<service::ErrorGroupAnswer>
   api::encode(json, answer->view(call.now()));
 }
 
-void answer_bulk(Call& call, const service::Answered<api::BulkOutcome>& outcome) {
-  if (!outcome) return call.refuse(outcome.error());
-  JsonWriter json(call.response.body);
-  api::encode(json, *outcome, call.request_id);
-}
-
 }  // namespace
 
 Task<void> list_error_groups(Call& call) {
@@ -60,9 +54,10 @@ Task<void> retry_error_group(Call& call) {
     const auto answer = co_await service::retry_canary(call.caller, call.parameter());
     co_return answer_group(call, answer);
   }
-  const auto outcome = co_await service::change_group_jobs(
+  const auto begun = co_await service::change_group_jobs(
       call.caller, call.parameter(), api::BulkAction::kRetry, retry->rate_per_s);
-  answer_bulk(call, outcome);
+  if (!begun) co_return call.refuse(begun.error());
+  answer_begun(call, *begun);
 }
 
 Task<void> delete_error_group_jobs(Call& call) {
@@ -70,9 +65,10 @@ Task<void> delete_error_group_jobs(Call& call) {
   const auto wanted =
       accepted(call, api::decode_error_group_delete(call.body, call.services.limits));
   if (!wanted) co_return;
-  const auto outcome = co_await service::change_group_jobs(
+  const auto begun = co_await service::change_group_jobs(
       call.caller, call.parameter(), api::BulkAction::kDelete, wanted->rate_per_s);
-  answer_bulk(call, outcome);
+  if (!begun) co_return call.refuse(begun.error());
+  answer_begun(call, *begun);
 }
 
 }  // namespace millrace::http

@@ -184,6 +184,27 @@ void add_memory(FamilyList& out, const Reports& shards) {
   of_each(out, shards, [](const Status& s) { return s.figures.keys; });
 }
 
+// Every shard has a part of each operation; that of the first one ends last.
+void add_operations(FamilyList& out, const Reports& shards) {
+  std::array<std::size_t, core::kOperationStates> counts{};
+  std::uint64_t changed = 0, failed = 0;
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    const engine::Shard::Figures& figures = shard.driver->figures;
+    changed += figures.operation_jobs_changed;
+    failed += figures.operation_jobs_failed;
+    if (shard.shard == 0) counts = figures.operations;
+  }
+  out.gauge("operations", "Operations on many jobs, by state; the leader of shard 0 tells.");
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto state = core::to_string(static_cast<core::OperationState>(i));
+    out.value(static_cast<double>(counts[i]), {{"state", std::string(state)}});
+  }
+  out.counter("operation_jobs_total", "Jobs that operations have touched, by outcome.");
+  out.value(static_cast<double>(changed), {{"outcome", "changed"}});
+  out.value(static_cast<double>(failed), {{"outcome", "failed"}});
+}
+
 void add_schedules(FamilyList& out, const Reports& shards) {
   std::size_t schedules = 0, broken = 0;
   std::optional<Time> due;
@@ -235,6 +256,8 @@ void add_store(FamilyList& out, const Reports& shards) {
     const Duration lag = shard.driver->figures.projection_lag(shard.now);
     out.value(std::chrono::duration<double>(lag).count(), std::move(labels));
   }
+  out.counter("audit_entries_total", "Entries of the audit since the store was made.");
+  of_each(out, shards, [](const Status& s) { return s.figures.audited; });
   out.gauge("synced_seq", "The last row whose effect on the tables would survive a power failure.");
   of_each(out, shards, [](const Status& s) { return to_number(s.synced); });
 }
@@ -327,16 +350,17 @@ std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all) {
   return queues;
 }
 
-void add_snapshot(FamilyList& out, const Metrics::Sources& sources) {
+void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueSample& sample) {
   add_process(out, sources);
   add_jobs(out, sources.models.totals(), sum_of_counts(sources.shards));
   Time now{};
   for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
-  add_queues(out, sources.queues, now);
-  add_desired_slots(out, sources.desired_slots);
-  add_limits(out, sources.limits);
+  add_queues(out, sample.queues, now);
+  add_desired_slots(out, sample.desired_slots);
+  add_limits(out, sample.limits);
   add_memory(out, sources.shards);
   add_schedules(out, sources.shards);
+  add_operations(out, sources.shards);
   add_store(out, sources.shards);
   add_state(out, sources.shards);
   add_models(out, sources);

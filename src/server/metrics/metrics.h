@@ -13,12 +13,13 @@
 
 #include "api/push_target.h"
 #include "base/time.h"
-#include "core/limit.h"
-#include "core/queue.h"
 #include "engine/models/read_models.h"
 #include "engine/observer.h"
 #include "http/observer.h"
 #include "server/driver.h"
+#include "server/metrics/queue_sampler.h"
+#include "server/metrics/recent_times.h"
+#include "server/metrics/trace_metrics.h"
 #include "server/shard_report.h"
 
 namespace millrace::server {
@@ -38,6 +39,7 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
 
   void answered(const http::RequestRecord& record) override;
   void connection(Connection what) override;
+  void streamed(Streamed what) override;
 
   // What the owners know at the time of the scrape.
   struct Sources {
@@ -45,17 +47,16 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
     std::string commit;
     const engine::ReadModels& models;
     std::vector<ShardReport> shards;
-    std::vector<core::Queue> queues;
-    std::vector<core::LimitView> limits{};
-    // Of some queues: api::Scale::desired_slots.
-    std::vector<std::pair<std::string, std::int64_t>> desired_slots{};
     Time started_at{};
     // Of the push targets that this node serves, by name.
     std::vector<std::pair<std::string, api::PushHealth>> push{};
     // Groups of errors by api::ErrorStatus; none: another node tells.
     std::optional<std::array<std::uint64_t, 3>> error_groups{};
+    std::optional<TraceCounts> traces{};
   };
-  std::string text(const Sources& sources) const;
+  std::string text(const Sources& sources, const QueueSample& sample) const;
+  // Of appends to the journal.
+  std::optional<RecentTimes::Summary> recent_commits() const;
 
  private:
   struct Impl;

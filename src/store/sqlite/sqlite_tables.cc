@@ -188,6 +188,10 @@ Result<std::vector<core::ScheduleRunRow>> SqliteTables::schedule_runs(const Shar
   return readers_->borrow()->schedule_runs(schedule);
 }
 
+Result<std::vector<core::AuditRow>> SqliteTables::audit(const AuditQuery& query) {
+  return readers_->borrow()->audit(query);
+}
+
 Result<std::vector<NamedBlob>> SqliteTables::get_blobs(const std::string& first,
                                                        const std::string& end) {
   return readers_->borrow()->get_blobs(first, end);

@@ -42,6 +42,7 @@ class SqliteTables final : public Tables {
                                             std::uint32_t limit) override;
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override;
+  Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) override;
   Result<bool> put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) override;
   Result<std::vector<NamedBlob>> get_blobs(const std::string& first,
                                            const std::string& end) override;

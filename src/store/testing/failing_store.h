@@ -108,6 +108,9 @@ class FailingTables final : public Tables {
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override {
     return real_->schedule_runs(schedule);
   }
+  Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) override {
+    return real_->audit(query);
+  }
   Result<bool> put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) override {
     return real_->put_blobs(blobs, guard);
   }
