@@ -102,6 +102,18 @@ void add_desired_slots(FamilyList& out,
   }
 }
 
+double state_number(core::BreakerState state) {
+  switch (state) {
+    case core::BreakerState::kClosed:
+      return 0;
+    case core::BreakerState::kHalfOpen:
+      return 1;
+    case core::BreakerState::kOpen:
+      return 2;
+  }
+  return 0;
+}
+
 // Those for which most jobs wait or run. A limit that counts by key only shows pauses.
 void add_limits(FamilyList& out, const std::vector<core::LimitView>& all) {
   // Several shards may tell of one limit.
@@ -141,6 +153,31 @@ void add_limits(FamilyList& out, const std::vector<core::LimitView>& all) {
       });
   add("limit_paused", "1 while the limit as a whole is paused.",
       [](const View& view) { return view.use.pause ? 1.0 : 0.0; });
+  std::erase_if(limits, [](const View* limit) { return !limit->use.breaker; });
+  add("limit_breaker_state", "The limit's breaker: 0 closed, 1 half open, 2 open.",
+      [](const View& view) { return state_number(*view.use.breaker); });
+}
+
+// Several shards may tell of one key.
+void add_limit_keys(FamilyList& out,
+                    const std::vector<std::pair<std::string, core::GateUse>>& keys) {
+  std::map<std::pair<std::string_view, std::string_view>, core::GateUse> sums;
+  for (const auto& [limit, use] : keys) {
+    core::GateUse& sum = sums[{limit, use.key.view()}];
+    sum.in_use += use.in_use;
+    sum.waiting += use.waiting;
+  }
+  const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
+    out.gauge(name, help);
+    for (const auto& [key, sum] : sums) {
+      out.value(static_cast<double>(value(sum)),
+                {{"limit", std::string(key.first)}, {"key", std::string(key.second)}});
+    }
+  };
+  add("limit_key_in_use", "Jobs that run, of the keys of limits for which most jobs wait.",
+      [](const core::GateUse& use) { return use.in_use; });
+  add("limit_key_waiting", "Ready jobs of these keys.",
+      [](const core::GateUse& use) { return use.waiting; });
 }
 
 using Reports = std::vector<ShardReport>;
@@ -358,6 +395,7 @@ void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueS
   add_queues(out, sample.queues, now);
   add_desired_slots(out, sample.desired_slots);
   add_limits(out, sample.limits);
+  add_limit_keys(out, sample.limit_keys);
   add_memory(out, sources.shards);
   add_schedules(out, sources.shards);
   add_operations(out, sources.shards);
