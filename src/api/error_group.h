@@ -106,6 +106,8 @@ struct ErrorGroupState {
   friend bool operator==(const ErrorGroupState&, const ErrorGroupState&) = default;
 };
 std::string stored_error_group(const ErrorGroupState& state);
+// A JSON object of what a person has changed, for the audit.
+std::string members_of(const ErrorGroupState& state);
 // None: a newer program has stored it in a form of its own.
 std::optional<ErrorGroupState> read_stored_error_group(std::string_view stored);
 

@@ -103,6 +103,18 @@ std::string stored_error_group(const ErrorGroupState& state) {
   return document;
 }
 
+std::string members_of(const ErrorGroupState& state) {
+  std::string members;
+  JsonWriter json(members);
+  json.begin_object();
+  json.member("status", name_of(state.status));
+  json.member("muted_until", state.muted_until);
+  json.text_or_null("note", state.note);
+  if (state.canary) json.member("canary", state.canary->job);
+  json.end_object();
+  return members;
+}
+
 std::optional<ErrorGroupState> read_stored_error_group(std::string_view stored) {
   if (check_json(stored, kDepth, LoneSurrogates::kRefused)) return std::nullopt;
   JsonCursor cursor(stored);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/hex.h"
-#include "base/json_writer.h"
 #include "service/audit.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"
@@ -140,24 +139,12 @@ Task<Answered<core::CatalogReply>> ask_catalog(Caller& caller, const Command& co
   co_return std::move(*reply);
 }
 
-std::string shown(const api::ErrorGroupState& state) {
-  std::string members;
-  JsonWriter json(members);
-  json.begin_object();
-  json.member("status", api::name_of(state.status));
-  json.member("muted_until", state.muted_until);
-  json.text_or_null("note", state.note);
-  if (state.canary) json.member("canary", state.canary->job);
-  json.end_object();
-  return members;
-}
-
 // For the audit.
 core::Origin origin_of(const std::string& id, const api::ErrorGroupState& before,
                        const api::ErrorGroupState& after) {
   core::Origin origin = about("error_group." + after.change, "error_group", id);
-  origin.before = SharedBytes(shown(before));
-  origin.after = SharedBytes(shown(after));
+  origin.before = SharedBytes(api::members_of(before));
+  origin.after = SharedBytes(api::members_of(after));
   return origin;
 }
 
