@@ -22,6 +22,7 @@ constexpr int kTries = 4;                  // of a change to what somebody else 
 constexpr std::uint32_t kCandidates = 20;  // dead jobs that are tried as a canary
 constexpr std::chrono::milliseconds kSelectBudget{5'000};
 constexpr Duration kHour{3'600'000};
+constexpr std::string_view kCanary = "canary";
 
 api::Problem no_such_group() {
   return api::make_problem(ProblemCode::kNotFound, "there is no such group of errors");
@@ -168,7 +169,8 @@ Task<Answered<api::ErrorGroupState>> change_state(Caller& caller, const std::str
       const api::ErrorGroupState before =
           state_now(said_of(*snapshot, id), group.last_seen, caller.now());
       made = change(before);
-      by = caller.origin_of(origin_of(id, before, made));
+      // A canary's retry is an entry of its own.
+      if (made.change != kCanary) by = caller.origin_of(origin_of(id, before, made));
     }
     core::PutCatalogEntry put;
     put.kind = kKind;
@@ -429,7 +431,7 @@ Task<Answered<ErrorGroupAnswer>> retry_canary(Caller& caller, std::string_view i
     const auto& view = reply->items.front().job;
     if (view != nullptr) canary.generation = view->job.generation;
     const auto change = [&](api::ErrorGroupState state) {
-      state.change = "canary";
+      state.change = kCanary;
       state.canary = canary;
       return state;
     };
