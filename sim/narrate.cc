@@ -223,6 +223,19 @@ std::string narrate_command(const core::Command& command) {
           [](const core::GetCatalog& get) {
             return fmt::format("get the catalog since {}", get.since);
           },
+          [](const core::StartOperation& start) { return "start operation " + job(start.id); },
+          [](const core::SetOperation& set) {
+            return fmt::format("order {} to operation {}", static_cast<int>(set.order),
+                               job(set.id));
+          },
+          [](const core::StepOperation& step) {
+            return fmt::format("step operation {} below {} to {} with {} jobs{}", job(step.id),
+                               step.below, step.next, step.items.size(),
+                               step.ends ? ", the last" : "");
+          },
+          [](const core::GetOperations&) { return std::string("get operations"); },
+          [](const core::ForgetOperations&) { return std::string("forget operations"); },
+          [](const core::NoteAudit&) { return std::string("make an entry of the audit"); },
           [](const core::GetJob& get) { return "get " + job(get.id); },
           [](const core::GetQueues&) { return std::string("list queues"); },
       },
@@ -274,6 +287,10 @@ std::string narrate_reply(const core::Reply& reply) {
           },
           [](const core::LimitReply& reply) {
             return fmt::format("{} limits", reply.limits.size());
+          },
+          [](const core::OperationReply& reply) {
+            return fmt::format(" {} parts of operations{}", reply.parts.size(),
+                               reply.refusal ? ", refused" : "");
           },
           [](const core::WhyReply& reply) {
             return fmt::format("{} reasons", reply.blocking.size());
@@ -331,6 +348,9 @@ std::string narrate(const engine::Request& request) {
           [](const engine::ListWorkers&) { return std::string("list workers"); },
           [](const engine::AwaitJobQuestions&) { return std::string("wait for questions"); },
           [](const engine::TellOfJob&) { return std::string("tell of a job"); },
+          [](const engine::AwaitOperationWork&) {
+            return std::string("wait for a step of an operation");
+          },
           [](const engine::SetWorkerState&) { return std::string("command a worker"); },
       },
       request);
@@ -347,6 +367,10 @@ std::string narrate(const engine::Delivery& delivery) {
                      [](const engine::WorkersReply&) { return std::string(" workers"); },
                      [](const engine::JobQuestions& questions) {
                        return fmt::format(" {} questions", questions.items.size());
+                     },
+                     [](const engine::OperationWork& work) {
+                       return work.part ? " a step of " + job(work.part->id)
+                                        : std::string(" no step");
                      },
                      [](const engine::Unavailable& why) {
                        return fmt::format(" unavailable ({})", static_cast<int>(why));

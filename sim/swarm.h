@@ -68,6 +68,7 @@ enum class Knob : std::uint8_t {
   kWallLeaps,
   kZoneUpdates,
   kCatalog,
+  kOperations,
   kLimits,
   kLast,
 };

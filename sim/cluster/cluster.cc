@@ -137,6 +137,7 @@ void Cluster::start(Machine& machine) {
                   .effects = effects_,
                   .zones = *zones_,
                   .truth = truth_,
+                  .operates = swarm_.of(Knob::kOperations) > 0,
                   .next_ticket = [this] { return engine::Ticket{++shard_tickets_}; },
                   .answered = [this](const engine::Delivery& delivery) { answered(delivery); },
                   .fate =

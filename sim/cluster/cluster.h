@@ -104,6 +104,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void settle(Dice& dice);
   void open_queues(Dice& dice);
   void end_schedules(Dice& dice);
+  void complete_operations(Dice& dice);
   std::optional<std::string> behind() const;
   void finish_everything(Dice& dice);
   std::size_t live_jobs() const;

@@ -144,6 +144,7 @@ void Cluster::submit(Dice& dice, engine::Request request) {
     const auto* get = std::get_if<core::GetJob>(command);
     if (get != nullptr && dice.chance(500)) request = engine::FindJob{get->id};
   }
+  attribute(request);
   const engine::Ticket ticket{++client_tickets_};
   if (story_.told()) {
     story_.tell("@{} to {}: {}", static_cast<std::uint64_t>(ticket), machine->node->name(),

@@ -22,6 +22,7 @@
 #include "node/shard_leader_lease.h"
 #include "node/shard_loop.h"
 #include "sim/cluster/database.h"
+#include "sim/cluster/operations.h"
 #include "sim/cluster/poller.h"
 #include "sim/cluster/relay.h"
 #include "sim/cluster/views.h"
@@ -31,6 +32,9 @@
 #include "sim/world/zones.h"
 
 namespace millrace::sim {
+
+// Older programs have none.
+inline constexpr std::uint32_t kFormatOfOperations = 8;
 
 class Host final : public node::Host,
                    public engine::Gateway,
@@ -43,6 +47,8 @@ class Host final : public node::Host,
     NodeId self{};
     std::string name;         // of the node, for the story
     std::uint32_t reads = 0;  // the newest that it can read
+    std::uint32_t shards = 1;
+    bool operates = false;  // there are operations in this run
     store::Store& store;
     Database& database;
     Chronicle& chronicle;
@@ -161,6 +167,7 @@ class Host final : public node::Host,
   node::ShardHost host_;
 
   Relay relay_;
+  OperationsOfShard operations_;
   Poller poller_;
 
   // The host's thread:

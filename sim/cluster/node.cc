@@ -54,6 +54,9 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
                                             Host::Parts{.self = id,
                                                         .name = self.name,
                                                         .reads = reads,
+                                                        .shards = shards,
+                                                        .operates = parts_.operates &&
+                                                                    reads >= kFormatOfOperations,
                                                         .store = stores_[shard],
                                                         .database = parts_.database,
                                                         .chronicle = *parts_.chronicles[shard],

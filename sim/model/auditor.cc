@@ -1,4 +1,3 @@
-#include "sim/model/auditor.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +5,7 @@
 
 #include "base/check.h"
 #include "core/limits.h"
+#include "sim/model/entries.h"
 #include "sim/violation.h"
 #include "sim/world/guesses.h"
 #include "store/event_codec.h"
@@ -46,6 +46,7 @@ Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Li
       model_(marks, options_),
       schedules_(marks, model_, place_, limits),
       catalog_(marks),
+      operations_(marks, model_),
       fold_(std::make_unique<core::Machine>(options_)) {
   model_.gates().share_between(place.shard, place.shards);
 }
@@ -160,6 +161,8 @@ void Auditor::fold(Seq seq) {
   demand(row.has_value(), "DU2", "row {}, which was answered for, is gone", to_number(seq));
   const Result<core::EventBatch> batch = store::decode_events(row->body);
   demand(batch.has_value(), "DU6", "row {} can't be decoded", to_number(seq));
+  check_entries(seq, *batch, fold_->audited(),
+                place_.effects == nullptr ? Entries::kDemanded : Entries::kMayLack, marks_);
   for (const core::Event& event : batch->events) fold_->apply(event, batch->at);
   fold_->take_woken_queues();
   fold_->take_endings();
@@ -207,6 +210,7 @@ void Auditor::follow_start(const Start& start) {
   fold(start.row);
   const core::EventBatch batch = std::move(batches_.extract(start.row).mapped());
   model_.begin(batch.at, batch);
+  operations_.begin_term(batch.at);
   for (const core::Event& event : batch.events) {
     if (const auto* epoch = std::get_if<core::EpochStarted>(&event)) {
       model_.start_term(*epoch);

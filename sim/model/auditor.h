@@ -21,6 +21,7 @@
 #include "sim/model/auditor_types.h"
 #include "sim/model/catalog.h"
 #include "sim/model/model.h"
+#include "sim/model/operations.h"
 #include "sim/model/schedules.h"
 #include "sim/world/marks.h"
 #include "sim/world/storage.h"
@@ -68,6 +69,7 @@ class Auditor : private AuditorTypes {
 
   const Model& model() const { return model_; }
   const Schedules& schedules() const { return schedules_; }
+  const ModelOperations& operations() const { return operations_; }
   std::uint64_t commands() const { return commands_; }
   std::size_t waiting() const { return parked_.size(); }
 
@@ -99,6 +101,9 @@ class Auditor : private AuditorTypes {
 
   // auditor_catalog.cc, auditor_payloads.cc
   bool follow_catalog_command(Ticket ticket, const core::Command& command);
+  // auditor_operations.cc
+  bool follow_operation_command(Ticket ticket, const core::Command& command,
+                                const Choices& choices);
   core::Job whole(const core::Job& is, const core::Job& should_be) const;
   void check_payloads_gone();
 
@@ -165,6 +170,7 @@ class Auditor : private AuditorTypes {
   Model model_;
   Schedules schedules_;
   ModelCatalog catalog_;
+  ModelOperations operations_;
   std::unique_ptr<core::Machine> fold_;
   Seq followed_{};
   std::uint64_t rows_folded_ = 0;

@@ -116,6 +116,7 @@ template const core::JobReply* Auditor::reply_of<core::JobReply>(Ticket, const c
 template const core::QueueReply* Auditor::reply_of<core::QueueReply>(Ticket, const char*);
 template const core::ScheduleReply* Auditor::reply_of<core::ScheduleReply>(Ticket, const char*);
 template const core::CatalogReply* Auditor::reply_of<core::CatalogReply>(Ticket, const char*);
+template const core::OperationReply* Auditor::reply_of<core::OperationReply>(Ticket, const char*);
 template const core::LimitReply* Auditor::reply_of<core::LimitReply>(Ticket, const char*);
 template const core::WhyReply* Auditor::reply_of<core::WhyReply>(Ticket, const char*);
 
@@ -194,6 +195,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   }
   if (follow_schedule_command(ticket, command)) return;
   if (follow_catalog_command(ticket, command)) return;
+  if (follow_operation_command(ticket, command, choices)) return;
   if (follow_limit_command(ticket, command)) return;
   std::vector<Item> items;
   if (const auto* cancel = std::get_if<core::Cancel>(&command)) {

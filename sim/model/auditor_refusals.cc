@@ -45,7 +45,11 @@ bool Auditor::is_too_new(const engine::Request& request) {
          std::holds_alternative<core::DeleteSchedule>(*command) ||
          std::holds_alternative<core::NoteScheduleRun>(*command) ||
          std::holds_alternative<core::PutCatalogEntry>(*command) ||
-         std::holds_alternative<core::DeleteCatalogEntry>(*command) || is_of_limits(*command);
+         std::holds_alternative<core::DeleteCatalogEntry>(*command) ||
+         std::holds_alternative<core::StartOperation>(*command) ||
+         std::holds_alternative<core::SetOperation>(*command) ||
+         std::holds_alternative<core::ForgetOperations>(*command) ||
+         std::holds_alternative<core::StepOperation>(*command) || is_of_limits(*command);
 }
 
 bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::Request& request) {
@@ -63,6 +67,7 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
                                     std::holds_alternative<core::GetQueues>(*command) ||
                                     std::holds_alternative<core::GetSchedules>(*command) ||
                                     std::holds_alternative<core::GetCatalog>(*command) ||
+                                    std::holds_alternative<core::GetOperations>(*command) ||
                                     std::holds_alternative<core::GetLimits>(*command) ||
                                     std::holds_alternative<core::GetShares>(*command) ||
                                     std::holds_alternative<core::GetWhy>(*command) ||
@@ -72,7 +77,8 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
   // A hint is kept only where what it tells of could be had, and only until then.
   const bool hint = std::holds_alternative<engine::AwaitWork>(request);
   const bool events = std::holds_alternative<engine::AwaitEvents>(request) ||
-                      std::holds_alternative<engine::AwaitJobQuestions>(request);
+                      std::holds_alternative<engine::AwaitJobQuestions>(request) ||
+                      std::holds_alternative<engine::AwaitOperationWork>(request);
   if ((hint || events) && why != nullptr && waits_are_over_) {
     demand(*why == engine::Unavailable::kNoLeader || *why == engine::Unavailable::kDraining, "R4",
            "wait {} ended for another reason", static_cast<std::uint64_t>(ticket));

@@ -83,6 +83,7 @@ class Model final : private QueueSettingsView {
   const std::map<std::string, ModelQueue, std::less<>>& queues() const { return queues_; }
   const core::EndedLease* ended_lease(LeaseToken token) const;
   const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
+  std::uint64_t next_ord() { return numbers_.next(); }
   // A change of the catalog takes a number as a job does.
   std::uint64_t take_ord() { return numbers_.take(); }
   std::uint64_t created_in_batch() const { return created_ - created_before_; }

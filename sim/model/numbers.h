@@ -42,6 +42,11 @@ class Numbers {
     if (at_ < steps_.size()) ++at_;
     return next_++;
   }
+  // What take() would give; nothing is taken.
+  std::uint64_t next() {
+    skip();
+    return next_;
+  }
   void end() { skip(); }
 
  private:

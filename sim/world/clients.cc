@@ -498,6 +498,8 @@ engine::Request Clients::ask(Dice& dice, Time now, bool crowded) {
   if (scheduling > 0 && dice.chance(scheduling)) return schedule(dice, now);
   const std::uint32_t cataloguing = swarm_.of(Knob::kCatalog);
   if (cataloguing > 0 && dice.chance(cataloguing)) return catalog(dice);
+  const std::uint32_t operating = swarm_.of(Knob::kOperations);
+  if (operating > 0 && dice.chance(operating)) return operation(dice, now);
   const std::uint32_t limiting = swarm_.of(Knob::kLimits);
   if (!to_tell_.empty() && dice.chance(700)) {
     core::Command told = std::move(to_tell_.back());

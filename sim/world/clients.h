@@ -52,6 +52,8 @@ class Clients {
   // clients_schedules.cc: of all names; empty: there are no schedules in this life.
   std::vector<engine::Request> resume_schedules() const;
   std::vector<engine::Request> delete_schedules() const;
+  // clients_operations.cc: that all go on, and fast.
+  std::vector<engine::Request> hurry_operations() const;
 
  private:
   static constexpr std::size_t kLeasesRemembered = 48;
@@ -91,6 +93,8 @@ class Clients {
   core::Command note_run(Dice& dice, Time now);
   core::Command schedule(Dice& dice, Time now);
   core::Command catalog(Dice& dice);
+  core::StartOperation start_operation(Dice& dice, Time now);
+  core::Command operation(Dice& dice, Time now);
 
   // clients_limits.cc. `fit`: as a limit of that name wants it.
   static core::JobLimits some_limits(Dice& dice, bool fit);
@@ -123,6 +127,7 @@ class Clients {
   std::uint64_t made_ = 0;
   std::uint64_t seen_revision_ = 0;  // of the catalog
   std::uint64_t incarnations_ = 0;   // of schedules and limits
+  std::uint64_t operations_ = 0;     // that were begun
   std::map<std::pair<core::LimitKind, std::string>, core::LimitSettings> seen_limits_;
   std::vector<core::Command> to_tell_;                   // copies of limits, for all shards
   std::deque<JobId> ids_;                                // of submitted jobs, newest last
@@ -137,6 +142,9 @@ class Clients {
   std::set<JobId> used_once_;
   std::set<std::pair<JobId, LeaseToken>> granted_;  // as a caller was told
 };
+
+// An operator's command says who asks.
+void attribute(engine::Request& request);
 
 // A job's id made from a number: "00000017-..." in a story.
 JobId numbered_id(std::uint64_t number, std::uint16_t queue_bits = 0);

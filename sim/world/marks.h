@@ -117,6 +117,12 @@ enum class Mark : std::uint8_t {
   kScheduleBroken,
   kShownAgain,
   kWallDoubted,
+  kOperationStarted,
+  kOperationTouched,
+  kOperationPaused,
+  kOperationCompleted,
+  kOperationTakenOver,
+  kAudited,
   // Situations of several nodes:
   kRefusedInDoubt,
   kRefusedUpgrading,

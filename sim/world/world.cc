@@ -101,10 +101,12 @@ void World::start() {
   story_.at(now);
   story_.tell("the server starts at row {}, with {} jobs and {} leases", to_number(durable_),
               shard_->machine().jobs_in_memory(), shard_->machine().live_leases());
+  begin_operations();
 }
 
 void World::die(std::string_view how) {
   story_.tell("the server {}", how);
+  end_operations();
   alive_until_ = std::min(slept_at_, shard_->figures().owed_since.value_or(slept_at_));
   shard_.reset();
   store_.reset();
@@ -183,6 +185,7 @@ void World::release() {
                             (std::uint64_t{delivery.answer.index()} << 60));
     if (story_.told()) story_.tell("    {}", narrate(delivery));
     Dice dice(mix64(plan_.seed ^ mix64(static_cast<std::uint64_t>(delivery.ticket))));
+    if (heard_by_operations(delivery)) continue;
     const bool lost = !healing_ && dice.chance(knob(Knob::kLostReplies));
     if (lost) {
       story_.tell("    ... and that reply is lost");
@@ -193,6 +196,7 @@ void World::release() {
   if (shard_->ended()) return auditor_.gave_up(answers);
   auditor_.answered(std::move(answers));
   auditor_.follow(durable_);
+  if (!draining_) carry_out_operations();
 }
 
 void World::step(Time now) {
@@ -216,6 +220,7 @@ void World::cycle(const store::AppendResult* appended, const Status* flushed) {
   story_.at(now);
   take_in(now, appended, flushed);
   release();
+  run_operations();
   step(now);
   hand_over();
   if (!disk_.flushing()) {
@@ -247,6 +252,7 @@ void World::check_whole() {
 // A step takes no more than a row may hold, and the auditor takes it that all that was offered is
 // decided in the next step. What does not fit comes later.
 void World::offer(engine::Request request) {
+  attribute(request);
   const auto* const command = std::get_if<core::Command>(&request);
   const std::size_t bytes = command == nullptr ? 0 : engine::row_bytes(*command);
   if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes / 4 * 3) {

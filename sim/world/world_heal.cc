@@ -48,6 +48,7 @@ void World::heal() {
   for (engine::Request& request : clients_.resume_all()) offer(std::move(request));
   settle();
   end_schedules();
+  complete_operations();
   finish_everything();
   drain_tables();
 }

@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/operation/commands.h"
 #include "cli/exit_code.h"
 #include "cli/misspelt.h"
 #include "cli/options.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 34;
 constexpr std::size_t kHelpWidth = 80;
+constexpr int kUnknownState = 3;  // of `check`
 
 // Breaks text between words, into lines of at most `columns`.
 std::string wrapped(const std::string& text, std::size_t columns) {
@@ -122,7 +124,7 @@ void add_global_options(CLI::App& app, Session& session) {
       ->envname("MILLRACE_KEY_FILE")
       ->type_name("FILE");
   app.add_option("-o,--output", session.output, "table, or json: the answer of the API")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(CLI::IsMember({"table", "json", "jsonl"}))
       ->type_name("FORMAT");
   app.set_version_flag(
       "--version", [] { return fmt::format("millrace {}", version()); }, "Print the version");
@@ -192,6 +194,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_purge(queue, session);
   add_queue_scale(queue, session);
   add_queue_delete(queue, session);
+  add_operation(group(app, "operation", "Watch, pause and cancel changes of many jobs"), session);
   add_limit_commands(app, session);
   add_schedule_commands(app, session);
   add_push_target(group(app, "push-target", "Manage receivers that the server calls for each job"),
@@ -203,6 +206,8 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_events(app, session);
   add_stats(app, session);
   add_top(app, session);
+  add_doctor(app, session);
+  add_check(app, session);
   add_health(app, session);
   add_bench(app, session);
   CLI::App& token = group(app, "token", "Create, list, rotate and revoke tokens");
@@ -211,6 +216,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_token_rotate(token, session);
   add_token_revoke(token, session);
   CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
+  add_admin_audit(admin, session);
   add_admin_backup(admin, session);
   add_admin_nodes(admin, session);
   add_completion(app, session);
@@ -241,20 +247,22 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, const Sessi
     arguments.erase(arguments.begin());
     arguments.emplace_back("--help");
   }
+  // Of a check, a monitoring system reads 2 as "critical".
+  const int usage = arguments.front() == "check" ? kUnknownState : kUsage;
   if (const auto complaint = unknown_command(app, arguments)) {
     note(*complaint);
-    return kUsage;
+    return usage;
   }
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes a vector
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError&) {
     note(unexpected_words(app, app.remaining(true)));
-    return kUsage;
+    return usage;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help or version was asked for
     note(fmt::format("{}; see `{} --help`", error.what(), named_command(app)));
-    return kUsage;
+    return usage;
   }
   return session.exit_code;
 }

@@ -14,6 +14,8 @@ namespace millrace::cli {
 void add_enqueue(CLI::App& app, Session& session);
 void add_work(CLI::App& app, Session& session);
 void add_top(CLI::App& app, Session& session);
+void add_doctor(CLI::App& app, Session& session);
+void add_check(CLI::App& app, Session& session);
 void add_health(CLI::App& app, Session& session);
 void add_version(CLI::App& app, Session& session);
 void add_completion(CLI::App& app, Session& session);
@@ -86,6 +88,7 @@ void add_token_rotate(CLI::App& token, Session& session);
 void add_token_revoke(CLI::App& token, Session& session);
 
 // Of `admin`, beside the server's own commands.
+void add_admin_audit(CLI::App& admin, Session& session);
 void add_admin_backup(CLI::App& admin, Session& session);
 void add_admin_nodes(CLI::App& admin, Session& session);
 

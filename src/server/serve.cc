@@ -36,6 +36,7 @@
 #include "server/stderr_sink.h"
 #include "server/supervisor.h"
 #include "server/system_time.h"
+#include "server/traces/tracer.h"
 #include "service/made_tokens.h"
 
 namespace millrace::server {
@@ -96,6 +97,7 @@ http::ServerOptions http_options(const Config& config) {
   options.max_connections_per_address = config.connections;
   options.idempotency_window = config.idempotency_window;
   options.default_retention = retention_of(config);
+  options.audit_retention = config.keep_audit;
   return options;
 }
 
@@ -105,6 +107,7 @@ DriverOptions driver_options(const Config& config, std::shared_ptr<engine::Zones
   options.shard.time = &system_time();
   options.shard.machine.default_retention = retention_of(config);
   options.shard.machine.max_keys = config.max_keys;
+  options.shard.machine.audit_retention = config.keep_audit;
   options.memory_bytes = memory_bytes(config);
   // Changes that wait for the tables also hold their payloads.
   options.shard.machine.keep_bytes = options.memory_bytes / 4;
@@ -177,11 +180,19 @@ class Server {
   Server(const LoadedConfig& loaded, LoadAgain load_again, StopSignals& signals,
          LevelFilter& filter, Logger log)
       : settings_(loaded.settings),
+        config_file_(loaded.file),
         config_(loaded.config),
         load_again_(std::move(load_again)),
         signals_(signals),
         filter_(filter),
         log_(std::move(log)) {}
+
+  ~Server() {
+    // It reads the backend's tables.
+    if (tracer_) tracer_->stop();
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
   Status start() {
     log_.info("starting",
@@ -237,6 +248,7 @@ class Server {
            "of the server"});
     }
     tokens_->configure(std::move(*tokens));
+    show_configuration(*loaded);
     filter_.set_least(loaded->config.log_level);
     config_.drain = loaded->config.drain;
     http_->set_failed_logins_per_minute(static_cast<std::uint32_t>(loaded->config.failed_logins));
@@ -253,6 +265,22 @@ class Server {
       log_.warn("these keys have new values, which need a restart of the server",
                 {{"keys", waiting}});
     }
+  }
+
+  // `loaded`: what was read last; of the keys that need a restart, the values at the start are in
+  // force.
+  void show_configuration(const LoadedConfig& loaded) {
+    api::Configuration shown{loaded.file, {}};
+    const auto keys = config_keys();
+    for (std::size_t i = 0; i < loaded.settings.size(); ++i) {
+      const Setting& now = loaded.settings[i];
+      const bool waits = i < keys.size() && keys[i].reload == Reload::kNeedsRestart &&
+                         now.value != settings_[i].value;
+      const Setting& in_force = waits ? settings_[i] : now;
+      shown.settings.push_back({in_force.key, in_force.value, in_force.source,
+                                waits ? std::optional(now.value) : std::nullopt});
+    }
+    operations_->configure(std::move(shown));
   }
 
   void refuse_reload(const ConfigErrors& errors) {
@@ -290,16 +318,20 @@ class Server {
 
   Status start_serving() {
     const auto begin = SteadyClock::now();
-    BackendParts parts{.config = config_,
-                       .driver = driver_options(config_, zones_),
-                       .metrics = metrics_,
-                       .settled = [this] { signals_.ring(); },
-                       .tls = node_tls_.get(),
-                       .log = log_};
+    if (!config_.otlp_endpoint.empty()) make_tracer();
+    BackendParts parts{
+        .config = config_,
+        .driver = driver_options(config_, zones_),
+        .metrics = metrics_,
+        .observer = tracer_ ? static_cast<engine::DurableObserver&>(*tracer_) : metrics_,
+        .settled = [this] { signals_.ring(); },
+        .tls = node_tls_.get(),
+        .log = log_};
     auto backend = on_postgres() ? make_postgres_backend(std::move(parts))
                                  : make_sqlite_backend(std::move(parts));
     if (!backend) return std::unexpected(std::move(backend.error()));
     backend_ = std::move(*backend);
+    if (tracer_) tracer_->start(backend_->parts().reads());
     const auto took = std::chrono::duration_cast<Duration>(SteadyClock::now() - begin);
     log_.info("the server opened the store", {{"data", data()},
                                               {"store", backend_->store_id()},
@@ -307,6 +339,17 @@ class Server {
                                               {"unfinished", jobs_in_memory()},
                                               {"recovery_ms", took.count()}});
     return {};
+  }
+
+  void make_tracer() {
+    std::uint64_t instance = system_random();
+    tracer_ = std::make_unique<Tracer>(Tracer::Parts{
+        .next = metrics_,
+        .post = push::make_span_post(config_.otlp_endpoint, fmt::format("millrace/{}", version())),
+        .resource = {.version = std::string(version()),
+                     .host = host_name(),
+                     .instance = fmt::format("{:016x}", instance)},
+        .log = log_});
   }
 
   // For the log.
@@ -333,11 +376,16 @@ class Server {
                        .node = host_name(),
                        .shards = backend_->parts().shards(),
                        .started_at = system_time().wall()},
-        ServerOperations::Parts{.backend = *backend_,
-                                .metrics = metrics_,
-                                .catalog = catalog_,
-                                .log = log_,
-                                .push_health = [this] { return push_->all_health(); }});
+        ServerOperations::Parts{
+            .backend = *backend_,
+            .metrics = metrics_,
+            .catalog = catalog_,
+            .log = log_,
+            .push_health = [this] { return push_->all_health(); },
+            .trace_counts = count_traces(),
+            .directory = on_postgres() ? std::string() : config_.data,
+            .certificate_ends = [this] { return tls_ ? tls_->expires_at() : std::nullopt; }});
+    show_configuration({config_, settings_, config_file_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
     auto policy = push_policy(config_);
     if (!policy) return std::unexpected(std::move(policy.error()));
@@ -370,6 +418,11 @@ class Server {
           "the configuration has no tokens, so every user of this machine can use the server");
     }
     return {};
+  }
+
+  std::function<TraceCounts()> count_traces() const {
+    if (!tracer_) return nullptr;
+    return [tracer = tracer_.get()] { return tracer->counts(); };
   }
 
   net::StreamMaker stream_maker() const {
@@ -436,6 +489,7 @@ class Server {
     const bool broken = backend_->broken();
     follower_->stop();
     backend_->stop();
+    if (tracer_) tracer_->stop();
     http_.reset();
     push_.reset();
     backend_.reset();
@@ -458,6 +512,7 @@ class Server {
   }
 
   const std::vector<Setting> settings_;  // that it began with
+  const std::string config_file_;        // empty: none
   Config config_;
   const LoadAgain load_again_;
   StopSignals& signals_;
@@ -471,6 +526,7 @@ class Server {
   Metrics metrics_;
   std::unique_ptr<net::Tls> tls_;       // null: plain HTTP
   std::unique_ptr<net::Tls> node_tls_;  // as a client of other nodes
+  std::unique_ptr<Tracer> tracer_;      // null: no traces are exported
   std::unique_ptr<Backend> backend_;
   service::Catalog catalog_;
   service::CatalogTokens made_tokens_{catalog_, clock_, log_};

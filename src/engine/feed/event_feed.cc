@@ -126,7 +126,7 @@ class FactStream {
         return false;
       }
       read_until_ = batch->at;
-      take_facts(flatten(*batch), to_number(row.seq), query, facts);
+      take_facts(flatten(*batch, shard_), to_number(row.seq), query, facts);
       return true;
     });
     if (!read) return explain(read.error());

@@ -105,10 +105,26 @@ Task<void> backup(Call& call) {
   api::encode_backup_done(json, wanted->path, done->bytes);
 }
 
+Task<void> get_configuration(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto configuration = service::configuration(call.caller);
+  if (!configuration) co_return call.refuse(configuration.error());
+  JsonWriter json(call.response.body);
+  encode(json, *configuration);
+}
+
 Task<void> list_nodes(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   JsonWriter json(call.response.body);
   encode(json, call.services.operations.cluster());
+}
+
+Task<void> get_diagnosis(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto found = co_await service::diagnosis(call.caller);
+  if (!found) co_return call.refuse(found.error());
+  JsonWriter json(call.response.body);
+  encode(json, *found);
 }
 
 // Both ways: the route says which.

@@ -57,6 +57,8 @@ struct Config {
   std::string push_ports;
   bool push_allow_http = false;
 
+  std::string otlp_endpoint;  // the URL of a collector of traces; empty: none are exported
+
   std::uint64_t body_bytes = 0;
   std::uint64_t payload_bytes = 0;
   std::uint64_t header_block_bytes = 0;
@@ -76,6 +78,7 @@ struct Config {
   // How long, and up to which size, journal rows are kept for readers of the events.
   Duration keep_events{};
   std::uint64_t keep_events_bytes = 0;
+  Duration keep_audit{};
 
   std::vector<service::TokenSettings> tokens;  // each one is valid on its own
 };
