@@ -43,8 +43,23 @@ struct Connection {
   std::unique_ptr<CURL, FreeEasy> easy{curl_easy_init()};
 };
 
+// An answer that comes in.
+struct Answer {
+  Response response;
+  CURL* easy = nullptr;
+  const std::function<bool(std::string_view)>* on_part = nullptr;  // null: it is gathered
+  bool is_left = false;                                            // the taker wants no more
+};
+
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* context) {
-  auto& response = *static_cast<Response*>(context);
+  auto& answer = *static_cast<Answer*>(context);
+  Response& response = answer.response;
+  long status = 0;
+  curl_easy_getinfo(answer.easy, CURLINFO_RESPONSE_CODE, &status);
+  if (answer.on_part != nullptr && status >= 200 && status < 300) {
+    answer.is_left = !(*answer.on_part)(std::string_view(data, size));
+    return answer.is_left ? 0 : size;
+  }
   if (response.body.size() + size > kMaxAnswerBytes) return 0;
   response.body.append(data, size);
   return size;
@@ -57,7 +72,7 @@ std::string_view trim(std::string_view text) {
 }
 
 std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) {
-  auto& response = *static_cast<Response*>(context);
+  Response& response = static_cast<Answer*>(context)->response;
   const std::string_view line(data, size);
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) {
@@ -125,24 +140,28 @@ class CurlTransport : public Transport {
   Result<Response> send_on(Connection& connection, const Request& request) {
     MILLRACE_CHECK(connection.multi != nullptr && connection.easy != nullptr);
     CURL* easy = connection.easy.get();
-    Response response;
-    const HeaderList headers = prepare(easy, request, response);
+    Answer answer{.response = {}, .easy = easy};
+    if (request.on_part) answer.on_part = &request.on_part;
+    const HeaderList headers = prepare(easy, request, answer);
     MILLRACE_CHECK(curl_multi_add_handle(connection.multi.get(), easy) == CURLM_OK);
     const CURLcode code = drive(connection.multi.get(), request.stop);
     curl_multi_remove_handle(connection.multi.get(), easy);
-    if (code != CURLE_OK) return std::unexpected(failed(code, request));
+    if (code != CURLE_OK) {
+      return std::unexpected(failed(answer.is_left ? CURLE_ABORTED_BY_CALLBACK : code, request));
+    }
     long status = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-    response.status = static_cast<int>(status);
-    return response;
+    answer.response.status = static_cast<int>(status);
+    return std::move(answer.response);
   }
 
-  // The options point into `request`, `response` and the returned list, which must outlive the
-  // call.
-  HeaderList prepare(CURL* easy, const Request& request, Response& response) {
+  // The options point into `request`, `answer` and the returned list, which must outlive the call.
+  HeaderList prepare(CURL* easy, const Request& request, Answer& answer) {
     curl_easy_reset(easy);
     HeaderList headers;
-    add_header(headers, "Accept: application/json");
+    const bool names_accept = std::ranges::any_of(
+        request.headers, [](const auto& header) { return header.first == "Accept"; });
+    if (!names_accept) add_header(headers, "Accept: application/json");
     add_header(headers, "Expect:");  // no round trip before a large body
     if (!options_.token.empty()) add_header(headers, "Authorization: Bearer " + options_.token);
     for (const auto& [name, value] : request.headers) {
@@ -173,16 +192,22 @@ class CurlTransport : public Transport {
     // closes that without an answer.
     if (request.repeat == Repeat::kIfUnbegun) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
+    if (request.on_part) {
+      curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+      curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
+                       std::chrono::ceil<std::chrono::seconds>(request.timeout).count());
+    } else {
+      curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
+    }
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      static_cast<long>(options_.connect_timeout.count()));
     // A proxy to the outside can't reach this machine's own addresses.
     if (is_loopback(root_)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &response);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &answer);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &response);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &answer);
     return headers;
   }
 

@@ -23,6 +23,7 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/admin/backup", RouteId::kBackup, kAdmin},
     {kGet, "/v1/admin/config", RouteId::kConfiguration, kAdmin},
     {kGet, "/v1/admin/nodes", RouteId::kListNodes, kAdmin},
+    {kGet, "/v1/admin/diagnosis", RouteId::kDiagnosis, kAdmin},
     {kPost, "/v1/admin/nodes/{id}/drain", RouteId::kDrainNode, kAdmin},
     {kPost, "/v1/admin/nodes/{id}/undrain", RouteId::kUndrainNode, kAdmin},
     {kGet, "/v1/admin/audit", RouteId::kAudit, kAdmin},

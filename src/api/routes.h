@@ -24,6 +24,7 @@ enum class RouteId : std::uint8_t {
   kBackup,
   kConfiguration,
   kListNodes,
+  kDiagnosis,
   kDrainNode,
   kUndrainNode,
   kAudit,

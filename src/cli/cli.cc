@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 34;
 constexpr std::size_t kHelpWidth = 80;
+constexpr int kUnknownState = 3;  // of `check`
 
 // Breaks text between words, into lines of at most `columns`.
 std::string wrapped(const std::string& text, std::size_t columns) {
@@ -205,6 +206,8 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_events(app, session);
   add_stats(app, session);
   add_top(app, session);
+  add_doctor(app, session);
+  add_check(app, session);
   add_health(app, session);
   add_bench(app, session);
   CLI::App& token = group(app, "token", "Create, list, rotate and revoke tokens");
@@ -244,20 +247,22 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, const Sessi
     arguments.erase(arguments.begin());
     arguments.emplace_back("--help");
   }
+  // Of a check, a monitoring system reads 2 as "critical".
+  const int usage = arguments.front() == "check" ? kUnknownState : kUsage;
   if (const auto complaint = unknown_command(app, arguments)) {
     note(*complaint);
-    return kUsage;
+    return usage;
   }
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes a vector
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError&) {
     note(unexpected_words(app, app.remaining(true)));
-    return kUsage;
+    return usage;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help or version was asked for
     note(fmt::format("{}; see `{} --help`", error.what(), named_command(app)));
-    return kUsage;
+    return usage;
   }
   return session.exit_code;
 }

@@ -14,6 +14,8 @@ namespace millrace::cli {
 void add_enqueue(CLI::App& app, Session& session);
 void add_work(CLI::App& app, Session& session);
 void add_top(CLI::App& app, Session& session);
+void add_doctor(CLI::App& app, Session& session);
+void add_check(CLI::App& app, Session& session);
 void add_health(CLI::App& app, Session& session);
 void add_version(CLI::App& app, Session& session);
 void add_completion(CLI::App& app, Session& session);

@@ -1,20 +1,26 @@
 // millrace events: the event log, and what is added to it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/time.h"
 #include "cli/commands.h"
+#include "cli/event_stream.h"
+#include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "millrace/json.h"
 
 namespace millrace::cli {
 namespace {
 
 constexpr int kPageLimit = 1'000;
-constexpr sdk::Milliseconds kWait{30'000};  // of one request
-constexpr sdk::Milliseconds kPause{500};    // before asking again a server that lets nobody wait
-constexpr std::size_t kTypeColumns = 20;    // "job.cancel_requested"
+// A stream says something each 15 s: one that is silent for longer than this is dead.
+constexpr sdk::Milliseconds kSilence{45'000};
+constexpr std::size_t kTypeColumns = 20;  // "job.cancel_requested"
 
 struct Events {
   sdk::EventFilter filter;
@@ -46,43 +52,152 @@ void show(const sdk::Page<sdk::Event>& page, std::uint64_t& left, bool json) {
   if (!text.empty()) print(text);
 }
 
-// With --follow, keeps asking while the server is away, since the user wants to see what comes
-// after.
-sdk::Result<sdk::Page<sdk::Event>> next_page(sdk::Client& client, const sdk::EventFilter& filter,
-                                             bool follow) {
-  for (bool is_told = false;;) {
+// Prints the events that the log has. Returns the position after them; none: it failed, and said
+// so.
+std::optional<std::string> print_kept(sdk::Client& client, sdk::EventFilter filter,
+                                      std::uint64_t& left, Session& session) {
+  while (left > 0) {
+    filter.limit = static_cast<int>(std::min<std::uint64_t>(left, kPageLimit));
     auto page = client.events(filter);
-    if (page || !follow || !page.error().is_temporary()) return page;
-    if (!is_told) note(explain(page.error()) + "; the command keeps asking");
-    is_told = true;
-    std::this_thread::sleep_for(kPause);
+    if (!page) {
+      session.fail(page.error());
+      return std::nullopt;
+    }
+    show(*page, left, session.json());
+    const bool is_at_end = page->items.empty() && page->next_cursor == filter.cursor;
+    filter.cursor = std::move(page->next_cursor);
+    if (is_at_end) break;
   }
+  return filter.cursor;
 }
+
+// An event of the stream, of which the server sends the same JSON as in a list.
+sdk::Event event_of(const std::string& data) {
+  const sdk::JsonView view(data);
+  const auto text = [&](std::string_view name) { return view[name].string().value_or(""); };
+  sdk::Event event{.id = text("id"),
+                   .at = parse_rfc3339(text("at")),
+                   .type = text("type"),
+                   .queue = text("queue"),
+                   .job_id = text("job_id"),
+                   .job_type = text("job_type"),
+                   .worker = text("worker"),
+                   .json = data};
+  if (const auto attempt = view["attempt"].integer()) event.attempt = static_cast<int>(*attempt);
+  if (view["data"].is_object()) event.data = view["data"].text();
+  return event;
+}
+
+// Follows the log by a stream, from `position` on; a connection that breaks off is made again.
+class Follower {
+ public:
+  Follower(sdk::Client& client, const Events& options, Session& session, std::uint64_t left)
+      : client_(client),
+        options_(options),
+        session_(session),
+        left_(left),
+        come_back_(static_cast<std::uint64_t>(now().time_since_epoch().count())) {}
+
+  // `position`: empty: the end of the log. Returns when no more is wanted, or when it must give up.
+  void run(std::string position) {
+    position_ = std::move(position);
+    while (left_ > 0 && !given_up_) {
+      const auto answer = open();
+      if (left_ == 0 || given_up_) return;
+      if (!answer && !answer.error().is_temporary() &&
+          answer.error().kind != sdk::ErrorKind::kInterrupted) {
+        if (answer.error().status != 410) return session_.fail(answer.error());
+        tell_gone();
+        continue;
+      }
+      if (!std::exchange(is_told_, true)) {
+        note(fmt::format("{}; the command comes back to where it was",
+                         answer ? "the server ended the stream" : explain(answer.error())));
+      }
+      std::this_thread::sleep_for(come_back_.next());
+    }
+  }
+
+ private:
+  sdk::Result<sdk::Response> open() {
+    StreamParser parser([this](StreamMessage message) { return take(message); });
+    sdk::Request request{.path = path_of(options_.filter),
+                         .headers = {{"Accept", "text/event-stream"}},
+                         .timeout = kSilence};
+    if (!position_.empty()) request.headers.emplace_back("Last-Event-ID", position_);
+    request.on_part = [&parser](std::string_view bytes) { return parser.feed(bytes); };
+    return client_.call(std::move(request));
+  }
+
+  static std::string path_of(const sdk::EventFilter& filter) {
+    std::string path = "/v1/events";
+    const auto add = [&path](std::string_view name, const std::vector<std::string>& values) {
+      if (values.empty()) return;
+      path += path.contains('?') ? '&' : '?';
+      path +=
+          fmt::format("{}={}", name, sdk::url_encode(fmt::format("{}", fmt::join(values, ","))));
+    };
+    add("types", filter.types);
+    add("queues", filter.queues);
+    return path;
+  }
+
+  bool take(const StreamMessage& message) {
+    come_back_.reset();
+    is_told_ = false;
+    if (!message.id.empty()) position_ = message.id;
+    if (message.event == "position" || message.event == "heartbeat") return true;
+    if (message.event == "gone") {
+      tell_gone();
+      return false;
+    }
+    if (message.event != "message") {  // the problem that ends the stream
+      const sdk::JsonView problem(message.data);
+      session_.fail(kFailure, fmt::format("the server ended the stream: {}",
+                                          problem["detail"].string().value_or(message.event)));
+      given_up_ = true;
+      return false;
+    }
+    print((session_.json() ? message.data : line_of(event_of(message.data))) + "\n");
+    return --left_ > 0;
+  }
+
+  // What came after the position is deleted. Nothing more than that is to be missed.
+  void tell_gone() {
+    note(
+        "the server has deleted events that come after the last one shown, so some are missing "
+        "here; the command goes on with the oldest that it keeps");
+    position_.clear();
+    sdk::EventFilter filter = options_.filter;
+    filter.cursor.clear();
+    if (const auto last = print_kept(client_, filter, left_, session_)) {
+      position_ = *last;
+    } else {
+      given_up_ = true;
+    }
+  }
+
+  sdk::Client& client_;
+  const Events& options_;
+  Session& session_;
+  std::uint64_t left_;
+  ComeBack come_back_;
+  std::string position_;
+  bool is_told_ = false;
+  bool given_up_ = false;
+};
 
 void run(Events& options, Session& session) {
   if (session.refuse_dashes()) return;
-  sdk::EventFilter& filter = options.filter;
-  if (options.follow && !options.from_start && filter.cursor.empty()) {
-    filter.cursor = sdk::EventFilter::kEnd;
-  }
   std::uint64_t left = options.limit.value_or(UINT64_MAX);
   session.with_client([&](sdk::Client& client) {
-    while (left > 0) {
-      const auto asked = std::chrono::steady_clock::now();
-      // The starting position is requested without a wait, so that a lost answer does not miss
-      // later events.
-      const bool finds_end = filter.cursor == sdk::EventFilter::kEnd;
-      filter.wait = options.follow && !finds_end ? kWait : sdk::Milliseconds{0};
-      filter.limit = static_cast<int>(std::min<std::uint64_t>(left, kPageLimit));
-      auto page = next_page(client, filter, options.follow);
-      if (!page) return session.fail(page.error());
-      show(*page, left, session.json());
-      const bool is_at_end = page->items.empty() && page->next_cursor == filter.cursor;
-      if (is_at_end && !options.follow) return;
-      filter.cursor = std::move(page->next_cursor);
-      const bool has_waited = std::chrono::steady_clock::now() - asked > filter.wait / 2;
-      if (page->items.empty() && !has_waited) std::this_thread::sleep_for(kPause);
+    std::string position;
+    if (!options.follow || options.from_start) {
+      const auto last = print_kept(client, options.filter, left, session);
+      if (!last) return;
+      position = *last;
     }
+    if (options.follow && left > 0) Follower(client, options, session, left).run(position);
   });
 }
 
@@ -110,7 +225,10 @@ void add_events(CLI::App& app, Session& session) {
       ->check(CLI::PositiveNumber);
   command.footer(
       "The command shows the oldest events first. The server keeps events for its setting\n"
-      "`retention.events`. With -o json each event is a line, as in the API.\n"
+      "`retention.events`. With -o json each event is a line, as in the API. With --follow they\n"
+      "come by a stream. Where it breaks off, the command comes back to where it was, so that "
+      "nothing\n"
+      "is missed or shown twice; if the server has deleted what comes next, it says so.\n"
       "\n"
       "Examples:\n"
       "  millrace events --follow\n"

@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "cli/commands.h"
+#include "cli/findings/facts.h"
 #include "cli/job_view.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -30,6 +31,9 @@ constexpr int kLookForEndEveryMs = 100;
 constexpr std::size_t kJobsOfOneFrame = 10;  // where there is no screen to fill
 constexpr std::size_t kMostJobs = 200;
 constexpr std::size_t kLeastQueues = 3;
+constexpr std::size_t kMostFindings = 4;  // of a screen
+constexpr std::size_t kFindingsOfOneFrame = 20;
+constexpr sdk::Milliseconds kLatencyWindow{60'000};
 
 struct Top {
   bool once = false;
@@ -101,22 +105,65 @@ Size size_of(const winsize& screen) {
   return {screen.ws_col, height, std::max<std::size_t>(kLeastQueues, height / 2)};
 }
 
-std::string headline(const sdk::ServerInfo& info, const std::vector<sdk::Queue>& queues) {
-  double in = 0;
-  double done = 0;
-  double failed = 0;
+std::string time_taken(const std::vector<std::optional<double>>& column) {
+  if (column.empty() || !column.back()) return "-";
+  return format_duration_for_people(sdk::Milliseconds{static_cast<std::int64_t>(*column.back())});
+}
+
+// Throughput, backlog, and how long the jobs of the last minute waited and ran.
+std::string headline(const sdk::ServerInfo& info, const std::vector<sdk::Queue>& queues,
+                     const sdk::Result<sdk::Stats>& stats, std::size_t width) {
+  double in = 0, done = 0, failed = 0;
+  std::int64_t ready = 0, running = 0, waiting = 0, dead = 0;
+  sdk::Milliseconds oldest{0};
   for (const sdk::Queue& queue : queues) {
     in += queue.rates.submitted_per_s;
     done += queue.rates.succeeded_per_s;
     failed += queue.rates.failed_per_s;
+    ready += queue.counts.ready;
+    running += queue.counts.running;
+    waiting += queue.counts.scheduled + queue.counts.retrying;
+    dead += queue.counts.dead;
+    oldest = std::max(oldest, queue.oldest_ready_age.value_or(sdk::Milliseconds{0}));
   }
   std::string up;
   if (info.started_at && info.server_time) {
     up = "  up " + format_duration_for_people(*info.server_time - *info.started_at);
   }
-  return fmt::format("millrace {}  {}{}  in {}/s  done {}/s  failed {}/s", printable(info.version),
-                     printable(info.store), up, short_number(in), short_number(done),
-                     short_number(failed));
+  const auto count = [](std::int64_t n) { return short_number(static_cast<double>(n)); };
+  std::string text = printable(fmt::format("millrace {}  {}{}  in {}/s  done {}/s  failed {}/s",
+                                           info.version, info.store, up, short_number(in),
+                                           short_number(done), short_number(failed)),
+                               width) +
+                     "\n";
+  text += printable(fmt::format("ready {}, oldest {}  running {}  later {}  dead {}", count(ready),
+                                ready > 0 ? format_duration_for_people(oldest) : "-",
+                                count(running), count(waiting), count(dead)),
+                    width) +
+          "\n";
+  if (!stats || stats->groups.empty()) return text;
+  const sdk::StatsGroup& all = stats->groups.front();
+  return text +
+         printable(fmt::format("wait p50 {}  p95 {}  p99 {}   run p50 {}  p95 {}  p99 {}",
+                               time_taken(all.wait.p50), time_taken(all.wait.p95),
+                               time_taken(all.wait.p99), time_taken(all.run.p50),
+                               time_taken(all.run.p95), time_taken(all.run.p99)),
+                   width) +
+         "\n";
+}
+
+// What needs attention, and the next step for each: the words of `millrace doctor`.
+std::string attention_text(sdk::Client& client, const std::vector<sdk::Queue>& queues,
+                           const Size& size) {
+  Facts::Items items;
+  for (const sdk::Queue& queue : queues) items.push_back(queue.json);
+  const auto facts = look(client, &items);
+  if (!facts) return {};  // the next frame says so
+  Findings findings = judge(*facts, Patience{});
+  put_in_order(findings);
+  if (findings.empty()) return {};
+  const std::size_t most = size.height == kNoLimit ? kFindingsOfOneFrame : kMostFindings;
+  return "\n" + findings_lines(findings, size.width, most);
 }
 
 // The busiest first; the name decides between equals, so that rows do not jump about.
@@ -174,7 +221,9 @@ sdk::Result<std::string> frame(sdk::Client& client, const Size& size) {
   if (!info) return std::unexpected(info.error());
   auto queues = all_queues(client);
   if (!queues) return std::unexpected(queues.error());
-  std::string text = headline(*info, *queues) + "\n\n" + queues_text(*queues, size);
+  const auto stats = client.stats({.window = kLatencyWindow, .step = kLatencyWindow});
+  std::string text = headline(*info, *queues, stats, size.width) +
+                     attention_text(client, *queues, size) + "\n" + queues_text(*queues, size);
   const auto blocked = held_back_text(client, std::move(*queues), size);
   if (!blocked) return std::unexpected(blocked.error());
   text += *blocked;
@@ -253,11 +302,12 @@ void add_top(CLI::App& app, Session& session) {
   command.add_flag("--once", options->once, "Print one frame and exit");
   add_duration(command, "--every", options->every, "Time between frames (default: 1s)");
   command.footer(
-      "The upper part shows the queues, the busiest first, with rates of the last minute. The "
-      "lower\n"
-      "part shows the running jobs, then retrying and dead jobs, the newest first, as far as there "
-      "is\n"
-      "room. Press q or Ctrl-C to quit.\n"
+      "The head shows what comes in and goes out, the backlog, and how long the jobs of the last\n"
+      "minute waited and ran. Below stand what needs attention, with the next step; the queues, "
+      "the\n"
+      "busiest first, with rates of the last minute; then the running jobs, then retrying and "
+      "dead\n"
+      "jobs, the newest first, as far as there is room. Press q or Ctrl-C to quit.\n"
       "\n"
       "Examples:\n"
       "  millrace top\n"

@@ -30,6 +30,9 @@ struct RequestRecord {
 // Any I/O thread; must be quick.
 class Observer : public net::ConnectionObserver {
  public:
+  // An answer in pieces. Cut off: its reader took nothing for too long.
+  enum class Streamed : std::uint8_t { kOpened, kEnded, kCutOff };
+  virtual void streamed(Streamed what) = 0;
   virtual void answered(const RequestRecord& record) = 0;
 };
 

@@ -35,6 +35,7 @@ class CountingObserver final : public Observer {
     open_ += what == Connection::kOpened ? 1 : -1;
     if (open_ == 0) none_left_.notify_all();
   }
+  void streamed(Streamed what) override { next_.streamed(what); }
   void wait_for_none(Duration at_most) {
     std::unique_lock lock(mutex_);
     none_left_.wait_for(lock, at_most, [this] { return open_ == 0; });

@@ -27,6 +27,7 @@ class TestOperations final : public service::Operations {
   api::Decoded<service::BackupDone> backup(const std::string&) override {
     return service::BackupDone{42};
   }
+  api::Diagnosis diagnosis() override { return {}; }
   api::Cluster cluster() const override { return {}; }
   api::Configuration configuration() const override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
@@ -44,6 +45,7 @@ class Recorder final : public Observer {
     log_.emplace_back(record.status, record.problem);
   }
   void connection(Connection) override {}
+  void streamed(Streamed) override {}
   std::vector<std::pair<int, std::string>> log() const {
     const std::lock_guard lock(mutex_);
     return log_;

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "base/check.h"
@@ -154,6 +155,15 @@ Result<bool> Tls::reload_if_changed() {
 std::shared_ptr<ssl_ctx_st> Tls::context() const {
   const std::lock_guard lock(mutex_);
   return context_;
+}
+
+std::optional<Time> Tls::expires_at() const {
+  const auto context = this->context();
+  const X509* const certificate = ::SSL_CTX_get0_certificate(context.get());
+  if (certificate == nullptr) return std::nullopt;
+  std::tm parts{};
+  if (::ASN1_TIME_to_tm(::X509_get0_notAfter(certificate), &parts) != 1) return std::nullopt;
+  return time_from_ms(std::int64_t{::timegm(&parts)} * 1'000);
 }
 
 std::unique_ptr<ByteStream> Tls::accept(Socket socket) const {

@@ -8,10 +8,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "net/tcp_stream.h"
 
 struct ssl_ctx_st;  // OpenSSL's
@@ -42,6 +44,9 @@ class Tls {
   // Reads the files again if one of them has changed since they were read last; new connections
   // then have them. True: it did. On an error the old ones stay, until the files change again.
   Result<bool> reload_if_changed();
+
+  // When the certificate in use ends; none: it shows none.
+  std::optional<Time> expires_at() const;
 
   // The socket is connected. Of a server:
   std::unique_ptr<ByteStream> accept(Socket socket) const;

@@ -20,6 +20,7 @@
 #include "server/metrics/metrics.h"
 #include "server/shard_parts.h"
 #include "server/shard_report.h"
+#include "store/database_facts.h"
 #include "store/registry.h"
 
 namespace millrace::server {
@@ -48,6 +49,8 @@ class Backend {
   virtual store::NodeId self() const { return store::kNobody; }
   // False: there is no such node.
   virtual Result<bool> set_draining(store::NodeId, bool) { return false; }
+  // What the database says of itself; none: the store has none. Blocks.
+  virtual Result<std::optional<store::DatabaseFacts>> database_facts() { return std::nullopt; }
   // Prevents trimming of the journals while the result exists.
   virtual std::shared_ptr<void> hold_trimming() = 0;
 
@@ -71,6 +74,7 @@ struct BackendParts {
   const Config& config;
   DriverOptions driver;  // of each shard
   Metrics& metrics;
+  engine::DurableObserver& observer;  // gets each durable batch
   std::function<void()> settled;  // broken() may have changed; called on any thread
   const net::Tls* tls = nullptr;  // for other nodes of https URLs; outlives the backend
   Logger log;

@@ -8,14 +8,11 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "server/metrics/metric_snapshot.h"
 #include "service/made_tokens.h"
-#include "service/scale.h"
 
 namespace millrace::server {
 namespace {
@@ -69,7 +66,16 @@ void ShardQuestions::deliver(std::span<engine::Delivery> deliveries) {
 }
 
 ServerOperations::ServerOperations(service::About about, Parts parts)
-    : about_(std::move(about)), parts_(std::move(parts)) {}
+    : about_(std::move(about)),
+      parts_(std::move(parts)),
+      sampler_(
+          [this](engine::Gateway& gateway, core::Command command) -> std::optional<core::Reply> {
+            auto answer = questions_.ask(gateway, std::move(command), kQueuesPatience);
+            auto* const reply = answer ? std::get_if<core::Reply>(&*answer) : nullptr;
+            if (reply == nullptr) return std::nullopt;
+            return std::move(*reply);
+          },
+          parts_.backend.parts().statistics()) {}
 
 service::Readiness ServerOperations::readiness() const {
   service::Readiness readiness;
@@ -192,85 +198,19 @@ bool ServerOperations::shards_answer() {
   });
 }
 
-template <typename Reply, typename Command>
-std::optional<Reply> ServerOperations::ask_shard(engine::Gateway& gateway, const Command& command) {
-  auto answer = questions_.ask(gateway, core::Command(command), kQueuesPatience);
-  auto* const reply = answer ? std::get_if<core::Reply>(&*answer) : nullptr;
-  auto* const found = reply == nullptr ? nullptr : std::get_if<Reply>(reply);
-  if (found == nullptr) return std::nullopt;
-  return std::move(*found);
-}
-
-std::vector<core::LimitView> ServerOperations::limits_of(engine::Gateway& gateway) {
-  std::vector<core::LimitView> limits;
-  for (const core::LimitKind kind : {core::LimitKind::kNamed, core::LimitKind::kType}) {
-    core::GetLimits get;
-    get.kind = kind;
-    do {
-      auto found = ask_shard<core::LimitReply>(gateway, get);
-      if (!found) break;
-      std::ranges::move(found->limits, std::back_inserter(limits));
-      get.after = found->next;
-    } while (!get.after.empty());
-  }
-  return limits;
-}
-
-// Of the fullest queues that have something to do.
-std::vector<std::pair<std::string, std::int64_t>> ServerOperations::desired_slots(
-    engine::Gateway& gateway, const std::vector<core::Queue>& queues,
-    const std::vector<core::LimitView>& limits, Time now) {
-  const auto find_limit = [&](std::string_view name) -> const core::LimitSettings* {
-    const auto found = std::ranges::find_if(limits, [&](const core::LimitView& view) {
-      return view.limit.kind == core::LimitKind::kNamed && view.limit.name.view() == name;
-    });
-    return found == limits.end() ? nullptr : &found->limit.settings;
-  };
-  std::vector<std::pair<std::string, std::int64_t>> made;
-  for (const core::Queue* queue : fullest(queues)) {
-    const auto count = [&](core::State state) {
-      return queue->counts[static_cast<std::size_t>(state)];
-    };
-    if (count(core::State::kReady) + count(core::State::kRunning) == 0) continue;
-    core::GetQueues get{queue->name};
-    get.blocked_by = true;
-    const auto whole = ask_shard<core::QueueReply>(gateway, get);
-    if (!whole || whole->queues.empty()) continue;
-    const service::ScaleFigures figures =
-        service::scale_figures(parts_.backend.parts().statistics(), whole->queues.front(),
-                               whole->held_back, find_limit, now);
-    made.emplace_back(queue->name.view(), service::scale_of(figures, {}).desired_slots);
-  }
-  return made;
-}
-
 std::string ServerOperations::metrics_text() {
   // For the shards that this node leads: other nodes report theirs.
   Metrics::Sources sources{.version = about_.version,
                            .commit = about_.commit,
                            .statistics = parts_.backend.parts().statistics(),
                            .shards = parts_.backend.shards(),
-                           .queues = {},
                            .started_at = about_.started_at,
                            .push = parts_.push_health()};
+  if (parts_.trace_counts) sources.traces = parts_.trace_counts();
   Time now{};
   for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
-  for (const auto& gateway : parts_.backend.led()) {
-    core::GetQueues get{{}, {}, core::kMaxQueuesPerPage, true};
-    std::vector<core::Queue> queues;
-    do {
-      auto found = ask_shard<core::QueueReply>(*gateway, get);
-      if (!found) break;
-      std::ranges::move(found->queues, std::back_inserter(queues));
-      get.after = found->next;
-    } while (!get.after.empty());
-    std::vector<core::LimitView> limits = limits_of(*gateway);
-    std::ranges::move(desired_slots(*gateway, queues, limits, now),
-                      std::back_inserter(sources.desired_slots));
-    std::ranges::move(queues, std::back_inserter(sources.queues));
-    std::ranges::move(limits, std::back_inserter(sources.limits));
-  }
-  return parts_.metrics.text(sources);
+  const std::shared_ptr<const QueueSample> sample = sampler_.sample(parts_.backend.led(), now);
+  return parts_.metrics.text(sources, *sample);
 }
 
 api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& path) {

@@ -15,6 +15,7 @@
 #include "engine/routing/gateway.h"
 #include "server/backend.h"
 #include "server/metrics/metrics.h"
+#include "server/metrics/queue_sampler.h"
 #include "service/catalog.h"
 #include "service/operations.h"
 
@@ -46,6 +47,10 @@ class ServerOperations final : public service::Operations {
     Logger log;
     // Of the push targets that this node serves.
     std::function<std::vector<std::pair<std::string, api::PushHealth>>()> push_health{};
+    std::function<TraceCounts()> trace_counts{};  // none: no traces are exported
+    std::string directory{};  // of the store's files; empty: it is in a database
+    // When the certificate that clients see ends; none: plain HTTP.
+    std::function<std::optional<Time>()> certificate_ends{};
   };
   ServerOperations(service::About about, Parts parts);
 
@@ -57,22 +62,16 @@ class ServerOperations final : public service::Operations {
   std::string metrics_text() override;
   // What configuration() gives from now on. Any thread.
   void configure(api::Configuration configuration);
+  api::Diagnosis diagnosis() override;  // diagnosis.cc
   // Each shard that this node leads takes a request and answers it, within seconds.
   bool shards_answer();
   api::Decoded<service::BackupDone> backup(const std::string& path) override;
 
  private:
-  // None: no answer came in time.
-  template <typename Reply, typename Command>
-  std::optional<Reply> ask_shard(engine::Gateway& gateway, const Command& command);
-  std::vector<core::LimitView> limits_of(engine::Gateway& gateway);
-  std::vector<std::pair<std::string, std::int64_t>> desired_slots(
-      engine::Gateway& gateway, const std::vector<core::Queue>& queues,
-      const std::vector<core::LimitView>& limits, Time now);
-
   const service::About about_;
   Parts parts_;
   ShardQuestions questions_;
+  QueueSampler sampler_;
   Mutex backup_mutex_;  // one backup at a time
   mutable Mutex configuration_mutex_;
   api::Configuration configuration_ MILLRACE_GUARDED_BY(configuration_mutex_);

@@ -27,6 +27,7 @@
 #include "server/shard_host.h"
 #include "server/system_time.h"
 #include "store/event_codec.h"
+#include "store/postgres/postgres_facts.h"
 #include "store/postgres/postgres_store.h"
 
 namespace millrace::server {
@@ -60,7 +61,7 @@ class PostgresBackend final : public Backend {
         registry_(std::move(registry)),
         secret_(std::move(secret)),
         store_id_(stores.front().id),
-        parts_(std::move(stores), outside_.metrics, outside_.log),
+        parts_(std::move(stores), outside_.observer, outside_.log),
         peers_({}, {.secret = secret_,
                     .clock = clock_,
                     .log = outside_.log,
@@ -148,6 +149,9 @@ class PostgresBackend final : public Backend {
     auto done = registry_->set_draining(node, draining);
     node_->look();
     return done;
+  }
+  Result<std::optional<store::DatabaseFacts>> database_facts() override {
+    return store::look_at_database(*database_);
   }
   std::shared_ptr<void> hold_trimming() override { return nullptr; }
 

@@ -18,6 +18,7 @@ class RequestLog final : public http::Observer {
 
   void answered(const http::RequestRecord& record) override;
   void connection(Connection what) override { next_.connection(what); }
+  void streamed(Streamed what) override { next_.streamed(what); }
 
  private:
   http::Observer& next_;

@@ -21,6 +21,7 @@ class Metrics final : public http::Observer {
  public:
   void answered(const http::RequestRecord&) override { ++answers; }
   void connection(Connection) override {}
+  void streamed(Streamed) override {}
   int answers = 0;
 };
 

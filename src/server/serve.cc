@@ -36,6 +36,7 @@
 #include "server/stderr_sink.h"
 #include "server/supervisor.h"
 #include "server/system_time.h"
+#include "server/traces/tracer.h"
 #include "service/made_tokens.h"
 
 namespace millrace::server {
@@ -186,6 +187,13 @@ class Server {
         filter_(filter),
         log_(std::move(log)) {}
 
+  ~Server() {
+    // It reads the backend's tables.
+    if (tracer_) tracer_->stop();
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
   Status start() {
     log_.info("starting",
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
@@ -310,16 +318,20 @@ class Server {
 
   Status start_serving() {
     const auto begin = SteadyClock::now();
-    BackendParts parts{.config = config_,
-                       .driver = driver_options(config_, zones_),
-                       .metrics = metrics_,
-                       .settled = [this] { signals_.ring(); },
-                       .tls = node_tls_.get(),
-                       .log = log_};
+    if (!config_.otlp_endpoint.empty()) make_tracer();
+    BackendParts parts{
+        .config = config_,
+        .driver = driver_options(config_, zones_),
+        .metrics = metrics_,
+        .observer = tracer_ ? static_cast<engine::DurableObserver&>(*tracer_) : metrics_,
+        .settled = [this] { signals_.ring(); },
+        .tls = node_tls_.get(),
+        .log = log_};
     auto backend = on_postgres() ? make_postgres_backend(std::move(parts))
                                  : make_sqlite_backend(std::move(parts));
     if (!backend) return std::unexpected(std::move(backend.error()));
     backend_ = std::move(*backend);
+    if (tracer_) tracer_->start(backend_->parts().reads());
     const auto took = std::chrono::duration_cast<Duration>(SteadyClock::now() - begin);
     log_.info("the server opened the store", {{"data", data()},
                                               {"store", backend_->store_id()},
@@ -327,6 +339,17 @@ class Server {
                                               {"unfinished", jobs_in_memory()},
                                               {"recovery_ms", took.count()}});
     return {};
+  }
+
+  void make_tracer() {
+    std::uint64_t instance = system_random();
+    tracer_ = std::make_unique<Tracer>(Tracer::Parts{
+        .next = metrics_,
+        .post = push::make_span_post(config_.otlp_endpoint, fmt::format("millrace/{}", version())),
+        .resource = {.version = std::string(version()),
+                     .host = host_name(),
+                     .instance = fmt::format("{:016x}", instance)},
+        .log = log_});
   }
 
   // For the log.
@@ -353,11 +376,15 @@ class Server {
                        .node = host_name(),
                        .shards = backend_->parts().shards(),
                        .started_at = system_time().wall()},
-        ServerOperations::Parts{.backend = *backend_,
-                                .metrics = metrics_,
-                                .catalog = catalog_,
-                                .log = log_,
-                                .push_health = [this] { return push_->all_health(); }});
+        ServerOperations::Parts{
+            .backend = *backend_,
+            .metrics = metrics_,
+            .catalog = catalog_,
+            .log = log_,
+            .push_health = [this] { return push_->all_health(); },
+            .trace_counts = count_traces(),
+            .directory = on_postgres() ? std::string() : config_.data,
+            .certificate_ends = [this] { return tls_ ? tls_->expires_at() : std::nullopt; }});
     show_configuration({config_, settings_, config_file_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
     auto policy = push_policy(config_);
@@ -391,6 +418,11 @@ class Server {
           "the configuration has no tokens, so every user of this machine can use the server");
     }
     return {};
+  }
+
+  std::function<TraceCounts()> count_traces() const {
+    if (!tracer_) return nullptr;
+    return [tracer = tracer_.get()] { return tracer->counts(); };
   }
 
   net::StreamMaker stream_maker() const {
@@ -457,6 +489,7 @@ class Server {
     const bool broken = backend_->broken();
     follower_->stop();
     backend_->stop();
+    if (tracer_) tracer_->stop();
     http_.reset();
     push_.reset();
     backend_.reset();
@@ -493,6 +526,7 @@ class Server {
   Metrics metrics_;
   std::unique_ptr<net::Tls> tls_;       // null: plain HTTP
   std::unique_ptr<net::Tls> node_tls_;  // as a client of other nodes
+  std::unique_ptr<Tracer> tracer_;      // null: no traces are exported
   std::unique_ptr<Backend> backend_;
   service::Catalog catalog_;
   service::CatalogTokens made_tokens_{catalog_, clock_, log_};

@@ -37,7 +37,7 @@ class SqliteBackend final : public Backend {
   SqliteBackend(BackendParts parts, store::Store store)
       : outside_(std::move(parts)),
         store_id_(store.id),
-        parts_(one(std::move(store)), outside_.metrics, outside_.log) {}
+        parts_(one(std::move(store)), outside_.observer, outside_.log) {}
 
   Status start() {
     const auto extent = parts_.store(kShard).journal->extent();

@@ -34,6 +34,14 @@ Task<Answered<std::string>> metrics(Caller& caller) {
   co_return text;
 }
 
+Task<Answered<api::Diagnosis>> diagnosis(Caller& caller) {
+  auto admitted = admits_to_all_queues(caller);
+  if (!admitted) co_return refused(admitted);
+  auto look = [&](const std::stop_token&) { return caller.services.operations.diagnosis(); };
+  auto found = co_await caller.read(Lane::kSearches, look);
+  co_return found;
+}
+
 Task<Answered<BackupDone>> backup(Caller& caller, const std::string& path) {
   auto admitted = admits_to_all_queues(caller);
   if (!admitted) co_return refused(admitted);

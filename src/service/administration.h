@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/diagnosis.h"
 #include "api/meta.h"
 #include "api/node.h"
 #include "service/caller.h"
@@ -20,6 +21,7 @@ ReadinessAnswer readiness(const Caller& caller);
 
 Answered<api::Configuration> configuration(const Caller& caller);
 Task<Answered<std::string>> metrics(Caller& caller);  // in Prometheus's text format
+Task<Answered<api::Diagnosis>> diagnosis(Caller& caller);
 Task<Answered<BackupDone>> backup(Caller& caller, const std::string& path);
 
 // `node`: the node's id; must stay valid until the answer has come.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/diagnosis.h"
 #include "api/meta.h"
 #include "api/node.h"
 #include "api/problem.h"
@@ -49,6 +50,7 @@ class Operations {
 
   // Any thread; these block, so they are called on the pool for reads.
   virtual std::string metrics_text() = 0;  // in Prometheus's text format
+  virtual api::Diagnosis diagnosis() = 0;
   // `node`: the node's id. Returns the state of all nodes afterwards.
   virtual api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) = 0;
   // On return the backup is complete and synced. The caller sees the detail of a problem; it has

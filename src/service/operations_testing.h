@@ -20,6 +20,7 @@ class NoOperations final : public Operations {
   api::Cluster cluster() const override { return {}; }
   api::Configuration configuration() const override { return {}; }
   std::string metrics_text() override { return {}; }
+  api::Diagnosis diagnosis() override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
   }

@@ -83,7 +83,7 @@ class Reference(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.server = harness.Server()
+        cls.server = harness.Server("--otlp-endpoint", "http://127.0.0.1:9")
         cls.addClassCleanup(cls.server.close)
         cls.server.start()
 

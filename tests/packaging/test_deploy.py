@@ -196,19 +196,21 @@ class Compose(Case):
             "      - {eval_time: 4m, alertname: MillraceWaiting, exp_alerts: []}\n"
             "      - eval_time: 8m\n"
             "        alertname: MillraceWaiting\n"
-            "        exp_alerts: [{exp_labels: {queue: mail}, exp_annotations: "
-            "{summary: A job of mail waits for more than ten minutes}}]\n"
+            "        exp_alerts: [{exp_labels: {queue: mail, severity: warn}, exp_annotations: "
+            "{summary: A job of mail waits for more than ten minutes, "
+            'runbook: "See what holds it: millrace queue get mail; or add workers"}}]\n'
             "      - eval_time: 9m\n"
             "        alertname: MillraceArchiveFailing\n"
-            "        exp_alerts: [{exp_labels: {instance: a}, exp_annotations: "
-            '{summary: "a can\'t write its archive; its journal grows"}}]\n'
+            "        exp_alerts: [{exp_labels: {instance: a, severity: page}, exp_annotations: "
+            '{summary: "a can\'t write its archive; its journal grows", '
+            'runbook: "Look whether the archive\'s directory is there, writable, and has room"}}]\n'
         )
         self.succeeds(tool("promtool"), "test", "rules", "test.yml", cwd=self.home)
 
 
 class Names(Case):
     def test_alerts_dashboards_and_examples_name_metrics_that_there_are(self):
-        server = harness.Server()
+        server = harness.Server("--otlp-endpoint", "http://127.0.0.1:9")  # some come with it alone
         self.addCleanup(server.close)
         server.start()
         api = server.client()

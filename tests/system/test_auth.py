@@ -91,6 +91,7 @@ ROUTES = [
     ("DELETE", "/v1/types/{q}", "operate"),
     ("GET", "/v1/admin/config", "admin"),
     ("GET", "/v1/admin/nodes", "admin"),
+    ("GET", "/v1/admin/diagnosis", "admin"),
     ("POST", "/v1/admin/nodes/1234567890abcdef/drain", "admin"),
     ("POST", "/v1/admin/nodes/1234567890abcdef/undrain", "admin"),
     ("GET", "/v1/stats", "read"),

@@ -1,11 +1,21 @@
 """Streams of events: where they begin, what they tell, how they end, and what a slow reader costs."""
 
 import http.client
+import importlib.util
 import json
+import pathlib
+import random
+import re
+import signal
 import socket
+import subprocess
+import threading
 import time
+import unittest
 
 import harness
+
+import nodes  # whose folder the harness has added
 
 HEADERS = {"Accept": "text/event-stream"}
 
@@ -216,6 +226,249 @@ class Ends(harness.MillraceCase):
             harness.eventually(
                 lambda: "path=/v1/events" in server.log, timeout_s=40, what="the cut in the log"
             )
+            self.assertIn('how="cut_off"} 1', self.api.get("/metrics").body.decode())
+
+class Figures(harness.ServerCase):
+    def streams(self):
+        text = self.api.get("/metrics").body.decode()
+        found = dict(re.findall(r"^millrace_(event_streams\S*) (\S+)$", text, re.M))
+        return {name: float(value) for name, value in found.items()}
+
+    def test_open_ended_and_cut_off_streams_are_counted(self):
+        with Stream(self.server) as stream:
+            stream.next()
+            self.assertEqual(self.streams()["event_streams"], 1)
+        harness.eventually(lambda: self.streams()["event_streams"] == 0, what="no stream")
+        self.assertEqual(self.streams()['event_streams_ended_total{how="closed"}'], 1)
+        self.assertEqual(self.streams()['event_streams_ended_total{how="cut_off"}'], 0)
+
+
+class Followers(harness.MillraceCase):
+    """millrace events --follow, which reads the stream."""
+
+    def follow(self, *args):
+        process = subprocess.Popen(
+            [harness.BINARY, "events", "--follow", "-o", "json", *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=harness.environment(MILLRACE_URL=self.server.url),
+        )
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def start(self, *args, **settings):
+        self.use(self.new_server(*args, **settings).start())
+
+    def streams(self):
+        text = self.api.get("/metrics").body.decode()
+        return float(re.search(r"^millrace_event_streams (\S+)$", text, re.M).group(1))
+
+    def await_stream(self):
+        harness.eventually(lambda: self.streams() >= 1, what="the stream")
+
+    def test_it_prints_events_as_they_come_and_ends_at_its_limit(self):
+        self.start()
+        follower = self.follow("-q", self.queue, "-t", "job.submitted", "-n", "3")
+        self.await_stream()
+        ids = [self.submit()["id"] for _ in range(3)]
+        self.submit(queue="another")
+        out, _ = follower.communicate(timeout=20)
+        self.assertEqual(follower.returncode, 0)
+        self.assertEqual([json.loads(line)["job_id"] for line in out.splitlines()], ids)
+
+    def test_it_comes_back_where_it_was_after_a_kill(self):
+        self.start()
+        follower = self.follow("-t", "job.submitted", "-n", "90")
+        self.await_stream()
+        ids = []
+        for turn in range(3):
+            ids += self.submit_many(30)
+            if turn < 2:
+                self.server.restart(kill=True)
+                self.use(self.server)
+        out, err = follower.communicate(timeout=60)
+        self.assertEqual([json.loads(line)["job_id"] for line in out.splitlines()], ids)
+        self.assertIn("comes back to where it was", err)
+
+    def test_from_the_start_misses_nothing_between_the_log_and_the_stream(self):
+        self.start()
+        ids = self.submit_many(120)  # of which a pipe holds all
+        follower = self.follow("--from-start", "-t", "job.submitted", "-n", "121")
+        self.await_stream()
+        ids.append(self.submit()["id"])
+        out, _ = follower.communicate(timeout=30)
+        self.assertEqual([json.loads(line)["job_id"] for line in out.splitlines()], ids)
+
+    def test_it_says_what_a_person_reads(self):
+        self.start()
+        follower = subprocess.Popen(
+            [harness.BINARY, "events", "--follow", "-n", "2", "-t", "job.submitted,job.retrying"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=harness.environment(MILLRACE_URL=self.server.url),
+        )
+        self.addCleanup(follower.wait)
+        self.addCleanup(follower.kill)
+        self.await_stream()
+        job = self.submit("mail")["id"]
+        self.fail_attempt(self.claim_one(worker="w7"))
+        out, _ = follower.communicate(timeout=20)
+        first, second = out.splitlines()
+        self.assertIn(f"job.submitted         {self.queue}  {job}  mail", first)
+        self.assertIn("#1  on w7", second)
+
+    @harness.sqlite_only
+    def test_events_that_are_gone_are_told(self):
+        self.start("--retention-events", "0ms", "--retention-events-size", "1MiB")
+        follower = self.follow("-t", "job.submitted")
+        self.await_stream()
+        self.submit()
+        first = json.loads(follower.stdout.readline())
+        # While it sleeps, the log is trimmed beyond its position.
+        follower.send_signal(signal.SIGSTOP)
+        self.server.restart(kill=True)
+        self.use(self.server)
+
+        def gone():
+            self.submit_many(200, payload="x" * 4000)
+            return self.api.get("/v1/events", limit=1, cursor=first["id"]).status == 410
+
+        harness.eventually(gone, timeout_s=60, what="a position that is gone")
+        follower.send_signal(signal.SIGCONT)
+        told = ""
+        while "has deleted events" not in told:
+            told = follower.stderr.readline()
+            self.assertTrue(told, "the command ended")
+        self.assertTrue(json.loads(follower.stdout.readline())["job_id"])
+
+    def test_a_wrong_token_ends_it_with_a_reason(self):
+        made = json.loads(
+            harness.run("token", "new", "--name", "w", "--scope", "work", "-o", "json").stdout
+        )
+        self.use(self.new_server(config=made["toml"], token=made["token"]))
+        self.server.start()
+        done = self.server.cli("events", "--follow")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("scope", done.stderr)
+
+
+def counts_example():
+    path = pathlib.Path(__file__).parents[2] / "docs/guide/examples/counts.py"
+    spec = importlib.util.spec_from_file_location("counts", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Rebuilt(harness.MillraceCase):
+    """The guide's example: all queues' counts from the stream alone, and they are the server's own."""
+
+    def follow(self, url):
+        counts = counts_example().Counts(url)
+        thread = threading.Thread(target=counts.follow)
+        thread.start()
+        harness.eventually(lambda: counts.position, 20, what="a position")
+
+        def end():
+            counts.ends_at = 0
+            thread.join(60)
+
+        self.addCleanup(end)
+        return counts
+
+    def work(self, api, queues, dice):
+        """A little of everything that changes counts; a server that is away is no reason to stop."""
+        try:
+            queue = dice.choice(queues)
+            jobs = [
+                {
+                    "type": "t",
+                    "queue": queue,
+                    "max_attempts": dice.choice((1, 3)),
+                    "retry": {"strategy": "fixed", "base_ms": 50},
+                    "delay_ms": dice.choice((0, 0, 200)),
+                }
+                for _ in range(20)
+            ]
+            api.post("/v1/jobs/batch", {"jobs": jobs})
+            body = {"queues": queues, "limit": 15, "lease_ms": 1000, "worker": {"id": "w"}}
+            claimed = api.post("/v1/claim", body)
+            for job in claimed.json["jobs"] if claimed.status == 200 else ():
+                outcome = dice.choice(("succeeded", "succeeded", "failed", "snoozed", "released", None))
+                if outcome is None:
+                    continue  # its lease runs out
+                item = {"id": job["id"], "token": job["lease"]["token"], "outcome": outcome}
+                if outcome == "snoozed":
+                    item["delay_ms"] = 100
+                if outcome == "failed":
+                    item["error"] = {"type": "Oops", "message": "no"}
+                api.post("/v1/ack", {"items": [item]})
+                if dice.random() < 0.1:
+                    api.post(f"/v1/jobs/{job['id']}/retry", {})
+                if dice.random() < 0.1:
+                    api.post(f"/v1/jobs/{job['id']}/cancel", {})
+                if dice.random() < 0.1:
+                    api.delete(f"/v1/jobs/{job['id']}")
+            if dice.random() < 0.05:
+                api.post(f"/v1/queues/{queue}/purge", {"states": ["dead"]})
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.05)
+
+    def assert_same(self, counts, api):
+        def same():
+            reply = api.get("/v1/queues")
+            if reply.status != 200:
+                return False
+            server = {
+                q["name"]: {s: n for s, n in q["counts"].items() if n} for q in reply.json["items"]
+            }
+            self.seen = (counts.by_queue(), {n: c for n, c in server.items() if c})
+            return self.seen[0] == self.seen[1]
+
+        try:
+            harness.eventually(same, 60, 0.2, what="the same counts")
+        except AssertionError:
+            self.assertEqual(*self.seen)
+
+    def test_through_kills(self):
+        self.use(self.new_server().start())
+        queues = [f"{self.queue}-{n}" for n in range(5)]
+        # Of one nothing is kept: its jobs are gone with their last event.
+        self.api.put(f"/v1/queues/{queues[0]}", {"retention": {"succeeded_ms": 0}})
+        counts = self.follow(self.server.url)
+        dice = random.Random(7)
+        for _ in range(3):
+            until = time.monotonic() + 2
+            while time.monotonic() < until:
+                self.work(self.api, queues, dice)
+            self.server.restart(kill=True)
+            self.use(self.server)
+        self.assert_same(counts, self.api)
+        self.assertEqual(counts.snapshots, 1)
+        self.assertGreater(counts.applied, 200)
+
+    @unittest.skipUnless(harness.STORE == "postgres", "several nodes need PostgreSQL")
+    def test_through_a_takeover(self):
+        several = nodes.Nodes(2)
+        self.addCleanup(several.close)
+        several.start()
+        self.use(several[0])
+        queues = [f"{self.queue}-{n}" for n in range(8)]
+        counts = self.follow(several[0].url)
+        dice = random.Random(8)
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            self.work(self.api, queues, dice)
+        several[1].kill()  # what it led goes to the other, which is followed
+        until = time.monotonic() + 12
+        while time.monotonic() < until:
+            self.work(self.api, queues, dice)
+        self.assert_same(counts, self.api)
+        self.assertEqual(counts.snapshots, 1)
 
 
 if __name__ == "__main__":

@@ -184,13 +184,22 @@ class Flattener {
     data.text("state", core::to_string(e.state)).number("ran_ms", e.ran.count());
     if (e.run_at) data.time("run_at", *e.run_at);
     if (e.error != nullptr) data.object("error", error_data(*e.error));
+    note(data, e.keep);
     for (const std::string_view type : types_of(e)) of_job(type, e.job, data).worker = e.worker;
   }
-  void operator()(const core::Expired& e) { of_job("job.expired", e.job, {}); }
+  void operator()(const core::Expired& e) {
+    DataObject data;
+    note(data, e.keep);
+    of_job("job.expired", e.job, data);
+  }
   void operator()(const core::CancelRequested& e) {
     of_job("job.cancel_requested", e.job, reason(e.reason)).worker = e.worker;
   }
-  void operator()(const core::Cancelled& e) { of_job("job.cancelled", e.job, reason(e.reason)); }
+  void operator()(const core::Cancelled& e) {
+    DataObject data = reason(e.reason);
+    note(data, e.keep);
+    of_job("job.cancelled", e.job, data);
+  }
   void operator()(const core::Retried& e) {
     of_job("job.retried", ref(e.job),
            DataObject()
@@ -206,11 +215,12 @@ class Flattener {
           .number("ran_ms", (*latest.finished_at - latest.started_at).count());
       of_job("job.cancelled", ref(e.job), data).worker = latest.worker;
     }
-    of_job("job.succeeded", ref(e.job),
-           DataObject()
-               .text("state", core::to_string(e.job.state))
-               .text("from", core::to_string(e.from))
-               .text("reason", core::kFinishedByTransaction));
+    DataObject data;
+    data.text("state", core::to_string(e.job.state))
+        .text("from", core::to_string(e.from))
+        .text("reason", core::kFinishedByTransaction);
+    note(data, e.keep);
+    of_job("job.succeeded", ref(e.job), data);
   }
   void operator()(const core::Debounced& e) {
     of_job("job.debounced", e.job,
@@ -247,6 +257,11 @@ class Flattener {
  private:
   static core::JobRef ref(const core::Job& job) {
     return {job.id, job.queue, job.type, job.attempt};
+  }
+
+  // A job that is kept needs no word. One that is not is gone with this event.
+  static void note(DataObject& data, core::Keep keep) {
+    if (keep == core::Keep::kForgotten) data.boolean("kept", false);
   }
 
   static DataObject named(const SharedBytes& schedule) {

@@ -175,6 +175,8 @@ Task<Session::Next> Session::serve() {
     }
   }
   if (streamed_) {
+    thread_.observer().streamed(expired_ ? Observer::Streamed::kCutOff
+                                         : Observer::Streamed::kEnded);
     report(*streamed_);
     co_return Next::kClose;
   }
@@ -421,6 +423,7 @@ Task<bool> Session::flush() {
 Task<bool> Session::send(std::string_view piece) {
   if (!streamed_) {
     streamed_ = 0;
+    thread_.observer().streamed(Observer::Streamed::kOpened);
     keep_alive_ = false;
     ResponseFraming framing;
     framing.date = thread_.date();

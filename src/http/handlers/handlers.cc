@@ -24,6 +24,7 @@ constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
     {RouteId::kBackup, backup},
     {RouteId::kConfiguration, get_configuration},
     {RouteId::kListNodes, list_nodes},
+    {RouteId::kDiagnosis, get_diagnosis},
     {RouteId::kDrainNode, drain_node},
     {RouteId::kUndrainNode, drain_node},
     {RouteId::kAudit, list_audit},

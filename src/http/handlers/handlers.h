@@ -113,6 +113,7 @@ Task<void> get_openapi(Call& call);
 Task<void> backup(Call& call);
 Task<void> get_configuration(Call& call);
 Task<void> list_nodes(Call& call);
+Task<void> get_diagnosis(Call& call);
 Task<void> drain_node(Call& call);
 Task<void> list_tokens(Call& call);
 Task<void> create_token(Call& call);

@@ -119,6 +119,14 @@ Task<void> list_nodes(Call& call) {
   encode(json, call.services.operations.cluster());
 }
 
+Task<void> get_diagnosis(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto found = co_await service::diagnosis(call.caller);
+  if (!found) co_return call.refuse(found.error());
+  JsonWriter json(call.response.body);
+  encode(json, *found);
+}
+
 // Both ways: the route says which.
 Task<void> drain_node(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;

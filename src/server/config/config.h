@@ -57,6 +57,8 @@ struct Config {
   std::string push_ports;
   bool push_allow_http = false;
 
+  std::string otlp_endpoint;  // the URL of a collector of traces; empty: none are exported
+
   std::uint64_t body_bytes = 0;
   std::uint64_t payload_bytes = 0;
   std::uint64_t header_block_bytes = 0;

@@ -61,6 +61,9 @@ constexpr std::array kKeys = {
               "memory that the server may use; 0: half of the machine's memory"},
     ConfigKey{"zoneinfo", TextSetting{&C::zoneinfo}, "/usr/share/zoneinfo",
               "directory of the time zone files"},
+    ConfigKey{"otlp_endpoint", EndpointSetting{&C::otlp_endpoint}, "none",
+              "http://HOST:4318 of a collector of OpenTelemetry, to which the server sends traces of "
+              "jobs"},
 
     ConfigKey{"tls.cert", FileSetting{&C::tls_cert}, "none",
               "certificate of the server in PEM, with the chain behind it; the server then speaks "
@@ -227,6 +230,13 @@ struct ValueReader {
     config.*kind.member = text == kAuto ? "" : text;
     return std::nullopt;
   }
+  Fault operator()(EndpointSetting kind) const {
+    if (text != kNone && !text.starts_with("http://") && !text.starts_with("https://")) {
+      return R"(must be a URL, like "http://127.0.0.1:4318", or "none")";
+    }
+    config.*kind.member = text == kNone ? "" : text;
+    return std::nullopt;
+  }
   Fault operator()(TruthSetting kind) const {
     if (text != "true" && text != "false") return "must be true or false";
     config.*kind.member = text == "true";
@@ -305,6 +315,10 @@ struct ValueWriter {
     const std::string& url = config.*kind.member;
     return url.empty() ? std::string(kAuto) : url;
   }
+  std::string operator()(EndpointSetting kind) const {
+    const std::string& url = config.*kind.member;
+    return url.empty() ? std::string(kNone) : url;
+  }
   std::string operator()(TruthSetting kind) const { return config.*kind.member ? "true" : "false"; }
   std::string operator()(LogLevelSetting kind) const {
     return std::string(to_string(config.*kind.member));
@@ -337,6 +351,7 @@ struct TypeWriter {
   std::string operator()(DatabaseSetting) const { return fmt::format("URL, or {}", kNone); }
   std::string operator()(FileSetting) const { return fmt::format("path, or {}", kNone); }
   std::string operator()(UrlSetting) const { return fmt::format("URL, or {}", kAuto); }
+  std::string operator()(EndpointSetting) const { return fmt::format("URL, or {}", kNone); }
   std::string operator()(TruthSetting) const { return "true or false"; }
   std::string operator()(LogLevelSetting) const { return "debug, info, warn or error"; }
   std::string operator()(LogFormatSetting) const { return "text or json"; }

@@ -52,6 +52,9 @@ struct FileSetting {  // a path, or "none"
 struct UrlSetting {  // of HTTP, or "auto"
   std::string Config::* member;
 };
+struct EndpointSetting {  // of HTTP, or "none"
+  std::string Config::* member;
+};
 struct TruthSetting {  // true or false
   bool Config::* member;
 };
@@ -64,7 +67,7 @@ struct LogFormatSetting {
 using SettingKind =
     std::variant<TextSetting, ListenSetting, ModeSetting, NetworksSetting, DurationSetting,
                  RetentionSetting, SizeSetting, CountSetting, DatabaseSetting, FileSetting,
-                 UrlSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
+                 UrlSetting, EndpointSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
 
 // Whether a running server takes a new value when it gets SIGHUP.
 enum class Reload : std::uint8_t { kNeedsRestart, kAtOnce };

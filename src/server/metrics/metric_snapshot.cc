@@ -324,14 +324,14 @@ std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all) {
   return queues;
 }
 
-void add_snapshot(FamilyList& out, const Metrics::Sources& sources) {
+void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueSample& sample) {
   add_process(out, sources);
   add_jobs(out, sources.statistics.totals(), sum_of_counts(sources.shards));
   Time now{};
   for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
-  add_queues(out, sources.queues, now);
-  add_desired_slots(out, sources.desired_slots);
-  add_limits(out, sources.limits);
+  add_queues(out, sample.queues, now);
+  add_desired_slots(out, sample.desired_slots);
+  add_limits(out, sample.limits);
   add_memory(out, sources.shards);
   add_schedules(out, sources.shards);
   add_operations(out, sources.shards);

@@ -12,6 +12,6 @@ inline constexpr std::size_t kMaxNamedLimits = 128;
 // The queues with most jobs that have not ended, most first; at most kMaxNamedQueues. Views.
 std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all);
 
-void add_snapshot(FamilyList& out, const Metrics::Sources& sources);
+void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueSample& sample);
 
 }  // namespace millrace::server

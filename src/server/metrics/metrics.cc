@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -61,6 +62,7 @@ std::string_view name_of(store::AppendOutcome outcome) {
 constexpr std::size_t kAppendOutcomes = 5;
 
 using Count = std::atomic<std::uint64_t>;
+using Streamed = http::Observer::Streamed;
 void increment(Count& count, std::uint64_t by = 1) {
   count.fetch_add(by, std::memory_order_relaxed);
 }
@@ -72,6 +74,7 @@ double read(const Count& count) {
 
 struct Metrics::Impl {
   BucketCounter commit_seconds{kCommitSeconds};
+  RecentTimes recent_commits;
   BucketCounter commit_bytes{kBytes};
   BucketCounter commit_requests{kCounts};
   BucketCounter commit_events{kCounts};
@@ -90,6 +93,7 @@ struct Metrics::Impl {
   Count connections_opened{0};
   Count connections_closed{0};
   Count connections_refused{0};
+  std::array<Count, 3> streams{};  // by http::Observer::Streamed
 
   mutable Mutex mutex;
   using Problems = std::map<std::string, std::uint64_t, std::less<>>;
@@ -109,6 +113,7 @@ void Metrics::durable(Seq, const core::EventBatch& batch) {
 void Metrics::committed(std::chrono::nanoseconds took, std::size_t body_bytes,
                         std::size_t requests) {
   impl_->commit_seconds.observe(to_seconds(took));
+  impl_->recent_commits.add(took);
   impl_->commit_bytes.observe(static_cast<double>(body_bytes));
   impl_->commit_requests.observe(static_cast<double>(requests));
 }
@@ -156,6 +161,8 @@ void Metrics::connection(Connection what) {
       return;
   }
 }
+
+void Metrics::streamed(Streamed what) { increment(impl_->streams[static_cast<std::size_t>(what)]); }
 
 void Metrics::Impl::add_storage(FamilyList& out) const {
   out.histogram("commit_seconds", "Time of one append to the journal, including its sync.");
@@ -209,17 +216,31 @@ void Metrics::Impl::add_http(FamilyList& out) const {
   out.value(read(sent_bytes));
   out.gauge("http_connections", "Open connections.");
   out.value(read(connections_opened) - read(connections_closed));
+  const auto count_of = [this](Streamed what) {
+    return read(streams[static_cast<std::size_t>(what)]);
+  };
+  const double ended = count_of(Streamed::kEnded), cut_off = count_of(Streamed::kCutOff);
+  out.gauge("event_streams", "Open streams of events.");
+  out.value(std::max(0.0, count_of(Streamed::kOpened) - ended - cut_off));
+  out.counter("event_streams_ended_total", "Streams of events that have ended, by how.");
+  out.value(ended, {{"how", "closed"}});
+  out.value(cut_off, {{"how", "cut_off"}});
   out.counter("http_connections_refused_total",
               "Connections that the server closed because there were too many.");
   out.value(read(connections_refused));
 }
 
-std::string Metrics::text(const Sources& sources) const {
+std::optional<RecentTimes::Summary> Metrics::recent_commits() const {
+  return impl_->recent_commits.summary();
+}
+
+std::string Metrics::text(const Sources& sources, const QueueSample& sample) const {
   FamilyList out;
-  add_snapshot(out, sources);
+  add_snapshot(out, sources, sample);
   impl_->add_storage(out);
   impl_->add_http(out);
   add_push(out, sources.push);
+  if (sources.traces) add_traces(out, *sources.traces);
   return prometheus::TextSerializer().Serialize(out.families());
 }
 

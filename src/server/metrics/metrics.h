@@ -4,18 +4,20 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/push_target.h"
 #include "base/time.h"
-#include "core/limit.h"
-#include "core/queue.h"
 #include "engine/observer.h"
 #include "engine/statistics/store_statistics.h"
 #include "http/observer.h"
 #include "server/driver.h"
+#include "server/metrics/queue_sampler.h"
+#include "server/metrics/recent_times.h"
+#include "server/metrics/trace_metrics.h"
 #include "server/shard_report.h"
 
 namespace millrace::server {
@@ -35,6 +37,7 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
 
   void answered(const http::RequestRecord& record) override;
   void connection(Connection what) override;
+  void streamed(Streamed what) override;
 
   // What the owners know at the time of the scrape.
   struct Sources {
@@ -42,15 +45,14 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
     std::string commit;
     const engine::StoreStatistics& statistics;
     std::vector<ShardReport> shards;
-    std::vector<core::Queue> queues;
-    std::vector<core::LimitView> limits{};
-    // Of some queues: api::Scale::desired_slots.
-    std::vector<std::pair<std::string, std::int64_t>> desired_slots{};
     Time started_at{};
     // Of the push targets that this node serves, by name.
     std::vector<std::pair<std::string, api::PushHealth>> push{};
+    std::optional<TraceCounts> traces{};
   };
-  std::string text(const Sources& sources) const;
+  std::string text(const Sources& sources, const QueueSample& sample) const;
+  // Of appends to the journal.
+  std::optional<RecentTimes::Summary> recent_commits() const;
 
  private:
   struct Impl;

@@ -33,8 +33,8 @@ class MetricsTest : public testing::Test {
                                           .commit = "abc",
                                           .statistics = statistics,
                                           .shards = shards,
-                                          .queues = queues,
-                                          .started_at = time_from_ms(1'000'000)}));
+                                          .started_at = time_from_ms(1'000'000)},
+                                         {.queues = queues}));
     std::vector<std::string> all;
     for (std::string line; std::getline(text, line);) all.push_back(line);
     return all;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -33,6 +34,10 @@ struct Request {
   std::stop_token stop{};  // cancels the request
   // Client::call sends GET, PUT and DELETE again whatever this says.
   Repeat repeat = Repeat::kNever;
+  // Takes the body of an answer of success piece by piece, as it comes; Response::body stays empty.
+  // `timeout` then bounds the silence before a piece, not the whole. False ends the call, as `stop`
+  // does.
+  std::function<bool(std::string_view)> on_part{};
 };
 
 struct Response {

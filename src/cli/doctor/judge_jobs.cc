@@ -1,0 +1,191 @@
+// What stands still for ever: jobs that pass no gate, that nobody takes, that fail again and again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "cli/doctor/look.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::int64_t kManyAttempts = 5;
+constexpr std::int64_t kManyCrashes = 2;
+constexpr std::size_t kManyDead = 3;
+constexpr std::size_t kManyRuns = 3;  // that came to nothing, the newest ones
+
+// Jobs that fail alike.
+struct Group {
+  std::string type{}, error{}, message{}, job{};
+  std::int64_t jobs = 0;
+  std::int64_t attempts = 0;  // of the job that has most
+  std::int64_t crashes = 0;
+};
+
+// By type and fingerprint.
+std::map<std::pair<std::string, std::string>, Group> groups_of(const Facts::Items& jobs) {
+  std::map<std::pair<std::string, std::string>, Group> groups;
+  for (const std::string& item : jobs) {
+    const sdk::JsonView job(item);
+    const sdk::JsonView error = job["last_error"];
+    if (!error.is_object()) continue;
+    const std::string type = text_of(job, "type");
+    Group& group = groups[{type, text_of(error, "fingerprint")}];
+    ++group.jobs;
+    const std::int64_t attempts = number_of(job, "attempt");
+    group.crashes = std::max(group.crashes, number_of(job, "crashes"));
+    if (group.jobs > 1 && attempts <= group.attempts) continue;
+    group.type = type;
+    group.error = text_of(error, "type");
+    group.message = text_of(error, "message");
+    group.job = text_of(job, "id");
+    group.attempts = attempts;
+  }
+  return groups;
+}
+
+std::string error_text(const Group& group) {
+  constexpr std::size_t kMostBytes = 120;
+  std::string text = group.message.empty() ? group.error : group.error + ": " + group.message;
+  if (text.size() > kMostBytes) text = text.substr(0, kMostBytes) + "...";
+  return text;
+}
+
+std::string list_command(std::string_view states, const Group& group) {
+  return "millrace job list " + shell_word(fmt::format("state:{} type={}", states, group.type));
+}
+
+void judge_holders(const std::pair<std::string, Facts::Items>& gate, Time now,
+                   const Patience& patience, Findings& found) {
+  const sdk::JsonView limit(gate.first);
+  std::optional<Time> newest;
+  std::string holder;
+  for (const std::string& item : gate.second) {
+    const sdk::JsonView view(item);
+    const auto since = time_of(view, "since");
+    if (!since) continue;
+    if (!newest || *since > *newest) newest = since;
+    if (holder.empty()) {
+      holder = fmt::format("job {} on worker {}", text_of(view, "id"), text_of(view, "worker"));
+    }
+  }
+  if (!newest || now - *newest < patience.stuck) return;
+  const std::string name = text_of(limit, "name");
+  found.push_back(
+      {"limit_stuck", Severity::kBad, fmt::format("Nothing passes the limit {}", name),
+       fmt::format("All {} were taken {} ago or earlier and none came free since; {} for one. One "
+                   "holder is {}.",
+                   count_of(static_cast<std::int64_t>(gate.second.size()), "slot", "slots"),
+                   format_duration_for_people(now - *newest),
+                   count_of(number_of(limit, "waiting"), "job waits", "jobs wait"), holder),
+       fmt::format("look at the holders, and cancel who hangs: millrace limit holders {}",
+                   shell_word(name))});
+}
+
+// A job whose cost is above the burst never starts.
+void judge_costs(const std::pair<std::string, Facts::Items>& gate, Findings& found) {
+  const sdk::JsonView limit(gate.first);
+  const std::string name = text_of(limit, "name");
+  const sdk::JsonView rate = limit["rate"];
+  const std::int64_t burst = rate["burst"].integer().value_or(number_of(rate, "limit"));
+  std::int64_t stuck = 0, cost = 0;
+  std::string id;
+  for (const std::string& item : gate.second) {
+    const sdk::JsonView job(item);
+    for (const sdk::JsonView named : job["limits"].elements()) {
+      if (text_of(named, "name") != name) continue;
+      const std::int64_t its = named["cost"].integer().value_or(1);
+      if (its <= burst) continue;
+      ++stuck;
+      cost = std::max(cost, its);
+      if (id.empty()) id = text_of(job, "id");
+    }
+  }
+  if (stuck == 0) return;
+  found.push_back(
+      {"limit_cost", Severity::kBad,
+       fmt::format("The limit {} never lets {} pass", name, count_of(stuck, "job", "jobs")),
+       fmt::format("A start costs up to {}, and the burst is {}: job {} waits for ever.", cost,
+                   burst, id),
+       fmt::format("raise the burst: millrace limit set {} --burst {}", shell_word(name), cost)});
+}
+
+}  // namespace
+
+void judge_stuck(const DoctorFacts& facts, const Patience& patience, Findings& found) {
+  for (const auto& gate : facts.holders) judge_holders(gate, facts.overview.now, patience, found);
+  for (const auto& gate : facts.waiting) judge_costs(gate, found);
+  for (const auto& [queue, item] : facts.untaken) {
+    const sdk::JsonView job(item);
+    const std::string type = text_of(job, "type");
+    found.push_back({"type_untaken", Severity::kBad,
+                     fmt::format("No worker takes jobs of type {} from {}", type, queue),
+                     fmt::format("The workers of the queue name other types; job {} waits.",
+                                 text_of(job, "id")),
+                     fmt::format("start one that does: millrace work -q {} -t {} -- COMMAND",
+                                 shell_word(queue), shell_word(type))});
+  }
+}
+
+void judge_poison(const DoctorFacts& facts, Findings& found) {
+  for (const auto& [key, group] : groups_of(facts.retrying)) {
+    if (group.crashes >= kManyCrashes) {
+      found.push_back(
+          {"poison_crashes", Severity::kBad,
+           fmt::format("Jobs of type {} lose their workers again and again", group.type),
+           fmt::format("Job {} took {} leases with it. It may kill its worker, or take longer than "
+                       "its lease without a heartbeat.",
+                       group.job, group.crashes),
+           fmt::format("look at it, and bound it: millrace job get {}; max_crashes of the queue",
+                       group.job)});
+    } else if (group.attempts >= kManyAttempts) {
+      found.push_back(
+          {"poison_retries", Severity::kWarn,
+           fmt::format("{} of type {} {} of one error again and again",
+                       count_of(group.jobs, "job", "jobs"), group.type,
+                       group.jobs == 1 ? "fails" : "fail"),
+           fmt::format("{}. Job {} is at attempt {}.", error_text(group), group.job,
+                       group.attempts),
+           fmt::format("mend the cause, or cancel them: {}", list_command("retrying", group))});
+    }
+  }
+  for (const auto& [key, group] : groups_of(facts.dead)) {
+    if (std::cmp_less(group.jobs, kManyDead)) continue;
+    found.push_back(
+        {"poison_dead", Severity::kWarn,
+         fmt::format("{} of type {} died of one error", count_of(group.jobs, "job", "jobs"),
+                     group.type),
+         error_text(group) + ".",
+         fmt::format("mend the cause, then retry them: {}", list_command("dead", group))});
+  }
+}
+
+void judge_runs(const DoctorFacts& facts, Findings& found) {
+  for (const auto& [name, answer] : facts.runs) {
+    const sdk::JsonView runs(answer);
+    std::size_t refused = 0, skipped = 0, seen = 0;
+    std::string error;
+    for (const sdk::JsonView run : runs["items"].elements()) {
+      if (seen++ == kManyRuns) break;
+      const std::string outcome = text_of(run, "outcome");
+      refused += outcome == "refused" ? 1 : 0;
+      skipped += outcome == "skipped_overlap" || outcome == "skipped_missed" ? 1 : 0;
+      if (error.empty()) error = text_of(run, "error");
+    }
+    const std::string word = shell_word(name);
+    if (refused > 0 && (refused == std::min(seen, kManyRuns) || refused == kManyRuns)) {
+      found.push_back({"schedule_refused", Severity::kBad,
+                       fmt::format("The jobs of schedule {} are refused", name),
+                       error.empty() ? "Its newest instants made no job." : error + ".",
+                       fmt::format("see its instants: millrace schedule runs {}", word)});
+    } else if (skipped == kManyRuns) {
+      found.push_back({"schedule_skips", Severity::kWarn,
+                       fmt::format("Schedule {} skips its instants", name),
+                       "The job before still runs or waits, or the instants were missed.",
+                       fmt::format("see why: millrace schedule runs {}", word)});
+    }
+  }
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,188 @@
+#include "cli/doctor/look.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "cli/limit/calls.h"
+#include "cli/output.h"
+#include "cli/session.h"
+
+namespace millrace::cli {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Bounds on the calls of one look.
+constexpr std::size_t kMostQueues = 50;
+constexpr std::size_t kMostGates = 50;
+constexpr std::size_t kMostSchedules = 200;
+constexpr std::size_t kMostTypes = 40;
+
+// The first page of a list.
+Facts::Items first_page(sdk::Client& client, const std::string& path, std::string_view what,
+                        Facts& facts) {
+  Facts::Items items;
+  const auto body = send(client, "GET", path);
+  if (!body) {
+    facts.unknown.push_back(fmt::format("{}: {}", what, explain(body.error())));
+    return items;
+  }
+  for (const sdk::JsonView item : sdk::JsonView(*body)["items"].elements()) {
+    items.emplace_back(item.text());
+  }
+  return items;
+}
+
+std::string search(std::string_view query, int limit) {
+  return fmt::format("/v1/jobs?limit={}&q={}", limit, sdk::url_encode(query));
+}
+
+std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", text); }
+
+void look_at_node(sdk::Client& client, NodeSeen& node) {
+  const Time before = now();
+  const auto meta = client.server_info();
+  const Time after = now();
+  if (!meta) {
+    node.problem = explain(meta.error());
+    return;
+  }
+  node.version = meta->version;
+  if (meta->server_time) {
+    node.clock_ahead = {*meta->server_time - after, *meta->server_time - before};
+  }
+  const auto diagnosis = send(client, "GET", "/v1/admin/diagnosis");
+  if (diagnosis) {
+    node.diagnosis = *diagnosis;
+  } else {
+    node.problem = explain(diagnosis.error());
+  }
+}
+
+void look_at_nodes(sdk::Client& client, const OpenClient& open, DoctorFacts& facts) {
+  const auto cluster = client.cluster();
+  NodeSeen& self = facts.nodes.emplace_back();
+  self.url = client.url();
+  self.name = "the server";
+  look_at_node(client, self);
+  if (!cluster) {
+    facts.overview.unknown.push_back("the nodes: " + explain(cluster.error()));
+    return;
+  }
+  for (const sdk::Shard& shard : cluster->shards) {
+    if (shard.leader.empty()) facts.leaderless.push_back(shard.shard);
+  }
+  if (cluster->nodes.size() > 1) {
+    for (const sdk::Node& node : cluster->nodes) {
+      if (node.self) self.name = fmt::format("node {}", node.name.empty() ? node.id : node.name);
+    }
+  }
+  for (const sdk::Node& node : cluster->nodes) {
+    if (node.self) continue;
+    const std::string name =
+        fmt::format("node {} at {}", node.name.empty() ? node.id : node.name, node.url);
+    if (!node.live) {
+      facts.gone.push_back(name);
+      continue;
+    }
+    NodeSeen& seen =
+        facts.nodes.emplace_back(NodeSeen{.name = name, .url = node.url, .version = node.version});
+    auto other = open(node.url);
+    if (!other) {
+      seen.problem = other.error().message;
+      continue;
+    }
+    const std::string told = seen.version;
+    look_at_node(*other, seen);
+    if (seen.version.empty()) seen.version = told;
+  }
+}
+
+// Whether some worker or push target takes any type of the queue; else the types that one takes.
+bool takes_all(const Facts& facts, const std::string& queue, std::set<std::string>& types) {
+  bool all = false;
+  const auto add = [&](sdk::JsonView who) {
+    bool serves = false;
+    for (const sdk::JsonView name : who["queues"].elements()) serves |= name.string() == queue;
+    if (!serves) return;
+    const auto named = who["types"].elements();
+    all |= named.empty();
+    for (const sdk::JsonView type : named) types.insert(type.string().value_or(""));
+  };
+  for (const std::string& worker : facts.workers) add(sdk::JsonView(worker));
+  for (const std::string& target : facts.targets) add(sdk::JsonView(target));
+  return all;
+}
+
+void look_for_untaken(sdk::Client& client, DoctorFacts& facts) {
+  std::size_t asked = 0;
+  for (const std::string& item : facts.overview.queues) {
+    const sdk::JsonView queue(item);
+    const std::string name = text_of(queue, "name");
+    if (number_of(queue["counts"], "ready") == 0) continue;
+    std::set<std::string> types;
+    // A queue without any worker is another finding.
+    if (takes_all(facts.overview, name, types) || types.empty() || types.size() > kMostTypes) {
+      continue;
+    }
+    if (++asked > kMostQueues) return;
+    std::string query = fmt::format("state:ready queue={}", in_quotes(name));
+    for (const std::string& type : types) query += fmt::format(" -type={}", in_quotes(type));
+    for (const std::string& job :
+         first_page(client, search(query, 1), "ready jobs of " + name, facts.overview)) {
+      facts.untaken.emplace_back(name, job);
+    }
+  }
+}
+
+void look_at_gates(sdk::Client& client, DoctorFacts& facts) {
+  std::size_t asked = 0;
+  const auto look_at = [&](const std::string& item, bool of_type) {
+    const sdk::JsonView gate(item);
+    if (number_of(gate, "waiting") == 0 || truth_of(gate, "paused")) return;
+    if (++asked > kMostGates) return;
+    const std::string name = text_of(gate, of_type ? "type" : "name");
+    const auto bound = gate["concurrency"].integer();
+    if (!of_type && bound && number_of(gate, "in_use") >= *bound) {
+      facts.holders.emplace_back(item,
+                                 first_page(client, limit_path(false, name, "/holders?limit=1000"),
+                                            "the holders of " + name, facts.overview));
+    }
+    if (!of_type && gate["rate"].is_object()) {
+      const std::string query = fmt::format("state:ready limit:{}", in_quotes(name));
+      facts.waiting.emplace_back(item, first_page(client, search(query, kMostJobs),
+                                                  "jobs of the limit " + name, facts.overview));
+    }
+  };
+  for (const std::string& limit : facts.overview.limits) look_at(limit, false);
+}
+
+}  // namespace
+
+sdk::Result<DoctorFacts> look_closely(sdk::Client& client, const OpenClient& open) {
+  auto overview = look(client);
+  if (!overview) return std::unexpected(overview.error());
+  DoctorFacts facts{.overview = std::move(*overview)};
+  look_at_nodes(client, open, facts);
+  read_list(client, "/v1/tokens", "the tokens", facts.tokens, facts.overview);
+  facts.retrying = first_page(client, search("state:retrying,ready,running attempt>0", kMostJobs),
+                              "jobs that are tried again", facts.overview);
+  facts.dead = first_page(client, search("state:dead", kMostJobs), "dead jobs", facts.overview);
+  look_for_untaken(client, facts);
+  look_at_gates(client, facts);
+  for (const std::string& item : facts.overview.schedules) {
+    if (facts.runs.size() >= kMostSchedules) break;
+    const sdk::JsonView schedule(item);
+    if (text_of(schedule, "state") != "active") continue;
+    const std::string name = text_of(schedule, "name");
+    const auto runs = send(client, "GET", "/v1/schedules/" + sdk::url_encode(name) + "/runs");
+    if (runs) facts.runs.emplace_back(name, *runs);
+  }
+  return facts;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,39 @@
+// What is wrong, in plain words: `millrace doctor` and `millrace top` show it, and the dashboard
+// (web/src/lib/attention.ts) says the same. docs/reference/findings.md lists the titles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::cli {
+
+// A note is worth knowing and is no fault.
+enum class Severity : std::uint8_t { kBad, kWarn, kNote };
+std::string_view name_of(Severity severity);  // "bad", "warn", "note"
+
+struct Finding {
+  std::string id;  // of the kind: "queue_without_workers"
+  Severity severity = Severity::kWarn;
+  std::string what;  // a title without a full stop: "Queue mail is paused"
+  std::string why;   // what follows from it
+  std::string next;  // the next step, a command where there is one
+};
+using Findings = std::vector<Finding>;
+
+// Of one kind: the others are counted in one more finding.
+inline constexpr std::size_t kMostOfAKind = 10;
+// The worst first, at most kMostOfAKind of each kind.
+void put_in_order(Findings& findings);
+
+bool has_faults(const Findings& findings);
+std::string findings_json(const Findings& findings);  // an array
+// For a screen: each with its reason and its next step.
+std::string findings_text(const Findings& findings, std::size_t width);
+// A line each, "bad   No worker takes jobs from mail: start a worker: ...", or two where it is
+// narrow.
+std::string findings_lines(const Findings& findings, std::size_t width, std::size_t most);
+
+}  // namespace millrace::cli

@@ -1,0 +1,23 @@
+// The figures of the export of traces.
+#pragma once
+
+#include <cstdint>
+
+#include "server/metrics/metric_families.h"
+
+namespace millrace::server {
+
+struct TraceCounts {
+  std::uint64_t queued = 0;  // now
+  std::uint64_t exported = 0;
+  std::uint64_t dropped_full = 0;     // there was no room in the queue
+  std::uint64_t dropped_refused = 0;  // the collector refused them for good
+  std::uint64_t dropped_late = 0;     // it took nothing for too long, or until the end
+  std::uint64_t dropped_unknown = 0;  // of jobs that are not known any more
+  std::uint64_t requests = 0;
+  std::uint64_t failures = 0;  // requests that were not answered with success
+};
+
+void add_traces(FamilyList& out, const TraceCounts& counts);
+
+}  // namespace millrace::server
