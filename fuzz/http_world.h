@@ -209,7 +209,6 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
 
   Time now() const override { return now_; }
   Steady steady() const override { return Steady(now_.time_since_epoch()); }
-
   const service::About& about() const override { return about_; }
   service::Readiness readiness() const override {
     return {services_.draining, {{"store", true, ""}}};
@@ -219,6 +218,7 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
     return service::BackupDone{42};
   }
   api::Cluster cluster() const override { return {}; }
+  api::Configuration configuration() const override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
   }

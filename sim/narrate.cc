@@ -41,6 +41,40 @@ std::string of(const core::StateSet& states) {
   return ", if" + text;
 }
 
+// Limits, and keys of order and of fair shares.
+std::string bonds(const core::JobExtras& extras) {
+  std::string text;
+  for (const core::JobLimit& limit : extras.limits) {
+    text += fmt::format(", limit {} {} cost {}", limit.name.view(), limit.key.view(), limit.cost);
+  }
+  if (!extras.order_key.empty()) {
+    text += fmt::format(", order {}{}", extras.order_key.view(),
+                        extras.order_passes ? " (passes)" : "");
+  }
+  if (!extras.fair_key.empty()) text += fmt::format(", fair {}", extras.fair_key.view());
+  return text;
+}
+
+std::string rate(const std::optional<core::Rate>& rate) {
+  if (!rate) return {};
+  return fmt::format(", {} in {} ms, burst {}", rate->limit, rate->per.count(),
+                     rate->most_at_once());
+}
+
+std::string bounds(const core::LimitSettings& settings) {
+  std::string text;
+  if (settings.bounds.concurrency) text += fmt::format(", {} at once", *settings.bounds.concurrency);
+  text += rate(settings.bounds.rate);
+  for (const core::KeyBounds& key : settings.keys) {
+    text += fmt::format("; key {}", key.key.view());
+    if (key.bounds.concurrency) text += fmt::format(", {} at once", *key.bounds.concurrency);
+    text += rate(key.bounds.rate);
+  }
+  if (settings.breaker) text += ", breaker";
+  if (settings.retry_rate) text += "; retries" + rate(settings.retry_rate);
+  return text;
+}
+
 std::string spec(const core::JobSpec& spec) {
   std::string text = fmt::format("{} to {} as {}, priority {}", job(spec.id), spec.queue.view(),
                                  spec.type.view(), spec.priority);
@@ -52,8 +86,12 @@ std::string spec(const core::JobSpec& spec) {
   if (spec.timeout) text += fmt::format(", timeout {} ms", spec.timeout->count());
   if (spec.lease) text += fmt::format(", lease {} ms", spec.lease->count());
   if (spec.extras != nullptr && spec.extras->unique) {
-    text += fmt::format(", unique {}", spec.extras->unique->key.view());
+    text += fmt::format(", unique {}{}", spec.extras->unique->key.view(),
+                        spec.extras->unique->on_conflict == core::OnConflict::kDebounce
+                            ? " (debounce)"
+                            : "");
   }
+  if (spec.extras != nullptr) text += bonds(*spec.extras);
   return text;
 }
 
@@ -154,12 +192,16 @@ std::string narrate_command(const core::Command& command) {
           [](const core::DeleteCatalogEntry& gone) {
             return fmt::format("delete {} from the catalog", gone.name.view());
           },
-          [](const core::SetLimit& set) { return fmt::format("set limit {}", set.name.view()); },
+          [](const core::SetLimit& set) {
+            return fmt::format("set {} {}{}",
+                               set.kind == core::LimitKind::kType ? "the gate of type" : "limit",
+                               set.name.view(), bounds(set.settings));
+          },
           [](const core::PauseLimit& pause) {
-            return fmt::format("pause limit {}", pause.name.view());
+            return fmt::format("pause limit {} {}", pause.name.view(), pause.key.view());
           },
           [](const core::ResumeLimit& resume) {
-            return fmt::format("resume limit {}", resume.name.view());
+            return fmt::format("resume limit {} {}", resume.name.view(), resume.key.view());
           },
           [](const core::DeleteLimit& gone) {
             return fmt::format("delete limit {}", gone.name.view());
@@ -181,6 +223,19 @@ std::string narrate_command(const core::Command& command) {
           [](const core::GetCatalog& get) {
             return fmt::format("get the catalog since {}", get.since);
           },
+          [](const core::StartOperation& start) { return "start operation " + job(start.id); },
+          [](const core::SetOperation& set) {
+            return fmt::format("order {} to operation {}", static_cast<int>(set.order),
+                               job(set.id));
+          },
+          [](const core::StepOperation& step) {
+            return fmt::format("step operation {} below {} to {} with {} jobs{}", job(step.id),
+                               step.below, step.next, step.items.size(),
+                               step.ends ? ", the last" : "");
+          },
+          [](const core::GetOperations&) { return std::string("get operations"); },
+          [](const core::ForgetOperations&) { return std::string("forget operations"); },
+          [](const core::NoteAudit&) { return std::string("make an entry of the audit"); },
           [](const core::GetJob& get) { return "get " + job(get.id); },
           [](const core::GetQueues&) { return std::string("list queues"); },
       },
@@ -232,6 +287,10 @@ std::string narrate_reply(const core::Reply& reply) {
           },
           [](const core::LimitReply& reply) {
             return fmt::format("{} limits", reply.limits.size());
+          },
+          [](const core::OperationReply& reply) {
+            return fmt::format(" {} parts of operations{}", reply.parts.size(),
+                               reply.refusal ? ", refused" : "");
           },
           [](const core::WhyReply& reply) {
             return fmt::format("{} reasons", reply.blocking.size());
@@ -289,6 +348,9 @@ std::string narrate(const engine::Request& request) {
           [](const engine::ListWorkers&) { return std::string("list workers"); },
           [](const engine::AwaitJobQuestions&) { return std::string("wait for questions"); },
           [](const engine::TellOfJob&) { return std::string("tell of a job"); },
+          [](const engine::AwaitOperationWork&) {
+            return std::string("wait for a step of an operation");
+          },
           [](const engine::SetWorkerState&) { return std::string("command a worker"); },
       },
       request);
@@ -305,6 +367,10 @@ std::string narrate(const engine::Delivery& delivery) {
                      [](const engine::WorkersReply&) { return std::string(" workers"); },
                      [](const engine::JobQuestions& questions) {
                        return fmt::format(" {} questions", questions.items.size());
+                     },
+                     [](const engine::OperationWork& work) {
+                       return work.part ? " a step of " + job(work.part->id)
+                                        : std::string(" no step");
                      },
                      [](const engine::Unavailable& why) {
                        return fmt::format(" unavailable ({})", static_cast<int>(why));

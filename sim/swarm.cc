@@ -64,6 +64,8 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"wall-leaps", 8},
     {"zone-updates", 15},
     {"catalog", 40},
+    {"operations", 40},
+    {"limits", 200},
 }};
 
 }  // namespace

@@ -68,6 +68,8 @@ enum class Knob : std::uint8_t {
   kWallLeaps,
   kZoneUpdates,
   kCatalog,
+  kOperations,
+  kLimits,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

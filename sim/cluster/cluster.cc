@@ -40,9 +40,12 @@ Cluster::Cluster(const Plan& plan, Marks& marks, Story& story)
       effects_(marks) {
   options_.zones = zones_;
   const Limits limits = knob(Knob::kTightLimits) > 0 ? Limits::kTight : Limits::kWide;
+  if (knob(Knob::kLimits) > 0 && database_.shards() > 1) {
+    watch_ = std::make_unique<core::ShareWatch>(database_.shards());
+  }
   for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
-    chronicles_.push_back(
-        std::make_unique<Chronicle>(shard, database_, marks, options_.machine, limits, effects_));
+    chronicles_.push_back(std::make_unique<Chronicle>(shard, database_, marks, options_.machine,
+                                                      limits, effects_, watch_.get()));
   }
   machines_.resize(2 + mix64(plan.seed ^ 1) % std::max(plan.nodes - 1, 1u));
 }
@@ -65,11 +68,19 @@ Outcome Cluster::run() {
     act(dice);
   }
   heal();
+  check_rates();
   for (const auto& chronicle : chronicles_) {
     outcome_.commands += chronicle->auditor().commands();
     outcome_.rows += to_number(chronicle->newest());
   }
   return outcome_;
+}
+
+// F2 over all shards. Where clocks run at different speeds, or are set, the shards' times are no
+// common measure.
+void Cluster::check_rates() const {
+  if (watch_ == nullptr || knob(Knob::kWallStep) > 0 || knob(Knob::kClockRates) > 0) return;
+  demand(watch_->check_rates().empty(), "F2", "{}", watch_->broken());
 }
 
 // --- Machines.
@@ -126,6 +137,7 @@ void Cluster::start(Machine& machine) {
                   .effects = effects_,
                   .zones = *zones_,
                   .truth = truth_,
+                  .operates = swarm_.of(Knob::kOperations) > 0,
                   .next_ticket = [this] { return engine::Ticket{++shard_tickets_}; },
                   .answered = [this](const engine::Delivery& delivery) { answered(delivery); },
                   .fate =

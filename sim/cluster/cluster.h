@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/shares_testing.h"
 #include "sim/cluster/database.h"
 #include "sim/cluster/network.h"
 #include "sim/cluster/node.h"
@@ -103,6 +104,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void settle(Dice& dice);
   void open_queues(Dice& dice);
   void end_schedules(Dice& dice);
+  void complete_operations(Dice& dice);
   std::optional<std::string> behind() const;
   void finish_everything(Dice& dice);
   std::size_t live_jobs() const;
@@ -110,6 +112,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void await_upgraded(Dice& dice);
   void await_inboxes(Dice& dice);
   void check_effects() const;
+  void check_rates() const;
   void check_finishes();
   template <typename Check>
   bool all_hosts(const Check& check) const {
@@ -136,6 +139,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   Network network_;
   Database database_;
   Effects effects_;
+  std::unique_ptr<core::ShareWatch> watch_;  // limits over all shards: F1, F2 and F8
   std::vector<std::unique_ptr<Chronicle>> chronicles_;
 
   std::vector<Mail> mail_;

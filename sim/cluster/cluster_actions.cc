@@ -144,6 +144,7 @@ void Cluster::submit(Dice& dice, engine::Request request) {
     const auto* get = std::get_if<core::GetJob>(command);
     if (get != nullptr && dice.chance(500)) request = engine::FindJob{get->id};
   }
+  attribute(request);
   const engine::Ticket ticket{++client_tickets_};
   if (story_.told()) {
     story_.tell("@{} to {}: {}", static_cast<std::uint64_t>(ticket), machine->node->name(),
@@ -163,7 +164,9 @@ void Cluster::deliver(std::span<engine::Delivery> deliveries) {
     check_answer(asked.mapped(), delivery.answer);
     Dice dice(mix64(plan_.seed ^ mix64(static_cast<std::uint64_t>(delivery.ticket))));
     const bool lost = !healing_ && dice.chance(knob(Knob::kLostReplies));
-    if (!lost) clients_.heard(delivery.answer);
+    if (lost) continue;
+    clients_.heard(delivery.answer);
+    if (database_.shards() > 1) clients_.told(asked.mapped().request, delivery.answer);
   }
 }
 

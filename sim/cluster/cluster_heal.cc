@@ -24,6 +24,7 @@ constexpr Duration kUntilFlushed{10'000};
 // A shard is given away: a look, the last flush, its last row, another look.
 constexpr Duration kUntilHandedOver{10'000};
 constexpr Duration kUntilTaken{5'000};
+constexpr int kMaxOperationRounds = 5'000;
 
 }  // namespace
 
@@ -58,10 +59,14 @@ void Cluster::heal() {
   settle(dice);
   open_queues(dice);
   end_schedules(dice);
+  complete_operations(dice);
   finish_everything(dice);
 }
 
 void Cluster::open_queues(Dice& dice) {
+  for (engine::Request& request : clients_.open_limits()) submit(dice, std::move(request));
+  settle(dice);
+  for (core::Command& command : clients_.take_told()) submit(dice, std::move(command));
   for (engine::Request& request : clients_.resume_all()) submit(dice, std::move(request));
   settle(dice);
 }
@@ -168,6 +173,26 @@ void Cluster::end_schedules(Dice& dice) {
     pass(dice, Duration{500});
   }
   demand(!left(), "C4", "schedules are left");
+}
+
+// X4: what has begun comes to its end, on every shard.
+void Cluster::complete_operations(Dice& dice) {
+  const auto running = [&] {
+    return std::ranges::any_of(chronicles_, [](const auto& chronicle) {
+      return chronicle->auditor().operations().any_running();
+    });
+  };
+  for (int round = 0; running(); ++round) {
+    demand(round < kMaxOperationRounds, "X4", "an operation does not come to its end");
+    if (round % 50 == 0) {
+      for (engine::Request& request : clients_.hurry_operations()) {
+        submit(dice, std::move(request));
+      }
+      settle(dice);
+    }
+    pass(dice, Duration{100});
+    await_leaders(dice, kUntilLed);
+  }
 }
 
 // LV1, LV3, LV4: every job is offered, every lease ends, every job becomes terminal.

@@ -26,6 +26,7 @@ Host::Host(std::uint32_t shard, const engine::ShardOptions& options, Parts parts
              .runner = *this,
              .log = {}}),
       relay_(shard, *parts_.store.tables, parts_.router, parts_.effects),
+      operations_(shard, parts_.shards, *parts_.store.tables, parts_.router),
       poller_({.self = parts_.self,
                .name = parts_.name,
                .shard = shard,
@@ -169,6 +170,7 @@ void Host::serve(Epoch epoch, node::Instant since, node::Instant renewed_at) {
                     number_, to_number(durable_) + 1, to_number(epoch),
                     shard().machine().jobs_in_memory(), shard().machine().live_leases());
   relay_.begin(*this, static_cast<std::uint64_t>(term_));
+  if (parts_.operates) operations_.begin(*this);
   // Older programs know of no inbox.
   if (parts_.reads >= kFormatOfInbox) poller_.begin();
 }
@@ -198,6 +200,7 @@ void Host::drop() {
   inbox_.stop = true;
   run_driver();
   relay_.end();
+  operations_.end();
   poller_.end();
   turn_mail_away();
   ++life_;
@@ -207,6 +210,7 @@ void Host::drop() {
   row_since_.reset();
   not_before_append_ = {};
   append_failures_ = 0;
+  step_bytes_ = 0;
   closing_ = {};
   doubt_began_.reset();
   resigning_ = turns_away_ = doubted_ = decided_ = false;
@@ -225,6 +229,7 @@ void Host::turn_mail_away() {
 // As the server's inbox, which looks who leads, and its ticker do.
 void Host::run_relay() {
   relay_.tick();
+  operations_.tick(now(), parts_.time.wall());
   if (!takes_requests()) poller_.end();
   poller_.tick(now());
 }
@@ -232,7 +237,7 @@ void Host::run_relay() {
 bool Host::busy() const {
   const bool driver = leads() && (!inbox_.mail.empty() || inbox_.appended || inbox_.flushed ||
                                   loop_->appending() || loop_->flushing());
-  return driver || relay_.busy() || calls_ || news_ || host_.giving();
+  return driver || relay_.busy() || operations_.busy() || calls_ || news_ || host_.giving();
 }
 
 }  // namespace millrace::sim

@@ -22,6 +22,7 @@
 #include "node/shard_leader_lease.h"
 #include "node/shard_loop.h"
 #include "sim/cluster/database.h"
+#include "sim/cluster/operations.h"
 #include "sim/cluster/poller.h"
 #include "sim/cluster/relay.h"
 #include "sim/cluster/views.h"
@@ -31,6 +32,9 @@
 #include "sim/world/zones.h"
 
 namespace millrace::sim {
+
+// Older programs have none.
+inline constexpr std::uint32_t kFormatOfOperations = 8;
 
 class Host final : public node::Host,
                    public engine::Gateway,
@@ -43,6 +47,8 @@ class Host final : public node::Host,
     NodeId self{};
     std::string name;         // of the node, for the story
     std::uint32_t reads = 0;  // the newest that it can read
+    std::uint32_t shards = 1;
+    bool operates = false;  // there are operations in this run
     store::Store& store;
     Database& database;
     Chronicle& chronicle;
@@ -135,6 +141,7 @@ class Host final : public node::Host,
   // host_driver.cc: the driver's
   void post(engine::Request request, Asked asked, std::optional<engine::FromInbox> from);
   void take_append();
+  void keep_for_later(node::ShardLoop::News& news);
   void begin_append(const store::JournalRow& row);
   const engine::Shard& shard() const { return loop_->shard(); }
   Time shard_time() const { return loop_->clock().now(); }
@@ -160,6 +167,7 @@ class Host final : public node::Host,
   node::ShardHost host_;
 
   Relay relay_;
+  OperationsOfShard operations_;
   Poller poller_;
 
   // The host's thread:
@@ -186,6 +194,7 @@ class Host final : public node::Host,
   bool decided_ = false;
   Seq applied_{};  // before a step
   Seq durable_{};
+  std::size_t step_bytes_ = 0;  // of what waits for the next step, at most
   std::uint64_t life_ = 0;  // counts terms, so that results of an old one's calls are ignored
 };
 

@@ -46,12 +46,17 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
     engine::ShardOptions mine = options;
     mine.shard = shard;
     mine.shards = shards;
+    mine.machine.shard = shard;
+    mine.machine.shards = shards;
     mine.store_format = store_format_;
     mine.time = &clock_;
     hosts_.push_back(std::make_shared<Host>(shard, mine,
                                             Host::Parts{.self = id,
                                                         .name = self.name,
                                                         .reads = reads,
+                                                        .shards = shards,
+                                                        .operates = parts_.operates &&
+                                                                    reads >= kFormatOfOperations,
                                                         .store = stores_[shard],
                                                         .database = parts_.database,
                                                         .chronicle = *parts_.chronicles[shard],

@@ -59,6 +59,7 @@ class Node final : public engine::PeerService {
     Effects& effects;
     const Zones& zones;
     const std::chrono::nanoseconds& truth;
+    bool operates = false;  // there are operations in this run
     std::function<engine::Ticket()> next_ticket;
     std::function<void(const engine::Delivery&)> answered;
     // The fate of a call that the node waits for without doing anything else.

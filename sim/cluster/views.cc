@@ -100,6 +100,9 @@ class TablesView final : public store::Tables {
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override {
     return tables().schedule_runs(schedule);
   }
+  Result<std::vector<core::AuditRow>> audit(const store::AuditQuery& query) override {
+    return tables().audit(query);
+  }
   Status put_blob(const std::string& name, const std::string& content) override {
     return tables().put_blob(name, content);
   }

@@ -1,4 +1,3 @@
-#include "sim/model/auditor.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +5,7 @@
 
 #include "base/check.h"
 #include "core/limits.h"
+#include "sim/model/entries.h"
 #include "sim/violation.h"
 #include "sim/world/guesses.h"
 #include "store/event_codec.h"
@@ -28,17 +28,54 @@ const core::ClaimReply* claim_in(const engine::Answer& answer) {
   return reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
 }
 
+bool is_of_limits(const core::Command& command) {
+  return std::holds_alternative<core::SetLimit>(command) ||
+         std::holds_alternative<core::PauseLimit>(command) ||
+         std::holds_alternative<core::ResumeLimit>(command) ||
+         std::holds_alternative<core::DeleteLimit>(command) ||
+         std::holds_alternative<core::CopyLimit>(command) ||
+         std::holds_alternative<core::ReportShares>(command) ||
+         std::holds_alternative<core::GiveShares>(command);
+}
+
+bool any_needs_limits(const std::vector<core::JobSpec>& jobs) {
+  return std::ranges::any_of(
+      jobs, [](const core::JobSpec& spec) { return core::needs_limits(spec.extras); });
+}
+bool any_needs_limits(const core::Ack& acks) {
+  return std::ranges::any_of(acks.items, [](const core::AckItem& item) {
+    return any_needs_limits(item.enqueue);
+  });
+}
+
 // The commands whose events a store of an older format can't say.
 bool may_be_too_new(const engine::Request& request) {
+  if (const auto* poll = std::get_if<engine::Poll>(&request)) return any_needs_limits(poll->acks);
   const auto* command = std::get_if<core::Command>(&request);
-  return command != nullptr && (std::holds_alternative<core::DeleteQueue>(*command) ||
-                                std::holds_alternative<core::SetSchedule>(*command) ||
-                                std::holds_alternative<core::PauseSchedule>(*command) ||
-                                std::holds_alternative<core::ResumeSchedule>(*command) ||
-                                std::holds_alternative<core::DeleteSchedule>(*command) ||
-                                std::holds_alternative<core::NoteScheduleRun>(*command) ||
-                                std::holds_alternative<core::PutCatalogEntry>(*command) ||
-                                std::holds_alternative<core::DeleteCatalogEntry>(*command));
+  if (command == nullptr) return false;
+  if (const auto* enqueue = std::get_if<core::Enqueue>(command)) {
+    return any_needs_limits(enqueue->jobs);
+  }
+  if (const auto* acks = std::get_if<core::Ack>(command)) return any_needs_limits(*acks);
+  return std::holds_alternative<core::SetQueue>(*command) ||
+         std::holds_alternative<core::DeleteQueue>(*command) ||
+         std::holds_alternative<core::SetSchedule>(*command) ||
+         std::holds_alternative<core::PauseSchedule>(*command) ||
+         std::holds_alternative<core::ResumeSchedule>(*command) ||
+         std::holds_alternative<core::DeleteSchedule>(*command) ||
+         std::holds_alternative<core::NoteScheduleRun>(*command) ||
+         std::holds_alternative<core::PutCatalogEntry>(*command) ||
+         std::holds_alternative<core::DeleteCatalogEntry>(*command) ||
+         std::holds_alternative<core::StartOperation>(*command) ||
+         std::holds_alternative<core::SetOperation>(*command) ||
+         std::holds_alternative<core::ForgetOperations>(*command) ||
+         std::holds_alternative<core::StepOperation>(*command) || is_of_limits(*command);
+}
+
+core::MachineOptions in_place(core::MachineOptions options, const Place& place) {
+  options.shard = place.shard;
+  options.shards = place.shards;
+  return options;
 }
 
 }  // namespace
@@ -47,13 +84,16 @@ Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Li
                  Place place)
     : marks_(marks),
       stored_(stored),
-      options_(options),
+      options_(in_place(options, place)),
       limits_(limits),
       place_(place),
-      model_(marks, options),
+      model_(marks, options_),
       schedules_(marks, model_, place_, limits),
       catalog_(marks),
-      fold_(std::make_unique<core::Machine>(options)) {}
+      operations_(marks, model_),
+      fold_(std::make_unique<core::Machine>(options_)) {
+  model_.gates().share_between(place.shard, place.shards);
+}
 
 // --- What happens.
 
@@ -165,6 +205,8 @@ void Auditor::fold(Seq seq) {
   demand(row.has_value(), "DU2", "row {}, which was answered for, is gone", to_number(seq));
   const Result<core::EventBatch> batch = store::decode_events(row->body);
   demand(batch.has_value(), "DU6", "row {} can't be decoded", to_number(seq));
+  check_entries(seq, *batch, fold_->audited(),
+                place_.effects == nullptr ? Entries::kDemanded : Entries::kMayLack, marks_);
   for (const core::Event& event : batch->events) fold_->apply(event, batch->at);
   fold_->take_woken_queues();
   fold_->take_endings();
@@ -211,7 +253,8 @@ Duration Auditor::counted(const Model::Lease& lease) const {
 void Auditor::follow_start(const Start& start) {
   fold(start.row);
   const core::EventBatch batch = std::move(batches_.extract(start.row).mapped());
-  model_.begin(batch.at);
+  model_.begin(batch.at, batch);
+  operations_.begin_term(batch.at);
   for (const core::Event& event : batch.events) {
     if (const auto* epoch = std::get_if<core::EpochStarted>(&event)) {
       model_.start_term(*epoch);
@@ -233,7 +276,7 @@ void Auditor::follow_step(const Step& step) {
   demand(batch.at == step.now && step.now >= model_.now(), "S3", "decided at {}, written at {}",
          to_ms(step.now), to_ms(batch.at));
   const Choices choices(batch);
-  model_.begin(step.now);
+  model_.begin(step.now, batch);
   if (choices.extended > Duration{}) {
     marks_.hit(Mark::kStallGrace);
     model_.extend_leases(choices.extended);
@@ -267,6 +310,7 @@ void Auditor::follow_step(const Step& step) {
   }
   end_watches();
   end_waits();
+  model_.end();
   const std::uint64_t made = choices.submitted.size();
   const std::uint64_t created = model_.created_in_batch();
   demand(created == made, "H2", "row {}: {} jobs were stored, {} were submitted",
@@ -306,12 +350,19 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
                                     std::holds_alternative<core::GetJob>(*command) ||
                                     std::holds_alternative<core::GetQueues>(*command) ||
                                     std::holds_alternative<core::GetSchedules>(*command) ||
-                                    std::holds_alternative<core::GetCatalog>(*command);
+                                    std::holds_alternative<core::GetCatalog>(*command) ||
+                                    std::holds_alternative<core::GetOperations>(*command) ||
+                                    std::holds_alternative<core::GetLimits>(*command) ||
+                                    std::holds_alternative<core::GetShares>(*command) ||
+                                    std::holds_alternative<core::GetWhy>(*command) ||
+                                    std::holds_alternative<core::ReportShares>(*command) ||
+                                    std::holds_alternative<core::GiveShares>(*command);
   }();
   // A hint is kept only where what it tells of could be had, and only until then.
   const bool hint = std::holds_alternative<engine::AwaitWork>(request);
   const bool events = std::holds_alternative<engine::AwaitEvents>(request) ||
-                      std::holds_alternative<engine::AwaitJobQuestions>(request);
+                      std::holds_alternative<engine::AwaitJobQuestions>(request) ||
+                      std::holds_alternative<engine::AwaitOperationWork>(request);
   if ((hint || events) && why != nullptr && waits_are_over_) {
     demand(*why == engine::Unavailable::kNoLeader || *why == engine::Unavailable::kDraining, "R4",
            "wait {} ended for another reason", static_cast<std::uint64_t>(ticket));
@@ -430,14 +481,7 @@ void Auditor::serve_waiting(const Choices& choices) {
   // Of a dead life it may be unknown which of two alike claims was served: who is left, too.
   model_.expire_as_told(choices);
   if (!answers_known_) return;
-  // LV2: nobody waits for what is there.
-  for (const Parked& parked : parked_) {
-    std::vector<core::Job*> expired;
-    const auto jobs = model_.claimable(parked.claim, expired);
-    if (!jobs.empty()) {
-      violated("LV2", "{} is ready, and a claim waits for it", to_string(jobs.front()->id));
-    }
-  }
+  check_nobody_waits();
 }
 
 // Cancellations end the polls of the workers that they concern.

@@ -20,6 +20,7 @@
 #include "sim/cluster/place.h"
 #include "sim/model/catalog.h"
 #include "sim/model/model.h"
+#include "sim/model/operations.h"
 #include "sim/model/schedules.h"
 #include "sim/world/marks.h"
 #include "sim/world/storage.h"
@@ -69,6 +70,7 @@ class Auditor {
 
   const Model& model() const { return model_; }
   const Schedules& schedules() const { return schedules_; }
+  const ModelOperations& operations() const { return operations_; }
   std::uint64_t commands() const { return commands_; }
   std::size_t waiting() const { return parked_.size(); }
 
@@ -146,8 +148,19 @@ class Auditor {
   void check_runs(const core::ScheduleReply& reply, const ModelSchedule& schedule) const;
   void compare_schedules(const core::Machine& machine) const;
 
+  // auditor_limits.cc
+  bool follow_limit_command(Ticket ticket, const core::Command& command);
+  void expect_limit(Ticket ticket, core::Rejection why, const core::Limit* limit);
+  void expect_why(Ticket ticket, const core::GetWhy& command);
+  void check_blocked_by(const core::GetQueues& command, const core::QueueReply& reply) const;
+  void check_fair_keys(Ticket ticket, const core::GetShares& command);
+  void check_nobody_waits();
+
   // auditor_catalog.cc, auditor_payloads.cc
   bool follow_catalog_command(Ticket ticket, const core::Command& command);
+  // auditor_operations.cc
+  bool follow_operation_command(Ticket ticket, const core::Command& command,
+                                const Choices& choices);
   core::Job whole(const core::Job& is, const core::Job& should_be) const;
   void check_payloads_gone();
 
@@ -178,7 +191,8 @@ class Auditor {
   bool admits_queue(Ticket ticket, const SharedBytes& queue, const Choices& choices) const;
   // One queue, or at most `limit` (0: all) after `after`.
   void expect_queues(Ticket ticket, core::Rejection why, const SharedBytes& queue,
-                     std::string_view after = {}, std::size_t limit = 0);
+                     std::string_view after = {}, std::size_t limit = 0,
+                     const core::GetQueues* asked = nullptr);
   void expect_job(Ticket ticket, const JobId& id);
   void expect_items(Ticket ticket, const std::vector<Item>& items);
   std::vector<Item> follow_acks(Ticket ticket, const core::Ack& command, const Choices& choices);
@@ -212,6 +226,7 @@ class Auditor {
   Model model_;
   Schedules schedules_;
   ModelCatalog catalog_;
+  ModelOperations operations_;
   std::unique_ptr<core::Machine> fold_;
   Seq followed_{};
   std::uint64_t rows_folded_ = 0;

@@ -116,6 +116,9 @@ template const core::JobReply* Auditor::reply_of<core::JobReply>(Ticket, const c
 template const core::QueueReply* Auditor::reply_of<core::QueueReply>(Ticket, const char*);
 template const core::ScheduleReply* Auditor::reply_of<core::ScheduleReply>(Ticket, const char*);
 template const core::CatalogReply* Auditor::reply_of<core::CatalogReply>(Ticket, const char*);
+template const core::OperationReply* Auditor::reply_of<core::OperationReply>(Ticket, const char*);
+template const core::LimitReply* Auditor::reply_of<core::LimitReply>(Ticket, const char*);
+template const core::WhyReply* Auditor::reply_of<core::WhyReply>(Ticket, const char*);
 
 Auditor::Item Auditor::item_of(const JobId& id, Rejection why) const {
   Item item{id, why, {}, {}, {}, {}, {}};
@@ -192,6 +195,8 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   }
   if (follow_schedule_command(ticket, command)) return;
   if (follow_catalog_command(ticket, command)) return;
+  if (follow_operation_command(ticket, command, choices)) return;
+  if (follow_limit_command(ticket, command)) return;
   std::vector<Item> items;
   if (const auto* cancel = std::get_if<core::Cancel>(&command)) {
     for (const JobId& id : cancel->ids) items.push_back(item_of(id, model_.cancel(id, *cancel)));
@@ -245,7 +250,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   } else if (const auto* queues = std::get_if<core::GetQueues>(&command)) {
     const bool known = queues->queue.empty() || model_.queue(queues->queue.view()) != nullptr;
     return expect_queues(ticket, known ? Rejection::kNone : Rejection::kNotFound, queues->queue,
-                         queues->after.view(), queues->limit);
+                         queues->after.view(), queues->limit, queues);
   }
   expect_items(ticket, items);
 }
@@ -455,6 +460,11 @@ std::vector<JobId> Auditor::model_claim(const core::Claim& claim, const Choices&
 }
 
 void Auditor::check_claim(const core::ClaimReply& reply, const std::vector<JobId>& ids) const {
+  if (reply.jobs.size() > ids.size()) {
+    std::vector<JobId> given;
+    for (const auto& item : reply.jobs) given.push_back(item.job.id);
+    model_.check_gates(given);
+  }
   demand(reply.jobs.size() == ids.size(), "O1", "a claim was answered with {} jobs, not {}",
          reply.jobs.size(), ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -29,7 +29,8 @@ bool Auditor::admits_queue(Ticket ticket, const SharedBytes& queue, const Choice
 }
 
 void Auditor::expect_queues(Ticket ticket, Rejection why, const SharedBytes& queue,
-                            std::string_view after, std::size_t limit) {
+                            std::string_view after, std::size_t limit,
+                            const core::GetQueues* asked) {
   const auto* reply = reply_of<core::QueueReply>(ticket, "a queue's command");
   if (reply == nullptr) return;
   demand(reply->refusal.why == why, "R4", "queue {}: {}, should be {}", queue.view(),
@@ -65,6 +66,7 @@ void Auditor::expect_queues(Ticket ticket, Rejection why, const SharedBytes& que
     demand(sum == is.created, "S4", "queue {}: {} were created, {} are accounted for",
            is.name.view(), is.created, sum);
   }
+  if (asked != nullptr && asked->blocked_by) check_blocked_by(*asked, *reply);
 }
 
 }  // namespace millrace::sim

@@ -38,6 +38,7 @@ void Auditor::compare(const core::Machine& machine) {
          "{} leases are live, of those given out {} have not ended", machine.live_leases(),
          model_.leases_held());
   compare_schedules(machine);
+  operations_.compare(machine.operations());
   machine.check_invariants();
   demand(machine.digest() == folded_digest(), "S7",
          "the journal's fold at row {} is another state than the live one", to_number(followed_));

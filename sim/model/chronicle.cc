@@ -21,12 +21,19 @@ const core::ClaimReply* claim_in(const engine::Answer& answer) {
 }  // namespace
 
 Chronicle::Chronicle(std::uint32_t shard, Database& database, Marks& marks,
-                     const core::MachineOptions& options, Limits limits, Effects& effects)
+                     const core::MachineOptions& options, Limits limits, Effects& effects,
+                     core::ShareWatch* watch)
     : shard_(shard),
       database_(database),
+      watch_(watch),
       auditor_(marks, *this, options, limits,
                {.shard = shard, .shards = database.shards(), .effects = &effects, .fences = true}),
-      fold_(std::make_unique<core::Machine>(options)) {}
+      fold_([&] {
+        core::MachineOptions mine = options;
+        mine.shard = shard;
+        mine.shards = database.shards();
+        return std::make_unique<core::Machine>(mine);
+      }()) {}
 
 std::optional<store::JournalRow> Chronicle::row(Seq seq) {
   const auto found = rows_.find(seq);
@@ -170,6 +177,11 @@ void Chronicle::fold(const store::JournalRow& row) {
     }
   }
   database_.stored(*batch);
+  if (watch_ != nullptr) {
+    watch_->follow(shard_, *batch);
+    const std::string& broken = watch_->broken();
+    demand(broken.empty(), broken.starts_with("F8") ? "F8" : "F1", "shard {}: {}", shard_, broken);
+  }
   fold_->take_woken_queues();
   fold_->take_endings();
   fold_->end_step();

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "core/shares_testing.h"
 #include "sim/cluster/database.h"
 #include "sim/model/auditor.h"
 #include "sim/world/marks.h"
@@ -24,7 +25,8 @@ enum class TermId : std::uint64_t {};
 class Chronicle final : public Storage {
  public:
   Chronicle(std::uint32_t shard, Database& database, Marks& marks,
-            const core::MachineOptions& options, Limits limits, Effects& effects);
+            const core::MachineOptions& options, Limits limits, Effects& effects,
+            core::ShareWatch* watch);
 
   // A node leads from now on, as far as it knows; `first` is the first row of its term.
   TermId begin(const store::JournalRow& first, Time now);
@@ -66,6 +68,7 @@ class Chronicle final : public Storage {
 
   const std::uint32_t shard_;
   Database& database_;
+  core::ShareWatch* const watch_;  // null: limits are not shared
   Auditor auditor_;
 
   std::uint64_t terms_begun_ = 0;

@@ -134,6 +134,7 @@ void Model::set_state(Job& job, State to) {
   ++queue.counts[static_cast<std::size_t>(to)];
   job.state = to;
   ++job.version;
+  gates_.changed();
   if (to != State::kRunning) {
     job.token = kNoToken;
     job.lease_expires_at.reset();
@@ -166,6 +167,7 @@ void Model::finish(Job& job, State to) {
     marks_.hit(Mark::kForgottenAtOnce);
     remove(job.id);
   }
+  settle_fair();
 }
 
 void Model::remove(const JobId& id) {
@@ -174,6 +176,7 @@ void Model::remove(const JobId& id) {
   --queue.counts[static_cast<std::size_t>(found->second->state)];
   ++queue.pruned;
   live_.erase(found->second->ord);
+  gates_.changed();
   lease_since_.erase(id);
   jobs_.erase(found);
 }
@@ -215,6 +218,11 @@ std::vector<Job*> Model::ended_leases(Time now) {
       over.push_back(job);
     }
   }
+  // Which one ends first matters to breakers.
+  std::ranges::sort(over, {}, [](const Job* job) {
+    return std::pair(std::min(*job->lease_expires_at, job->deadline.value_or(Time::max())),
+                     job->ord);
+  });
   return over;
 }
 
@@ -241,6 +249,9 @@ void Model::end_attempt(Job& job, const core::AttemptEnded& event, AttemptOutcom
          to_string(job.id), core::to_string(event.outcome), core::to_string(outcome));
   demand(event.state == to, to == State::kDead ? "A3" : "S2", "after its attempt {} is {}, not {}",
          to_string(job.id), core::to_string(event.state), core::to_string(to));
+  gates_.ended(job, outcome);
+  fair_.end(fair_job(job), now_);
+  job.charged_ms = 0;
   ended_[to_number(job.token)] = {job.token, job.id, outcome, to};
   job.latest.finished_at = now_;
   job.latest.outcome = outcome;
@@ -249,9 +260,14 @@ void Model::end_attempt(Job& job, const core::AttemptEnded& event, AttemptOutcom
   if (!counted) --job.attempt;
   job.cancel_requested = job.cancel_requested && to == State::kCancelled;
   if (!job.cancel_requested) job.cancel_reason = {};
+  if (is_superseded(job) && to == State::kCancelled && !job.cancel_requested) {
+    marks_.hit(Mark::kSuperseded);
+    job.cancel_reason = SharedBytes(core::kSuperseded);
+  }
   if (core::is_terminal(to)) return finish(job, to);
   if (event.run_at) job.run_at = *event.run_at;
   set_state(job, to);
+  settle_fair();
 }
 
 // A failed attempt: cancelled if that was asked for, else retried within the bounds of the policy,
@@ -270,6 +286,8 @@ void Model::settle_failure(Job& job, const Choices& choices, AttemptOutcome outc
   } else if (error_type == "worker_lost" || !retryable || job.attempt >= job.max_attempts) {
     to = State::kDead;
     marks_.hit_if(job.attempt >= job.max_attempts, Mark::kAttemptsSpent);
+  } else if (is_superseded(job)) {
+    to = State::kCancelled;
   }
   if (to == State::kRetrying) {
     demand(event.run_at.has_value(), "A4", "{} is to be retried at no time", to_string(job.id));
@@ -318,6 +336,7 @@ bool Model::ready_due() {
     set_state(*job, State::kReady);
     some = true;
   }
+  if (some) settle_fair();
   return some;
 }
 
@@ -357,7 +376,10 @@ bool says_the_same(const Earlier& earlier, const JobSpec& spec) {
   const core::JobExtras& now = spec.extras != nullptr ? *spec.extras : none;
   if (spec.queue.view().starts_with('~')) return true;  // of the outbox: its id says it all
   if (earlier.type != spec.type || earlier.timeout != spec.timeout) return false;
-  if (before.unique != now.unique || before.meta != now.meta) return false;
+  std::optional<core::UniqueRule> rule = before.unique;
+  if (rule) rule->superseded = false;
+  if (rule != now.unique || before.meta != now.meta) return false;
+  if (before.order_key != now.order_key) return false;
   return earlier.payload == spec.payload && earlier.priority == spec.priority &&
          before.tags == now.tags;
 }
@@ -443,8 +465,11 @@ Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyK
     const core::UniqueRule& rule = *spec.extras->unique;
     std::optional<JobId> holder;
     State state = State::kReady;
+    const SharedBytes* type = nullptr;  // of a holder that has not ended
     for (const JobSpec* other : before) {
-      if (shares_unique(*other, spec)) holder = other->id;
+      if (!shares_unique(*other, spec)) continue;
+      holder = other->id;
+      type = &other->type;
     }
     if (!holder) {
       if (const Holder* held = unique_holder(spec.queue, rule.key)) {
@@ -457,17 +482,35 @@ Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyK
           if (!until || *until <= now_) holder.reset();
         }
         marks_.hit_if(core::is_terminal(state), Mark::kUniqueHeldPastEnd);
+        if (job != nullptr && !core::is_terminal(state)) type = &job->type;
       }
     }
     if (holder && rule.on_conflict == core::OnConflict::kReturn) {
       marks_.hit(Mark::kUniqueHit);
       return {Fate::kExisting, {}, *holder, {}};
     }
-    if (holder && (rule.on_conflict == core::OnConflict::kReject || state == State::kRunning)) {
+    const bool debounces = rule.on_conflict == core::OnConflict::kDebounce;
+    if (holder && debounces && type != nullptr && *type != spec.type) {
+      marks_.hit(Mark::kUniqueRejected);
+      return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
+    }
+    if (holder && debounces && state != State::kRunning) {
+      return {Fate::kExisting, {}, *holder, {}, core::is_waiting(state)};
+    }
+    const bool refused = rule.on_conflict == core::OnConflict::kReject || state == State::kRunning;
+    if (holder && !debounces && refused) {
       marks_.hit(Mark::kUniqueRejected);
       return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
     }
     if (holder && core::is_waiting(state)) replaces = holder;
+  }
+  if (const core::Refusal refusal = gates_.judge(gates_.limits_of(spec))) {
+    marks_.hit(refusal.why == Rejection::kUnknownLimit ? Mark::kUnknownLimit : Mark::kUnfitLimit);
+    return {Fate::kRefused, refusal.why, {}, {}};
+  }
+  if (is_key_full(spec, before)) {
+    marks_.hit(Mark::kKeyFull);
+    return {Fate::kRefused, Rejection::kKeyFull, {}, {}};
   }
   if (is_full(spec, before)) {
     marks_.hit(Mark::kQueueFull);
@@ -483,6 +526,7 @@ Verdict Model::submit(const JobSpec& spec, const core::Enqueue* command) {
     marks_.hit_if(verdict.fate == Fate::kExisting, Mark::kKeyHit);
     marks_.hit_if(verdict.why == Rejection::kIdempotencyMismatch, Mark::kKeyMismatch);
   }
+  if (verdict.debounces) debounce(spec, *job_at(verdict.id));
   if (verdict.fate != Fate::kCreated) return verdict;
   if (verdict.replaces) {
     marks_.hit(Mark::kUniqueReplaced);
@@ -493,7 +537,8 @@ Verdict Model::submit(const JobSpec& spec, const core::Enqueue* command) {
   ModelQueue& queue = queue_of(spec.queue);
   auto job = std::make_unique<Job>();
   job->id = spec.id;
-  job->ord = next_ord_++;
+  job->ord = numbers_.take();
+  ++created_;
   job->queue = spec.queue;
   job->type = spec.type;
   job->payload = spec.payload;
@@ -501,13 +546,17 @@ Verdict Model::submit(const JobSpec& spec, const core::Enqueue* command) {
   job->max_attempts = spec.max_attempts.value_or(queue.settings.max_attempts);
   job->created_at = now_;
   job->run_at = spec.run_at ? *spec.run_at : later(now_, spec.delay);
+  if (spec.extras != nullptr && spec.extras->unique && spec.extras->unique->max_wait) {
+    job->run_at = std::min(job->run_at, later(now_, *spec.extras->unique->max_wait));
+  }
   job->state = job->run_at > now_ ? State::kScheduled : State::kReady;
   job->expires_at = spec.expires_at;
   if (!job->expires_at && spec.expires_in) job->expires_at = later(now_, *spec.expires_in);
   job->lease = spec.lease.value_or(queue.settings.lease);
   job->timeout = spec.timeout;
   job->retry = spec.retry != nullptr ? spec.retry : queue.settings.retry;
-  job->extras = spec.extras;
+  job->extras = extras_of(spec, job->run_at);
+  supersede(*job);
   ++queue.created;
   ++queue.counts[static_cast<std::size_t>(job->state)];
   if (job->extras != nullptr && job->extras->unique) {
@@ -521,6 +570,8 @@ Verdict Model::submit(const JobSpec& spec, const core::Enqueue* command) {
   }
   live_[job->ord] = job.get();
   jobs_[job->id] = std::move(job);
+  gates_.changed();
+  settle_fair();
   return verdict;
 }
 

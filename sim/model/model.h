@@ -22,11 +22,14 @@
 #include "core/changes.h"
 #include "core/command.h"
 #include "core/event.h"
+#include "core/fair_testing.h"
 #include "core/job.h"
 #include "core/machine.h"
 #include "core/queue.h"
 #include "core/rejection.h"
 #include "core/reply.h"
+#include "sim/model/gates.h"
+#include "sim/model/numbers.h"
 #include "sim/world/marks.h"
 
 namespace millrace::sim {
@@ -59,22 +62,33 @@ struct Verdict {
   core::Rejection why = core::Rejection::kNone;
   JobId id;
   std::optional<JobId> replaces;
+  bool debounces = false;  // the existing job takes over what the submission says
 };
 
-class Model {
+class Model final : private QueueSettingsView {
  public:
   Model(Marks& marks, const core::MachineOptions& options)
       : marks_(marks),
         default_retention_(options.default_retention),
-        max_claim_bytes_(options.max_claim_bytes) {}
+        max_claim_bytes_(options.max_claim_bytes),
+        gates_(marks, *this, live_) {}
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
 
   // --- A batch at `now`. Each call changes the state as the contract says.
-  void begin(Time now) {
+  void begin(Time now, const core::EventBatch& batch) {
     now_ = now;
-    created_before_ = created();
+    created_before_ = created_;
     finished_in_batch_ = 0;
     queues_made_.clear();
     expired_.clear();
+    numbers_.begin(batch);
+    gates_.begin(now, batch);
+  }
+  // Nothing that limits cause is left over.
+  void end() {
+    numbers_.end();
+    gates_.check_over();
   }
   void start_term(const core::EpochStarted& event);
   void extend_leases(Duration by);
@@ -99,13 +113,19 @@ class Model {
   const std::map<std::string, ModelQueue, std::less<>>& queues() const { return queues_; }
   const core::EndedLease* ended_lease(LeaseToken token) const;
   const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
-  std::uint64_t created() const { return next_ord_ - 1; }
+  std::uint64_t next_ord() { return numbers_.next(); }
   // A change of the catalog takes a number as a job does.
-  std::uint64_t take_ord() {
-    ++created_before_;
-    return next_ord_++;
-  }
-  std::uint64_t created_in_batch() const { return created() - created_before_; }
+  std::uint64_t take_ord() { return numbers_.take(); }
+  std::uint64_t created_in_batch() const { return created_ - created_before_; }
+  Gates& gates() { return gates_; }
+  const Gates& gates() const { return gates_; }
+  // What closed gates and order keys make of jobs that were given out; ends the run if they were
+  // in the way.
+  void check_gates(const std::vector<JobId>& given) const;
+  // Nothing but its gates keeps a claim from such a job.
+  bool has_gates(const core::Job& job) const;
+  // Ready jobs of the queue that could not start now, of those that a claim could be offered.
+  std::uint64_t held_back(std::string_view queue) const;
   // Whether the batch creates the queue again.
   bool is_made(std::string_view queue, const Choices& choices) const;
   // Leases that were given and have not ended.
@@ -168,6 +188,9 @@ class Model {
   Prospect prospect(const std::vector<const core::JobSpec*>& before) const;
   core::Job* leased(const JobId& id, LeaseToken token);
   core::Job* job_at(const JobId& id);
+  const core::QueueSettings* settings_of(std::string_view queue) const override;
+  bool any_queue_names(const SharedBytes& limit) const override;
+  std::uint64_t take_number() override { return numbers_.take(); }
   ModelQueue& queue_of(const SharedBytes& name);
   void set_state(core::Job& job, core::State to);
   void finish(core::Job& job, core::State to);
@@ -186,12 +209,29 @@ class Model {
   void expire_due();
   bool ready_due();
   bool is_full(const core::JobSpec& spec, const std::vector<const core::JobSpec*>& before) const;
+  // model_flow.cc: what limits, fair shares, order keys and debouncing ask of jobs
+  bool is_key_full(const core::JobSpec& spec,
+                   const std::vector<const core::JobSpec*>& before) const;
+  std::vector<core::Job*> in_claim_order(std::string_view queue,
+                                         const std::vector<SharedBytes>& types) const;
+  void give_from(std::string_view queue, const core::Claim& claim, Gates::TakenMap& taken,
+                 std::vector<core::Job*>& given, std::vector<core::Job*>& expired,
+                 std::uint64_t& bytes, bool& full);
+  void debounce(const core::JobSpec& spec, core::Job& job);
+  void supersede(const core::Job& successor);
+  static bool is_superseded(const core::Job& job);
+  std::shared_ptr<const core::JobExtras> extras_of(const core::JobSpec& spec, Time run_at) const;
+  static core::NaiveJobs::ModelJob fair_job(const core::Job& job);
+  std::vector<core::NaiveJobs::ModelJob> fair_jobs() const;
+  void settle_fair();
+  void check_shares(const core::Claim& claim, const std::vector<core::Job*>& given);
 
   Marks& marks_;
   const core::Retention default_retention_;
   const std::uint64_t max_claim_bytes_;
   Time now_{};
-  std::uint64_t next_ord_ = 1;
+  Numbers numbers_;
+  std::uint64_t created_ = 0;
   // State of the current batch.
   std::uint64_t created_before_ = 0;
   std::uint64_t finished_in_batch_ = 0;
@@ -204,6 +244,9 @@ class Model {
   std::map<std::string, ModelQueue, std::less<>> queues_;
   absl::flat_hash_map<JobId, std::unique_ptr<core::Job>> jobs_;  // until they are pruned
   absl::btree_map<std::uint64_t, core::Job*> live_;              // by ord: jobs that have not ended
+  Gates gates_;
+  core::NaiveFair fair_;
+  std::map<std::pair<std::string, std::int16_t>, core::FairBound> fair_bounds_;  // by priority
   struct LeaseStart {
     Time at{};
     Duration length{};  // as promised from then on

@@ -23,8 +23,11 @@ Time later(Time at, Duration by) { return add_saturating(at, by); }
 std::vector<Job*> Model::claimable(const core::Claim& claim, std::vector<Job*>& expired) {
   std::vector<Job*> given;
   std::uint64_t bytes = 0;
+  bool full = false;
+  Gates::TakenMap taken;
   std::vector<std::string_view> seen;
   for (const SharedBytes& name : claim.queues) {
+    if (full) break;
     const ModelQueue* at = queue(name.view());
     if (std::ranges::find(seen, name.view()) != seen.end() || at == nullptr) continue;
     seen.push_back(name.view());
@@ -32,30 +35,7 @@ std::vector<Job*> Model::claimable(const core::Claim& claim, std::vector<Job*>& 
       marks_.hit(Mark::kPausedClaim);
       continue;
     }
-    std::vector<Job*> ready;
-    for (const auto& [ord, job] : live_) {
-      if (job->state != State::kReady || job->queue != name) continue;
-      const bool wanted =
-          claim.types.empty() || std::ranges::find(claim.types, job->type) != claim.types.end();
-      if (wanted) ready.push_back(job);
-    }
-    std::ranges::sort(ready, [](const Job* a, const Job* b) {
-      return std::tuple(a->priority, a->run_at, a->ord) <
-             std::tuple(b->priority, b->run_at, b->ord);
-    });
-    for (Job* job : ready) {
-      if (given.size() >= claim.limit) return given;
-      if (job->latest.n == 0 && job->expires_at && *job->expires_at <= now_) {
-        expired.push_back(job);
-        continue;
-      }
-      bytes += job->payload.size();
-      if (!given.empty() && bytes > max_claim_bytes_) {
-        marks_.hit(Mark::kClaimCut);
-        return given;
-      }
-      given.push_back(job);
-    }
+    give_from(name.view(), claim, taken, given, expired, bytes, full);
   }
   return given;
 }
@@ -83,9 +63,17 @@ void Model::claim(const core::Claim& claim, const core::Claimed* event) {
     finish(*job, State::kExpired);
   }
   if (jobs.empty()) return;
+  if (event != nullptr) {
+    std::vector<JobId> ids;
+    for (const core::Claimed::Item& item : event->items) ids.push_back(item.job.id);
+    if (!std::ranges::equal(jobs, ids, {}, [](const Job* job) { return job->id; })) {
+      check_gates(ids);
+    }
+  }
   demand(event != nullptr && event->worker == claim.worker && event->items.size() == jobs.size(),
          "O1", "a claim of {} should have been given {} jobs, the first {}", claim.worker.view(),
          jobs.size(), to_string(jobs.front()->id));
+  check_shares(claim, jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     Job& job = *jobs[i];
     const core::Claimed::Item& item = event->items[i];
@@ -100,6 +88,9 @@ void Model::claim(const core::Claim& claim, const core::Claimed* event) {
     last_token_ = to_number(item.token);
     ++leases_given_;
     const Duration length = claim.lease.value_or(job.lease);
+    gates_.started(job);
+    fair_.start(fair_job(job), now_);
+    job.charged_ms = fair_.charged(job.id);
     set_state(job, State::kRunning);
     job.token = item.token;
     job.lease_length = length;
@@ -119,6 +110,8 @@ void Model::claim(const core::Claim& claim, const core::Claimed* event) {
     job.latest.worker = claim.worker;
     job.latest.started_at = now_;
   }
+  gates_.changed();
+  settle_fair();
 }
 
 Rejection Model::heartbeat(const core::HeartbeatItem& item) {
@@ -127,6 +120,11 @@ Rejection Model::heartbeat(const core::HeartbeatItem& item) {
     marks_.hit(Mark::kStaleToken);
     return Rejection::kLeaseLost;
   }
+  if (const Rejection why = gates_.judge_slow_down(*job, item.slow_down);
+      why != Rejection::kNone) {
+    return why;
+  }
+  gates_.slow_down(*job, item.slow_down);
   Time until = later(now_, item.extend.value_or(job->lease_length));
   if (job->deadline) until = std::min(until, *job->deadline);
   if (until > *job->lease_expires_at) job->lease_given = std::max(Duration{0}, until - now_);
@@ -156,19 +154,31 @@ State Model::state_after(const core::AckItem& item, const Job& job) const {
       break;
   }
   if (job.cancel_requested) return State::kCancelled;
+  const bool retries = item.retryable && job.attempt < job.max_attempts;
+  const bool ends = item.outcome == core::AckOutcome::kFailed && !retries;
+  if (is_superseded(job) && !ends) return State::kCancelled;
   if (item.outcome == core::AckOutcome::kSnoozed) return State::kScheduled;
   if (item.outcome == core::AckOutcome::kReleased) return State::kReady;
-  return item.retryable && job.attempt < job.max_attempts ? State::kRetrying : State::kDead;
+  return retries ? State::kRetrying : State::kDead;
 }
 
 Rejection Model::ack(const core::AckItem& item, const Choices& choices,
                      std::optional<bool> admitted) {
   Job* job = leased(item.id, item.token);
   if (job == nullptr) return Rejection::kLeaseLost;
+  if (const Rejection why = gates_.judge_slow_down(*job, item.slow_down);
+      why != Rejection::kNone) {
+    return why;
+  }
   std::vector<const JobSpec*> before;
   // A released job takes its place among the ready ones before those that come with its ack.
   JobSpec itself;
   itself.queue = job->queue;
+  if (job->extras != nullptr && !job->extras->fair_key.empty()) {
+    core::JobExtras extras;
+    extras.fair_key = job->extras->fair_key;
+    itself.extras = std::make_shared<const core::JobExtras>(std::move(extras));
+  }
   const State to_be = state_after(item, *job);
   const bool released = to_be == State::kReady;
   if (released) before.push_back(&itself);
@@ -184,6 +194,7 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices,
   if (!before.empty() && !admitted.value_or(is_stored(*before.front(), choices, 0))) {
     return Rejection::kOverloaded;
   }
+  gates_.slow_down(*job, item.slow_down);
   job->log_lines += static_cast<std::uint32_t>(item.logs.size());
   marks_.hit_if(job->cancel_requested, Mark::kAckRacedCancel);
   switch (item.outcome) {
@@ -201,7 +212,8 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices,
       const bool snoozed = item.outcome == core::AckOutcome::kSnoozed;
       const core::AttemptEnded& event = end_event(*job, choices);
       const State next = snoozed ? State::kScheduled : State::kReady;
-      const State to = job->cancel_requested ? State::kCancelled : next;
+      const bool over = job->cancel_requested || is_superseded(*job);
+      const State to = over ? State::kCancelled : next;
       const Time due = later(now_, item.delay.value_or(Duration{0}));
       demand(to != State::kScheduled || event.run_at == due, "A5",
              "a snoozed job is due at another time than asked");
@@ -265,6 +277,8 @@ Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
                                      State::kSucceeded};
     job->latest.finished_at = now_;
     job->latest.outcome = AttemptOutcome::kCancelled;
+    fair_.end(fair_job(*job), now_);
+    job->charged_ms = 0;
   }
   job->result = item.result;
   job->cancel_requested = false;

@@ -42,10 +42,21 @@ Rejection Model::retry(const JobId& id, const core::Retry& command, bool admitte
   if (unique) {
     const Holder* holder = unique_holder(job->queue, job->extras->unique->key);
     if (holder != nullptr && holder->job != id) return Rejection::kDuplicateJob;
+  }
+  if (const Rejection why = gates_.fit(*job, command.drop_limits); why != Rejection::kNone) {
+    return why;
+  }
+  if (unique) {
     uniques_[{std::string(job->queue.view()), std::string(job->extras->unique->key.view())}] = {
         id, std::nullopt};
   }
   job->run_at = command.run_at.value_or(now_);
+  if (job->extras != nullptr && (job->extras->place || is_superseded(*job))) {
+    core::JobExtras extras = *job->extras;
+    if (extras.place) extras.place = job->run_at;
+    if (extras.unique) extras.unique->superseded = false;
+    job->extras = std::make_shared<const core::JobExtras>(std::move(extras));
+  }
   set_state(*job, job->run_at > now_ ? State::kScheduled : State::kReady);
   ++job->generation;
   if (command.reset_attempts) {
@@ -61,6 +72,8 @@ Rejection Model::retry(const JobId& id, const core::Retry& command, bool admitte
   job->cancel_requested = false;
   job->cancel_reason = {};
   live_[job->ord] = job;
+  gates_.changed();
+  settle_fair();
   return Rejection::kNone;
 }
 
@@ -84,6 +97,11 @@ Rejection Model::edit(const JobId& id, const core::Edit& command) {
     } else if (job->state == State::kReady) {
       to = State::kScheduled;
     }
+    if (job->extras != nullptr && job->extras->place) {
+      core::JobExtras extras = *job->extras;
+      extras.place = command.run_at;
+      job->extras = std::make_shared<const core::JobExtras>(std::move(extras));
+    }
   }
   set_state(*job, to);
   if (command.priority) job->priority = *command.priority;
@@ -94,6 +112,7 @@ Rejection Model::edit(const JobId& id, const core::Edit& command) {
     extras.tags = *command.tags;
     job->extras = std::make_shared<const core::JobExtras>(std::move(extras));
   }
+  settle_fair();
   return Rejection::kNone;
 }
 
@@ -108,6 +127,7 @@ Rejection Model::erase(const JobId& id, const core::Delete& command) {
   if (job->state == State::kRunning) return Rejection::kInvalidState;
   free_unique(*job);
   remove(id);
+  settle_fair();
   return Rejection::kNone;
 }
 
@@ -119,13 +139,13 @@ Rejection Model::set_queue(const core::SetQueue& command, bool admitted) {
   }
   const bool made = standing == nullptr;
   if (made && !admitted) return Rejection::kOverloaded;
-  ModelQueue& queue = queue_of(command.queue);
-  if (command.replace || made) {
-    queue.settings = {};
-    queue.settings.retention = default_retention_;
-  }
   const core::QueuePatch& patch = command.patch;
-  core::QueueSettings& settings = queue.settings;
+  if (patch.limits) {
+    if (const core::Refusal refusal = gates_.judge(patch.limits->limits)) return refusal.why;
+  }
+  core::QueueSettings settings;
+  settings.retention = default_retention_;
+  if (!command.replace && !made) settings = standing->settings;
   if (patch.max_attempts) settings.max_attempts = *patch.max_attempts;
   if (patch.max_crashes) settings.max_crashes = *patch.max_crashes;
   if (patch.retry != nullptr) settings.retry = patch.retry;
@@ -135,7 +155,26 @@ Rejection Model::set_queue(const core::SetQueue& command, bool admitted) {
   if (patch.dead) settings.retention.dead = *patch.dead;
   if (patch.cancelled) settings.retention.cancelled = *patch.cancelled;
   if (patch.expired) settings.retention.expired = *patch.expired;
+  if (patch.concurrency) settings.concurrency = *patch.concurrency;
+  if (patch.rate) settings.rate = *patch.rate;
+  if (patch.breaker) settings.breaker = *patch.breaker;
+  if (patch.limits) settings.limits = patch.limits->limits;
+  if (patch.fair) settings.fair = *patch.fair;
+  if (patch.ageing) settings.ageing = *patch.ageing;
+  if (patch.max_ready_per_key) settings.max_ready_per_key = *patch.max_ready_per_key;
+  if ((settings.fair && settings.ageing) || (settings.max_ready_per_key && !settings.fair)) {
+    return Rejection::kUnfitLimit;
+  }
+  ModelQueue& queue = queue_of(command.queue);
+  const auto before = gates_.all_bounds();
+  queue.settings = std::move(settings);
   if (!made) ++queue.version;
+  gates_.refit(before);
+  fair_.set(std::string(command.queue.view()), queue.settings.fair);
+  std::erase_if(fair_bounds_, [&](const auto& bound) {
+    return bound.first.first == command.queue.view();
+  });
+  settle_fair();
   return Rejection::kNone;
 }
 
@@ -159,7 +198,10 @@ Rejection Model::may_delete(const core::DeleteQueue& command) const {
 }
 
 void Model::delete_queue(const core::DeleteQueue& command) {
+  const auto before = gates_.all_bounds();
   queues_.erase(std::string(command.queue.view()));
+  gates_.refit(before);
+  fair_.set(std::string(command.queue.view()), std::nullopt);
   marks_.hit(Mark::kQueueDeleted);
 }
 

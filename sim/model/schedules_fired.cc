@@ -29,7 +29,8 @@ constexpr std::uint64_t kCountsUpTo = 10'000;
 constexpr Duration kLongestPause{60'000};
 
 bool may_pass(Rejection why) {
-  return why == Rejection::kQueueFull || why == Rejection::kOverloaded;
+  return why == Rejection::kQueueFull || why == Rejection::kKeyFull ||
+         why == Rejection::kOverloaded;
 }
 
 // A submission as its owner has written it, as the job of an instant.

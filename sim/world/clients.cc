@@ -166,6 +166,7 @@ core::JobSpec Clients::made_up(Dice& dice, Time now, Id id) {
     if (dice.chance(300)) extras.tags.emplace_back("vip");
     spec.extras = std::make_shared<const core::JobExtras>(std::move(extras));
   }
+  if (swarm_.of(Knob::kLimits) > 0) bind(spec, dice, id == Id::kOwn);
   return spec;
 }
 
@@ -210,6 +211,9 @@ core::Enqueue Clients::submission(Dice& dice, Time now) {
   core::Enqueue command;
   command.jobs.push_back(spec(dice, now, Id::kOwn));
   used_once_.insert(command.jobs.front().id);
+  // What is committed must be taken.
+  debounce_nothing(command.jobs.front());
+  name_no_limits(command.jobs.front());
   if (dice.chance(swarm_.of(Knob::kKeys) / 2)) {
     put_key(dice, command);
     command.key_window = core::kDefaultIdempotencyWindow;
@@ -285,9 +289,11 @@ core::AckItem Clients::ack_item(Dice& dice, Time now) {
       break;
   }
   if (dice.chance(100)) item.logs.push_back({{}, 1, SharedBytes("done")});
+  item.slow_down = some_wishes(lease, dice);
   if (dice.chance(swarm_.of(Knob::kNested))) {
     for (std::uint64_t i = 1 + dice.below(3); i > 0; --i) item.enqueue.push_back(spec(dice, now));
     come_back(item.enqueue, dice, now);
+    for (core::JobSpec& spec : item.enqueue) debounce_nothing(spec);
     // An outbox has one place an id: of one id for two queues it would keep the first alone.
     for (std::size_t i = item.enqueue.size() - 1; made_as_ == Ids::kOfQueues && i > 0; --i) {
       const auto at = item.enqueue.begin() + static_cast<std::ptrdiff_t>(i);
@@ -334,6 +340,7 @@ core::Heartbeat Clients::heartbeat(Dice& dice) {
       if (*progress.percent < 25) progress.checkpoint = SharedBytes("25");
       item.progress = std::make_shared<const core::Progress>(progress);
     }
+    item.slow_down = some_wishes(lease, dice);
     command.items.push_back(std::move(item));
   }
   return command;
@@ -385,6 +392,7 @@ core::Command Clients::set_queue(Dice& dice) {
     if (dice.chance(900))
       **keep = dice.chance(200) ? Duration{0} : dice.time_up_to(Duration{60'000});
   }
+  if (swarm_.of(Knob::kLimits) > 0) bind_queue(patch, dice);
   return command;
 }
 
@@ -440,6 +448,7 @@ core::Command Clients::operate(Dice& dice, Time now) {
     case 5: {
       core::Retry command{some_ids(dice), {}, dice.chance(500), some_states(dice)};
       if (dice.chance(300)) command.run_at = now + dice.time_up_to(Duration{20'000});
+      if (swarm_.of(Knob::kLimits) > 0) command.drop_limits = dice.chance(400);
       return command;
     }
     case 6:
@@ -490,6 +499,17 @@ engine::Request Clients::ask(Dice& dice, Time now, bool crowded) {
   if (scheduling > 0 && dice.chance(scheduling)) return schedule(dice, now);
   const std::uint32_t cataloguing = swarm_.of(Knob::kCatalog);
   if (cataloguing > 0 && dice.chance(cataloguing)) return catalog(dice);
+  const std::uint32_t operating = swarm_.of(Knob::kOperations);
+  if (operating > 0 && dice.chance(operating)) return operation(dice, now);
+  const std::uint32_t limiting = swarm_.of(Knob::kLimits);
+  if (!to_tell_.empty() && dice.chance(700)) {
+    core::Command told = std::move(to_tell_.back());
+    to_tell_.pop_back();
+    return told;
+  }
+  if (limiting > 0 && dice.chance(limiting)) {
+    return dice.chance(250) ? set_queue(dice) : limit(dice);
+  }
   if (dice.chance(swarm_.of(Knob::kOperators))) return operate(dice, now);
   if (dice.chance(swarm_.of(Knob::kQueueSettings))) return set_queue(dice);
   if (dice.chance(swarm_.of(Knob::kWatches))) {
@@ -524,6 +544,7 @@ engine::Request Clients::on_arrival(engine::Request request) {
   } else if (auto* command = std::get_if<core::Command>(&request)) {
     if (auto* enqueue = std::get_if<core::Enqueue>(command)) renew(enqueue->jobs);
     if (auto* set = std::get_if<core::SetSchedule>(command)) set->incarnation = ++incarnations_;
+    if (auto* set = std::get_if<core::SetLimit>(command)) set->incarnation = ++incarnations_;
     if (auto* acks = std::get_if<core::Ack>(command)) renew_nested(*acks);
   }
   return request;
@@ -534,6 +555,7 @@ engine::Request Clients::on_arrival(engine::Request request) {
 void Clients::learn(const core::ClaimReply& reply) {
   for (const auto& item : reply.jobs) {
     leases_.push_back({item.job.id, item.job.token, item.job.latest.worker});
+    if (item.job.extras != nullptr) leases_.back().limits = item.job.extras->limits;
     if (leases_.size() > kLeasesRemembered) leases_.pop_front();
     granted_.emplace(item.job.id, item.job.token);
   }
@@ -550,6 +572,7 @@ void Clients::heard(const engine::Answer& answer) {
   if (reply == nullptr) return;
   if (const auto* claim = std::get_if<core::ClaimReply>(reply)) learn(*claim);
   learn_settings(*reply);
+  if (const auto* limits = std::get_if<core::LimitReply>(reply)) learn_limits(*limits);
   const auto* submitted = std::get_if<core::EnqueueReply>(reply);
   if (submitted == nullptr || submitted->refused_as_one || made_as_ == Ids::kNumbered) return;
   for (const auto& item : submitted->items) {
@@ -585,11 +608,13 @@ std::vector<engine::Request> Clients::resume_all() const {
   for (std::uint32_t i = 0; i < swarm_.queues(); ++i) {
     const SharedBytes queue(fmt::format("q{}", i));
     requests.emplace_back(core::Command(core::ResumeQueue{queue}));
-    if (made_as_ == Ids::kNumbered && swarm_.of(Knob::kSchedules) == 0) continue;
+    const bool bound = swarm_.of(Knob::kSchedules) > 0 || swarm_.of(Knob::kLimits) > 0;
+    if (made_as_ == Ids::kNumbered && !bound) continue;
     // Else what waits in an outbox, or is owed by a schedule, may wait for ever.
     core::SetQueue room;
     room.queue = queue;
     room.patch.max_ready.emplace();
+    open_queue(room.patch, i % 2 == 0);
     requests.emplace_back(core::Command(std::move(room)));
   }
   return requests;

@@ -43,15 +43,24 @@ class Clients {
   engine::Request claim_all() const;
   std::vector<engine::Request> finish_all();
   std::vector<engine::Request> resume_all() const;
+  // clients_limits.cc: limits that every job passes in the end; empty: there are none in this life.
+  std::vector<engine::Request> open_limits();
+  // An answer that one of them gets to what it has asked; where there are several shards.
+  void told(const engine::Request& asked, const engine::Answer& answer);
+  // What they have to tell all shards now.
+  std::vector<core::Command> take_told() { return std::exchange(to_tell_, {}); }
   // clients_schedules.cc: of all names; empty: there are no schedules in this life.
   std::vector<engine::Request> resume_schedules() const;
   std::vector<engine::Request> delete_schedules() const;
+  // clients_operations.cc: that all go on, and fast.
+  std::vector<engine::Request> hurry_operations() const;
 
  private:
   struct Lease {
     JobId id;
     LeaseToken token{};
     SharedBytes worker;
+    core::JobLimits limits = {};  // of its job
   };
 
   // kOwn: no other job ever has its id.
@@ -83,6 +92,21 @@ class Clients {
   core::Command note_run(Dice& dice, Time now);
   core::Command schedule(Dice& dice, Time now);
   core::Command catalog(Dice& dice);
+  core::StartOperation start_operation(Dice& dice, Time now);
+  core::Command operation(Dice& dice, Time now);
+
+  // clients_limits.cc. `fit`: as a limit of that name wants it.
+  static core::JobLimits some_limits(Dice& dice, bool fit);
+  static void bind(core::JobSpec& spec, Dice& dice, bool fit);
+  static void debounce_nothing(core::JobSpec& spec);
+  static void name_no_limits(core::JobSpec& spec);
+  void bind_queue(core::QueuePatch& patch, Dice& dice) const;
+  void open_queue(core::QueuePatch& patch, bool with_rate) const;
+  std::vector<core::SlowDown> some_wishes(const Lease& lease, Dice& dice);
+  core::Command set_limit(core::LimitKind kind, const SharedBytes& name, Dice& dice);
+  core::Command look(core::LimitKind kind, const SharedBytes& name, Dice& dice);
+  core::Command limit(Dice& dice);
+  void learn_limits(const core::LimitReply& reply);
 
   Lease some_lease(Dice& dice);
   JobId some_id(Dice& dice);
@@ -101,7 +125,10 @@ class Clients {
   const Ids made_as_;
   std::uint64_t made_ = 0;
   std::uint64_t seen_revision_ = 0;                      // of the catalog
-  std::uint64_t incarnations_ = 0;                       // of schedules
+  std::uint64_t incarnations_ = 0;                       // of schedules and limits
+  std::uint64_t operations_ = 0;                         // that were begun
+  std::map<std::pair<core::LimitKind, std::string>, core::LimitSettings> seen_limits_;
+  std::vector<core::Command> to_tell_;                   // copies of limits, for all shards
   std::deque<JobId> ids_;                                // of submitted jobs, newest last
   std::map<std::string, core::ScheduleSpec> written_;    // the last of each name
   std::map<std::string, std::uint64_t> seen_schedules_;  // their incarnations
@@ -114,6 +141,9 @@ class Clients {
   std::set<JobId> used_once_;
   std::set<std::pair<JobId, LeaseToken>> granted_;  // as a caller was told
 };
+
+// An operator's command says who asks.
+void attribute(engine::Request& request);
 
 // A job's id made from a number: "00000017-..." in a story.
 JobId numbered_id(std::uint64_t number, std::uint16_t queue_bits = 0);

@@ -35,4 +35,18 @@ void Clients::learn_settings(const core::Reply& reply) {
   }
 }
 
+void attribute(engine::Request& request) {
+  auto* const command = std::get_if<core::Command>(&request);
+  if (command == nullptr || std::holds_alternative<core::Enqueue>(*command)) return;
+  std::visit(
+      []<typename C>(C& of) {
+        if constexpr (core::Attributed<C>) {
+          core::Origin origin;
+          origin.actor.name = SharedBytes("ann");
+          of.by = std::make_shared<const core::Origin>(std::move(origin));
+        }
+      },
+      *command);
+}
+
 }  // namespace millrace::sim

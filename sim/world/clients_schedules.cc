@@ -70,6 +70,7 @@ core::ScheduleSpec Clients::schedule_spec(Dice& dice, Time now) {
   job.run_at.reset();
   job.delay = {};
   job.expires_at.reset();
+  debounce_nothing(job);
   spec.queue = job.queue;
   spec.job = engine::template_of(std::move(job));
   if (dice.chance(400)) spec.managed_by = SharedBytes(dice.chance(500) ? "ours" : "theirs");

@@ -75,6 +75,28 @@ enum class Mark : std::uint8_t {
   kReadFromTables,
   kDecidedAhead,
   kPayloadFromTables,
+  kLimitMade,
+  kLimitChanged,
+  kLimitPaused,
+  kLimitDeleted,
+  kLimitForced,
+  kLimitInUse,
+  kUnknownLimit,
+  kUnfitLimit,
+  kRetryOfGoneLimit,
+  kLimitDropped,
+  kGateClosed,
+  kBreakerOpened,
+  kBreakerClosed,
+  kSlowedDown,
+  kDebounced,
+  kSuccessorWaits,
+  kSuperseded,
+  kKeysShare,
+  kKeyFull,
+  kWhyBlocked,
+  kWhyNot,
+  kHeldBack,
   kEntryMade,
   kEntryChanged,
   kEntryDeleted,
@@ -95,6 +117,12 @@ enum class Mark : std::uint8_t {
   kScheduleBroken,
   kShownAgain,
   kWallDoubted,
+  kOperationStarted,
+  kOperationTouched,
+  kOperationPaused,
+  kOperationCompleted,
+  kOperationTakenOver,
+  kAudited,
   // Situations of several nodes:
   kRefusedInDoubt,
   kRefusedUpgrading,
@@ -156,6 +184,11 @@ enum class Mark : std::uint8_t {
   kOldNodeRefused,
   kOldNodeTold,
   kRunOnOtherShard,
+  kLimitCopied,
+  kOldCopy,
+  kShareTaken,
+  kShareChanged,
+  kOldShare,
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);
@@ -163,6 +196,11 @@ inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);
 inline constexpr std::size_t kMarksOfOneNode = static_cast<std::size_t>(Mark::kRefusedInDoubt);
 // Of these, so many without schedules.
 inline constexpr std::size_t kMarksWithoutSchedules = static_cast<std::size_t>(Mark::kScheduleMade);
+
+// Those that no life without limits meets.
+inline constexpr bool is_of_limits(Mark mark) {
+  return (mark >= Mark::kLimitMade && mark <= Mark::kHeldBack) || mark >= Mark::kLimitCopied;
+}
 
 std::string_view mark_name(Mark mark);
 

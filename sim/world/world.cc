@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "core/limits.h"
 #include "engine/shard/recovery.h"
+#include "engine/shard/row_budget.h"
 #include "sim/narrate.h"
 #include "sim/violation.h"
 
@@ -15,6 +16,8 @@ namespace {
 // While leases are live the driver looks at its clock this often.
 constexpr Duration kPulse{500};
 constexpr std::uint64_t kStepsBetweenWholeChecks = 150;
+// Commands of fewer bytes are never so many that a row is full.
+constexpr std::size_t kHeavy = 64 * 1024;
 
 }  // namespace
 
@@ -98,10 +101,12 @@ void World::start() {
   story_.at(now);
   story_.tell("the server starts at row {}, with {} jobs and {} leases", to_number(durable_),
               shard_->machine().jobs_in_memory(), shard_->machine().live_leases());
+  begin_operations();
 }
 
 void World::die(std::string_view how) {
   story_.tell("the server {}", how);
+  end_operations();
   alive_until_ = std::min(slept_at_, shard_->figures().owed_since.value_or(slept_at_));
   shard_.reset();
   store_.reset();
@@ -180,6 +185,7 @@ void World::release() {
                             (std::uint64_t{delivery.answer.index()} << 60));
     if (story_.told()) story_.tell("    {}", narrate(delivery));
     Dice dice(mix64(plan_.seed ^ mix64(static_cast<std::uint64_t>(delivery.ticket))));
+    if (heard_by_operations(delivery)) continue;
     const bool lost = !healing_ && dice.chance(knob(Knob::kLostReplies));
     if (lost) {
       story_.tell("    ... and that reply is lost");
@@ -190,6 +196,7 @@ void World::release() {
   if (shard_->ended()) return auditor_.gave_up(answers);
   auditor_.answered(std::move(answers));
   auditor_.follow(durable_);
+  if (!draining_) carry_out_operations();
 }
 
 void World::step(Time now) {
@@ -198,6 +205,7 @@ void World::step(Time now) {
   const bool ahead = disk_.appending();
   const bool decided = shard_->step(now);
   if (!decided) return;
+  step_bytes_ = 0;
   const Wall wall = look_at_wall(now);
   ++steps_;
   marks_.hit_if(ahead, Mark::kDecidedAhead);
@@ -212,6 +220,7 @@ void World::cycle(const store::AppendResult* appended, const Status* flushed) {
   story_.at(now);
   take_in(now, appended, flushed);
   release();
+  run_operations();
   step(now);
   hand_over();
   if (!disk_.flushing()) {
@@ -240,7 +249,17 @@ void World::check_whole() {
 
 // --- Requests.
 
+// A step takes no more than a row may hold, and the auditor takes it that all that was offered is
+// decided in the next step. What does not fit comes later.
 void World::offer(engine::Request request) {
+  attribute(request);
+  const auto* const command = std::get_if<core::Command>(&request);
+  const std::size_t bytes = command == nullptr ? 0 : engine::row_bytes(*command);
+  if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes / 4 * 3) {
+    mail_.push_back({std::move(request), begun_});
+    return;
+  }
+  step_bytes_ += bytes;
   const engine::Ticket ticket{++tickets_};
   if (story_.told()) {
     story_.tell("#{} {}", static_cast<std::uint64_t>(ticket), narrate(request));
@@ -250,7 +269,7 @@ void World::offer(engine::Request request) {
 }
 
 void World::deliver_mail() {
-  for (std::size_t i = 0; i < mail_.size();) {
+  for (std::size_t i = 0, left = mail_.size(); left > 0; --left) {
     if (mail_[i].arrives > begun_) {
       ++i;
       continue;

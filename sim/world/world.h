@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "engine/routing/gateway.h"
 #include "engine/shard/shard.h"
 #include "engine/shard/shard_clock.h"
+#include "node/operation_runner.h"
 #include "sim/model/auditor.h"
 #include "sim/simulation.h"
 #include "sim/story.h"
@@ -93,6 +95,14 @@ class World final : public Simulation, public engine::DurableObserver, public en
   void tend(Dice& dice);
   AppendFate append_fate(Dice& dice);
 
+  // world_operations.cc
+  void begin_operations();
+  void end_operations();
+  void run_operations();
+  void carry_out_operations();
+  bool heard_by_operations(const engine::Delivery& delivery);
+  void complete_operations();
+
   // world_heal.cc: phase two
   void heal();
   void settle();
@@ -122,10 +132,14 @@ class World final : public Simulation, public engine::DurableObserver, public en
   std::optional<Time> failing_since_;
   bool draining_ = false;
   Seq durable_{};
+  node::OperationRunner operations_{0, 1};
+  std::map<engine::Ticket, engine::Ticket> own_;  // of the runner of operations
+  bool operations_end_ = false;
   std::uint64_t steps_ = 0;
 
   Duration wall_leapt_{};  // and not put right
   std::vector<Mail> mail_;
+  std::size_t step_bytes_ = 0;  // of what waits for the next step, at most
   std::uint64_t tickets_ = 0;
   std::uint64_t begun_ = 0;
   std::uint64_t reply_losses_ = 0;  // determines which replies are lost

@@ -36,6 +36,7 @@ void World::ask(Dice& dice) {
   const bool crowded = auditor_.model().live().size() > kCrowd;
   if (dice.chance(20) && tickets_ > 0) {
     const engine::Ticket gone{tickets_ - dice.below(std::min<std::uint64_t>(tickets_, 20))};
+    if (own_.contains(gone)) return;  // the runner of operations never gives up
     story_.tell("#{} is given up by its client", static_cast<std::uint64_t>(gone));
     auditor_.cancelled(gone);
     shard_->cancel(*this, gone);

@@ -43,9 +43,12 @@ void World::heal() {
     start();
   }
   settle();
+  for (engine::Request& request : clients_.open_limits()) offer(std::move(request));
+  settle();
   for (engine::Request& request : clients_.resume_all()) offer(std::move(request));
   settle();
   end_schedules();
+  complete_operations();
   finish_everything();
   drain_tables();
 }

@@ -55,8 +55,13 @@ enum class EventType : std::uint8_t {
   kBreakerOpened,
   kBreakerClosed,
   kJobDebounced,
+  kOperationStarted,
+  kOperationPaused,
+  kOperationResumed,
+  kOperationRateChanged,
+  kOperationEnded,
 };
-constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kJobDebounced) + 1;
+constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kOperationEnded) + 1;
 std::string_view name_of(EventType type);  // "job.submitted"
 std::optional<EventType> parse_event_type(std::string_view name);
 

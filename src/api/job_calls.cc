@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "api/job_decode.h"
+#include "api/operation.h"
 #include "api/parameters.h"
 #include "api/text.h"
 #include "base/json_writer.h"
@@ -170,6 +171,7 @@ void read_filter_query(Decode& decode, const Path& path, JobFilter& filter) {
   auto query = parse_query(text);
   if (query) {
     filter.query = std::move(*query);
+    filter.query_text = std::move(text);
   } else {
     decode.fault(path, std::move(query.error()));
   }
@@ -211,6 +213,11 @@ constexpr Member<Bulk> kBulkMembers[] = {
        if (is_everything) d.fault(p, "must have at least one member");
      }},
     {"dry_run", [](Decode& d, const Path& p, Bulk& out) { read_boolean(d, p, out.dry_run); }},
+    {"operation", [](Decode& d, const Path& p, Bulk& out) { read_boolean(d, p, out.operation); }},
+    {"rate_per_s",
+     [](Decode& d, const Path& p, Bulk& out) {
+       read_into(out.rate_per_s, read_integer, d, p, std::int64_t{1}, kMaxOperationRate);
+     }},
 };
 
 void read_bulk(Decode& decode, const Path& path, Bulk& bulk) {
@@ -225,6 +232,14 @@ void read_bulk(Decode& decode, const Path& path, Bulk& bulk) {
     decode.fault(Path{&path, "ids", 0}, "is required, unless filter is given");
   if (has_ids && has_filter)
     decode.fault(Path{&path, "filter", 0}, "must not be given together with ids");
+  for (const std::string_view name : {"operation", "rate_per_s"}) {
+    const bool given = name == "operation" ? bulk.operation : bulk.rate_per_s.has_value();
+    if (given && has_ids && !has_filter) {
+      decode.fault(Path{&path, name, 0}, "requires filter: a call with ids is done at once");
+    } else if (given && bulk.dry_run) {
+      decode.fault(Path{&path, name, 0}, "must not be given together with dry_run");
+    }
+  }
   if (!has_action) return;
   if (bulk.action == BulkAction::kReprioritize) {
     require(decode, path, "priority", has_priority);

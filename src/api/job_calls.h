@@ -50,6 +50,7 @@ struct JobFilter {
   std::optional<Time> created_after;   // inclusive
   std::optional<Time> created_before;  // exclusive
   Query query;                         // `q`
+  std::string query_text;              // as sent, in a body
 };
 
 // GET /v1/jobs
@@ -95,6 +96,9 @@ struct Bulk {
   std::vector<JobId> ids;                // 1 to kMaxBatchItems
   std::optional<JobFilter> filter;       // has at least one member
   bool dry_run = false;
+  // With `filter` only, and not with dry_run: an operation, which goes on after the answer.
+  bool operation = false;
+  std::optional<std::int64_t> rate_per_s;
 };
 Decoded<Bulk> decode_bulk(std::string_view body, const DecodeLimits& limits);
 

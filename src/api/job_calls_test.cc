@@ -203,6 +203,30 @@ TEST(DecodeBulk, RefusesWhatWouldHitTooMuchOrNothing) {
             (Strings{"/action", "/filter/state/0", "/filter/limit", "/filter/q"}));
 }
 
+TEST(DecodeBulk, AnOperationIsByFilter) {
+  const auto bulk = decode_bulk(
+      R"({"action":"retry","filter":{"q":"state:dead"},"rate_per_s":50,"operation":true})",
+      kLimits);
+  ASSERT_TRUE(bulk.has_value()) << faults(bulk)[0];
+  EXPECT_EQ(bulk->rate_per_s, 50);
+  EXPECT_TRUE(bulk->operation);
+  EXPECT_EQ(bulk->filter->query_text, "state:dead");
+  EXPECT_EQ(
+      places(decode_bulk(R"({"action":"retry","filter":{"queue":"q"},"rate_per_s":0})", kLimits)),
+      (Strings{"/rate_per_s"}));
+  EXPECT_EQ(places(decode_bulk(R"({"action":"retry","filter":{"queue":"q"},"rate_per_s":100001})",
+                               kLimits)),
+            (Strings{"/rate_per_s"}));
+  EXPECT_EQ(
+      places(decode_bulk(fmt::format(R"({{"action":"retry","ids":["{}"],"operation":true}})", kId),
+                         kLimits)),
+      (Strings{"/operation"}));
+  EXPECT_EQ(
+      places(decode_bulk(
+          R"({"action":"retry","filter":{"queue":"q"},"operation":true,"dry_run":true})", kLimits)),
+      (Strings{"/operation"}));
+}
+
 TEST(BulkOutcome, ShowsResultsWithIdsOnly) {
   BulkOutcome outcome{3, 2, 1, true, std::nullopt};
   std::string out;

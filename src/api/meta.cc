@@ -46,4 +46,22 @@ void encode(JsonWriter& json, const Meta& meta) {
   json.end_object();
 }
 
+void encode(JsonWriter& json, const Configuration& configuration) {
+  json.begin_object();
+  json.text_or_null("file", configuration.file);
+  json.key("settings");
+  json.begin_array();
+  for (const SettingInForce& setting : configuration.settings) {
+    json.begin_object();
+    json.member("key", setting.key);
+    json.member("value", setting.value);
+    json.member("source", setting.source);
+    json.key("waiting");
+    setting.waiting ? json.string(*setting.waiting) : json.null();
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
 }  // namespace millrace::api

@@ -27,6 +27,19 @@ struct Meta {
 };
 void encode(JsonWriter& json, const Meta& meta);
 
+// GET /v1/admin/config: one setting in force, as `millrace config show` prints it.
+struct SettingInForce {
+  std::string key;
+  std::string value;   // a secret is never in it
+  std::string source;  // "flag --drain", "environment MILLRACE_DRAIN", "file PATH:3", "default"
+  std::optional<std::string> waiting;  // the value that a restart of the server would bring
+};
+struct Configuration {
+  std::string file;  // empty: none was read
+  std::vector<SettingInForce> settings;
+};
+void encode(JsonWriter& json, const Configuration& configuration);
+
 // POST /v1/admin/backup
 struct Backup {
   std::string path;  // absolute, at most kMaxPathBytes

@@ -222,10 +222,9 @@ std::optional<PushTarget> read_stored_push_target(std::string_view stored) {
   return std::move(read->target);
 }
 
-void encode(JsonWriter& json, const PushTargetView& view) {
-  const PushTarget& target = *view.target;
-  json.begin_object();
-  json.member("name", view.name);
+namespace {
+
+void encode_members(JsonWriter& json, const PushTarget& target) {
   json.member("url", target.url);
   write_names(json, "queues", target.queues);
   write_names(json, "types", target.types);
@@ -239,6 +238,21 @@ void encode(JsonWriter& json, const PushTargetView& view) {
   json.member("timeout_ms", target.timeout);
   json.member("paused", target.paused);
   json.text_or_null("pause_reason", target.pause_reason);
+}
+
+}  // namespace
+
+void encode_settings(JsonWriter& json, const PushTarget& target) {
+  json.begin_object();
+  encode_members(json, target);
+  json.end_object();
+}
+
+void encode(JsonWriter& json, const PushTargetView& view) {
+  const PushTarget& target = *view.target;
+  json.begin_object();
+  json.member("name", view.name);
+  encode_members(json, target);
   json.member("version", view.version);
   json.member("created_at", view.created_at);
   json.member("updated_at", view.updated_at);

@@ -74,6 +74,9 @@ struct PushHealth {
   std::vector<PushOutcome> last{};                     // newest first
 };
 
+// An object of its settings, without what is secret.
+void encode_settings(JsonWriter& json, const PushTarget& target);
+
 struct PushTargetView {
   std::string_view name{};
   const PushTarget* target = nullptr;

@@ -167,6 +167,7 @@ constexpr Member<Purge> kPurgeMembers[] = {
          if (std::ranges::find(out.states, state) == out.states.end()) out.states.push_back(state);
        });
      }},
+    {"operation", [](Decode& d, const Path& p, Purge& out) { read_boolean(d, p, out.operation); }},
 };
 
 void encode_rates(JsonWriter& json, const Queue::Rates& rates) {

@@ -93,6 +93,7 @@ void encode(JsonWriter& json, const Share& share);
 
 struct Purge {
   std::vector<JobState> states;  // never empty, never kRunning; by default the waiting states
+  bool operation = false;        // goes on after the answer
 };
 Decoded<Purge> decode_purge(std::string_view body, const DecodeLimits& limits);
 void encode_purged(JsonWriter& json, std::int64_t deleted);  // {"deleted": n}

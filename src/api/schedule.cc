@@ -241,6 +241,12 @@ void encode_job(JsonWriter& json, const ScheduleJob& job) {
   if (!job.meta.empty()) json.key("meta"), encode(json, job.meta);
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   if (!job.tracestate.empty()) json.member("tracestate", job.tracestate);
+  if (!job.limits.empty()) json.key("limits"), encode(json, job.limits);
+  if (!job.order_key.empty()) {
+    json.member("order_key", job.order_key);
+    json.member("order_on_failure", name_of(job.order_on_failure));
+  }
+  if (!job.fair_key.empty()) json.member("fair_key", job.fair_key);
   json.end_object();
 }
 
@@ -322,6 +328,8 @@ void encode(JsonWriter& json, const BackfillOutcome& outcome) {
   json.member("more", outcome.more);
   json.end_object();
 }
+
+void encode(JsonWriter& json, const ScheduleJob& job) { encode_job(json, job); }
 
 void encode(JsonWriter& json, const Schedule& schedule) {
   json.begin_object();

@@ -115,7 +115,13 @@ struct ScheduleJob {
   StringMapView meta;
   std::string_view traceparent;
   std::string_view tracestate;
+  std::vector<JobLimit> limits;
+  std::string_view order_key;  // empty: absent
+  OrderOnFailure order_on_failure = OrderOnFailure::kHold;
+  std::string_view fair_key;  // empty: absent
 };
+
+void encode(JsonWriter& json, const ScheduleJob& job);
 
 struct Schedule {
   std::string_view name;

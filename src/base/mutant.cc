@@ -59,6 +59,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "limit-slot-leaked",
     "limit-bucket-forgotten",
     "limit-opening-dropped",
+    "audit-late",
     "limit-pause-forgotten",
     "order-freed-at-retry",
     "why-forgets-rate",
@@ -72,6 +73,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "share-raised-first",
     "old-share-believed",
     "slot-leaked-at-takeover",
+    "operation-cursor-apart",
+    "operation-cursor-lost",
+    "operation-rate-wound-up",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

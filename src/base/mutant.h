@@ -61,6 +61,7 @@ enum class Mutant : std::uint8_t {
   kLimitSlotLeaked,          // the end of a lease does not always free its slots
   kLimitBucketForgotten,     // what a bucket holds is in memory only
   kLimitOpeningDropped,      // a gate that opens wakes nobody
+  kAuditLate,                // the entry of a change is in a later batch than the change
   kLimitPauseForgotten,      // a paused limit lets jobs through after a restart
   kOrderFreedAtRetry,        // the successors of a job with an order key run while it retries
   kWhyForgetsRate,           // a job that waits for a token has no reason to wait
@@ -74,6 +75,9 @@ enum class Mutant : std::uint8_t {
   kShareRaisedFirst,         // a share is given on before the shard that had it has let go of it
   kOldShareBelieved,         // a shard takes a share that is older than the one it has
   kSlotLeakedAtTakeover,     // shares that a new leader of the home finds called back stay so
+  kOperationCursorApart,     // a part of an operation moves on in a commit of its own
+  kOperationCursorLost,      // a new leader begins an operation anew
+  kOperationRateWoundUp,     // an operation catches up on a pause
   kLast,
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/operation/commands.h"
 #include "cli/exit_code.h"
 #include "cli/misspelt.h"
 #include "cli/options.h"
@@ -123,7 +124,7 @@ void add_global_options(CLI::App& app, Session& session) {
       ->envname("MILLRACE_KEY_FILE")
       ->type_name("FILE");
   app.add_option("-o,--output", session.output, "table, or json: the answer of the API")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(CLI::IsMember({"table", "json", "jsonl"}))
       ->type_name("FORMAT");
   app.set_version_flag(
       "--version", [] { return fmt::format("millrace {}", version()); }, "Print the version");
@@ -193,6 +194,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_purge(queue, session);
   add_queue_scale(queue, session);
   add_queue_delete(queue, session);
+  add_operation(group(app, "operation", "Watch, pause and cancel changes of many jobs"), session);
   add_limit_commands(app, session);
   add_schedule_commands(app, session);
   add_push_target(group(app, "push-target", "Manage receivers that the server calls for each job"),
@@ -214,6 +216,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_token_rotate(token, session);
   add_token_revoke(token, session);
   CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
+  add_admin_audit(admin, session);
   add_admin_backup(admin, session);
   add_admin_nodes(admin, session);
   add_completion(app, session);

@@ -88,6 +88,7 @@ void add_token_rotate(CLI::App& token, Session& session);
 void add_token_revoke(CLI::App& token, Session& session);
 
 // Of `admin`, beside the server's own commands.
+void add_admin_audit(CLI::App& admin, Session& session);
 void add_admin_backup(CLI::App& admin, Session& session);
 void add_admin_nodes(CLI::App& admin, Session& session);
 

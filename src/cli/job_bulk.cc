@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "cli/bench/report.h"
 #include "cli/confirm.h"
 #include "cli/exit_code.h"
 #include "cli/job_view.h"
+#include "cli/operation/watch.h"
 #include "cli/output.h"
 #include "millrace/json.h"
 
@@ -79,31 +79,56 @@ class Bulk {
                         fmt::format("{} {}{}?", kind_.verb, count_text(*counted), kind_.ending));
   }
 
+  std::string body() const {
+    sdk::JsonWriter json;
+    json.begin_object().key("action").string(request_.action).key("filter").begin_object();
+    json.key("q").string(request_.query);
+    if (!request_.states.empty()) {
+      json.key("state").begin_array();
+      for (const std::string& state : request_.states) json.string(state);
+      json.end_array();
+    }
+    json.end_object();
+    if (options_.rate) json.key("rate_per_s").integer(*options_.rate);
+    if (options_.watch && !options_.rate) json.key("operation").boolean(true);
+    return json.end_object().take();
+  }
+
   void change_all() {
+    auto answer = client_.call({.method = "POST",
+                                .path = "/v1/jobs/bulk",
+                                .body = body(),
+                                .timeout = kCallWithin,
+                                .repeat = sdk::Repeat::kIfUnbegun});
+    if (!answer) {
+      failed(answer.error());
+      return;
+    }
+    if (answer->status == 202) return follow(std::move(answer->body));
+    const sdk::JsonView outcome(answer->body);
     sdk::BulkAnswer sum;
-    ProgressLine progress;
-    do {
-      const auto changed = client_.bulk(request_, kCallWithin);
-      if (!changed) {
-        if (sum.changed > 0)
-          note(fmt::format("{} jobs were {} before the error", sum.changed, kind_.done));
-        failed(changed.error());
-        return;
-      }
-      sum.matched += changed->matched;
-      sum.changed += changed->changed;
-      sum.failed += changed->failed;
-      // A call that changed nothing would find the same jobs again.
-      sum.more = changed->more && changed->changed > 0;
-      if (sum.more) progress.show(fmt::format("{} jobs {}", sum.changed, kind_.done));
-    } while (sum.more);
+    sum.matched = outcome["matched"].integer().value_or(0);
+    sum.changed = outcome["changed"].integer().value_or(0);
+    sum.failed = outcome["failed"].integer().value_or(0);
+    sum.json = std::move(answer->body);
     tell(sum);
+  }
+
+  // It goes on by itself.
+  void follow(std::string operation) {
+    if (!options_.rate || options_.watch) {
+      return watch_operation(client_, session_, std::move(operation));
+    }
+    const std::string id = sdk::JsonView(operation)["id"].string().value_or("");
+    print_line(session_.json() ? operation
+                               : fmt::format("{}  has begun; `millrace operation watch {}` shows "
+                                             "how it goes",
+                                             id, id));
   }
 
   void tell(const sdk::BulkAnswer& sum) {
     if (session_.json()) {
-      print_line(fmt::format(R"({{"matched":{},"changed":{},"failed":{},"more":{}}})", sum.matched,
-                             sum.changed, sum.failed, sum.more));
+      print_line(sum.json);
     } else if (sum.matched == 0) {
       note(fmt::format("no matching job can be {}", kind_.done));
     } else {
@@ -131,10 +156,17 @@ class Bulk {
 CLI::Option* add_bulk_options(CLI::App& command, CLI::Option* ids, JobBulk& bulk) {
   CLI::Option* filter =
       command
-          .add_option("--filter", bulk.filter,
+          .add_option("--filter,--query", bulk.filter,
                       "All jobs that match, such as 'state:dead error~timeout', in place of ids")
           ->type_name("EXPRESSION")
           ->excludes(ids);
+  command
+      .add_option("--rate", bulk.rate,
+                  "With --filter: jobs a second, 1 to 100000; goes on after the command")
+      ->check(CLI::Range(1, 100'000))
+      ->excludes(ids);
+  command.add_flag("--watch", bulk.watch, "With --filter: follow the operation until it ends")
+      ->excludes(ids);
   command.add_flag("--dry-run", bulk.dry_run, "With --filter: only show the matching jobs");
   add_yes(command, bulk.yes);
   return filter;

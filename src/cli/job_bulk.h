@@ -1,6 +1,8 @@
 // job retry, cancel and delete with --filter: on all jobs that an expression matches.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,8 @@ struct JobBulk {
   std::string filter;
   bool dry_run = false;
   bool yes = false;
+  std::optional<std::int64_t> rate;  // jobs a second: an operation
+  bool watch = false;
 };
 
 // The properties of one of the three actions.
@@ -27,11 +31,12 @@ struct BulkKind {
   std::vector<std::string> defaults;  // used if the expression names no state
 };
 
-// Adds the options --filter, --dry-run and --yes. Returns --filter, which excludes `ids`.
+// Adds the options --filter (or --query), --rate, --watch, --dry-run and --yes. Returns --filter,
+// which excludes `ids`.
 CLI::Option* add_bulk_options(CLI::App& command, CLI::Option* ids, JobBulk& bulk);
 
-// Shows what would be affected, asks unless told not to, and acts, call by call, until nothing is
-// left.
+// Shows what would be affected, asks unless told not to, and acts. What is too much for a call is an
+// operation, which the command follows to its end, unless the user has given a rate.
 void run_bulk(const JobBulk& bulk, const BulkKind& kind, Session& session);
 
 // True: the call names jobs in neither way; an error was printed.

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/confirm.h"
 #include "cli/exit_code.h"
+#include "cli/operation/watch.h"
 #include "cli/output.h"
 
 namespace millrace::cli {
@@ -23,13 +24,18 @@ void run(const Delete& options, Session& session) {
                                            options.name, options.force ? " and all its jobs" : "");
   if (!is_confirmed(session, options.yes, question)) return;
   session.with_client([&](sdk::Client& client) {
-    const auto deleted = client.delete_queue(options.name, options.force, kDeleteWithin);
+    auto deleted = client.call({.method = "DELETE",
+                                .path = "/v1/queues/" + sdk::url_encode(options.name) +
+                                        (options.force ? "?force=true" : ""),
+                                .timeout = kDeleteWithin});
     if (!deleted && deleted.error().code == "invalid_state" && !options.force) {
       return session.fail(
           kConflict,
           fmt::format("queue {} still has jobs; use --force to delete them too", options.name));
     }
     if (!deleted) return session.fail(deleted.error());
+    // Too many jobs for one call.
+    if (deleted->status == 202) return watch_operation(client, session, std::move(deleted->body));
     if (!session.json()) print_line(fmt::format("{}  deleted", printable(options.name)));
   });
 }

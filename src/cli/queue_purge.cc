@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/confirm.h"
+#include "cli/operation/watch.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "millrace/json.h"
@@ -41,6 +42,7 @@ void run(const Purge& options, Session& session) {
                                .body = body.take(),
                                .timeout = kPurgeWithin});
     if (!answer) return session.fail(answer.error());
+    if (answer->status == 202) return watch_operation(client, session, std::move(answer->body));
     if (session.json()) return print_line(answer->body);
     const auto deleted = sdk::read_integer(answer->body, "deleted");
     print_line(fmt::format("{}  {} jobs deleted", printable(options.name), deleted.value_or(0)));

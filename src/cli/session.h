@@ -27,7 +27,8 @@ struct Session {
   int exit_code = 0;
   std::stop_token stop;  // cancels every later call of the client
 
-  bool json() const { return output == "json"; }
+  // Commands that show one thing a line do so with both.
+  bool json() const { return output == "json" || output == "jsonl"; }
 
   // Tries each call once: a script decides by the exit code.
   Result<sdk::Client> connect() const;

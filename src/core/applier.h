@@ -1,6 +1,6 @@
 // What each event does to the state, one operator an event. Nothing else changes the state.
 // apply.cc has the life of a job, apply_operate.cc what operators and retention do to it,
-// apply_schedules.cc the schedules, catalog.cc the catalog.
+// apply_schedules.cc the schedules, catalog.cc the catalog, operations.cc the operations.
 #pragma once
 
 #include <optional>
@@ -47,6 +47,10 @@ class Applier {
   void operator()(const Debounced& event);
   void operator()(const ShareTaken& event);
   void operator()(const SharesSet& event);
+  void operator()(const OperationSet& event);
+  void operator()(const OperationAdvanced& event);
+  void operator()(const OperationsForgotten& event);
+  void operator()(const Audited& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);
@@ -92,6 +96,7 @@ class Applier {
   void delete_stored(const Deleted::Item& item);
   WorkerLeases& leases_of(const SharedBytes& worker);
   void tell_schedules(const JobId& job);
+  void resume_operations();
   void list(ScheduleEntry& entry);
 
   ShardState& state_;

@@ -508,6 +508,7 @@ void Applier::operator()(const EpochStarted& event) {
   MILLRACE_CHECK(event.first_token >= state_.facts.next_token);
   state_.facts.epoch = event.epoch;
   state_.facts.next_token = event.first_token;
+  resume_operations();
 }
 
 void Applier::operator()(const LeasesExtended& event) {

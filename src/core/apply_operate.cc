@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "core/applier.h"
+#include "core/audit_chain.h"
 
 namespace millrace::core {
 
@@ -122,6 +123,14 @@ void Applier::operator()(const Deleted& event) {
       forget(index);
     }
   }
+}
+
+void Applier::operator()(const Audited& event) {
+  MILLRACE_CHECK(event.n == state_.audited + 1);
+  state_.audited = event.n;
+  AuditRow row{at_, event, {}};
+  row.hash = state_.audit_head = chained(state_.audit_head, row);
+  state_.changes.audit.push_back(std::move(row));
 }
 
 void Applier::operator()(const QueueDeleted& event) {

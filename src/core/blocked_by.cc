@@ -33,7 +33,7 @@ bool each_waiting_lane(const GateIndex& gates, const QueueEntry& queue, std::siz
     }
   };
   if (queue.fair != nullptr) of_gate(queue.fair->open);
-  gates.each([&](const LimitEntry& entry) {
+  const auto of_limit = [&](const LimitEntry& entry) {
     if (left > 0) of_gate(*entry.whole);
     if (entry.whole->retries() != nullptr) of_gate(*entry.whole->retries());
     for (const auto& [key, gate] : entry.keys) {
@@ -42,7 +42,10 @@ bool each_waiting_lane(const GateIndex& gates, const QueueEntry& queue, std::siz
       of_gate(*gate);
       if (gate->retries() != nullptr) of_gate(*gate->retries());
     }
-  });
+  };
+  gates.each(of_limit);
+  // Nobody holds these lanes there, and they move on at the next claim that comes so far.
+  gates.each_dropped(of_limit);
   return left > 0;
 }
 

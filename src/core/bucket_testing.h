@@ -32,6 +32,10 @@ class NaiveBucket {
     starts_.push_back({now, units(rate, tokens)});
   }
   void clear() { starts_.clear(); }
+  // It has this much left then, and fills from then on.
+  void set(const Rate& rate, Units left, Time at) {
+    starts_ = {{at, capacity(rate) - std::min(left, capacity(rate))}};
+  }
   // Keeps what it holds, rounded down. A full one stays full, as one that nobody has used.
   void change(const std::optional<Rate>& from, const std::optional<Rate>& to, Time now) {
     if (from == to) return;

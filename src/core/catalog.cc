@@ -55,6 +55,9 @@ Reply Decider::operator()(const DeleteCatalogEntry& command) {
   return catalog_reply(key, false);
 }
 
+// The entry follows: see Machine::decide.
+Reply Decider::operator()(const NoteAudit&) { return CatalogReply{}; }
+
 Reply Decider::operator()(const GetCatalog& command) {
   CatalogReply reply;
   std::size_t bytes = 0;

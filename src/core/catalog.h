@@ -29,6 +29,11 @@ struct CatalogEntry {
   Time updated_at{};
 };
 
+// A command: the entries that have changed after `since`, in order of revision: see CatalogReply.
+struct GetCatalog {
+  std::uint64_t since = 0;
+};
+
 struct CatalogKey {
   CatalogKind kind{};
   SharedBytes name;

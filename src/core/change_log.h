@@ -39,6 +39,7 @@ struct ChangeLog {
   std::vector<SharedBytes> deleted_schedules;  // some may exist again
   std::vector<ScheduleRunRow> schedule_runs;   // of schedules that exist
   absl::btree_set<CatalogKey> catalog;         // put or deleted
+  absl::btree_set<JobId> operations;           // set, advanced or forgotten
   // By kind and name. A limit that was deleted and made again is in both.
   std::vector<std::pair<LimitKind, SharedBytes>> limits;
   std::vector<std::pair<LimitKind, SharedBytes>> deleted_limits;
@@ -49,6 +50,7 @@ struct ChangeLog {
   std::optional<Time> uniques_released_until;
   std::vector<HeldUnique> held_uniques;
   std::vector<EndedLease> ended_leases;
+  std::vector<AuditRow> audit;
   // Deleted jobs that the tables may still show.
   absl::flat_hash_set<JobId> tombstones;
 

@@ -7,10 +7,12 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/audit.h"
 #include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
 #include "core/limit.h"
+#include "core/operation.h"
 #include "core/queue.h"
 #include "core/schedule.h"
 #include "core/share.h"
@@ -87,22 +89,28 @@ struct Changes {
     SharedBytes name;
   };
   std::vector<DeletedLimit> deleted_limits;
-  std::vector<Limit> limits;       // changed, whole, by kind and name
-  std::vector<BucketRow> buckets;  // changed; one that has nothing is deleted
-  std::vector<KeyRow> keys;        // insert only
+  std::vector<Limit> limits;              // changed, whole, by kind and name
+  std::vector<BucketRow> buckets;         // changed; one that has nothing is deleted
+  std::vector<JobId> deleted_operations;  // none of them is in `operations`
+  std::vector<OperationPart> operations;  // changed, whole, by id
+  std::vector<KeyRow> keys;               // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
   std::optional<Time> uniques_released_until;  // then delete rows with `until` at or before this
   std::vector<EndedLease>
       ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
+  std::vector<AuditRow> audit;  // insert only, by number; one that is there already stays
+  // Then delete the rows before this, but the newest.
+  std::optional<Time> audit_until;
 
   bool empty() const {
     return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() &&
            log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
            deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
            deleted_catalog.empty() && catalog.empty() && deleted_limits.empty() && limits.empty() &&
-           buckets.empty() && keys.empty() && !keys_expired_until && held_uniques.empty() &&
-           !uniques_released_until && ended_leases.empty();
+           buckets.empty() && deleted_operations.empty() && operations.empty() && keys.empty() &&
+           !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
+           ended_leases.empty() && audit.empty();
   }
 };
 

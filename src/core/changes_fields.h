@@ -6,6 +6,7 @@
 #include "core/changes.h"
 #include "core/describe.h"
 #include "core/job_fields.h"
+#include "core/operation_fields.h"
 
 namespace millrace::core {
 

@@ -11,11 +11,13 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/audit.h"
 #include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
 #include "core/limit_commands.h"
 #include "core/limits.h"
+#include "core/operation.h"
 #include "core/queue.h"
 #include "core/schedule_commands.h"
 #include "core/share_commands.h"
@@ -62,6 +64,7 @@ struct Enqueue {
   // Only with a single job. expires_at is ignored; the window begins at the shard's time.
   std::optional<IdempotencyKey> key;
   Duration key_window = kDefaultIdempotencyWindow;
+  SharedOrigin by = {};  // of an operator who makes a schedule run; null: a producer
 };
 
 struct Claim {
@@ -139,6 +142,7 @@ struct Cancel {
   std::vector<JobId> ids;
   SharedBytes reason;
   StateSet states = {};
+  SharedOrigin by = {};
 };
 struct Retry {
   std::vector<JobId> ids;
@@ -146,6 +150,7 @@ struct Retry {
   bool reset_attempts = true;
   StateSet states = {};
   bool drop_limits = false;  // those that are gone; else kUnknownLimit
+  SharedOrigin by = {};
 };
 struct Edit {
   std::vector<JobId> ids;
@@ -156,12 +161,14 @@ struct Edit {
   std::optional<std::uint32_t> max_attempts;
   std::optional<std::vector<SharedBytes>> tags;
   StateSet states = {};
+  SharedOrigin by = {};
 };
 struct Delete {
   std::vector<JobId> ids;
   DeleteCause cause = DeleteCause::kOperator;
   StateSet states = {};
   std::optional<std::uint64_t> if_version = {};
+  SharedOrigin by = {};
 };
 
 struct SetQueue {
@@ -171,23 +178,28 @@ struct SetQueue {
   std::optional<std::uint64_t>
       if_version;       // else kVersionConflict; a queue that is not there has none
   bool create = false;  // without `replace`: creates the queue; otherwise kNotFound
+  SharedOrigin by = {};
 };
 struct PauseQueue {
   SharedBytes queue;
   SharedBytes reason;
   bool create = false;  // if false, kNotFound where there is no such queue
+  SharedOrigin by = {};
 };
 struct ResumeQueue {
   SharedBytes queue;
+  SharedOrigin by = {};
 };
 // Frees the queue's name and forgets its settings. kInvalidState while the queue has any job.
 struct DeleteQueue {
   SharedBytes queue;
+  SharedOrigin by = {};
 };
 // Written after the deletions of a purge, for the log.
 struct NotePurge {
   SharedBytes queue;
   std::uint64_t deleted = 0;
+  SharedOrigin by = {};
 };
 
 struct GetJob {
@@ -209,15 +221,13 @@ struct PutCatalogEntry {
   SharedBytes body;
   // Else kVersionConflict; 0: there must be no such entry.
   std::optional<std::uint64_t> if_version;
+  SharedOrigin by = {};
 };
 struct DeleteCatalogEntry {
   CatalogKind kind{};
   SharedBytes name;
   std::optional<std::uint64_t> if_version;  // else kVersionConflict
-};
-// The entries that have changed after `since`, in order of revision: see CatalogReply.
-struct GetCatalog {
-  std::uint64_t since = 0;
+  SharedOrigin by = {};
 };
 
 using Command =
@@ -225,7 +235,9 @@ using Command =
                  PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue, SetSchedule,
                  PauseSchedule, ResumeSchedule, DeleteSchedule, NoteScheduleRun, GetSchedules,
                  PutCatalogEntry, DeleteCatalogEntry, GetCatalog, SetLimit, PauseLimit, ResumeLimit,
-                 DeleteLimit, GetLimits, GetWhy, GetShares, ReportShares, GiveShares, CopyLimit>;
+                 DeleteLimit, GetLimits, GetWhy, GetShares, ReportShares, GiveShares, CopyLimit,
+                 StartOperation, SetOperation, StepOperation, GetOperations, ForgetOperations,
+                 NoteAudit>;
 
 // A command for another shard, or for this one. Nothing waits for its answer.
 struct ShareMessage {

@@ -4,10 +4,13 @@
 #include <tuple>
 
 #include "base/tomorrow.h"
+#include "core/audit_fields.h"
 #include "core/catalog_fields.h"
 #include "core/command.h"
 #include "core/describe.h"
 #include "core/event_fields.h"
+#include "core/limit_command_fields.h"
+#include "core/operation_fields.h"
 #include "core/share_fields.h"
 
 namespace millrace::core {
@@ -41,7 +44,7 @@ constexpr auto describe(Of<JobSpec>) {
 constexpr auto describe(Of<Enqueue>) {
   return std::tuple(Field(1, &Enqueue::jobs), Field(2, &Enqueue::atomicity),
                     Field(3, &Enqueue::detail), Field(4, &Enqueue::key),
-                    Field(5, &Enqueue::key_window));
+                    Field(5, &Enqueue::key_window), Field(20, &Enqueue::by).since(6));
 }
 
 constexpr auto describe(Of<Claim>) {
@@ -90,42 +93,46 @@ constexpr auto describe(Of<LogItem>) {
 constexpr auto describe(Of<AppendLogs>) { return std::tuple(Field(1, &AppendLogs::items)); }
 
 constexpr auto describe(Of<Cancel>) {
-  return std::tuple(Field(1, &Cancel::ids), Field(2, &Cancel::reason), Field(3, &Cancel::states));
+  return std::tuple(Field(1, &Cancel::ids), Field(2, &Cancel::reason), Field(3, &Cancel::states),
+                    Field(20, &Cancel::by).since(6));
 }
 
 constexpr auto describe(Of<Retry>) {
   return std::tuple(Field(1, &Retry::ids), Field(2, &Retry::run_at),
                     Field(3, &Retry::reset_attempts), Field(4, &Retry::states),
-                    Field(5, &Retry::drop_limits).since(5));
+                    Field(5, &Retry::drop_limits).since(5), Field(20, &Retry::by).since(6));
 }
 
 constexpr auto describe(Of<Edit>) {
   return std::tuple(Field(1, &Edit::ids), Field(2, &Edit::if_version), Field(3, &Edit::priority),
                     Field(4, &Edit::run_at), Field(5, &Edit::payload),
                     Field(6, &Edit::max_attempts), Field(7, &Edit::tags),
-                    Field(8, &Edit::states).since(2));
+                    Field(8, &Edit::states).since(2), Field(20, &Edit::by).since(6));
 }
 
 constexpr auto describe(Of<Delete>) {
   return std::tuple(Field(1, &Delete::ids), Field(2, &Delete::cause), Field(3, &Delete::states),
-                    Field(4, &Delete::if_version));
+                    Field(4, &Delete::if_version), Field(20, &Delete::by).since(6));
 }
 
 constexpr auto describe(Of<SetQueue>) {
   return std::tuple(Field(1, &SetQueue::queue), Field(2, &SetQueue::replace),
                     Field(3, &SetQueue::patch), Field(4, &SetQueue::if_version),
-                    Field(5, &SetQueue::create).since(2));
+                    Field(5, &SetQueue::create).since(2), Field(20, &SetQueue::by).since(6));
 }
 
 constexpr auto describe(Of<PauseQueue>) {
   return std::tuple(Field(1, &PauseQueue::queue), Field(2, &PauseQueue::reason),
-                    Field(3, &PauseQueue::create).since(2));
+                    Field(3, &PauseQueue::create).since(2), Field(20, &PauseQueue::by).since(6));
 }
 
-constexpr auto describe(Of<ResumeQueue>) { return std::tuple(Field(1, &ResumeQueue::queue)); }
+constexpr auto describe(Of<ResumeQueue>) {
+  return std::tuple(Field(1, &ResumeQueue::queue), Field(20, &ResumeQueue::by).since(6));
+}
 
 constexpr auto describe(Of<NotePurge>) {
-  return std::tuple(Field(1, &NotePurge::queue), Field(2, &NotePurge::deleted));
+  return std::tuple(Field(1, &NotePurge::queue), Field(2, &NotePurge::deleted),
+                    Field(20, &NotePurge::by).since(6));
 }
 
 constexpr auto describe(Of<GetJob>) { return std::tuple(Field(1, &GetJob::id)); }
@@ -141,20 +148,23 @@ constexpr auto describe(Of<SetSchedule>) {
   return std::tuple(
       Field(1, &SetSchedule::name), Field(2, &SetSchedule::spec), Field(3, &SetSchedule::paused),
       Field(4, &SetSchedule::incarnation, Form::kFixed), Field(5, &SetSchedule::if_version),
-      Field(0, &SetSchedule::wall, Form::kUnsent), Field(0, &SetSchedule::owed, Form::kUnsent));
+      Field(20, &SetSchedule::by).since(6), Field(0, &SetSchedule::wall, Form::kUnsent),
+      Field(0, &SetSchedule::owed, Form::kUnsent));
 }
 
 constexpr auto describe(Of<PauseSchedule>) {
-  return std::tuple(Field(1, &PauseSchedule::name), Field(2, &PauseSchedule::reason));
+  return std::tuple(Field(1, &PauseSchedule::name), Field(2, &PauseSchedule::reason),
+                    Field(20, &PauseSchedule::by).since(6));
 }
 
 constexpr auto describe(Of<ResumeSchedule>) {
-  return std::tuple(Field(1, &ResumeSchedule::name),
+  return std::tuple(Field(1, &ResumeSchedule::name), Field(20, &ResumeSchedule::by).since(6),
                     Field(0, &ResumeSchedule::wall, Form::kUnsent));
 }
 
 constexpr auto describe(Of<DeleteSchedule>) {
-  return std::tuple(Field(1, &DeleteSchedule::name), Field(2, &DeleteSchedule::if_version));
+  return std::tuple(Field(1, &DeleteSchedule::name), Field(2, &DeleteSchedule::if_version),
+                    Field(20, &DeleteSchedule::by).since(6));
 }
 
 constexpr auto describe(Of<NoteScheduleRun>) {
@@ -170,50 +180,6 @@ constexpr auto describe(Of<GetSchedules>) {
                     Field(5, &GetSchedules::managed_by), Field(6, &GetSchedules::queue));
 }
 
-constexpr auto last_of(Of<LimitDetail>) { return LimitDetail::kHolders; }
-
-constexpr auto describe(Of<SetLimit>) {
-  return std::tuple(Field(1, &SetLimit::kind), Field(2, &SetLimit::name),
-                    Field(3, &SetLimit::settings), Field(4, &SetLimit::incarnation, Form::kFixed),
-                    Field(5, &SetLimit::if_version));
-}
-
-constexpr auto describe(Of<PauseLimit>) {
-  return std::tuple(Field(1, &PauseLimit::kind), Field(2, &PauseLimit::name),
-                    Field(3, &PauseLimit::key), Field(4, &PauseLimit::reason),
-                    Field(5, &PauseLimit::length));
-}
-
-constexpr auto describe(Of<ResumeLimit>) {
-  return std::tuple(Field(1, &ResumeLimit::kind), Field(2, &ResumeLimit::name),
-                    Field(3, &ResumeLimit::key));
-}
-
-constexpr auto describe(Of<DeleteLimit>) {
-  return std::tuple(Field(1, &DeleteLimit::kind), Field(2, &DeleteLimit::name),
-                    Field(3, &DeleteLimit::force), Field(4, &DeleteLimit::if_version));
-}
-
-constexpr auto describe(Of<GetLimits>) {
-  return std::tuple(Field(1, &GetLimits::kind), Field(2, &GetLimits::name),
-                    Field(3, &GetLimits::after), Field(4, &GetLimits::limit),
-                    Field(5, &GetLimits::detail), Field(6, &GetLimits::key));
-}
-
-constexpr auto describe(Of<ReportShares>) {
-  return std::tuple(Field(1, &ReportShares::shard), Field(2, &ReportShares::from),
-                    Field(3, &ReportShares::items));
-}
-
-constexpr auto describe(Of<GiveShares>) {
-  return std::tuple(Field(1, &GiveShares::shard), Field(2, &GiveShares::items));
-}
-
-constexpr auto describe(Of<CopyLimit>) {
-  return std::tuple(Field(1, &CopyLimit::shard), Field(2, &CopyLimit::limit),
-                    Field(3, &CopyLimit::gone));
-}
-
 constexpr auto describe(Of<GetShares>) {
   return std::tuple(Field(1, &GetShares::queue), Field(2, &GetShares::after),
                     Field(3, &GetShares::limit), Field(4, &GetShares::busiest));
@@ -221,17 +187,23 @@ constexpr auto describe(Of<GetShares>) {
 
 constexpr auto describe(Of<GetWhy>) { return std::tuple(Field(1, &GetWhy::id)); }
 
-constexpr auto describe(Of<DeleteQueue>) { return std::tuple(Field(1, &DeleteQueue::queue)); }
+constexpr auto describe(Of<DeleteQueue>) {
+  return std::tuple(Field(1, &DeleteQueue::queue), Field(20, &DeleteQueue::by).since(6));
+}
 
 constexpr auto describe(Of<PutCatalogEntry>) {
   return std::tuple(Field(1, &PutCatalogEntry::kind), Field(2, &PutCatalogEntry::name),
-                    Field(3, &PutCatalogEntry::body), Field(4, &PutCatalogEntry::if_version));
+                    Field(3, &PutCatalogEntry::body), Field(4, &PutCatalogEntry::if_version),
+                    Field(20, &PutCatalogEntry::by).since(6));
 }
 
 constexpr auto describe(Of<DeleteCatalogEntry>) {
   return std::tuple(Field(1, &DeleteCatalogEntry::kind), Field(2, &DeleteCatalogEntry::name),
-                    Field(3, &DeleteCatalogEntry::if_version));
+                    Field(3, &DeleteCatalogEntry::if_version),
+                    Field(20, &DeleteCatalogEntry::by).since(6));
 }
+
+constexpr auto describe(Of<NoteAudit>) { return std::tuple(Field(1, &NoteAudit::by)); }
 
 constexpr auto describe(Of<GetCatalog>) { return std::tuple(Field(1, &GetCatalog::since)); }
 

@@ -70,6 +70,12 @@ class Decider {
   Reply operator()(const ReportShares& command);
   Reply operator()(const GiveShares& command);
   Reply operator()(const CopyLimit& command);
+  Reply operator()(const StartOperation& command);
+  Reply operator()(const SetOperation& command);
+  Reply operator()(const StepOperation& command);
+  Reply operator()(const GetOperations& command);
+  Reply operator()(const ForgetOperations& command);
+  Reply operator()(const NoteAudit& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);
@@ -190,6 +196,11 @@ class Decider {
   void add_closed_gates(const TypeLane& lane, std::vector<Blocker>& blocking,
                         Holders holders) const;
   Blocker jobs_ahead(const JobSlot& slot) const;
+
+  // --- operations.cc
+  std::size_t touch(const OperationPart& part, const std::vector<StepOperation::Item>& items,
+                    OperationAdvanced& advanced);
+  void conclude(const OperationPart& part, OperationAdvanced& advanced);
 
   // --- blocked_by.cc
   void tell_blocked_by(const QueueEntry& queue, QueueReply& reply) const;

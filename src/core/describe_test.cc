@@ -6,6 +6,7 @@
 #include "core/changes_fields.h"
 #include "core/command_fields.h"
 #include "core/describe_testing.h"
+#include "core/operation_fields.h"
 #include "core/reply_fields.h"
 #include "core/same.h"
 
@@ -20,6 +21,9 @@ static_assert(are_whole<RetryPolicy, UniqueRule, JobError, Progress, JobExtras, 
 static_assert(are_whole<Rate, Bounds, KeyBounds, LimitSettings, LimitPause, Limit, JobLimit,
                         BreakerRule, BreakerSlice, BreakerRow, BucketRow, GateUse, LimitView,
                         Blocker, QueueLimits, LimitHolder, SlowDown, Fullness>());
+static_assert(are_whole<Condition, JobFilter, OperationSpec, OperationPart, StepOperation::Item>());
+static_assert(
+    are_whole<Actor, Origin, QueueImage, LimitImage, ScheduleImage, JobImage, AuditImage>());
 static_assert(Alternatives<Event>::kAreWhole);
 static_assert(
     are_whole<JobRef, IdempotencyKey, Claimed::Item, Extended::Item, Deleted::Item, EndedLease>());

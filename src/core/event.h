@@ -12,10 +12,12 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/audit.h"
 #include "core/catalog.h"
 #include "core/job.h"
 #include "core/limit.h"
 #include "core/limit_events.h"
+#include "core/operation.h"
 #include "core/queue.h"
 #include "core/schedule.h"
 #include "core/share_event.h"
@@ -231,12 +233,13 @@ struct CatalogDeleted {
   SharedBytes name;
 };
 
-using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
-                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
-                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
-                           Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
-                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, SlowedDown,
-                           BreakerTurned, Debounced, ShareTaken, SharesSet>;
+using Event =
+    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
+                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
+                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
+                 ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted,
+                 LimitSet, LimitDeleted, SlowedDown, BreakerTurned, Debounced, ShareTaken,
+                 SharesSet, OperationSet, OperationAdvanced, OperationsForgotten, Audited>;
 
 struct EventBatch {
   Time at{};

@@ -3,10 +3,12 @@
 
 #include <tuple>
 
+#include "core/audit_fields.h"
 #include "core/catalog_fields.h"
 #include "core/describe.h"
 #include "core/event.h"
 #include "core/job_fields.h"
+#include "core/operation_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "core/share_fields.h"

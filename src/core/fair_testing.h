@@ -73,6 +73,11 @@ class NaiveFair {
     level.now = std::max(level.now, begins);
   }
 
+  // What the key of a running job was charged for it, in milliseconds; by starts: 0.
+  std::uint32_t charged(const JobId& id) const {
+    return static_cast<std::uint32_t>(runs_.at(id).charged_ms);
+  }
+
   void end(const ModelJob& job, Time now) {
     const Run run = runs_.at(job.id);
     runs_.erase(job.id);

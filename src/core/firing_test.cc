@@ -392,6 +392,22 @@ TEST(Refused, IsGivenUpWhenTheNextInstantIsDue) {
   EXPECT_EQ(s.runs().at(1), "120 submitted b");
 }
 
+TEST(Refused, ByAFullKeyStaysOwed) {
+  Sched s;
+  QueuePatch patch;
+  patch.fair.emplace(FairSettings{});
+  patch.max_ready_per_key = std::optional<std::uint64_t>(0);
+  s.set_queue("mail", patch);
+  s.set("nightly");
+  s.fire_at(60, "a");
+  EXPECT_THAT(s.runs(), IsEmpty());
+  EXPECT_EQ(s.progress().tries, 1U);
+  s.set_queue("mail", {});
+  s.wait_until(65);
+  s.fire(s.firing("nightly", {Sched::instant("a", 60)}, 180));
+  EXPECT_EQ(s.runs().at(0), "60 submitted a");
+}
+
 TEST(Refused, ForGoodIsARunLikeAnother) {
   Sched s;
   s.set("nightly", OverlapPolicy::kQueue);

@@ -79,6 +79,11 @@ class GateIndex {
   void each(Visit visit) const {
     for (const auto& [name, entry] : entries_) visit(*entry);
   }
+  // Those that are gone, and at whose gates lanes still stand.
+  template <typename Visit>
+  void each_dropped(Visit visit) const {
+    for (const auto& entry : dropped_) visit(*entry);
+  }
   // Those of a kind, beginning after `after`, until `visit` returns false.
   template <typename Visit>
   void walk(LimitKind kind, std::string_view after, Visit visit) const {

@@ -14,6 +14,7 @@
 #include "core/job_fields.h"
 #include "core/limit_fields.h"
 #include "core/limits.h"
+#include "core/operation_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "core/shard_state.h"
@@ -42,6 +43,7 @@ class Canonical {
     bytes_.append(text);
   }
   void add(const SharedBytes& text) { add(text.view()); }
+  void add(const StateSet& states) { add(states.left_out); }
   void add(const JobId& id) {
     bytes_.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
   }
@@ -298,6 +300,9 @@ Fingerprint digest(const ShardState& state) {
   canonical.add(state.facts.epoch);
   canonical.add(state.facts.next_token);
   canonical.add(state.facts.next_ord);
+  canonical.add(state.audited);
+  canonical.add(std::string_view(reinterpret_cast<const char*>(state.audit_head.data()),
+                                 state.audit_head.size()));
   state.queues.each([&](const QueueEntry& queue) {
     canonical.add(queue.name.view());
     canonical.add(queue.settings);
@@ -340,6 +345,7 @@ Fingerprint digest(const ShardState& state) {
     canonical.add(entry);
     return true;
   });
+  for (const auto& [id, part] : state.operations) canonical.add(part);
   state.gates.each([&](const LimitEntry& entry) { add_limit(canonical, entry, state.facts.at); });
   return canonical.fingerprint();
 }

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/audit.h"
 #include "core/limit.h"
 #include "core/limits.h"
 
@@ -25,6 +26,7 @@ struct SetLimit {
   std::uint64_t incarnation = 0;  // random; for a new limit
   // Else kVersionConflict; 0: there must be no such limit.
   std::optional<std::uint64_t> if_version;
+  SharedOrigin by = {};
 };
 // Nothing more starts under the limit, or under one of its keys.
 struct PauseLimit {
@@ -33,17 +35,20 @@ struct PauseLimit {
   SharedBytes key;  // empty: the whole limit
   SharedBytes reason;
   std::optional<Duration> length;  // none: until somebody resumes it
+  SharedOrigin by = {};
 };
 struct ResumeLimit {
   LimitKind kind{};
   SharedBytes name;
   SharedBytes key;  // empty: the whole limit
+  SharedOrigin by = {};
 };
 struct DeleteLimit {
   LimitKind kind{};
   SharedBytes name;
   bool force = false;                       // jobs that name it go free
   std::optional<std::uint64_t> if_version;  // else kVersionConflict
+  SharedOrigin by = {};
 };
 // One limit, or all of a kind in order of name, beginning after `after`.
 struct GetLimits {

@@ -60,6 +60,12 @@ inline constexpr std::size_t kMaxOwed = 64;
 // The most schedules that one page of the list by name holds.
 inline constexpr std::uint32_t kMaxSchedulesPerPage = 1'000;
 
+// The operations of a store that go on at once; and how long, and how many, that have ended are
+// kept.
+inline constexpr std::size_t kMaxRunningOperations = 100;
+inline constexpr Duration kOperationsKept{std::int64_t{7} * 86'400'000};
+inline constexpr std::size_t kMaxEndedOperations = 1'000;
+
 // Limits of each kind: named ones, and gates of types.
 inline constexpr std::size_t kMaxLimits = 10'000;
 inline constexpr std::size_t kMaxLimitsPerJob = 8;

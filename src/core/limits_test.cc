@@ -368,6 +368,18 @@ TEST_F(LimitsTest, AQueueTellsTheClosedGatesThatHoldItBack) {
   EXPECT_EQ(held_back("mail").blocked_by.at(0).code, BlockCode::kQueuePaused);
 }
 
+TEST_F(LimitsTest, AQueueTellsWhatHoldsJobsBackOfWhichAnotherLimitIsGone) {
+  set("api", slots(1));
+  set("acct", slots(1), true);
+  for (const std::string job : {"a", "b"}) s.enqueue(named(job, {of("acct", "k"), of("api")}));
+  EXPECT_EQ(s.claim(9, {"mail"}), "a");
+  remove("acct", true);
+  const QueueReply reply = held_back("mail");
+  EXPECT_EQ(reply.held_back, 1U);
+  ASSERT_EQ(reply.blocked_by.size(), 1U);
+  EXPECT_EQ(reply.blocked_by[0].limit.view(), "api");
+}
+
 // The keys of a limit count together. It looks at so many lanes, and says that there are more.
 TEST_F(LimitsTest, WhatHoldsAQueueBackIsLookedAtInPart) {
   set("acct", slots(1), true);

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "core/audit_scribe.h"
 #include "core/decider.h"
 #include "core/shard_state.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 // Freed keys are removed in batches of this length, so that frequent expiries cause few events.
 constexpr Duration kKeyExpiryGrain{1'000};
+// How often rows of the audit that are too old are deleted.
+constexpr Duration kAuditPruningPause{600'000};
 
 class Nothing final : public Prefetched {
  public:
@@ -70,6 +73,19 @@ class NeededIds {
   void operator()(const ReportShares&) {}
   void operator()(const GiveShares&) {}
   void operator()(const CopyLimit&) {}
+  void operator()(const StartOperation&) {}
+  void operator()(const SetOperation&) {}
+  void operator()(const StepOperation& command) {
+    const auto part = state_.operations.find(command.id);
+    if (part == state_.operations.end()) return;
+    for (const StepOperation::Item& item : command.items) {
+      if (part->second.spec.action == OperationAction::kRetry) add_with_payload(item.id);
+      add(item.id);
+    }
+  }
+  void operator()(const GetOperations&) {}
+  void operator()(const ForgetOperations&) {}
+  void operator()(const NoteAudit&) {}
 
  private:
   // For a job whose payload memory has dropped.
@@ -103,6 +119,8 @@ struct Machine::Impl {
   MachineOptions options;
   ShardState state;
   std::uint32_t unlooked_at = 0;  // let_go_of_payloads() has yet to examine the slots below it
+  std::optional<Time> audit_pruned_at;
+  std::optional<Audited> late;  // Mutant::kAuditLate
 };
 
 Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
@@ -118,8 +136,20 @@ void Machine::needed(const Command& command, std::vector<JobId>& out) const {
 Reply Machine::decide(const Command& command, Time now, const Prefetched& prefetched,
                       Admission admission, std::vector<Event>& events) {
   now = std::max(now, impl_->state.facts.at);
-  return std::visit(Decider(impl_->state, impl_->options, now, prefetched, admission, events),
-                    command);
+  Decider decider(impl_->state, impl_->options, now, prefetched, admission, events);
+  const Origin* const origin = origin_of(command);
+  if (origin == nullptr) return std::visit(decider, command);
+  const AuditScribe scribe(impl_->state, prefetched, command, *origin);
+  const std::size_t first = events.size();
+  Reply reply = std::visit(decider, command);
+  std::optional<Audited> entry = scribe.entry(events, first);
+  if (entry && mutated(Mutant::kAuditLate)) {
+    impl_->late = std::move(entry);
+  } else if (entry) {
+    events.emplace_back(std::move(*entry));
+    apply_event(impl_->state, events.back(), now);
+  }
+  return reply;
 }
 
 void Machine::tick(Time now, std::vector<Event>& events) {
@@ -127,6 +157,11 @@ void Machine::tick(Time now, std::vector<Event>& events) {
   const Nothing nothing;
   Decider decider(impl_->state, impl_->options, now, nothing, Admission::kOpen, events);
   open_gates(impl_->state, now);
+  if (impl_->late) {
+    impl_->late->n = impl_->state.audited + 1;
+    events.emplace_back(*std::exchange(impl_->late, std::nullopt));
+    apply_event(impl_->state, events.back(), now);
+  }
   std::size_t left = kMaxDuePerTick;
   left -= decider.end_leases(left);
   left -= decider.expire_jobs(left);
@@ -155,6 +190,7 @@ std::optional<Time> Machine::next_timer() const {
   }
   if (const auto at = impl_->state.gates.next_timer()) consider(*at);
   if (const auto at = impl_->state.gates.next_book_over()) consider(*at);
+  if (impl_->late) consider(impl_->state.facts.at);
   if (!impl_->state.gates.unsettled.empty()) consider(impl_->state.facts.at);
   if (const auto at = impl_->state.keys.earliest_expiry()) consider(*at + kKeyExpiryGrain);
   if (const auto at = impl_->state.uniques.earliest_release()) consider(*at + kKeyExpiryGrain);
@@ -299,7 +335,18 @@ std::vector<SharedBytes> Machine::workers_with_leases() const {
   return names;
 }
 
-std::unique_ptr<const Changes> Machine::take_changes() { return core::take_changes(impl_->state); }
+std::unique_ptr<const Changes> Machine::take_changes() {
+  std::unique_ptr<Changes> changes = core::take_changes(impl_->state);
+  const std::optional<Duration>& kept = impl_->options.audit_retention;
+  const Time at = impl_->state.facts.at;
+  const bool pruned =
+      impl_->audit_pruned_at && at - *impl_->audit_pruned_at < kAuditPruningPause;
+  if (kept && (kept->count() == 0 ? !changes->audit.empty() : !pruned)) {
+    changes->audit_until = at - *kept + Duration{kept->count() == 0 ? 1 : 0};
+    impl_->audit_pruned_at = at;
+  }
+  return changes;
+}
 void Machine::changes_stored() { core::changes_stored(impl_->state, impl_->options.keep_bytes); }
 void Machine::set_keep_bytes(std::uint64_t bytes) { impl_->options.keep_bytes = bytes; }
 void Machine::restart_letting_go() { impl_->unlooked_at = impl_->state.slots.size(); }
@@ -367,6 +414,14 @@ void Machine::load_schedule(const Schedule& schedule) {
 }
 
 void Machine::load_catalog_entry(const CatalogEntry& entry) { impl_->state.catalog.put(entry); }
+void Machine::load_audited(const AuditRow& newest) {
+  impl_->state.audited = newest.entry.n;
+  impl_->state.audit_head = newest.hash;
+}
+
+void Machine::load_operation(const OperationPart& part) {
+  impl_->state.operations[part.id] = part;
+}
 
 std::optional<Machine::Miscount> Machine::miscount() const {
   std::optional<Miscount> found;
@@ -387,7 +442,9 @@ std::size_t Machine::live_leases() const { return impl_->state.leases.size(); }
 std::size_t Machine::keys_held() const { return impl_->state.keys.size(); }
 std::size_t Machine::queues() const { return impl_->state.queues.size(); }
 std::size_t Machine::schedules() const { return impl_->state.schedules.size(); }
+std::uint64_t Machine::audited() const { return impl_->state.audited; }
 std::size_t Machine::broken_schedules() const { return impl_->state.schedules.broken(); }
+const OperationIndex& Machine::operations() const { return impl_->state.operations; }
 std::uint64_t Machine::bytes_held() const { return impl_->state.bytes_held; }
 
 std::uint64_t Machine::bytes_to_reuse() const {

@@ -33,6 +33,7 @@ struct MachineOptions {
   std::uint64_t max_claim_bytes = kMaxClaimBytes;
   std::size_t max_held_back = kMaxHeldBackPerClaim;
   std::size_t max_limits = kMaxLimits;
+  std::optional<Duration> audit_retention = std::nullopt;  // of the tables' rows; none: for ever
   std::uint32_t shard = 0;  // of how many: limits are shared between them
   std::uint32_t shards = 1;
 };
@@ -164,6 +165,8 @@ class Machine {
   void load_ended_lease(const EndedLease& lease);
   void load_schedule(const Schedule& schedule);
   void load_catalog_entry(const CatalogEntry& entry);
+  void load_operation(const OperationPart& part);
+  void load_audited(const AuditRow& newest);
   // Both after the queues and before the jobs.
   void load_limit(const Limit& limit);
   void load_bucket(const BucketRow& row);
@@ -183,7 +186,9 @@ class Machine {
   std::size_t keys_held() const;
   std::size_t queues() const;
   std::size_t schedules() const;
+  std::uint64_t audited() const;  // entries of the audit, ever
   std::size_t broken_schedules() const;
+  const OperationIndex& operations() const;
   StateCounts counts() const;  // over all queues
   // The bytes of payloads and results in memory.
   std::uint64_t bytes_held() const;

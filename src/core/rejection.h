@@ -91,8 +91,9 @@ enum class RefusalDetail : std::uint8_t {
   kKeyBoundWithoutFair,
   kFairAndAgeing,
   kTooManyToSort,
+  kTooManyOperations,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kTooManyToSort;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kTooManyOperations;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -157,6 +158,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "a queue can't have both fair and ageing_ms; send one of them as null",
           "the queue has more than 1,000,000 jobs that would be sorted again; change its order "
           "when it has fewer",
+          "100 operations go on already; wait until one ends, or cancel one",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "core/catalog.h"
 #include "core/job.h"
+#include "core/operation.h"
 #include "core/queue.h"
 #include "core/rejection.h"
 #include "core/schedule.h"
@@ -147,7 +148,8 @@ struct WhyReply {
   std::vector<Blocker> blocking;
 };
 
-using Reply = std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply,
-                           QueueReply, ScheduleReply, CatalogReply, LimitReply, WhyReply>;
+using Reply =
+    std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply, QueueReply,
+                 ScheduleReply, CatalogReply, LimitReply, WhyReply, OperationReply>;
 
 }  // namespace millrace::core

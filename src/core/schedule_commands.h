@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/audit.h"
 #include "core/limits.h"
 #include "core/schedule.h"
 
@@ -24,18 +25,22 @@ struct SetSchedule {
   std::optional<std::uint64_t> if_version;
   Time wall{};             // the shard fills it in
   std::vector<Time> owed;  // it too: see ScheduleProgress::owed
+  SharedOrigin by = {};
 };
 struct PauseSchedule {
   SharedBytes name;
   SharedBytes reason;
+  SharedOrigin by = {};
 };
 struct ResumeSchedule {
   SharedBytes name;
   Time wall{};  // the shard fills it in
+  SharedOrigin by = {};
 };
 struct DeleteSchedule {
   SharedBytes name;
   std::optional<std::uint64_t> if_version;  // else kVersionConflict
+  SharedOrigin by = {};
 };
 // Enters a job that somebody has submitted for the schedule into its list of runs.
 struct NoteScheduleRun {

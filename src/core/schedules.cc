@@ -25,7 +25,7 @@ Duration pause_after(std::uint32_t tries) {
 // Whether a refusal may be over a little later.
 bool may_pass(Rejection why) {
   return why == Rejection::kOverloaded || why == Rejection::kQueueFull ||
-         why == Rejection::kTooManyQueues;
+         why == Rejection::kKeyFull || why == Rejection::kTooManyQueues;
 }
 
 ScheduleRun run_of(Time scheduled_at, Time now, RunOutcome outcome) {

@@ -126,6 +126,17 @@ void take_catalog(ShardState& state, Changes& changes) {
   }
 }
 
+void take_operations(ShardState& state, Changes& changes) {
+  for (const JobId& id : std::exchange(state.changes.operations, {})) {
+    const auto found = state.operations.find(id);
+    if (found != state.operations.end()) {
+      changes.operations.push_back(found->second);
+    } else {
+      changes.deleted_operations.push_back(id);
+    }
+  }
+}
+
 // Each once, in order.
 std::vector<std::pair<LimitKind, SharedBytes>> take_limit_names(
     std::vector<std::pair<LimitKind, SharedBytes>>& names) {
@@ -153,7 +164,7 @@ void take_limits(ShardState& state, Changes& changes) {
 
 }  // namespace
 
-std::unique_ptr<const Changes> take_changes(ShardState& state) {
+std::unique_ptr<Changes> take_changes(ShardState& state) {
   ChangeLog& log = state.changes;
   MILLRACE_CHECK(!log.in_flight);
   MILLRACE_CHECK(state.retired.empty());
@@ -207,6 +218,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   take_schedules(state, *changes);
   take_catalog(state, *changes);
   take_limits(state, *changes);
+  take_operations(state, *changes);
   changes->deleted = std::exchange(log.deleted, {});
   in_flight.deleted = changes->deleted;
   changes->keys = std::exchange(log.keys, {});
@@ -214,6 +226,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   changes->uniques_released_until = std::exchange(log.uniques_released_until, std::nullopt);
   changes->held_uniques = std::exchange(log.held_uniques, {});
   changes->ended_leases = std::exchange(log.ended_leases, {});
+  changes->audit = std::exchange(log.audit, {});
   return changes;
 }
 

@@ -22,6 +22,7 @@
 #include "core/job_slots.h"
 #include "core/key_index.h"
 #include "core/machine.h"
+#include "core/operation.h"
 #include "core/order_index.h"
 #include "core/queue_index.h"
 #include "core/schedule_index.h"
@@ -63,8 +64,11 @@ struct ShardState {
   EndedLeases ended_leases;
   ScheduleIndex schedules;
   CatalogIndex catalog;
+  OperationIndex operations;
   GateIndex gates;
   OrderIndex orders;
+  std::uint64_t audited = 0;  // entries, ever
+  Sha256 audit_head{};        // the hash of the newest one
 
   ChangeLog changes;
   // Another node writes the tables: they may hold any job.
@@ -156,7 +160,7 @@ std::size_t count_claimable(const ShardState& state, std::string_view queue,
                             const std::vector<SharedBytes>& types, Time now, std::size_t most);
 
 // The projection's side: see Machine::take_changes, changes_stored.
-std::unique_ptr<const Changes> take_changes(ShardState& state);
+std::unique_ptr<Changes> take_changes(ShardState& state);
 void changes_stored(ShardState& state, std::uint64_t keep_bytes);
 
 // Tests: see Machine.

@@ -46,6 +46,8 @@ struct StoredForTests final : Prefetched {
         buckets.erase(name);
       }
     }
+    for (const JobId& id : changes.deleted_operations) operations.erase(id);
+    for (const OperationPart& part : changes.operations) operations[part.id] = part;
     ended.insert(ended.end(), changes.ended_leases.begin(), changes.ended_leases.end());
   }
   void load(Machine& machine) const {
@@ -56,6 +58,7 @@ struct StoredForTests final : Prefetched {
     for (const auto& [id, job] : jobs) {
       if (!is_terminal(job.state)) machine.load_job(job);
     }
+    for (const auto& [id, part] : operations) machine.load_operation(part);
     for (const EndedLease& lease : ended) machine.load_ended_lease(lease);
   }
 
@@ -64,6 +67,7 @@ struct StoredForTests final : Prefetched {
   std::map<std::string, Queue> queues;
   std::map<std::pair<LimitKind, std::string>, Limit> limits;
   std::map<std::tuple<LimitKind, std::string, std::string>, BucketRow> buckets;
+  OperationIndex operations;
   std::vector<EndedLease> ended;
 };
 

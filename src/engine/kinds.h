@@ -62,7 +62,9 @@ constexpr auto e5 = store::EventFormat::kSchedules;
 constexpr auto e6 = store::EventFormat::kCatalog;
 constexpr auto k5 = PeerLevel::kFifth;
 constexpr auto e7 = store::EventFormat::kLimits;
-using core::CopyLimit, core::GiveShares, core::ReportShares;
+constexpr auto k6 = PeerLevel::kSixth;
+constexpr auto e8 = store::EventFormat::kOperations;
+using core::CopyLimit, core::GiveShares, core::NoteAudit, core::ReportShares;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
@@ -72,6 +74,8 @@ using core::PutCatalogEntry, core::DeleteCatalogEntry, core::GetCatalog, core::C
 using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
 using core::SetLimit, core::PauseLimit, core::ResumeLimit, core::DeleteLimit, core::GetLimits;
 using core::SetSchedule, core::PauseSchedule, core::ResumeSchedule, core::DeleteSchedule;
+using core::StartOperation, core::SetOperation, core::StepOperation, core::GetOperations;
+using core::ForgetOperations, core::OperationReply;
 using Done = std::monostate;
 
 // The row of T. If a member of a request needs a later level or format than its kind, level_of()
@@ -107,6 +111,7 @@ template <> struct Of<GetSchedules>    : Row<ScheduleReply, kByQueue, kReads,  k
 template <> struct Of<PutCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever,  k4, e6> {};
 template <> struct Of<DeleteCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever, k4, e6> {};
 template <> struct Of<GetCatalog>      : Row<CatalogReply, kToOne, kReads, kAlways, k4, e1> {};
+template <> struct Of<NoteAudit>       : Row<CatalogReply, kToOne, kEnds,  kNever,  k6, e8> {};
 // A limit's home is the shard of its name; the other shards have copies, and each its share.
 template <> struct Of<SetLimit>        : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
 template <> struct Of<PauseLimit>      : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
@@ -118,6 +123,12 @@ template <> struct Of<CopyLimit>       : Row<LimitReply,   kToAll,    kWrites, k
 template <> struct Of<ReportShares>    : Row<LimitReply,   kToOne,    kEnds,   kAlways,  k5, e7> {};
 template <> struct Of<GiveShares>      : Row<LimitReply,   kToOne,    kEnds,   kAlways,  k5, e7> {};
 template <> struct Of<GetWhy>          : Row<WhyReply,     kToOne,    kReads,  kAlways,  k5, e1> {};
+// Every shard has a part of an operation.
+template <> struct Of<StartOperation>  : Row<OperationReply, kToAll,  kWrites, kAlways,  k6, e8> {};
+template <> struct Of<SetOperation>    : Row<OperationReply, kToAll,  kWrites, kAlways,  k6, e8> {};
+template <> struct Of<StepOperation>   : Row<OperationReply, kToOne,  kWrites, kNever,   k6, e8> {};
+template <> struct Of<GetOperations>   : Row<OperationReply, kToAll,  kReads,  kAlways,  k6, e1> {};
+template <> struct Of<ForgetOperations> : Row<OperationReply, kToAll, kWrites, kAlways,  k6, e8> {};
 template <> struct Of<WaitingClaim>    : Row<ClaimReply,   kByQueues, kWrites, kNever,   k1, e1> {};
 template <> struct Of<Poll>            : Row<PollReply,    kPoll,     kEnds,   kNever,   k1, e1> {};
 template <> struct Of<WatchJob>        : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};
@@ -130,6 +141,7 @@ template <> struct Of<ListWorkers>     : Row<WorkersReply, kToAll,    kReads,  k
 template <> struct Of<SetWorkerState>  : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
 template <> struct Of<AwaitJobQuestions> : Row<JobQuestions, kToOne,  kReads,  kNever,   k3, e1> {};
 template <> struct Of<TellOfJob>       : Row<Done,         kToOne,    kReads,  kNever,   k3, e1> {};
+template <> struct Of<AwaitOperationWork> : Row<OperationWork, kToOne, kReads, kNever,   k6, e1> {};
 // clang-format on
 
 }  // namespace rows

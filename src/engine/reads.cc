@@ -251,6 +251,11 @@ Result<core::JobView> Reads::completed(const core::JobView& memory, History hist
   return view;
 }
 
+Result<std::vector<core::AuditRow>> Reads::audit(ShardNumber shard,
+                                                 const store::AuditQuery& query) const {
+  return tables_[shard]->audit(query);
+}
+
 Result<std::vector<core::ScheduleRunRow>> Reads::schedule_runs(const SharedBytes& schedule) const {
   return tables_[shard_of(schedule.view(), shards())]->schedule_runs(schedule);
 }

@@ -93,6 +93,9 @@ class Reads {
   Result<LogPage> logs(const core::JobView& memory, std::uint32_t after, std::uint32_t limit) const;
   // The runs of a schedule that the tables have, newest first.
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) const;
+  // Entries of the audit of a shard.
+  Result<std::vector<core::AuditRow>> audit(ShardNumber shard,
+                                            const store::AuditQuery& query) const;
   // Adds the payloads that memory has dropped. A job that is gone since (and its lease with it) is
   // left out.
   Status complete(core::ClaimReply& claimed) const;

@@ -109,6 +109,22 @@ struct TellOfJob {
   bool ended = false;  // or gone
 };
 
+// The next step of an operation (core/operation.h), or nothing after `wait`. The caller selects
+// jobs from the tables, and then sends core::StepOperation. Used only between a shard and the node
+// that leads it.
+struct OperationSharers {
+  JobId id;
+  std::uint32_t sharers = 1;  // shards whose parts have not ended, which share the rate
+};
+struct AwaitOperationWork {
+  Duration wait{};
+  std::vector<OperationSharers> sharers;  // as far as the caller knows; else all shards
+};
+struct OperationWork {
+  std::optional<core::OperationPart> part;  // none: there is nothing to do now
+  std::uint32_t limit = 0;                  // of jobs to select
+};
+
 struct ListWorkers {};
 
 enum class WorkerState : std::uint8_t { kActive, kQuiet, kStopping };
@@ -119,7 +135,8 @@ struct SetWorkerState {  // kQuiet or kStopping
 
 using Request =
     std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJob, AwaitProjection, AwaitEvents,
-                 AwaitWork, ListWorkers, SetWorkerState, AwaitJobQuestions, TellOfJob>;
+                 AwaitWork, ListWorkers, SetWorkerState, AwaitJobQuestions, TellOfJob,
+                 AwaitOperationWork>;
 
 // --- Answers.
 
@@ -174,6 +191,6 @@ enum class Denied : std::uint8_t {
 
 // monostate: AwaitProjection, AwaitEvents, AwaitWork or TellOfJob is done.
 using Answer = std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable,
-                            Denied, JobQuestions>;
+                            Denied, JobQuestions, OperationWork>;
 
 }  // namespace millrace::engine

@@ -45,6 +45,9 @@ void Call::introduce() {
     caller.credentials = certified_credentials;
   }
   caller.scope = route.route->scope;
+  caller.address = peer;
+  caller.request_id = request_id;
+  caller.via = by_cookie ? core::AuditVia::kDashboard : core::AuditVia::kHttp;
   if (route_id() == api::RouteId::kMetrics) {
     // A scraper's one read now and then waits for no turn of its neighbours at the same address.
     caller.reader = "metrics";

@@ -30,6 +30,7 @@ struct Services : service::Services {
   PeerAccess* peers = nullptr;                       // null: there are no other nodes
   net::AddressSet proxies{};                         // trusted to name their clients' addresses
   service::LoginThrottle* logins = nullptr;          // outlives this
+  std::atomic<std::int64_t> failed_sign_ins = 0;     // with an entry in the audit: see session.cc
   std::atomic<bool> closing = false;                 // connections of other nodes are refused too
 };
 

@@ -70,6 +70,7 @@ class HttpServer::Impl {
                   options_.proxies,
                   &logins_} {
     services_.push = parts.push;
+    services_.audit_retention = options_.audit_retention;
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
     session.idle_timeout = options_.idle_timeout;

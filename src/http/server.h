@@ -65,6 +65,7 @@ struct ServerOptions {
 
   Duration idempotency_window = core::kDefaultIdempotencyWindow;
   core::Retention default_retention;
+  std::optional<Duration> audit_retention;
 };
 
 // All of it outlives the server.

@@ -29,6 +29,7 @@ class TestOperations final : public service::Operations {
   }
   api::Diagnosis diagnosis() override { return {}; }
   api::Cluster cluster() const override { return {}; }
+  api::Configuration configuration() const override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
   }

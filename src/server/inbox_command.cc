@@ -106,6 +106,12 @@ std::optional<std::string> fault_of_name(const store::InboxRow& row, std::uint32
   return std::nullopt;
 }
 
+core::SharedOrigin by_sql() {
+  core::Origin origin;
+  origin.actor.via = core::AuditVia::kSql;
+  return std::make_shared<const core::Origin>(std::move(origin));
+}
+
 std::expected<core::Command, std::string> set_schedule_of(const store::InboxRow& row,
                                                           std::uint32_t shard,
                                                           const InboxTerms& terms) {
@@ -119,6 +125,7 @@ std::expected<core::Command, std::string> set_schedule_of(const store::InboxRow&
   set.spec = std::move(*made);
   set.paused = spec->paused;
   set.incarnation = system_random();
+  set.by = by_sql();
   return set;
 }
 
@@ -126,7 +133,7 @@ std::expected<core::Command, std::string> delete_schedule_of(const store::InboxR
                                                              std::uint32_t shard,
                                                              const InboxTerms& terms) {
   if (auto fault = fault_of_name(row, shard, terms)) return std::unexpected(std::move(*fault));
-  return core::DeleteSchedule{SharedBytes(row.schedule), std::nullopt};
+  return core::DeleteSchedule{SharedBytes(row.schedule), std::nullopt, by_sql()};
 }
 
 }  // namespace

@@ -115,6 +115,16 @@ service::Readiness ServerOperations::readiness() const {
   return readiness;
 }
 
+api::Configuration ServerOperations::configuration() const {
+  const MutexLock lock(configuration_mutex_);
+  return configuration_;
+}
+
+void ServerOperations::configure(api::Configuration configuration) {
+  const MutexLock lock(configuration_mutex_);
+  configuration_ = std::move(configuration);
+}
+
 api::Cluster ServerOperations::cluster() const {
   api::Cluster cluster;
   const auto view = parts_.backend.cluster();

@@ -57,8 +57,11 @@ class ServerOperations final : public service::Operations {
   const service::About& about() const override { return about_; }
   service::Readiness readiness() const override;
   api::Cluster cluster() const override;
+  api::Configuration configuration() const override;
   api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) override;
   std::string metrics_text() override;
+  // What configuration() gives from now on. Any thread.
+  void configure(api::Configuration configuration);
   api::Diagnosis diagnosis() override;  // diagnosis.cc
   // Each shard that this node leads takes a request and answers it, within seconds.
   bool shards_answer();
@@ -70,6 +73,8 @@ class ServerOperations final : public service::Operations {
   ShardQuestions questions_;
   QueueSampler sampler_;
   Mutex backup_mutex_;  // one backup at a time
+  mutable Mutex configuration_mutex_;
+  api::Configuration configuration_ MILLRACE_GUARDED_BY(configuration_mutex_);
 };
 
 }  // namespace millrace::server

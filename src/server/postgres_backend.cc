@@ -22,6 +22,7 @@
 #include "server/backend.h"
 #include "server/inbox_poller.h"
 #include "server/node.h"
+#include "server/operation_runner.h"
 #include "server/relay.h"
 #include "server/shard_host.h"
 #include "server/system_time.h"
@@ -84,6 +85,14 @@ class PostgresBackend final : public Backend {
           router_, *parts_.store(shard).tables,
           [this](std::function<void()> work) { boost::asio::post(relay_reader_, std::move(work)); },
           outside_.log));
+      operations_.push_back(std::make_unique<OperationRunner>(
+          shard, parts_.shards(),
+          OperationRunner::Parts{.router = router_,
+                                 .tables = *parts_.store(shard).tables,
+                                 .time = system_time(),
+                                 .run = [this](std::function<void()> work) {
+                                   boost::asio::post(operations_reader_, std::move(work));
+                                 }}));
       hosts_.push_back(host(shard));
       hosts.push_back(hosts_.back().get());
     }
@@ -179,6 +188,8 @@ class PostgresBackend final : public Backend {
     peers_.stop();
     relay_reader_.stop();
     relay_reader_.join();
+    operations_reader_.stop();
+    operations_reader_.join();
     for (const auto& host : hosts_) host->stop();
     if (ticker_.joinable()) ticker_.join();
   }
@@ -200,10 +211,12 @@ class PostgresBackend final : public Backend {
             .begin_leading = [this, shard](Seq durable) { parts_.begin_leading(shard, durable); },
             .led =
                 [this, shard](std::shared_ptr<engine::Gateway> gateway) {
+                  operations_[shard]->begin(gateway);
                   relays_[shard]->begin(std::move(gateway));
                 },
             .end_leading =
                 [this, shard] {
+                  operations_[shard]->end();
                   relays_[shard]->end();
                   parts_.end_leading(shard);
                 },
@@ -251,6 +264,7 @@ class PostgresBackend final : public Backend {
       std::this_thread::sleep_for(kRouterPause);
       if (router_.tick()) node_->look();
       for (const auto& relay : relays_) relay->tick();
+      for (const auto& operations : operations_) operations->tick();
     }
   }
 
@@ -268,6 +282,8 @@ class PostgresBackend final : public Backend {
   engine::Router router_;
   const store::NodeId self_;
   std::vector<std::unique_ptr<Relay>> relays_;
+  std::vector<std::unique_ptr<OperationRunner>> operations_;
+  boost::asio::thread_pool operations_reader_{2};  // outlives the shards
   boost::asio::thread_pool relay_reader_{1};  // outlives the shards
   std::unique_ptr<store::Inbox> inbox_;
   InboxPoller poller_;  // outlives the shards

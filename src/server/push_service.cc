@@ -14,6 +14,7 @@
 #include "engine/reads.h"
 #include "push/policy_settings.h"
 #include "push/signature.h"
+#include "service/audit.h"
 
 namespace millrace::server {
 namespace {
@@ -183,6 +184,12 @@ void PushService::disable(const push::Target& target, const std::string& reason)
       paused.pause_reason = reason;
       put.body = SharedBytes(api::stored_push_target(paused));
       put.if_version = entry->version;
+      core::Origin origin =
+          service::about("push_target.paused", "push_target", target.name, reason);
+      origin.actor.via = core::AuditVia::kSystem;
+      origin.before = SharedBytes(R"({"paused":false})");
+      origin.after = SharedBytes(R"({"paused":true})");
+      put.by = std::make_shared<const core::Origin>(std::move(origin));
       const auto answer = questions_.ask(parts_.backend.gateway(), core::Command(std::move(put)),
                                          kDisablePatience, engine::kNodesOwn);
       const auto* const reply = answer ? std::get_if<core::Reply>(&*answer) : nullptr;

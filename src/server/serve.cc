@@ -97,6 +97,7 @@ http::ServerOptions http_options(const Config& config) {
   options.max_connections_per_address = config.connections;
   options.idempotency_window = config.idempotency_window;
   options.default_retention = retention_of(config);
+  options.audit_retention = config.keep_audit;
   return options;
 }
 
@@ -106,6 +107,7 @@ DriverOptions driver_options(const Config& config, std::shared_ptr<engine::Zones
   options.shard.time = &system_time();
   options.shard.machine.default_retention = retention_of(config);
   options.shard.machine.max_keys = config.max_keys;
+  options.shard.machine.audit_retention = config.keep_audit;
   options.memory_bytes = memory_bytes(config);
   // Changes that wait for the tables also hold their payloads.
   options.shard.machine.keep_bytes = options.memory_bytes / 4;
@@ -178,6 +180,7 @@ class Server {
   Server(const LoadedConfig& loaded, LoadAgain load_again, StopSignals& signals,
          LevelFilter& filter, Logger log)
       : settings_(loaded.settings),
+        config_file_(loaded.file),
         config_(loaded.config),
         load_again_(std::move(load_again)),
         signals_(signals),
@@ -245,6 +248,7 @@ class Server {
            "of the server"});
     }
     tokens_->configure(std::move(*tokens));
+    show_configuration(*loaded);
     filter_.set_least(loaded->config.log_level);
     config_.drain = loaded->config.drain;
     http_->set_failed_logins_per_minute(static_cast<std::uint32_t>(loaded->config.failed_logins));
@@ -261,6 +265,22 @@ class Server {
       log_.warn("these keys have new values, which need a restart of the server",
                 {{"keys", waiting}});
     }
+  }
+
+  // `loaded`: what was read last; of the keys that need a restart, the values at the start are in
+  // force.
+  void show_configuration(const LoadedConfig& loaded) {
+    api::Configuration shown{loaded.file, {}};
+    const auto keys = config_keys();
+    for (std::size_t i = 0; i < loaded.settings.size(); ++i) {
+      const Setting& now = loaded.settings[i];
+      const bool waits = i < keys.size() && keys[i].reload == Reload::kNeedsRestart &&
+                         now.value != settings_[i].value;
+      const Setting& in_force = waits ? settings_[i] : now;
+      shown.settings.push_back({in_force.key, in_force.value, in_force.source,
+                                waits ? std::optional(now.value) : std::nullopt});
+    }
+    operations_->configure(std::move(shown));
   }
 
   void refuse_reload(const ConfigErrors& errors) {
@@ -365,6 +385,7 @@ class Server {
             .trace_counts = count_traces(),
             .directory = on_postgres() ? std::string() : config_.data,
             .certificate_ends = [this] { return tls_ ? tls_->expires_at() : std::nullopt; }});
+    show_configuration({config_, settings_, config_file_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
     auto policy = push_policy(config_);
     if (!policy) return std::unexpected(std::move(policy.error()));
@@ -491,6 +512,7 @@ class Server {
   }
 
   const std::vector<Setting> settings_;  // that it began with
+  const std::string config_file_;        // empty: none
   Config config_;
   const LoadAgain load_again_;
   StopSignals& signals_;

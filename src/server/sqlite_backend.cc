@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <semaphore>
@@ -12,8 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
 #include "server/archiver.h"
 #include "server/backend.h"
+#include "server/operation_runner.h"
 #include "server/system_time.h"
 #include "store/sqlite/directory.h"
 #include "store/sqlite/sqlite_store.h"
@@ -52,7 +58,11 @@ class SqliteBackend final : public Backend {
                                         .time = system_time(),
                                         .observer = parts_.observer(kShard),
                                         .probe = outside_.metrics,
-                                        .chores = [this](Time now) { parts_.chores(kShard, now); },
+                                        .chores =
+                                            [this](Time now) {
+                                              parts_.chores(kShard, now);
+                                              if (operations_ready_) operations_->tick();
+                                            },
                                         .on_settled =
                                             [this] {
                                               settled_.release();
@@ -62,6 +72,16 @@ class SqliteBackend final : public Backend {
                                         .archiver = archiver_.get()});
     if (!driver) return std::unexpected(std::move(driver.error()));
     driver_ = std::move(*driver);
+    operations_ = std::make_unique<OperationRunner>(
+        kShard, 1,
+        OperationRunner::Parts{.router = *driver_,
+                               .tables = *parts_.store(kShard).tables,
+                               .time = system_time(),
+                               .run = [this](std::function<void()> work) {
+                                 boost::asio::post(operations_reader_, std::move(work));
+                               }});
+    operations_->begin(driver_);
+    operations_ready_ = true;
     // As paths only (O_PATH): closing a file that SQLite has open would end its locks on it.
     for (const std::string_view name : {store::kJournalFile, store::kTablesFile}) {
       const std::string path = outside_.config.data + "/" + std::string(name);
@@ -105,6 +125,10 @@ class SqliteBackend final : public Backend {
   // The driver stays: it answers late requests that it has stopped.
   void stop() override {
     if (driver_ == nullptr || std::exchange(stopped_, true)) return;
+    operations_ready_ = false;
+    operations_->end();
+    operations_reader_.stop();
+    operations_reader_.join();
     driver_->stop();
     if (archiver_ != nullptr) archiver_->finish(driver_->stopped_at());
     parts_.end_leading(kShard);
@@ -122,6 +146,9 @@ class SqliteBackend final : public Backend {
   ShardParts parts_;
   std::counting_semaphore<> settled_{0};
   std::unique_ptr<Archiver> archiver_;
+  std::unique_ptr<OperationRunner> operations_;  // outlives the driver
+  std::atomic<bool> operations_ready_ = false;
+  boost::asio::thread_pool operations_reader_{1};
   std::shared_ptr<Driver> driver_;
   bool stopped_ = false;
   std::vector<std::pair<std::string, std::unique_ptr<store::Descriptor>>> files_;

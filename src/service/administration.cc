@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "service/audit.h"
 #include "service/visibility.h"
 
 namespace millrace::service {
@@ -17,6 +18,12 @@ ReadinessAnswer readiness(const Caller& caller) {
     answer.checks = std::move(found.checks);
   }
   return answer;
+}
+
+Answered<api::Configuration> configuration(const Caller& caller) {
+  auto admitted = admits_to_all_queues(caller);
+  if (!admitted) return refused(admitted);
+  return caller.services.operations.configuration();
 }
 
 Task<Answered<std::string>> metrics(Caller& caller) {
@@ -41,6 +48,7 @@ Task<Answered<BackupDone>> backup(Caller& caller, const std::string& path) {
   auto copy = [&](const std::stop_token&) { return caller.services.operations.backup(path); };
   auto done = co_await caller.read(Lane::kSearches, copy);
   if (!done) co_return refused(done);
+  if (*done) co_await note_audit(caller, about("store.backed_up", "store", path));
   co_return std::move(*done);
 }
 
@@ -52,6 +60,9 @@ Task<Answered<api::Cluster>> set_draining(Caller& caller, const std::string& nod
   };
   auto cluster = co_await caller.read(Lane::kLookups, set);
   if (!cluster) co_return refused(cluster);
+  if (*cluster) {
+    co_await note_audit(caller, about(draining ? "node.drained" : "node.undrained", "node", node));
+  }
   co_return std::move(*cluster);
 }
 

@@ -9,6 +9,7 @@
 #include "digest/fingerprint.h"
 #include "engine/schedules/planner.h"
 #include "engine/schedules/timing.h"
+#include "service/audit.h"
 #include "service/convert.h"
 #include "service/schedules.h"
 
@@ -215,6 +216,7 @@ Task<Answered<BackfillAnswer>> backfill_schedule(Caller& caller, std::string_vie
                     "is older than the queue keeps ended jobs, so that nobody knows what has run: "
                     "\"rerun\": true runs all of it again");
   }
+  caller.about = about("schedule.backfilled", "schedule", name);
   Backfill backfill(caller, schedule, *timing, request);
   auto answer = co_await backfill.run();
   co_return answer;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
+#include "service/audit.h"
 #include "service/convert.h"
 #include "service/visibility.h"
 
@@ -19,6 +21,7 @@ constexpr std::uint64_t kMaxBulkJobs = 100'000;  // of one call by filter
 constexpr std::chrono::milliseconds kSelectBudget{5'000};
 constexpr std::chrono::milliseconds kCountBudget{1'000};
 constexpr std::uint64_t kCountedPerRound = 10'000;
+constexpr std::size_t kMostWords = 1'000;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
 const std::vector<api::JobState> kAnyButRunning = {
@@ -43,6 +46,37 @@ engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids, core:
   edit.priority = bulk.priority;
   edit.states = states;
   return edit;
+}
+
+// The filter in words, for the audit.
+std::string words_of(const api::JobFilter& filter) {
+  std::string words;
+  const auto add = [&words](std::string_view name, std::string_view value) {
+    if (!value.empty()) words += fmt::format("{}{}:{}", words.empty() ? "" : " ", name, value);
+  };
+  add("queue", filter.queue);
+  add("type", filter.type);
+  add("tag", filter.tag);
+  for (const api::JobState state : filter.states) add("state", api::name_of(state));
+  if (filter.created_after)
+    add("created", fmt::format(">={}", format_rfc3339(*filter.created_after)));
+  if (filter.created_before)
+    add("created", fmt::format("<{}", format_rfc3339(*filter.created_before)));
+  for (const api::QueryTerm& term : filter.query.terms) {
+    std::string any;
+    for (const api::QueryValue& value : term.any_of) {
+      any += fmt::format("{}{}{}", any.empty() ? "" : ",", value.text, value.wildcard ? "*" : "");
+    }
+    words += fmt::format("{}{}{}{}{}{}", words.empty() ? "" : " ", term.negated ? "-" : "",
+                         api::name_of(term.field), term.path.empty() ? "" : "." + term.path,
+                         api::text_of(term.op), any);
+  }
+  if (words.size() > kMostWords) {
+    words.resize(words.rfind(' ', kMostWords) == std::string::npos ? 0
+                                                                   : words.rfind(' ', kMostWords));
+    words += " ...";
+  }
+  return words;
 }
 
 // How many of these ids there are, for a dry run.
@@ -170,19 +204,77 @@ Task<Answered<api::BulkOutcome>> count_filter(Caller& caller, const engine::JobF
   co_return outcome;
 }
 
-Task<Answered<api::BulkOutcome>> bulk_filter(Caller& caller, const api::Bulk& bulk) {
+core::OperationAction to_core(api::BulkAction action) {
+  switch (action) {
+    case api::BulkAction::kRetry:
+      return core::OperationAction::kRetry;
+    case api::BulkAction::kCancel:
+      return core::OperationAction::kCancel;
+    case api::BulkAction::kDelete:
+      return core::OperationAction::kDelete;
+    case api::BulkAction::kReprioritize:
+      break;
+  }
+  return core::OperationAction::kReprioritize;
+}
+
+// In the language of searches.
+std::string text_of(const api::JobFilter& filter) {
+  std::string text;
+  const auto add = [&](std::string_view word, std::string_view value) {
+    if (value.empty()) return;
+    text += fmt::format("{}{}{}", text.empty() ? "" : " ", word, value);
+  };
+  std::string states;
+  for (const api::JobState state : filter.states) {
+    states += fmt::format("{}{}", states.empty() ? "" : ",", api::name_of(state));
+  }
+  add("state:", states);
+  add("queue:", filter.queue);
+  add("type:", filter.type);
+  add("tag:", filter.tag);
+  if (filter.created_after) add("created>=", format_rfc3339(*filter.created_after));
+  if (filter.created_before) add("created<", format_rfc3339(*filter.created_before));
+  add("", filter.query_text);
+  return text;
+}
+
+Task<Answered<BulkAnswer>> begin(Caller& caller, const api::Bulk& bulk,
+                                 const engine::JobFilter& filter) {
+  OperationSpec spec;
+  spec.kind = core::OperationKind::kBulk;
+  spec.action = to_core(bulk.action);
+  spec.priority = bulk.priority.value_or(0);
+  spec.filter = filter;
+  spec.query = text_of(*bulk.filter);
+  spec.queue = bulk.filter->queue;
+  if (bulk.rate_per_s) spec.rate_per_s = static_cast<std::uint32_t>(*bulk.rate_per_s);
+  auto begun = co_await start_operation(caller, spec);
+  if (!begun) co_return refused(begun);
+  co_return BulkAnswer{{}, std::move(*begun)};
+}
+
+Task<Answered<BulkAnswer>> bulk_filter(Caller& caller, const api::Bulk& bulk) {
   auto filter = to_engine(*bulk.filter, caller.access.get());
   if (!filter) co_return refused(filter);
-  if (bulk.dry_run) {
-    auto counted = co_await count_filter(caller, *filter);
-    co_return counted;
+  if (bulk.operation || bulk.rate_per_s) {
+    auto begun = co_await begin(caller, bulk, *filter);
+    co_return begun;
+  }
+  auto counted = co_await count_filter(caller, *filter);
+  if (!counted) co_return refused(counted);
+  if (bulk.dry_run) co_return BulkAnswer{std::move(*counted), {}};
+  if (counted->more) {
+    auto begun = co_await begin(caller, bulk, *filter);
+    co_return begun;
   }
   const core::StateSet states = states_of(*filter);
   const auto make_command = [&](std::vector<JobId> ids) -> engine::Request {
     return command_for(bulk, std::move(ids), states);
   };
   auto outcome = co_await for_all(caller, *filter, kMaxBulkJobs, make_command);
-  co_return outcome;
+  if (!outcome) co_return refused(outcome);
+  co_return BulkAnswer{std::move(*outcome), {}};
 }
 
 // The queue as its shard knows it; refused where there is none.
@@ -196,6 +288,33 @@ Task<Answered<core::Queue>> known_queue(Caller& caller, std::string_view name) {
     co_return refused(to_problem({core::Rejection::kNotFound, {}, {}}, "queue"));
   }
   co_return std::move(reply->queues.front());
+}
+
+// How many jobs the queue has in these states.
+std::uint64_t jobs_in(const core::Queue& queue, const std::vector<api::JobState>& states) {
+  std::uint64_t jobs = 0;
+  for (const api::JobState state : states) {
+    jobs += queue.counts[static_cast<std::size_t>(service::to_core(state))];
+  }
+  return jobs;
+}
+
+Task<Answered<OperationAnswer>> begin_purge(Caller& caller, const core::Queue& queue,
+                                            const std::vector<api::JobState>& states,
+                                            bool deletes_queue) {
+  OperationSpec spec;
+  spec.kind = core::OperationKind::kPurge;
+  spec.action = core::OperationAction::kDelete;
+  spec.filter = jobs_of_queue(queue.name.view(), states);
+  api::JobFilter shown;
+  shown.states = states;
+  shown.queue = queue.name.view();
+  spec.query = text_of(shown);
+  spec.queue = shown.queue;
+  spec.deletes_queue = deletes_queue;
+  spec.matched = jobs_in(queue, states);
+  auto begun = co_await start_operation(caller, spec);
+  co_return begun;
 }
 
 // Deletes the jobs in these states, and has the log of events say how many they were.
@@ -230,20 +349,43 @@ api::Problem still_has_jobs(const core::Queue& queue, QueueEnd end) {
 
 }  // namespace
 
-Task<Answered<api::BulkOutcome>> bulk_jobs(Caller& caller, const api::Bulk& bulk) {
-  if (bulk.filter) return bulk_filter(caller, bulk);
-  return bulk.dry_run ? count_ids(caller, bulk.ids) : bulk_ids(caller, bulk);
+Task<Answered<BulkAnswer>> bulk_jobs(Caller& caller, const api::Bulk& bulk) {
+  constexpr std::array<std::string_view, 4> kActions = {"job.retried", "job.cancelled",
+                                                        "job.deleted", "job.edited"};
+  caller.about = about(kActions.at(static_cast<std::size_t>(bulk.action)), "jobs",
+                       bulk.filter ? words_of(*bulk.filter) : std::string());
+  if (bulk.filter) {
+    auto answer = co_await bulk_filter(caller, bulk);
+    co_return answer;
+  }
+  Answered<api::BulkOutcome> outcome;
+  if (bulk.dry_run) {
+    outcome = co_await count_ids(caller, bulk.ids);
+  } else {
+    outcome = co_await bulk_ids(caller, bulk);
+  }
+  if (!outcome) co_return refused(outcome);
+  co_return BulkAnswer{std::move(*outcome), {}};
 }
 
-Task<Answered<std::int64_t>> purge_queue(Caller& caller, std::string_view queue,
-                                         const std::vector<api::JobState>& states) {
+Task<Answered<PurgeAnswer>> purge_queue(Caller& caller, std::string_view queue,
+                                        const api::Purge& wanted) {
+  caller.about = about("queue.purged", "queue", queue);
   auto known = co_await known_queue(caller, queue);
   if (!known) co_return refused(known);
-  auto deleted = co_await purge(caller, known->name, states);
-  co_return deleted;
+  if (wanted.operation || jobs_in(*known, wanted.states) > kMaxBulkJobs) {
+    auto begun = co_await begin_purge(caller, *known, wanted.states, false);
+    if (!begun) co_return refused(begun);
+    co_return PurgeAnswer{0, std::move(*begun)};
+  }
+  auto deleted = co_await purge(caller, known->name, wanted.states);
+  if (!deleted) co_return refused(deleted);
+  co_return PurgeAnswer{*deleted, {}};
 }
 
-Task<Answered<>> delete_queue(Caller& caller, std::string_view name, QueueEnd end) {
+Task<Answered<std::optional<OperationAnswer>>> delete_queue(Caller& caller, std::string_view name,
+                                                            QueueEnd end) {
+  caller.about = about("queue.deleted", "queue", name);
   auto queue = co_await known_queue(caller, name);
   if (!queue) co_return refused(queue);
   core::DeleteQueue deletion{queue->name};
@@ -255,6 +397,11 @@ Task<Answered<>> delete_queue(Caller& caller, std::string_view name, QueueEnd en
     constexpr auto kRunning = static_cast<std::size_t>(core::State::kRunning);
     // Then none is deleted.
     if (queue->counts[kRunning] > 0) co_return refused(still_has_jobs(*queue, end));
+    if (jobs_in(*queue, kAnyButRunning) > kMaxBulkJobs) {
+      auto begun = co_await begin_purge(caller, *queue, kAnyButRunning, true);
+      if (!begun) co_return refused(begun);
+      co_return std::optional(std::move(*begun));
+    }
     auto deleted = co_await purge(caller, queue->name, kAnyButRunning);
     if (!deleted) co_return refused(deleted);
     reply = co_await caller.ask(deletion);
@@ -262,7 +409,7 @@ Task<Answered<>> delete_queue(Caller& caller, std::string_view name, QueueEnd en
   if (!reply) co_return refused(reply);
   if (has_jobs()) co_return refused(still_has_jobs(*queue, end));
   if (reply->refusal) co_return refused(to_problem(reply->refusal, "queue"));
-  co_return Answered<>();
+  co_return std::optional<OperationAnswer>();
 }
 
 }  // namespace millrace::service

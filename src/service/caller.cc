@@ -20,6 +20,31 @@ void Caller::revoke() {
   abandon();
 }
 
+core::SharedOrigin Caller::origin_of(core::Origin origin) const {
+  core::Actor& actor = origin.actor;
+  if (access != nullptr) {
+    actor.token = SharedBytes(access->id());
+    actor.name = SharedBytes(access->settings().name);
+  }
+  actor.address = SharedBytes(address);
+  actor.via = via;
+  actor.request = SharedBytes(request_id);
+  return std::make_shared<const core::Origin>(std::move(origin));
+}
+
+void Caller::attribute(engine::Request& request) const {
+  if (scope != api::Scope::kOperate && scope != api::Scope::kAdmin) return;
+  auto* const command = std::get_if<core::Command>(&request);
+  if (command == nullptr) return;
+  std::visit(
+      [this]<typename C>(C& of) {
+        if constexpr (core::Attributed<C>) {
+          if (of.by == nullptr) of.by = origin_of(about);
+        }
+      },
+      *command);
+}
+
 bool Caller::hold_answer(std::size_t bytes) {
   if (!services.answers.take(bytes)) return false;
   held += bytes;

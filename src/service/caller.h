@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -23,6 +24,7 @@
 #include "engine/schedules/zones.h"
 #include "engine/statistics/store_statistics.h"
 #include "service/answer_port.h"
+#include "service/answered.h"
 #include "service/byte_budget.h"
 #include "service/catalog.h"
 #include "service/id_maker.h"
@@ -53,57 +55,10 @@ struct Services {
   ByteBudget answers{std::size_t{1} << 30};  // for large ones, until their clients have read them
   std::size_t page_bytes = store::kMaxPageBytes;  // the most for one answer with many items
   PushDesk* push = nullptr;                       // null: this server calls nobody
+  std::optional<Duration> audit_retention{};      // of what the audit shows; none: for ever
 
   engine::ShardNumber shards() const { return reads.shards(); }
 };
-
-// The result of an operation, or the problem that its caller gets instead.
-template <typename T = void>
-using Answered = std::expected<T, api::Problem>;
-
-inline std::unexpected<api::Problem> refused(api::Problem problem) {
-  return std::unexpected(std::move(problem));
-}
-inline std::unexpected<api::Problem> refused(api::ProblemCode code, std::string detail) {
-  return std::unexpected(api::make_problem(code, std::move(detail)));
-}
-// Passes on the problem of another result.
-template <typename T>
-std::unexpected<api::Problem> refused(Answered<T>& other) {
-  return std::unexpected(std::move(other.error()));
-}
-
-api::Problem problem_of(engine::Unavailable why);
-api::Problem tables_unreadable();
-api::Problem other_number_of_jobs();  // the answer has more or fewer jobs than the request
-
-namespace internal {
-template <typename T, typename Variant>
-inline constexpr bool kIsOneOf = false;
-template <typename T, typename... Kinds>
-inline constexpr bool kIsOneOf<T, std::variant<Kinds...>> = (std::is_same_v<T, Kinds> || ...);
-
-// The value of a read, without the store's possible error.
-template <typename T>
-struct ReadValue {
-  using Type = T;
-};
-template <typename T>
-struct ReadValue<Result<T>> {
-  using Type = T;
-};
-}  // namespace internal
-
-// The reply of kind `T` in an answer, or null.
-template <typename T>
-T* reply_in(engine::Answer& answer) {
-  if constexpr (internal::kIsOneOf<T, engine::Answer>) {
-    return std::get_if<T>(&answer);
-  } else {
-    auto* const reply = std::get_if<core::Reply>(&answer);
-    return reply == nullptr ? nullptr : std::get_if<T>(reply);
-  }
-}
 
 template <typename Reply>
 class AskFor;
@@ -125,6 +80,15 @@ class Caller {
   std::string_view credentials;
   std::string_view reader;               // the client under which its reads take turns
   api::Scope scope = api::Scope::kNone;  // the one that the operation needs
+
+  // --- For the audit. The first three are as above.
+  std::string_view address;
+  std::string_view request_id;
+  core::AuditVia via = core::AuditVia::kHttp;
+  // An operation sets it whose commands do not say themselves what it does.
+  core::Origin about;
+  // Who asks, for a command about that.
+  core::SharedOrigin origin_of(core::Origin about) const;
 
   std::string note;  // for the log; the client does not see it
 
@@ -151,10 +115,11 @@ class Caller {
   // Returns any answer as it is.
   template <typename T>
   Ask answer_to(T&& request, Patience patience = Patience::kCommit) {
-    return Ask(port, engine::Request(std::forward<T>(request)), {credentials, nullptr},
+    return Ask(port, attributed(std::forward<T>(request)), {credentials, nullptr},
                wait_for(patience));
   }
   AskAll answers_to(std::vector<engine::Request>&& requests) {
+    for (engine::Request& request : requests) attribute(request);
     return AskAll(port, std::move(requests), {credentials, nullptr});
   }
   // co_await caller.read(lane, function): the function's result. `function` must be a named local.
@@ -186,6 +151,7 @@ class Caller {
   // Resets the caller for the next request.
   void begin_anew() {
     access = nullptr;
+    about = {};
     if (revoked_) wait_ = {};  // the wait of a client that has gone stays over
     revoked_ = false;
   }
@@ -207,6 +173,16 @@ class Caller {
   std::size_t held = 0;
 
  private:
+  template <typename Reply>
+  friend class AskFor;
+  // An operator's command names who asks: the one place that sees to this.
+  void attribute(engine::Request& request) const;
+  template <typename T>
+  engine::Request attributed(T&& asked) const {
+    engine::Request request(std::forward<T>(asked));
+    attribute(request);
+    return request;
+  }
   Wait* wait_for(Patience patience) { return patience == Patience::kWait ? &wait_ : nullptr; }
   api::Problem problem_of(engine::Denied why);
   static api::Problem problem_of_no_read(bool too_many);
@@ -220,7 +196,8 @@ class [[nodiscard]] AskFor {
  public:
   AskFor(Caller& caller, engine::Request request, Wait* wait)
       : caller_(caller),
-        ask_(caller.port, std::move(request), {caller.credentials, nullptr}, wait) {}
+        ask_(caller.port, caller.attributed(std::move(request)), {caller.credentials, nullptr},
+             wait) {}
 
   bool await_ready() const { return false; }
   bool await_suspend(std::coroutine_handle<> handle) { return ask_.await_suspend(handle); }

@@ -23,7 +23,7 @@ bool lies_on_one_shard(const std::vector<core::JobSpec>& jobs, engine::ShardNumb
 // Not the request's fault: the whole can be sent again as it is.
 bool is_for_later(ProblemCode code) {
   using enum ProblemCode;
-  return code == kRateLimited || code == kQueueFull || code == kDraining ||
+  return code == kRateLimited || code == kQueueFull || code == kKeyFull || code == kDraining ||
          code == kStorageUnavailable || code == kOverloaded;
 }
 

@@ -6,6 +6,7 @@
 
 #include "api/text.h"
 #include "core/limits.h"
+#include "engine/schedules/planner.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"
 #include "service/visibility.h"
@@ -132,6 +133,27 @@ Task<Answered<>> delete_everywhere(Caller& caller, core::DeleteLimit command) {
   co_return co_await copy_to_all(caller, std::move(limit), true);
 }
 
+// The job of a schedule is made long after the schedule was set, and would then be refused. Only
+// the service reads a schedule's job, so a schedule that is set at this moment may be missed.
+Task<Answered<>> refuse_if_scheduled(Caller& caller, std::string_view name) {
+  core::GetSchedules get;
+  do {
+    auto reply = co_await caller.ask(get);
+    if (!reply) co_return refused(reply);
+    for (const core::Schedule& schedule : reply->schedules) {
+      const auto job = engine::read_template(schedule.spec.job);
+      if (!job || job->extras == nullptr) continue;
+      const auto names = [&](const core::JobLimit& limit) { return limit.name.view() == name; };
+      if (!std::ranges::any_of(job->extras->limits, names)) continue;
+      co_return refused(ProblemCode::kLimitInUse,
+                        "the job of schedule " + std::string(schedule.name.view()) +
+                            " names the limit; change or delete the schedule first");
+    }
+    get.after = reply->next;
+  } while (!get.after.empty());
+  co_return Answered<>();
+}
+
 // `paused` and `pause_reason` of a type.
 Task<Answered<LimitAnswer>> pause_type(Caller& caller, LimitAnswer standing,
                                        const api::LimitChange& change, Absent absent) {
@@ -229,6 +251,12 @@ Task<Answered<LimitAnswer>> set_limit(Caller& caller, LimitKind kind, std::strin
 
 Task<Answered<>> delete_limit(Caller& caller, LimitKind kind, std::string_view name, bool force,
                               const IfVersion& if_version) {
+  auto admitted = admits_limit(caller, name);
+  if (!admitted) co_return refused(admitted);
+  if (kind == LimitKind::kNamed) {
+    auto unnamed = co_await refuse_if_scheduled(caller, name);
+    if (!unnamed) co_return refused(unnamed);
+  }
   core::DeleteLimit command{kind, SharedBytes(name), force, if_version};
   if (caller.services.shards() > 1) {
     co_return co_await delete_everywhere(caller, std::move(command));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/diagnosis.h"
+#include "api/meta.h"
 #include "api/node.h"
 #include "api/problem.h"
 #include "base/time.h"
@@ -45,6 +46,7 @@ class Operations {
   virtual const About& about() const = 0;
   virtual Readiness readiness() const = 0;
   virtual api::Cluster cluster() const = 0;
+  virtual api::Configuration configuration() const = 0;
 
   // Any thread; these block, so they are called on the pool for reads.
   virtual std::string metrics_text() = 0;  // in Prometheus's text format

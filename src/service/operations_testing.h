@@ -18,6 +18,7 @@ class NoOperations final : public Operations {
   const About& about() const override { return about_; }
   Readiness readiness() const override { return {false, {{"store", true, "secret"}}}; }
   api::Cluster cluster() const override { return {}; }
+  api::Configuration configuration() const override { return {}; }
   std::string metrics_text() override { return {}; }
   api::Diagnosis diagnosis() override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {

@@ -44,6 +44,7 @@ struct ScopesOf {
   Scopes operator()(const core::PutCatalogEntry&) const { return 0; }
   Scopes operator()(const core::DeleteCatalogEntry&) const { return 0; }
   Scopes operator()(const core::GetCatalog&) const { return 0; }
+  Scopes operator()(const core::NoteAudit&) const { return 0; }
   Scopes operator()(const core::SetLimit&) const { return kOperate; }
   Scopes operator()(const core::PauseLimit&) const { return kOperate; }
   Scopes operator()(const core::ResumeLimit&) const { return kOperate; }
@@ -52,6 +53,11 @@ struct ScopesOf {
   Scopes operator()(const core::GetShares&) const { return kRead; }
   Scopes operator()(const core::GetWhy&) const { return kRead; }
   Scopes operator()(const core::CopyLimit&) const { return kOperate; }
+  Scopes operator()(const core::StartOperation&) const { return kOperate; }
+  Scopes operator()(const core::SetOperation&) const { return kOperate; }
+  Scopes operator()(const core::StepOperation&) const { return 0; }
+  Scopes operator()(const core::GetOperations&) const { return kRead | kOperate; }
+  Scopes operator()(const core::ForgetOperations&) const { return 0; }
   Scopes operator()(const core::ReportShares&) const { return 0; }
   Scopes operator()(const core::GiveShares&) const { return 0; }
   Scopes operator()(const core::GetJob&) const { return kSubmit | kWork | kRead | kOperate; }
@@ -71,6 +77,7 @@ struct ScopesOf {
   // Nobody asks another node's shard.
   Scopes operator()(const engine::AwaitJobQuestions&) const { return 0; }
   Scopes operator()(const engine::TellOfJob&) const { return 0; }
+  Scopes operator()(const engine::AwaitOperationWork&) const { return 0; }
   Scopes operator()(const engine::SetWorkerState&) const { return kOperate; }
 };
 
@@ -111,6 +118,7 @@ struct Named {
   void operator()(const core::PutCatalogEntry&) {}
   void operator()(const core::DeleteCatalogEntry&) {}
   void operator()(const core::GetCatalog&) {}
+  void operator()(const core::NoteAudit&) {}
   void operator()(const core::SetLimit&) {}
   void operator()(const core::PauseLimit&) {}
   void operator()(const core::ResumeLimit&) {}
@@ -118,6 +126,14 @@ struct Named {
   void operator()(const core::GetLimits&) {}
   void operator()(const core::GetShares& c) { queues.push_back(c.queue.view()); }
   void operator()(const core::CopyLimit&) {}
+  // Its filter is narrowed to what its token may touch, by the node that was asked.
+  void operator()(const core::StartOperation& command) {
+    if (!command.spec.queue.empty()) queues.push_back(command.spec.queue.view());
+  }
+  void operator()(const core::SetOperation&) {}
+  void operator()(const core::StepOperation&) {}
+  void operator()(const core::GetOperations&) {}
+  void operator()(const core::ForgetOperations&) {}
   void operator()(const core::ReportShares&) {}
   void operator()(const core::GiveShares&) {}
   void operator()(const core::GetWhy& c) { ids.push_back(c.id); }
@@ -142,6 +158,7 @@ struct Named {
   void operator()(const engine::ListWorkers&) {}
   void operator()(const engine::AwaitJobQuestions&) {}
   void operator()(const engine::TellOfJob&) {}
+  void operator()(const engine::AwaitOperationWork&) {}
   void operator()(const engine::SetWorkerState&) { workers = true; }
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/text.h"
+#include "service/audit.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"
 #include "service/push_desk.h"
@@ -72,14 +73,28 @@ Task<Answered<core::CatalogReply>> change(Caller& caller, const core::Command& c
   co_return std::move(*reply);
 }
 
+std::string members_of(const api::PushTarget& target) {
+  std::string text;
+  JsonWriter json(text);
+  api::encode_settings(json, target);
+  return text;
+}
+
+// `before`: what the target was at that version; none: there was none. `action`: of the audit.
 Task<Answered<PushTargetAnswer>> write(Caller& caller, const std::string& name,
                                        const api::PushTarget& target,
-                                       const std::optional<std::uint64_t>& if_version) {
+                                       const std::optional<std::uint64_t>& if_version,
+                                       std::string_view action,
+                                       const std::optional<api::PushTarget>& before) {
   core::PutCatalogEntry put;
   put.kind = kKind;
   put.name = SharedBytes(name);
   put.body = SharedBytes(api::stored_push_target(target));
   put.if_version = if_version;
+  core::Origin origin = about(action, "push_target", name, target.pause_reason);
+  if (before) origin.before = SharedBytes(members_of(*before));
+  origin.after = SharedBytes(members_of(target));
+  put.by = caller.origin_of(std::move(origin));
   const core::Command command(std::move(put));
   auto reply = co_await change(caller, command);
   if (!reply) co_return refused(reply);
@@ -160,9 +175,10 @@ Task<Answered<PushTargetAnswer>> put_push_target(Caller& caller, std::string_vie
     const auto snapshot = caller.services.catalog.snapshot();
     const core::CatalogEntry* const known = snapshot->find(kKind, name);
     api::PushTarget target = put.target;
+    std::optional<api::PushTarget> before;
     auto condition = if_version;
     if (known != nullptr) {
-      const auto before = target_in(*known);
+      before = target_in(*known);
       if (before && !sees(caller, *before)) {
         co_return refused(ProblemCode::kForbidden, "another token has a push target of this name");
       }
@@ -180,7 +196,7 @@ Task<Answered<PushTargetAnswer>> put_push_target(Caller& caller, std::string_vie
         co_return refused(std::move(*fault));
       }
     }
-    auto answer = co_await write(caller, target_name, target, condition);
+    auto answer = co_await write(caller, target_name, target, condition, "push_target.set", before);
     const bool conflicts = !answer && answer.error().code == ProblemCode::kVersionConflict;
     if (conflicts && !if_version && tries < kTries) continue;
     co_return answer;
@@ -189,11 +205,15 @@ Task<Answered<PushTargetAnswer>> put_push_target(Caller& caller, std::string_vie
 
 Task<Answered<>> delete_push_target(Caller& caller, std::string_view name,
                                     std::optional<std::uint64_t> if_version) {
-  if (!find_target(caller, name)) co_return refused(no_such_target());
+  const auto found = find_target(caller, name);
+  if (!found) co_return refused(no_such_target());
   core::DeleteCatalogEntry removal;
   removal.kind = kKind;
   removal.name = SharedBytes(name);
   removal.if_version = if_version;
+  core::Origin origin = about("push_target.deleted", "push_target", name);
+  origin.before = SharedBytes(members_of(found->target));
+  removal.by = caller.origin_of(std::move(origin));
   const core::CatalogKey key{kKind, removal.name};
   const core::Command command(std::move(removal));
   auto reply = co_await change(caller, command);
@@ -209,10 +229,12 @@ Task<Answered<PushTargetAnswer>> pause_push_target(Caller& caller, std::string_v
   for (int tries = 1;; ++tries) {
     auto found = find_target(caller, name);
     if (!found) co_return refused(no_such_target());
+    const std::optional<api::PushTarget> before = found->target;
     found->target.paused = paused;
     found->target.pause_reason = paused ? std::string(reason) : std::string();
     const std::optional<std::uint64_t> version = found->entry.version;
-    auto answer = co_await write(caller, target_name, found->target, version);
+    auto answer = co_await write(caller, target_name, found->target, version,
+                                 paused ? "push_target.paused" : "push_target.resumed", before);
     const bool conflicts = !answer && answer.error().code == ProblemCode::kVersionConflict;
     if (conflicts && tries < kTries) continue;
     co_return answer;
@@ -229,6 +251,7 @@ Task<Answered<api::PushTestResult>> test_push_target(Caller& caller, std::string
   auto call = [&](const std::stop_token&) { return desk->test(name, found->target); };
   auto done = co_await caller.read(Lane::kSearches, call);
   if (!done) co_return refused(done);
+  co_await note_audit(caller, about("push_target.tested", "push_target", name));
   if (!*done) co_return refused(std::move(done->error()));
   co_return std::move(**done);
 }

@@ -8,6 +8,7 @@
 #include "core/limits.h"
 #include "digest/fingerprint.h"
 #include "engine/schedules/planner.h"
+#include "service/audit.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"
 #include "service/schedule_spec.h"
@@ -191,6 +192,14 @@ Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name
     enqueue.key_window = caller.services.idempotency_window;
   }
   spec->id = caller.ids.make(caller.now(), spec->queue.view());
+  caller.about = about("schedule.triggered", "schedule", name);
+  std::string job;
+  JsonWriter json(job);
+  json.begin_object();
+  json.member("job_id", spec->id);
+  json.member("scheduled_at", at);
+  json.end_object();
+  caller.about.after = SharedBytes(job);
   enqueue.jobs.push_back(std::move(*spec));
   auto submitted = co_await submit_one(caller, std::move(enqueue), {});
   if (!submitted) co_return refused(submitted);
@@ -268,6 +277,10 @@ void ScheduleShape::fill_job(const core::JobSpec& job) {
   }
   shape.traceparent = job.extras->traceparent.view();
   shape.tracestate = job.extras->tracestate.view();
+  shape.limits = to_api(job.extras->limits);
+  shape.order_key = job.extras->order_key.view();
+  if (job.extras->order_passes) shape.order_on_failure = api::OrderOnFailure::kPass;
+  shape.fair_key = job.extras->fair_key.view();
 }
 
 Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::SchedulePreview& preview) {

@@ -10,6 +10,7 @@
 
 #include "base/hex.h"
 #include "base/random.h"
+#include "service/audit.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"
 #include "service/token_document.h"
@@ -108,12 +109,38 @@ Task<Answered<core::CatalogReply>> in_own_name(Caller& caller, core::Command com
   co_return std::move(*reply);
 }
 
-Task<Answered<>> put(Caller& caller, const TokenSettings& token) {
+// What of a token the audit shows. No hash.
+std::string members_of(const TokenSettings& token) {
+  std::string text;
+  JsonWriter json(text);
+  const auto words = [&json](std::string_view name, const std::vector<std::string>& all) {
+    json.key(name);
+    json.begin_array();
+    for (const std::string& word : all) json.string(word);
+    json.end_array();
+  };
+  json.begin_object();
+  json.member("name", token.name);
+  json.text_or_null("description", token.description);
+  words("scopes", token.scopes);
+  words("queues", token.queues);
+  json.member("expires_at", token.expires_at);
+  json.member("former_secret_until", token.former_until);
+  json.end_object();
+  return text;
+}
+
+Task<Answered<>> put(Caller& caller, const TokenSettings& token, std::string_view action,
+                     const TokenSettings* before) {
   core::PutCatalogEntry command;
   command.kind = core::CatalogKind::kToken;
   command.name = SharedBytes(id_of(token));
   command.body = SharedBytes(encode_token(token));
   command.if_version = token.version;
+  core::Origin origin = about(action, "token", id_of(token));
+  if (before != nullptr) origin.before = SharedBytes(members_of(*before));
+  origin.after = SharedBytes(members_of(token));
+  command.by = caller.origin_of(std::move(origin));
   auto reply = co_await in_own_name(caller, std::move(command));
   if (!reply) co_return refused(reply);
   if (reply->refusal) co_return refused(to_problem(reply->refusal, "token"));
@@ -211,7 +238,7 @@ Task<Answered<TokenMade>> create_token(Caller& caller, const api::NewToken& want
   system_random_bytes(id.data(), id.size());
   NewToken made = fresh_token(id);
   token.hash = made.hash;
-  auto kept = co_await put(caller, token);
+  auto kept = co_await put(caller, token, "token.created", nullptr);
   if (!kept) co_return refused(kept);
   co_return TokenMade{info_of(token, *TokenBook::make({}), false), std::move(made.token)};
 }
@@ -234,7 +261,7 @@ Task<Answered<TokenMade>> rotate_token(Caller& caller, const std::string& id,
     token.former_hash.clear();
     token.former_until.reset();
   }
-  auto kept = co_await put(caller, token);
+  auto kept = co_await put(caller, token, "token.rotated", found->token);
   if (!kept) co_return refused(kept);
   co_return TokenMade{info_of(token, *found->book, false), std::move(made.token)};
 }
@@ -245,6 +272,9 @@ Task<Answered<>> revoke_token(Caller& caller, const std::string& id) {
   core::DeleteCatalogEntry command;
   command.kind = core::CatalogKind::kToken;
   command.name = SharedBytes(id);
+  core::Origin origin = about("token.revoked", "token", id);
+  origin.before = SharedBytes(members_of(*found->token));
+  command.by = caller.origin_of(std::move(origin));
   const core::CatalogKey key{command.kind, command.name};
   auto reply = co_await in_own_name(caller, std::move(command));
   if (!reply) co_return refused(reply);

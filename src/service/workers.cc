@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/shard/worker_name.h"
+#include "service/audit.h"
 #include "service/names_cursor.h"
 #include "service/peer_admission.h"
 
@@ -66,6 +67,8 @@ Task<Answered<engine::WorkerView>> command_worker(Caller& caller, std::string_vi
   if (!reply->found || named == reply->workers.end()) {
     co_return refused(ProblemCode::kNotFound, "there is no such worker");
   }
+  const bool quiet = state == engine::WorkerState::kQuiet;
+  co_await note_audit(caller, about(quiet ? "worker.quieted" : "worker.stopped", "worker", id));
   co_return std::move(*named);
 }
 

@@ -27,6 +27,8 @@ std::uint64_t big_endian(std::string_view bytes) {
 
 std::string_view to_blob(const JobId& id) { return view_of(id.bytes); }
 std::string_view to_blob(const Fingerprint& fingerprint) { return view_of(fingerprint.bytes); }
+std::string_view to_blob(const Sha256& hash) { return view_of(hash); }
+bool read_blob(std::string_view blob, Sha256& hash) { return copy_from(blob, hash); }
 bool read_blob(std::string_view blob, JobId& id) { return copy_from(blob, id.bytes); }
 bool read_blob(std::string_view blob, Fingerprint& fingerprint) {
   return copy_from(blob, fingerprint.bytes);

@@ -24,27 +24,68 @@ constexpr int kEventsField = 3;
 constexpr int kNamesField = 4;
 constexpr int kPoliciesField = 5;
 
-// An event's field in the `Event` message is 1 plus its index in core::Event, so the order of the
-// variant is part of the format. The names are for error messages.
+// The names are for error messages.
 constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventNames = {
-    "queue_changed",     "submitted",        "claimed",
-    "extended",          "attempt_ended",    "logged",
-    "became_due",        "expired",          "cancel_requested",
-    "cancelled",         "retried",          "edited",
-    "deleted",           "queue_purged",     "keys_expired",
-    "uniques_released",  "epoch_started",    "leases_extended",
-    "finished",          "queue_deleted",    "schedule_set",
-    "schedule_advanced", "schedule_deleted", "catalog_put",
-    "catalog_deleted",   "limit_set",        "limit_deleted",
-    "slowed_down",       "breaker_turned",   "debounced",
-    "share_taken",       "shares_set"};
+    "queue_changed",
+    "submitted",
+    "claimed",
+    "extended",
+    "attempt_ended",
+    "logged",
+    "became_due",
+    "expired",
+    "cancel_requested",
+    "cancelled",
+    "retried",
+    "edited",
+    "deleted",
+    "queue_purged",
+    "keys_expired",
+    "uniques_released",
+    "epoch_started",
+    "leases_extended",
+    "finished",
+    "queue_deleted",
+    "schedule_set",
+    "schedule_advanced",
+    "schedule_deleted",
+    "catalog_put",
+    "catalog_deleted",
+    "limit_set",
+    "limit_deleted",
+    "slowed_down",
+    "breaker_turned",
+    "debounced",
+    "share_taken",
+    "shares_set",
+    "operation_set",
+    "operation_advanced",
+    "operations_forgotten",
+    "audited"};
+
+// An event's field in the `Event` message. The first ones are 1 plus the event's index in
+// core::Event, so the order of the variant is part of the format; the later ones follow here.
+constexpr std::size_t kFieldsByIndex = 32;
+constexpr std::array kLaterFields = {34, 35, 36, 37};
+static_assert(kFieldsByIndex + kLaterFields.size() == kEventNames.size());
+
+constexpr int field_of(std::size_t index) {
+  return index < kFieldsByIndex ? static_cast<int>(index) + 1
+                                : kLaterFields[index - kFieldsByIndex];
+}
+// kEventNames.size(): no event has that field.
+std::size_t index_of(int field) {
+  std::size_t index = 0;
+  while (index < kEventNames.size() && field_of(index) != field) ++index;
+  return index;
+}
 
 // One alternative, written as if it were the whole `Event` message.
 struct EventRef {
   const core::Event& event;
 };
 // See base/tomorrow.h: tomorrow's program has its own form for the end of an attempt of such a job.
-constexpr int kEventOfTomorrow = static_cast<int>(std::variant_size_v<core::Event>) + 1;
+constexpr int kEventOfTomorrow = field_of(kEventNames.size() - 1) + 1;
 bool ends_job_of_tomorrow(const core::Event& event) {
   const auto* ended = std::get_if<core::AttemptEnded>(&event);
   return ended != nullptr && is_of_tomorrow(ended->job.type.view());
@@ -54,13 +95,13 @@ void describe(WireWriter& wire, const EventRef& reference) {
   if (kOfTomorrow && ends_job_of_tomorrow(reference.event)) {
     return wire.message(kEventOfTomorrow, std::get<core::AttemptEnded>(reference.event));
   }
-  const int field = static_cast<int>(reference.event.index()) + 1;
+  const int field = field_of(reference.event.index());
   std::visit([&](const auto& alternative) { wire.message(field, alternative); }, reference.event);
 }
 
 template <std::size_t Index>
 void read_alternative(WireReader& wire, core::Event& event) {
-  wire.message(static_cast<int>(Index) + 1, event.emplace<Index>());
+  wire.message(field_of(Index), event.emplace<Index>());
 }
 
 template <std::size_t... Index>
@@ -85,7 +126,14 @@ bool is_of_limits(const core::Event& event) {
   if (const auto* const queue = std::get_if<core::QueueChanged>(&event)) {
     return names_limits(queue->settings);
   }
-  return event.index() >= core::Event(core::LimitSet{}).index();
+  return event.index() >= core::Event(core::LimitSet{}).index() &&
+         event.index() <= core::Event(core::SharesSet{}).index();
+}
+
+bool is_of_operations(const core::Event& event) {
+  return std::holds_alternative<core::OperationSet>(event) ||
+         std::holds_alternative<core::OperationAdvanced>(event) ||
+         std::holds_alternative<core::OperationsForgotten>(event);
 }
 
 bool is_of_schedules(const core::Event& event) {
@@ -100,6 +148,9 @@ EventFormat format_of(const core::Event& event) {
   const core::Job* const job = kOfTomorrow ? job_in(event) : nullptr;
   const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
   if (kOfTomorrow && (of_tomorrow || ends_job_of_tomorrow(event))) return kFormatOfTomorrow;
+  if (is_of_operations(event) || std::holds_alternative<core::Audited>(event)) {
+    return EventFormat::kOperations;
+  }
   if (is_of_limits(event)) return EventFormat::kLimits;
   if (std::holds_alternative<core::CatalogPut>(event) ||
       std::holds_alternative<core::CatalogDeleted>(event)) {
@@ -114,7 +165,7 @@ EventFormat format_of(const core::Event& event) {
 Status decode_event(std::string_view body, Time at, const SharedPartsReader& shared,
                     core::Event& event) {
   WireReader wire(body, at, &shared);
-  const auto index = static_cast<std::size_t>(wire.next_field()) - 1;
+  const std::size_t index = index_of(wire.next_field());
   if (kOfTomorrow && wire.next_field() == kEventOfTomorrow) {
     wire.message(kEventOfTomorrow, event.emplace<core::AttemptEnded>());
     wire.expect_end();
@@ -122,7 +173,7 @@ Status decode_event(std::string_view body, Time at, const SharedPartsReader& sha
   }
   if (index >= kEventNames.size()) {
     return failure(wire.next_field() == 0 ? "the event is missing"
-                                          : fmt::format("unknown event {}", index + 1));
+                                          : fmt::format("unknown event {}", wire.next_field()));
   }
   read_alternative_at(index, wire, event, std::make_index_sequence<kEventNames.size()>());
   wire.expect_end();

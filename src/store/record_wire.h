@@ -17,46 +17,10 @@
 #include "base/tomorrow.h"
 #include "core/describe.h"
 #include "core/job_fields.h"
+#include "store/field_forms.h"
 #include "store/wire.h"
 
 namespace millrace::store {
-
-// For types that the wire has no call for: a field() for the writer, and one for the reader.
-template <typename T>
-struct FieldForm;
-
-template <typename T>
-concept HasFieldForm = requires { sizeof(FieldForm<T>); };
-
-// Absent if the job was never started.
-template <>
-struct FieldForm<core::Attempt> {
-  template <typename Wire>
-  static void field(Wire& wire, int number, const core::Attempt& latest) {
-    if (!(latest == core::Attempt{})) wire.message(number, latest);
-  }
-  template <typename Wire>
-  static void field(Wire& wire, int number, core::Attempt& latest) {
-    std::optional<core::Attempt> read;
-    wire.message(number, read);
-    latest = read ? std::move(*read) : core::Attempt{};
-  }
-};
-
-// 1 or 2, if there is a value.
-template <>
-struct FieldForm<std::optional<bool>> {
-  template <typename Wire>
-  static void field(Wire& wire, int number, const std::optional<bool>& flag) {
-    wire.number(number, flag ? 1U + static_cast<std::uint32_t>(*flag) : 0U);
-  }
-  template <typename Wire>
-  static void field(Wire& wire, int number, std::optional<bool>& flag) {
-    std::uint32_t read = 0;
-    wire.number(number, read);
-    flag = read == 0 ? std::nullopt : std::optional(read == 2);
-  }
-};
 
 template <typename T>
 struct Unwrapped {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/audit_fields.h"
 #include "core/catalog_fields.h"
 #include "core/changes_fields.h"
 #include "core/limit_fields.h"

@@ -61,6 +61,8 @@ class StateVisitor {
   virtual void limit(const core::Limit& limit) = 0;                 // by kind and name
   virtual void bucket(const core::BucketRow& row) = 0;              // by kind, name and key
   virtual void catalog_entry(const core::CatalogEntry& entry) = 0;  // by kind and name
+  virtual void operation(const core::OperationPart& part) = 0;      // by id
+  virtual void audited(const core::AuditRow& newest) = 0;           // if there is one
 };
 
 // How long a read may take: at most `time`, and no longer than its caller waits. A read that
@@ -112,6 +114,12 @@ struct JobHistory {
   bool more_logs = false;  // there are more lines than the limit or kMaxPageBytes allowed
 };
 
+struct AuditQuery {
+  bool oldest_first = false;
+  std::optional<std::uint64_t> after;  // none: from the newest, or the oldest
+  std::uint32_t limit = 1'000;
+};
+
 // Which parts of a job's history are read.
 struct HistoryParts {
   bool attempts_and_marks = true;
@@ -154,6 +162,7 @@ class Tables {
   // Up to `limit` ids of matching jobs, newest first from `after_ord`; for bulk operations.
   struct IdPage {
     std::vector<JobId> ids;
+    std::vector<std::uint64_t> ords;  // of the ids
     std::optional<std::uint64_t> next_after_ord;
   };
   virtual Result<IdPage> select_ids(const core::JobFilter& filter,
@@ -171,6 +180,10 @@ class Tables {
 
   // The runs of a schedule that the tables have, newest first; at most core::kRunsKept.
   virtual Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) = 0;
+
+  // Entries of the audit by number, beginning after `after`: oldest first from there on, or newest
+  // first towards the beginning.
+  virtual Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) = 0;
 
   // A named blob beside the state (the statistics' history). The last write wins; a blob may lag
   // behind the state.

@@ -39,6 +39,14 @@ ENQUEUE = re.search(
 )[0]
 
 # What takes a migration of the schema back. The functions of 4 and 3 are those that stood before.
+BEFORE_AUDIT = """
+DROP TABLE millrace.audit_rows;
+DELETE FROM millrace.migrations WHERE version = 11;
+"""
+BEFORE_OPERATIONS = """
+DROP TABLE millrace.operation_rows;
+DELETE FROM millrace.migrations WHERE version = 10;
+"""
 BEFORE_LIMITED_ENQUEUE = f"""
 DROP FUNCTION millrace.enqueue, millrace.check_limits;
 {ENQUEUE}
@@ -96,6 +104,8 @@ DELETE FROM millrace.meta WHERE name IN ('node_secret', 'shards');
 DELETE FROM millrace.migrations WHERE version = 2;
 """
 UNDO = {
+    11: BEFORE_AUDIT,
+    10: BEFORE_OPERATIONS,
     9: BEFORE_LIMITED_ENQUEUE,
     8: BEFORE_LIMITS,
     7: BEFORE_CATALOG,
@@ -127,6 +137,10 @@ PLANS = [
     *of_every_end("sqlite", 5, parts={"queue_deleted", "schedules"}),
     *of_every_end("sqlite", 6, parts={"queue_deleted", "schedules", "catalog"}),
     *of_every_end("sqlite", 7, parts={"queue_deleted", "schedules", "catalog", "limits"}),
+    # Whoever changes something has an entry of the audit.
+    *of_every_end(
+        "sqlite", 8, parts={"queue_deleted", "schedules", "catalog", "limits", "operations"}
+    ),
     Plan("postgres", 1, "first", shards=1, schema=1),
     Plan("postgres", 1, "nodes", parts={"outbox"}, schema=2),
     # In the middle of an upgrade: the newer schema, and an older node still there.
@@ -154,6 +168,15 @@ PLANS = [
             "limits",
         },
         schema=9,
+    ),
+    *of_every_end(
+        "postgres",
+        8,
+        parts={
+            *("outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules", "catalog"),
+            *("limits", "operations"),
+        },
+        schema=11,
     ),
 ]
 

@@ -179,6 +179,8 @@ class Story(harness.MillraceCase):
             self.the_catalog_is_filled()
         if "limits" in self.parts:
             self.limits_hold_jobs()
+        if "operations" in self.parts:
+            self.operations_go_on()
 
     def set(self, path, **settings):
         reply = self.api.put(path, settings)
@@ -240,6 +242,31 @@ class Story(harness.MillraceCase):
         self.delete("/v1/limits/gone")
         self.delete("/v1/limits/forced", force="true")
         self.settings -= {"/v1/limits/gone", "/v1/limits/forced"}
+
+    def operations_go_on(self):
+        """One is paused before its first job, one is complete, one was cancelled."""
+        self.queues.add("operated")
+        self.put_queue("operated")
+        for role in ("waits-for-an-operation", "was-reprioritized", "was-left-alone"):
+            self.make(role, queue="operated", run_at=FAR)
+
+        def begin(**members):
+            body = {"action": "reprioritize", "priority": 5, "rate_per_s": 1, **members}
+            reply = self.api.post("/v1/jobs/bulk", body)
+            self.assertEqual(reply.status, 202, reply)
+            path = f"/v1/operations/{reply.json['id']}"
+            self.settings.add(path)
+            return path
+
+        complete = begin(filter={"queue": "operated", "q": "state:scheduled"}, rate_per_s=100_000)
+        harness.eventually(
+            lambda: sample.get(self.api, complete).json["state"] == "completed",
+            30,
+            what="the end of an operation",
+        )
+        for order in ("pause", "cancel"):
+            path = begin(filter={"queue": "operated", "q": "priority:5 -tag:none"})
+            self.post(f"{path}/{order}")
 
     def schedules_are_made(self):
         """None of them fires again, however old the sample becomes."""

@@ -112,7 +112,7 @@ def upgrade(rig):
     """One after another goes, mostly politely, and comes back as the program under test, which is a
     newer one where the round began with an older one.
     """
-    for server in rig.dice.sample(rig.servers, len(rig.servers)):
+    for left, server in reversed(list(enumerate(rig.dice.sample(rig.servers, len(rig.servers))))):
         if rig.dice.random() < 0.25:
             server.kill()
             rig.kills += 1
@@ -121,7 +121,12 @@ def upgrade(rig):
         server.binary = harness.BINARY
         rig.start()
         rig.await_service("upgraded")
+        if history.limits_come_later and left > 0:
+            rig.limits_are_refused()
         time.sleep(rig.dice.choice((0, 0.5, 2)))
+    if history.limits_come_later:
+        rig.make_limits()
+        time.sleep(2)
 
 
 def stop(server):

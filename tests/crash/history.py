@@ -24,6 +24,7 @@ LIMITS = {
     "paced": {"rate": {"limit": 100, "per_ms": 1000, "burst": 30}},
 }
 LIMIT_KEYS = ("a", "b", "c")
+limits_come_later = False  # the servers began as a program that knows no limits
 ENDING_ACKS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled"}
 
 

@@ -197,9 +197,33 @@ class Rig:
                 raise Trouble(f"PUT queue {name}: {reply}")
         for name, settings in history.LIMITS.items():
             reply = api.put(f"/v1/limits/{name}", settings)
-            if reply.status not in (200, 201):
+            if reply.status == 404 and self.server.binary != harness.BINARY:
+                history.limits_come_later = True  # an older program knows none
+            elif reply.status not in (200, 201):
                 raise Trouble(f"PUT limit {name}: {reply}")
         api.close()
+
+    def limits_are_refused(self):
+        """While a server does not know them, nobody makes one."""
+        api = self.server.client()
+        reply = api.put("/v1/limits/early", {"concurrency": 1})
+        api.close()
+        if reply.status in (200, 201):
+            raise Trouble(f"a limit is made while an older server takes part: {reply}")
+
+    def make_limits(self):
+        """Once all servers know limits; until then each refuses them, and the jobs that name them."""
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        for name, settings in history.LIMITS.items():
+            while True:
+                api = self.server.client()
+                reply = api.put(f"/v1/limits/{name}", settings)
+                api.close()
+                if reply.status in (200, 201):
+                    break
+                if time.monotonic() > deadline:
+                    raise Trouble(f"PUT limit {name}, after the upgrade: {reply}")
+                time.sleep(0.1)
 
     # The clients.
 

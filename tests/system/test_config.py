@@ -200,6 +200,19 @@ class Settings(ConfigCase):
         self.submit()
         retention = self.api.get(f"/v1/queues/{self.queue}").json["settings"]["retention"]
         self.assertEqual((retention["succeeded_ms"], retention["dead_ms"]), (0, None))
+        answer = self.api.get("/v1/admin/config").json
+        self.assertEqual(answer["file"], str(server.home / "millrace.toml"))
+        shown = {each["key"]: each for each in answer["settings"]}
+        self.assertEqual(
+            shown["limits.payload"],
+            {
+                "key": "limits.payload",
+                "value": "1KiB",
+                "source": f"file {server.home / 'millrace.toml'}:2",
+                "waiting": None,
+            },
+        )
+        self.assertEqual(shown["limits.target"]["source"], "default")
 
     def test_the_log_as_json(self):
         server = self.new_server("--log-format", "json", "--log-level", "debug").start()

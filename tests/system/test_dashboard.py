@@ -10,6 +10,7 @@ import subprocess
 import unittest
 
 import harness
+import nodes
 
 WEB = pathlib.Path(__file__).parents[2] / "web"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -161,8 +162,8 @@ class Sessions(harness.MillraceCase):
         self.assertIn("Max-Age=0", reply.headers["set-cookie"])
 
 
-class InABrowser(unittest.TestCase):
-    def test_in_chromium(self):
+class Browser(unittest.TestCase):
+    def run_in_browser(self, program, server=None):
         if not any(map(shutil.which, BROWSERS)) or not shutil.which("node"):
             print("skipped: the dashboard in a browser: there is no Chromium, or no Node.js")
             self.skipTest("there is no Chromium, or no Node.js")
@@ -170,11 +171,31 @@ class InABrowser(unittest.TestCase):
             print("skipped: the dashboard in a browser: web/build has not fetched playwright-core")
             self.skipTest("web/build has not fetched playwright-core")
         done = subprocess.run(
-            ["node", str(WEB / "test" / "dashboard.mjs"), harness.BINARY],
+            ["node", str(WEB / "test" / program), server or harness.BINARY],
             capture_output=True, text=True, timeout=900, check=False,
         )
         print(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+@unittest.skipIf(harness.STORE == "postgres", "on one store")
+class OnSqlite(Browser):
+    def test_in_chromium(self):
+        self.run_in_browser("dashboard.mjs")
+
+    def test_drills(self):
+        """A server with a problem: the cause is found on the overview, and mended from there."""
+        self.run_in_browser("drills.mjs")
+
+
+@unittest.skipUnless(harness.STORE == "postgres", "on one store")
+class OnThreeNodes(Browser):
+    def test_in_chromium(self):
+        cluster = nodes.Nodes(3)
+        self.addCleanup(cluster.close)
+        cluster.start()
+        cluster.settle()
+        self.run_in_browser("dashboard.mjs", cluster[0].url)
 
 
 if __name__ == "__main__":

@@ -302,10 +302,19 @@ class Reload(harness.MillraceCase):
         reload('log_level = "debug"\ndrain = "3s"\n' + lines + more, again)
         self.assertEqual(self.new_client(token=second).get("/v1/meta").status, 200)
         harness.eventually(lambda: "path=/v1/meta status=200" in server.log, what="level debug")
+        shown = {each["key"]: each for each in self.api.get("/v1/admin/config").json["settings"]}
+        self.assertEqual(
+            (shown["drain"]["value"], shown["drain"]["source"]), ("3s", f"file {path}:2")
+        )
         reload(lines, again)
         self.assertEqual(self.new_client(token=second).get("/v1/meta").status, 401)
         reload('memory = "300MiB"\n' + lines, "need a restart of the server")
         self.assertIn("keys=memory", server.log)
+        shown = {each["key"]: each for each in self.api.get("/v1/admin/config").json["settings"]}
+        self.assertEqual(shown["memory"]["waiting"], "300MiB")
+        self.assertNotEqual(shown["memory"]["value"], "300MiB")
+        self.assertEqual(shown["drain"]["value"], "10s")
+        self.assertIsNone(shown["drain"]["waiting"])
         kept = "the server keeps its former configuration"
         reload("listen = 7\n" + lines, kept)
         reload("", kept)

@@ -12,7 +12,9 @@ import { Bar, Shell, enqueueWith } from "./ui/shell";
 import { Toasts } from "./ui/toast";
 import { Overview } from "./pages/overview";
 import { Events } from "./pages/events";
-import { Failures } from "./pages/failures";
+import { Audit } from "./pages/audit";
+import { ErrorPage, Errors } from "./pages/errors";
+import { OperationPage, Operations } from "./pages/operations";
 import { JobPage } from "./pages/job";
 import { Jobs } from "./pages/jobs";
 import { LimitPage, Limits } from "./pages/limits";
@@ -39,8 +41,10 @@ function Page() {
       return name ? <QueuePage key={name} name={name} /> : <Queues />;
     case "jobs":
       return name ? <JobPage key={name} id={name} /> : <Jobs />;
-    case "failures":
-      return <Failures />;
+    case "errors":
+      return name ? <ErrorPage key={name} id={name} /> : <Errors />;
+    case "operations":
+      return name ? <OperationPage key={name} id={name} /> : <Operations />;
     case "schedules":
       return name ? <SchedulePage key={name} name={name} /> : <Schedules />;
     case "limits":
@@ -51,6 +55,8 @@ function Page() {
       return name ? <PushTargetPage key={name} name={name} /> : <PushTargets />;
     case "events":
       return <Events />;
+    case "audit":
+      return <Audit />;
     case "nodes":
       return <Nodes />;
     case "settings":

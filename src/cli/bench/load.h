@@ -40,6 +40,7 @@ struct LoadPlan {
   std::size_t payload_bytes = kLeastPayload;  // as JSON, quotes included
   std::string type = "bench";
   int priority = 0;
+  std::uint64_t fair_keys = 0;  // the jobs take these in turn; 0: jobs without one
   bool claims_by_type = false;  // for queues that hold other jobs too
   // Not null: the workers are the SDK's; each of them works on one batch at a time.
   sdk::Client* sdk_client = nullptr;

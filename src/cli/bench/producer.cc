@@ -31,7 +31,8 @@ JobShape shape_of(const LoadPlan& plan, std::size_t queue) {
           .type = plan.type,
           .payload_bytes = plan.payload_bytes,
           .priority = plan.priority,
-          .has_run_at = plan.delays.has_value()};
+          .has_run_at = plan.delays.has_value(),
+          .has_fair_key = plan.fair_keys > 0};
 }
 
 std::uint64_t us_of(LoadShared::Instant instant) {
@@ -71,6 +72,9 @@ std::optional<LoadShared::Instant> BenchProducer::due(LoadShared::Taken taken) c
 
 void BenchProducer::stamp(JobsBody& body, const Jobs& jobs,
                           std::optional<LoadShared::Instant> due) const {
+  if (const std::uint64_t keys = shared_.plan.fair_keys; keys > 0) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) body.set_fair_key(i, jobs[i] % keys);
+  }
   if (due) return body.stamp_all(us_of(*due));
   const auto& delays = shared_.plan.delays;
   if (!delays) return body.stamp_all(shared_.now_us());

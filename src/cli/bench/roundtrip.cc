@@ -32,6 +32,9 @@ std::string json_report(const Bench& bench, const LoadResult& result, const Serv
   json.key("batch").integer(setup.batch);
   write_count(json, "payload", setup.payload);
   json.key("queues").integer(setup.queues);
+  write_count(json, "concurrency", setup.concurrency);
+  write_count(json, "rate", setup.rate);
+  write_count(json, "fair_keys", setup.fair_keys);
   write_count(json, "backlog", setup.backlog);
   json.key("retention_ms").integer(setup.retention.value_or(sdk::Milliseconds{0}).count());
   write_count(json, "submissions_refused", result.submissions_refused);
@@ -95,6 +98,7 @@ void add_bench_roundtrip(CLI::App& bench, Session& session) {
   add_batch(command, options->setup);
   add_sdk(command, options->setup);
   add_queues(command, options->setup);
+  add_flow(command, options->setup);
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);
   command.footer(

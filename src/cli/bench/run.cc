@@ -39,9 +39,14 @@ std::optional<std::string> refuse_queues(const BenchSetup& setup) {
 sdk::Result<std::vector<std::string>> make_queues(std::string_view bench, const BenchSetup& setup,
                                                   sdk::Client& client) {
   const auto keep = setup.retention.value_or(sdk::Milliseconds{0}).count();
-  const std::string settings = fmt::format(
-      R"({{"retention":{{"succeeded_ms":{0},"dead_ms":{0},"cancelled_ms":{0},"expired_ms":{0}}}}})",
+  std::string settings = fmt::format(
+      R"({{"retention":{{"succeeded_ms":{0},"dead_ms":{0},"cancelled_ms":{0},"expired_ms":{0}}})",
       keep);
+  if (setup.concurrency > 0) settings += fmt::format(R"(,"concurrency":{})", setup.concurrency);
+  if (setup.rate > 0)
+    settings += fmt::format(R"(,"rate":{{"limit":{},"per_ms":1000}})", setup.rate);
+  if (setup.fair_keys > 0) settings += R"(,"fair":{})";
+  settings += '}';
   std::vector<std::string> names;
   const std::uint64_t run = system_random();
   for (int i = 0; i < setup.queues; ++i) {
@@ -210,6 +215,19 @@ void add_queues(CLI::App& command, BenchSetup& setup) {
                "Time to keep ended jobs (default: 0, the bench leaves nothing behind)");
 }
 
+void add_flow(CLI::App& command, BenchSetup& setup) {
+  command
+      .add_option("--concurrency", setup.concurrency,
+                  "Bound of the jobs of a queue that run together (default: 0, none)")
+      ->check(CLI::Range(0, 1'000'000));
+  command.add_option("--rate", setup.rate, "Bound of a queue's starts a second (default: 0, none)")
+      ->check(CLI::Range(0, 1'000'000'000));
+  command
+      .add_option("--fair-keys", setup.fair_keys,
+                  "Number of fair keys that the jobs have in turn (default: 0, none)")
+      ->check(CLI::Range(0, 1'000'000));
+}
+
 void add_backlog(CLI::App& command, BenchSetup& setup) {
   command
       .add_option(
@@ -239,6 +257,7 @@ LoadPlan Bench::plan() const {
           .workers = setup.workers,
           .batch = setup.batch,
           .payload_bytes = setup.payload,
+          .fair_keys = setup.fair_keys,
           .claims_by_type = setup.backlog > 0,
           .sdk_client = setup.uses_sdk ? &client : nullptr,
           .stop = stop};

@@ -31,6 +31,10 @@ struct BenchSetup {
   std::string memory{};  // like `serve --memory`; empty: its default
   bool keep = false;     // the jobs are not deleted
   bool uses_sdk = false;
+  // Gates of each queue, too wide to hold a job back: the bench measures what they cost. 0: none.
+  std::uint64_t concurrency = 0;
+  std::uint64_t rate = 0;  // starts a second
+  std::uint64_t fair_keys = 0;
 };
 
 // Each adds one group of options to a command, with the defaults in `setup`.
@@ -39,6 +43,7 @@ void add_workers(CLI::App& command, BenchSetup& setup);
 void add_batch(CLI::App& command, BenchSetup& setup);
 void add_sdk(CLI::App& command, BenchSetup& setup);
 void add_queues(CLI::App& command, BenchSetup& setup);  // --payload, --queues, --retention
+void add_flow(CLI::App& command, BenchSetup& setup);    // --concurrency, --rate, --fair-keys
 void add_backlog(CLI::App& command, BenchSetup& setup);
 void add_own_server(CLI::App& command, BenchSetup& setup);  // --data, --memory
 

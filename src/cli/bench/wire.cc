@@ -13,6 +13,14 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::size_t kStampDigits = 16;  // of microseconds
+constexpr std::size_t kFairKeyDigits = 6;
+
+// Writes the last `digits` digits of the number.
+void write_digits(char* begin, std::size_t digits, std::uint64_t number) {
+  for (char* at = begin + digits; at != begin; number /= 10) {
+    *--at = static_cast<char>('0' + number % 10);
+  }
+}
 
 template <typename Number>
 std::optional<Number> read_number(std::string_view text) {
@@ -37,6 +45,11 @@ JobsBody::JobsBody(const JobShape& shape, int jobs) {
       run_ats_.push_back(text_.size());
       text_ += std::string(kRfc3339Size, '0') + R"(",)";
     }
+    if (shape.has_fair_key) {
+      text_ += R"("fair_key":")";
+      fair_keys_.push_back(text_.size());
+      text_ += std::string(kFairKeyDigits, '0') + R"(",)";
+    }
     text_ += R"("payload":")";
     stamps_.push_back(text_.size());
     text_ += std::string(kStampDigits, '0') + padding + R"("})";
@@ -45,10 +58,7 @@ JobsBody::JobsBody(const JobShape& shape, int jobs) {
 }
 
 void JobsBody::stamp(std::size_t i, std::uint64_t time_us) {
-  char* const end = text_.data() + stamps_[i] + kStampDigits;
-  for (std::size_t digit = 1; digit <= kStampDigits; ++digit, time_us /= 10) {
-    *(end - digit) = static_cast<char>('0' + time_us % 10);
-  }
+  write_digits(text_.data() + stamps_[i], kStampDigits, time_us);
 }
 
 void JobsBody::stamp_all(std::uint64_t time_us) {
@@ -61,6 +71,10 @@ void JobsBody::stamp_all(std::uint64_t time_us) {
 
 void JobsBody::set_run_at(std::size_t i, Time time) {
   format_rfc3339_to(time, text_.data() + run_ats_[i]);
+}
+
+void JobsBody::set_fair_key(std::size_t i, std::uint64_t key) {
+  write_digits(text_.data() + fair_keys_[i], kFairKeyDigits, key);
 }
 
 bool all_submitted(const BenchConnection::Answer& answer, int jobs) {

@@ -23,6 +23,7 @@ struct JobShape {
   std::size_t payload_bytes = kLeastPayload;  // as JSON, quotes included
   int priority = 0;
   bool has_run_at = false;
+  bool has_fair_key = false;
 };
 
 // The body of a submission: a single job for POST /v1/jobs, several for POST /v1/jobs/batch.
@@ -38,6 +39,8 @@ class JobsBody {
   void stamp_all(std::uint64_t time_us);
   // Precondition: the shape has a run_at.
   void set_run_at(std::size_t i, Time time);
+  // Precondition: the shape has a fair key, and `key` is below 10^6.
+  void set_fair_key(std::size_t i, std::uint64_t key);
 
   const std::string& text() const { return text_; }
   int jobs() const { return static_cast<int>(stamps_.size()); }
@@ -46,6 +49,7 @@ class JobsBody {
   std::string text_;
   std::vector<std::size_t> stamps_;   // the offset of each job's time in the text
   std::vector<std::size_t> run_ats_;  // the same for run_at
+  std::vector<std::size_t> fair_keys_;
 };
 
 // Whether all `jobs` of a submission were accepted.

@@ -32,6 +32,15 @@ TEST(JobsBody, DelaysEachJobToAnInstantOfItsOwn) {
   EXPECT_EQ(count(body.text(), R"("payload":"0000000000000005")"), 2u);
 }
 
+TEST(JobsBody, GivesEachJobAFairKeyOfItsOwn) {
+  JobsBody body({.queue = "q", .has_fair_key = true}, 2);
+  body.set_fair_key(0, 9'999);
+  body.set_fair_key(1, 1'234'567);
+  EXPECT_EQ(count(body.text(), R"("fair_key":"009999")"), 1u);
+  EXPECT_EQ(count(body.text(), R"("fair_key":"234567")"), 1u);
+  EXPECT_TRUE(sdk::is_json(body.text()));
+}
+
 TEST(AllSubmitted, CountsWhatABatchTook) {
   EXPECT_TRUE(all_submitted({201, "{}"}, 1));
   EXPECT_FALSE(all_submitted({200, "{}"}, 1));

@@ -28,7 +28,7 @@ std::string_view verdict(core::State state) {
 
 class Flattener {
  public:
-  explicit Flattener(const core::EventBatch& batch) : batch_(batch) {}
+  Flattener(const core::EventBatch& batch, ShardNumber shard) : batch_(batch), shard_(shard) {}
 
   std::vector<FeedEvent> run() {
     for (const core::Event& event : batch_.events) std::visit(*this, event);
@@ -86,11 +86,40 @@ class Flattener {
   // A limit's home tells of it, for all shards.
   void operator()(const core::ShareTaken&) {}
   void operator()(const core::SharesSet&) {}
+  // Who changed what is for administrators: GET /v1/admin/audit.
+  void operator()(const core::Audited&) {}
   void operator()(const core::CatalogPut&) {}
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {
     of_queue("schedule.deleted", e.queue, named(e.name));
   }
+
+  // The part of the first shard ends last. A step is the events of its jobs.
+  void operator()(const core::OperationSet& e) {
+    if (shard_ != 0) return;
+    const core::OperationPart& part = e.part;
+    DataObject data = of_operation(part);
+    switch (e.change) {
+      case core::OperationChange::kStarted:
+        return of_queue("operation.started", part.spec.queue, data);
+      case core::OperationChange::kPaused:
+        return of_queue("operation.paused", part.spec.queue, data);
+      case core::OperationChange::kResumed:
+        return of_queue("operation.resumed", part.spec.queue, data);
+      case core::OperationChange::kRateChanged:
+        return of_queue("operation.rate_changed", part.spec.queue, data);
+      case core::OperationChange::kCancelled:
+        return of_queue("operation.ended", part.spec.queue, data.text("state", "cancelled"));
+    }
+  }
+  void operator()(const core::OperationAdvanced& e) {
+    if (!e.ended || shard_ != 0) return;
+    DataObject data;
+    data.text("operation", to_string(e.id)).text("state", core::to_string(*e.ended));
+    if (!e.reason.empty()) data.text("reason", e.reason.view());
+    of_queue("operation.ended", {}, data);
+  }
+  void operator()(const core::OperationsForgotten&) {}
 
   // Limits and gates of types belong to no queue.
   void operator()(const core::LimitSet& e) {
@@ -240,6 +269,15 @@ class Flattener {
     data.text("schedule", schedule.view());
     return data;
   }
+  static DataObject of_operation(const core::OperationPart& part) {
+    DataObject data;
+    data.text("operation", to_string(part.id)).text("kind", core::to_string(part.spec.kind));
+    if (part.spec.action != core::OperationAction::kNone) {
+      data.text("action", core::to_string(part.spec.action));
+    }
+    if (part.rate_per_s) data.number("rate_per_s", *part.rate_per_s);
+    return data;
+  }
   static DataObject of_limit(core::LimitKind kind, const SharedBytes& name) {
     DataObject data;
     data.text(kind == core::LimitKind::kType ? "type" : "limit", name.view());
@@ -310,11 +348,14 @@ class Flattener {
   }
 
   const core::EventBatch& batch_;
+  const ShardNumber shard_;
   std::vector<FeedEvent> facts_;
 };
 
 }  // namespace
 
-std::vector<FeedEvent> flatten(const core::EventBatch& batch) { return Flattener(batch).run(); }
+std::vector<FeedEvent> flatten(const core::EventBatch& batch, ShardNumber shard) {
+  return Flattener(batch, shard).run();
+}
 
 }  // namespace millrace::engine

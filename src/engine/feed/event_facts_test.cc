@@ -44,6 +44,37 @@ TEST(EventFacts, OfQueues) {
   EXPECT_FALSE(facts.at(0).job.has_value());
 }
 
+TEST(EventFacts, OfOperations) {
+  using enum core::OperationChange;
+  core::OperationSet set;
+  set.part.spec.kind = core::OperationKind::kPurge;
+  set.part.spec.action = core::OperationAction::kDelete;
+  set.part.spec.queue = SharedBytes("mail");
+  set.part.rate_per_s = 50;
+  const std::string what =
+      "{\"operation\":\"00000000-0000-0000-0000-000000000000\","
+      "\"kind\":\"purge\",\"action\":\"delete\",\"rate_per_s\":50";
+  for (const auto& [change, type] :
+       {std::pair(kStarted, "started"), std::pair(kPaused, "paused"),
+        std::pair(kResumed, "resumed"), std::pair(kRateChanged, "rate_changed")}) {
+    set.change = change;
+    EXPECT_EQ(fact(set), std::string("operation.") + type + " " + what + "}");
+  }
+  EXPECT_EQ(told(set).at(0).queue.view(), "mail");
+  set.change = kCancelled;
+  EXPECT_EQ(fact(set), "operation.ended " + what + ",\"state\":\"cancelled\"}");
+  core::OperationAdvanced advanced;
+  EXPECT_TRUE(told(advanced).empty());
+  advanced.ended = core::OperationState::kFailed;
+  advanced.reason = SharedBytes("why");
+  EXPECT_EQ(fact(advanced),
+            "operation.ended {\"operation\":\"00000000-0000-0000-0000-000000000000\","
+            "\"state\":\"failed\",\"reason\":\"why\"}");
+  core::EventBatch batch;
+  batch.events = {set, advanced};
+  EXPECT_TRUE(flatten(batch, 1).empty());
+}
+
 TEST(EventFacts, OfAnAttemptsEnd) {
   core::AttemptEnded ended;
   ended.worker = SharedBytes("anna");

@@ -121,7 +121,7 @@ class FactStream {
         return false;
       }
       auto taken_apart = std::make_shared<CachedRow>(
-          CachedRow{to_number(row.seq), batch->at, row.body.size(), flatten(*batch)});
+          CachedRow{to_number(row.seq), batch->at, row.body.size(), flatten(*batch, shard_)});
       take_facts(*taken_apart, query, facts);
       if (is_led()) cache_.put(std::move(taken_apart));
       return true;

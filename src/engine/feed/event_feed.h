@@ -113,6 +113,7 @@ class EventFeed {
 std::vector<FeedEvent> job_events(const core::JobView& view);
 
 // The facts of a batch in order, without positions.
-std::vector<FeedEvent> flatten(const core::EventBatch& batch);
+// The first shard tells what all shards do alike.
+std::vector<FeedEvent> flatten(const core::EventBatch& batch, ShardNumber shard = 0);
 
 }  // namespace millrace::engine

@@ -135,13 +135,19 @@ struct OnlyShard {
   std::optional<ShardNumber> operator()(const core::PutCatalogEntry&) const { return 0; }
   std::optional<ShardNumber> operator()(const core::DeleteCatalogEntry&) const { return 0; }
   std::optional<ShardNumber> operator()(const core::GetCatalog&) const { return 0; }
+  std::optional<ShardNumber> operator()(const core::NoteAudit&) const { return 0; }
   // These go to a shard's own gateway.
   std::optional<ShardNumber> operator()(const AwaitJobQuestions&) const { return 0; }
+  std::optional<ShardNumber> operator()(const AwaitOperationWork&) const { return 0; }
+  std::optional<ShardNumber> operator()(const core::StepOperation&) const { return 0; }
   std::optional<ShardNumber> operator()(const TellOfJob& told) const {
     return shard_of(told.schedule.view(), shards);
   }
   std::optional<ShardNumber> operator()(const core::ReportShares& c) const { return of(c.shard); }
   std::optional<ShardNumber> operator()(const core::GiveShares& c) const { return of(c.shard); }
+  std::optional<ShardNumber> operator()(const core::StartOperation& c) const {
+    return c.shard ? of(*c.shard) : std::nullopt;
+  }
   std::optional<ShardNumber> operator()(const core::CopyLimit& c) const {
     return c.shard ? of(*c.shard) : std::nullopt;
   }
@@ -392,6 +398,18 @@ void merge_limits(core::LimitReply& whole, core::LimitReply more) {
   whole.next = next_limit;
 }
 
+// Parts of the same operation stay apart; who is asked for one that it does not know has no part of
+// it. Of full pages, as far as every shard has told.
+void merge_operations(core::OperationReply& whole, core::OperationReply more) {
+  whole.changed |= more.changed;
+  if (more.refusal && more.refusal.why != Rejection::kNotFound) whole.refusal = more.refusal;
+  std::ranges::move(more.parts, std::back_inserter(whole.parts));
+  whole.next = std::max(whole.next, more.next);
+  if (whole.next == core::kNoJob) return;
+  std::erase_if(whole.parts,
+                [&](const core::OperationPart& part) { return part.id < whole.next; });
+}
+
 void merge_schedules(core::ScheduleReply& whole, core::ScheduleReply more) {
   merge_pages(whole.schedules, whole.next, more.schedules, more.next);
 }
@@ -483,6 +501,8 @@ void gather(Answer& whole, const Part& part, Answer answer) {
     job->deleted = job->deleted || std::get<core::JobReply>(more).deleted;
   } else if (auto* limits = std::get_if<core::LimitReply>(reply)) {
     merge_limits(*limits, std::get<core::LimitReply>(std::move(more)));
+  } else if (auto* operations = std::get_if<core::OperationReply>(reply)) {
+    merge_operations(*operations, std::get<core::OperationReply>(std::move(more)));
   } else if (auto* schedules = std::get_if<core::ScheduleReply>(reply)) {
     merge_schedules(*schedules, std::get<core::ScheduleReply>(std::move(more)));
   } else {

@@ -27,6 +27,7 @@ inline bool is_put_off(const core::EnqueueReply& reply) {
   const core::EnqueueReply::Item& item = reply.items.front();
   return item.fate == core::Fate::kRefused &&
          (item.refusal.why == core::Rejection::kQueueFull ||
+          item.refusal.why == core::Rejection::kKeyFull ||
           item.refusal.why == core::Rejection::kTooManyQueues ||
           item.refusal.why == core::Rejection::kOverloaded);
 }

@@ -12,6 +12,13 @@ void Prefetch::want(const core::Machine& machine, const core::Command& command) 
   machine.needed(command, needed_);
   if (const auto* const retry = std::get_if<core::Retry>(&command)) {
     with_payload_.insert(retry->ids.begin(), retry->ids.end());
+  } else if (const auto* const step = std::get_if<core::StepOperation>(&command)) {
+    const auto part = machine.operations().find(step->id);
+    const bool retries = part != machine.operations().end() &&
+                         part->second.spec.action == core::OperationAction::kRetry;
+    for (const core::StepOperation::Item& item : step->items) {
+      if (retries) with_payload_.insert(item.id);
+    }
   } else if (const auto* const enqueue = std::get_if<core::Enqueue>(&command)) {
     compare_payloads(enqueue->jobs);
   } else if (const auto* const ack = std::get_if<core::Ack>(&command)) {

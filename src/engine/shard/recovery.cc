@@ -33,6 +33,8 @@ class Loader : public store::StateVisitor {
   void catalog_entry(const core::CatalogEntry& entry) override {
     into_.machine->load_catalog_entry(entry);
   }
+  void operation(const core::OperationPart& part) override { into_.machine->load_operation(part); }
+  void audited(const core::AuditRow& newest) override { into_.machine->load_audited(newest); }
 
  private:
   Recovered& into_;

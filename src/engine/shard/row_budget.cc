@@ -3,6 +3,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/audit_scribe.h"
 #include "core/limits.h"
 
 namespace millrace::engine {
@@ -111,6 +112,50 @@ std::size_t bytes_of(const core::Schedule& schedule) {
          schedule.progress.broken.size() + schedule.progress.owed.size() * kTimeBytes;
 }
 
+std::size_t bytes_of(const core::OperationSpec& spec) {
+  std::size_t bytes = 2 * kRefBytes + spec.query.size() + spec.queue.size() +
+                      spec.error_group.size() + spec.created_by.size();
+  for (const core::Condition& condition : spec.filter.conditions) {
+    bytes += kItemBytes + condition.path.size();
+    for (const std::string& value : condition.values) bytes += 8 + value.size();
+  }
+  return bytes;
+}
+// A filter with a list of names, a query and a reason.
+constexpr std::size_t kMaxOperationBytes = std::size_t{256} << 10;
+std::size_t bytes_of(const core::Actor& actor) {
+  return kItemBytes + actor.token.size() + actor.name.size() + actor.address.size() +
+         actor.request.size();
+}
+
+std::size_t bytes_of(const core::AuditImage& image) {
+  std::size_t bytes = kItemBytes + image.text.size();
+  if (image.queue != nullptr) {
+    bytes += 2 * kRefBytes + kMaxQueueLimitsBytes / 4 + bytes_of(image.queue->settings.retry) +
+             image.queue->pause_reason.size();
+  }
+  if (image.limit != nullptr) {
+    bytes += bytes_of(image.limit->settings);
+    for (const core::LimitPause& pause : image.limit->pauses) {
+      bytes += kItemBytes + pause.key.size() + pause.reason.size();
+    }
+  }
+  if (image.schedule != nullptr) {
+    bytes += bytes_of(image.schedule->spec) + image.schedule->pause_reason.size();
+  }
+  if (image.job != nullptr) bytes += 2 * kRefBytes + bytes_of(std::optional(image.job->tags));
+  return bytes;
+}
+
+// An entry of the audit, for a command that has an origin.
+constexpr std::size_t kMaxImageBytes =
+    core::kMaxAuditedKeys * (kItemBytes + 255) + core::kMaxAuditedPauses * (kItemBytes + 1'280) +
+    core::kMaxAuditedText + kMaxQueueLimitsBytes + core::kMaxAuditedJobBytes + 4 * kRefBytes;
+std::size_t bytes_of(const core::Origin& origin) {
+  return bytes_of(origin.actor) + 2 * kRefBytes + origin.name.size() + origin.reason.size() +
+         2 * kMaxImageBytes;
+}
+
 struct EventBytes {
   std::size_t operator()(const core::QueueChanged& e) const {
     std::size_t bytes = 2 * kRefBytes + bytes_of(e.settings.retry) + bytes_of(e.settings.limits);
@@ -179,6 +224,19 @@ struct EventBytes {
   std::size_t operator()(const core::Debounced& e) const {
     return kRefBytes + kItemBytes + e.payload.size();
   }
+  std::size_t operator()(const core::OperationSet& e) const {
+    return kRefBytes + bytes_of(e.part.spec) + e.part.reason.size();
+  }
+  std::size_t operator()(const core::OperationAdvanced& e) const {
+    return kRefBytes + e.reason.size();
+  }
+  std::size_t operator()(const core::OperationsForgotten& e) const {
+    return kItemBytes + e.ids.size() * kItemBytes;
+  }
+  std::size_t operator()(const core::Audited& e) const {
+    return kRefBytes + bytes_of(e.actor) + e.name.size() + e.reason.size() + bytes_of(e.before) +
+           bytes_of(e.after);
+  }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
   std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
   std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }
@@ -243,6 +301,7 @@ struct CommandBytes {
   std::size_t operator()(const core::PutCatalogEntry& c) const { return kRefBytes + c.body.size(); }
   std::size_t operator()(const core::DeleteCatalogEntry&) const { return kRefBytes; }
   std::size_t operator()(const core::GetCatalog&) const { return 0; }
+  std::size_t operator()(const core::NoteAudit&) const { return 0; }  // its origin counts
   // The event holds the limit's pauses, which the machine knows.
   std::size_t operator()(const core::SetLimit& c) const {
     return kMaxPausesBytes + kRefBytes + bytes_of(c.settings);
@@ -258,6 +317,19 @@ struct CommandBytes {
   }
   std::size_t operator()(const core::GiveShares& c) const { return c.items.size() * 2 * kRefBytes; }
   std::size_t operator()(const core::CopyLimit&) const { return kRefBytes + kMaxLimitBytes; }
+  std::size_t operator()(const core::StartOperation& c) const {
+    return kRefBytes + bytes_of(c.spec);
+  }
+  // The event holds the whole part, which the machine knows.
+  std::size_t operator()(const core::SetOperation&) const { return kMaxOperationBytes; }
+  // Without retried jobs.
+  std::size_t operator()(const core::StepOperation& c) const {
+    return 4 * kRefBytes + c.items.size() * 2 * kRefBytes;
+  }
+  std::size_t operator()(const core::GetOperations&) const { return 0; }
+  std::size_t operator()(const core::ForgetOperations& c) const {
+    return kItemBytes + c.ids.size() * kItemBytes;
+  }
   std::size_t operator()(const core::GetWhy&) const { return 0; }
   std::size_t operator()(const core::GetJob&) const { return 0; }
   std::size_t operator()(const core::GetQueues&) const { return 0; }
@@ -279,6 +351,9 @@ std::size_t row_bytes(const core::JobSpec& spec) {
 }
 
 std::size_t row_bytes(const core::Event& event) { return std::visit(EventBytes{}, event); }
-std::size_t row_bytes(const core::Command& command) { return std::visit(CommandBytes{}, command); }
+std::size_t row_bytes(const core::Command& command) {
+  const core::Origin* const origin = core::origin_of(command);
+  return std::visit(CommandBytes{}, command) + (origin == nullptr ? 0 : bytes_of(*origin));
+}
 
 }  // namespace millrace::engine

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "core/audit_scribe.h"
 #include "core/limits.h"
 #include "engine/shard/outbox.h"
 #include "engine/shard/recovery.h"
@@ -36,6 +37,7 @@ Shard::Impl::Impl(ShardOptions options, store::Tables& tables, Recovered recover
                  std::move(recovered.outstanding)),
       workers_(options_.max_worker_bytes),
       schedules_(options_, *machine_),
+      operations_(options_, *machine_, recovered.head),
       now_(now),
       workers_swept_at_(now) {}
 
@@ -61,6 +63,11 @@ void Shard::Impl::offer(Task task) {
     answers_.send(task.reply_to, told_since_end_);
     return;
   }
+  const StoreFormat* const store = options_.store_format.get();
+  if (store != nullptr && store->level() < store::EventFormat::kOperations) {
+    // An older node would stop at the entry. Nobody shall wait for its upgrade to pause a queue.
+    for (core::Command& command : task.commands) core::forget_origin(command);
+  }
   if (is_too_new(task)) {
     put_off(task);
     answers_.send(task.reply_to, Unavailable::kUpgrading);
@@ -83,7 +90,7 @@ bool Shard::Impl::is_too_new(const Task& task) const {
 
 void Shard::Impl::cancel(const ReplyAddress& reply_to) {
   if (waiters_.cancel(reply_to) || watchers_.cancel(reply_to) || holders_.cancel(reply_to)) return;
-  for (auto* waits : {&projection_waits_, &event_waits_, &question_waits_}) {
+  for (auto* waits : {&projection_waits_, &event_waits_, &question_waits_, &operation_waits_}) {
     if (const auto number = waits->number_of(reply_to)) {
       waits->take(*number);
       return;
@@ -162,7 +169,7 @@ void Shard::Impl::refuse_expired_waits(Time at, Unavailable why) {
       answers_.send(watchers->take(number).reply_to, why);
     }
   }
-  for (auto* waits : {&projection_waits_, &event_waits_, &question_waits_}) {
+  for (auto* waits : {&projection_waits_, &event_waits_, &question_waits_, &operation_waits_}) {
     for (const WaitNumber number : waits->expired(at)) {
       answers_.send(waits->take(number).reply_to, why);
     }
@@ -176,6 +183,7 @@ std::optional<Time> Shard::Impl::next_deadline() const {
   keep_earliest(earliest, projection_waits_.next_deadline());
   keep_earliest(earliest, event_waits_.next_deadline());
   keep_earliest(earliest, question_waits_.next_deadline());
+  keep_earliest(earliest, operation_waits_.next_deadline());
   return earliest;
 }
 
@@ -311,6 +319,9 @@ std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
     keep_earliest(earliest, next_sweep());
     keep_earliest(earliest, schedules_.next_wakeup(now_));
     if (!question_waits_.empty()) keep_earliest(earliest, machine_->next_share_message());
+    if (!operation_waits_.empty()) {
+      keep_earliest(earliest, operations_.next_work_at(now_, projector_.projected().seq));
+    }
   }
   keep_earliest(earliest, next_deadline());
   return earliest;
@@ -347,6 +358,9 @@ void Shard::Impl::end_all_waits() {
   for (const auto number : question_waits_.all()) {
     answer(question_waits_.take(number).reply_to, no_hints_here());
   }
+  for (const auto number : operation_waits_.all()) {
+    answer(operation_waits_.take(number).reply_to, no_hints_here());
+  }
   dispatch();
 }
 
@@ -369,6 +383,10 @@ Shard::Figures Shard::Impl::figures() const {
           .broken_schedules = machine_->broken_schedules(),
           .schedule_due = machine_->next_schedule(core::kAtOnce),
           .schedule_runs = schedules_.runs(),
+          .operations = operations_.counts(),
+          .operation_jobs_changed = operations_.changed(),
+          .operation_jobs_failed = operations_.failed(),
+          .audited = machine_->audited(),
           .unprojected = machine_->unprojected(),
           .payload_bytes = machine_->bytes_held(),
           .applied = pipeline_.head(),

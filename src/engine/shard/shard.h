@@ -180,6 +180,11 @@ class Shard {
     std::optional<Time> schedule_due;
     // Since this term began, by core::RunOutcome.
     std::array<std::uint64_t, 5> schedule_runs{};
+    // Parts of operations, by core::OperationState; and the jobs touched since this term began.
+    std::array<std::size_t, core::kOperationStates> operations{};
+    std::uint64_t operation_jobs_changed = 0;
+    std::uint64_t operation_jobs_failed = 0;
+    std::uint64_t audited = 0;  // entries of the audit, ever
     std::size_t unprojected = 0;
     std::uint64_t payload_bytes = 0;
     Seq applied{};

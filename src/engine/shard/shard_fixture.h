@@ -225,7 +225,8 @@ class ShardFixture : public DurableObserver, public ReplyPort {
   template <typename T>
   static constexpr bool kIsOfTheLoop =
       std::is_same_v<T, PollReply> || std::is_same_v<T, WorkersReply> ||
-      std::is_same_v<T, Unavailable> || std::is_same_v<T, JobQuestions>;
+      std::is_same_v<T, Unavailable> || std::is_same_v<T, JobQuestions> ||
+      std::is_same_v<T, OperationWork>;
 
   void collect() {
     for (Outgoing& out : shard_->take_answers()) {

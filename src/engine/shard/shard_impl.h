@@ -18,6 +18,7 @@
 #include "engine/shard/recovery.h"
 #include "engine/shard/retention.h"
 #include "engine/shard/shard.h"
+#include "engine/shard/shard_operations.h"
 #include "engine/shard/shard_schedules.h"
 #include "engine/shard/task.h"
 #include "engine/shard/waiters.h"
@@ -123,6 +124,8 @@ class Shard::Impl {
   core::Admission admission() const;
   void fire_schedules();
   void hand_out_questions();
+  void hand_out_operations();
+  std::vector<JobId> retried_by(const core::Command& command) const;
   std::size_t retried_bytes(const Task& task, const core::Prefetched& prefetched) const;
   bool is_put_off(const Task& task);
   void put_off(const Task& task);
@@ -167,6 +170,7 @@ class Shard::Impl {
   void decide_other(const ReplyAddress& reply_to, const ListWorkers&);
   void decide_other(const ReplyAddress& reply_to, const AwaitJobQuestions& wait);
   void decide_other(const ReplyAddress& reply_to, const TellOfJob& told);
+  void decide_other(const ReplyAddress& reply_to, const AwaitOperationWork& wait);
   void decide_other(const ReplyAddress& reply_to, const SetWorkerState& command);
   core::JobReply job_reply(const JobId& id) const;
   void tell_worker(std::string_view worker);
@@ -195,8 +199,10 @@ class Shard::Impl {
   WaitList<Seq> projection_waits_;  // the row that the tables must show
   WaitList<Seq> event_waits_;       // a durable row after this one is awaited
   WaitList<Seq> question_waits_;    // the row is of no account
+  WaitList<Seq> operation_waits_;   // the same
   RetentionPlanner retention_;
   ShardSchedules schedules_;
+  ShardOperations operations_;
   std::vector<Sweep> sweeps_;
 
   Time now_;

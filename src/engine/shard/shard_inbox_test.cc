@@ -66,6 +66,25 @@ TEST(ShardInbox, ARefusedRowStays) {
             core::Rejection::kOverloaded);
 }
 
+// Like a full queue, a full key has room again: what a transaction has committed waits for it.
+TEST(ShardInbox, ARowOfAFullKeyIsPutOff) {
+  InboxWorld world;
+  core::SetQueue bounded;
+  bounded.queue = SharedBytes("mail");
+  bounded.create = true;
+  bounded.patch.fair.emplace(core::FairSettings{});
+  bounded.patch.max_ready_per_key = std::optional<std::uint64_t>(1);
+  world.now_answer<core::QueueReply>(core::Command(bounded));
+  world.bring(ShardFixture::enqueue("a"), {5, 1}, 7);
+  const Ticket full = world.bring(ShardFixture::enqueue("b"), {5, 2}, 7);
+  const Ticket behind = world.bring(ShardFixture::enqueue("c"), {5, 3}, 7);
+  EXPECT_THAT(world.taken(), ElementsAre(InboxKey{5, 1}));
+  const auto refused = world.answer<core::EnqueueReply>(full);
+  EXPECT_EQ(refused.items[0].refusal.why, core::Rejection::kKeyFull);
+  EXPECT_TRUE(is_put_off(refused));
+  EXPECT_EQ(world.answer<Unavailable>(behind), Unavailable::kOverloaded);
+}
+
 // The first row is refused, then there is room before the second one is decided.
 TEST(ShardInbox, OfARoundNothingIsTakenBehindWhatWasPutOff) {
   InboxWorld world;

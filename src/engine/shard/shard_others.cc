@@ -124,6 +124,22 @@ void Shard::Impl::hand_out_questions() {
   answer(question_waits_.take(number).reply_to, std::move(questions));
 }
 
+void Shard::Impl::decide_other(const ReplyAddress& reply_to, const AwaitOperationWork& wait) {
+  if (!may_wait()) return answer(reply_to, no_hints_here());
+  operations_.told(wait);
+  operation_waits_.add(reply_to, add_saturating(now_, wait.wait), Seq{});
+}
+
+// A part begins when the tables show all jobs that it may touch.
+void Shard::Impl::hand_out_operations() {
+  if (operation_waits_.empty() || hard_overloaded()) return;
+  const Seq projected = projector_.projected().seq;
+  if (operations_.await_tables(projected)) projector_.force();
+  auto work = operations_.next_work(now_, projected);
+  if (!work) return;
+  answer(operation_waits_.take(operation_waits_.all().front()).reply_to, std::move(*work));
+}
+
 void Shard::Impl::decide_other(const ReplyAddress& reply_to, const ListWorkers&) {
   answer(reply_to, WorkersReply{true, workers_.list(*machine_, now_)});
 }

@@ -41,6 +41,7 @@ void Shard::Impl::decide_step() {
   tell_workers();
   answer_endings();
   hand_out_questions();
+  hand_out_operations();
   end_waits();
   machine_->end_step();
   if (letting_go_) letting_go_ = machine_->let_go_of_payloads(kLetGoPerStep);
@@ -112,6 +113,16 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
   return intake;
 }
 
+// The jobs that the command retries.
+std::vector<JobId> Shard::Impl::retried_by(const core::Command& command) const {
+  if (const auto* const retry = std::get_if<core::Retry>(&command)) return retry->ids;
+  const auto* const step = std::get_if<core::StepOperation>(&command);
+  if (step == nullptr || !operations_.retries(step->id)) return {};
+  std::vector<JobId> ids;
+  for (const core::StepOperation::Item& item : step->items) ids.push_back(item.id);
+  return ids;
+}
+
 // For the jobs that are about to be retried. A job that ends only within this step is not among
 // them, and its retry waits for a later step.
 void Shard::Impl::raise_fences(Intake& intake) {
@@ -121,14 +132,15 @@ void Shard::Impl::raise_fences(Intake& intake) {
   std::vector<JobId> ended;
   for (const Task& task : intake.tasks) {
     if (task.kind != Task::Kind::kCommand) continue;
-    const auto* const retry = std::get_if<core::Retry>(&task.commands.front());
-    if (retry == nullptr) continue;
+    const std::vector<JobId> ids = retried_by(task.commands.front());
+    if (ids.empty()) continue;
     retries = true;
-    for (const JobId& id : retry->ids) {
+    for (const JobId& id : ids) {
       const auto view = machine_->view(id);
       const core::Job* const job = view != nullptr ? &view->job : intake.prefetched.find(id);
       if (job == nullptr || !core::is_terminal(job->state)) continue;
-      if (!retry->states.contains(job->state)) continue;
+      const auto* const retry = std::get_if<core::Retry>(&task.commands.front());
+      if (retry != nullptr && !retry->states.contains(job->state)) continue;
       ended.push_back(id);
     }
   }
@@ -208,10 +220,8 @@ bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched,
 
 std::size_t Shard::Impl::retried_bytes(const Task& task, const core::Prefetched& prefetched) const {
   if (task.kind != Task::Kind::kCommand) return 0;
-  const auto* retry = std::get_if<core::Retry>(&task.commands.front());
-  if (retry == nullptr) return 0;
   std::size_t bytes = 0;
-  for (const JobId& id : retry->ids) {
+  for (const JobId& id : retried_by(task.commands.front())) {
     const core::Job* stored = prefetched.find(id);
     if (const auto view = machine_->view(id)) {
       bytes += engine::row_bytes(view->job);
@@ -253,6 +263,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
   const std::size_t events_before = events_.size();
   for (core::Command& command : task.commands) {
     schedules_.stamp(command);
+    operations_.stamp(command);
     if (claim_is_empty && std::holds_alternative<core::Claim>(command)) {
       replies.emplace_back(core::ClaimReply{});
     } else {
@@ -447,6 +458,9 @@ void Shard::Impl::end_waits() {
   for (const auto number : question_waits_.expired(now_)) {
     answer(question_waits_.take(number).reply_to, JobQuestions{});
   }
+  for (const auto number : operation_waits_.expired(now_)) {
+    answer(operation_waits_.take(number).reply_to, OperationWork{});
+  }
   for (const auto number : projection_waits_.expired(now_)) {
     answer(projection_waits_.take(number).reply_to, Unavailable::kStorage);
   }
@@ -466,6 +480,7 @@ void Shard::Impl::seal() {
   measured_ = 0;
   row_bytes_ = 0;
   retention_.learn(batch);
+  operations_.learn(batch, next(pipeline_.head()));
   projector_.row_decided(now_);
   pipeline_.seal(std::move(batch), std::exchange(taken_, {}));
 }

@@ -48,6 +48,19 @@ std::optional<Task> split_ids_of(Task& task, Command& command, std::size_t ids) 
   return part_of(task, std::move(part));
 }
 
+// Each part begins where the one before it ends.
+std::optional<Task> split_ids_of(Task& task, core::StepOperation& step, std::size_t items) {
+  if (step.items.size() <= items) return std::nullopt;
+  std::vector<core::StepOperation::Item> rest = std::exchange(step.items, {});
+  core::StepOperation part = step;
+  part.items = take_front(rest, items);
+  part.next = part.items.back().ord;
+  part.ends = false;
+  step.items = std::move(rest);
+  step.below = part.next;
+  return part_of(task, std::move(part));
+}
+
 Task poll_task(Poll poll, ReplyAddress reply_to) {
   Task task{.kind = Task::Kind::kPoll,
             .reply_to = reply_to,
@@ -94,7 +107,7 @@ std::optional<Task> split_ids(Task& task, std::size_t ids) {
   if (task.kind != Task::Kind::kCommand) return std::nullopt;
   return std::visit(
       [&]<typename Command>(Command& command) -> std::optional<Task> {
-        if constexpr (NamesIds<Command>) {
+        if constexpr (NamesIds<Command> || std::same_as<Command, core::StepOperation>) {
           return split_ids_of(task, command, ids);
         } else {
           return std::nullopt;
@@ -141,6 +154,10 @@ void gather_into(core::Reply& whole, core::Reply part) {
   } else if (auto* enqueued = std::get_if<core::EnqueueReply>(&whole)) {
     auto& more = std::get<core::EnqueueReply>(part).items;
     std::move(more.begin(), more.end(), std::back_inserter(enqueued->items));
+  } else if (std::holds_alternative<core::OperationReply>(whole)) {
+    // After a refusal the later parts do nothing.
+    auto& reply = std::get<core::OperationReply>(whole);
+    if (!reply.refusal) reply = std::get<core::OperationReply>(std::move(part));
   } else {
     MILLRACE_CHECK(std::holds_alternative<std::monostate>(whole));
     whole = std::move(part);

@@ -20,8 +20,9 @@ enum class PeerLevel : std::uint32_t {
   kThird = 3,   // adds schedules
   kFourth = 4,  // adds the catalog
   kFifth = 5,   // adds limits
+  kSixth = 6,   // adds operations, and who asks for a change
 };
-inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kFifth;
+inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSixth;
 inline constexpr PeerLevel kPeerLevelOfTomorrow{
     static_cast<std::uint32_t>(kNewestPeerLevelOfToday) + 1};
 inline constexpr PeerLevel kNewestPeerLevel =

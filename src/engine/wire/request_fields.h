@@ -75,6 +75,18 @@ constexpr auto describe(Of<TellOfJob>) {
                     Field(3, &TellOfJob::ended));
 }
 
+constexpr auto describe(Of<OperationSharers>) {
+  return std::tuple(Field(1, &OperationSharers::id), Field(2, &OperationSharers::sharers));
+}
+
+constexpr auto describe(Of<AwaitOperationWork>) {
+  return std::tuple(Field(1, &AwaitOperationWork::wait), Field(2, &AwaitOperationWork::sharers));
+}
+
+constexpr auto describe(Of<OperationWork>) {
+  return std::tuple(Field(1, &OperationWork::part), Field(2, &OperationWork::limit));
+}
+
 constexpr auto describe(Of<ListWorkers>) { return std::tuple(); }
 
 constexpr auto describe(Of<SetWorkerState>) {

@@ -61,29 +61,6 @@ void describe(Wire&, const std::monostate&) {}
 // --- Members of types that only nodes send to each other.
 
 template <>
-struct FieldForm<std::vector<JobId>> {
-  static void field(WireWriter& wire, int number, const std::vector<JobId>& ids) {
-    for (const JobId& id : ids) wire.id(number, id);
-  }
-  static void field(WireReader& wire, int number, std::vector<JobId>& ids) {
-    ids.clear();
-    while (wire.next_field() == number) wire.id(number, ids.emplace_back());
-  }
-};
-
-template <>
-struct FieldForm<std::string> {
-  static void field(WireWriter& wire, int number, const std::string& text) {
-    wire.bytes(number, SharedBytes(text));
-  }
-  static void field(WireReader& wire, int number, std::string& text) {
-    SharedBytes read;
-    wire.bytes(number, read);
-    text = read.view();
-  }
-};
-
-template <>
 struct FieldForm<std::optional<std::int64_t>> {
   static void field(WireWriter& wire, int number, const std::optional<std::int64_t>& value) {
     std::optional<std::uint64_t> plain;
@@ -95,14 +72,6 @@ struct FieldForm<std::optional<std::int64_t>> {
     wire.number(number, plain);
     value.reset();
     if (plain) value = unzigzag(*plain);
-  }
-};
-
-template <>
-struct FieldForm<core::StateSet> {
-  template <typename Wire, typename Set>
-  static void field(Wire& wire, int number, Set& states) {
-    wire.number(number, states.left_out);
   }
 };
 

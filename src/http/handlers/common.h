@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/json_writer.h"
 #include "http/call.h"
+#include "service/bulk_operations.h"
 #include "service/visibility.h"
 
 namespace millrace::http {
@@ -36,6 +37,9 @@ bool take_if_match(Call& call, std::optional<std::uint64_t>& version);
 
 // The header Idempotency-Key, if there is one. False: it is invalid, and the call is answered.
 bool take_key(Call& call, std::optional<std::string>& key);
+
+// Answers 202 with the operation that has begun. bulk_operations.cc
+void answer_begun(Call& call, const service::OperationAnswer& begun);
 
 void answer_job(Call& call, const core::JobView& view, const api::Include& include);
 // Answers with the job, or says that it was pruned.

@@ -12,6 +12,11 @@ Task<void> list_jobs(Call& call);
 
 // bulk.cc
 Task<void> bulk_jobs(Call& call);
+// bulk_operations.cc
+Task<void> list_operations(Call& call);
+Task<void> get_operation(Call& call);
+Task<void> patch_operation(Call& call);
+Task<void> order_operation(Call& call);
 Task<void> purge_queue(Call& call);
 Task<void> scale_queue(Call& call);
 Task<void> delete_queue(Call& call);
@@ -106,6 +111,7 @@ Task<void> metrics(Call& call);
 Task<void> get_meta(Call& call);
 Task<void> get_openapi(Call& call);
 Task<void> backup(Call& call);
+Task<void> get_configuration(Call& call);
 Task<void> list_nodes(Call& call);
 Task<void> get_diagnosis(Call& call);
 Task<void> drain_node(Call& call);
@@ -114,6 +120,9 @@ Task<void> create_token(Call& call);
 Task<void> get_token(Call& call);
 Task<void> delete_token(Call& call);
 Task<void> rotate_token(Call& call);
+
+// audit.cc
+Task<void> list_audit(Call& call);
 
 // peer.cc
 Task<void> connect_peer(Call& call);

@@ -105,6 +105,14 @@ Task<void> backup(Call& call) {
   api::encode_backup_done(json, wanted->path, done->bytes);
 }
 
+Task<void> get_configuration(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto configuration = service::configuration(call.caller);
+  if (!configuration) co_return call.refuse(configuration.error());
+  JsonWriter json(call.response.body);
+  encode(json, *configuration);
+}
+
 Task<void> list_nodes(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   JsonWriter json(call.response.body);

@@ -8,6 +8,7 @@
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 #include "http/middlewares.h"
+#include "service/audit.h"
 
 namespace millrace::http {
 namespace {
@@ -36,6 +37,28 @@ void answer_session(Call& call) {
   call.response.more_fields.append("Cache-Control: no-store\r\n");
 }
 
+// A change of the session itself, which no shard decides.
+Task<void> note(Call& call, std::string_view action) {
+  call.caller.via = core::AuditVia::kDashboard;
+  const auto& access = call.caller.access;
+  const std::string name = access == nullptr ? std::string() : access->settings().name;
+  Task<void> noted = service::note_audit(call.caller, service::about(action, "session", name));
+  co_await noted;
+}
+
+// Whoever tries tokens makes the server write no more than this.
+bool may_note_failure(Call& call) {
+  constexpr std::int64_t kMostAMinute = 60;
+  const std::int64_t minute = to_ms(call.now()) / 60'000;
+  std::atomic<std::int64_t>& noted = call.services.failed_sign_ins;  // minute * 100 + number
+  std::int64_t before = noted.load();
+  while (true) {
+    const std::int64_t after = before / 100 == minute ? before + 1 : minute * 100 + 1;
+    if (after % 100 > kMostAMinute) return false;
+    if (noted.compare_exchange_weak(before, after)) return true;
+  }
+}
+
 }  // namespace
 
 Task<void> get_session(Call& call) {
@@ -60,9 +83,15 @@ Task<void> sign_in(Call& call) {
           "the server knows no such token, or it has expired; check that all of it, from "
           "'mlr_' on, was pasted";
     }
+    if (told.code == api::ProblemCode::kUnauthenticated && may_note_failure(call)) {
+      Task<void> noted = note(call, "session.sign_in_failed");
+      co_await noted;
+    }
     co_return call.refuse(told);
   }
   call.by_cookie = true;
+  Task<void> noted = note(call, "session.signed_in");
+  co_await noted;
   answer_session(call);
   call.response.more_fields.append(
       cookie_field(wanted->token, call.now() + kSessionLife, comes_over_tls(*call.head)));
@@ -71,6 +100,10 @@ Task<void> sign_in(Call& call) {
 Task<void> sign_out(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
+  if (call.caller.access != nullptr) {
+    Task<void> noted = note(call, "session.signed_out");
+    co_await noted;
+  }
   call.no_content();
   call.response.more_fields.append(no_cookie_fields());
 }

@@ -78,6 +78,7 @@ struct Config {
   // How long, and up to which size, journal rows are kept for readers of the events.
   Duration keep_events{};
   std::uint64_t keep_events_bytes = 0;
+  Duration keep_audit{};
 
   std::vector<service::TokenSettings> tokens;  // each one is valid on its own
 };

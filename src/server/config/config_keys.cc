@@ -126,6 +126,8 @@ constexpr std::array kKeys = {
               "time for which the server keeps events"},
     ConfigKey{"retention.events_size", SizeSetting{&C::keep_events_bytes, kMiB, kTiB}, "1GiB",
               "size of all events; the server deletes the oldest events above it"},
+    ConfigKey{"retention.audit", DurationSetting{&C::keep_audit, 0ms, 10 * kYear}, "90d",
+              "time for which the server keeps entries of the audit; 0: they are events only"},
 };
 
 std::optional<std::uint64_t> parse_count(std::string_view text) {

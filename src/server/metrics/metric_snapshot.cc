@@ -101,6 +101,18 @@ void add_desired_slots(FamilyList& out,
   }
 }
 
+double state_number(core::BreakerState state) {
+  switch (state) {
+    case core::BreakerState::kClosed:
+      return 0;
+    case core::BreakerState::kHalfOpen:
+      return 1;
+    case core::BreakerState::kOpen:
+      return 2;
+  }
+  return 0;
+}
+
 // Those for which most jobs wait or run. A limit that counts by key only shows pauses.
 void add_limits(FamilyList& out, const std::vector<core::LimitView>& all) {
   // Several shards may tell of one limit.
@@ -140,6 +152,31 @@ void add_limits(FamilyList& out, const std::vector<core::LimitView>& all) {
       });
   add("limit_paused", "1 while the limit as a whole is paused.",
       [](const View& view) { return view.use.pause ? 1.0 : 0.0; });
+  std::erase_if(limits, [](const View* limit) { return !limit->use.breaker; });
+  add("limit_breaker_state", "The limit's breaker: 0 closed, 1 half open, 2 open.",
+      [](const View& view) { return state_number(*view.use.breaker); });
+}
+
+// Several shards may tell of one key.
+void add_limit_keys(FamilyList& out,
+                    const std::vector<std::pair<std::string, core::GateUse>>& keys) {
+  std::map<std::pair<std::string_view, std::string_view>, core::GateUse> sums;
+  for (const auto& [limit, use] : keys) {
+    core::GateUse& sum = sums[{limit, use.key.view()}];
+    sum.in_use += use.in_use;
+    sum.waiting += use.waiting;
+  }
+  const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
+    out.gauge(name, help);
+    for (const auto& [key, sum] : sums) {
+      out.value(static_cast<double>(value(sum)),
+                {{"limit", std::string(key.first)}, {"key", std::string(key.second)}});
+    }
+  };
+  add("limit_key_in_use", "Jobs that run, of the keys of limits for which most jobs wait.",
+      [](const core::GateUse& use) { return use.in_use; });
+  add("limit_key_waiting", "Ready jobs of these keys.",
+      [](const core::GateUse& use) { return use.waiting; });
 }
 
 using Reports = std::vector<ShardReport>;
@@ -181,6 +218,27 @@ void add_memory(FamilyList& out, const Reports& shards) {
   of_each(out, shards, [](const Status& s) { return s.figures.waiting_claims; });
   out.gauge("idempotency_keys", "Idempotency keys that the shard holds.");
   of_each(out, shards, [](const Status& s) { return s.figures.keys; });
+}
+
+// Every shard has a part of each operation; that of the first one ends last.
+void add_operations(FamilyList& out, const Reports& shards) {
+  std::array<std::size_t, core::kOperationStates> counts{};
+  std::uint64_t changed = 0, failed = 0;
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    const engine::Shard::Figures& figures = shard.driver->figures;
+    changed += figures.operation_jobs_changed;
+    failed += figures.operation_jobs_failed;
+    if (shard.shard == 0) counts = figures.operations;
+  }
+  out.gauge("operations", "Operations on many jobs, by state; the leader of shard 0 tells.");
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto state = core::to_string(static_cast<core::OperationState>(i));
+    out.value(static_cast<double>(counts[i]), {{"state", std::string(state)}});
+  }
+  out.counter("operation_jobs_total", "Jobs that operations have touched, by outcome.");
+  out.value(static_cast<double>(changed), {{"outcome", "changed"}});
+  out.value(static_cast<double>(failed), {{"outcome", "failed"}});
 }
 
 void add_schedules(FamilyList& out, const Reports& shards) {
@@ -234,6 +292,8 @@ void add_store(FamilyList& out, const Reports& shards) {
     const Duration lag = shard.driver->figures.projection_lag(shard.now);
     out.value(std::chrono::duration<double>(lag).count(), std::move(labels));
   }
+  out.counter("audit_entries_total", "Entries of the audit since the store was made.");
+  of_each(out, shards, [](const Status& s) { return s.figures.audited; });
   out.gauge("synced_seq", "The last row whose effect on the tables would survive a power failure.");
   of_each(out, shards, [](const Status& s) { return to_number(s.synced); });
 }
@@ -309,8 +369,10 @@ void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueS
   add_queues(out, sample.queues, now);
   add_desired_slots(out, sample.desired_slots);
   add_limits(out, sample.limits);
+  add_limit_keys(out, sample.limit_keys);
   add_memory(out, sources.shards);
   add_schedules(out, sources.shards);
+  add_operations(out, sources.shards);
   add_store(out, sources.shards);
   add_state(out, sources.shards);
 }

@@ -25,6 +25,8 @@ struct QueueSample {
   std::chrono::nanoseconds took{};
   std::vector<core::Queue> queues{};  // those that are fullest with all members
   std::vector<core::LimitView> limits{};
+  // Of limits by key, the keys for which most jobs wait, with the limit's name.
+  std::vector<std::pair<std::string, core::GateUse>> limit_keys{};
   // Of some queues: api::Scale::desired_slots.
   std::vector<std::pair<std::string, std::int64_t>> desired_slots{};
 };
@@ -35,6 +37,11 @@ class QueueSampler {
   static constexpr int kRest = 10;
   static constexpr auto kLongestRest = std::chrono::seconds(15);
   static constexpr std::uint32_t kSlice = 64;  // queues that a shard tells at once
+  // Limits by key whose keys are told, and keys of each. To find them takes a look at all keys, so
+  // no more than this many jobs may be theirs.
+  static constexpr std::size_t kKeyedLimits = 10;
+  static constexpr std::size_t kKeysEach = 10;
+  static constexpr std::uint64_t kMostKeyed = 10'000;
 
   // Sends a command to a shard and waits for the answer; none: no answer came in time.
   using Ask =
@@ -52,6 +59,8 @@ class QueueSampler {
   std::shared_ptr<const QueueSample> fresh() const;
   std::vector<core::Queue> queues_of(engine::Gateway& gateway);
   std::vector<core::LimitView> limits_of(engine::Gateway& gateway);
+  void add_keys(engine::Gateway& gateway, const std::vector<core::LimitView>& limits,
+                QueueSample& sample);
   void look_closely(engine::Gateway& gateway, std::vector<core::Queue>& queues,
                     const std::vector<core::LimitView>& limits, Time now, QueueSample& sample);
 

@@ -54,6 +54,7 @@ Status MemoryTables::flush(const core::Changes& changes, FlushBase since, const 
   write_keys(changes);
   write_schedules(changes);
   write_catalog(changes);
+  write_operations(changes);
   write_limits(changes);
   for (const core::EndedLease& lease : changes.ended_leases) ended_leases_.push_back(lease);
   while (ended_leases_.size() > core::kEndedLeasesRemembered) ended_leases_.pop_front();
@@ -136,6 +137,11 @@ void MemoryTables::write_catalog(const core::Changes& changes) {
   for (const core::CatalogEntry& entry : changes.catalog) catalog_.put(entry);
 }
 
+void MemoryTables::write_operations(const core::Changes& changes) {
+  for (const JobId& id : changes.deleted_operations) operations_.erase(id);
+  for (const core::OperationPart& part : changes.operations) operations_[part.id] = part;
+}
+
 void MemoryTables::write_limits(const core::Changes& changes) {
   for (const auto& gone : changes.deleted_limits) {
     limits_.erase({gone.kind, std::string(gone.name.view())});
@@ -153,6 +159,14 @@ void MemoryTables::write_limits(const core::Changes& changes) {
     } else {
       buckets_.erase(place);
     }
+  }
+}
+
+void MemoryTables::write_audit(const core::Changes& changes) {
+  for (const core::AuditRow& row : changes.audit) audit_.emplace(row.entry.n, row);
+  if (!changes.audit_until) return;
+  while (audit_.size() > 1 && audit_.begin()->second.at < *changes.audit_until) {
+    audit_.erase(audit_.begin());
   }
 }
 
@@ -188,10 +202,12 @@ Status MemoryTables::load(StateVisitor& visitor) {
   for (const auto& [place, unique] : uniques_) visitor.held_unique(unique);
   for (const core::EndedLease& lease : ended_leases_) visitor.ended_lease(lease);
   for (const auto& [name, stored] : schedules_) visitor.schedule(stored.schedule);
+  for (const auto& [id, part] : operations_) visitor.operation(part);
   catalog_.walk({}, [&](const core::CatalogEntry& entry) {
     visitor.catalog_entry(entry);
     return true;
   });
+  if (!audit_.empty()) visitor.audited(audit_.rbegin()->second);
   return {};
 }
 
@@ -264,7 +280,10 @@ Result<Tables::IdPage> MemoryTables::select_ids(const core::JobFilter& filter,
   query.limit = limit;
   const auto page = list(query);
   IdPage ids;
-  for (const core::Job& job : page->jobs) ids.ids.push_back(job.id);
+  for (const core::Job& job : page->jobs) {
+    ids.ids.push_back(job.id);
+    ids.ords.push_back(job.ord);
+  }
   ids.next_after_ord = page->next_after_ord;
   return ids;
 }
@@ -318,11 +337,13 @@ std::unique_ptr<MemoryTables> MemoryTables::copy() {
   copy->queues_ = queues_;
   copy->schedules_ = schedules_;
   copy->catalog_ = catalog_;
+  copy->operations_ = operations_;
   copy->limits_ = limits_;
   copy->buckets_ = buckets_;
   copy->keys_ = keys_;
   copy->uniques_ = uniques_;
   copy->ended_leases_ = ended_leases_;
+  copy->audit_ = audit_;
   copy->blobs_ = blobs_;
   return copy;
 }
@@ -333,6 +354,21 @@ Result<std::vector<core::ScheduleRunRow>> MemoryTables::schedule_runs(const Shar
   const auto found = schedules_.find(schedule.view());
   if (found == schedules_.end()) return rows;
   for (const auto& [n, row] : std::views::reverse(found->second.runs)) rows.push_back(row);
+  return rows;
+}
+
+Result<std::vector<core::AuditRow>> MemoryTables::audit(const AuditQuery& query) {
+  const MutexLock lock(mutex_);
+  std::vector<core::AuditRow> rows;
+  if (query.oldest_first) {
+    for (auto at = audit_.upper_bound(query.after.value_or(0));
+         at != audit_.end() && rows.size() < query.limit; ++at) {
+      rows.push_back(at->second);
+    }
+    return rows;
+  }
+  auto at = query.after ? audit_.lower_bound(*query.after) : audit_.end();
+  while (at != audit_.begin() && rows.size() < query.limit) rows.push_back((--at)->second);
   return rows;
 }
 

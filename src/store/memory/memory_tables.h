@@ -34,6 +34,7 @@ class MemoryTables final : public Tables {
                                             std::uint32_t limit) override;
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override;
+  Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) override;
   Status put_blob(const std::string& name, const std::string& content) override;
   Result<std::optional<std::string>> get_blob(const std::string& name) override;
 
@@ -63,7 +64,9 @@ class MemoryTables final : public Tables {
   void write_keys(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   void write_schedules(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   void write_catalog(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
+  void write_operations(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   void write_limits(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
+  void write_audit(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   // Calls `visit` with matching jobs, newest first from `after_ord`, until it returns false.
   void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
             const std::function<bool(const core::Job&)>& visit) MILLRACE_REQUIRES(mutex_);
@@ -87,10 +90,12 @@ class MemoryTables final : public Tables {
   };
   std::map<std::string, StoredSchedule, std::less<>> schedules_ MILLRACE_GUARDED_BY(mutex_);
   core::CatalogIndex catalog_ MILLRACE_GUARDED_BY(mutex_);
+  core::OperationIndex operations_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::pair<core::LimitKind, std::string>, core::Limit> limits_
       MILLRACE_GUARDED_BY(mutex_);
   std::map<std::tuple<core::LimitKind, std::string, std::string>, core::BucketRow> buckets_
       MILLRACE_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, core::AuditRow> audit_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::string, std::string> blobs_ MILLRACE_GUARDED_BY(mutex_);
 };
 

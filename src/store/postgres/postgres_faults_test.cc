@@ -100,6 +100,8 @@ class NoState final : public StateVisitor {
   void limit(const core::Limit&) override {}
   void bucket(const core::BucketRow&) override {}
   void catalog_entry(const core::CatalogEntry&) override {}
+  void operation(const core::OperationPart&) override {}
+  void audited(const core::AuditRow&) override {}
 };
 
 core::Changes something_of_everything() {
@@ -116,6 +118,10 @@ core::Changes something_of_everything() {
   entry.revision = 3;
   changes.catalog = {entry};
   changes.deleted_catalog = {{core::CatalogKind::kPushTarget, SharedBytes("gone")}};
+  core::OperationPart part;
+  part.id = id_of(50);
+  changes.operations = {part};
+  changes.deleted_operations = {id_of(51)};
   core::KeyRow key;
   key.key.key = fingerprint("key");
   key.key.body = fingerprint("body");

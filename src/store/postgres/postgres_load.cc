@@ -41,6 +41,10 @@ constexpr const char* kSelectLimits =
     "SELECT detail FROM millrace.limit_rows WHERE shard = $1 ORDER BY kind, name";
 constexpr const char* kSelectBuckets =
     "SELECT detail FROM millrace.bucket_rows WHERE shard = $1 ORDER BY kind, name, key";
+constexpr const char* kSelectOperations =
+    "SELECT detail FROM millrace.operation_rows WHERE shard = $1 ORDER BY id";
+constexpr const char* kSelectNewestAudit =
+    "SELECT at, hash, detail FROM millrace.audit_rows WHERE shard = $1 ORDER BY n DESC LIMIT 1";
 constexpr const char* kSelectSchedules =
     "SELECT detail FROM millrace.schedule_rows WHERE shard = $1 ORDER BY name";
 
@@ -70,6 +74,8 @@ class Loading {
     add(message, kSelectLeases, &Loading::leases);
     add(message, kSelectSchedules, &Loading::schedule);
     add(message, kSelectCatalog, &Loading::catalog_entry);
+    add(message, kSelectOperations, &Loading::operation);
+    add(message, kSelectNewestAudit, &Loading::audited);
     const auto replies = shard_.pool->run(ConnectionPool::Use::kReading, message);
     if (!status_) return status_;
     if (!replies) return to_error(replies.error());
@@ -169,6 +175,19 @@ class Loading {
     visitor_.catalog_entry(entry);
     return {};
   }
+  Status audited(const SqlRow& row) {
+    core::AuditRow read;
+    if (!read_audit_row(row, read)) return damaged("audit_rows");
+    visitor_.audited(read);
+    return {};
+  }
+
+  Status operation(const SqlRow& row) {
+    core::OperationPart part;
+    if (!decode_value(row.bytes(0), Time{}, part)) return damaged("operation_rows");
+    visitor_.operation(part);
+    return {};
+  }
 
   const PostgresShard& shard_;
   StateVisitor& visitor_;
@@ -188,6 +207,12 @@ Result<Progress> read_progress(const SqlRow& row) {
   progress.checksum = *checksum;
   progress.facts = {time_from_ms(row.number(2)), Epoch{u64(3)}, u64(4), u64(5)};
   return progress;
+}
+
+bool read_audit_row(const SqlRow& row, core::AuditRow& into) {
+  into.at = time_from_ms(row.number(0));
+  return read_blob(row.bytes(1), into.hash) &&
+         decode_value(row.bytes(2), into.at, into.entry).has_value();
 }
 
 Status load_tables(const PostgresShard& shard, StateVisitor& visitor) {

@@ -317,6 +317,7 @@ Result<Tables::IdPage> PostgresSearch::select_ids(const core::JobFilter& filter,
   const auto ended = run(filter, after_ord, {}, limit, budget, last, [&](core::Job& job) {
     if (page.ids.size() >= limit) return false;
     page.ids.push_back(job.id);
+    page.ords.push_back(job.ord);
     return true;
   });
   if (!ended) return std::unexpected(ended.error());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include "store/blob.h"
@@ -47,6 +48,12 @@ constexpr const char* kPutBlob =
 constexpr const char* kSelectRuns =
     "SELECT n, run FROM millrace.schedule_run_rows WHERE shard = $1 AND schedule = $2 "
     "ORDER BY n DESC";
+constexpr const char* kSelectAuditDown =
+    "SELECT at, hash, detail FROM millrace.audit_rows WHERE shard = $1 AND n < $2 "
+    "ORDER BY n DESC LIMIT $3";
+constexpr const char* kSelectAuditUp =
+    "SELECT at, hash, detail FROM millrace.audit_rows WHERE shard = $1 AND n > $2 "
+    "ORDER BY n LIMIT $3";
 constexpr const char* kSelectBlob =
     "SELECT content FROM millrace.blob_rows WHERE shard = $1 AND name = $2";
 
@@ -246,6 +253,23 @@ Result<std::vector<core::ScheduleRunRow>> PostgresTables::schedule_runs(
     }
   }
   return runs;
+}
+
+Result<std::vector<core::AuditRow>> PostgresTables::audit(const AuditQuery& query) {
+  std::int64_t from = query.oldest_first ? 0 : std::numeric_limits<std::int64_t>::max();
+  if (query.after) from = static_cast<std::int64_t>(*query.after);
+  const auto found =
+      read(query.oldest_first ? kSelectAuditUp : kSelectAuditDown,
+           std::move(Parameters().number(shard_->shard).number(from).number(query.limit)));
+  if (!found) return std::unexpected(found.error());
+  std::vector<core::AuditRow> rows;
+  for (int i = 0; i < found->rows(); ++i) {
+    const SqlRow row = found->row(i);
+    if (!read_audit_row(row, rows.emplace_back())) {
+      return failure("the tables are damaged: audit_rows has an invalid row");
+    }
+  }
+  return rows;
 }
 
 Result<std::optional<std::string>> PostgresTables::get_blob(const std::string& name) {

@@ -209,7 +209,9 @@ Status PostgresWriter::flush(const core::Changes& changes, FlushBase since, cons
   write_uniques(message, changes);
   write_schedules(message, changes);
   write_catalog(message, changes);
+  write_operations(message, changes);
   write_limits(message, changes);
+  write_audit(message, changes);
   const std::size_t surplus = write_ended_leases(message, changes.ended_leases, to.seq);
   const auto replies = shard_->pool->run(Use::kFlushing, message);
   if (!replies) {

@@ -47,7 +47,9 @@ class PostgresWriter {
   void write_keys(SqlMessage& message, const core::Changes& changes, FlushBase since) const;
   void write_schedules(SqlMessage& message, const core::Changes& changes) const;
   void write_catalog(SqlMessage& message, const core::Changes& changes) const;
+  void write_operations(SqlMessage& message, const core::Changes& changes) const;
   void write_limits(SqlMessage& message, const core::Changes& changes) const;
+  void write_audit(SqlMessage& message, const core::Changes& changes) const;
   void write_uniques(SqlMessage& message, const core::Changes& changes) const;
   void insert_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
                            Seq flush) const;

@@ -1,7 +1,8 @@
-// What a flush writes of documents and limits.
+// What a flush writes of documents, limits, operations and the audit.
 #include <string>
 #include <utility>
 
+#include "store/blob.h"
 #include "store/postgres/postgres_rows.h"
 #include "store/postgres/postgres_writer.h"
 #include "store/row_codec.h"
@@ -34,8 +35,61 @@ constexpr const char* kUpsertBuckets =
     "INSERT INTO millrace.bucket_rows(shard, kind, name, key, detail) "
     "SELECT $1, * FROM unnest($2, $3, $4, $5) "
     "ON CONFLICT (shard, kind, name, key) DO UPDATE SET detail = excluded.detail";
+constexpr const char* kInsertAudit =
+    "INSERT INTO millrace.audit_rows(shard, n, at, hash, detail) "
+    "SELECT $1, * FROM unnest($2, $3, $4, $5) ON CONFLICT (shard, n) DO NOTHING";
+// The entries' times rise with their numbers.
+constexpr const char* kPruneAudit =
+    "DELETE FROM millrace.audit_rows WHERE shard = $1 AND n < coalesce("
+    "(SELECT n FROM millrace.audit_rows WHERE shard = $1 AND at >= $2 ORDER BY n LIMIT 1), "
+    "(SELECT max(n) FROM millrace.audit_rows WHERE shard = $1))";
+
+constexpr const char* kDeleteOperations =
+    "DELETE FROM millrace.operation_rows WHERE shard = $1 AND id = ANY($2)";
+constexpr const char* kUpsertOperations =
+    "INSERT INTO millrace.operation_rows(shard, id, detail) "
+    "SELECT $1, * FROM unnest($2, $3) "
+    "ON CONFLICT (shard, id) DO UPDATE SET detail = excluded.detail";
 
 }  // namespace
+
+void PostgresWriter::write_operations(SqlMessage& message, const core::Changes& changes) const {
+  const auto for_shard = [&] { return std::move(Parameters().number(shard_->shard)); };
+  if (!changes.deleted_operations.empty()) {
+    Rows<1> rows({kU});
+    for (const JobId& id : changes.deleted_operations) rows[0].bytes(to_blob(id));
+    message.add(kDeleteOperations, rows.finish(for_shard()));
+  }
+  std::string buffer;
+  for (auto at = changes.operations.begin(); at != changes.operations.end();) {
+    Rows<2> rows({kU, kB});
+    for (; at != changes.operations.end() && rows.bytes() < kStatementBytes; ++at) {
+      encode_value(*at, Time{}, buffer);
+      rows[0].bytes(to_blob(at->id));
+      rows[1].bytes(buffer);
+    }
+    message.add(kUpsertOperations, rows.finish(for_shard()));
+  }
+}
+
+void PostgresWriter::write_audit(SqlMessage& message, const core::Changes& changes) const {
+  const auto for_shard = [&] { return std::move(Parameters().number(shard_->shard)); };
+  std::string buffer;
+  for (auto at = changes.audit.begin(); at != changes.audit.end();) {
+    Rows<4> rows({kN, kN, kB, kB});
+    for (; at != changes.audit.end() && rows.bytes() < kStatementBytes; ++at) {
+      encode_value(at->entry, at->at, buffer);
+      rows[0].number(static_cast<std::int64_t>(at->entry.n));
+      rows[1].number(to_ms(at->at));
+      rows[2].bytes(to_blob(at->hash));
+      rows[3].bytes(buffer);
+    }
+    message.add(kInsertAudit, rows.finish(for_shard()));
+  }
+  if (changes.audit_until) {
+    message.add(kPruneAudit, std::move(for_shard().number(to_ms(*changes.audit_until))));
+  }
+}
 
 void PostgresWriter::write_catalog(SqlMessage& message, const core::Changes& changes) const {
   const auto for_shard = [&] { return std::move(Parameters().number(shard_->shard)); };

@@ -257,6 +257,27 @@ CREATE TABLE millrace.bucket_rows(
   PRIMARY KEY (shard, kind, name, key));
 )sql";
 
+// The same of operations: see EventFormat::kOperations.
+constexpr const char* kOperationsMigration = R"sql(
+CREATE TABLE millrace.operation_rows(
+  shard  integer NOT NULL,
+  id     uuid NOT NULL,
+  detail bytea NOT NULL,
+  PRIMARY KEY (shard, id)
+) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0);
+)sql";
+
+// And of the audit: see EventFormat::kOperations.
+constexpr const char* kAuditMigration = R"sql(
+CREATE TABLE millrace.audit_rows(
+  shard  integer NOT NULL,
+  n      bigint NOT NULL,
+  at     bigint NOT NULL,
+  hash   bytea NOT NULL,
+  detail bytea NOT NULL,
+  PRIMARY KEY (shard, n));
+)sql";
+
 // An older program ignores the inbox; its rows wait for a newer program.
 const std::array kMigrations = {Migration{"first", 1, kMigration1},
                                 Migration{"nodes", 2, kMigration2},
@@ -266,7 +287,9 @@ const std::array kMigrations = {Migration{"first", 1, kMigration1},
                                 Migration{"schedule calls", 2, kScheduleCallsMigration},
                                 Migration{"catalog", 2, kCatalogMigration},
                                 Migration{"limits", 2, kLimitsMigration},
-                                Migration{"limited enqueue", 2, kLimitedEnqueueMigration}};
+                                Migration{"limited enqueue", 2, kLimitedEnqueueMigration},
+                                Migration{"operations", 2, kOperationsMigration},
+                                Migration{"audit", 2, kAuditMigration}};
 
 // The indexes on jobs are the few that are worth their cost: each one is written for every job.
 // Those for searches end with `ord + 0`, so that only they match the order of a search: with plain

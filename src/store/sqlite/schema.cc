@@ -133,8 +133,19 @@ CREATE TABLE buckets(
   PRIMARY KEY (kind, name, key)) STRICT, WITHOUT ROWID;
 )sql";
 
+constexpr const char* kTables6 = R"sql(
+CREATE TABLE operations(
+  id     BLOB PRIMARY KEY,
+  detail BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE audit(
+  n      INTEGER PRIMARY KEY,
+  at     INTEGER NOT NULL,
+  hash   BLOB NOT NULL,
+  detail BLOB NOT NULL) STRICT;
+)sql";
+
 constexpr std::array kJournalMigrations = {kJournal2};
-constexpr std::array kTablesMigrations = {kTables2, kTables3, kTables4, kTables5};
+constexpr std::array kTablesMigrations = {kTables2, kTables3, kTables4, kTables5, kTables6};
 
 // --- Settings for a file's lifetime, or for a connection's.
 

@@ -302,11 +302,13 @@ Result<Tables::IdPage> Search::select_ids(const core::JobFilter& filter,
   Tables::IdPage page;
   std::int64_t last =
       after_ord ? static_cast<std::int64_t>(*after_ord) : std::numeric_limits<std::int64_t>::max();
-  const auto ended = run(*planned, true, last, [&](std::int64_t, core::Job& job) -> Result<bool> {
-    if (page.ids.size() >= limit) return false;
-    page.ids.push_back(job.id);
-    return true;
-  });
+  const auto ended =
+      run(*planned, true, last, [&](std::int64_t ord, core::Job& job) -> Result<bool> {
+        if (page.ids.size() >= limit) return false;
+        page.ids.push_back(job.id);
+        page.ords.push_back(static_cast<std::uint64_t>(ord));
+        return true;
+      });
   if (!ended) return std::unexpected(ended.error());
   if (*ended != Ended::kAll) page.next_after_ord = static_cast<std::uint64_t>(last);
   return page;

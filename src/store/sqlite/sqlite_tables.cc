@@ -184,6 +184,10 @@ Result<std::vector<core::ScheduleRunRow>> SqliteTables::schedule_runs(const Shar
   return readers_->borrow()->schedule_runs(schedule);
 }
 
+Result<std::vector<core::AuditRow>> SqliteTables::audit(const AuditQuery& query) {
+  return readers_->borrow()->audit(query);
+}
+
 Result<std::optional<std::string>> SqliteTables::get_blob(const std::string& name) {
   return readers_->borrow()->get_blob(name);
 }

@@ -42,6 +42,7 @@ class SqliteTables final : public Tables {
                                             std::uint32_t limit) override;
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override;
+  Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) override;
   Status put_blob(const std::string& name, const std::string& content) override;
   Result<std::optional<std::string>> get_blob(const std::string& name) override;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -41,11 +42,16 @@ constexpr const char* kSelectFinished =
 constexpr const char* kSelectOldestFinished =
     "SELECT min(finished_at) FROM jobs WHERE queue = ?1 AND state = ?2 AND state >= 5";
 constexpr const char* kSelectCatalog = "SELECT detail FROM catalog ORDER BY kind, name";
+constexpr const char* kSelectOperations = "SELECT detail FROM operations ORDER BY id";
 constexpr const char* kSelectLimits = "SELECT detail FROM limits ORDER BY kind, name";
 constexpr const char* kSelectBuckets = "SELECT detail FROM buckets ORDER BY kind, name, key";
 constexpr const char* kSelectSchedules = "SELECT detail FROM schedules ORDER BY name";
 constexpr const char* kSelectRuns =
     "SELECT n, run FROM schedule_runs WHERE schedule = ?1 ORDER BY n DESC";
+constexpr const char* kSelectAuditDown =
+    "SELECT at, hash, detail FROM audit WHERE n < ?1 ORDER BY n DESC LIMIT ?2";
+constexpr const char* kSelectAuditUp =
+    "SELECT at, hash, detail FROM audit WHERE n > ?1 ORDER BY n LIMIT ?2";
 constexpr const char* kSelectBlob = "SELECT content FROM blobs WHERE name = ?1";
 
 std::unexpected<Error> damaged(std::string_view table) {
@@ -113,7 +119,9 @@ Status TablesReader::load(StateVisitor& visitor) {
   if (Status done = load_uniques(visitor); !done) return done;
   if (Status done = load_ended_leases(visitor); !done) return done;
   if (Status done = load_schedules(visitor); !done) return done;
-  return load_catalog(visitor);
+  if (Status done = load_catalog(visitor); !done) return done;
+  if (Status done = load_operations(visitor); !done) return done;
+  return load_audited(visitor);
 }
 
 Status TablesReader::load_queues(StateVisitor& visitor) {
@@ -256,6 +264,15 @@ Status TablesReader::load_catalog(StateVisitor& visitor) {
   return {};
 }
 
+Status TablesReader::load_operations(StateVisitor& visitor) {
+  std::vector<core::OperationPart> parts;
+  Statement select(*database_, kSelectOperations);
+  select.begin();
+  if (Status read = read_values(select, *database_, "operations", parts); !read) return read;
+  for (const core::OperationPart& part : parts) visitor.operation(part);
+  return {};
+}
+
 Result<std::vector<core::ScheduleRunRow>> TablesReader::schedule_runs(const SharedBytes& schedule) {
   const Transaction snapshot(*database_, Transaction::Kind::kRead);
   std::vector<core::ScheduleRunRow> rows;
@@ -268,6 +285,36 @@ Result<std::vector<core::ScheduleRunRow>> TablesReader::schedule_runs(const Shar
   }
   if (!select_runs_.ok()) return failure();
   return rows;
+}
+
+Status TablesReader::load_audited(StateVisitor& visitor) {
+  const auto newest = read_audit({false, std::nullopt, 1});
+  if (!newest) return std::unexpected(newest.error());
+  for (const core::AuditRow& row : *newest) visitor.audited(row);
+  return {};
+}
+
+Result<std::vector<core::AuditRow>> TablesReader::read_audit(const AuditQuery& query) {
+  std::vector<core::AuditRow> rows;
+  Statement select(*database_, query.oldest_first ? kSelectAuditUp : kSelectAuditDown);
+  const std::uint64_t from = query.oldest_first ? 0 : std::numeric_limits<std::int64_t>::max();
+  select.begin(query.after.value_or(from), query.limit);
+  while (select.row()) {
+    core::AuditRow& row = rows.emplace_back();
+    row.at = time_from_ms(select.number(0));
+    if (!read_blob(select.bytes(1), row.hash) ||
+        !decode_value(select.bytes(2), row.at, row.entry)) {
+      return damaged("audit");
+    }
+  }
+  if (!select.ok()) return failure();
+  return rows;
+}
+
+Result<std::vector<core::AuditRow>> TablesReader::audit(const AuditQuery& query) {
+  const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  if (!snapshot.ok()) return failure();
+  return read_audit(query);
 }
 
 Result<std::vector<core::Job>> TablesReader::fetch(const std::vector<JobId>& ids) {

@@ -29,6 +29,7 @@ class TablesReader {
                                             std::uint32_t limit);
   Result<std::optional<Time>> oldest_finished(std::int64_t queue, core::State state);
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule);
+  Result<std::vector<core::AuditRow>> audit(const AuditQuery& query);
   Result<std::optional<std::string>> get_blob(const std::string& name);
   Search& search() { return search_; }
   Database& database() { return *database_; }
@@ -45,6 +46,9 @@ class TablesReader {
   Status load_schedules(StateVisitor& visitor);
   Status load_limits(StateVisitor& visitor);
   Status load_catalog(StateVisitor& visitor);
+  Status load_operations(StateVisitor& visitor);
+  Status load_audited(StateVisitor& visitor);
+  Result<std::vector<core::AuditRow>> read_audit(const AuditQuery& query);
   std::unexpected<Error> failure() const { return database_->failure("read"); }
 
   const std::unique_ptr<Database> database_;

@@ -62,6 +62,9 @@ constexpr const char* kDeleteRuns = "DELETE FROM schedule_runs WHERE schedule = 
 constexpr const char* kUpsertCatalog =
     "INSERT INTO catalog VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET detail = excluded.detail";
 constexpr const char* kDeleteCatalog = "DELETE FROM catalog WHERE kind = ?1 AND name = ?2";
+constexpr const char* kUpsertOperation =
+    "INSERT INTO operations VALUES (?1, ?2) ON CONFLICT DO UPDATE SET detail = excluded.detail";
+constexpr const char* kDeleteOperation = "DELETE FROM operations WHERE id = ?1";
 constexpr const char* kUpsertLimit =
     "INSERT INTO limits VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET detail = excluded.detail";
 constexpr const char* kDeleteLimit = "DELETE FROM limits WHERE kind = ?1 AND name = ?2";
@@ -71,6 +74,11 @@ constexpr const char* kUpsertBucket =
 constexpr const char* kDeleteBucket =
     "DELETE FROM buckets WHERE kind = ?1 AND name = ?2 AND key = ?3";
 constexpr const char* kDeleteBuckets = "DELETE FROM buckets WHERE kind = ?1 AND name = ?2";
+constexpr const char* kInsertAudit = "INSERT INTO audit VALUES (?1, ?2, ?3, ?4)";
+// The entries' times rise with their numbers.
+constexpr const char* kPruneAudit =
+    "DELETE FROM audit WHERE n < (SELECT coalesce((SELECT n FROM audit WHERE at >= ?1 ORDER BY n "
+    "LIMIT 1), (SELECT max(n) FROM audit)))";
 constexpr const char* kPutBlob =
     "INSERT INTO blobs VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content = excluded.content";
 
@@ -121,6 +129,8 @@ TablesWriter::TablesWriter(Database& database, QueueIds& queues)
       delete_runs_(database, kDeleteRuns),
       upsert_catalog_(database, kUpsertCatalog),
       delete_catalog_(database, kDeleteCatalog),
+      upsert_operation_(database, kUpsertOperation),
+      delete_operation_(database, kDeleteOperation),
       upsert_limit_(database, kUpsertLimit),
       delete_limit_(database, kDeleteLimit),
       upsert_bucket_(database, kUpsertBucket),
@@ -167,6 +177,8 @@ Status TablesWriter::write(const core::Changes& changes, Seq from, const Progres
   if (Status done = write_schedules(changes); !done) return done;
   if (Status done = write_catalog(changes); !done) return done;
   if (Status done = write_limits(changes); !done) return done;
+  if (Status done = write_operations(changes); !done) return done;
+  if (Status done = write_audit(changes); !done) return done;
   if (Status done = write_ended_leases(changes.ended_leases); !done) return done;
   return transaction.commit();
 }
@@ -356,6 +368,17 @@ Status TablesWriter::write_catalog(const core::Changes& changes) {
   return {};
 }
 
+Status TablesWriter::write_operations(const core::Changes& changes) {
+  for (const JobId& id : changes.deleted_operations) {
+    if (!delete_operation_.run(Blob{to_blob(id)})) return failure();
+  }
+  for (const core::OperationPart& part : changes.operations) {
+    encode_value(part, Time{}, buffer_);
+    if (!upsert_operation_.run(Blob{to_blob(part.id)}, Blob{buffer_})) return failure();
+  }
+  return {};
+}
+
 Status TablesWriter::write_limits(const core::Changes& changes) {
   const auto number = [](core::LimitKind kind) { return static_cast<std::uint64_t>(kind); };
   for (const auto& gone : changes.deleted_limits) {
@@ -378,6 +401,22 @@ Status TablesWriter::write_limits(const core::Changes& changes) {
     if (!upsert_bucket_.run(number(row.kind), row.name.view(), key, Blob{buffer_})) {
       return failure();
     }
+  }
+  return {};
+}
+
+Status TablesWriter::write_audit(const core::Changes& changes) {
+  if (!changes.audit.empty()) {
+    Statement insert(database_, kInsertAudit);
+    for (const core::AuditRow& row : changes.audit) {
+      encode_value(row.entry, row.at, buffer_);
+      const Blob hash{to_blob(row.hash)};
+      if (!insert.run(row.entry.n, to_ms(row.at), hash, Blob{buffer_})) return failure();
+    }
+  }
+  if (changes.audit_until) {
+    Statement prune(database_, kPruneAudit);
+    if (!prune.run(to_ms(*changes.audit_until))) return failure();
   }
   return {};
 }

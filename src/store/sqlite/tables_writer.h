@@ -37,7 +37,9 @@ class TablesWriter {
   Status write_uniques(const core::Changes& changes);
   Status write_schedules(const core::Changes& changes);
   Status write_catalog(const core::Changes& changes);
+  Status write_operations(const core::Changes& changes);
   Status write_limits(const core::Changes& changes);
+  Status write_audit(const core::Changes& changes);
   Status write_ended_leases(const std::vector<core::EndedLease>& leases);
   Result<std::int64_t> queue_id(const SharedBytes& name);
   std::unexpected<Error> failure() const { return database_.failure("write"); }
@@ -73,6 +75,8 @@ class TablesWriter {
   Statement delete_runs_;
   Statement upsert_catalog_;
   Statement delete_catalog_;
+  Statement upsert_operation_;
+  Statement delete_operation_;
   Statement upsert_limit_, delete_limit_, upsert_bucket_, delete_bucket_, delete_buckets_;
   Statement put_blob_;
   std::uint64_t leases_kept_ = 0;

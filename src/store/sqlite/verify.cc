@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "core/audit_chain.h"
+#include "store/blob.h"
 #include "store/event_codec.h"
 #include "store/row_codec.h"
 #include "store/sqlite/job_row.h"
@@ -13,10 +17,12 @@ namespace {
 
 constexpr const char* kIntegrityCheck = "PRAGMA integrity_check(20)";
 constexpr const char* kSelectSchedules = "SELECT name, detail FROM schedules";
+constexpr const char* kSelectOperations = "SELECT hex(id), detail FROM operations";
 constexpr const char* kSelectCatalog = "SELECT name, detail FROM catalog";
 constexpr const char* kSelectLimits = "SELECT name, detail FROM limits";
 constexpr const char* kSelectBuckets = "SELECT name, detail FROM buckets";
 constexpr const char* kSelectRuns = "SELECT schedule, run FROM schedule_runs";
+constexpr const char* kSelectAudit = "SELECT n, at, hash, detail FROM audit ORDER BY n";
 constexpr const char* kSelectQueues = "SELECT id, name FROM queues";
 constexpr const char* kSelectJobs = "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs ORDER BY ord";
 constexpr const char* kSelectRows =
@@ -55,6 +61,38 @@ void examine_blobs(Database& database, std::string_view table, const char* sql,
       problems.push_back(
           fmt::format("{}: row {}: {}", table, select.bytes(0), read.error().message));
     }
+  }
+  if (!select.ok()) problems.push_back(database.failure("read").error().message);
+}
+
+// The chain of the audit, from the oldest entry that is kept.
+void examine_audit(Database& database, std::vector<std::string>& problems) {
+  Statement exists(database, "SELECT 1 FROM sqlite_schema WHERE name = 'audit'");
+  if (!exists.begin().row()) return;
+  Statement select(database, kSelectAudit);
+  std::optional<core::AuditRow> before;
+  select.begin();
+  while (problems.size() < kMostProblems && select.row()) {
+    core::AuditRow row;
+    const auto n = static_cast<std::uint64_t>(select.number(0));
+    row.at = time_from_ms(select.number(1));
+    const bool readable = read_blob(select.bytes(2), row.hash) &&
+                          decode_value(select.bytes(3), row.at, row.entry).has_value();
+    const std::uint64_t wanted = before ? before->entry.n + 1 : n;
+    if (!readable || row.entry.n != n) {
+      problems.push_back(fmt::format("audit: entry {} is damaged", n));
+      before.reset();
+      continue;
+    }
+    if (n != wanted) {
+      problems.push_back(fmt::format("audit: entry {} is missing", wanted));
+    } else if (before && core::chained(before->hash, row) != row.hash) {
+      problems.push_back(
+          fmt::format("audit: entry {} was altered, or does not follow the one "
+                      "before it",
+                      n));
+    }
+    before = std::move(row);
   }
   if (!select.ok()) problems.push_back(database.failure("read").error().message);
 }
@@ -134,8 +172,10 @@ Result<TablesFindings> examine_tables(Database& database) {
   if (!select.ok()) findings.problems.push_back(database.failure("read").error().message);
   examine_blobs<core::Schedule>(database, "schedules", kSelectSchedules, findings.problems);
   examine_blobs<core::CatalogEntry>(database, "catalog", kSelectCatalog, findings.problems);
+  examine_blobs<core::OperationPart>(database, "operations", kSelectOperations, findings.problems);
   examine_blobs<core::Limit>(database, "limits", kSelectLimits, findings.problems);
   examine_blobs<core::BucketRow>(database, "buckets", kSelectBuckets, findings.problems);
+  examine_audit(database, findings.problems);
   examine_blobs<core::ScheduleRun>(database, "schedule_runs", kSelectRuns, findings.problems);
   return findings;
 }

@@ -108,6 +108,9 @@ class FailingTables final : public Tables {
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override {
     return real_->schedule_runs(schedule);
   }
+  Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) override {
+    return real_->audit(query);
+  }
   Status put_blob(const std::string& name, const std::string& content) override {
     return real_->put_blob(name, content);
   }

@@ -76,6 +76,8 @@ struct LoadedState final : StateVisitor {
   void limit(const core::Limit& value) override { limits.push_back(value); }
   void bucket(const core::BucketRow& value) override { buckets.push_back(value); }
   void catalog_entry(const core::CatalogEntry& value) override { catalog.push_back(value); }
+  void operation(const core::OperationPart& value) override { operations.push_back(value); }
+  void audited(const core::AuditRow& value) override { newest_audited = value; }
 
   Progress loaded_progress;
   std::vector<core::Queue> queues;
@@ -87,6 +89,8 @@ struct LoadedState final : StateVisitor {
   std::vector<core::CatalogEntry> catalog;
   std::vector<core::Limit> limits;
   std::vector<core::BucketRow> buckets;
+  std::vector<core::OperationPart> operations;
+  std::optional<core::AuditRow> newest_audited;
 };
 
 }  // namespace millrace::store

@@ -142,7 +142,7 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
       id: `type ${group.type}`, kind: dead > 0 ? "bad" : "warn",
       title: dead > 0 ? `${count(dead)} jobs of type ${group.type} died` : `Jobs of type ${group.type} fail`,
       text: `${Math.round((100 * failed) / Math.max(1, ended))} % of their attempts failed in this window.`,
-      link: { text: "Failures", href: href(["failures"], { type: group.type }) },
+      link: { text: "Errors", href: href(["errors"], { type: group.type }) },
     });
   }
   const order = { bad: 0, warn: 1 };

@@ -114,6 +114,10 @@ export interface QueueSettings {
   concurrency: number | null;
   rate: Rate | null;
   limits: NamedLimit[];
+  breaker: Breaker | null;
+  fair: { weights: Record<string, number>; default_weight: number; by: "time" | "starts" } | null;
+  ageing_ms: number | null;
+  max_ready_per_key: number | null;
   retention: { succeeded_ms: number | null; dead_ms: number | null; cancelled_ms: number | null; expired_ms: number | null };
 }
 export interface Queue {
@@ -125,6 +129,14 @@ export interface Queue {
   rates: { submitted_per_s: number; started_per_s: number; succeeded_per_s: number; failed_per_s: number };
   settings: QueueSettings;
   version: number;
+  blocked_by?: (Blocking & { waiting?: number })[]; // of one queue alone
+}
+export interface FairShare {
+  key: string;
+  weight: number;
+  running: number;
+  waiting: number;
+  share: number;
 }
 export interface WorkerInfo {
   id: string;
@@ -140,9 +152,22 @@ export interface WorkerInfo {
   last_seen_at: string;
   running: { id: string; queue: string; type: string; attempt: number; started_at: string; lease_expires_at: string }[];
 }
+export interface Breaker {
+  failure_rate: number;
+  min_attempts: number;
+  window_ms: number;
+  open_ms: number;
+  probes: number;
+}
+export type BreakerState = "closed" | "open" | "half_open";
 export interface GateState {
   concurrency: number | null;
   rate: Rate | null;
+  breaker: Breaker | null;
+  retry_rate: Rate | null;
+  breaker_state: BreakerState | null;
+  open_until: string | null;
+  blocked_until: string | null;
   version: number;
   paused: boolean;
   pause_reason: string | null;
@@ -167,6 +192,9 @@ export interface LimitKey {
   in_use: number;
   waiting: number;
   next_token_at: string | null;
+  breaker_state: BreakerState | null;
+  open_until: string | null;
+  blocked_until: string | null;
 }
 export interface LimitHolder {
   id: string;
@@ -350,4 +378,63 @@ export interface Digest {
   types: Record<string, number>;
   queues: string[];
   jobs: string[];
+}
+
+export type GroupStatus = "open" | "muted" | "resolved";
+export interface ErrorGroup {
+  id: string;
+  error_type: string;
+  message: string;
+  status: GroupStatus;
+  muted_until: string | null;
+  note: string | null;
+  queues: string[];
+  types: string[];
+  waiting: number; // jobs that retry or are dead by it now
+  dead: number;
+  total: number; // attempts that failed by it
+  first_seen: string;
+  last_seen: string;
+  trend: number[]; // failures an hour, oldest first
+  versions: { version: string; first_seen: string; last_seen: string; count: number }[];
+  sample: string[]; // ids, newest first
+  canary: { job: string; state: "running" | "succeeded" | "failed"; at: string } | null;
+  reopened_at: string | null;
+  redacted?: boolean;
+}
+export interface Operation {
+  id: string;
+  kind: "bulk" | "purge" | "error_group" | "reproject";
+  action: "retry" | "cancel" | "delete" | "reprioritize" | null;
+  query: string | null;
+  queue: string | null;
+  error_group: string | null;
+  state: "running" | "paused" | "completed" | "cancelled" | "failed";
+  matched: number | null;
+  done: number;
+  changed: number;
+  failed: number;
+  rate_per_s: number | null;
+  created_at: string;
+  created_by: string | null;
+  updated_at: string;
+  ended_at: string | null;
+  estimated_end_at: string | null;
+  reason: string | null;
+}
+export interface AuditEntry {
+  id: string;
+  at: string;
+  actor: { token: string | null; name: string | null; address: string; via: string };
+  request_id: string | null;
+  action: string;
+  object: { kind: string; name: string };
+  summary: string;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  reason: string | null;
+}
+export interface Configuration {
+  file: string | null;
+  settings: { key: string; value: string; source: string; waiting: string | null }[];
 }

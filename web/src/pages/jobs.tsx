@@ -6,9 +6,9 @@ import { compact, count, duration, plural, shortId } from "../lib/format";
 import { now, serverNow } from "../lib/live";
 import { fieldOf, withField } from "../lib/query";
 import { searches, setSearches } from "../lib/prefs";
-import { href, place, setQuery } from "../lib/router";
+import { go, href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
-import { type BulkAnswer, type Job, type Page, type Queue, kStates } from "../lib/types";
+import { type BulkAnswer, type Job, type Operation, type Page, type Queue, kStates } from "../lib/types";
 import { Dialog, Menu } from "../ui/dialog";
 import { FilterBar } from "../ui/filter";
 import { Icon } from "../ui/icons";
@@ -353,6 +353,7 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
   const { action, ids } = props;
   const verb = verbs[action];
   const [priority, setPriority] = useState("0");
+  const [rate, setRate] = useState("");
   const [preview, setPreview] = useState<BulkAnswer | null>(null);
   const [fault, setFault] = useState("");
   const [progress, setProgress] = useState<{ changed: number; failed: number } | null>(null);
@@ -362,6 +363,7 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
   const base = (): Record<string, unknown> => ({
     action,
     ...(action === "reprioritize" ? { priority: Number(priority) } : {}),
+    ...(rate && !ids ? { rate_per_s: Number(rate) } : {}),
     ...(ids ? { ids } : { filter: { ...(props.q ? { q: props.q } : {}), created_before: before.current } }),
   });
   useEffect(() => {
@@ -375,7 +377,13 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
     setProgress({ changed, failed });
     try {
       for (;;) {
-        const answer = await post<BulkAnswer>("v1/jobs/bulk", base());
+        const answer = await post<BulkAnswer | Operation>("v1/jobs/bulk", base());
+        if ("kind" in answer) {
+          // It is many, or at a rate: the server goes on by itself.
+          props.onClose();
+          go(["operations", answer.id]);
+          return;
+        }
         changed += answer.changed;
         failed += answer.failed;
         setProgress({ changed, failed });
@@ -419,6 +427,7 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
           "Counting…"
         )}
       </p>
+      {!ids && <TextField label="At most so many a second" type="number" value={rate} onInput={setRate} placeholder="as fast as it goes" />}
       {action === "reprioritize" && <TextField label="Priority" type="number" value={priority} onInput={setPriority} hint="-32768 to 32767; lower runs first." />}
       {progress && (
         <div class="stack tight" role="status">

@@ -1,18 +1,26 @@
 // Limits and types: use against bound, who holds, who waits.
 import { useState } from "preact/hooks";
 import { ApiError, address, get, getAll, may, patch, post, put, request, segment } from "../lib/api";
-import { count } from "../lib/format";
+import { count, plural } from "../lib/format";
 import { go, href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
 import type { GateState, Limit, LimitHolder, LimitKey, Page, TypeGate } from "../lib/types";
 import { Dialog, Menu, ask } from "../ui/dialog";
 import { Button, Empty, Facts, Meter, Notice, Panel, Shown, Tabs, TextField, Time, faultsOf, messageOf } from "../ui/parts";
-import { FormFault, RateFields, numberText, rateText, readDuration, readNumber, readRate } from "../ui/settings-form";
+import { BreakerFields, FormFault, RateFields, breakerText, breakerWords, numberText, rateText, readBreaker, readDuration, readNumber, readRate } from "../ui/settings-form";
 import { Bar } from "../ui/shell";
 import { type Column, Count, Table } from "../ui/table";
 import { toast } from "../ui/toast";
 import { rateWords } from "./queue";
 
+
+function GateBadge({ of }: { of: GateState }) {
+  if (of.paused) return <span class="badge warn" title={of.pause_reason ?? undefined}>paused{of.paused_until && <> until <Time at={of.paused_until} /></>}</span>;
+  if (of.breaker_state === "open") return <span class="badge bad">breaker open{of.open_until && <> until <Time at={of.open_until} /></>}</span>;
+  if (of.breaker_state === "half_open") return <span class="badge warn">breaker tries</span>;
+  if (of.blocked_until) return <span class="badge warn">slowed until <Time at={of.blocked_until} /></span>;
+  return <span class="badge good">open</span>;
+}
 
 const gateColumns = <T extends GateState>(perKey: (gate: T) => boolean): Column<T>[] => [
   {
@@ -30,7 +38,7 @@ const gateColumns = <T extends GateState>(perKey: (gate: T) => boolean): Column<
   { name: "waiting", head: "Waiting", right: true, sort: (gate) => gate.waiting, cell: (gate) => <Count n={gate.waiting} class={gate.paused ? "warn" : ""} /> },
   { name: "rate", head: "Rate", when: "lo", cell: (gate) => (gate.rate ? rateWords(gate.rate) : <span class="zero">–</span>) },
   { name: "next", head: "Next start", right: true, when: "mid", cell: (gate) => (gate.next_token_at ? <Time at={gate.next_token_at} /> : <span class="zero">–</span>) },
-  { name: "state", head: "State", when: "lo", cell: (gate) => (gate.paused ? <span class="badge warn" title={gate.pause_reason ?? undefined}>paused{gate.paused_until && <> until <Time at={gate.paused_until} /></>}</span> : <span class="badge good">open</span>) },
+  { name: "state", head: "State", when: "lo", cell: (gate) => <GateBadge of={gate} /> },
 ];
 
 export function Limits() {
@@ -196,6 +204,18 @@ export function LimitPage({ name }: { name: string }) {
                     </p>
                   </Notice>
                 )}
+                {data.breaker_state !== null && data.breaker_state !== "closed" && (
+                  <Notice kind={data.breaker_state === "open" ? "bad" : "warn"} title={data.breaker_state === "open" ? "Its breaker is open" : "Its breaker tries"}>
+                    <p>
+                      {data.breaker_state === "open" ? <>Too many attempts failed, so nothing starts{data.open_until && <> until <Time at={data.open_until} exact /></>}.</> : `At most ${plural(data.breaker?.probes ?? 1, "probe")} at a time; it closes when they go well.`}
+                    </p>
+                  </Notice>
+                )}
+                {!data.paused && data.blocked_until && (
+                  <Notice kind="warn" title="A worker asked for less" actions={operate && <Button size="tiny" icon="play" onClick={() => resume()}>Resume</Button>}>
+                    <p>Nothing starts until <Time at={data.blocked_until} exact />.</p>
+                  </Notice>
+                )}
                 <div class="tiles">
                   <div class="tile">
                     <span class="name">In use</span>
@@ -217,6 +237,20 @@ export function LimitPage({ name }: { name: string }) {
                     <span class="value">{data.next_token_at ? <Time at={data.next_token_at} /> : "now"}</span>
                     <span class="under">by its rate</span>
                   </div>
+                  {data.breaker && (
+                    <div class="tile">
+                      <span class="name">Breaker</span>
+                      <span class={`value ${data.breaker_state === "open" ? "bad" : data.breaker_state === "half_open" ? "warn" : ""}`}>{(data.breaker_state ?? "closed").replace("_", " ")}</span>
+                      <span class="under">{breakerWords(data.breaker)}</span>
+                    </div>
+                  )}
+                  {data.retry_rate && (
+                    <div class="tile">
+                      <span class="name">Retries</span>
+                      <span class="value">{count(data.retry_rate.limit)}</span>
+                      <span class="under">{rateWords(data.retry_rate)}</span>
+                    </div>
+                  )}
                 </div>
                 <div class="two">
                   {data.per_key && (
@@ -233,7 +267,7 @@ export function LimitPage({ name }: { name: string }) {
                               { name: "key", head: "Key", rowHead: true, class: "wide", sort: (key) => key.key, cell: (key) => <code>{key.key}</code> },
                               { name: "use", head: "In use", right: true, sort: (key) => key.in_use, cell: (key) => <Count n={key.in_use} /> },
                               { name: "waiting", head: "Waiting", right: true, sort: (key) => key.waiting, cell: (key) => <Count n={key.waiting} /> },
-                              { name: "state", head: "", right: true, cell: (key) => key.paused && (operate ? <Button size="tiny" icon="play" onClick={() => resume(key.key)}>Resume</Button> : <span class="badge warn">paused</span>) },
+                              { name: "state", head: "", right: true, cell: (key) => (key.breaker_state === "open" ? <span class="badge bad">breaker open</span> : (key.paused || key.blocked_until) && (operate ? <Button size="tiny" icon="play" onClick={() => resume(key.key)}>Resume</Button> : <span class="badge warn">paused</span>)) },
                             ]}
                           />
                         )}
@@ -278,16 +312,21 @@ export function LimitPage({ name }: { name: string }) {
 function useGateForm(gate: GateState | null) {
   const [concurrency, setConcurrency] = useState(numberText(gate?.concurrency));
   const [rate, setRate] = useState(rateText(gate?.rate));
+  const [breaker, setBreaker] = useState(breakerText(gate?.breaker));
+  const [retries, setRetries] = useState(rateText(gate?.retry_rate));
   const [faults, setFaults] = useState<Map<string, string>>(new Map());
   const [fault, setFault] = useState("");
   const fields = (
     <>
       <TextField label="Concurrency" type="number" value={concurrency} onInput={setConcurrency} placeholder="no bound" fault={faults.get("/concurrency")} hint="So many jobs hold it together." />
       <RateFields value={rate} onChange={setRate} faults={faults} />
+      <BreakerFields value={breaker} onChange={setBreaker} faults={faults} />
+      <h3>Attempts after the first</h3>
+      <RateFields value={retries} onChange={setRetries} faults={new Map([...faults].flatMap(([at, text]) => (at.startsWith("/retry_rate") ? [[at.replace("/retry_rate", "/rate"), text]] : [])))} />
       {fault && <p class="bad" role="alert">{fault}</p>}
     </>
   );
-  const read = () => ({ concurrency: readNumber(concurrency, "/concurrency"), rate: readRate(rate) });
+  const read = () => ({ concurrency: readNumber(concurrency, "/concurrency"), rate: readRate(rate), breaker: readBreaker(breaker), retry_rate: readRate(retries, "/retry_rate") });
   const failed = (error: unknown): void => {
     setFaults(error instanceof FormFault ? new Map([[error.at, error.message]]) : faultsOf(error));
     setFault(error instanceof ApiError && error.status === 412 ? "Somebody has changed it meanwhile. Close to see what it is now." : messageOf(error));

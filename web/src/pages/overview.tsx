@@ -21,6 +21,8 @@ export const kWindows: [string, string, number, number][] = [
   ["1h", "1 h", 3_600_000, 20_000],
   ["6h", "6 h", 21_600_000, 120_000],
   ["24h", "24 h", 86_400_000, 600_000],
+  ["7d", "7 d", 604_800_000, 3_600_000],
+  ["30d", "30 d", 2_592_000_000, 14_400_000],
 ];
 export function useWindow(): { key: string; windowMs: number; stepMs: number; chooser: preact.JSX.Element } {
   const chosen = kWindows.find(([key]) => key === place.value.query.get("window")) ?? kWindows[0]!;

@@ -1,11 +1,14 @@
 // Push targets: receivers that the server calls, and how they are.
-import { getAll, get, may, post, remove, segment } from "../lib/api";
+import { useState } from "preact/hooks";
+import { getAll, get, may, post, put, remove, segment } from "../lib/api";
 import { count, duration, plural } from "../lib/format";
 import { go, href } from "../lib/router";
+import { names } from "../lib/names";
 import { useResource } from "../lib/resource";
 import type { PushTarget } from "../lib/types";
-import { Menu, ask } from "../ui/dialog";
-import { Button, Empty, Facts, Notice, Panel, Shown, Time } from "../ui/parts";
+import { Dialog, Menu, ask } from "../ui/dialog";
+import { Button, Empty, Facts, Notice, Panel, Shown, TextField, Time, faultsOf, messageOf } from "../ui/parts";
+import { FormFault, durationText, numberText, readDuration, readNumber } from "../ui/settings-form";
 import { Bar } from "../ui/shell";
 import { Table } from "../ui/table";
 import { toast } from "../ui/toast";
@@ -20,10 +23,17 @@ function Health({ target }: { target: PushTarget }) {
 }
 
 export function PushTargets() {
+  const [making, setMaking] = useState(false);
   const targets = useResource("push", (signal) => getAll<PushTarget>("v1/push-targets", {}, signal), { everyMs: 3000 });
   return (
     <>
-      <Bar title="Push targets" />
+      <Bar title="Push targets">
+        {may("admin") && (
+          <Button icon="plus" onClick={() => setMaking(true)}>
+            New push target
+          </Button>
+        )}
+      </Bar>
       <div class="content">
         <Shown of={targets} height={12}>
           {(data) => (
@@ -54,6 +64,7 @@ export function PushTargets() {
           )}
         </Shown>
       </div>
+      {making && <TargetForm target={null} onClose={() => setMaking(false)} onDone={targets.reload} />}
     </>
   );
 }
@@ -61,6 +72,7 @@ export function PushTargets() {
 export function PushTargetPage({ name }: { name: string }) {
   const path = `v1/push-targets/${segment(name)}`;
   const target = useResource(`push ${name}`, (signal) => get<PushTarget>(path, {}, signal), { everyMs: 2000 });
+  const [editing, setEditing] = useState(false);
   const it = target.data;
   const pause = (): void =>
     ask({
@@ -90,7 +102,7 @@ export function PushTargetPage({ name }: { name: string }) {
           <>
             <Button onClick={test}>Test call</Button>
             {it.paused ? <Button icon="play" kind="primary" onClick={async () => (await post(`${path}/resume`), toast("Resumed"))}>Resume</Button> : <Button icon="pause" onClick={pause}>Pause</Button>}
-            {may("admin") && <Menu label="More" items={[{ text: "Delete…", icon: "trash", danger: true, run: drop }]} />}
+            {may("admin") && <Menu label="More" items={[{ text: "Edit", icon: "edit", run: () => setEditing(true) }, { text: "Delete…", icon: "trash", danger: true, run: drop }]} />}
           </>
         )}
       </Bar>
@@ -159,6 +171,53 @@ export function PushTargetPage({ name }: { name: string }) {
           </Shown>
         )}
       </div>
+      {editing && it && <TargetForm target={it} onClose={() => setEditing(false)} onDone={target.reload} />}
     </>
+  );
+}
+
+function TargetForm({ target, onClose, onDone }: { target: PushTarget | null; onClose: () => void; onDone: () => void }) {
+  const [name, setName] = useState(target?.name ?? "");
+  const [url, setUrl] = useState(target?.url ?? "");
+  const [queues, setQueues] = useState(target?.queues.join(" ") ?? "");
+  const [types, setTypes] = useState(target?.types.join(" ") ?? "");
+  const [concurrency, setConcurrency] = useState(numberText(target?.concurrency ?? 10));
+  const [timeout, setTimeout] = useState(durationText(target?.timeout_ms ?? 10_000));
+  const [secret, setSecret] = useState("");
+  const [faults, setFaults] = useState<Map<string, string>>(new Map());
+  const [fault, setFault] = useState("");
+  const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
+  const save = async (): Promise<void> => {
+    try {
+      await put(
+        `v1/push-targets/${segment(name)}`,
+        {
+          url, queues: words(queues), types: words(types), concurrency: readNumber(concurrency, "/concurrency") ?? 10, timeout_ms: readDuration(timeout, "/timeout_ms") ?? 10_000,
+          ...(secret ? { secret } : {}),
+        },
+        target ? { "If-Match": `"${target.version}"` } : {},
+      );
+      toast("Saved");
+      onDone();
+      onClose();
+      if (!target) go(["push", name]);
+    } catch (error) {
+      setFaults(error instanceof FormFault ? new Map([[error.at, error.message]]) : faultsOf(error));
+      setFault(messageOf(error));
+    }
+  };
+  return (
+    <Dialog title={target ? `Edit ${target.name}` : "New push target"} onClose={onClose} onSubmit={save} footer={<><Button onClick={onClose}>Cancel</Button><Button type="submit" kind="primary" disabled={!name || !url}>Save</Button></>}>
+      {!target && <TextField label="Name" value={name} onInput={setName} focus />}
+      <TextField label="URL" value={url} onInput={setUrl} placeholder="https://…" fault={faults.get("/url")} hint="The server sends each job there as a POST. An address that is not public must be permitted in the server's configuration (push.allow)." />
+      <TextField label="Queues" value={queues} onInput={setQueues} list={names.value.queues} fault={faults.get("/queues")} hint="Separated by spaces." />
+      <TextField label="Types" value={types} onInput={setTypes} placeholder="all" fault={faults.get("/types")} />
+      <div class="fields">
+        <TextField label="Calls at a time" type="number" value={concurrency} onInput={setConcurrency} fault={faults.get("/concurrency")} />
+        <TextField label="Time for a call" value={timeout} onInput={setTimeout} fault={faults.get("/timeout_ms")} />
+      </div>
+      <TextField label="Secret" type="password" value={secret} onInput={setSecret} placeholder={target?.secret ? "stays as it is" : "none: calls are not signed"} fault={faults.get("/secret")} hint="It signs each call: whsec_ and base64 of 24 to 64 bytes." />
+      {fault && <p class="bad" role="alert">{fault}</p>}
+    </Dialog>
   );
 }

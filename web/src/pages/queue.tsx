@@ -5,14 +5,16 @@ import { count, duration, durationInput, plural, rate } from "../lib/format";
 import { serverNow } from "../lib/live";
 import { go, href } from "../lib/router";
 import { useResource } from "../lib/resource";
-import { type Job, type Limit, type Page, type PushTarget, type Queue, type QueueSettings, type Rate, type Retry, type Stats, type WorkerInfo, kStates } from "../lib/types";
+import { type FairShare, type Job, type Limit, type Operation, type Page, type PushTarget, type Queue, type QueueSettings, type Rate, type Retry, type Stats, type WorkerInfo, kStates } from "../lib/types";
 import { Dialog, Menu, ask } from "../ui/dialog";
 import { Button, Choice, Empty, Facts, Meter, Notice, Panel, Shown, TextField, Time, Trouble, faultsOf, messageOf } from "../ui/parts";
-import { FormFault, RateFields, durationText, numberText, rateText, readDuration, readNumber, readRate } from "../ui/settings-form";
+import { BreakerFields, FormFault, RateFields, breakerText, breakerWords, durationText, readBreaker, numberText, rateText, readDuration, readNumber, readRate } from "../ui/settings-form";
+import { Icon } from "../ui/icons";
 import { Bar, enqueueWith } from "../ui/shell";
 import { StateShape } from "../ui/state";
+import { Count, Table } from "../ui/table";
 import { toast } from "../ui/toast";
-import { WhyPanel } from "../ui/why";
+import { GateWords, WhyPanel } from "../ui/why";
 import { Percentiles, Throughput, deploysOf, useWindow } from "./overview";
 
 export const rateWords = (given: Rate | null): string => (given ? `${count(given.limit)} in ${durationInput(given.per_ms)}${given.burst ? `, ${count(given.burst)} at once` : ""}` : "no bound");
@@ -31,6 +33,17 @@ async function longWaiting(name: string, signal: AbortSignal): Promise<Job | nul
   const before = new Date(serverNow() - age + Math.max(1000, age / 50)).toISOString();
   const page = await get<Page<Job>>("v1/jobs", { queue: name, state: "ready", created_before: before, limit: 100 }, signal);
   return page.items.reduce<Job | null>((first, job) => (first === null || job.run_at < first.run_at ? job : first), null);
+}
+
+function readWeights(text: string): Record<string, number> {
+  const weights: Record<string, number> = {};
+  for (const line of text.split("\n").filter((each) => each.trim() !== "")) {
+    const mark = line.lastIndexOf("=");
+    const weight = Number(line.slice(mark + 1));
+    if (mark < 1 || !Number.isInteger(weight)) throw new FormFault("/fair/weights", "must be lines of KEY=WEIGHT");
+    weights[line.slice(0, mark).trim()] = weight;
+  }
+  return weights;
 }
 
 const kept = (ms: number | null): string => (ms === null ? "for ever" : ms === 0 ? "not at all" : duration(ms));
@@ -131,6 +144,7 @@ export function QueuePage({ name }: { name: string }) {
                 </div>
                 <div class="main-and-side">
                   <div class="stack" style={{ gap: "1rem" }}>
+                    <HeldBack queue={it} />
                     {around.data?.oldest && it.counts.ready > 0 && (
                       <div class="stack tight">
                         <p class="small soft">
@@ -179,6 +193,7 @@ export function QueuePage({ name }: { name: string }) {
                         </ul>
                       )}
                     </Panel>
+                    {it.settings.fair && <Shares name={name} />}
                     <Panel title="Settings" actions={operate && <Button size="tiny" icon="edit" onClick={() => setEditing(true)}>Edit</Button>} pad>
                       <Settings queue={it} />
                     </Panel>
@@ -192,6 +207,53 @@ export function QueuePage({ name }: { name: string }) {
       {editing && data && <EditQueue queue={data} limits={around.data?.limits ?? []} onClose={() => setEditing(false)} onDone={queue.reload} />}
       {purging && data && <Purge queue={data} onClose={() => setPurging(false)} />}
     </>
+  );
+}
+
+// The gates that hold ready jobs back, and how many wait before each.
+function HeldBack({ queue }: { queue: Queue }) {
+  const gates = queue.blocked_by ?? [];
+  if (gates.length === 0) return null;
+  return (
+    <Panel title="What holds it back">
+      <ul class="attention">
+        {gates.map((each, index) => (
+          <li key={`${each.code} ${each.limit ?? ""}${index}`}>
+            <Icon name={each.code.endsWith("paused") ? "pause" : "limits"} class="warn" />
+            <span class="grow">
+              <GateWords of={each} queue={queue.name} />
+            </span>
+            {each.waiting !== undefined && <span class="num soft nowrap">{plural(each.waiting, "job")}{each.more && " or more"}</span>}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Shares({ name }: { name: string }) {
+  const shares = useResource(`shares ${name}`, (signal) => get<Page<FairShare>>(`v1/queues/${segment(name)}/shares`, { order: "waiting" }, signal), { everyMs: 5000 });
+  return (
+    <Panel title="Fair keys">
+      <Shown of={shares}>
+        {(page) => (
+          <Table
+            label="Fair keys"
+            items={page.items.slice(0, 20)}
+            id={(share) => share.key}
+            sorting={{ by: "waiting", down: true }}
+            empty={<Empty title="No key has jobs" />}
+            columns={[
+              { name: "key", head: "Key", rowHead: true, class: "wide", sort: (share) => share.key, cell: (share) => (share.key ? <a href={href(["jobs"], { q: `queue:${name} fair:${share.key}` })}><code>{share.key}</code></a> : <span class="faint">none</span>) },
+              { name: "weight", head: "Weight", right: true, sort: (share) => share.weight, cell: (share) => count(share.weight) },
+              { name: "running", head: "Run", right: true, sort: (share) => share.running, cell: (share) => <Count n={share.running} /> },
+              { name: "waiting", head: "Wait", right: true, sort: (share) => share.waiting, cell: (share) => <Count n={share.waiting} /> },
+              { name: "share", head: "Share", right: true, sort: (share) => share.share, cell: (share) => <span class="num">{Math.round(100 * share.share)} %</span> },
+            ]}
+          />
+        )}
+      </Shown>
+    </Panel>
   );
 }
 
@@ -213,6 +275,10 @@ function Settings({ queue }: { queue: Queue }) {
         ],
         ["Rate", rateWords(settings.rate)],
         ["Limits", settings.limits.length === 0 ? "none" : settings.limits.map((limit) => <a key={limit.name} href={href(["limits", limit.name])}>{limit.name} </a>)],
+        ["Breaker", breakerWords(settings.breaker)],
+        ["Shares", settings.fair === null ? "in order" : `fairly, by ${settings.fair.by === "time" ? "running time" : "starts"}`],
+        settings.ageing_ms === null ? ["", null] : ["Ageing", `${durationInput(settings.ageing_ms)} a step of priority`],
+        settings.max_ready_per_key === null ? ["", null] : ["Most ready a key", count(settings.max_ready_per_key)],
         ["Attempts", count(settings.max_attempts)],
         ["Lost workers", settings.max_crashes === null ? "as attempts" : count(settings.max_crashes)],
         ["Retries", retryWords(settings.retry)],
@@ -232,6 +298,11 @@ function EditQueue({ queue, limits, onClose, onDone }: { queue: Queue; limits: L
   const { settings } = begun;
   const [concurrency, setConcurrency] = useState(numberText(settings.concurrency));
   const [rateOf, setRate] = useState(rateText(settings.rate));
+  const [breaker, setBreaker] = useState(breakerText(settings.breaker));
+  const [fair, setFair] = useState<"" | "time" | "starts">(settings.fair?.by ?? "");
+  const [weights, setWeights] = useState(Object.entries(settings.fair?.weights ?? {}).map(([key, weight]) => `${key}=${weight}`).join("\n"));
+  const [ageing, setAgeing] = useState(durationText(settings.ageing_ms));
+  const [perKey, setPerKey] = useState(numberText(settings.max_ready_per_key));
   const [named, setNamed] = useState(settings.limits.map((limit) => limit.name).join(" "));
   const [attempts, setAttempts] = useState(numberText(settings.max_attempts));
   const [crashes, setCrashes] = useState(numberText(settings.max_crashes));
@@ -260,6 +331,10 @@ function EditQueue({ queue, limits, onClose, onDone }: { queue: Queue; limits: L
       concurrency: readNumber(concurrency, "/concurrency"),
       rate: readRate(rateOf),
       limits: lengths.map((name) => settings.limits.find((limit) => limit.name === name) ?? { name }),
+      breaker: readBreaker(breaker),
+      fair: fair === "" ? null : { by: fair, default_weight: settings.fair?.default_weight ?? 1, weights: readWeights(weights) },
+      ageing_ms: fair === "" ? readDuration(ageing, "/ageing_ms") : null,
+      max_ready_per_key: readNumber(perKey, "/max_ready_per_key"),
       ...(attempts === "" ? {} : { max_attempts: readNumber(attempts, "/max_attempts") ?? 5 }),
       max_crashes: readNumber(crashes, "/max_crashes"),
       retry,
@@ -314,6 +389,20 @@ function EditQueue({ queue, limits, onClose, onDone }: { queue: Queue; limits: L
         <TextField label="Most ready jobs" type="number" value={ready} onInput={setReady} placeholder="no bound" fault={faults.get("/max_ready")} hint="Beyond it, submissions are refused." />
       </fieldset>
       <fieldset class="stack">
+        <h3>Who comes first</h3>
+        <Choice label="Among jobs of one priority" value={fair} onChange={setFair} options={[["", "the one that is due first"], ["time", "fair keys share the running time"], ["starts", "fair keys share the starts"]]} />
+        {fair === "" ? (
+          <TextField label="Ageing" value={ageing} onInput={setAgeing} placeholder="priority always wins" fault={faults.get("/ageing_ms")} hint="Waiting so long is worth one step of priority." />
+        ) : (
+          <TextField label="Weights" value={weights} onInput={setWeights} lines={3} mono placeholder={"acme=3"} fault={faults.get("/fair/weights") ?? faults.get("/fair")} hint="A line for each key that gets more than the others' 1." />
+        )}
+        <TextField label="Most ready jobs a fair key" type="number" value={perKey} onInput={setPerKey} placeholder="no bound" fault={faults.get("/max_ready_per_key")} />
+      </fieldset>
+      <fieldset class="stack">
+        <h3>When its jobs fail</h3>
+        <BreakerFields value={breaker} onChange={setBreaker} faults={faults} />
+      </fieldset>
+      <fieldset class="stack">
         <h3>Attempts</h3>
         <div class="fields">
           <TextField label="Attempts" type="number" value={attempts} onInput={setAttempts} fault={faults.get("/max_attempts")} />
@@ -355,9 +444,10 @@ function Purge({ queue, onClose }: { queue: Queue; onClose: () => void }) {
   const offered = kStates.filter((state) => state !== "running");
   const many = offered.reduce((sum, state) => sum + (states.has(state) ? queue.counts[state] : 0), 0);
   const run = async (): Promise<void> => {
-    const { deleted } = await post<{ deleted: number }>(`v1/queues/${segment(queue.name)}/purge`, { states: [...states] });
-    toast(`${plural(deleted, "job")} deleted`);
+    const answer = await post<{ deleted: number } | Operation>(`v1/queues/${segment(queue.name)}/purge`, { states: [...states] });
     onClose();
+    if ("kind" in answer) go(["operations", answer.id]);
+    else toast(`${plural(answer.deleted, "job")} deleted`);
   };
   return (
     <Dialog

@@ -141,8 +141,8 @@ export function SchedulePage({ name }: { name: string }) {
             {({ schedule: s, payload }) => (
               <>
                 {s.state === "broken" && (
-                  <Notice kind="bad" title="It is broken, and makes no jobs">
-                    <p>{s.error} Edit it to mend that.</p>
+                  <Notice kind="bad" title="It is broken, and makes no jobs" actions={operate && <Button icon="edit" onClick={() => setEditing(true)}>Edit</Button>}>
+                    <p>{s.error}</p>
                   </Notice>
                 )}
                 {s.state === "paused" && (

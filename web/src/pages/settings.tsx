@@ -4,7 +4,7 @@ import { get, getAll, may, post, remove, segment, session } from "../lib/api";
 import { bytes, count, duration } from "../lib/format";
 import { type Theme, setTheme, theme } from "../lib/prefs";
 import { useResource } from "../lib/resource";
-import type { Meta, Readiness, TokenInfo } from "../lib/types";
+import type { Configuration, Meta, Readiness, TokenInfo } from "../lib/types";
 import { Dialog, Menu, ask } from "../ui/dialog";
 import { Icon } from "../ui/icons";
 import { Button, Code, Empty, Facts, Notice, Panel, Segments, Shown, TextField, Time, faultsOf, messageOf } from "../ui/parts";
@@ -26,7 +26,7 @@ export function Settings() {
     <>
       <Bar title="Settings" />
       <div class="content" style={{ gap: "1rem" }}>
-        <div class="two">
+        <div class="two" style={{ alignItems: "start" }}>
           <Panel title="Server" pad>
             <Shown of={meta}>
               {(data) => (
@@ -79,8 +79,44 @@ export function Settings() {
           </Panel>
         </div>
         {may("admin") && <Tokens />}
+        {may("admin") && <ConfigurationPanel />}
       </div>
     </>
+  );
+}
+
+function ConfigurationPanel() {
+  const configuration = useResource("configuration", (signal) => get<Configuration>("v1/admin/config", {}, signal), { everyMs: 30_000 });
+  const [all, setAll] = useState(false);
+  return (
+    <Panel
+      title="Configuration in force"
+      actions={<Segments label="Which" value={all ? "all" : "set"} options={[["set", "Set here"], ["all", "All"]]} onChange={(next) => setAll(next === "all")} />}
+    >
+      <Shown of={configuration} height={12}>
+        {(data) => (
+          <Table
+            label="Configuration"
+            items={data.settings.filter((setting) => all || setting.source !== "default")}
+            id={(setting) => setting.key}
+            empty={<Empty icon="settings" title="Every setting has its default" />}
+            columns={[
+              { name: "key", head: "Setting", rowHead: true, cell: (setting) => <code>{setting.key}</code> },
+              {
+                name: "value", head: "Value", class: "wide",
+                cell: (setting) => (
+                  <span>
+                    <span class="num">{setting.value === "" ? "–" : setting.value}</span>
+                    {setting.waiting !== null && <span class="warn"> {setting.waiting} after a restart</span>}
+                  </span>
+                ),
+              },
+              { name: "source", head: "From", when: "lo", cell: (setting) => <span class={setting.source === "default" ? "faint" : "soft"}>{setting.source}</span> },
+            ]}
+          />
+        )}
+      </Shown>
+    </Panel>
   );
 }
 

@@ -38,11 +38,15 @@ export function FilterBar({ value, onChange, fault }: { value: string; onChange:
   const take = (completion: Completion): void => {
     const next = `${text.slice(0, word.start)}${completion.insert}${completion.more ? "" : " "}${text.slice(word.end).replace(/^ /, "")}`;
     const at = word.start + completion.insert.length + (completion.more ? 0 : 1);
+    // At once, not after the next frame: a person types on, and a late caret would land before those letters.
+    if (input.current) {
+      input.current.value = next;
+      input.current.setSelectionRange(at, at);
+    }
     setText(next);
     setCursor(at);
     setChosen(-1);
     if (!completion.more) apply(next);
-    requestAnimationFrame(() => input.current?.setSelectionRange(at, at));
   };
   const keys = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {

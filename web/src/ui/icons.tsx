@@ -7,6 +7,8 @@ const paths: Record<string, string> = {
   workers: "M4 6.5a4 4 0 0 1 8 0M3 13.5c0-3 2-4.5 5-4.5s5 1.5 5 4.5M8 9V6.5",
   schedules: "M8 2.2a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.2zM8 5v3.2l2.2 1.6",
   limits: "M2.8 11.5a5.6 5.6 0 1 1 10.4 0M8 9l2.6-3M7 11.5h2",
+  operations: "M2.5 5h7M2.5 8h11M2.5 11h4M12 3.5v3M9 9.5v3",
+  audit: "M4 2.500h8v11H4zM6.200 5.500h3.600M6.200 8h3.600M6.200 10.500h2",
   push: "M3 8h9M8.5 4.5L12 8l-3.5 3.5M3 3.5v9",
   events: "M1.8 8h2.6l1.8-5 3.2 10 1.8-5h3",
   nodes: "M3 3h4v4H3zM9 9h4v4H9zM7 5h4v4M5 7v4h4",

@@ -1,6 +1,6 @@
 // Fields that several forms share: durations, rates, numbers that may be left out.
 import { durationInput, parseDuration } from "../lib/format";
-import type { Rate } from "../lib/types";
+import type { Breaker, Rate } from "../lib/types";
 import { TextField } from "./parts";
 
 // A text of the form for a number or duration that may be none.
@@ -32,12 +32,12 @@ export interface RateText {
   burst: string;
 }
 export const rateText = (rate: Rate | null | undefined): RateText => ({ limit: numberText(rate?.limit), per: rate ? durationText(rate.per_ms) : "1s", burst: numberText(rate?.burst) });
-export function readRate(text: RateText): Rate | null {
-  const limit = readNumber(text.limit, "/rate/limit");
+export function readRate(text: RateText, at = "/rate"): Rate | null {
+  const limit = readNumber(text.limit, `${at}/limit`);
   if (limit === null) return null;
-  const per = readDuration(text.per, "/rate/per_ms");
-  if (per === null) throw new FormFault("/rate/per_ms", "is needed with a rate");
-  const burst = readNumber(text.burst, "/rate/burst");
+  const per = readDuration(text.per, `${at}/per_ms`);
+  if (per === null) throw new FormFault(`${at}/per_ms`, "is needed with a rate");
+  const burst = readNumber(text.burst, `${at}/burst`);
   return { limit, per_ms: per, ...(burst === null ? {} : { burst }) };
 }
 
@@ -48,5 +48,54 @@ export function RateFields({ value, onChange, faults }: { value: RateText; onCha
       <TextField label="in each" value={value.per} onInput={(per) => onChange({ ...value, per })} fault={faults.get("/rate/per_ms")} />
       <TextField label="At once" type="number" value={value.burst} onInput={(burst) => onChange({ ...value, burst })} fault={faults.get("/rate/burst")} placeholder="as many" />
     </div>
+  );
+}
+
+export const breakerWords = (breaker: Breaker | null): string =>
+  breaker ? `opens at ${Math.round(100 * breaker.failure_rate)} % failed of ${breaker.min_attempts} or more in ${durationInput(breaker.window_ms)}, for ${durationInput(breaker.open_ms)}` : "none";
+
+export interface BreakerText {
+  percent: string; // empty: no breaker
+  least: string;
+  window: string;
+  open: string;
+  probes: string;
+}
+export const breakerText = (breaker: Breaker | null | undefined): BreakerText => ({
+  percent: breaker ? String(Math.round(10_000 * breaker.failure_rate) / 100) : "",
+  least: numberText(breaker?.min_attempts ?? 20),
+  window: durationText(breaker?.window_ms ?? 60_000),
+  open: durationText(breaker?.open_ms ?? 30_000),
+  probes: numberText(breaker?.probes ?? 1),
+});
+export function readBreaker(text: BreakerText): Breaker | null {
+  const percent = readNumber(text.percent, "/breaker/failure_rate");
+  if (percent === null) return null;
+  const need = <T,>(value: T | null, at: string): T => {
+    if (value === null) throw new FormFault(at, "is needed with a breaker");
+    return value;
+  };
+  return {
+    failure_rate: percent / 100,
+    min_attempts: need(readNumber(text.least, "/breaker/min_attempts"), "/breaker/min_attempts"),
+    window_ms: need(readDuration(text.window, "/breaker/window_ms"), "/breaker/window_ms"),
+    open_ms: need(readDuration(text.open, "/breaker/open_ms"), "/breaker/open_ms"),
+    probes: need(readNumber(text.probes, "/breaker/probes"), "/breaker/probes"),
+  };
+}
+export function BreakerFields({ value, onChange, faults }: { value: BreakerText; onChange: (value: BreakerText) => void; faults: Map<string, string> }) {
+  const at = (name: string): string | undefined => faults.get(`/breaker/${name}`);
+  return (
+    <>
+      <TextField label="Breaker opens at, per cent failed" type="number" value={value.percent} onInput={(percent) => onChange({ ...value, percent })} fault={at("failure_rate") ?? faults.get("/breaker")} placeholder="never" hint="An open breaker starts nothing; then a few probes find out whether it goes well again." />
+      {value.percent !== "" && (
+        <div class="fields" style={{ gridTemplateColumns: "repeat(2, minmax(0, 1fr))" }}>
+          <TextField label="of at least, attempts" type="number" value={value.least} onInput={(least) => onChange({ ...value, least })} fault={at("min_attempts")} />
+          <TextField label="within" value={value.window} onInput={(window) => onChange({ ...value, window })} fault={at("window_ms")} />
+          <TextField label="Stays open for" value={value.open} onInput={(open) => onChange({ ...value, open })} fault={at("open_ms")} />
+          <TextField label="Probes" type="number" value={value.probes} onInput={(probes) => onChange({ ...value, probes })} fault={at("probes")} />
+        </div>
+      )}
+    </>
   );
 }

@@ -35,7 +35,12 @@ function gate(blocking: Blocking): ComponentChildren {
   );
 }
 
-function words(blocking: Blocking, of: Job): ComponentChildren {
+// In `blocked_by` of a queue there is no job: then `of` has the queue alone.
+export function GateWords({ of, queue }: { of: Blocking; queue: string }) {
+  return <>{words(of, { queue })}</>;
+}
+
+function words(blocking: Blocking, of: { queue: string; type?: string }): ComponentChildren {
   const until = blocking.until ?? blocking.available_at;
   const left = until ? duration(new Date(until).getTime() - now.value) : null;
   switch (blocking.code) {
@@ -54,7 +59,7 @@ function words(blocking: Blocking, of: Job): ComponentChildren {
     case "queue_paused":
       return <>Its <a href={href(["queues", of.queue])}>queue {of.queue}</a> is paused{blocking.reason ? `: “${blocking.reason}”` : ""}.</>;
     case "type_paused":
-      return <>Its type {of.type} is paused{blocking.reason ? `: “${blocking.reason}”` : ""}.</>;
+      return <>{of.type ? `Its type ${of.type}` : <>The {gate(blocking)}</>} is paused{blocking.reason ? `: “${blocking.reason}”` : ""}.</>;
     case "limit_paused":
       return <>The {gate(blocking)} is paused{blocking.reason ? `: “${blocking.reason}”` : ""}{left ? `, for another ${left}` : ""}.</>;
     case "order":
@@ -79,6 +84,14 @@ function words(blocking: Blocking, of: Job): ComponentChildren {
           .
         </>
       );
+    case "retry_rate":
+      return <>The retries of {gate(blocking)} have a budget; the next may start {left ? `in ${left}` : "soon"}.</>;
+    case "breaker_open":
+      return <>The breaker of {gate(blocking)} is open: too many attempts failed.{left ? ` It lets probes through in ${left}.` : ""}</>;
+    case "slow_down":
+      return <>A worker asked for less: {gate(blocking)} starts nothing{left ? ` for another ${left}` : ""}.</>;
+    case "share":
+      return <>The {gate(blocking)} is in use on another shard{blocking.since ? <>, since <Time at={blocking.since} /></> : ""}.</>;
     case "rate":
       return <>The rate of {gate(blocking)} allows the next start {left ? `in ${left}` : "soon"}.</>;
     case "behind":
@@ -109,8 +122,9 @@ function remedy(blocking: Blocking, of: Job): ComponentChildren {
       );
     case "queue_paused":
       return resume(`v1/queues/${segment(of.queue)}/resume`, undefined);
+    case "slow_down":
     case "limit_paused":
-      return blocking.limit ? resume(`v1/limits/${segment(blocking.limit)}/resume`, blocking.key ? { key: blocking.key } : {}) : null;
+      return blocking.limit && blocking.limit_kind !== "queue" && blocking.limit_kind !== "type" ? resume(`v1/limits/${segment(blocking.limit)}/resume`, blocking.key ? { key: blocking.key } : {}) : null;
     default:
       return null;
   }

@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -114,6 +115,8 @@ public final class Program {
     }
     for (Worker worker : workers.values()) worker.requestStop();
     for (Thread run : runs.values()) run.join();
+    commands.shutdown(); // the last command's answer may be on its way
+    if (!commands.awaitTermination(10, TimeUnit.SECONDS)) System.err.println("a command hangs");
     System.exit(0);
   }
 

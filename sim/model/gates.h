@@ -1,0 +1,179 @@
+// What limits should do to the jobs of a shard, as the contract has it: which limits there are, and
+// whether each gate is open. All of it is computed at each question from the model's jobs and from
+// what has happened at the gate, for clarity rather than speed. It shares the machine's types and
+// none of its logic; token buckets, breakers and fair shares are the naive ones of its unit tests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "core/breaker_testing.h"
+#include "core/bucket_testing.h"
+#include "core/command.h"
+#include "core/event.h"
+#include "core/job.h"
+#include "core/limit_commands.h"
+#include "core/queue.h"
+#include "core/rejection.h"
+#include "core/reply.h"
+#include "core/share_commands.h"
+#include "sim/model/gate_events.h"
+#include "sim/world/marks.h"
+
+namespace millrace::sim {
+
+// The queues' settings, by name.
+class QueueSettingsView {
+ public:
+  virtual ~QueueSettingsView() = default;
+  // Null: there is no such queue.
+  virtual const core::QueueSettings* settings_of(std::string_view queue) const = 0;
+  virtual bool any_queue_names(const SharedBytes& limit) const = 0;
+  // The next of the numbers that order jobs.
+  virtual std::uint64_t take_number() = 0;
+};
+
+class Gates {
+ public:
+  using Live = absl::btree_map<std::uint64_t, core::Job*>;
+  Gates(Marks& marks, QueueSettingsView& queues, const Live& live)
+      : marks_(marks), queues_(queues), live_(live) {}
+
+  // Of several shards this one has shares of limits.
+  void share_between(std::uint32_t shard, std::uint32_t shards) {
+    shard_ = shard;
+    shards_ = shards;
+  }
+
+  // --- A batch at `now`.
+  void begin(Time now, const core::EventBatch& batch) {
+    now_ = now;
+    events_.begin(batch);
+    changed();
+  }
+  void check_over() const { events_.check_over(); }
+  GateEvents& events() { return events_; }
+
+  // --- A gate: of a limit, or of one of its keys; that of the starts after the first.
+  struct Name {
+    core::LimitKind kind{};
+    std::string name, key;
+    bool of_retries = false;
+    friend auto operator<=>(const Name&, const Name&) = default;
+  };
+  struct Passed {
+    Name gate;
+    std::uint32_t cost = 1;
+  };
+  // What the starts of a claim have taken so far.
+  struct Taken {
+    std::uint32_t starts = 0;
+    std::uint64_t tokens = 0;
+  };
+  using TakenMap = std::map<Name, Taken>;
+
+  // The gates that a start of the job passes.
+  std::vector<Passed> gates_of(const core::Job& job) const;
+  // The first gate that stops the job, and why; none: all are open.
+  struct Closed {
+    Name gate;
+    core::BlockCode code{};
+  };
+  std::optional<Closed> closed_for(const core::Job& job, const TakenMap& taken) const;
+  // All that stop it.
+  std::vector<Closed> all_closed_for(const core::Job& job) const;
+  void take(const core::Job& job, TakenMap& taken) const;
+  // Among the jobs of its order key.
+  bool is_its_turn(const core::Job& job) const;
+  // The live leases under a gate.
+  std::uint64_t in_use(const Name& gate) const;
+  const core::Limit* find(core::LimitKind kind, std::string_view name) const;
+  // Whether a job may have these.
+  core::Refusal judge(const core::JobLimits& limits) const;
+  core::JobLimits limits_of(const core::JobSpec& spec) const;
+  // The job's extras, with its limits and their incarnations.
+  std::shared_ptr<const core::JobExtras> with_limits(const core::JobSpec& spec) const;
+  // Of a job that is retried by hand.
+  core::Rejection fit(core::Job& job, bool drop) const;
+
+  // --- What happens to jobs and queues. Each precedes the change of the job's state.
+  void started(const core::Job& job);
+  void ended(const core::Job& job, core::AttemptOutcome outcome);
+  // A job, or a queue, has changed.
+  void changed() { cache_.reset(); }
+  // Of a queue whose settings change between the two calls, or that goes.
+  std::map<Name, core::Bounds> all_bounds() const;
+  void refit(const std::map<Name, core::Bounds>& before);
+  core::Rejection judge_slow_down(const core::Job& job,
+                                  const std::vector<core::SlowDown>& wishes) const;
+  void slow_down(const core::Job& job, const std::vector<core::SlowDown>& wishes);
+
+  // --- Commands. They return the refusal, or what changed.
+  core::Rejection set(const core::SetLimit& command);
+  core::Rejection pause(const core::PauseLimit& command);
+  core::Rejection resume(const core::ResumeLimit& command);
+  core::Rejection remove(const core::DeleteLimit& command);
+  void copy(const core::CopyLimit& command);
+  void give(const core::GiveShares& command);
+  // Each ends the run if the answer differs.
+  void check(const core::LimitView& view) const;
+  void check_list(const core::GetLimits& command, const core::LimitReply& reply) const;
+  void check_why(const core::Job& job, const std::vector<core::Blocker>& blocking) const;
+  std::size_t count(core::LimitKind kind) const;
+
+ private:
+  using LimitName = std::pair<core::LimitKind, std::string>;
+  struct Use {
+    core::Bounds bounds;
+    bool looked_at = false;
+    std::uint32_t in_use = 0;
+    std::uint32_t probing = 0;
+    core::NaiveBucket::Units level = 0;  // with a rate
+    bool paused = false, slowed = false, shut = false;
+    std::optional<core::BreakerRule> rule;
+  };
+
+  bool is_shared(core::LimitKind kind) const {
+    return shards_ > 1 && kind != core::LimitKind::kQueue;
+  }
+  bool is_home(std::string_view limit) const;
+  core::Bounds whole_of(const Name& gate) const;
+  core::Bounds bounds_of(const Name& gate) const;
+  bool is_shut(const Name& gate) const;
+  std::optional<core::BreakerRule> rule_of(const Name& gate) const;
+  bool exists(const Name& gate) const;
+  bool is_paused(const Name& gate) const;
+  bool is_slowed(const Name& gate, Time at) const;
+  const std::map<Name, Use>& uses() const;
+  const Use& use_of(const Name& gate) const;
+  std::optional<core::BlockCode> closed(const Passed& passed, const TakenMap& taken) const;
+  std::vector<core::LimitPause> pauses_of(const core::Limit& limit) const;
+  std::uint64_t unfinished(const core::Limit& limit) const;
+  void check_use(const Name& gate, const core::GateUse& use) const;
+  void put(const core::Limit& limit, core::LimitChange change);
+  void drop(core::LimitKind kind, const std::string& name);
+  void take_gift(const core::ShareGift& gift);
+
+  Marks& marks_;
+  QueueSettingsView& queues_;
+  const Live& live_;
+  std::uint32_t shard_ = 0;
+  std::uint32_t shards_ = 1;
+  Time now_{};
+  GateEvents events_;
+  std::map<LimitName, core::Limit> limits_;
+  std::map<Name, core::NaiveBucket> buckets_;
+  std::map<Name, Time> slowed_;
+  std::map<Name, core::NaiveBreaker> breakers_;
+  std::map<Name, std::optional<core::BreakerRule>> rules_;  // as the breakers last saw them
+  std::map<Name, core::Share> shares_;
+  std::map<LimitName, std::uint64_t> floors_;  // the highest version of a share that was taken
+  mutable std::optional<std::map<Name, Use>> cache_;
+};
+
+}  // namespace millrace::sim

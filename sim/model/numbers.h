@@ -1,0 +1,65 @@
+// The numbers that a shard gives to its jobs, and to some other changes, in the order in which it
+// decides them. What the home of a limit writes into its book of shares takes numbers too; how many
+// is its own affair, so they are taken from the batch.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "core/event.h"
+
+namespace millrace::sim {
+
+class Numbers {
+ public:
+  void begin(const core::EventBatch& batch) {
+    steps_.clear();
+    at_ = 0;
+    for (const core::Event& event : batch.events) {
+      const auto* const set = std::get_if<core::LimitSet>(&event);
+      const auto* const shares = std::get_if<core::SharesSet>(&event);
+      const bool numbered = set != nullptr && set->change != core::LimitChange::kCopied &&
+                            set->limit.revision > 0;
+      if (numbered || std::holds_alternative<core::Submitted>(event) ||
+          std::holds_alternative<core::CatalogPut>(event)) {
+        steps_.push_back(kTaken);
+      } else if (shares != nullptr && shares->book) {
+        std::uint64_t highest = 0;
+        if (shares->book->grants.empty()) continue;
+        for (const core::Grant& grant : shares->book->grants) {
+          highest = std::max(highest, grant.version);
+        }
+        steps_.push_back(highest);
+      }
+    }
+  }
+  // The next one of those that the model predicts.
+  std::uint64_t take() {
+    skip();
+    if (at_ < steps_.size()) ++at_;
+    return next_++;
+  }
+  // What take() would give; nothing is taken.
+  std::uint64_t next() {
+    skip();
+    return next_;
+  }
+  void end() { skip(); }
+
+ private:
+  static constexpr std::uint64_t kTaken = 0;
+  void skip() {
+    for (; at_ < steps_.size() && steps_[at_] != kTaken; ++at_) {
+      next_ = std::max(next_, steps_[at_] + 1);
+    }
+  }
+
+  std::vector<std::uint64_t> steps_;  // else the highest number that a book has
+  std::size_t at_ = 0;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,117 @@
+// Who changed what: an entry for each change that a person or a token asked for. The machine adds
+// it to the events of the change, so that neither is durable without the other.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/time.h"
+#include "core/job.h"
+#include "core/limit.h"
+#include "core/queue.h"
+#include "core/schedule.h"
+#include "digest/sha256.h"
+
+namespace millrace::core {
+
+enum class AuditVia : std::uint8_t { kHttp, kDashboard, kSql, kSystem };
+
+struct Actor {
+  SharedBytes token;    // its public id; empty: the server has no tokens, or none was good
+  SharedBytes name;     // of the token
+  SharedBytes address;  // empty: unknown
+  AuditVia via{};
+  SharedBytes request;  // the id of the request
+};
+
+// Goes with an operator's command; the door makes it. What is empty here follows from the command.
+struct Origin {
+  Actor actor;
+  SharedBytes action;  // such as "queue.purged", where several commands do one thing
+  SharedBytes kind;    // of the object
+  SharedBytes name;
+  SharedBytes reason;
+  // JSON objects, of documents that the machine does not read. Without secrets.
+  SharedBytes before;
+  SharedBytes after;
+};
+using SharedOrigin = std::shared_ptr<const Origin>;
+// A command of operators, or one that they may give too. Null: it has none.
+template <typename C>
+concept Attributed = requires(C& command) {
+  { command.by } -> std::convertible_to<const SharedOrigin&>;
+};
+
+// Makes an entry of something that no shard decides: to drain a node, to sign in. Goes to the first
+// shard.
+struct NoteAudit {
+  SharedOrigin by;  // says everything
+};
+
+struct QueueImage {
+  QueueSettings settings;
+  bool paused = false;
+  SharedBytes pause_reason;
+};
+struct LimitImage {
+  LimitSettings settings;  // only the keys that changed, at most kMaxAuditedKeys
+  std::vector<LimitPause> pauses;
+};
+struct ScheduleImage {
+  ScheduleSpec spec;  // the job is left out where it did not change, or is large
+  bool paused = false;
+  SharedBytes pause_reason;
+};
+struct JobImage {
+  SharedBytes queue;
+  SharedBytes type;
+  State state{};
+  std::int16_t priority = 0;
+  std::optional<Time> run_at;
+  std::uint32_t attempt = 0;
+  std::uint32_t max_attempts = 0;
+  std::vector<SharedBytes> tags;
+  bool cancel_requested = false;
+  bool new_payload = false;  // another one than before, which nobody is shown
+};
+
+// An object before a change, or after it. At most one member is set; none: there was no such
+// object.
+struct AuditImage {
+  std::shared_ptr<const QueueImage> queue;
+  std::shared_ptr<const LimitImage> limit;
+  std::shared_ptr<const ScheduleImage> schedule;
+  std::shared_ptr<const JobImage> job;
+  SharedBytes text;  // a JSON object
+};
+
+inline constexpr std::size_t kMaxAuditedKeys = 32;
+inline constexpr std::size_t kMaxAuditedJobBytes = 2'048;  // of a schedule's job
+inline constexpr std::size_t kMaxAuditedTags = 20;
+inline constexpr std::size_t kMaxAuditedPauses = 16;
+inline constexpr std::size_t kMaxAuditedText = 4'096;
+
+struct Audited {
+  std::uint64_t n = 0;  // of the shard's entries, from 1, without a gap
+  Actor actor;
+  SharedBytes action;
+  SharedBytes kind;  // of the object
+  SharedBytes name;
+  std::optional<std::uint64_t> jobs;  // that the command changed; none: it is not about several
+  SharedBytes reason;
+  AuditImage before;
+  AuditImage after;
+};
+
+// As the tables keep it.
+struct AuditRow {
+  Time at{};
+  Audited entry;
+  Sha256 hash{};  // see audit_chain.h
+};
+
+}  // namespace millrace::core

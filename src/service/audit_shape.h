@@ -1,0 +1,12 @@
+// How an entry of the audit looks to those who read it.
+#pragma once
+
+#include "api/audit.h"
+#include "core/audit.h"
+#include "service/caller.h"
+
+namespace millrace::service {
+
+api::AuditEntry shown(const Caller& caller, engine::ShardNumber shard, const core::AuditRow& row);
+
+}  // namespace millrace::service
