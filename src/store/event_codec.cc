@@ -136,6 +136,14 @@ bool is_of_operations(const core::Event& event) {
          std::holds_alternative<core::OperationsForgotten>(event);
 }
 
+bool is_of_operations(const core::Event& event) {
+  if (const auto* const put = std::get_if<core::CatalogPut>(&event)) {
+    return core::is_of_operations(put->kind);
+  }
+  const auto* const gone = std::get_if<core::CatalogDeleted>(&event);
+  return gone != nullptr && core::is_of_operations(gone->kind);
+}
+
 bool is_of_schedules(const core::Event& event) {
   const core::Job* const job = job_in(event);
   if (job != nullptr) return job->extras != nullptr && !job->extras->schedule.empty();
