@@ -554,7 +554,7 @@ class Flow(harness.ServerCase):
             f'millrace_limit_key_in_use{{limit="{self.limit}",key="y"}} 0',
         ):
             self.assertIn(line, metrics)
-        failing = [job for job in self.claim(10) if job["limits"][0]["name"] == f"{self.queue}-b"]
+        failing = [job for job in self.claim(10) if job["max_attempts"] == 1]
         self.finish(failing[0], "failed", error={"type": "t", "message": "m"})
         harness.eventually(
             lambda: f"{state} 2" in self.api.get("/metrics").body.decode(), what="the open breaker"
