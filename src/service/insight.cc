@@ -98,8 +98,7 @@ engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query
 }
 
 Task<Answered<engine::FeedPage>> read_events(Caller& caller, engine::FeedQuery& wanted,
-                                             Duration wait, Waking waking) {
-  bool woken = false;
+                                             Duration wait) {
   const Steady give_up = caller.services.clock.steady() + wait;
   while (true) {
     auto read = [&](const std::stop_token& gone) {
@@ -111,14 +110,13 @@ Task<Answered<engine::FeedPage>> read_events(Caller& caller, engine::FeedQuery& 
     auto admitted = admits_page(caller, *page);
     if (!admitted) co_return refused(admitted);
     const auto left = std::chrono::ceil<Duration>(give_up - caller.services.clock.steady());
-    if (!page->events.empty() || left <= Duration{0} || woken) co_return page;
+    if (!page->events.empty() || left <= Duration{0}) co_return page;
     wanted.after = page->next;
     if (!page->at_end) continue;
     engine::AwaitEvents await{std::move(page->reached), left};
     const engine::Answer answer =
         co_await caller.answer_to(std::move(await), Caller::Patience::kWait);
     if (!std::holds_alternative<std::monostate>(answer)) co_return page;
-    woken = waking == Waking::kByRows;
   }
 }
 

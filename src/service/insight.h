@@ -20,12 +20,9 @@ Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& que
 Task<Answered<>> reproject(Caller& caller);
 // The query as far as the caller may see its answer.
 engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query);
-// What ends a wait for events: one that the query asks for, or any row of the log.
-enum class Waking : std::uint8_t { kByEvents, kByRows };
-// The next page; waits for an event if there is none. `wanted.after` moves on. A page that ends a
-// wait by rows may be empty; one without `reached` says that the shard lets nobody wait now.
+// The next page; waits for an event if there is none. `wanted.after` moves on.
 Task<Answered<engine::FeedPage>> read_events(Caller& caller, engine::FeedQuery& wanted,
-                                             Duration wait, Waking waking = Waking::kByEvents);
+                                             Duration wait);
 // If the query asks for it, and there is no event, waits for one.
 Task<Answered<engine::FeedPage>> list_events(Caller& caller, const api::EventsQuery& query);
 

@@ -64,8 +64,8 @@ struct Allowance {
 class FactStream {
  public:
   // `last`: the last row to read.
-  FactStream(ShardNumber shard, store::Journal& journal, RowCache& cache, std::uint64_t last)
-      : shard_(shard), journal_(journal), cache_(cache), last_(last) {}
+  FactStream(ShardNumber shard, store::Journal& journal, std::uint64_t last)
+      : shard_(shard), journal_(journal), last_(last) {}
 
   // Starts after everything that can be read now.
   std::optional<Fault> start_at_end() {
@@ -109,21 +109,24 @@ class FactStream {
     Allowance share{std::max<std::size_t>(1, kMaxRowsRead / streams),
                     std::max<std::size_t>(1, kMaxBytesRead / streams)};
     at_end_ = true;  // unless there is a row that is left for later
-    if (!read_cached(query, facts, share, allowance) || read_to_.seq > last_) return std::nullopt;
     std::optional<Fault> fault;
     const Status read = journal_.read(Seq{read_to_.seq}, [&](const store::JournalRow& row) {
       if (to_number(row.seq) > last_) return false;
-      if (!may_read(row.body.size(), query, facts, share, allowance)) return false;
+      if (query.gone.stop_requested() || facts_.size() >= facts || !share.any() ||
+          !allowance.any()) {
+        at_end_ = false;
+        return false;
+      }
+      spend(row.body.size(), share);
+      spend(row.body.size(), allowance);
       Result<core::EventBatch> batch = store::decode_events(row.body);
       if (!batch) {
         fault = {FeedFault::kStorage, fmt::format("shard {}, row {}: {}", shard_,
                                                   to_number(row.seq), batch.error().message)};
         return false;
       }
-      auto taken_apart = std::make_shared<CachedRow>(
-          CachedRow{to_number(row.seq), batch->at, row.body.size(), flatten(*batch, shard_)});
-      take_facts(*taken_apart, query, facts);
-      if (is_led()) cache_.put(std::move(taken_apart));
+      read_until_ = batch->at;
+      take_facts(flatten(*batch, shard_), to_number(row.seq), query, facts);
       return true;
     });
     if (!read) return explain(read.error());
@@ -136,51 +139,22 @@ class FactStream {
     EventPlace place;
   };
 
-  // Another node's rows may yet turn out not to be: see EventFeed.
-  bool is_led() const { return last_ != kWhateverCanBeRead; }
-
-  // False: there is a row that is left for later.
-  bool may_read(std::size_t bytes, const FeedQuery& query, std::size_t facts, Allowance& share,
-                Allowance& allowance) {
-    if (query.gone.stop_requested() || facts_.size() >= facts || !share.any() || !allowance.any()) {
-      at_end_ = false;
-      return false;
-    }
-    spend(bytes, share);
-    spend(bytes, allowance);
-    return true;
-  }
-
-  // Rows that somebody else has taken apart just before. False: the page ends here.
-  bool read_cached(const FeedQuery& query, std::size_t facts, Allowance& share,
-                   Allowance& allowance) {
-    while (is_led() && read_to_.seq <= last_) {
-      const std::shared_ptr<const CachedRow> row = cache_.find(read_to_.seq);
-      if (row == nullptr) return true;
-      if (!may_read(row->bytes, query, facts, share, allowance)) return false;
-      take_facts(*row, query, facts);
-      if (!at_end_) return false;
-    }
-    return true;
-  }
-
   static void spend(std::size_t bytes, Allowance& from) {
     --from.rows;
     from.bytes -= std::min(from.bytes, bytes);
   }
 
-  void take_facts(const CachedRow& row, const FeedQuery& query, std::size_t most) {
-    const std::uint64_t seq = row.seq;
-    read_until_ = row.at;
+  void take_facts(std::vector<FeedEvent> facts, std::uint64_t seq, const FeedQuery& query,
+                  std::size_t most) {
     // The position in the row, or its start.
     std::uint64_t index = read_to_.seq == seq ? read_to_.index : 0;
-    for (; index < row.facts.size(); ++index) {
+    for (; index < facts.size(); ++index) {
       if (facts_.size() >= most) {
         read_to_ = {seq, index};
         at_end_ = false;
         return;
       }
-      if (wanted(row.facts[index], query)) facts_.push_back({row.facts[index], {seq, index}});
+      if (wanted(facts[index], query)) facts_.push_back({std::move(facts[index]), {seq, index}});
     }
     read_to_ = {seq + 1, 0};
   }
@@ -198,7 +172,6 @@ class FactStream {
 
   const ShardNumber shard_;
   store::Journal& journal_;
-  RowCache& cache_;
   const std::uint64_t last_;
   EventPlace read_to_;
   Time read_until_ = Time::min();
@@ -290,13 +263,11 @@ EventFeed::EventFeed(store::Journal& journal, Seq durable) : EventFeed(std::vect
 }
 
 void EventFeed::led(ShardNumber shard, Seq durable) {
-  shards_[shard]->cache.clear();
   shards_[shard]->last.store(to_number(durable), std::memory_order_release);
 }
 
 void EventFeed::not_led(ShardNumber shard) {
   shards_[shard]->last.store(kWhateverCanBeRead, std::memory_order_release);
-  shards_[shard]->cache.clear();
 }
 
 void EventFeed::Shard::durable(Seq seq, const core::EventBatch&) {
@@ -314,8 +285,7 @@ FeedPage EventFeed::read(const FeedQuery& query) const {
   std::vector<FactStream> streams;
   for (ShardNumber shard = 0; shard < shards_.size(); ++shard) {
     Shard& of_shard = *shards_[shard];
-    streams.emplace_back(shard, of_shard.journal, of_shard.cache,
-                         of_shard.last.load(std::memory_order_acquire));
+    streams.emplace_back(shard, of_shard.journal, of_shard.last.load(std::memory_order_acquire));
     FactStream& stream = streams.back();
     auto fault = at_end ? stream.start_at_end() : stream.start(asked);
     if (fault) return faulty(std::move(*fault));

@@ -18,7 +18,6 @@
 #include "base/time.h"
 #include "core/event.h"
 #include "core/reply.h"
-#include "engine/feed/row_cache.h"
 #include "engine/observer.h"
 #include "engine/routing/scatter_gather.h"
 #include "store/journal.h"
@@ -101,7 +100,6 @@ class EventFeed {
     void durable(Seq seq, const core::EventBatch& batch) override;
 
     store::Journal& journal;
-    RowCache cache;                   // while this node leads the shard
     std::atomic<std::uint64_t> last;  // the last row that may be shown
   };
 

@@ -24,8 +24,6 @@ constexpr int kDigestPages = 5;
 constexpr std::uint32_t kDigestPageEvents = 1'000;
 // When the store or the shard can't tell now.
 constexpr Duration kLater{1'000};
-// After rows of which the reader wants none.
-constexpr Duration kPassing{100};
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\n");
@@ -86,40 +84,32 @@ class Stream {
                     call_.now());
     bool goes_on = true;
     while (goes_on) {
-      goes_on = co_await pass_on(*page);
+      const bool news = !page->events.empty();
+      if (query_.digest) {
+        goes_on = co_await tell_digest(*page);
+      } else {
+        tell(*page);
+        goes_on = co_await send();
+      }
       if (!goes_on) break;
-      const auto silent = std::chrono::ceil<Duration>(call_.services.clock.steady() - sent_at_);
-      page = co_await service::read_events(call_.caller, wanted_,
-                                           std::max(kHeartbeat - silent, Duration{0}),
-                                           service::Waking::kByRows);
-      if (page) continue;
-      goes_on = co_await trouble(page.error());
-      page = engine::FeedPage{};
-      page->next = wanted_.after;
+      const Steady asked_at = call_.services.clock.steady();
+      page = co_await service::read_events(call_.caller, wanted_, kHeartbeat);
+      if (!page) {
+        goes_on = co_await trouble(page.error());
+        page = engine::FeedPage{};
+        page->next = wanted_.after;
+        continue;
+      }
+      // The shard can't wait for more now.
+      if (!news && page->events.empty() &&
+          call_.services.clock.steady() - asked_at < kHeartbeat / 2) {
+        goes_on = co_await call_.stream->rest(kLater);
+      }
     }
   }
 
  private:
   using Answered = service::Answered<engine::FeedPage>;
-
-  // Tells a page. One without news is told when it is time for a sign of life; else others' rows
-  // are let gather for a moment, so that a busy log does not wake each reader for each row.
-  Task<bool> pass_on(engine::FeedPage& page) {
-    const bool is_due = call_.services.clock.steady() - sent_at_ >= kHeartbeat;
-    if (page.events.empty() && piece_.empty() && !is_due) {
-      wanted_.after = page.next;
-      const bool rested = co_await call_.stream->rest(page.reached.empty() ? kLater : kPassing);
-      co_return rested;
-    }
-    sent_at_ = call_.services.clock.steady();
-    if (query_.digest) {
-      const bool told = co_await tell_digest(page);
-      co_return told;
-    }
-    tell(page);
-    const bool sent = co_await send();
-    co_return sent;
-  }
 
   void tell(engine::FeedPage& page) {
     if (!call_.caller.sees_payloads()) std::ranges::for_each(page.events, service::redact);
@@ -194,7 +184,6 @@ class Stream {
   const api::EventsQuery& query_;
   engine::FeedQuery wanted_;
   std::string piece_;
-  Steady sent_at_{};
 };
 
 }  // namespace
