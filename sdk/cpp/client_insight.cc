@@ -16,7 +16,62 @@ Request worker_command(std::string_view id, std::string_view command, Millisecon
           .repeat = Repeat::kAlways};
 }
 
+std::string operation_path(std::string_view id, std::string_view rest = {}) {
+  return fmt::format("/v1/operations/{}{}", url_encode(id), rest);
+}
+
+// To say it twice changes nothing.
+Request operation_order(std::string_view id, std::string_view order, Milliseconds timeout) {
+  return {.method = "POST",
+          .path = operation_path(id, order),
+          .timeout = timeout,
+          .repeat = Repeat::kAlways};
+}
+
 }  // namespace
+
+Result<Page<Operation>> Client::operations(std::string_view state, std::string_view cursor) {
+  QueryString query;
+  query.add("state", state);
+  query.add("limit", "1000");
+  query.add("cursor", cursor);
+  return then(call({.path = "/v1/operations" + query.text(), .timeout = options_.timeout}),
+              read_operations);
+}
+
+Result<Operation> Client::operation(std::string_view id) {
+  return then(call({.path = operation_path(id), .timeout = options_.timeout}), read_operation);
+}
+
+Result<Operation> Client::pause_operation(std::string_view id) {
+  return then(call(operation_order(id, "/pause", options_.timeout)), read_operation);
+}
+
+Result<Operation> Client::resume_operation(std::string_view id) {
+  return then(call(operation_order(id, "/resume", options_.timeout)), read_operation);
+}
+
+Result<Operation> Client::cancel_operation(std::string_view id) {
+  return then(call(operation_order(id, "/cancel", options_.timeout)), read_operation);
+}
+
+Result<Operation> Client::set_operation_rate(std::string_view id,
+                                             std::optional<std::int64_t> per_s) {
+  JsonWriter body;
+  body.begin_object().key("rate_per_s");
+  if (per_s) {
+    body.integer(*per_s);
+  } else {
+    body.null();
+  }
+  body.end_object();
+  return then(call({.method = "PATCH",
+                    .path = operation_path(id),
+                    .body = body.take(),
+                    .timeout = options_.timeout,
+                    .repeat = Repeat::kAlways}),
+              read_operation);
+}
 
 Result<BulkAnswer> Client::bulk(const BulkByFilter& bulk, Milliseconds timeout) {
   JsonWriter body;
@@ -27,7 +82,10 @@ Result<BulkAnswer> Client::bulk(const BulkByFilter& bulk, Milliseconds timeout) 
     for (const std::string& state : bulk.states) body.string(state);
     body.end_array();
   }
-  body.end_object().key("dry_run").boolean(bulk.dry_run).end_object();
+  body.end_object().key("dry_run").boolean(bulk.dry_run);
+  if (bulk.rate_per_s) body.key("rate_per_s").integer(*bulk.rate_per_s);
+  if (bulk.operation) body.key("operation").boolean(true);
+  body.end_object();
   return then(call({.method = "POST",
                     .path = "/v1/jobs/bulk",
                     .body = body.take(),

@@ -34,6 +34,49 @@ TEST_F(ClientInsightTest, CallsOnManyJobs) {
   EXPECT_EQ(request(1).repeat, Repeat::kAlways);
 }
 
+constexpr std::string_view kOperation =
+    R"({"id":"o1","kind":"bulk","action":"retry","query":"state:dead","queue":null,)"
+    R"("error_group":null,"state":"running","matched":200,"done":9,"changed":8,"failed":1,)"
+    R"("rate_per_s":50,"reason":null})";
+
+TEST_F(ClientInsightTest, ACallMayBeginAnOperation) {
+  transport_->answer(202, std::string(kOperation));
+  const auto begun =
+      client_.bulk({.action = "retry", .query = "state:dead", .rate_per_s = 50}, Milliseconds{9});
+  ASSERT_TRUE(begun) << begun.error().message;
+  EXPECT_EQ(request().body,
+            R"({"action":"retry","filter":{"q":"state:dead"},"dry_run":false,"rate_per_s":50})");
+  ASSERT_TRUE(begun->operation);
+  EXPECT_EQ(begun->operation->id, "o1");
+  EXPECT_EQ(begun->operation->matched, 200);
+  EXPECT_EQ(begun->operation->done, 9);
+  EXPECT_EQ(begun->operation->rate_per_s, 50);
+  EXPECT_FALSE(begun->operation->has_ended());
+}
+
+TEST_F(ClientInsightTest, OrdersOfOperations) {
+  transport_->answer(200, std::string(kOperation));
+  ASSERT_TRUE(client_.operation("o1"));
+  ASSERT_TRUE(client_.pause_operation("o1"));
+  ASSERT_TRUE(client_.resume_operation("o1"));
+  ASSERT_TRUE(client_.cancel_operation("o1"));
+  ASSERT_TRUE(client_.set_operation_rate("o1", 7));
+  ASSERT_TRUE(client_.set_operation_rate("o1", {}));
+  EXPECT_EQ(request(0).path, "/v1/operations/o1");
+  EXPECT_EQ(request(1).path, "/v1/operations/o1/pause");
+  EXPECT_EQ(request(2).path, "/v1/operations/o1/resume");
+  EXPECT_EQ(request(3).path, "/v1/operations/o1/cancel");
+  EXPECT_EQ(request(4).method, "PATCH");
+  EXPECT_EQ(request(4).body, R"({"rate_per_s":7})");
+  EXPECT_EQ(request(5).body, R"({"rate_per_s":null})");
+  transport_->answer(200, R"({"items":[)" + std::string(kOperation) + R"(],"next_cursor":"c"})");
+  const auto page = client_.operations("running");
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_EQ(request(6).path, "/v1/operations?state=running&limit=1000");
+  EXPECT_EQ(page->items.at(0).query, "state:dead");
+  EXPECT_EQ(page->next_cursor, "c");
+}
+
 TEST_F(ClientInsightTest, AnAnswerToManyJobsMustBeOne) {
   transport_->answer(200, R"({"items":[]})");
   const auto done = client_.bulk({.action = "retry", .query = "x"}, Milliseconds{9});

@@ -22,6 +22,8 @@ Result<Page<SeenWorker>> read_workers(std::string_view json);
 Result<Page<Event>> read_events(std::string_view json);
 Result<Stats> read_stats(std::string_view json);
 Result<BulkAnswer> read_bulk(std::string_view json);
+Result<Operation> read_operation(std::string_view json);
+Result<Page<Operation>> read_operations(std::string_view json);
 Result<PollAnswer> read_poll_answer(std::string_view json);
 Result<Schedule> read_schedule(std::string_view json);
 Result<Page<Schedule>> read_schedules(std::string_view json);

@@ -60,6 +60,22 @@ bool read_members(JsonValue value, Event& event) {
   });
 }
 
+bool read_members(JsonValue value, Operation& operation) {
+  return each_member(value, [&operation](std::string_view name, JsonValue content) {
+    if (name == "id") read(content, operation.id);
+    if (name == "kind") read(content, operation.kind);
+    if (name == "action") read(content, operation.action);
+    if (name == "query") read(content, operation.query);
+    if (name == "state") read(content, operation.state);
+    if (name == "matched") read(content, operation.matched);
+    if (name == "done") read(content, operation.done);
+    if (name == "changed") read(content, operation.changed);
+    if (name == "failed") read(content, operation.failed);
+    if (name == "rate_per_s") read(content, operation.rate_per_s);
+    if (name == "reason") read(content, operation.reason);
+  });
+}
+
 // A null keeps its position, since the columns of a group correspond.
 template <typename T>
 void read_column(JsonValue value, std::vector<T>& out) {
@@ -140,10 +156,28 @@ Result<Stats> read_stats(std::string_view json) {
   return stats;
 }
 
+Result<Operation> read_operation(std::string_view json) {
+  Operation operation;
+  operation.json = json;
+  const bool is_object =
+      with_document(json, [&operation](JsonValue root) { return read_members(root, operation); });
+  if (!is_object || operation.id.empty() || operation.state.empty()) {
+    return std::unexpected(bad_answer("an operation"));
+  }
+  return operation;
+}
+
+Result<Page<Operation>> read_operations(std::string_view json) {
+  return read_page<Operation>(
+      json, "a list of operations",
+      [](JsonValue root, Operation& operation) { return read_members(root, operation); });
+}
+
 Result<BulkAnswer> read_bulk(std::string_view json) {
   BulkAnswer answer;
   answer.json = json;
   bool has_matched = false;
+  bool is_operation = false;
   const bool is_object = with_document(json, [&](JsonValue root) {
     return each_member(root, [&](std::string_view name, JsonValue content) {
       if (name == "matched") {
@@ -153,9 +187,15 @@ Result<BulkAnswer> read_bulk(std::string_view json) {
       if (name == "changed") read(content, answer.changed);
       if (name == "failed") read(content, answer.failed);
       if (name == "more") read(content, answer.more);
+      if (name == "state") is_operation = true;
     });
   });
   if (!is_object || !has_matched) return std::unexpected(bad_answer("an outcome of a bulk call"));
+  if (is_operation) {
+    auto begun = read_operation(json);
+    if (!begun) return std::unexpected(std::move(begun.error()));
+    answer.operation = std::move(*begun);
+  }
   return answer;
 }
 

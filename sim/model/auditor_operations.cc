@@ -21,14 +21,14 @@ bool Auditor::follow_operation_command(Ticket ticket, const core::Command& comma
   } else if (const auto* set = std::get_if<core::SetOperation>(&command)) {
     expect_parts(operations_.set(*set));
   } else if (const auto* step = std::get_if<core::StepOperation>(&command)) {
-    // Near a limit, or while a transaction finishes the job, only the batch tells.
+    // Near a limit, or while a transaction finishes the job, only the batch tells how far it went.
     const bool always = limits_ == Limits::kWide && !place_.fences;
-    expect_parts(operations_.step(*step, [&](const JobId& id) {
-      if (always) return true;
-      const auto retried = choices.retried.find(id);
-      const bool was = retried != choices.retried.end() && retries_followed_[id] < retried->second;
-      if (was) ++retries_followed_[id];
-      return was;
+    const auto part = fold_->operations().find(step->id);
+    const std::uint64_t below = part == fold_->operations().end() ? 0 : part->second.below;
+    expect_parts(operations_.step(*step, [&](const core::StepOperation::Item& item) {
+      const bool admitted = always || item.ord >= below;
+      if (admitted && choices.retried.contains(item.id)) ++retries_followed_[item.id];
+      return admitted;
     }));
   } else if (const auto* forget = std::get_if<core::ForgetOperations>(&command)) {
     operations_.forget(*forget);

@@ -120,8 +120,9 @@ Rejection ModelOperations::act(Operation& operation, const JobId& id, bool admit
   }
 }
 
-Rejection ModelOperations::step(const core::StepOperation& command,
-                                const std::function<bool(const JobId&)>& admits) {
+Rejection ModelOperations::step(
+    const core::StepOperation& command,
+    const std::function<bool(const core::StepOperation::Item&)>& admits) {
   const auto found = all_.find(command.id);
   if (found == all_.end()) return Rejection::kNotFound;
   Operation& operation = found->second;
@@ -143,7 +144,7 @@ Rejection ModelOperations::step(const core::StepOperation& command,
     const bool in_time =
         !retries || (is_it && job->finished_at && *job->finished_at <= part.begun_at);
     if (is_it && in_time) {
-      const Rejection why = act(operation, item.id, admits(item.id));
+      const Rejection why = act(operation, item.id, admits(item));
       if (why == Rejection::kOverloaded) {
         held = true;
         break;

@@ -22,9 +22,9 @@ class ModelOperations {
   // Each does what the command does, and says whether it is refused.
   core::Rejection start(const core::StartOperation& command);
   core::Rejection set(const core::SetOperation& command);
-  // `admits`: whether the job, which may be retried, is; and it was.
+  // `admits`: whether the item had its turn, and was not put off.
   core::Rejection step(const core::StepOperation& command,
-                       const std::function<bool(const JobId&)>& admits);
+                       const std::function<bool(const core::StepOperation::Item&)>& admits);
   void forget(const core::ForgetOperations& command);
 
   bool knows(const JobId& id) const { return all_.contains(id); }

@@ -95,8 +95,17 @@ class Client {
   Result<Job> cancel(std::string_view id, std::string_view reason = {});
   Result<Job> retry(std::string_view id, const RetryJob& options = {});
   Result<void> remove(std::string_view id);  // `delete`, which C++ keeps for itself
-  // Retries, cancels or deletes the jobs that a filter matches, within `timeout`.
+  // Retries, cancels or deletes the jobs that a filter matches, within `timeout`; or begins an
+  // operation that does.
   Result<BulkAnswer> bulk(const BulkByFilter& bulk, Milliseconds timeout);
+
+  Result<Page<Operation>> operations(std::string_view state = {}, std::string_view cursor = {});
+  Result<Operation> operation(std::string_view id);
+  Result<Operation> pause_operation(std::string_view id);
+  Result<Operation> resume_operation(std::string_view id);
+  Result<Operation> cancel_operation(std::string_view id);
+  // None: as fast as it goes.
+  Result<Operation> set_operation_rate(std::string_view id, std::optional<std::int64_t> per_s);
 
   Result<Page<Queue>> queues(std::string_view cursor = {});
   AllItems<Queue> all_queues();

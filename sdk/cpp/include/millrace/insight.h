@@ -101,13 +101,36 @@ struct BulkByFilter {
   std::string query{};                // the expression of `q`
   std::vector<std::string> states{};  // only jobs in one of these states; empty: in any
   bool dry_run = false;               // count only
+  // An operation that changes no more jobs a second than this, and goes on after the call.
+  std::optional<std::int64_t> rate_per_s{};
+  bool operation = false;  // an operation without a rate
+};
+
+// A change of many jobs that takes long and goes on by itself.
+struct Operation {
+  std::string id{};
+  std::string kind{};    // "bulk", "purge", "error_group", "reproject"
+  std::string action{};  // "retry", "cancel", "delete", "reprioritize"; empty: none
+  std::string query{};
+  std::string state{};                    // "running", "paused", "completed", "cancelled", "failed"
+  std::optional<std::int64_t> matched{};  // an estimate
+  std::int64_t done = 0;
+  std::int64_t changed = 0;
+  std::int64_t failed = 0;  // left alone
+  std::optional<std::int64_t> rate_per_s{};
+  std::string reason{};  // of one that failed
+  std::string json{};
+
+  bool has_ended() const { return state != "running" && state != "paused"; }
 };
 
 struct BulkAnswer {
   std::int64_t matched = 0;
   std::int64_t changed = 0;
   std::int64_t failed = 0;  // their state no longer allowed it
-  bool more = false;        // some are left: one call handles at most 100,000
+  bool more = false;        // some are left: only of a dry run
+  // The call has begun an operation: it has a rate, or more than 100,000 jobs match.
+  std::optional<Operation> operation{};
   std::string json{};
 };
 
