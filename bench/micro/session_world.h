@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "engine/feed/event_feed.h"
-#include "engine/statistics/store_statistics.h"
+#include "engine/models/read_models.h"
 #include "http/connection/io_thread.h"
 #include "net/tcp_stream.h"
 #include "store/memory/memory_store.h"
@@ -46,18 +46,21 @@ class SessionWorld final : engine::Gateway, Clock, service::Operations, http::Ob
     return service::BackupDone{};
   }
   api::Cluster cluster() const override { return {}; }
+  api::Configuration configuration() const override { return {}; }
+  api::Diagnosis diagnosis() override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
   }
 
   void answered(const http::RequestRecord&) override {}
   void connection(Connection) override {}
+  void streamed(Streamed) override {}
 
   SharedBytes payload_;
   store::Store store_ = store::make_memory_store();
   engine::Reads reads_{*store_.tables};
   engine::EventFeed feed_{*store_.journal, Seq{}};
-  engine::StoreStatistics statistics_{{store_.tables.get()}};
+  engine::ReadModels models_{{store_.tables.get()}};
   service::Tokens tokens_;
   service::About about_;
   service::ReaderPool readers_{1};
