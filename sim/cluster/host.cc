@@ -210,7 +210,7 @@ void Host::drop() {
   row_since_.reset();
   not_before_append_ = {};
   append_failures_ = 0;
-  step_bytes_ = 0;
+  step_budget_.decided();
   closing_ = {};
   doubt_began_.reset();
   resigning_ = turns_away_ = doubted_ = decided_ = false;

@@ -28,6 +28,7 @@
 #include "sim/cluster/views.h"
 #include "sim/model/chronicle.h"
 #include "sim/story.h"
+#include "sim/world/step_budget.h"
 #include "sim/world/wall.h"
 #include "sim/world/zones.h"
 
@@ -194,8 +195,8 @@ class Host final : public node::Host,
   bool decided_ = false;
   Seq applied_{};  // before a step
   Seq durable_{};
-  std::size_t step_bytes_ = 0;  // of what waits for the next step, at most
-  std::uint64_t life_ = 0;      // counts terms, so that results of an old one's calls are ignored
+  StepBudget step_budget_;
+  std::uint64_t life_ = 0;  // counts terms, so that results of an old one's calls are ignored
 };
 
 }  // namespace millrace::sim

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/shard/row_budget.h"
 #include "sim/cluster/host.h"
 #include "sim/narrate.h"
 #include "sim/violation.h"
@@ -15,8 +14,6 @@ using std::chrono_literals::operator""ms;
 // As in server/journal_thread.cc.
 constexpr auto kFirstPause = 50ms;
 constexpr auto kLongestPause = 1'000ms;
-// Commands of fewer bytes are never so many that a row is full.
-constexpr std::size_t kHeavy = 64 * 1024;
 
 }  // namespace
 
@@ -50,16 +47,10 @@ void Host::durable(Seq seq, const core::EventBatch& batch) {
   note([seq, batch](Auditor& auditor) { auditor.durable(seq, batch); });
 }
 
-// A step takes no more than a row may hold, and the auditor takes it that all that was offered is
-// decided in the next step. What does not fit comes later, and what comes after it.
 void Host::keep_for_later(node::ShardLoop::News& news) {
   if (news.stop) return;
   const auto fits = [&](const node::ShardLoop::Mail& mail) {
-    const auto* const command = mail.request ? std::get_if<core::Command>(&*mail.request) : nullptr;
-    const std::size_t bytes = command == nullptr ? 0 : engine::row_bytes(*command);
-    if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes / 4 * 3) return false;
-    step_bytes_ += bytes;
-    return true;
+    return !mail.request || step_budget_.takes(*mail.request);
   };
   const auto rest = std::ranges::find_if_not(news.mail, fits);
   inbox_.mail.assign(std::make_move_iterator(rest), std::make_move_iterator(news.mail.end()));
@@ -112,7 +103,7 @@ void Host::decides(Time now) {
 }
 
 void Host::decided(Time now) {
-  step_bytes_ = 0;
+  step_budget_.decided();
   demand(parts_.database.shown_to_lead(parts_.self, number_, epoch_), "N4",
          "{} decides for shard {}, and what it last heard of its lease does not show that it leads",
          parts_.name, number_);

@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "core/limits.h"
 #include "engine/shard/recovery.h"
-#include "engine/shard/row_budget.h"
 #include "sim/narrate.h"
 #include "sim/violation.h"
 
@@ -16,8 +15,6 @@ namespace {
 // While leases are live the driver looks at its clock this often.
 constexpr Duration kPulse{500};
 constexpr std::uint64_t kStepsBetweenWholeChecks = 150;
-// Commands of fewer bytes are never so many that a row is full.
-constexpr std::size_t kHeavy = 64 * 1024;
 
 }  // namespace
 
@@ -205,7 +202,7 @@ void World::step(Time now) {
   const bool ahead = disk_.appending();
   const bool decided = shard_->step(now);
   if (!decided) return;
-  step_bytes_ = 0;
+  step_budget_.decided();
   const Wall wall = look_at_wall(now);
   ++steps_;
   marks_.hit_if(ahead, Mark::kDecidedAhead);
@@ -249,17 +246,11 @@ void World::check_whole() {
 
 // --- Requests.
 
-// A step takes no more than a row may hold, and the auditor takes it that all that was offered is
-// decided in the next step. What does not fit comes later.
 void World::offer(engine::Request request) {
-  attribute(request);
-  const auto* const command = std::get_if<core::Command>(&request);
-  const std::size_t bytes = command == nullptr ? 0 : engine::row_bytes(*command);
-  if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes / 4 * 3) {
+  if (!step_budget_.takes(request)) {
     mail_.push_back({std::move(request), begun_});
     return;
   }
-  step_bytes_ += bytes;
   const engine::Ticket ticket{++tickets_};
   if (story_.told()) {
     story_.tell("#{} {}", static_cast<std::uint64_t>(ticket), narrate(request));

@@ -23,6 +23,7 @@
 #include "sim/world/clients.h"
 #include "sim/world/disk.h"
 #include "sim/world/marks.h"
+#include "sim/world/step_budget.h"
 #include "sim/world/wall.h"
 #include "sim/world/zones.h"
 
@@ -139,7 +140,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
 
   Duration wall_leapt_{};  // and not put right
   std::vector<Mail> mail_;
-  std::size_t step_bytes_ = 0;  // of what waits for the next step, at most
+  StepBudget step_budget_;
   std::uint64_t tickets_ = 0;
   std::uint64_t begun_ = 0;
   std::uint64_t reply_losses_ = 0;  // determines which replies are lost

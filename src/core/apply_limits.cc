@@ -106,10 +106,14 @@ void Applier::choose_lanes_again(const Limit& limit) {
     JobSlot& slot = state_.slots.at(index);
     if (slot.ord == 0 || is_terminal(slot.state) || !is_held(slot)) continue;
     if (state_.find(slot.id) != index) continue;  // it was deleted within this step
-    leave(index, slot);
     const bool again = slot.attempt > (slot.state == State::kRunning ? 1 : 0);
     TypeLane& lane =
         state_.gates.acquire(*slot.lane->queue, slot.lane->type, slot.extras.get(), again);
+    if (&lane == slot.lane) {
+      state_.gates.release(lane);
+      continue;
+    }
+    leave(index, slot);
     state_.gates.release(*slot.lane);
     slot.lane = &lane;
     enter(index, slot);
