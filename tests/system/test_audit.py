@@ -249,6 +249,10 @@ class EachRoute(AuditCase):
         dead = self.submit(queue=f"{q}-dead", max_attempts=1)["id"]
         self.fail_attempt(self.claim_one(queues=[f"{q}-dead"]))
         self.assertEqual(self.state(dead), "dead")
+        self.submit(queue=f"{q}-failing", max_attempts=1)
+        self.fail_attempt(self.claim_one(queues=[f"{q}-failing"]), "of a group of its own")
+        groups = lambda: self.api.get("/v1/error-groups", queue=f"{q}-failing").json["items"]  # noqa: E731
+        group = harness.eventually(groups, what="the group of errors")[0]["id"]
         self.api.post(f"/v1/workers/w-{q}/poll", {"claim": {"queues": [q], "limit": 1}})
         for name in (q, f"{q}-old"):
             self.api.put(f"/v1/limits/{name}", {"concurrency": 2})
@@ -332,6 +336,10 @@ class EachRoute(AuditCase):
             ("POST", "/v1/push-targets/{name}/pause"): (q, {}, "push_target.paused"),
             ("POST", "/v1/push-targets/{name}/resume"): (q, {}, "push_target.resumed"),
             ("POST", "/v1/push-targets/{name}/test"): (q, None, "push_target.tested"),
+            ("PATCH", "/v1/error-groups/{id}"): (group, {"status": "muted"}, "error_group.muted"),
+            ("POST", "/v1/error-groups/{id}/retry"): (group, {"mode": "canary"}, "job.retried"),
+            ("POST", "/v1/error-groups/{id}/delete"): (group, None, "operation.started"),
+            ("POST", "/v1/admin/reproject"): ("", None, "store.reprojected"),
         }
 
     def cancelled(self):

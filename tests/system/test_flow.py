@@ -537,6 +537,29 @@ class Flow(harness.ServerCase):
                 self.api.get(f"{queue_path}/scale?{query}"), 422, "validation_failed"
             )
 
+    def test_metrics_of_breakers_and_of_the_busiest_keys(self):
+        breaker = {
+            "failure_rate": 0.5, "min_attempts": 1, "window_ms": 60000, "open_ms": 60000, "probes": 1
+        }
+        self.put(concurrency=1, per_key=True)
+        self.api.put(f"/v1/limits/{self.queue}-b", {"breaker": breaker})
+        for key in ("x", "x", "y"):
+            self.submit(limits=[{"name": self.limit, "key": key}])
+        self.submit(limits=[{"name": f"{self.queue}-b"}], max_attempts=1)
+        metrics = set(self.api.get("/metrics").body.decode().splitlines())
+        state = f'millrace_limit_breaker_state{{limit="{self.queue}-b",kind="limit"}}'
+        for line in (
+            f"{state} 0",
+            f'millrace_limit_key_waiting{{limit="{self.limit}",key="x"}} 2',
+            f'millrace_limit_key_in_use{{limit="{self.limit}",key="y"}} 0',
+        ):
+            self.assertIn(line, metrics)
+        failing = [job for job in self.claim(10) if job["limits"][0]["name"] == f"{self.queue}-b"]
+        self.finish(failing[0], "failed", error={"type": "t", "message": "m"})
+        harness.eventually(
+            lambda: f"{state} 2" in self.api.get("/metrics").body.decode(), what="the open breaker"
+        )
+
     def test_changes_of_limits_are_events(self):
         end = self.api.get("/v1/events?cursor=end").json["next_cursor"]
         self.put(concurrency=1, per_key=True)

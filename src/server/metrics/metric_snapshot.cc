@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/error_group.h"
 #include "core/job.h"
 #include "core/schedule.h"
 #include "server/metrics/process_figures.h"
@@ -101,6 +102,18 @@ void add_desired_slots(FamilyList& out,
   }
 }
 
+double state_number(core::BreakerState state) {
+  switch (state) {
+    case core::BreakerState::kClosed:
+      return 0;
+    case core::BreakerState::kHalfOpen:
+      return 1;
+    case core::BreakerState::kOpen:
+      return 2;
+  }
+  return 0;
+}
+
 // Those for which most jobs wait or run. A limit that counts by key only shows pauses.
 void add_limits(FamilyList& out, const std::vector<core::LimitView>& all) {
   // Several shards may tell of one limit.
@@ -140,6 +153,31 @@ void add_limits(FamilyList& out, const std::vector<core::LimitView>& all) {
       });
   add("limit_paused", "1 while the limit as a whole is paused.",
       [](const View& view) { return view.use.pause ? 1.0 : 0.0; });
+  std::erase_if(limits, [](const View* limit) { return !limit->use.breaker; });
+  add("limit_breaker_state", "The limit's breaker: 0 closed, 1 half open, 2 open.",
+      [](const View& view) { return state_number(*view.use.breaker); });
+}
+
+// Several shards may tell of one key.
+void add_limit_keys(FamilyList& out,
+                    const std::vector<std::pair<std::string, core::GateUse>>& keys) {
+  std::map<std::pair<std::string_view, std::string_view>, core::GateUse> sums;
+  for (const auto& [limit, use] : keys) {
+    core::GateUse& sum = sums[{limit, use.key.view()}];
+    sum.in_use += use.in_use;
+    sum.waiting += use.waiting;
+  }
+  const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
+    out.gauge(name, help);
+    for (const auto& [key, sum] : sums) {
+      out.value(static_cast<double>(value(sum)),
+                {{"limit", std::string(key.first)}, {"key", std::string(key.second)}});
+    }
+  };
+  add("limit_key_in_use", "Jobs that run, of the keys of limits for which most jobs wait.",
+      [](const core::GateUse& use) { return use.in_use; });
+  add("limit_key_waiting", "Ready jobs of these keys.",
+      [](const core::GateUse& use) { return use.waiting; });
 }
 
 using Reports = std::vector<ShardReport>;
@@ -303,6 +341,31 @@ void add_process(FamilyList& out, const Metrics::Sources& sources) {
   out.gauge("process_threads", "Threads.").value(number(figures.threads));
 }
 
+void add_models(FamilyList& out, const Metrics::Sources& sources) {
+  const auto figures = sources.models.figures();
+  const auto number = [](auto n) { return static_cast<double>(n); };
+  out.gauge("read_models_lag_seconds",
+            "Age of the oldest row of the journal that statistics and groups of errors lack.")
+      .value(std::chrono::duration<double>(figures.lag).count());
+  out.gauge("read_models_jobs",
+            "Jobs that read models remember: failed ones that wait, ones with keys or tags.")
+      .value(number(figures.models.failed_jobs), {{"kind", "failed"}})
+      .value(number(figures.models.labelled_jobs), {{"kind", "labelled"}});
+  out.counter("read_models_jobs_passed_over_total", "Jobs beyond that bound.")
+      .value(number(figures.models.passed_over));
+  out.counter("read_models_gaps_total", "Times that the journal lacked rows they still needed.")
+      .value(number(figures.models.gaps));
+  out.counter("error_groups_evicted_total", "Groups of errors that made room for others.")
+      .value(number(figures.models.evicted_groups));
+  if (!sources.error_groups) return;
+  out.gauge("error_groups", "Groups of errors, by status; told by the node of the first shard.");
+  for (const auto status :
+       {api::ErrorStatus::kOpen, api::ErrorStatus::kMuted, api::ErrorStatus::kResolved}) {
+    out.value(number((*sources.error_groups)[static_cast<std::size_t>(status)]),
+              {{"status", std::string(api::name_of(status))}});
+  }
+}
+
 }  // namespace
 
 std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all) {
@@ -326,17 +389,19 @@ std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all) {
 
 void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueSample& sample) {
   add_process(out, sources);
-  add_jobs(out, sources.statistics.totals(), sum_of_counts(sources.shards));
+  add_jobs(out, sources.models.totals(), sum_of_counts(sources.shards));
   Time now{};
   for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
   add_queues(out, sample.queues, now);
   add_desired_slots(out, sample.desired_slots);
   add_limits(out, sample.limits);
+  add_limit_keys(out, sample.limit_keys);
   add_memory(out, sources.shards);
   add_schedules(out, sources.shards);
   add_operations(out, sources.shards);
   add_store(out, sources.shards);
   add_state(out, sources.shards);
+  add_models(out, sources);
 }
 
 }  // namespace millrace::server

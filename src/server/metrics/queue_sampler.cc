@@ -1,6 +1,7 @@
 #include "server/metrics/queue_sampler.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <thread>
@@ -51,6 +52,7 @@ std::shared_ptr<const QueueSample> QueueSampler::sample(
     std::vector<core::Queue> queues = queues_of(*gateway);
     std::vector<core::LimitView> limits = limits_of(*gateway);
     look_closely(*gateway, queues, limits, now, *made);
+    add_keys(*gateway, limits, *made);
     std::ranges::move(queues, std::back_inserter(made->queues));
     std::ranges::move(limits, std::back_inserter(made->limits));
   }
@@ -88,6 +90,29 @@ std::vector<core::LimitView> QueueSampler::limits_of(engine::Gateway& gateway) {
   return limits;
 }
 
+void QueueSampler::add_keys(engine::Gateway& gateway, const std::vector<core::LimitView>& limits,
+                            QueueSample& sample) {
+  std::vector<const core::LimitView*> keyed;
+  for (const core::LimitView& view : limits) {
+    const bool has_keys = view.limit.settings.per_key && view.use.unfinished > 0;
+    if (has_keys && view.use.unfinished <= kMostKeyed) keyed.push_back(&view);
+  }
+  std::ranges::sort(keyed, std::greater{},
+                    [](const core::LimitView* view) { return view->use.waiting; });
+  keyed.resize(std::min(keyed.size(), kKeyedLimits));
+  for (const core::LimitView* const view : keyed) {
+    core::GetLimits get;
+    get.name = view->limit.name;
+    get.detail = core::LimitDetail::kBusiestKeys;
+    auto found = ask<core::LimitReply>(gateway, get);
+    if (!found) return;
+    found->keys.resize(std::min(found->keys.size(), kKeysEach));
+    for (core::GateUse& use : found->keys) {
+      sample.limit_keys.emplace_back(view->limit.name.view(), std::move(use));
+    }
+  }
+}
+
 // At the fullest queues that have something to do.
 void QueueSampler::look_closely(engine::Gateway& gateway, std::vector<core::Queue>& queues,
                                 const std::vector<core::LimitView>& limits, Time now,
@@ -107,8 +132,8 @@ void QueueSampler::look_closely(engine::Gateway& gateway, std::vector<core::Queu
     get.blocked_by = true;
     auto whole = ask<core::QueueReply>(gateway, get);
     if (!whole || whole->queues.empty()) continue;
-    const service::ScaleFigures figures = service::scale_figures(statistics_, whole->queues.front(),
-                                                                 whole->held_back, find_limit, now);
+    const service::ScaleFigures figures =
+        service::scale_figures(models_, whole->queues.front(), whole->held_back, find_limit, now);
     sample.desired_slots.emplace_back(queue->name.view(),
                                       service::scale_of(figures, {}).desired_slots);
     queues[static_cast<std::size_t>(queue - queues.data())] = std::move(whole->queues.front());
