@@ -56,6 +56,7 @@ Status MemoryTables::flush(const core::Changes& changes, FlushBase since, const 
   write_catalog(changes);
   write_operations(changes);
   write_limits(changes);
+  write_audit(changes);
   for (const core::EndedLease& lease : changes.ended_leases) ended_leases_.push_back(lease);
   while (ended_leases_.size() > core::kEndedLeasesRemembered) ended_leases_.pop_front();
   progress_ = to;
