@@ -70,7 +70,8 @@ TEST_F(AuditTest, WhatIsRefusedOrChangesNothingHasNone) {
 }
 
 TEST_F(AuditTest, OneJobIsShownManyAreCounted) {
-  world_.enqueue({Scenario::spec("a"), Scenario::spec("b"), Scenario::spec("c")});
+  world_.enqueue(
+      {Scenario::spec("a"), Scenario::spec("b"), Scenario::spec("c"), Scenario::spec("d")});
   const auto one = entry(Cancel{{Scenario::id("a")}, SharedBytes("why not")});
   ASSERT_TRUE(one);
   EXPECT_EQ(one->kind.view(), "job");
@@ -78,7 +79,7 @@ TEST_F(AuditTest, OneJobIsShownManyAreCounted) {
   EXPECT_FALSE(one->jobs);
   EXPECT_EQ(one->before.job->state, State::kReady);
   EXPECT_EQ(one->after.job->state, State::kCancelled);
-  const auto many = entry(Delete{{Scenario::id("a"), Scenario::id("b"), Scenario::id("x")}});
+  const auto many = entry(Delete{{Scenario::id("b"), Scenario::id("d"), Scenario::id("x")}});
   ASSERT_TRUE(many);
   EXPECT_EQ(many->kind.view(), "jobs");
   EXPECT_EQ(many->jobs, 2U);
