@@ -131,17 +131,15 @@ bool is_of_limits(const core::Event& event) {
 }
 
 bool is_of_operations(const core::Event& event) {
-  return std::holds_alternative<core::OperationSet>(event) ||
-         std::holds_alternative<core::OperationAdvanced>(event) ||
-         std::holds_alternative<core::OperationsForgotten>(event);
-}
-
-bool is_of_operations(const core::Event& event) {
   if (const auto* const put = std::get_if<core::CatalogPut>(&event)) {
     return core::is_of_operations(put->kind);
   }
-  const auto* const gone = std::get_if<core::CatalogDeleted>(&event);
-  return gone != nullptr && core::is_of_operations(gone->kind);
+  if (const auto* const gone = std::get_if<core::CatalogDeleted>(&event)) {
+    return core::is_of_operations(gone->kind);
+  }
+  return std::holds_alternative<core::OperationSet>(event) ||
+         std::holds_alternative<core::OperationAdvanced>(event) ||
+         std::holds_alternative<core::OperationsForgotten>(event);
 }
 
 bool is_of_schedules(const core::Event& event) {
