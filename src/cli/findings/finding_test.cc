@@ -59,8 +59,8 @@ TEST(FactsTest, WordsForAShell) {
 
 TEST(FactsTest, AQueueThatAPushTargetServesIsNotAlone) {
   Facts facts;
-  facts.queues = {
-      R"({"name":"a","paused":false,"counts":{"ready":2},"oldest_ready_age_ms":9000,"settings":{}})"};
+  facts.queues = {R"({"name":"a","paused":false,"counts":{"ready":2},)"
+                  R"("oldest_ready_age_ms":9000,"settings":{}})"};
   Findings found;
   judge_queues(facts, {}, found);
   ASSERT_EQ(found.size(), 1u);
@@ -74,8 +74,8 @@ TEST(FactsTest, AQueueThatAPushTargetServesIsNotAlone) {
 TEST(FactsTest, AWorkerThatIsSilentAndHoldsJobs) {
   Facts facts;
   facts.now = time_from_ms(1'000'000);
-  facts.workers = {
-      R"({"id":"w","state":"active","host":"box7","last_seen_at":"1970-01-01T00:15:00.000Z","running":[{"id":"1"}]})"};
+  facts.workers = {R"({"id":"w","state":"active","host":"box7",)"
+                   R"("last_seen_at":"1970-01-01T00:15:00.000Z","running":[{"id":"1"}]})"};
   Findings found;
   judge_workers(facts, {}, found);
   ASSERT_EQ(found.size(), 1u);

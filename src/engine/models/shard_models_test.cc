@@ -40,7 +40,8 @@ std::vector<core::EventBatch> make_log(int rows) {
     batch.events.emplace_back(submitted);
     core::Claimed claimed;
     claimed.worker = SharedBytes("w");
-    claimed.items.push_back({.job = job, .waited = Duration{7}});
+    claimed.items.emplace_back().job = job;
+    claimed.items.back().waited = Duration{7};
     batch.events.emplace_back(claimed);
     core::AttemptEnded ended;
     ended.job = job;
@@ -232,7 +233,7 @@ TEST(VersionBook, AVersionIsADeployOnce) {
   batch.at = kStart + Duration{3};
   core::Claimed claimed;
   claimed.worker = SharedBytes("a");
-  claimed.items.push_back({.job = {JobId{}, SharedBytes("q"), SharedBytes("send"), 1}});
+  claimed.items.emplace_back().job = {JobId{}, SharedBytes("q"), SharedBytes("send"), 1};
   batch.events.emplace_back(claimed);
   book.take(batch);
   book.take(batch);
