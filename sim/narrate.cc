@@ -63,7 +63,8 @@ std::string rate(const std::optional<core::Rate>& rate) {
 
 std::string bounds(const core::LimitSettings& settings) {
   std::string text;
-  if (settings.bounds.concurrency) text += fmt::format(", {} at once", *settings.bounds.concurrency);
+  if (settings.bounds.concurrency)
+    text += fmt::format(", {} at once", *settings.bounds.concurrency);
   text += rate(settings.bounds.rate);
   for (const core::KeyBounds& key : settings.keys) {
     text += fmt::format("; key {}", key.key.view());
@@ -86,10 +87,9 @@ std::string spec(const core::JobSpec& spec) {
   if (spec.timeout) text += fmt::format(", timeout {} ms", spec.timeout->count());
   if (spec.lease) text += fmt::format(", lease {} ms", spec.lease->count());
   if (spec.extras != nullptr && spec.extras->unique) {
-    text += fmt::format(", unique {}{}", spec.extras->unique->key.view(),
-                        spec.extras->unique->on_conflict == core::OnConflict::kDebounce
-                            ? " (debounce)"
-                            : "");
+    text += fmt::format(
+        ", unique {}{}", spec.extras->unique->key.view(),
+        spec.extras->unique->on_conflict == core::OnConflict::kDebounce ? " (debounce)" : "");
   }
   if (spec.extras != nullptr) text += bonds(*spec.extras);
   return text;

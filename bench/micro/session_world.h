@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "engine/feed/event_feed.h"
-#include "engine/statistics/store_statistics.h"
+#include "engine/models/read_models.h"
 #include "http/connection/io_thread.h"
 #include "net/tcp_stream.h"
 #include "store/memory/memory_store.h"
@@ -57,7 +57,7 @@ class SessionWorld final : engine::Gateway, Clock, service::Operations, http::Ob
   store::Store store_ = store::make_memory_store();
   engine::Reads reads_{*store_.tables};
   engine::EventFeed feed_{*store_.journal, Seq{}};
-  engine::StoreStatistics statistics_{{store_.tables.get()}};
+  engine::ReadModels models_{{store_.tables.get()}};
   service::Tokens tokens_;
   service::About about_;
   service::ReaderPool readers_{1};

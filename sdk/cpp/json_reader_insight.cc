@@ -82,7 +82,9 @@ void read_groups(JsonValue value, std::vector<StatsGroup>& out) {
   each_element(value, [&out](JsonValue element) {
     StatsGroup group;
     each_member(element, [&group](std::string_view name, JsonValue content) {
-      if (name == "queue" || name == "type") read(content, group.name);
+      if (name == "queue" || name == "type" || name == "fair_key" || name == "tag") {
+        read(content, group.name);
+      }
       if (name == "submitted") read_column(content, group.submitted);
       if (name == "started") read_column(content, group.started);
       if (name == "succeeded") read_column(content, group.succeeded);

@@ -195,7 +195,7 @@ class Host final : public node::Host,
   Seq applied_{};  // before a step
   Seq durable_{};
   std::size_t step_bytes_ = 0;  // of what waits for the next step, at most
-  std::uint64_t life_ = 0;  // counts terms, so that results of an old one's calls are ignored
+  std::uint64_t life_ = 0;      // counts terms, so that results of an old one's calls are ignored
 };
 
 }  // namespace millrace::sim

@@ -55,8 +55,7 @@ void Host::durable(Seq seq, const core::EventBatch& batch) {
 void Host::keep_for_later(node::ShardLoop::News& news) {
   if (news.stop) return;
   const auto fits = [&](const node::ShardLoop::Mail& mail) {
-    const auto* const command =
-        mail.request ? std::get_if<core::Command>(&*mail.request) : nullptr;
+    const auto* const command = mail.request ? std::get_if<core::Command>(&*mail.request) : nullptr;
     const std::size_t bytes = command == nullptr ? 0 : engine::row_bytes(*command);
     if (bytes > kHeavy && step_bytes_ + bytes > engine::kRowBudgetBytes / 4 * 3) return false;
     step_bytes_ += bytes;

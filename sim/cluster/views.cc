@@ -103,11 +103,13 @@ class TablesView final : public store::Tables {
   Result<std::vector<core::AuditRow>> audit(const store::AuditQuery& query) override {
     return tables().audit(query);
   }
-  Status put_blob(const std::string& name, const std::string& content) override {
-    return tables().put_blob(name, content);
+  Result<bool> put_blobs(const std::vector<store::NamedBlob>& blobs,
+                         const store::NamedBlob& guard) override {
+    return tables().put_blobs(blobs, guard);
   }
-  Result<std::optional<std::string>> get_blob(const std::string& name) override {
-    return tables().get_blob(name);
+  Result<std::vector<store::NamedBlob>> get_blobs(const std::string& first,
+                                                  const std::string& end) override {
+    return tables().get_blobs(first, end);
   }
   store::Fences* fences() override { return view_.fences; }
 

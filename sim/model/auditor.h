@@ -18,6 +18,7 @@
 #include "engine/request.h"
 #include "engine/shard/shard.h"
 #include "sim/cluster/place.h"
+#include "sim/model/auditor_types.h"
 #include "sim/model/catalog.h"
 #include "sim/model/model.h"
 #include "sim/model/operations.h"
@@ -27,9 +28,7 @@
 
 namespace millrace::sim {
 
-using engine::Ticket;
-
-class Auditor {
+class Auditor : private AuditorTypes {
  public:
   Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits,
           Place place = {});
@@ -75,62 +74,6 @@ class Auditor {
   std::size_t waiting() const { return parked_.size(); }
 
  private:
-  // What the model expects of an item of an answer.
-  struct Item {
-    JobId id;
-    core::Rejection why{};
-    std::optional<core::State> state;
-    std::optional<std::uint64_t> version;
-    std::optional<Time> lease_expires_at;
-    std::optional<bool> cancel_requested;
-    std::optional<core::Job> job;  // if the answer must show it
-  };
-  struct Parked {
-    Ticket ticket{};
-    core::Claim claim;
-    Time deadline{};
-    bool poll = false;
-    std::vector<Item> acks, heartbeats, logs;
-  };
-  struct Watch {
-    Ticket ticket{};
-    JobId job;
-    std::uint64_t ord = 0;  // the job's: another job may get its id
-    Time deadline{};
-  };
-  struct Step {
-    Time now{};
-    Wall wall;
-    std::optional<Seq> row;
-    Closing closing{};
-    bool reads_failed = false;
-    std::vector<Ticket> tickets;
-  };
-  struct Start {
-    Time now{};
-    Seq row{};
-  };
-  struct Gone {
-    Ticket ticket{};
-  };
-  struct Entry {  // `needs` must be durable before this is followed
-    Seq needs{};
-    std::variant<Step, Start, Gone, std::monostate> what;  // the last: all waits ended
-  };
-  // A row whose life ended before it became durable; it may still become so.
-  struct Ghost {
-    Seq row{};
-    Epoch epoch{};
-    Entry entry;
-    std::map<Ticket, engine::Request> requests;
-    std::vector<Parked> parked;  // requests that waited then
-    std::vector<std::pair<Time, Time>> stalls;
-  };
-
-  struct Boxing {        // auditor_outbox.cc: jobs that acks submit to other shards
-    core::AckItem item;  // as decided on this shard
-    std::vector<std::pair<core::JobSpec, Effects::Was>> asked;
-  };
   std::optional<Boxing> put_in_outbox(const core::AckItem& ack, const Choices& choices) const;
   core::Rejection follow_ack(const core::AckItem& ack, const Choices& choices,
                              std::optional<bool> admitted);
@@ -175,6 +118,7 @@ class Auditor {
   void follow_waits_ended();
   Duration counted(const Model::Lease& lease) const;
   void follow_task(const Step& step, Ticket ticket, const Choices& choices);
+  static bool is_too_new(const engine::Request& request);
   bool was_refused_whole(const Step& step, Ticket ticket, const engine::Request& request);
   std::vector<Ticket> who_asked_for(const core::Claimed& event);
   void serve_waiting(const Choices& choices);

@@ -104,8 +104,9 @@ void Auditor::check_blocked_by(const core::GetQueues& command,
   demand(reply.held_back == held, "F7", "of queue {} {} jobs are said to be held back, not {}",
          command.queue.view(), reply.held_back, held);
   for (const core::Blocker& blocker : reply.blocked_by) {
-    demand(blocker.waiting > 0, "F7", "queue {} is held back by {}, where nothing waits",
-           command.queue.view(), blocker.limit.view());
+    demand(blocker.waiting > 0 || blocker.code == BlockCode::kQueuePaused, "F7",
+           "queue {} is held back by {}, where nothing waits", command.queue.view(),
+           blocker.limit.view());
   }
 }
 

@@ -42,20 +42,21 @@ void GateEvents::check_over() const {
     violated("F8", "a share of {} {} is taken in version {}, and nobody gave it",
              taken->name.view(), taken->key.view(), taken->share.version);
   }
-  violated("F3", "{} of {} events of limits are followed, and nothing explains the next",
-           at_, events_.size());
+  violated("F3", "{} of {} events of limits are followed, and nothing explains the next", at_,
+           events_.size());
 }
 
 template <typename T>
-const T& GateEvents::next(const char* id, const char* what) {
+const T& GateEvents::next(const char* id, const char* what, std::string_view of) {
   const T* const event = at_ < events_.size() ? std::get_if<T>(events_[at_]) : nullptr;
-  demand(event != nullptr, id, "{} should have been", what);
+  demand(event != nullptr, id, "{} should have been, of {}; {} of {} events are followed", what, of,
+         at_, events_.size());
   ++at_;
   return *event;
 }
 
 void GateEvents::expect(const core::LimitSet& event) {
-  const auto& is = next<core::LimitSet>("S2", "a change of a limit");
+  const auto& is = next<core::LimitSet>("S2", "a change of a limit", event.limit.name.view());
   demand(is.change == event.change && is.limit == event.limit, "S2",
          "limit {} is stored otherwise than it was set: version {} for {}, revision {} for {}, of "
          "bounds {} for {}{}",
@@ -65,13 +66,13 @@ void GateEvents::expect(const core::LimitSet& event) {
 }
 
 void GateEvents::expect(const core::LimitDeleted& event) {
-  const auto& is = next<core::LimitDeleted>("S2", "the deletion of a limit");
+  const auto& is = next<core::LimitDeleted>("S2", "the deletion of a limit", event.name.view());
   demand(is.kind == event.kind && is.name == event.name && is.copied == event.copied, "S2",
          "limit {} should have been deleted, not {}", event.name.view(), is.name.view());
 }
 
 void GateEvents::expect(const core::SlowedDown& event) {
-  const auto& is = next<core::SlowedDown>("S2", "a slow-down");
+  const auto& is = next<core::SlowedDown>("S2", "a slow-down", event.name.view());
   demand(is.kind == event.kind && is.name == event.name && is.key == event.key &&
              is.until == event.until,
          "S2", "{} {} should slow down until {}, not {} {} until {}", event.name.view(),
@@ -79,7 +80,7 @@ void GateEvents::expect(const core::SlowedDown& event) {
 }
 
 void GateEvents::expect(const core::BreakerTurned& event) {
-  const auto& is = next<core::BreakerTurned>("F9", "a turn of a breaker");
+  const auto& is = next<core::BreakerTurned>("F9", "a turn of a breaker", event.name.view());
   demand(is.kind == event.kind && is.name == event.name && is.key == event.key &&
              is.open_until == event.open_until,
          "F9", "the breaker of {} {} should be open until {}, not that of {} {} until {}",
@@ -88,7 +89,7 @@ void GateEvents::expect(const core::BreakerTurned& event) {
 }
 
 void GateEvents::expect(const core::Debounced& event) {
-  const auto& is = next<core::Debounced>("I1", "a debounced submission");
+  const auto& is = next<core::Debounced>("I1", "a debounced submission", to_string(event.job.id));
   demand(is.job.id == event.job.id && is.payload == event.payload && is.run_at == event.run_at &&
              is.state == event.state,
          "I1", "{} should wait until {} as {}, not until {} as {}", to_string(event.job.id),
@@ -97,7 +98,7 @@ void GateEvents::expect(const core::Debounced& event) {
 }
 
 const core::ShareTaken& GateEvents::expect(const core::ShareTaken& event) {
-  const auto& is = next<core::ShareTaken>("F8", "a share that is given");
+  const auto& is = next<core::ShareTaken>("F8", "a share that is given", event.name.view());
   demand(is.kind == event.kind && is.name == event.name && is.key == event.key &&
              is.share == event.share,
          "F8", "a share of {} {} in version {} should be taken, not of {} {} in version {}",

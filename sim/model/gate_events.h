@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "core/event.h"
@@ -26,7 +27,7 @@ class GateEvents {
 
  private:
   template <typename T>
-  const T& next(const char* id, const char* what);
+  const T& next(const char* id, const char* what, std::string_view of);
 
   std::vector<const core::Event*> events_;
   std::size_t at_ = 0;

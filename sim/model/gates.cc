@@ -297,8 +297,9 @@ JobLimits Gates::limits_of(const core::JobSpec& spec) const {
   if (queue == nullptr) return limits;
   const std::size_t own = limits.size();
   for (JobLimit added : queue->limits) {
-    const bool named = std::any_of(limits.begin(), limits.begin() + static_cast<std::ptrdiff_t>(own),
-                                   [&](const JobLimit& other) { return other.name == added.name; });
+    const bool named =
+        std::any_of(limits.begin(), limits.begin() + static_cast<std::ptrdiff_t>(own),
+                    [&](const JobLimit& other) { return other.name == added.name; });
     if (named) continue;
     if (added.key_from_fair) {
       added.key_from_fair = false;
@@ -361,9 +362,9 @@ void Gates::started(const Job& job) {
 void Gates::ended(const Job& job, core::AttemptOutcome outcome) {
   using core::AttemptOutcome;
   const bool good = outcome == AttemptOutcome::kSucceeded;
-  const bool counts =
-      good || outcome == AttemptOutcome::kFailed || outcome == AttemptOutcome::kDead ||
-      outcome == AttemptOutcome::kTimedOut || outcome == AttemptOutcome::kLeaseExpired;
+  const bool counts = good || outcome == AttemptOutcome::kFailed ||
+                      outcome == AttemptOutcome::kDead || outcome == AttemptOutcome::kTimedOut ||
+                      outcome == AttemptOutcome::kLeaseExpired;
   changed();
   if (!counts) return;
   for (const Passed& passed : gates_of(job)) {

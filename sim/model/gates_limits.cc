@@ -242,14 +242,14 @@ void Gates::check_use(const Name& gate, const core::GateUse& is) const {
          gate.name, gate.key, use.slowed ? "not " : "");
   demand(is.breaker.has_value() == use.rule.has_value(), "F9", "{} {} has {} breaker", gate.name,
          gate.key, use.rule ? "a" : "no");
-  const bool lacks =
-      use.bounds.rate && use.level < core::NaiveBucket::units(*use.bounds.rate, 1);
+  const bool lacks = use.bounds.rate && use.level < core::NaiveBucket::units(*use.bounds.rate, 1);
   demand(is.next_token_at.has_value() == lacks, "F2", "{} {} is said to have {} token", gate.name,
          gate.key, lacks ? "a" : "no");
   if (!is.breaker) return;
   const auto breaker = breakers_.find(gate);
   const bool open = breaker != breakers_.end() && breaker->second.is_open(now_);
-  const bool closed = breaker == breakers_.end() || breaker->second.lets_through(*use.rule, 0, now_);
+  const bool closed =
+      breaker == breakers_.end() || breaker->second.lets_through(*use.rule, 0, now_);
   demand(open == (is.breaker == core::BreakerState::kOpen) && (open || closed), "F9",
          "the breaker of {} {} is said to be in state {}", gate.name, gate.key,
          static_cast<int>(*is.breaker));

@@ -157,7 +157,15 @@ std::vector<core::NaiveJobs::ModelJob> Model::fair_jobs() const {
 void Model::settle_fair() {
   const auto shares = [](const auto& entry) { return entry.second.settings.fair.has_value(); };
   if (std::ranges::none_of(queues_, shares)) return;
-  fair_.settle(fair_jobs(),
+  const auto jobs = fair_jobs();
+  // Where nothing is ready or runs, all keys begin anew.
+  std::erase_if(fair_bounds_, [&](const auto& bound) {
+    return std::ranges::none_of(jobs, [&](const auto& job) {
+      return job.queue == bound.first.first && job.priority == bound.first.second &&
+             (job.state == State::kReady || job.state == State::kRunning);
+    });
+  });
+  fair_.settle(jobs,
                [](const core::NaiveJobs::ModelJob& job) { return job.state == State::kReady; });
 }
 
@@ -234,8 +242,8 @@ void Model::give_from(std::string_view name, const core::Claim& claim, Gates::Ta
   }
 }
 
-// F5 by starts: before the claim is followed. Of two keys of a queue's priority, over any stretch in
-// which every start could have been of either, the starts over the weights differ by at most one
+// F5 by starts: before the claim is followed. Of two keys of a queue's priority, over any stretch
+// in which every start could have been of either, the starts over the weights differ by at most one
 // start of each.
 void Model::check_shares(const core::Claim& claim, const std::vector<Job*>& given) {
   Gates::TakenMap taken;
@@ -277,8 +285,7 @@ void Model::check_gates(const std::vector<JobId>& given) const {
            to_string(id));
     if (const auto closed = gates_.closed_for(*job, taken)) {
       violated(invariant_of(closed->code), "{} starts, and the gate {} {} is closed to it: {}",
-               to_string(id), closed->gate.name, closed->gate.key,
-               static_cast<int>(closed->code));
+               to_string(id), closed->gate.name, closed->gate.key, static_cast<int>(closed->code));
     }
     gates_.take(*job, taken);
   }

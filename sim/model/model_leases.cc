@@ -120,8 +120,7 @@ Rejection Model::heartbeat(const core::HeartbeatItem& item) {
     marks_.hit(Mark::kStaleToken);
     return Rejection::kLeaseLost;
   }
-  if (const Rejection why = gates_.judge_slow_down(*job, item.slow_down);
-      why != Rejection::kNone) {
+  if (const Rejection why = gates_.judge_slow_down(*job, item.slow_down); why != Rejection::kNone) {
     return why;
   }
   gates_.slow_down(*job, item.slow_down);
@@ -166,8 +165,7 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices,
                      std::optional<bool> admitted) {
   Job* job = leased(item.id, item.token);
   if (job == nullptr) return Rejection::kLeaseLost;
-  if (const Rejection why = gates_.judge_slow_down(*job, item.slow_down);
-      why != Rejection::kNone) {
+  if (const Rejection why = gates_.judge_slow_down(*job, item.slow_down); why != Rejection::kNone) {
     return why;
   }
   std::vector<const JobSpec*> before;

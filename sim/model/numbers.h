@@ -21,8 +21,8 @@ class Numbers {
     for (const core::Event& event : batch.events) {
       const auto* const set = std::get_if<core::LimitSet>(&event);
       const auto* const shares = std::get_if<core::SharesSet>(&event);
-      const bool numbered = set != nullptr && set->change != core::LimitChange::kCopied &&
-                            set->limit.revision > 0;
+      const bool numbered =
+          set != nullptr && set->change != core::LimitChange::kCopied && set->limit.revision > 0;
       if (numbered || std::holds_alternative<core::Submitted>(event) ||
           std::holds_alternative<core::CatalogPut>(event)) {
         steps_.push_back(kTaken);

@@ -79,7 +79,8 @@ Rejection ModelOperations::set(const core::SetOperation& command) {
 
 void ModelOperations::earn(Operation& operation) const {
   const double rate = operation.is.rate_per_s.value_or(0);
-  const double most = std::max(1.0, rate * static_cast<double>(core::kOperationBurst.count()) / 1e3);
+  const double most =
+      std::max(1.0, rate * static_cast<double>(core::kOperationBurst.count()) / 1e3);
   const Duration passed = model_.now() - operation.level_at;
   operation.level =
       std::min(most, operation.level + rate * static_cast<double>(passed.count()) / 1e3);

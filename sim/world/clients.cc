@@ -12,7 +12,6 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::size_t kIdsRemembered = 200;
-constexpr std::size_t kLeasesRemembered = 48;
 constexpr std::uint64_t kKeysInUse = 60;
 constexpr LeaseToken kNeverGiven{9'007'199'254'740'991};  // the highest that millrace.finish takes
 
@@ -578,46 +577,6 @@ void Clients::heard(const engine::Answer& answer) {
   for (const auto& item : submitted->items) {
     if (item.fate == core::Fate::kCreated) remember(item.id);
   }
-}
-
-// --- After the faults.
-
-engine::Request Clients::claim_all() const {
-  engine::WaitingClaim request;
-  for (std::uint32_t i = 0; i < swarm_.queues(); ++i) {
-    request.claim.queues.emplace_back(fmt::format("q{}", i));
-  }
-  request.claim.limit = kLeasesRemembered;
-  request.claim.worker = request.worker.id = SharedBytes("healer");
-  return request;
-}
-
-std::vector<engine::Request> Clients::finish_all() {
-  std::vector<engine::Request> requests;
-  for (const Lease& lease : std::exchange(leases_, {})) {
-    core::AckItem item;
-    item.id = lease.id;
-    item.token = lease.token;
-    requests.emplace_back(core::Command(core::Ack{{std::move(item)}, core::Detail::kIds}));
-  }
-  return requests;
-}
-
-std::vector<engine::Request> Clients::resume_all() const {
-  std::vector<engine::Request> requests;
-  for (std::uint32_t i = 0; i < swarm_.queues(); ++i) {
-    const SharedBytes queue(fmt::format("q{}", i));
-    requests.emplace_back(core::Command(core::ResumeQueue{queue}));
-    const bool bound = swarm_.of(Knob::kSchedules) > 0 || swarm_.of(Knob::kLimits) > 0;
-    if (made_as_ == Ids::kNumbered && !bound) continue;
-    // Else what waits in an outbox, or is owed by a schedule, may wait for ever.
-    core::SetQueue room;
-    room.queue = queue;
-    room.patch.max_ready.emplace();
-    open_queue(room.patch, i % 2 == 0);
-    requests.emplace_back(core::Command(std::move(room)));
-  }
-  return requests;
 }
 
 }  // namespace millrace::sim

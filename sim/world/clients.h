@@ -56,6 +56,7 @@ class Clients {
   std::vector<engine::Request> hurry_operations() const;
 
  private:
+  static constexpr std::size_t kLeasesRemembered = 48;
   struct Lease {
     JobId id;
     LeaseToken token{};
@@ -124,9 +125,9 @@ class Clients {
   const Swarm& swarm_;
   const Ids made_as_;
   std::uint64_t made_ = 0;
-  std::uint64_t seen_revision_ = 0;                      // of the catalog
-  std::uint64_t incarnations_ = 0;                       // of schedules and limits
-  std::uint64_t operations_ = 0;                         // that were begun
+  std::uint64_t seen_revision_ = 0;  // of the catalog
+  std::uint64_t incarnations_ = 0;   // of schedules and limits
+  std::uint64_t operations_ = 0;     // that were begun
   std::map<std::pair<core::LimitKind, std::string>, core::LimitSettings> seen_limits_;
   std::vector<core::Command> to_tell_;                   // copies of limits, for all shards
   std::deque<JobId> ids_;                                // of submitted jobs, newest last

@@ -86,7 +86,8 @@ void Effects::passed_on(const core::JobSpec& spec, const Verdict& verdict) {
       return;
     case core::Fate::kRefused:
       if (verdict.why != core::Rejection::kDuplicateJob &&
-          verdict.why != core::Rejection::kIdMismatch) {
+          verdict.why != core::Rejection::kIdMismatch &&
+          verdict.why != core::Rejection::kUnfitLimit) {
         return;
       }
       marks_.hit(Mark::kOutboxRefused);

@@ -104,7 +104,7 @@ constexpr std::size_t kMaxKeyBounds = 100;  // keys of a limit with bounds of th
 
 // Statistics.
 constexpr std::int64_t kMinStatsStepMs = 1'000;
-constexpr std::int64_t kMaxStatsWindowMs = 86'400'000;
+constexpr std::int64_t kMaxStatsWindowMs = 90LL * 86'400'000;
 constexpr std::int64_t kMaxStatsSteps = 1'000;
 constexpr std::int64_t kDefaultStatsWindowMs = 3'600'000;
 constexpr std::int64_t kDefaultStatsStepMs = 60'000;

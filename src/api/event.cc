@@ -55,7 +55,11 @@ constexpr std::array<std::string_view, kEventTypes> kTypes = {"job.submitted",
                                                               "operation.paused",
                                                               "operation.resumed",
                                                               "operation.rate_changed",
-                                                              "operation.ended"};
+                                                              "operation.ended",
+                                                              "error_group.opened",
+                                                              "error_group.reopened",
+                                                              "error_group.resolved",
+                                                              "error_group.muted"};
 
 void read_types(const Argument& argument, EventsQuery& out) {
   take_list(argument, [&](const Argument& each) {

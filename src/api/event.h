@@ -60,8 +60,12 @@ enum class EventType : std::uint8_t {
   kOperationResumed,
   kOperationRateChanged,
   kOperationEnded,
+  kErrorGroupOpened,
+  kErrorGroupReopened,
+  kErrorGroupResolved,
+  kErrorGroupMuted,
 };
-constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kOperationEnded) + 1;
+constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kErrorGroupMuted) + 1;
 std::string_view name_of(EventType type);  // "job.submitted"
 std::optional<EventType> parse_event_type(std::string_view name);
 

@@ -217,10 +217,14 @@ TEST(StatsQuery, ChoosesAStepThatSuitsTheWindow) {
   EXPECT_EQ(places(decode_stats_query("window_ms=1000&step_ms=1001")), (Strings{"step_ms"}));
   EXPECT_EQ(places(decode_stats_query("window_ms=999&step_ms=999")),
             (Strings{"window_ms", "step_ms"}));
-  EXPECT_EQ(places(decode_stats_query("window_ms=86400001&by=worker")),
+  EXPECT_EQ(decode_stats_query("window_ms=7776000000")->step, Duration{10'800'000});
+  EXPECT_EQ(places(decode_stats_query("window_ms=7776000001&by=worker")),
             (Strings{"window_ms", "by"}));
-  const auto both = decode_stats_query("by=queue&by=type");
-  EXPECT_TRUE(both->by_queue && both->by_type);
+  EXPECT_EQ(places(decode_stats_query("by=queue&by=type")), (Strings{"by"}));
+  EXPECT_EQ(places(decode_stats_query("name=q")), (Strings{"name"}));
+  const auto keys = decode_stats_query("by=fair_key&name=acme");
+  EXPECT_EQ(keys->by, StatsBy::kFairKey);
+  EXPECT_EQ(keys->name, "acme");
 }
 
 TEST(EncodeStats, WritesColumns) {
@@ -228,15 +232,22 @@ TEST(EncodeStats, WritesColumns) {
   stats.from = time_from_ms(0);
   stats.step = Duration{1000};
   StatsGroup group;
-  group.queue = "q";
+  stats.by = StatsBy::kQueue;
+  group.name = "q";
   group.submitted = {1, 0};
   group.wait_ms.p50 = {5, std::nullopt};
   stats.groups.push_back(group);
+  stats.deploys.push_back({time_from_ms(1), "", "1.2", "go"});
+  stats.gaps.push_back({time_from_ms(0), time_from_ms(1)});
+  stats.as_of = time_from_ms(2);
   EXPECT_EQ(encoded(stats),
             R"({"from":"1970-01-01T00:00:00.000Z","step_ms":1000,"groups":[{"queue":"q",)"
             R"("submitted":[1,0],"started":[],)"
             R"("succeeded":[],"failed":[],"dead":[],"wait_ms":{"p50":[5,null],"p95":[],"p99":[]},)"
-            R"("run_ms":{"p50":[],"p95":[],"p99":[]}}]})");
+            R"("run_ms":{"p50":[],"p95":[],"p99":[]}}],)"
+            R"("deploys":[{"at":"1970-01-01T00:00:00.001Z","type":null,"version":"1.2",)"
+            R"("worker_sdk":"go"}],"gaps":[{"from":"1970-01-01T00:00:00.000Z",)"
+            R"("to":"1970-01-01T00:00:00.001Z"}],"as_of":"1970-01-01T00:00:00.002Z"})");
 }
 
 // --- The server about itself.

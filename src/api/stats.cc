@@ -1,5 +1,7 @@
 #include "api/stats.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "api/parameters.h"
@@ -12,25 +14,24 @@ struct Parts : StatsQuery {
   bool step_named = false;
 };
 
+constexpr std::array<std::string_view, 5> kBy = {"", "queue", "type", "fair_key", "tag"};
+
 void read_by(const Argument& argument, Parts& out) {
-  take_list(argument, [&](const Argument& each) {
-    if (each.value == "queue") {
-      out.by_queue = true;
-    } else if (each.value == "type") {
-      out.by_type = true;
-    } else {
-      each.fault("must be one of queue, type");
-    }
-  });
+  const auto at = std::find(kBy.begin() + 1, kBy.end(), argument.value);
+  if (at == kBy.end()) return argument.fault("must be one of queue, type, fair_key, tag");
+  out.by = static_cast<StatsBy>(at - kBy.begin());
 }
 
-// The step for a window without one: a minute, unless that makes too few or too many columns.
+// The step for a window without one: the shortest of these that does not make too many columns.
 Duration suitable_step(Duration window) {
   constexpr Duration kMinute{kDefaultStatsStepMs};
   if (window < kMinute) return window;
-  return window / kMinute <= kMaxStatsSteps ? kMinute : 5 * kMinute;
+  for (const int minutes : {1, 5, 60, 180}) {
+    if (window / (minutes * kMinute) <= kMaxStatsSteps) return minutes * kMinute;
+  }
+  return window;
 }
-static_assert(kMaxStatsWindowMs / (5 * kDefaultStatsStepMs) <= kMaxStatsSteps);
+static_assert(kMaxStatsWindowMs / (180 * kDefaultStatsStepMs) <= kMaxStatsSteps);
 
 constexpr Parameter<Parts> kParameters[] = {
     {"window_ms",
@@ -41,7 +42,14 @@ constexpr Parameter<Parts> kParameters[] = {
      [](const Argument& a, Parts& out) {
        out.step_named = take_duration(a, kMinStatsStepMs, kMaxStatsWindowMs, out.step);
      }},
-    {"by", read_by, Repeated::kTaken},
+    {"by", read_by},
+    {"name",
+     [](const Argument& a, Parts& out) {
+       if (a.value.empty() || a.value.size() > kMaxNameBytes) {
+         return a.fault("must have 1 to 128 bytes");
+       }
+       out.name = a.value;
+     }},
 };
 
 void check_steps(Parts& query, std::vector<FieldError>& faults) {
@@ -51,6 +59,9 @@ void check_steps(Parts& query, std::vector<FieldError>& faults) {
   const std::int64_t steps = (query.window.count() + query.step.count() - 1) / query.step.count();
   if (steps > kMaxStatsSteps)
     step.fault("is too short: a window has at most " + std::to_string(kMaxStatsSteps) + " steps");
+  if (!query.name.empty() && query.by == StatsBy::kAll) {
+    Argument{"name", {}, faults}.fault("goes only with by, which says what it is the name of");
+  }
 }
 
 void encode_column(JsonWriter& json, std::string_view name,
@@ -84,15 +95,12 @@ void encode_percentiles(JsonWriter& json, std::string_view name, const Percentil
   json.end_object();
 }
 
-void encode_name(JsonWriter& json, std::string_view member,
-                 const std::optional<std::string_view>& name, bool others) {
-  if (name) json.text_or_null(member, others ? std::string_view() : *name);
-}
-
-void encode_group(JsonWriter& json, const StatsGroup& group) {
+void encode_group(JsonWriter& json, const StatsGroup& group, StatsBy by) {
   json.begin_object();
-  encode_name(json, "queue", group.queue, group.others);
-  encode_name(json, "type", group.type, group.others);
+  if (by != StatsBy::kAll) {
+    json.text_or_null(kBy.at(static_cast<std::size_t>(by)),
+                      group.others ? std::string_view() : group.name);
+  }
   if (group.others) json.member("others", true);
   encode_column(json, "submitted", group.submitted);
   encode_column(json, "started", group.started);
@@ -118,8 +126,29 @@ void encode(JsonWriter& json, const Stats& stats) {
   json.member("step_ms", stats.step);
   json.key("groups");
   json.begin_array();
-  for (const StatsGroup& group : stats.groups) encode_group(json, group);
+  for (const StatsGroup& group : stats.groups) encode_group(json, group, stats.by);
   json.end_array();
+  json.key("deploys");
+  json.begin_array();
+  for (const Deploy& deploy : stats.deploys) {
+    json.begin_object();
+    json.member("at", deploy.at);
+    json.text_or_null("type", deploy.type);
+    json.member("version", deploy.version);
+    json.text_or_null("worker_sdk", deploy.sdk);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("gaps");
+  json.begin_array();
+  for (const Stats::Gap& gap : stats.gaps) {
+    json.begin_object();
+    json.member("from", gap.from);
+    json.member("to", gap.to);
+    json.end_object();
+  }
+  json.end_array();
+  json.member("as_of", stats.as_of);
   json.end_object();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,12 +12,14 @@
 
 namespace millrace::api {
 
+enum class StatsBy : std::uint8_t { kAll, kQueue, kType, kFairKey, kTag };
+
 // GET /v1/stats
 struct StatsQuery {
   Duration window{kDefaultStatsWindowMs};  // at most kMaxStatsSteps steps
   Duration step{kDefaultStatsStepMs};      // by default, one that suits the window
-  bool by_queue = false;
-  bool by_type = false;
+  StatsBy by = StatsBy::kAll;
+  std::string name;  // the only group wanted; empty: all
 };
 Decoded<StatsQuery> decode_stats_query(std::string_view query_string);
 
@@ -28,9 +31,8 @@ struct PercentileColumns {
 };
 
 struct StatsGroup {
-  std::optional<std::string_view> queue;  // absent unless grouped by it
-  std::optional<std::string_view> type;
-  // The group of all that have no group of their own; queue and type are then null.
+  std::string_view name;  // of the queue, type, fair key or tag
+  // The group of all that have no group of their own; the name is then null.
   bool others = false;
   std::vector<std::int64_t> submitted;
   std::vector<std::int64_t> started;
@@ -41,10 +43,26 @@ struct StatsGroup {
   PercentileColumns run_ms;
 };
 
+// A version of workers was seen for the first time.
+struct Deploy {
+  Time at{};
+  std::string_view type;  // it ran jobs of this type; empty: null
+  std::string_view version;
+  std::string_view sdk;  // empty: null
+};
+
 struct Stats {
   Time from{};
   Duration step{0};
+  StatsBy by = StatsBy::kAll;
   std::vector<StatsGroup> groups;
+  std::vector<Deploy> deploys;
+  struct Gap {
+    Time from{};
+    Time to{};
+  };
+  std::vector<Gap> gaps;  // of which nothing is known
+  Time as_of{};
 };
 void encode(JsonWriter& json, const Stats& stats);
 

@@ -2,6 +2,14 @@
 
 namespace millrace {
 
+std::string hex_of(std::uint64_t number) {
+  std::string digits;
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    append_hex(digits, static_cast<unsigned>(number >> shift) & 0xff);
+  }
+  return digits;
+}
+
 std::string to_hex(std::string_view bytes) {
   std::string digits;
   digits.reserve(2 * bytes.size());

@@ -33,6 +33,8 @@ inline void append_hex(std::string& out, unsigned byte) {
   out.push_back(kHexDigits[byte >> 4 & 15]);
   out.push_back(kHexDigits[byte & 15]);
 }
+// Sixteen digits.
+std::string hex_of(std::uint64_t number);
 std::string to_hex(std::string_view bytes);
 std::string to_hex(std::span<const std::uint8_t> bytes);
 

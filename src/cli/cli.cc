@@ -215,10 +215,13 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_token_list(token, session);
   add_token_rotate(token, session);
   add_token_revoke(token, session);
+  add_error(group(app, "error", "See what fails, in groups, and retry or delete their jobs"),
+            session);
   CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
   add_admin_audit(admin, session);
   add_admin_backup(admin, session);
   add_admin_nodes(admin, session);
+  add_admin_reproject(admin, session);
   add_completion(app, session);
   add_version(app, session);
 }

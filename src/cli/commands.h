@@ -73,6 +73,9 @@ void add_schedule_preview(CLI::App& schedule, Session& session);
 void add_schedule_apply(CLI::App& schedule, Session& session);
 void add_schedule_import(CLI::App& schedule, Session& session);
 
+// Of `error`: all of them.
+void add_error(CLI::App& group, Session& session);
+
 // Of `push-target`: all of them.
 void add_push_target(CLI::App& group, Session& session);
 
@@ -91,5 +94,6 @@ void add_token_revoke(CLI::App& token, Session& session);
 void add_admin_audit(CLI::App& admin, Session& session);
 void add_admin_backup(CLI::App& admin, Session& session);
 void add_admin_nodes(CLI::App& admin, Session& session);
+void add_admin_reproject(CLI::App& admin, Session& session);
 
 }  // namespace millrace::cli

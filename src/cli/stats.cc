@@ -24,18 +24,22 @@ std::string time_taken(const std::vector<std::optional<double>>& column, std::si
   return format_duration_for_people(sdk::Milliseconds{static_cast<std::int64_t>(*column[i])});
 }
 
-// The hour and minute of a column: a window is a day at most.
+// When a column begins.
 std::string clock_of(const sdk::Stats& stats, std::size_t i) {
   if (!stats.from) return "-";
   const auto at = *stats.from + stats.step * static_cast<std::int64_t>(i);
-  return format_rfc3339(at).substr(11, 8);
+  return format_rfc3339(at).substr(5, 14);
+}
+
+std::string title_of(const std::string& by) {
+  return by == "queue" ? "QUEUE" : by == "type" ? "TYPE" : by == "tag" ? "TAG" : "FAIR KEY";
 }
 
 std::vector<Column> columns_of(const Options& options) {
   std::vector<Column> columns;
   if (options.step) columns.push_back({"UTC"});
   if (!options.by.empty()) {
-    columns.push_back({.title = options.by == "queue" ? "QUEUE" : "TYPE", .least = 6});
+    columns.push_back({.title = title_of(options.by), .least = 6});
   }
   for (const char* title :
        {"IN", "STARTED", "DONE", "FAILED", "DEAD", "WAIT50", "WAIT99", "RUN50", "RUN99"}) {
@@ -86,10 +90,10 @@ void add_stats(CLI::App& app, Session& session) {
   CLI::App& command = *app.add_subcommand("stats", "Show recent numbers of jobs, and their times");
   const auto options = std::make_shared<Options>();
   add_duration(command, "--window", options->window,
-               "Length of time to show, up to 24h (default: 1h)");
+               "Length of time to show, up to 90d (default: 1h)");
   add_duration(command, "--step", options->step, "Length of time of each row (default: one row)");
-  command.add_option("--by", options->by, "Show a row for each queue, or for each type")
-      ->check(CLI::IsMember({"queue", "type"}))
+  command.add_option("--by", options->by, "Show a row for each queue, type, fair_key or tag")
+      ->check(CLI::IsMember({"queue", "type", "fair_key", "tag"}))
       ->type_name("NAME");
   command.footer(
       "WAIT is the time from when a job was due to its start. RUN is the time from the start to "

@@ -68,7 +68,7 @@ class Applier {
   // Between the two: the job may have come to need a token of a retry budget.
   void choose_lane(JobSlot& slot);
   // Jobs that have started before stand in lanes of their own from now on.
-  void part_retries(const Limit& limit);
+  void choose_lanes_again(const Limit& limit);
   // A successor takes the running job's unique key.
   void supersede(const Job& successor);
   // Among the ready jobs of its lane.

@@ -74,7 +74,12 @@ void Applier::operator()(const LimitSet& event) {
   }
   const bool had_budget = before != nullptr && before->limit.settings.retry_rate.has_value();
   set_limit(state_, event.limit, at_);
-  if (event.limit.settings.retry_rate && !had_budget) part_retries(event.limit);
+  const bool parts_retries = event.limit.settings.retry_rate && !had_budget;
+  // A copy that comes late may bring back a limit that was deleted here. Jobs that went free hold
+  // it again, as they would if they were read from the tables.
+  const bool came_back = before == nullptr && event.change == LimitChange::kCopied &&
+                         event.limit.kind == LimitKind::kNamed;
+  if (parts_retries || came_back) choose_lanes_again(event.limit);
   state_.changes.limits.emplace_back(event.limit.kind, event.limit.name);
 }
 
@@ -87,18 +92,26 @@ void Applier::choose_lane(JobSlot& slot) {
   slot.lane = &lane;
 }
 
-void Applier::part_retries(const Limit& limit) {
+// Of all jobs that the limit holds.
+void Applier::choose_lanes_again(const Limit& limit) {
+  const auto names_it = [&](const JobLimit& named) {
+    return named.name == limit.name && named.incarnation == limit.incarnation;
+  };
   const auto is_held = [&](const JobSlot& slot) {
     if (limit.kind == LimitKind::kType) return slot.lane->type == limit.name;
-    return slot.extras != nullptr &&
-           std::ranges::count(slot.extras->limits, limit.name, &JobLimit::name) > 0;
+    return slot.extras != nullptr && std::ranges::any_of(slot.extras->limits, names_it);
   };
   for (std::uint32_t i = 0; i < state_.slots.size(); ++i) {
     const SlotIndex index{i};
     JobSlot& slot = state_.slots.at(index);
-    if (slot.ord == 0 || slot.attempt == 0 || is_terminal(slot.state) || !is_held(slot)) continue;
+    if (slot.ord == 0 || is_terminal(slot.state) || !is_held(slot)) continue;
+    if (state_.find(slot.id) != index) continue;  // it was deleted within this step
     leave(index, slot);
-    choose_lane(slot);
+    const bool again = slot.attempt > (slot.state == State::kRunning ? 1 : 0);
+    TypeLane& lane =
+        state_.gates.acquire(*slot.lane->queue, slot.lane->type, slot.extras.get(), again);
+    state_.gates.release(*slot.lane);
+    slot.lane = &lane;
     enter(index, slot);
   }
 }

@@ -30,7 +30,7 @@ class NaiveBreaker {
     if (open_until_) {
       if (!is_probe(started_at)) return {};
       if (!good) return {true, now + rule.open};
-      return {++successes_ == rule.probes, std::nullopt};
+      return {++successes_ >= rule.probes, std::nullopt};
     }
     attempts_.push_back({now, good});
     std::uint64_t all = 0, failed = 0;

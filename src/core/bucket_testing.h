@@ -23,7 +23,8 @@ class NaiveBucket {
     Units taken = 0;
     for (auto start = starts_.rbegin(); start != starts_.rend(); ++start) {
       taken += start->units;
-      const Units came = static_cast<Units>(rate.limit) * (now - start->at).count();
+      const auto passed = std::max<std::int64_t>(0, (now - start->at).count());
+      const Units came = static_cast<Units>(rate.limit) * passed;
       least = std::min(least, capacity(rate) + came - taken);
     }
     return least;

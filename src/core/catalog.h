@@ -15,8 +15,10 @@
 
 namespace millrace::core {
 
-enum class CatalogKind : std::uint8_t { kToken, kPushTarget };
-inline constexpr std::size_t kCatalogKinds = 2;
+enum class CatalogKind : std::uint8_t { kToken, kPushTarget, kErrorGroup };
+inline constexpr std::size_t kCatalogKinds = 3;
+// Only programs of a later format know entries of these kinds.
+constexpr bool is_of_operations(CatalogKind kind) { return kind >= CatalogKind::kErrorGroup; }
 
 struct CatalogEntry {
   CatalogKind kind{};

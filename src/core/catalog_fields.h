@@ -9,7 +9,7 @@
 
 namespace millrace::core {
 
-constexpr auto last_of(Of<CatalogKind>) { return CatalogKind::kPushTarget; }
+constexpr auto last_of(Of<CatalogKind>) { return CatalogKind::kErrorGroup; }
 
 constexpr auto describe(Of<CatalogEntry>) {
   return std::tuple(Field(1, &CatalogEntry::kind), Field(2, &CatalogEntry::name),

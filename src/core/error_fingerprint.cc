@@ -1,6 +1,7 @@
 #include "core/error_fingerprint.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/random.h"
@@ -23,24 +24,30 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325ULL;
 };
 
-}  // namespace
+class Text {
+ public:
+  void add(char c) { text_.push_back(c); }
+  void add(std::string_view text) { text_ += text; }
+  std::string take() { return std::move(text_); }
 
-std::uint64_t error_fingerprint(std::string_view type, std::string_view message) {
-  Hash hash;
-  hash.add(type);
-  hash.add('\0');
+ private:
+  std::string text_;
+};
+
+template <typename Sink>
+void add_pattern(Sink& sink, std::string_view message) {
   for (std::size_t i = 0; i < message.size();) {
     const char c = message[i];
     if (c == '"' || c == '\'' || c == '`') {
       const std::size_t close = message.find(c, i + 1);
       if (close != std::string_view::npos) {
-        hash.add("<text>");
+        sink.add("<text>");
         i = close + 1;
         continue;
       }
     }
     if (!is_word(c)) {
-      hash.add(c);
+      sink.add(c);
       ++i;
       continue;
     }
@@ -48,12 +55,27 @@ std::uint64_t error_fingerprint(std::string_view type, std::string_view message)
     while (i < message.size() && is_word(message[i])) ++i;
     const std::string_view word = message.substr(begin, i - begin);
     if (std::any_of(word.begin(), word.end(), is_digit)) {
-      hash.add('#');  // a number, an id, an address: any word with a digit
+      sink.add('#');  // a number, an id, an address: any word with a digit
     } else {
-      hash.add(word);
+      sink.add(word);
     }
   }
+}
+
+}  // namespace
+
+std::uint64_t error_fingerprint(std::string_view type, std::string_view message) {
+  Hash hash;
+  hash.add(type);
+  hash.add('\0');
+  add_pattern(hash, message);
   return hash.value();
+}
+
+std::string error_pattern(std::string_view message) {
+  Text text;
+  add_pattern(text, message);
+  return text.take();
 }
 
 }  // namespace millrace::core

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace millrace::core {
@@ -10,5 +11,8 @@ namespace millrace::core {
 // A hash of the type and of the message without digits, hexadecimal words and quoted text. Stored,
 // so the function must never change. Never zero.
 std::uint64_t error_fingerprint(std::string_view type, std::string_view message);
+
+// The message as that takes it: `<text>` for what is quoted, `#` for words with a digit.
+std::string error_pattern(std::string_view message);
 
 }  // namespace millrace::core

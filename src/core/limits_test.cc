@@ -313,6 +313,72 @@ TEST_F(LimitsTest, SettingsThatStayTheSameKeepTheirVersion) {
   EXPECT_EQ(set("api", slots(2), true).refusal.detail, RefusalDetail::kLimitCountsJobs);
 }
 
+// What a shard hears of a deletion may be overtaken by what it hears of a change before it. Until
+// the limit's home says again that it is gone, it holds its jobs, as it would after a restart.
+TEST_F(LimitsTest, ACopyThatComesBackHoldsItsJobsAgain) {
+  MachineOptions options;
+  options.shards = 2;
+  options.shard = 1 - queue_bits("api") % 2;
+  Scenario elsewhere(options);
+  CopyLimit copy;
+  copy.shard = options.shard;
+  copy.limit.name = SharedBytes("api");
+  copy.limit.incarnation = 7;
+  copy.limit.revision = copy.limit.bounds_revision = 1;
+  copy.limit.settings.bounds.concurrency = 1;
+  elsewhere.decide(copy);
+  elsewhere.enqueue(named("a", {of("api")}));
+  elsewhere.enqueue(named("b", {of("api")}));
+  EXPECT_EQ(elsewhere.claim(), "");  // the shard has no share yet
+  copy.gone = true;
+  elsewhere.decide(copy);
+  EXPECT_EQ(elsewhere.claim(1), "a");
+  copy.gone = false;
+  elsewhere.decide(copy);
+  EXPECT_EQ(elsewhere.claim(), "");
+  GetLimits get;
+  get.name = SharedBytes("api");
+  const auto reply = std::get<LimitReply>(elsewhere.decide(get));
+  EXPECT_EQ(reply.limits.at(0).use.in_use, 1U);
+  EXPECT_EQ(reply.limits.at(0).use.waiting, 1U);
+  copy.gone = true;
+  elsewhere.decide(copy);
+  EXPECT_EQ(elsewhere.claim(), "b");
+}
+
+TEST_F(LimitsTest, ABudgetPartsNoJobThatIsDeletedInTheSameStep) {
+  struct NoTables final : Prefetched {
+    const Job* find(const JobId&) const override { return nullptr; }
+  };
+  Machine machine{MachineOptions{}};
+  const Time now = time_from_ms(1'700'000'000'000);
+  std::vector<Event> events;
+  const auto decide = [&](const Command& command) {
+    return machine.decide(command, now, NoTables(), Admission::kOpen, events);
+  };
+  SetLimit set;
+  set.name = SharedBytes("api");
+  set.incarnation = 7;
+  decide(set);
+  Enqueue enqueue;
+  enqueue.jobs.push_back(named("a", {of("api")}));
+  decide(enqueue);
+  const auto claimed = std::get<ClaimReply>(decide(s.claim_of(1)));
+  AckItem failed;
+  failed.id = Scenario::id("a");
+  failed.token = claimed.jobs.at(0).job.token;
+  failed.outcome = AckOutcome::kFailed;
+  failed.error = std::make_shared<JobError>();
+  decide(Ack{{failed}});
+  machine.end_step();
+  decide(Delete{{Scenario::id("a")}, DeleteCause::kOperator});
+  set.settings.retry_rate = Rate{};
+  decide(set);
+  machine.check_invariants();
+  machine.end_step();
+  machine.check_invariants();
+}
+
 TEST_F(LimitsTest, ALoweredLimitOnlyStopsNewStarts) {
   set("api", slots(3));
   for (const std::string job : {"a", "b", "c", "d"}) s.enqueue(named(job, {of("api")}));

@@ -59,7 +59,7 @@ class HttpServer::Impl {
         gate_(options_.max_connections, options_.max_connections_per_address),
         logins_(options_.failed_logins_per_minute, mix64(parts.seed ^ kLoginSeed)),
         peers_(parts.peers ? std::make_unique<PeerAccess>(*std::move(parts.peers)) : nullptr),
-        services_{{parts.reads, parts.feed, parts.statistics, parts.tokens, parts.catalog,
+        services_{{parts.reads, parts.feed, parts.models, parts.tokens, parts.catalog,
                    parts.operations, parts.clock, readers_, options_.idempotency_window,
                    options_.default_retention, &parts.zones, false,
                    service::ByteBudget(options_.answers_bytes), options_.page_bytes()},

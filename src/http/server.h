@@ -15,10 +15,10 @@
 #include "core/limits.h"
 #include "core/queue.h"
 #include "engine/feed/event_feed.h"
+#include "engine/models/read_models.h"
 #include "engine/reads.h"
 #include "engine/routing/gateway.h"
 #include "engine/schedules/zones.h"
-#include "engine/statistics/store_statistics.h"
 #include "http/connection/request_guard.h"
 #include "http/observer.h"
 #include "http/peer/peer_access.h"
@@ -73,7 +73,7 @@ struct ServerParts {
   engine::Gateway& gateway;
   const engine::Reads& reads;
   const engine::EventFeed& feed;
-  engine::StoreStatistics& statistics;
+  engine::ReadModels& models;
   const service::Tokens& tokens;
   service::Catalog& catalog;
   service::Operations& operations;

@@ -201,16 +201,16 @@ TEST_F(Shards, WhoWaitsForEventsWaitsForThoseOfAll) {
 }
 
 TEST_F(Shards, StatisticsOfThoseLedElsewhereAreRead) {
-  engine::Statistics leader(kTwo);
+  engine::ShardModels leader(kTwo);
+  ASSERT_TRUE(leader.load(server.tables(1), std::nullopt));
   core::EventBatch batch{std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()),
                          {}};
   core::Submitted submitted;
   submitted.job.queue = SharedBytes(engine::queue_on(1, kTwo));
   submitted.job.type = SharedBytes("t");
   batch.events.insert(batch.events.end(), 60, submitted);
-  leader.durable(Seq{1}, batch);
-  ASSERT_TRUE(
-      server.tables(1).put_blob(std::string(engine::kStatisticsBlob), leader.save()).has_value());
+  leader.take(Seq{1}, batch, engine::Statistics::Source::kLive);
+  ASSERT_TRUE(leader.save(server.tables(1)).value());
   EXPECT_THAT(call("GET", "/v1/stats?window_ms=3600000").body, HasSubstr(",60"));
 }
 

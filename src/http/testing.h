@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "engine/feed/event_feed.h"
+#include "engine/models/read_models.h"
 #include "engine/reads.h"
 #include "engine/routing/gateway.h"
-#include "engine/statistics/store_statistics.h"
 #include "http/server.h"
 
 namespace millrace::http {

@@ -153,11 +153,11 @@ struct TestServer::Parts {
       : stores(shards),
         reads(all_tables()),
         feed(all_journals()),
-        statistics(all_tables()),
+        models(all_tables()),
         tokens(std::move(*service::TokenBook::make(std::move(settings)))) {
     if (shards > 1) return;
     feed.led(0, Seq{});
-    statistics.led(0);
+    models.led(0);
   }
 
   struct Store {
@@ -178,7 +178,7 @@ struct TestServer::Parts {
   std::deque<Store> stores;  // by shard
   engine::Reads reads;
   engine::EventFeed feed;
-  engine::StoreStatistics statistics;
+  engine::ReadModels models;
   service::Tokens tokens;
   service::Catalog catalog;
   TestOperations operations;
@@ -202,7 +202,7 @@ ServerParts TestServer::parts() {
   return {wiring_.gateway != nullptr ? *wiring_.gateway : gateway,
           parts_->reads,
           parts_->feed,
-          parts_->statistics,
+          parts_->models,
           parts_->tokens,
           parts_->catalog,
           parts_->operations,

@@ -14,6 +14,8 @@ using std::chrono_literals::operator""ms;
 constexpr Duration kWait{1'000};
 constexpr Duration kTryAgainAfter{200};
 constexpr Duration kAfterFailedRead{1'000};
+// More than clocks of nodes differ by.
+constexpr Duration kLateFrom{2'000};
 constexpr auto kLookEvery = 1'000ms;
 constexpr auto kForgetEvery = 60'000ms;
 constexpr auto kUnseenFor = 600'000ms;
@@ -23,16 +25,25 @@ const core::OperationReply* reply_in(const engine::Answer& answer) {
   return reply == nullptr ? nullptr : std::get_if<core::OperationReply>(reply);
 }
 
+core::Condition until(core::JobField field, Time time) {
+  core::Condition condition;
+  condition.field = field;
+  condition.comparison = core::Comparison::kLessEqual;
+  condition.number = to_ms(time);
+  condition.real = static_cast<double>(condition.number);
+  return condition;
+}
+
 core::JobFilter filter_of(const core::OperationPart& part) {
   core::JobFilter filter = part.spec.filter;
-  if (part.spec.action != core::OperationAction::kRetry) return filter;
+  // The shard was out of reach when the operation began: then a time is the bound, not a place.
+  const bool late = part.begun_at > part.spec.created_at + kLateFrom;
+  const Time bound = late ? part.spec.created_at : part.begun_at;
+  if (late) filter.conditions.push_back(until(core::JobField::kCreatedAt, bound));
   // What this operation has retried and what ended again is not retried again.
-  core::Condition ended;
-  ended.field = core::JobField::kFinishedAt;
-  ended.comparison = core::Comparison::kLessEqual;
-  ended.number = to_ms(part.begun_at);
-  ended.real = static_cast<double>(ended.number);
-  filter.conditions.push_back(std::move(ended));
+  if (part.spec.action == core::OperationAction::kRetry) {
+    filter.conditions.push_back(until(core::JobField::kFinishedAt, bound));
+  }
   return filter;
 }
 

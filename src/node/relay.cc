@@ -59,6 +59,9 @@ core::AckItem outcome_of(const engine::Answer& answer) {
   if (item.refusal.why == core::Rejection::kIdMismatch) {
     return dead("id_mismatch", "a job with this id has other content");
   }
+  if (item.refusal.why == core::Rejection::kUnfitLimit) {
+    return dead("unfit_limit", "the job does not fit the limits that it names");
+  }
   return snoozed(kTryAgainAfter);
 }
 

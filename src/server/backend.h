@@ -75,8 +75,8 @@ struct BackendParts {
   DriverOptions driver;  // of each shard
   Metrics& metrics;
   engine::DurableObserver& observer;  // gets each durable batch
-  std::function<void()> settled;  // broken() may have changed; called on any thread
-  const net::Tls* tls = nullptr;  // for other nodes of https URLs; outlives the backend
+  std::function<void()> settled;      // broken() may have changed; called on any thread
+  const net::Tls* tls = nullptr;      // for other nodes of https URLs; outlives the backend
   Logger log;
 };
 

@@ -77,6 +77,7 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
           .synced =
               [this](Seq seq) {
                 synced_ = seq;
+                read_and_synced_ = std::exchange(read_before_sync_, parts_.read_until());
                 const MutexLock lock(status_mutex_);
                 status_.synced = seq;
               },
@@ -408,11 +409,12 @@ void Driver::do_chores() {
     next_trim_ = SteadyClock::now() + kTrimInterval;
     trim();
   }
-  parts_.chores(now);
+  if (parts_.chores) parts_.chores(now);
 }
 
 void Driver::trim() {
-  const Result<Seq> below = trim_point(*parts_.store.journal, synced_, now(), options_.events);
+  const Result<Seq> below = trim_point(
+      *parts_.store.journal, {.synced = synced_, .read = read_and_synced_}, now(), options_.events);
   if (below) {
     const bool keeps = parts_.archiver != nullptr;
     journal_->trim_below(keeps ? std::min(*below, next(parts_.archiver->archived())) : *below);

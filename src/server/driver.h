@@ -43,8 +43,11 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
     engine::DurableObserver& observer;  // called on the shard's thread
     DriverProbe& probe;
     // Periodic work that may block for the store; called about once a second on the projection's
-    // thread.
-    std::function<void(Time now)> chores;
+    // thread. Null: there is none.
+    std::function<void(Time now)> chores = nullptr;
+    // The journal's rows after this one are still needed for the read models. Called on the
+    // projection's thread.
+    std::function<Seq()> read_until;
     // Everything is drained, the shard has resigned, or it has ended for good: see status(). Called
     // on the shard's thread.
     std::function<void()> on_settled;
@@ -183,6 +186,10 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
 
   // Only for the projection's thread.
   Seq synced_{};
+  // What read_until() said when the tables were last synced, and the time before: what was written
+  // by then is synced.
+  Seq read_before_sync_{};
+  Seq read_and_synced_{};
   std::chrono::steady_clock::time_point next_trim_;
 
   // Last, in this order: they must stop before what they use is destroyed.

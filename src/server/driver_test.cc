@@ -165,7 +165,7 @@ class DriverTest : public testing::Test {
                                            .time = time,
                                            .observer = events,
                                            .probe = probe,
-                                           .chores = [](Time) {},
+                                           .read_until = [] { return Seq{1'000'000'000}; },
                                            .on_settled = [this] { ++settled; },
                                            .log = {},
                                            .flush_semaphore = &turns});

@@ -75,7 +75,7 @@ ServerOperations::ServerOperations(service::About about, Parts parts)
             if (reply == nullptr) return std::nullopt;
             return std::move(*reply);
           },
-          parts_.backend.parts().statistics()) {}
+          parts_.backend.parts().models()) {}
 
 service::Readiness ServerOperations::readiness() const {
   service::Readiness readiness;
@@ -202,11 +202,12 @@ std::string ServerOperations::metrics_text() {
   // For the shards that this node leads: other nodes report theirs.
   Metrics::Sources sources{.version = about_.version,
                            .commit = about_.commit,
-                           .statistics = parts_.backend.parts().statistics(),
+                           .models = parts_.backend.parts().models(),
                            .shards = parts_.backend.shards(),
                            .started_at = about_.started_at,
                            .push = parts_.push_health()};
   if (parts_.trace_counts) sources.traces = parts_.trace_counts();
+  sources.error_groups = parts_.error_groups();
   Time now{};
   for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
   const std::shared_ptr<const QueueSample> sample = sampler_.sample(parts_.backend.led(), now);

@@ -1,6 +1,7 @@
 // What HTTP shows of the server itself: readiness, metrics, backups.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -47,6 +48,8 @@ class ServerOperations final : public service::Operations {
     Logger log;
     // Of the push targets that this node serves.
     std::function<std::vector<std::pair<std::string, api::PushHealth>>()> push_health{};
+    // By api::ErrorStatus; none: another node tells.
+    std::function<std::optional<std::array<std::uint64_t, 3>>()> error_groups{};
     std::function<TraceCounts()> trace_counts{};  // none: no traces are exported
     std::string directory{};  // of the store's files; empty: it is in a database
     // When the certificate that clients see ends; none: plain HTTP.

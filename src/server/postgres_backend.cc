@@ -207,7 +207,7 @@ class PostgresBackend final : public Backend {
             .time = system_time(),
             .observer = parts_.observer(shard),
             .probe = outside_.metrics,
-            .chores = [this, shard](Time now) { parts_.chores(shard, now); },
+            .read_until = [this, shard] { return parts_.read_until(shard); },
             .begin_leading = [this, shard](Seq durable) { parts_.begin_leading(shard, durable); },
             .led =
                 [this, shard](std::shared_ptr<engine::Gateway> gateway) {
@@ -284,7 +284,7 @@ class PostgresBackend final : public Backend {
   std::vector<std::unique_ptr<Relay>> relays_;
   std::vector<std::unique_ptr<OperationRunner>> operations_;
   boost::asio::thread_pool operations_reader_{2};  // outlives the shards
-  boost::asio::thread_pool relay_reader_{1};  // outlives the shards
+  boost::asio::thread_pool relay_reader_{1};       // outlives the shards
   std::unique_ptr<store::Inbox> inbox_;
   InboxPoller poller_;  // outlives the shards
   std::vector<std::unique_ptr<ShardHost>> hosts_;

@@ -27,6 +27,7 @@
 #include "server/catalog_follower.h"
 #include "server/config/config_keys.h"
 #include "server/driver.h"
+#include "server/error_watch.h"
 #include "server/metrics/memory_gauge.h"
 #include "server/metrics/metrics.h"
 #include "server/operations.h"
@@ -382,6 +383,7 @@ class Server {
             .catalog = catalog_,
             .log = log_,
             .push_health = [this] { return push_->all_health(); },
+            .error_groups = [this] { return error_counts(); },
             .trace_counts = count_traces(),
             .directory = on_postgres() ? std::string() : config_.data,
             .certificate_ends = [this] { return tls_ ? tls_->expires_at() : std::nullopt; }});
@@ -401,7 +403,7 @@ class Server {
                                                http::ServerParts{.gateway = backend_->gateway(),
                                                                  .reads = parts.reads(),
                                                                  .feed = parts.feed(),
-                                                                 .statistics = parts.statistics(),
+                                                                 .models = parts.models(),
                                                                  .tokens = *tokens_,
                                                                  .catalog = catalog_,
                                                                  .operations = *operations_,
@@ -418,6 +420,25 @@ class Server {
           "the configuration has no tokens, so every user of this machine can use the server");
     }
     return {};
+  }
+
+  std::optional<ErrorWatch::Counts> error_counts() const {
+    return errors_ == nullptr ? std::nullopt : errors_->counts();
+  }
+
+  // Resolved groups make room for others first.
+  void tell_models_of_errors() {
+    for (std::uint32_t shard = 0; shard < backend_->parts().shards(); ++shard) {
+      backend_->parts().models().of(shard).set_resolved([this](std::uint64_t fingerprint,
+                                                               Time last_seen) {
+        const auto entry = catalog_.snapshot();
+        const auto* const known =
+            entry->find(core::CatalogKind::kErrorGroup, service::error_group_id(fingerprint));
+        const auto state =
+            known == nullptr ? std::nullopt : api::read_stored_error_group(known->body.view());
+        return state && state->status == api::ErrorStatus::kResolved && last_seen <= state->since;
+      });
+    }
   }
 
   std::function<TraceCounts()> count_traces() const {
@@ -448,6 +469,9 @@ class Server {
     }
     follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
     await_catalog();
+    tell_models_of_errors();
+    errors_ = std::make_unique<ErrorWatch>(
+        ErrorWatch::Parts{.backend = *backend_, .catalog = catalog_, .clock = clock_, .log = log_});
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
     push_->start();
@@ -487,6 +511,7 @@ class Server {
     const auto left = std::chrono::duration_cast<Duration>(deadline - SteadyClock::now());
     http_->close(std::max(left, Duration{0}));
     const bool broken = backend_->broken();
+    errors_->stop();
     follower_->stop();
     backend_->stop();
     if (tracer_) tracer_->stop();
@@ -504,6 +529,7 @@ class Server {
     http_->drain();
     http_->close(kClosingTime);
     push_->stop({});
+    errors_->stop();
     follower_->stop();
     backend_->stop();
     log_.error(
@@ -531,6 +557,7 @@ class Server {
   service::Catalog catalog_;
   service::CatalogTokens made_tokens_{catalog_, clock_, log_};
   std::unique_ptr<CatalogFollower> follower_;
+  std::unique_ptr<ErrorWatch> errors_;
   std::unique_ptr<service::Tokens> tokens_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;

@@ -163,7 +163,7 @@ engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
                     .time = parts_.time,
                     .observer = parts_.observer,
                     .probe = parts_.probe,
-                    .chores = parts_.chores,
+                    .read_until = parts_.read_until,
                     .on_settled = [this] { post([](Mail& mail) { mail.settled = true; }); },
                     .log = parts_.log,
                     .lease = lease,

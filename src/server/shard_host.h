@@ -32,7 +32,7 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
     const engine::TimeSource& time;
     engine::DurableObserver& observer;
     DriverProbe& probe;
-    std::function<void(Time now)> chores;
+    std::function<Seq()> read_until;
     // Called on the host's thread around the time that this node leads the shard. `durable`: the
     // journal's newest row.
     std::function<void(Seq durable)> begin_leading;

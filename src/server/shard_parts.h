@@ -2,35 +2,22 @@
 // shard or not.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "engine/feed/event_feed.h"
+#include "engine/models/read_models.h"
 #include "engine/observer.h"
 #include "engine/reads.h"
-#include "engine/statistics/store_statistics.h"
-#include "server/metrics/statistics_keeper.h"
+#include "server/model_thread.h"
 #include "store/tables.h"
 
 namespace millrace::server {
 
-// Passes each durable batch on to all observers, in this order.
-class DurableFanOut final : public engine::DurableObserver {
- public:
-  explicit DurableFanOut(std::array<engine::DurableObserver*, 3> observers)
-      : observers_(observers) {}
-  void durable(Seq seq, const core::EventBatch& batch) override {
-    for (engine::DurableObserver* const observer : observers_) observer->durable(seq, batch);
-  }
-
- private:
-  std::array<engine::DurableObserver*, 3> observers_;
-};
-
-// All shards of a store. Its functions are for one thread per shard, except the three that read.
+// All shards of a store. Its functions are for one thread per shard, except those that read.
 class ShardParts {
  public:
   // `metrics` receives every shard's batches and must outlive this object.
@@ -40,38 +27,44 @@ class ShardParts {
 
   std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size()); }
   store::Store& store(std::uint32_t shard) { return shards_[shard]->store; }
-  engine::DurableObserver& observer(std::uint32_t shard) { return shards_[shard]->fan_out; }
+  engine::DurableObserver& observer(std::uint32_t shard) { return *shards_[shard]; }
 
-  // Called before this node leads the shard: statistics continue from where the former leader left
-  // them. `durable`: the journal's newest row.
+  // Called before this node leads the shard: the read models go on from where the former leader
+  // left them. `durable`: the journal's newest row.
   void begin_leading(std::uint32_t shard, Seq durable);
   // No batch of the shard comes any more.
   void end_leading(std::uint32_t shard);
-  // While this node leads the shard: called about once a second, where a write of the store may
-  // block.
-  void chores(std::uint32_t shard, Time now) { shards_[shard]->keeper.save_now_and_then(now); }
 
   // --- Thread-safe.
+  // The journal's rows after this one are still needed for the read models.
+  Seq read_until(std::uint32_t shard) const;
   const engine::Reads& reads() const { return reads_; }
   engine::EventFeed& feed() { return feed_; }
-  engine::StoreStatistics& statistics() { return statistics_; }
+  engine::ReadModels& models() { return models_; }
 
  private:
-  struct Shard {
-    Shard(store::Store a_store, engine::Statistics& statistics, engine::DurableObserver& feed,
-          engine::DurableObserver& metrics, const Logger& log)
-        : store(std::move(a_store)),
-          keeper(statistics, store, log),
-          fan_out({&statistics, &feed, &metrics}) {}
+  // Passes each durable batch on: to the feed, to metrics, and to the read models.
+  struct Shard final : engine::DurableObserver {
+    Shard(store::Store a_store, engine::DurableObserver& a_feed, engine::DurableObserver& a_metrics)
+        : store(std::move(a_store)), feed(a_feed), metrics(a_metrics) {}
+    void durable(Seq seq, const core::EventBatch& batch) override;
+    void share(Seq seq, const std::shared_ptr<const core::EventBatch>& batch) override;
+    void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk,
+                     Time at) override;
+
     store::Store store;
-    StatisticsKeeper keeper;
-    DurableFanOut fan_out;
+    engine::DurableObserver& feed;
+    engine::DurableObserver& metrics;
+    mutable Mutex mutex;
+    // While this node leads the shard. Changes while no batch comes.
+    std::shared_ptr<ModelThread> follower MILLRACE_GUARDED_BY(mutex);
   };
 
   static std::vector<store::Tables*> tables_of(const std::vector<store::Store>& stores);
   static std::vector<store::Journal*> journals_of(const std::vector<store::Store>& stores);
 
-  engine::StoreStatistics statistics_;
+  const Logger log_;
+  engine::ReadModels models_;
   engine::EventFeed feed_;
   engine::Reads reads_;
   std::vector<std::unique_ptr<Shard>> shards_;

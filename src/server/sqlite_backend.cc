@@ -59,10 +59,10 @@ class SqliteBackend final : public Backend {
                                         .observer = parts_.observer(kShard),
                                         .probe = outside_.metrics,
                                         .chores =
-                                            [this](Time now) {
-                                              parts_.chores(kShard, now);
+                                            [this](Time) {
                                               if (operations_ready_) operations_->tick();
                                             },
+                                        .read_until = [this] { return parts_.read_until(kShard); },
                                         .on_settled =
                                             [this] {
                                               settled_.release();

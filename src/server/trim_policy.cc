@@ -36,11 +36,16 @@ Result<std::uint64_t> first_not_older(store::Journal& journal, std::uint64_t old
 
 }  // namespace
 
-Result<Seq> trim_point(store::Journal& journal, Seq synced, Time now, EventRetention retention) {
+Result<Seq> trim_point(store::Journal& journal, TrimBounds bounds, Time now,
+                       EventRetention retention) {
   const Result<store::Journal::Extent> extent = journal.extent();
   if (!extent) return std::unexpected(extent.error());
   const std::uint64_t oldest = to_number(extent->oldest);
-  const std::uint64_t end = std::min(to_number(synced), to_number(extent->newest));
+  const std::uint64_t rows = to_number(extent->newest) - oldest + 1;
+  const std::uint64_t most_rows = journal.most_rows();
+  const bool waits = extent->bytes <= retention.bytes + kMaxUnreadBytes && rows <= most_rows;
+  const Seq needed = waits ? std::min(bounds.synced, next(bounds.read)) : bounds.synced;
+  const std::uint64_t end = std::min(to_number(needed), to_number(extent->newest));
   if (oldest == 0 || oldest >= end) return extent->oldest;
 
   const Result<Time> oldest_at = time_of_row(journal, extent->oldest);
@@ -51,13 +56,11 @@ Result<Seq> trim_point(store::Journal& journal, Seq synced, Time now, EventReten
     if (!found) return std::unexpected(found.error());
     below = *found;
   }
-  const std::uint64_t rows = to_number(extent->newest) - oldest + 1;
   if (extent->bytes > retention.bytes) {
     const std::uint64_t mean = std::max<std::uint64_t>(extent->bytes / rows, 1);
     const std::uint64_t excess = (extent->bytes - retention.bytes) / mean;
     below = std::max(below, std::min(oldest + excess, end));
   }
-  const std::uint64_t most_rows = journal.most_rows();
   if (rows > most_rows) below = std::max(below, std::min(oldest + (rows - most_rows), end));
   return Seq{below};
 }

@@ -199,10 +199,18 @@ Task<Answered<OperationAnswer>> start_operation(Caller& caller, const OperationS
     start.spec.created_by = SharedBytes(caller.access->settings().name);
   }
   caller.about = about_start(start);
-  auto reply = co_await caller.ask(std::move(start));
+  auto reply = co_await caller.ask(start);
   if (!reply) co_return refused(reply);
   if (reply->refusal) co_return refused(to_problem(reply->refusal, "operation"));
   if (reply->parts.empty()) co_return refused(other_number_of_jobs());
+  if (caller.services.shards() > 1) {
+    // It has begun, and jobs that come after the answer are none of its. A shard that is out of
+    // reach now is told later, by the node that leads the first one.
+    start.shard.reset();
+    engine::Request others = core::Command(start);
+    Ask told(caller.port, std::move(others), Asking{engine::kNodesOwn, nullptr});
+    (void)co_await told;
+  }
   co_return unite(reply->parts, caller.now()).front();
 }
 

@@ -20,9 +20,9 @@
 #include "core/queue.h"
 #include "engine/feed/event_feed.h"
 #include "engine/kinds.h"
+#include "engine/models/read_models.h"
 #include "engine/reads.h"
 #include "engine/schedules/zones.h"
-#include "engine/statistics/store_statistics.h"
 #include "service/answer_port.h"
 #include "service/answered.h"
 #include "service/byte_budget.h"
@@ -41,7 +41,7 @@ class PushDesk;
 struct Services {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
-  engine::StoreStatistics& statistics;
+  engine::ReadModels& models;
   const Tokens& tokens;
   Catalog& catalog;
   Operations& operations;

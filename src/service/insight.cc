@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "service/audit.h"
 #include "service/names_cursor.h"
 
 namespace millrace::service {
@@ -36,24 +37,52 @@ Answered<> admits_page(Caller& caller, const engine::FeedPage& page) {
 
 }  // namespace
 
-Task<Answered<engine::StatsReply>> get_stats(Caller& caller, const api::StatsQuery& query) {
-  if (query.by_queue && query.by_type) {
-    co_return refused(api::make_fault(api::FieldError::Place::kParameter, "by",
-                                      "must be queue or type, not both"));
-  }
+namespace {
+
+// That a chart of the query can mark.
+std::vector<engine::Deploy> deploys_for(const Caller& caller, const api::StatsQuery& query,
+                                        Time from) {
+  std::vector<engine::Deploy> deploys = caller.services.models.deploys();
+  const bool of_types = query.by == api::StatsBy::kType && !caller.limited();
+  std::erase_if(deploys, [&](const engine::Deploy& deploy) {
+    if (deploy.at < from || deploy.type.empty() == of_types) return true;
+    return of_types && !query.name.empty() && deploy.type != query.name;
+  });
+  return deploys;
+}
+
+}  // namespace
+
+Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& query) {
   engine::StatsQuery wanted;
   wanted.now = caller.now();
   wanted.window = query.window;
   wanted.step = query.step;
-  if (query.by_queue) wanted.by = engine::StatsBy::kQueue;
-  if (query.by_type) wanted.by = engine::StatsBy::kType;
+  wanted.by = static_cast<engine::StatsBy>(query.by);
+  wanted.name = query.name;
   wanted.visible = visible_to(caller);
   auto read = [&](const std::stop_token&) {
-    caller.services.statistics.refresh(wanted.now);
-    return caller.services.statistics.query(wanted);
+    engine::ReadModels& models = caller.services.models;
+    models.refresh(wanted.now);
+    StatsAnswer answer;
+    answer.as_of = models.as_of(wanted.now);
+    answer.stats = models.query(wanted);
+    answer.deploys = deploys_for(caller, query, answer.stats.from);
+    answer.gaps = models.gaps();
+    std::erase_if(answer.gaps, [&](const auto& gap) { return gap.to < answer.stats.from; });
+    return answer;
   };
   auto stats = co_await caller.read(Lane::kSearches, read, Caller::Patience::kWait);
   co_return stats;
+}
+
+Task<Answered<>> reproject(Caller& caller) {
+  auto ask = [&](const std::stop_token&) { return caller.services.models.reproject(); };
+  auto asked = co_await caller.read(Lane::kSearches, ask);
+  if (!asked) co_return refused(asked);
+  core::Origin origin = about("store.reprojected", "store", {});
+  co_await note_audit(caller, std::move(origin));
+  co_return Answered<>();
 }
 
 engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query) {

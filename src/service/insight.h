@@ -1,13 +1,23 @@
 // Statistics and the log of events, as far as the caller may see them.
 #pragma once
 
+#include <vector>
+
 #include "api/event.h"
 #include "api/stats.h"
 #include "service/caller.h"
 
 namespace millrace::service {
 
-Task<Answered<engine::StatsReply>> get_stats(Caller& caller, const api::StatsQuery& query);
+struct StatsAnswer {
+  engine::StatsReply stats;
+  std::vector<engine::Deploy> deploys;
+  std::vector<engine::ModelGap> gaps;
+  Time as_of{};
+};
+Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& query);
+// Has the read models of all shards made anew.
+Task<Answered<>> reproject(Caller& caller);
 // The query as far as the caller may see its answer.
 engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query);
 // The next page; waits for an event if there is none. `wanted.after` moves on.

@@ -45,8 +45,8 @@ class OperationsWorld {
   OperationsWorld(store::Store& store, engine::Gateway& gateway, const Clock& clock)
       : reads_(*store.tables),
         feed_(*store.journal, Seq{}),
-        statistics_({store.tables.get()}),
-        services_{reads_,  feed_,    statistics_,
+        models_({store.tables.get()}),
+        services_{reads_,  feed_,    models_,
                   tokens_, catalog_, operations_,
                   clock,   readers_, core::kDefaultIdempotencyWindow,
                   {}},
@@ -80,7 +80,7 @@ class OperationsWorld {
 
   engine::Reads reads_;
   engine::EventFeed feed_;
-  engine::StoreStatistics statistics_;
+  engine::ReadModels models_;
   Tokens tokens_{one_token()};
   Catalog catalog_;
   NoOperations operations_;

@@ -24,7 +24,7 @@ Task<Answered<QueueAnswer>> command_queue(Caller& caller, Command command) {
   co_await refresh_statistics(caller);
   QueueAnswer answer{std::move(reply->queues.front()), {}, reply->created};
   answer.blocked_by = std::move(reply->blocked_by);
-  answer.rates = caller.services.statistics.rates(answer.queue.name.view(), caller.now());
+  answer.rates = caller.services.models.rates(answer.queue.name.view(), caller.now());
   co_return answer;
 }
 
@@ -58,7 +58,7 @@ Task<Answered<QueuePage>> list_queues(Caller& caller, const api::Page& page) {
   if (more) made.next = name_cursor(found.back().name.view());
   const Time now = caller.now();
   for (core::Queue& queue : found) {
-    const engine::QueueRates rates = caller.services.statistics.rates(queue.name.view(), now);
+    const engine::QueueRates rates = caller.services.models.rates(queue.name.view(), now);
     made.queues.push_back({std::move(queue), rates});
   }
   co_return made;

@@ -12,8 +12,6 @@
 namespace millrace::service {
 namespace {
 
-// How far back the mean running time looks.
-constexpr Duration kWindow{600'000};
 // For a queue of which no attempt has ended in that time.
 constexpr Duration kAssumedRun{1'000};
 
@@ -35,32 +33,6 @@ void bound(ScaleFigures& figures, std::optional<double> slots, std::string whose
   if (!slots || (figures.most_slots && *figures.most_slots <= *slots)) return;
   figures.most_slots = slots;
   figures.bound_by = std::move(whose);
-}
-
-std::optional<Duration> mean_run(const engine::StoreStatistics& statistics, std::string_view queue,
-                                 Time now) {
-  engine::StatsQuery wanted;
-  wanted.now = now;
-  wanted.window = wanted.step = kWindow;
-  wanted.visible = [queue](std::string_view name) { return name == queue; };
-  const engine::StatsReply stats = statistics.query(wanted);
-  double sum = 0;
-  double ended = 0;
-  for (const engine::StatsGroup& group : stats.groups) {
-    for (std::size_t step = 0; step < group.run.mean.size(); ++step) {
-      if (!group.run.mean[step]) continue;
-      const auto count = [&](engine::CountedEvent what) {
-        return static_cast<double>(group.columns[static_cast<std::size_t>(what)][step]);
-      };
-      // Cancelled attempts are not counted: each step has one at least.
-      const double weight = std::max(
-          1.0, count(engine::CountedEvent::kSucceeded) + count(engine::CountedEvent::kFailed));
-      sum += static_cast<double>(*group.run.mean[step]) * weight;
-      ended += weight;
-    }
-  }
-  if (ended == 0) return std::nullopt;
-  return Duration{std::llround(sum / ended)};
 }
 
 }  // namespace
@@ -106,9 +78,9 @@ api::Scale scale_of(const ScaleFigures& figures, const api::ScaleQuery& query) {
   return scale;
 }
 
-ScaleFigures scale_figures(const engine::StoreStatistics& statistics, const core::Queue& queue,
+ScaleFigures scale_figures(const engine::ReadModels& models, const core::Queue& queue,
                            std::uint64_t held_back, const FindLimit& find_limit, Time now) {
-  const engine::QueueRates rates = statistics.rates(queue.name.view(), now);
+  const engine::QueueRates rates = models.rates(queue.name.view(), now);
   ScaleFigures figures;
   figures.paused = queue.paused;
   figures.ready = queue.counts[static_cast<std::size_t>(core::State::kReady)];
@@ -116,7 +88,7 @@ ScaleFigures scale_figures(const engine::StoreStatistics& statistics, const core
   figures.running = queue.counts[static_cast<std::size_t>(core::State::kRunning)];
   figures.submitted_per_s = rates.submitted;
   figures.started_per_s = rates.started;
-  figures.run = mean_run(statistics, queue.name.view(), now);
+  figures.run = models.mean_run(queue.name.view(), now);
   const Duration run = figures.run.value_or(kAssumedRun);
   bound(figures, slots_of(queue.settings.concurrency, queue.settings.rate, run),
         "The queue's own bound");
@@ -157,7 +129,7 @@ Task<Answered<api::Scale>> scale_queue(Caller& caller, std::string_view queue,
     return known == limits.end() ? nullptr : &known->second;
   };
   const ScaleFigures figures =
-      scale_figures(caller.services.statistics, found, reply->held_back, find_limit, caller.now());
+      scale_figures(caller.services.models, found, reply->held_back, find_limit, caller.now());
   co_return scale_of(figures, query);
 }
 

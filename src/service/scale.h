@@ -36,7 +36,7 @@ api::Scale scale_of(const ScaleFigures& figures, const api::ScaleQuery& query);
 // Of a queue as GetQueues tells it. `find_limit` gives the settings of a named limit; null: there
 // is no such limit.
 using FindLimit = std::function<const core::LimitSettings*(std::string_view name)>;
-ScaleFigures scale_figures(const engine::StoreStatistics& statistics, const core::Queue& queue,
+ScaleFigures scale_figures(const engine::ReadModels& models, const core::Queue& queue,
                            std::uint64_t held_back, const FindLimit& find_limit, Time now);
 
 }  // namespace millrace::service

@@ -198,9 +198,9 @@ Task<Answered<>> await_projection(Caller& caller) {
 
 Task<void> refresh_statistics(Caller& caller) {
   const Time now = caller.now();
-  if (!caller.services.statistics.is_stale(now)) co_return;
+  if (!caller.services.models.is_stale(now)) co_return;
   auto refresh = [&](const std::stop_token&) {
-    caller.services.statistics.refresh(now);
+    caller.services.models.refresh(now);
     return true;
   };
   // Where it can't be read, what was known a moment ago will do.

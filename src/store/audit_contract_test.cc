@@ -45,6 +45,9 @@ class AuditContract : public StoreContract {
     }
     return found;
   }
+
+ private:
+  Flusher flusher_;
 };
 
 MILLRACE_EVERY_STORE(AuditContract);

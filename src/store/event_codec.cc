@@ -131,9 +131,16 @@ bool is_of_limits(const core::Event& event) {
 }
 
 bool is_of_operations(const core::Event& event) {
+  if (const auto* const put = std::get_if<core::CatalogPut>(&event)) {
+    return core::is_of_operations(put->kind);
+  }
+  if (const auto* const gone = std::get_if<core::CatalogDeleted>(&event)) {
+    return core::is_of_operations(gone->kind);
+  }
   return std::holds_alternative<core::OperationSet>(event) ||
          std::holds_alternative<core::OperationAdvanced>(event) ||
-         std::holds_alternative<core::OperationsForgotten>(event);
+         std::holds_alternative<core::OperationsForgotten>(event) ||
+         std::holds_alternative<core::Audited>(event);
 }
 
 bool is_of_schedules(const core::Event& event) {
@@ -148,9 +155,7 @@ EventFormat format_of(const core::Event& event) {
   const core::Job* const job = kOfTomorrow ? job_in(event) : nullptr;
   const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
   if (kOfTomorrow && (of_tomorrow || ends_job_of_tomorrow(event))) return kFormatOfTomorrow;
-  if (is_of_operations(event) || std::holds_alternative<core::Audited>(event)) {
-    return EventFormat::kOperations;
-  }
+  if (is_of_operations(event)) return EventFormat::kOperations;
   if (is_of_limits(event)) return EventFormat::kLimits;
   if (std::holds_alternative<core::CatalogPut>(event) ||
       std::holds_alternative<core::CatalogDeleted>(event)) {

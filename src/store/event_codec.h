@@ -22,7 +22,7 @@ enum class EventFormat : std::uint32_t {
   kSchedules = 5,     // schedules, and the jobs that they made
   kCatalog = 6,       // documents of the catalog
   kLimits = 7,        // limits, and the jobs and queues that name them
-  kOperations = 8,    // operations, and entries of the audit
+  kOperations = 8,    // operations, groups of errors, and entries of the audit
 };
 inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kOperations;
 inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewestFormatOfToday) +

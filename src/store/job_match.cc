@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/ascii.h"
+#include "base/hex.h"
 #include "store/json_member.h"
 
 namespace millrace::store {
@@ -58,7 +59,9 @@ bool instant(const Condition& condition, const std::optional<Time>& time) {
 
 bool error_matches(const Condition& condition, const Job& job) {
   return job.last_error != nullptr && (any_value(condition, job.last_error->type.view()) ||
-                                       any_value(condition, job.last_error->message.view()));
+                                       any_value(condition, job.last_error->message.view()) ||
+                                       (condition.comparison == Comparison::kEqual &&
+                                        any_value(condition, hex_of(job.last_error->fingerprint))));
 }
 
 bool tag_matches(const Condition& condition, const Job& job) {

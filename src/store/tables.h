@@ -127,6 +127,11 @@ struct HistoryParts {
   std::uint32_t most_logs = std::numeric_limits<std::uint32_t>::max();  // 0: none
 };
 
+struct NamedBlob {
+  std::string name;
+  std::optional<std::string> content;  // none: there is no such blob, or it is to go
+};
+
 // One caller at a time for flush and sync (the projection thread). Any thread may call everything
 // else. Each call reads one consistent snapshot, except that a list, a selection or a count may
 // read each job at a different instant.
@@ -185,10 +190,23 @@ class Tables {
   // first towards the beginning.
   virtual Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) = 0;
 
-  // A named blob beside the state (the statistics' history). The last write wins; a blob may lag
-  // behind the state.
-  virtual Status put_blob(const std::string& name, const std::string& content) = 0;
-  virtual Result<std::optional<std::string>> get_blob(const std::string& name) = 0;
+  // Named blobs beside the state (the read models); they may lag behind it. put_blobs() writes all
+  // of them or none, in a transaction of its own, and only if `guard` stands as it says. False: it
+  // does not; nothing was written.
+  virtual Result<bool> put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) = 0;
+  // Those whose names are in [first, end), by name. No name has a space.
+  virtual Result<std::vector<NamedBlob>> get_blobs(const std::string& first,
+                                                   const std::string& end) = 0;
+  // One that is written whoever else writes it, and one that is read.
+  Status put_blob(const std::string& name, const std::string& content) {
+    const Result<bool> put = put_blobs({{name, content}}, {});
+    return put ? Status() : std::unexpected(put.error());
+  }
+  Result<std::optional<std::string>> get_blob(const std::string& name) {
+    auto found = get_blobs(name, name + ' ');
+    if (!found) return std::unexpected(std::move(found.error()));
+    return found->empty() ? std::nullopt : std::move(found->front().content);
+  }
 
   // Null: users' own transactions can't finish jobs in this store.
   virtual Fences* fences() { return nullptr; }

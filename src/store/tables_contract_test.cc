@@ -539,5 +539,25 @@ TEST_P(TablesContract, KeepsBlobs) {
   EXPECT_EQ(tables().get_blob("empty").value(), "");
 }
 
+TEST_P(TablesContract, WritesBlobsTogetherAndOnlyWhereTheGuardStands) {
+  const auto names = [this](const std::string& first, const std::string& end) {
+    std::string list;
+    for (const NamedBlob& blob : tables().get_blobs(first, end).value()) {
+      list += blob.name + "=" + *blob.content + " ";
+    }
+    return list;
+  };
+  EXPECT_TRUE(tables().put_blobs({{"m/a", "1"}, {"m/b", "2"}}, {"m/at", {}}).value());
+  EXPECT_FALSE(tables().put_blobs({{"m/a", "x"}}, {"m/at", "5"}).value());
+  EXPECT_TRUE(tables().put_blobs({{"m/at", "5"}, {"n", "n"}}, {}).value());
+  EXPECT_FALSE(tables().put_blobs({{"m/a", "x"}}, {"m/at", {}}).value());
+  EXPECT_FALSE(tables().put_blobs({{"m/a", "x"}}, {"m/at", "4"}).value());
+  EXPECT_TRUE(
+      tables().put_blobs({{"m/at", "6"}, {"m/b", {}}, {"m/no", {}}}, {"m/at", "5"}).value());
+  reopen();
+  EXPECT_EQ(names("m/", "m0"), "m/a=1 m/at=6 ");
+  EXPECT_EQ(names("m/at", "n"), "m/at=6 ");
+}
+
 }  // namespace
 }  // namespace millrace::store

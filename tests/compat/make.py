@@ -139,7 +139,7 @@ PLANS = [
     *of_every_end("sqlite", 7, parts={"queue_deleted", "schedules", "catalog", "limits"}),
     # Whoever changes something has an entry of the audit.
     *of_every_end(
-        "sqlite", 8, parts={"queue_deleted", "schedules", "catalog", "limits", "operations"}
+        "sqlite", 8, parts={"queue_deleted", "schedules", "catalog", "limits", "operations", "error_groups"}
     ),
     Plan("postgres", 1, "first", shards=1, schema=1),
     Plan("postgres", 1, "nodes", parts={"outbox"}, schema=2),
@@ -174,7 +174,7 @@ PLANS = [
         8,
         parts={
             *("outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules", "catalog"),
-            *("limits", "operations"),
+            *("limits", "operations", "error_groups"),
         },
         schema=11,
     ),

@@ -181,6 +181,8 @@ class Story(harness.MillraceCase):
             self.limits_hold_jobs()
         if "operations" in self.parts:
             self.operations_go_on()
+        if "error_groups" in self.parts:
+            self.errors_are_looked_at()
 
     def set(self, path, **settings):
         reply = self.api.put(path, settings)
@@ -195,6 +197,20 @@ class Story(harness.MillraceCase):
         self.set("/v1/push-targets/gone", **receiver)
         self.delete("/v1/push-targets/gone")
         self.settings.remove("/v1/push-targets/gone")
+
+    def errors_are_looked_at(self):
+        """One group is resolved, and one is muted for ten years; the server tells of all itself."""
+
+        def groups():
+            return self.api.get("/v1/error-groups", limit=2, order="first_seen").json["items"]
+
+        harness.eventually(lambda: len(groups()) == 2, 30, what="two groups of errors")
+        resolved, muted = (f"/v1/error-groups/{group['id']}" for group in groups())
+        for path, members in (
+            (resolved, {"status": "resolved", "note": "fixed «today»"}),
+            (muted, {"muted_until": FAR}),
+        ):
+            self.assertEqual(self.api.patch(path, members).status, 200)
 
     def limits_hold_jobs(self):
         """One of each gate is full, or paused, or has given all its tokens for ten years."""

@@ -11,6 +11,8 @@ import time
 import harness
 from test_auth import new_token
 
+import nodes  # whose folder the harness has added
+
 ROUTES = pathlib.Path(__file__).parents[2] / "src/api/routes.cc"
 EVERY = ["submit", "work", "read", "operate", "admin"]
 PERMITTED = ("--push-allow", "127.0.0.0/8", "--push-ports", "all", "--push-allow-http", "true")
@@ -247,6 +249,10 @@ class EachRoute(AuditCase):
         dead = self.submit(queue=f"{q}-dead", max_attempts=1)["id"]
         self.fail_attempt(self.claim_one(queues=[f"{q}-dead"]))
         self.assertEqual(self.state(dead), "dead")
+        self.submit(queue=f"{q}-failing", max_attempts=1)
+        self.fail_attempt(self.claim_one(queues=[f"{q}-failing"]), "of a group of its own")
+        groups = lambda: self.api.get("/v1/error-groups", queue=f"{q}-failing").json["items"]  # noqa: E731
+        group = harness.eventually(groups, what="the group of errors")[0]["id"]
         self.api.post(f"/v1/workers/w-{q}/poll", {"claim": {"queues": [q], "limit": 1}})
         for name in (q, f"{q}-old"):
             self.api.put(f"/v1/limits/{name}", {"concurrency": 2})
@@ -330,6 +336,10 @@ class EachRoute(AuditCase):
             ("POST", "/v1/push-targets/{name}/pause"): (q, {}, "push_target.paused"),
             ("POST", "/v1/push-targets/{name}/resume"): (q, {}, "push_target.resumed"),
             ("POST", "/v1/push-targets/{name}/test"): (q, None, "push_target.tested"),
+            ("PATCH", "/v1/error-groups/{id}"): (group, {"status": "muted"}, "error_group.muted"),
+            ("POST", "/v1/error-groups/{id}/retry"): (group, {"mode": "canary"}, "job.retried"),
+            ("POST", "/v1/error-groups/{id}/delete"): (group, None, "operation.started"),
+            ("POST", "/v1/admin/reproject"): ("", None, "store.reprojected"),
         }
 
     def cancelled(self):
@@ -410,6 +420,75 @@ class SameCommit(AuditCase):
                 befores = [e["before"]["concurrency"] for e in reversed(entries) if e["before"]]
                 self.assertEqual(befores, values[:-1])
                 next_value[name] = max(next_value[name], now + 1)
+
+
+class OnAllNodes(harness.MillraceCase):
+    """Three nodes on PostgreSQL, whatever the store of the other tests."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.ops, lines = configured("ops")
+        cls.nodes = nodes.Nodes(3, config=lines, token=cls.ops)
+        cls.addClassCleanup(cls.nodes.close)
+        cls.nodes.start()
+        cls.queues = cls.nodes.queue_on_each_shard()
+
+    def audit(self, server, **query):
+        found = []
+        query = {"fresh": "true", "limit": 7, **query}
+        api = self.new_client(server)
+        while True:
+            reply = harness.eventually(
+                lambda: (r := api.get("/v1/admin/audit", **query)).status != 503 and r, 20
+            )
+            self.assertEqual(reply.status, 200, reply)
+            found += reply.json["items"]
+            if reply.json["next_cursor"] is None:
+                return found
+            query["cursor"] = reply.json["next_cursor"]
+
+    def test_one_entry_whichever_node_is_asked_and_after_a_takeover(self):
+        expected = []
+        for number, server in enumerate(self.nodes.servers):
+            api = self.new_client(server)
+            for shard, queue in self.queues.items():
+                request_id = f"set-{number}-{shard}"
+                reply = api.request(
+                    "PUT",
+                    f"/v1/queues/{queue}",
+                    {"concurrency": number + 1},
+                    headers={"X-Request-Id": request_id},
+                )
+                self.assertEqual(reply.status, 200, reply)
+                expected.append((request_id, queue, "ops"))
+
+        def told(server):
+            return sorted(
+                (e["request_id"], e["object"]["name"], e["actor"]["name"])
+                for e in self.audit(server, action="queue.set")
+                if e["request_id"].startswith("set-")
+            )
+
+        for server in self.nodes.servers:
+            self.assertEqual(told(server), sorted(expected))
+        times = [e["at"] for e in self.audit(self.nodes[0])]
+        self.assertEqual(times, sorted(times, reverse=True))
+        self.nodes[1].kill()
+        self.nodes.settle()
+        self.assertEqual(told(self.nodes[0]), sorted(expected))
+        # What comes after goes on in the chain of the former leader.
+        api = self.new_client(self.nodes[2])
+        for shard, queue in self.queues.items():
+            reply = api.post(
+                f"/v1/queues/{queue}/pause", headers={"X-Request-Id": f"pause-{shard}"}
+            )
+            self.assertEqual(reply.status, 200, reply)
+        paused = self.audit(self.nodes[0], action="queue.paused")
+        self.assertEqual(
+            {e["request_id"] for e in paused}, {f"pause-{shard}" for shard in self.queues}
+        )
+        ids = [e["id"] for e in self.audit(self.nodes[0])]
+        self.assertEqual(len(ids), len(set(ids)))
 
 
 class Kept(harness.MillraceCase):

@@ -94,7 +94,13 @@ ROUTES = [
     ("GET", "/v1/admin/diagnosis", "admin"),
     ("POST", "/v1/admin/nodes/1234567890abcdef/drain", "admin"),
     ("POST", "/v1/admin/nodes/1234567890abcdef/undrain", "admin"),
+    ("POST", "/v1/admin/reproject", "admin"),
     ("GET", "/v1/stats", "read"),
+    ("GET", "/v1/error-groups", "read"),
+    ("GET", "/v1/error-groups/{q}", "read"),
+    ("PATCH", "/v1/error-groups/{q}", "operate"),
+    ("POST", "/v1/error-groups/{q}/retry", "operate"),
+    ("POST", "/v1/error-groups/{q}/delete", "operate"),
     ("GET", "/v1/events", "read"),
 ]
 SCOPES = ("submit", "work", "read", "operate", "admin")

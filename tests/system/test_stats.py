@@ -75,15 +75,95 @@ class Stats(harness.ServerCase):
         self.use(self.server)
         self.assertEqual(sum(self.group(queue=self.queue)["submitted"]), 5)
 
+    def test_no_kill_makes_it_count_twice_or_lose(self):
+        """At any point between two writes of what is counted, which come every two seconds."""
+        submitted = 0
+        for pause in (0.0, 0.4, 1.9, 2.1, 2.6):
+            submitted += 7
+            self.submit_many(7)
+            time.sleep(pause)
+            self.server.restart(kill=True)
+            self.use(self.server)
+            for by in ({"queue": self.queue}, {"type": "work"}):
+                (name,) = by
+                total = sum(self.group(**by)["submitted"])
+                if name == "queue":
+                    self.assertEqual(total, submitted)
+        long = self.stats(window_ms=90 * 86_400_000, step_ms=3 * 3_600_000, by="queue")
+        (group,) = [g for g in long["groups"] if g["queue"] == self.queue]
+        self.assertEqual(sum(group["submitted"]), submitted)
+        self.assertEqual(len(group["submitted"]), 720)
+
+    def test_keys_and_tags_have_series_of_their_own(self):
+        self.submit_many(6, fair_key=f"a-{self.queue}", tags=[f"vip-{self.queue}"])
+        self.submit_many(3, fair_key=f"b-{self.queue}")
+        jobs = self.claim(limit=9)
+        for job in jobs:
+            self.finish(job)
+        for by, name, count in (
+            ("fair_key", f"a-{self.queue}", 6),
+            ("fair_key", f"b-{self.queue}", 3),
+            ("tag", f"vip-{self.queue}", 6),
+        ):
+            stats = self.stats(by=by, name=name)
+            (group,) = stats["groups"]
+            self.assertEqual(group[by], name)
+            for column in ("submitted", "started", "succeeded"):
+                self.assertEqual(sum(group[column]), count, (by, name, column))
+            self.assertTrue([value for value in group["run_ms"]["p50"] if value is not None])
+
+    def test_a_new_version_of_the_workers_is_marked(self):
+        kind = f"marked-{self.queue}"
+        for version in ("1.0", "1.1", "1.1"):
+            self.submit(type=kind)
+            worker = {"id": f"w-{self.queue}", "version": version, "sdk": "curl"}
+            reply = self.api.post(
+                "/v1/claim", {"queues": [self.queue], "limit": 1, "worker": worker}
+            )
+            self.assertEqual(len(reply.json["jobs"]), 1, reply)
+
+        def marked(**query):
+            stats = self.stats(**query)
+            return [d["version"] for d in stats["deploys"] if d["type"] in (None, kind)]
+
+        harness.eventually(lambda: marked(by="type", name=kind) == ["1.0", "1.1"], 5, what="marks")
+        self.assertEqual([v for v in marked() if v in ("1.0", "1.1")], ["1.0", "1.1"])
+
+    def test_made_anew_from_the_log_it_is_what_it_was(self):
+        self.submit_many(12, tags=[f"t-{self.queue}"])
+        for job in self.claim(limit=8):
+            self.finish(job)
+        before = {by: self.stats(window_ms=3_600_000, step_ms=60_000, by=by)["groups"]
+                  for by in ("queue", "type", "tag")}
+        reply = self.api.post("/v1/admin/reproject")
+        self.assertEqual(reply.status, 202, reply)
+        self.submit()  # the log goes on meanwhile
+
+        def anew():
+            now = self.stats(window_ms=3_600_000, step_ms=60_000, by="tag")["groups"]
+            return [sum(g["submitted"]) for g in now] == [
+                sum(g["submitted"]) for g in before["tag"]
+            ]
+
+        time.sleep(6)
+        harness.eventually(anew, 15, what="the read models")
+        for by in ("queue", "type"):
+            now = self.stats(window_ms=3_600_000, step_ms=60_000, by=by)["groups"]
+            total = sum(sum(g["succeeded"]) for g in now)
+            self.assertEqual(total, sum(sum(g["succeeded"]) for g in before[by]))
+
     def test_what_it_refuses(self):
         for query, name in (
             ({"by": "colour"}, "by"),
             ({"window_ms": 0}, "window_ms"),
-            ({"window_ms": 86_400_001}, "window_ms"),
+            ({"window_ms": 90 * 86_400_000 + 1}, "window_ms"),
             ({"step_ms": 999}, "step_ms"),
             ({"window_ms": "1h"}, "window_ms"),
             ({"window_ms": 86_400_000, "step_ms": 1000}, None),
             ({"colour": 1}, "colour"),
+            ({"by": "queue,type"}, "by"),
+            ({"name": "mail"}, "name"),
+            ({"by": "queue", "name": ""}, "name"),
         ):
             reply = self.api.get("/v1/stats", **query)
             self.assert_refused(reply, 422, "validation_failed", *([name] if name else []))
@@ -92,7 +172,7 @@ class Stats(harness.ServerCase):
 class Others(harness.MillraceCase):
     def test_what_has_no_group_of_its_own_has_no_name(self):
         self.use(self.new_server().start())
-        jobs = [{"type": "t", "queue": f"many.{n}"} for n in range(300)]
+        jobs = [{"type": f"t.{n}", "queue": f"many.{n}"} for n in range(300)]
         self.api.post("/v1/jobs/batch", {"jobs": jobs})
         for by in ("queue", "type"):
             reply = self.api.get("/v1/stats", by=by, window_ms=60000, step_ms=5000)

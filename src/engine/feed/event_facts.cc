@@ -1,4 +1,6 @@
 // Core events as facts for external readers: one per job, under the names of the contract.
+#include <array>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -88,7 +90,26 @@ class Flattener {
   void operator()(const core::SharesSet&) {}
   // Who changed what is for administrators: GET /v1/admin/audit.
   void operator()(const core::Audited&) {}
-  void operator()(const core::CatalogPut&) {}
+  void operator()(const core::CatalogPut& e) {
+    if (e.kind != core::CatalogKind::kErrorGroup) return;
+    // Its document begins with what has changed; see service/error_groups.h.
+    constexpr std::string_view kBegin = R"({"change":")";
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTold = {
+        {{"opened", "error_group.opened"},
+         {"reopened", "error_group.reopened"},
+         {"resolved", "error_group.resolved"},
+         {"muted", "error_group.muted"}}};
+    std::string_view body = e.body.view();
+    if (!body.starts_with(kBegin)) return;
+    body.remove_prefix(kBegin.size());
+    const std::string_view change = body.substr(0, body.find('"'));
+    for (const auto& [name, type] : kTold) {
+      if (name != change) continue;
+      DataObject data;
+      data.text("error_group", e.name.view());
+      of_queue(type, {}, data);
+    }
+  }
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {
     of_queue("schedule.deleted", e.queue, named(e.name));

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "engine/kinds.h"
+#include "engine/routing/operation_parts.h"
 #include "engine/shard/outbox.h"
 #include "engine/shard/workers.h"
 
@@ -398,22 +399,6 @@ void merge_limits(core::LimitReply& whole, core::LimitReply more) {
   whole.next = next_limit;
 }
 
-// Parts of the same operation stay apart; who is asked for one that it does not know has no part of
-// it. Of full pages, as far as every shard has told.
-void merge_operations(core::OperationReply& whole, core::OperationReply more) {
-  whole.changed |= more.changed;
-  if (more.refusal && more.refusal.why != Rejection::kNotFound) whole.refusal = more.refusal;
-  std::ranges::move(more.parts, std::back_inserter(whole.parts));
-  whole.next = std::max(whole.next, more.next);
-  if (whole.next == core::kNoJob) return;
-  std::erase_if(whole.parts,
-                [&](const core::OperationPart& part) { return part.id < whole.next; });
-}
-
-void merge_schedules(core::ScheduleReply& whole, core::ScheduleReply more) {
-  merge_pages(whole.schedules, whole.next, more.schedules, more.next);
-}
-
 }  // namespace
 
 std::optional<ShardNumber> only_shard(const Request& request, ShardNumber shards) {
@@ -504,7 +489,8 @@ void gather(Answer& whole, const Part& part, Answer answer) {
   } else if (auto* operations = std::get_if<core::OperationReply>(reply)) {
     merge_operations(*operations, std::get<core::OperationReply>(std::move(more)));
   } else if (auto* schedules = std::get_if<core::ScheduleReply>(reply)) {
-    merge_schedules(*schedules, std::get<core::ScheduleReply>(std::move(more)));
+    auto& others = std::get<core::ScheduleReply>(more);
+    merge_pages(schedules->schedules, schedules->next, others.schedules, others.next);
   } else {
     merge_queues(std::get<core::QueueReply>(*reply), std::get<core::QueueReply>(std::move(more)));
   }

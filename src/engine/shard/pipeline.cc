@@ -46,7 +46,8 @@ Pipeline::Durable Pipeline::settle(Time now) {
   handed_out_ = false;
   failing_since_.reset();
   durable_ = row->row.seq;
-  return {row->row.seq, std::move(row->batch), now - since_};
+  return {row->row.seq, std::make_shared<const core::EventBatch>(std::move(row->batch)),
+          now - since_};
 }
 
 void Pipeline::retry(Time now) {

@@ -34,7 +34,7 @@ class Pipeline {
 
   struct Durable {
     Seq seq{};
-    core::EventBatch batch;
+    std::shared_ptr<const core::EventBatch> batch;
     Duration took{};
   };
   // The row in flight is durable.

@@ -227,8 +227,8 @@ void Shard::Impl::release_durable() {
   const Pipeline::Durable durable = pipeline_.settle(now_);
   if (grace_ && grace_->row <= durable.seq) grace_.reset();
   if (durable.took > core::kStallGrace) stalled_since(now_ - durable.took);
-  observer_.durable(durable.seq, durable.batch);
-  schedules_.count(durable.batch);
+  observer_.share(durable.seq, durable.batch);
+  schedules_.count(*durable.batch);
   answers_.release(durable.seq);
   gave_up_ = false;
   wake_event_waits();

@@ -333,7 +333,10 @@ void Shard::Impl::conclude_poll(Task task, std::vector<core::Reply> replies) {
 
 void Shard::Impl::note_worker(const Task& task) {
   if (task.kind != Task::Kind::kCommand) {
-    workers_.seen(task.worker, now_);
+    if (workers_.seen(task.worker, now_)) {
+      const WorkerInfo& worker = task.worker;
+      observer_.worker_seen(worker.id.view(), worker.version, worker.sdk, now_);
+    }
     if (task.claims) workers_.claims(std::get<core::Claim>(task.commands.back()));
     return;
   }

@@ -54,20 +54,22 @@ Workers::Entry* Workers::add(std::string_view worker, Time now) {
   return &entry;
 }
 
-void Workers::seen(const WorkerInfo& info, Time now) {
+bool Workers::seen(const WorkerInfo& info, Time now) {
   Entry* entry = find(info.id.view());
   if (entry == nullptr) entry = add(info.id.view(), now);
-  if (entry == nullptr) return;
+  if (entry == nullptr) return false;
   entry->last_seen_at = std::max(entry->last_seen_at, now);
   entry->has_left = false;
-  if (says_nothing(info)) return;
+  if (says_nothing(info)) return false;
+  const bool news = entry->info.version != info.version || entry->info.sdk != info.sdk;
   entry->info = info;
-  if (count(*entry)) return;
+  if (count(*entry)) return news;
   entry->info.labels = {};
-  if (count(*entry)) return;
+  if (count(*entry)) return news;
   entry->info = {};
   entry->info.id = info.id;
   count(*entry);
+  return false;
 }
 
 void Workers::claims(const core::Claim& claim) {

@@ -30,8 +30,9 @@ class Workers {
   explicit Workers(std::size_t max_bytes = kMaxWorkerBytes) : max_bytes_(max_bytes) {}
 
   // Beyond kMaxWorkers, new workers are served but not remembered. When bytes are short, it first
-  // drops labels, then everything but the id, and then does not remember new workers.
-  void seen(const WorkerInfo& info, Time now);
+  // drops labels, then everything but the id, and then does not remember new workers. True: its
+  // version or its SDK is news.
+  bool seen(const WorkerInfo& info, Time now);
   // The worker asks for jobs. When bytes are short, its queues and types are not remembered.
   void claims(const core::Claim& claim);
   // The worker is alive: it has sent a valid token of its own.

@@ -1,6 +1,7 @@
-// Recent activity per queue and type: counts and run times in rings of seconds, tens of seconds and
-// minutes. Fed with durable batches; bounded and in memory; saved as a blob from time to time, so
-// that a restart keeps the history.
+// Recent activity: counts and times in slots of a second, a minute and an hour, by queue, by type,
+// and by the fair keys and tags that count most. Fed with durable batches by the read models'
+// thread (models/). What is being filled is in memory, and bounded; full chunks are blobs of the
+// tables.
 #pragma once
 
 #include <array>
@@ -14,36 +15,42 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "engine/observer.h"
+#include "core/event.h"
+#include "store/tables.h"
 
 namespace millrace::engine {
 
-// The most (queue, type) pairs; further ones share kOtherSeries. With several shards each one may
-// have fewer.
-inline constexpr std::size_t kMaxStatisticsSeries = 128;
+// The blobs of the read models; see Tables::put_blobs.
+inline constexpr std::string_view kModelBlobs = "models/";
+
+// The most series of queues, of types, of pairs of both, and of fair keys and tags each. Further
+// ones share kOtherSeries. With several shards each one may have fewer.
+inline constexpr std::size_t kMaxStatisticsSeries = 200;
+inline constexpr std::size_t kMaxPairSeries = 128;
+inline constexpr std::size_t kMaxTopSeries = 100;
 inline constexpr std::string_view kOtherSeries = "(other)";
 
 enum class CountedEvent : std::uint8_t { kSubmitted, kStarted, kSucceeded, kFailed, kDead };
 inline constexpr std::size_t kCountedEvents = 5;
 using EventCounts = std::array<std::uint64_t, kCountedEvents>;
 
-enum class StatsBy : std::uint8_t { kAll, kQueue, kType };
+enum class StatsBy : std::uint8_t { kAll, kQueue, kType, kFairKey, kTag };
 
 struct StatsQuery {
   Time now{};
-  Duration window{3'600'000};  // at most 72 h
-  Duration step{
-      60'000};  // rounded up to the resolution kept: 1 s up to 15 min, 10 s up to 6 h, else 60 s
+  Duration window{3'600'000};  // at most 90 days
+  // Rounded up to the resolution kept: 1 s up to an hour, 1 min up to 48 h, else 1 h.
+  Duration step{60'000};
   StatsBy by = StatsBy::kAll;
+  std::string name;                                     // the only group wanted; empty: all
   std::function<bool(std::string_view queue)> visible;  // null: all; other queues are left out
 };
 
 struct StatsPercentiles {  // of each step, in ms; none if nothing ran
   std::vector<std::optional<std::int64_t>> p50, p95, p99;
-  std::vector<std::optional<std::int64_t>> mean;
 };
 struct StatsGroup {
-  std::string name;  // the queue or type; empty with StatsBy::kAll
+  std::string name;  // of the queue, type, key or tag; empty with StatsBy::kAll
   std::array<std::vector<std::uint64_t>, kCountedEvents> columns;
   StatsPercentiles wait;
   StatsPercentiles run;
@@ -74,42 +81,43 @@ struct SeriesTotals {
   LatencyTotals wait;
   LatencyTotals run;
 };
-bool has_counted(const SeriesTotals& totals);
 
+class JobLabels;
 class StatisticsSum;
 
-// One shard's statistics. Thread-safe. Memory: see kMaxStatisticsSeries; a quiet series costs
-// almost nothing.
-class Statistics : public DurableObserver {
+// One shard's statistics. Thread-safe; take(), save(), saved() and load() are for one thread.
+class Statistics {
  public:
   // `shards`: the number of shards that share the memory bounds.
   explicit Statistics(std::size_t shards = 1);
-  ~Statistics() override;
+  ~Statistics();
   Statistics(const Statistics&) = delete;
   Statistics& operator=(const Statistics&) = delete;
 
-  void durable(Seq seq, const core::EventBatch& batch) override;
-  // Counts a row from before this node's term as leader, unless the history already has it. Such
-  // rows are not part of the totals.
-  void replay(Seq seq, const core::EventBatch& batch);
+  // kReplayed: of a batch from before this node's term as leader, which totals() leaves out.
+  enum class Source : std::uint8_t { kLive, kReplayed };
+  // `labels`: of the jobs, kept up to date; null: none have any.
+  void take(const core::EventBatch& batch, Source source, JobLabels* labels = nullptr);
 
-  StatsReply query(const StatsQuery& query) const;
-  void add_to(StatisticsSum& sum) const;  // query(), summed with other shards
+  // Adds the chunks that are not in the tables as they are here, and says which blobs these are.
+  void add_to(StatisticsSum& sum) const;
   QueueRates rates(std::string_view queue, Time now) const;
+  // How long the queue's attempts ran, over the last 10 minutes; none: none ended.
+  std::optional<Duration> mean_run(std::string_view queue, Time now) const;
   std::vector<SeriesTotals> totals() const;
   Time latest() const;  // when something was last counted
 
-  // The history as bytes, for Tables::put_blob(kStatisticsBlob). restore() replaces the current
-  // history by the blob's, unless the current one goes further, and returns the row up to which the
-  // history then goes. None: not such a blob or a damaged one; nothing changed.
-  std::string save() const;
-  std::optional<Seq> restore(std::string_view blob);
+  // What has changed since the last saved(), as blobs; saved(): they are written.
+  std::vector<store::NamedBlob> save();
+  void saved();
+  // Replaces what is being filled by what the tables have of the chunks at `at`. Totals stay.
+  // False: a blob is damaged; it is left out.
+  bool load(store::Tables& tables, Time at);
+  void clear();
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-inline constexpr std::string_view kStatisticsBlob = "statistics";
 
 }  // namespace millrace::engine

@@ -1,7 +1,8 @@
 #include "engine/statistics/statistics_series.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <utility>
 
 namespace millrace::engine {
 
@@ -11,77 +12,56 @@ void StatisticsSlot::merge(const StatisticsSlot& other) {
   run.merge(other.run);
 }
 
-StatisticsSlot& StatisticsRing::at(std::int64_t index) {
-  if (slots.empty() || slots.back().index < index) {
-    slots.emplace_back().index = index;
-    while (slots.front().index <= index - kept) slots.pop_front();
+std::string chunk_name(SeriesFamily family, std::size_t length, std::int64_t number) {
+  constexpr std::string_view kFamilies = "qtpfg";
+  constexpr std::string_view kLengthLetters = "smh";
+  return fmt::format("{}series/{}{}/{:012}", kModelBlobs,
+                     kFamilies[static_cast<std::size_t>(family)], kLengthLetters[length], number);
+}
+
+StatisticsSlot& StatisticsSeries::at(std::size_t length, std::int64_t index) {
+  std::vector<StatisticsSlot>& slots = slots_[length];
+  auto found = slots.end();
+  while (found != slots.begin() && std::prev(found)->index >= index) --found;
+  if (found == slots.end() || found->index != index) {
+    found =
+        slots.insert(found, StatisticsSlot{.index = index, .counts = {}, .wait = {}, .run = {}});
   }
-  return slots.back();
+  return *found;
 }
 
-void StatisticsRing::merge(const StatisticsRing& other) {
-  const std::deque<StatisticsSlot> mine = std::exchange(slots, {});
-  auto next = other.slots.begin();
-  for (const StatisticsSlot& slot : mine) {
-    for (; next != other.slots.end() && next->index <= slot.index; ++next) {
-      at(next->index).merge(*next);
-    }
-    at(slot.index).merge(slot);
+void StatisticsSeries::add(const StatisticsSlot& second) {
+  const Duration begin = second.index * kSlotLengths[0].length;
+  for (std::size_t length = 0; length < kLengths; ++length) {
+    at(length, begin / kSlotLengths[length].length).merge(second);
   }
-  for (; next != other.slots.end(); ++next) at(next->index).merge(*next);
 }
 
-StatisticsSeries::StatisticsSeries() {
-  for (std::size_t i = 0; i < kRings; ++i) rings_[i] = {kLengths[i], kKept[i], {}};
-}
-
-StatisticsSlot& StatisticsSeries::open_at(Time at) {
-  const std::int64_t index = at.time_since_epoch() / kLengths[0];
-  if (open_ && open_->index < index) close();
-  if (!open_) open_.emplace().index = index;
-  return *open_;
-}
-
-void StatisticsSeries::close() {
-  if (!open_) return;
-  const Duration begin = open_->index * kLengths[0];
-  for (StatisticsRing& ring : rings_) ring.at(begin / ring.length).merge(*open_);
-  open_.reset();
-}
-
-void StatisticsSeries::merge(StatisticsSeries other) {
-  close();
-  other.close();
-  for (std::size_t i = 0; i < kRings; ++i) rings_[i].merge(other.rings_[i]);
+void StatisticsSeries::merge(const StatisticsSeries& other) {
+  for (std::size_t length = 0; length < kLengths; ++length) {
+    for (const StatisticsSlot& slot : other.slots_[length]) at(length, slot.index).merge(slot);
+  }
 }
 
 bool StatisticsSeries::empty() const {
-  return !open_ &&
-         std::ranges::all_of(rings_, [](const StatisticsRing& ring) { return ring.slots.empty(); });
+  return std::ranges::all_of(slots_, [](const auto& slots) { return slots.empty(); });
 }
 
 std::size_t StatisticsSeries::histogram_entries() const {
   std::size_t entries = 0;
-  for (const StatisticsRing& ring : rings_) {
-    for (const StatisticsSlot& slot : ring.slots) {
+  for (const auto& slots : slots_) {
+    for (const StatisticsSlot& slot : slots) {
       entries += slot.wait.entries().size() + slot.run.entries().size();
     }
   }
   return entries;
 }
 
-void StatisticsSeries::shed() {
-  const auto holds_some = [](const StatisticsSlot& slot) {
-    return !slot.wait.entries().empty() || !slot.run.entries().empty();
-  };
-  for (auto ring = rings_.rbegin(); ring != rings_.rend(); ++ring) {
-    auto left = (std::ranges::count_if(ring->slots, holds_some) + 3) / 4;
-    if (left == 0) continue;
-    for (StatisticsSlot& slot : ring->slots) {
-      if (!holds_some(slot)) continue;
+void StatisticsSeries::drop_histograms() {
+  for (auto& slots : slots_) {
+    for (StatisticsSlot& slot : slots) {
       slot.wait.clear();
       slot.run.clear();
-      if (--left == 0) return;
     }
   }
 }

@@ -1,9 +1,12 @@
-// One series of statistics: rings of slots. A slot exists only if something happened in it.
+// Series of counts and times: for each of three lengths of slot, a chunk that is being filled. Full
+// chunks are blobs of the tables (statistics_blob.h).
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/histogram.h"
 #include "base/time.h"
@@ -11,68 +14,61 @@
 
 namespace millrace::engine {
 
-// Of milliseconds. Blobs store bucket numbers (statistics_blob.h), so they must not change.
+// Of milliseconds. Blobs store bucket numbers, so they must not change.
 using Histogram = millrace::Histogram<4, std::uint32_t>;
 
 struct StatisticsSlot {
   std::int64_t index = 0;  // time / length
-  std::array<std::uint32_t, kCountedEvents> counts{};
+  EventCounts counts{};
   Histogram wait;
   Histogram run;
 
   void merge(const StatisticsSlot& other);
 };
 
-struct StatisticsRing {
-  Duration length{};  // of a slot
-  std::int64_t kept = 0;
-  std::deque<StatisticsSlot> slots;  // by index
+// What a series is of.
+enum class SeriesFamily : std::uint8_t { kQueue, kType, kPair, kFairKey, kTag };
+inline constexpr std::size_t kSeriesFamilies = 5;
 
-  // The slot of an index, which must not be before the last slot's.
-  StatisticsSlot& at(std::int64_t index);
-  void merge(const StatisticsRing& other);
+// From fine to coarse. A chunk is the unit of storage; so many of them are kept.
+struct SlotLength {
+  Duration length{};
+  std::int64_t slots = 0;  // of a chunk
+  std::int64_t chunks = 0;
+  std::size_t bytes = 0;  // the most of a chunk's blob, of all shards together
+
+  Duration chunk() const { return length * slots; }
+  Duration kept() const { return chunk() * chunks; }
 };
+inline constexpr std::array<SlotLength, 3> kSlotLengths = {
+    {{Duration{1'000}, 60, 60, std::size_t{256} << 10},
+     {Duration{60'000}, 60, 48, std::size_t{512} << 10},
+     {Duration{3'600'000}, 24, 90, std::size_t{1} << 20}}};
+inline constexpr std::size_t kLengths = kSlotLengths.size();
 
+// The name of a chunk's blob. In order of `number`.
+std::string chunk_name(SeriesFamily family, std::size_t length, std::int64_t number);
+
+// The open chunks of one series.
 class StatisticsSeries {
  public:
-  // From fine to coarse; a query reads the ring that fits its window.
-  static constexpr std::size_t kRings = 3;
-  static constexpr std::array<Duration, kRings> kLengths{Duration{1'000}, Duration{10'000},
-                                                         Duration{60'000}};
-  static constexpr std::array<std::int64_t, kRings> kKept{15 * 60, 6 * 360, 72 * 60};
-
-  StatisticsSeries();
-
-  void count(CountedEvent what, Time at) { ++open_at(at).counts[static_cast<std::size_t>(what)]; }
-  void waited(Duration by, Time at) { open_at(at).wait.record(by.count()); }
-  void ran(Duration by, Time at) { open_at(at).run.record(by.count()); }
-
-  // Visits each slot of the ring, and the current second: `visit(Time begin, const
-  // StatisticsSlot&)`.
-  template <typename Visit>
-  void each_slot(std::size_t ring, const Visit& visit) const {
-    for (const StatisticsSlot& slot : rings_[ring].slots) {
-      visit(Time{slot.index * rings_[ring].length}, slot);
-    }
-    if (open_) visit(Time{open_->index * kLengths[0]}, *open_);
+  // `second`: of a time not before those that were added. Two of the same second add up.
+  void add(const StatisticsSlot& second);
+  void merge(const StatisticsSeries& other);
+  const std::vector<StatisticsSlot>& slots(std::size_t length) const { return slots_[length]; }
+  void clear(std::size_t length) { slots_[length] = {}; }
+  // One that was read: of an index above those that are there.
+  void restore(std::size_t length, StatisticsSlot slot) {
+    slots_[length].push_back(std::move(slot));
   }
-
-  // Moves the current second into the rings. It may be opened again.
-  void close();
-  // Adds everything that the other series counted.
-  void merge(StatisticsSeries other);
   bool empty() const;
-  std::array<StatisticsRing, kRings>& rings() { return rings_; }
-  const std::array<StatisticsRing, kRings>& rings() const { return rings_; }
   std::size_t histogram_entries() const;
-  // Drops the oldest quarter of the percentiles of the coarsest ring that has any.
-  void shed();
+  void drop_histograms();
 
  private:
-  StatisticsSlot& open_at(Time at);
+  StatisticsSlot& at(std::size_t length, std::int64_t index);
 
-  std::array<StatisticsRing, kRings> rings_;
-  std::optional<StatisticsSlot> open_;
+  std::array<std::vector<StatisticsSlot>, kLengths> slots_;  // by index; only what happened
 };
 
 }  // namespace millrace::engine

@@ -20,7 +20,7 @@ enum class PeerLevel : std::uint32_t {
   kThird = 3,   // adds schedules
   kFourth = 4,  // adds the catalog
   kFifth = 5,   // adds limits
-  kSixth = 6,   // adds operations, and who asks for a change
+  kSixth = 6,   // adds operations, groups of errors, and who asks for a change
 };
 inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSixth;
 inline constexpr PeerLevel kPeerLevelOfTomorrow{

@@ -107,6 +107,12 @@ PeerLevel level_of(const Request& request) {
   if (const auto* retry = std::get_if<core::Retry>(command)) {
     return retry->drop_limits ? PeerLevel::kFifth : level;
   }
+  if (const auto* put = std::get_if<core::PutCatalogEntry>(command)) {
+    return core::is_of_operations(put->kind) ? PeerLevel::kSixth : level;
+  }
+  if (const auto* removal = std::get_if<core::DeleteCatalogEntry>(command)) {
+    return core::is_of_operations(removal->kind) ? PeerLevel::kSixth : level;
+  }
   const auto* enqueue = std::get_if<core::Enqueue>(command);
   return enqueue == nullptr ? level : std::max(level, level_of(enqueue->jobs));
 }

@@ -91,6 +91,12 @@ Task<void> test_push_target(Call& call);
 
 // insight.cc
 Task<void> get_stats(Call& call);
+Task<void> reproject(Call& call);
+Task<void> list_error_groups(Call& call);
+Task<void> get_error_group(Call& call);
+Task<void> patch_error_group(Call& call);
+Task<void> retry_error_group(Call& call);
+Task<void> delete_error_group_jobs(Call& call);
 Task<void> list_events(Call& call);
 
 // event_stream.cc

@@ -18,13 +18,12 @@ api::PercentileColumns columns_of(const engine::StatsPercentiles& columns) {
   return {columns.p50, columns.p95, columns.p99};
 }
 
-api::StatsGroup group_of(const engine::StatsGroup& group, const api::StatsQuery& query) {
+api::StatsGroup group_of(const engine::StatsGroup& group) {
   const auto column = [&group](engine::CountedEvent what) {
     return to_signed(group.columns[static_cast<std::size_t>(what)]);
   };
   api::StatsGroup made;
-  if (query.by_queue) made.queue = group.name;
-  if (query.by_type) made.type = group.name;
+  made.name = group.name;
   made.others = group.name == engine::kOtherSeries;
   made.submitted = column(engine::CountedEvent::kSubmitted);
   made.started = column(engine::CountedEvent::kStarted);
@@ -43,12 +42,33 @@ Task<void> get_stats(Call& call) {
   if (!query) co_return;
   const auto reply = co_await service::get_stats(call.caller, *query);
   if (!reply) co_return call.refuse(reply.error());
-  api::Stats stats{reply->from, reply->step, {}};
-  for (const engine::StatsGroup& group : reply->groups) {
-    stats.groups.push_back(group_of(group, *query));
+  api::Stats stats;
+  stats.from = reply->stats.from;
+  stats.step = reply->stats.step;
+  stats.by = query->by;
+  for (const engine::StatsGroup& group : reply->stats.groups) {
+    stats.groups.push_back(group_of(group));
   }
+  for (const engine::Deploy& deploy : reply->deploys) {
+    stats.deploys.push_back({deploy.at, deploy.type, deploy.version, deploy.sdk});
+  }
+  for (const engine::ModelGap& gap : reply->gaps) stats.gaps.push_back({gap.from, gap.to});
+  stats.as_of = reply->as_of;
   JsonWriter json(call.response.body);
   api::encode(json, stats);
+}
+
+Task<void> reproject(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
+  const auto asked = co_await service::reproject(call.caller);
+  if (!asked) co_return call.refuse(asked.error());
+  call.response.status = 202;
+  JsonWriter json(call.response.body);
+  json.begin_object();
+  json.member("shards", static_cast<std::int64_t>(call.services.shards()));
+  json.member("requested_at", call.now());
+  json.end_object();
 }
 
 Task<void> list_events(Call& call) {

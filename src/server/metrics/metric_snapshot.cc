@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/error_group.h"
 #include "core/job.h"
 #include "core/schedule.h"
 #include "server/metrics/process_figures.h"
@@ -340,6 +341,31 @@ void add_process(FamilyList& out, const Metrics::Sources& sources) {
   out.gauge("process_threads", "Threads.").value(number(figures.threads));
 }
 
+void add_models(FamilyList& out, const Metrics::Sources& sources) {
+  const auto figures = sources.models.figures();
+  const auto number = [](auto n) { return static_cast<double>(n); };
+  out.gauge("read_models_lag_seconds",
+            "Age of the oldest row of the journal that statistics and groups of errors lack.")
+      .value(std::chrono::duration<double>(figures.lag).count());
+  out.gauge("read_models_jobs",
+            "Jobs that read models remember: failed ones that wait, ones with keys or tags.")
+      .value(number(figures.models.failed_jobs), {{"kind", "failed"}})
+      .value(number(figures.models.labelled_jobs), {{"kind", "labelled"}});
+  out.counter("read_models_jobs_passed_over_total", "Jobs beyond that bound.")
+      .value(number(figures.models.passed_over));
+  out.counter("read_models_gaps_total", "Times that the journal lacked rows they still needed.")
+      .value(number(figures.models.gaps));
+  out.counter("error_groups_evicted_total", "Groups of errors that made room for others.")
+      .value(number(figures.models.evicted_groups));
+  if (!sources.error_groups) return;
+  out.gauge("error_groups", "Groups of errors, by status; told by the node of the first shard.");
+  for (const auto status :
+       {api::ErrorStatus::kOpen, api::ErrorStatus::kMuted, api::ErrorStatus::kResolved}) {
+    out.value(number((*sources.error_groups)[static_cast<std::size_t>(status)]),
+              {{"status", std::string(api::name_of(status))}});
+  }
+}
+
 }  // namespace
 
 std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all) {
@@ -363,7 +389,7 @@ std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all) {
 
 void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueSample& sample) {
   add_process(out, sources);
-  add_jobs(out, sources.statistics.totals(), sum_of_counts(sources.shards));
+  add_jobs(out, sources.models.totals(), sum_of_counts(sources.shards));
   Time now{};
   for (const ShardReport& shard : sources.shards) now = std::max(now, shard.now);
   add_queues(out, sample.queues, now);
@@ -375,6 +401,7 @@ void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueS
   add_operations(out, sources.shards);
   add_store(out, sources.shards);
   add_state(out, sources.shards);
+  add_models(out, sources);
 }
 
 }  // namespace millrace::server

@@ -3,6 +3,8 @@
 // the names.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +13,8 @@
 
 #include "api/push_target.h"
 #include "base/time.h"
+#include "engine/models/read_models.h"
 #include "engine/observer.h"
-#include "engine/statistics/store_statistics.h"
 #include "http/observer.h"
 #include "server/driver.h"
 #include "server/metrics/queue_sampler.h"
@@ -43,11 +45,13 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
   struct Sources {
     std::string version;
     std::string commit;
-    const engine::StoreStatistics& statistics;
+    const engine::ReadModels& models;
     std::vector<ShardReport> shards;
     Time started_at{};
     // Of the push targets that this node serves, by name.
     std::vector<std::pair<std::string, api::PushHealth>> push{};
+    // Groups of errors by api::ErrorStatus; none: another node tells.
+    std::optional<std::array<std::uint64_t, 3>> error_groups{};
     std::optional<TraceCounts> traces{};
   };
   std::string text(const Sources& sources, const QueueSample& sample) const;

@@ -24,14 +24,14 @@ using testing::StartsWith;
 class MetricsTest : public testing::Test {
  protected:
   MetricsTest() {
-    statistics.led(0);
+    models.led(0);
     shards.front().driver.emplace();
     shards.front().now = time_from_ms(2'000'000);
   }
   std::vector<std::string> lines() const {
     std::istringstream text(metrics.text({.version = "1.2.3",
                                           .commit = "abc",
-                                          .statistics = statistics,
+                                          .models = models,
                                           .shards = shards,
                                           .started_at = time_from_ms(1'000'000)},
                                          {.queues = queues}));
@@ -47,13 +47,13 @@ class MetricsTest : public testing::Test {
     submitted.job.type = SharedBytes(type);
     batch.events.emplace_back(std::move(submitted));
     seq = next(seq);
-    statistics.of(0).durable(seq, batch);
+    models.of(0).take(seq, batch, engine::Statistics::Source::kLive);
     metrics.durable(seq, batch);
   }
 
   Metrics metrics;
   store::Store store = store::make_memory_store();
-  engine::StoreStatistics statistics{{store.tables.get()}};
+  engine::ReadModels models{{store.tables.get()}};
   std::vector<ShardReport> shards{1};
   std::vector<core::Queue> queues;
   Seq seq{};

@@ -132,8 +132,8 @@ void QueueSampler::look_closely(engine::Gateway& gateway, std::vector<core::Queu
     get.blocked_by = true;
     auto whole = ask<core::QueueReply>(gateway, get);
     if (!whole || whole->queues.empty()) continue;
-    const service::ScaleFigures figures = service::scale_figures(statistics_, whole->queues.front(),
-                                                                 whole->held_back, find_limit, now);
+    const service::ScaleFigures figures =
+        service::scale_figures(models_, whole->queues.front(), whole->held_back, find_limit, now);
     sample.desired_slots.emplace_back(queue->name.view(),
                                       service::scale_of(figures, {}).desired_slots);
     queues[static_cast<std::size_t>(queue - queues.data())] = std::move(whole->queues.front());

@@ -15,8 +15,8 @@
 #include "core/limit.h"
 #include "core/queue.h"
 #include "core/reply.h"
+#include "engine/models/read_models.h"
 #include "engine/routing/gateway.h"
-#include "engine/statistics/store_statistics.h"
 
 namespace millrace::server {
 
@@ -46,8 +46,7 @@ class QueueSampler {
   // Sends a command to a shard and waits for the answer; none: no answer came in time.
   using Ask =
       std::function<std::optional<core::Reply>(engine::Gateway& gateway, core::Command command)>;
-  QueueSampler(Ask ask, const engine::StoreStatistics& statistics)
-      : ask_(std::move(ask)), statistics_(statistics) {}
+  QueueSampler(Ask ask, const engine::ReadModels& models) : ask_(std::move(ask)), models_(models) {}
 
   // Thread-safe; blocks. While one thread takes a sample, others get the one before.
   std::shared_ptr<const QueueSample> sample(
@@ -65,7 +64,7 @@ class QueueSampler {
                     const std::vector<core::LimitView>& limits, Time now, QueueSample& sample);
 
   const Ask ask_;
-  const engine::StoreStatistics& statistics_;
+  const engine::ReadModels& models_;
   std::mutex sampling_;  // held by who takes a sample
   mutable std::mutex mutex_;
   std::shared_ptr<const QueueSample> last_;  // guarded by mutex_

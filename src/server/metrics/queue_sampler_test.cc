@@ -51,9 +51,9 @@ class QueueSamplerTest : public testing::Test {
   std::uint32_t largest = 0;
   std::chrono::milliseconds takes{0};
   store::Store store = store::make_memory_store();
-  engine::StoreStatistics statistics{{store.tables.get()}};
+  engine::ReadModels models{{store.tables.get()}};
   QueueSampler sampler{[this](engine::Gateway&, const core::Command& c) { return answer(c); },
-                       statistics};
+                       models};
   std::vector<std::shared_ptr<engine::Gateway>> led{std::make_shared<NoGateway>()};
 };
 

@@ -372,17 +372,31 @@ Result<std::vector<core::AuditRow>> MemoryTables::audit(const AuditQuery& query)
   return rows;
 }
 
-Status MemoryTables::put_blob(const std::string& name, const std::string& content) {
+Result<bool> MemoryTables::put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) {
   const MutexLock lock(mutex_);
-  blobs_[name] = content;
-  return {};
+  if (!guard.name.empty()) {
+    const auto found = blobs_.find(guard.name);
+    const auto stands = found == blobs_.end() ? std::nullopt : std::optional(found->second);
+    if (stands != guard.content) return false;
+  }
+  for (const NamedBlob& blob : blobs) {
+    if (blob.content) {
+      blobs_[blob.name] = *blob.content;
+    } else {
+      blobs_.erase(blob.name);
+    }
+  }
+  return true;
 }
 
-Result<std::optional<std::string>> MemoryTables::get_blob(const std::string& name) {
+Result<std::vector<NamedBlob>> MemoryTables::get_blobs(const std::string& first,
+                                                       const std::string& end) {
   const MutexLock lock(mutex_);
-  const auto found = blobs_.find(name);
-  if (found == blobs_.end()) return std::nullopt;
-  return found->second;
+  std::vector<NamedBlob> found;
+  for (auto at = blobs_.lower_bound(first); at != blobs_.end() && at->first < end; ++at) {
+    found.push_back({at->first, at->second});
+  }
+  return found;
 }
 
 }  // namespace millrace::store

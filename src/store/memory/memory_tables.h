@@ -35,8 +35,9 @@ class MemoryTables final : public Tables {
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override;
   Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) override;
-  Status put_blob(const std::string& name, const std::string& content) override;
-  Result<std::optional<std::string>> get_blob(const std::string& name) override;
+  Result<bool> put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) override;
+  Result<std::vector<NamedBlob>> get_blobs(const std::string& first,
+                                           const std::string& end) override;
 
   // A copy of the content, as a disk keeps it.
   std::unique_ptr<MemoryTables> copy();

@@ -42,9 +42,18 @@ constexpr const char* kSelectFinished =
 constexpr const char* kSelectOldestFinished =
     "SELECT finished_at FROM {} WHERE queue = $1 AND state = $2 AND finished_at IS NOT NULL "
     "ORDER BY finished_at LIMIT 1";
-constexpr const char* kPutBlob =
-    "INSERT INTO millrace.blob_rows(shard, name, content) VALUES ($1, $2, $3) "
-    "ON CONFLICT (shard, name) DO UPDATE SET content = excluded.content";
+// Two nodes that take each other for deposed write in turn.
+constexpr const char* kLockBlobs = "SELECT pg_advisory_xact_lock(1835623269, $1::integer)";
+// $4: the name that must stand, or empty; $5: whether there must be such a blob; $6: its content.
+constexpr const char* kPutBlobs =
+    "WITH stands AS MATERIALIZED (SELECT $4 = '' OR CASE WHEN $5 = 0 THEN NOT EXISTS (SELECT FROM "
+    "millrace.blob_rows WHERE shard = $1 AND name = $4) ELSE coalesce((SELECT content = $6 FROM "
+    "millrace.blob_rows WHERE shard = $1 AND name = $4), false) END AS ok), "
+    "gone AS (DELETE FROM millrace.blob_rows AS r USING stands WHERE ok AND r.shard = $1 AND "
+    "r.name = ANY($7)), "
+    "put AS (INSERT INTO millrace.blob_rows(shard, name, content) SELECT $1, u.name, u.content "
+    "FROM stands, unnest($2::text[], $3::bytea[]) AS u(name, content) WHERE ok "
+    "ON CONFLICT (shard, name) DO UPDATE SET content = excluded.content) SELECT ok FROM stands";
 constexpr const char* kSelectRuns =
     "SELECT n, run FROM millrace.schedule_run_rows WHERE shard = $1 AND schedule = $2 "
     "ORDER BY n DESC";
@@ -54,8 +63,9 @@ constexpr const char* kSelectAuditDown =
 constexpr const char* kSelectAuditUp =
     "SELECT at, hash, detail FROM millrace.audit_rows WHERE shard = $1 AND n > $2 "
     "ORDER BY n LIMIT $3";
-constexpr const char* kSelectBlob =
-    "SELECT content FROM millrace.blob_rows WHERE shard = $1 AND name = $2";
+constexpr const char* kSelectBlobs =
+    "SELECT name, content FROM millrace.blob_rows WHERE shard = $1 AND name >= $2 AND name < $3 "
+    "ORDER BY name";
 
 constexpr SqlLimits kTakeLimits{.lock = 10'000ms, .statement = 15'000ms, .silence = 20'000ms};
 
@@ -230,12 +240,30 @@ Result<std::optional<Time>> PostgresTables::oldest_finished(const SharedBytes& q
   return time_from_ms(rows->row(0).number(0));
 }
 
-Status PostgresTables::put_blob(const std::string& name, const std::string& content) {
+Result<bool> PostgresTables::put_blobs(const std::vector<NamedBlob>& blobs,
+                                       const NamedBlob& guard) {
+  SqlArray names(SqlType::kTexts), contents(SqlType::kByteses), gone(SqlType::kTexts);
+  for (const NamedBlob& blob : blobs) {
+    if (!blob.content) {
+      gone.bytes(blob.name);
+      continue;
+    }
+    names.bytes(blob.name);
+    contents.bytes(*blob.content);
+  }
   SqlMessage message({});
-  message.add(kPutBlob, std::move(Parameters().number(shard_->shard).text(name).bytes(content)));
+  message.add(kLockBlobs, std::move(Parameters().number(shard_->shard)));
+  message.add(kPutBlobs, std::move(Parameters()
+                                       .number(shard_->shard)
+                                       .array(std::move(names))
+                                       .array(std::move(contents))
+                                       .text(guard.name)
+                                       .number(guard.content ? 1 : 0)
+                                       .bytes(guard.content.value_or(""))
+                                       .array(std::move(gone))));
   const auto replies = shard_->pool->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
-  return {};
+  return replies->results.back().row(0).truth(0);
 }
 
 Result<std::vector<core::ScheduleRunRow>> PostgresTables::schedule_runs(
@@ -272,11 +300,16 @@ Result<std::vector<core::AuditRow>> PostgresTables::audit(const AuditQuery& quer
   return rows;
 }
 
-Result<std::optional<std::string>> PostgresTables::get_blob(const std::string& name) {
-  const auto rows = read(kSelectBlob, std::move(Parameters().number(shard_->shard).text(name)));
+Result<std::vector<NamedBlob>> PostgresTables::get_blobs(const std::string& first,
+                                                         const std::string& end) {
+  const auto rows =
+      read(kSelectBlobs, std::move(Parameters().number(shard_->shard).text(first).text(end)));
   if (!rows) return std::unexpected(rows.error());
-  if (rows->rows() == 0) return std::nullopt;
-  return std::string(rows->row(0).bytes(0));
+  std::vector<NamedBlob> found;
+  for (int row = 0; row < rows->rows(); ++row) {
+    found.push_back({std::string(rows->row(row).bytes(0)), std::string(rows->row(row).bytes(1))});
+  }
+  return found;
 }
 
 }  // namespace millrace::store

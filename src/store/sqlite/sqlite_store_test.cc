@@ -222,7 +222,7 @@ TEST_F(SqliteStore, BringsFormat2ToTheNewest) {
   make_store();
   sql("jobs.db",
       "DROP TABLE schedules; DROP TABLE schedule_runs; DROP TABLE catalog; DROP TABLE limits; "
-      "DROP TABLE buckets; DROP TABLE operations; PRAGMA user_version = 2");
+      "DROP TABLE buckets; DROP TABLE operations; DROP TABLE audit; PRAGMA user_version = 2");
   // Those who only read it take it as it is.
   const auto report = verify_store(directory_.path());
   ASSERT_TRUE(report.has_value()) << report.error().message;

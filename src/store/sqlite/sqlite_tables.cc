@@ -127,10 +127,14 @@ Result<Seq> SqliteTables::sync() {
   return flushed_;
 }
 
-Status SqliteTables::put_blob(const std::string& name, const std::string& content) {
+Result<bool> SqliteTables::put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) {
   const MutexLock lock(mutex_);
   if (broken_) return failure(*broken_);
-  return noted(writer_.put_blob(name, content));
+  bool stands = true;
+  if (Status put = noted(writer_.put_blobs(blobs, guard, stands)); !put) {
+    return std::unexpected(put.error());
+  }
+  return stands;
 }
 
 Status SqliteTables::load(StateVisitor& visitor) { return readers_->borrow()->load(visitor); }
@@ -188,8 +192,9 @@ Result<std::vector<core::AuditRow>> SqliteTables::audit(const AuditQuery& query)
   return readers_->borrow()->audit(query);
 }
 
-Result<std::optional<std::string>> SqliteTables::get_blob(const std::string& name) {
-  return readers_->borrow()->get_blob(name);
+Result<std::vector<NamedBlob>> SqliteTables::get_blobs(const std::string& first,
+                                                       const std::string& end) {
+  return readers_->borrow()->get_blobs(first, end);
 }
 
 }  // namespace millrace::store

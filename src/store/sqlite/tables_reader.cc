@@ -52,7 +52,8 @@ constexpr const char* kSelectAuditDown =
     "SELECT at, hash, detail FROM audit WHERE n < ?1 ORDER BY n DESC LIMIT ?2";
 constexpr const char* kSelectAuditUp =
     "SELECT at, hash, detail FROM audit WHERE n > ?1 ORDER BY n LIMIT ?2";
-constexpr const char* kSelectBlob = "SELECT content FROM blobs WHERE name = ?1";
+constexpr const char* kSelectBlob =
+    "SELECT name, content FROM blobs WHERE name >= ?1 AND name < ?2 ORDER BY name";
 
 std::unexpected<Error> damaged(std::string_view table) {
   return millrace::failure(fmt::format("jobs.db is damaged: {} has an invalid row", table));
@@ -387,12 +388,16 @@ Result<std::optional<Time>> TablesReader::oldest_finished(std::int64_t queue, co
   return time_from_ms(*at);
 }
 
-Result<std::optional<std::string>> TablesReader::get_blob(const std::string& name) {
+Result<std::vector<NamedBlob>> TablesReader::get_blobs(const std::string& first,
+                                                       const std::string& end) {
   const Transaction snapshot(*database_, Transaction::Kind::kRead);
-  std::optional<std::string> content;
-  if (select_blob_.begin(std::string_view(name)).row()) content.emplace(select_blob_.bytes(0));
+  std::vector<NamedBlob> found;
+  select_blob_.begin(std::string_view(first), std::string_view(end));
+  while (select_blob_.row()) {
+    found.push_back({std::string(select_blob_.bytes(0)), std::string(select_blob_.bytes(1))});
+  }
   if (!select_blob_.ok()) return failure();
-  return content;
+  return found;
 }
 
 }  // namespace millrace::store

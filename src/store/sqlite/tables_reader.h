@@ -30,7 +30,7 @@ class TablesReader {
   Result<std::optional<Time>> oldest_finished(std::int64_t queue, core::State state);
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule);
   Result<std::vector<core::AuditRow>> audit(const AuditQuery& query);
-  Result<std::optional<std::string>> get_blob(const std::string& name);
+  Result<std::vector<NamedBlob>> get_blobs(const std::string& first, const std::string& end);
   Search& search() { return search_; }
   Database& database() { return *database_; }
 

@@ -81,6 +81,8 @@ constexpr const char* kPruneAudit =
     "LIMIT 1), (SELECT max(n) FROM audit)))";
 constexpr const char* kPutBlob =
     "INSERT INTO blobs VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content = excluded.content";
+constexpr const char* kDeleteBlob = "DELETE FROM blobs WHERE name = ?1";
+constexpr const char* kSelectBlob = "SELECT content FROM blobs WHERE name = ?1";
 
 // Expired keys are invisible at once; their rows are deleted in pieces, so that no flush is long.
 constexpr std::size_t kLeastExpiredAFlush = 20'000;
@@ -136,7 +138,9 @@ TablesWriter::TablesWriter(Database& database, QueueIds& queues)
       upsert_bucket_(database, kUpsertBucket),
       delete_bucket_(database, kDeleteBucket),
       delete_buckets_(database, kDeleteBuckets),
-      put_blob_(database, kPutBlob) {}
+      put_blob_(database, kPutBlob),
+      delete_blob_(database, kDeleteBlob),
+      select_blob_(database, kSelectBlob) {}
 
 Status TablesWriter::load() {
   Statement queues(database_, "SELECT id, name FROM queues");
@@ -421,9 +425,26 @@ Status TablesWriter::write_audit(const core::Changes& changes) {
   return {};
 }
 
-Status TablesWriter::put_blob(const std::string& name, const std::string& content) {
-  if (!put_blob_.run(std::string_view(name), Blob{content})) return failure();
-  return {};
+Status TablesWriter::put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard,
+                               bool& stands) {
+  Transaction transaction(database_, Transaction::Kind::kWrite);
+  if (!transaction.ok()) return failure();
+  if (!guard.name.empty()) {
+    const bool found = select_blob_.begin(std::string_view(guard.name)).row();
+    stands = found == guard.content.has_value() &&
+             (!found || select_blob_.bytes(0) == std::string_view(*guard.content));
+    const bool read = select_blob_.ok();
+    select_blob_.reset();
+    if (!read) return failure();
+    if (!stands) return {};
+  }
+  for (const NamedBlob& blob : blobs) {
+    const std::string_view name = blob.name;
+    if (!(blob.content ? put_blob_.run(name, Blob{*blob.content}) : delete_blob_.run(name))) {
+      return failure();
+    }
+  }
+  return transaction.commit();
 }
 
 }  // namespace millrace::store

@@ -22,7 +22,8 @@ class TablesWriter {
   // Loads the counts that it needs of existing rows.
   Status load();
   Status flush(const core::Changes& changes, Seq from, const Progress& to);
-  Status put_blob(const std::string& name, const std::string& content);
+  // Writes nothing, and says so, unless `guard` stands.
+  Status put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard, bool& stands);
 
  private:
   Status write(const core::Changes& changes, Seq from, const Progress& to);
@@ -78,7 +79,7 @@ class TablesWriter {
   Statement upsert_operation_;
   Statement delete_operation_;
   Statement upsert_limit_, delete_limit_, upsert_bucket_, delete_bucket_, delete_buckets_;
-  Statement put_blob_;
+  Statement put_blob_, delete_blob_, select_blob_;
   std::uint64_t leases_kept_ = 0;
   std::vector<std::string> new_queues_;  // created by the current transaction
   std::string buffer_;

@@ -111,11 +111,12 @@ class FailingTables final : public Tables {
   Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) override {
     return real_->audit(query);
   }
-  Status put_blob(const std::string& name, const std::string& content) override {
-    return real_->put_blob(name, content);
+  Result<bool> put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) override {
+    return real_->put_blobs(blobs, guard);
   }
-  Result<std::optional<std::string>> get_blob(const std::string& name) override {
-    return real_->get_blob(name);
+  Result<std::vector<NamedBlob>> get_blobs(const std::string& first,
+                                           const std::string& end) override {
+    return real_->get_blobs(first, end);
   }
   Fences* fences() override { return with_fences; }
 

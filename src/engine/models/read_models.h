@@ -1,0 +1,114 @@
+// The read models of all shards as one. Shards that this node leads have a follower, which keeps
+// their models up to date; of the other shards it reads what their leaders have stored.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/models/shard_models.h"
+#include "engine/routing/scatter_gather.h"
+#include "store/tables.h"
+
+namespace millrace::engine {
+
+// What other leaders have stored is read again after so long.
+inline constexpr Duration kReadModelsEvery{2'000};
+// A reader waits no longer than this for what was durable before it came.
+inline constexpr Duration kModelsPatience{500};
+
+// Keeps one shard's models up to date. Thread-safe.
+class ModelFollower {
+ public:
+  virtual ~ModelFollower() = default;
+  // Until it has read all that is durable now. False: not within the time.
+  virtual bool await(Duration at_most) = 0;
+  // How long ago the oldest row became durable that it has not read; zero: it has read all.
+  virtual Duration lag() const = 0;
+};
+
+// Thread-safe.
+class ReadModels {
+ public:
+  // By shard; both must outlive this object. No shard is led yet. Without journals it can't tell
+  // that the models of another node's shard are up to date.
+  explicit ReadModels(std::vector<store::Tables*> tables,
+                      std::vector<store::Journal*> journals = {});
+
+  // One shard's models, for its follower; valid as long as this object.
+  ShardModels& of(ShardNumber shard) { return *shards_[shard].live; }
+  // Null: whoever feeds the models has always read all.
+  void led(ShardNumber shard, std::shared_ptr<ModelFollower> follower = nullptr);
+  void not_led(ShardNumber shard);
+
+  // Whether the other shards were last read too long ago. refresh() reads them, waits for the
+  // followers, and blocks for both. What can't be read stays as it was.
+  bool is_stale(Time now) const;
+  void refresh(Time now);
+
+  // Percentiles are over all attempts on all shards. Reads the tables; a chunk that can't be read
+  // is left out.
+  StatsReply query(const StatsQuery& query) const;
+  // For a queue of a shard led elsewhere: as its leader has stored them.
+  QueueRates rates(std::string_view queue, Time now) const;
+  std::optional<Duration> mean_run(std::string_view queue, Time now) const;
+  // The counts of this node; other nodes report their own.
+  std::vector<SeriesTotals> totals() const;
+
+  std::map<std::uint64_t, ErrorGroup> error_groups() const;
+  std::optional<ErrorGroup> error_group(std::uint64_t fingerprint) const;
+  // Each version once, since it was first seen anywhere.
+  std::vector<Deploy> deploys() const;
+  std::vector<ModelGap> gaps() const;
+  // Up to when everything is counted.
+  Time as_of(Time now) const;
+
+  // Whether all of each shard's log had been read when this node last looked.
+  bool complete() const;
+
+  // All shards' models are made anew from the log, by whoever leads each.
+  Status reproject();
+
+  // Of the shards that this node leads.
+  struct Figures {
+    Duration lag{};
+    ShardModels::Figures models;
+  };
+  Figures figures() const;
+
+ private:
+  struct Shard {
+    store::Tables* tables = nullptr;
+    store::Journal* journal = nullptr;
+    std::unique_ptr<ShardModels> live;
+  };
+  // The source of a shard's models.
+  struct Source {
+    bool led = false;
+    std::shared_ptr<ModelFollower> follower;
+    std::shared_ptr<ShardModels> copy;  // of what its leader has stored
+    std::optional<Time> read_at;
+    bool up_to_date = false;  // the copy had all, when it was read
+  };
+
+  bool is_led(ShardNumber shard) const;
+  static bool must_read(const Source& source, Time now);
+  void refresh(ShardNumber shard, Time now);
+  // Calls `visit` with each shard's models, as this node knows them.
+  template <typename Visit>
+  void each(const Visit& visit) const;
+
+  std::vector<Shard> shards_;
+  Mutex reading_;  // one thread at a time reads the copies
+  mutable Mutex mutex_;
+  std::vector<Source> sources_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::engine
