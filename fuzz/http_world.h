@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -52,13 +51,13 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
       : reads_(*store_.tables),
         feed_(*store_.journal, Seq{}),
         tokens_(*service::TokenBook::make(tokens(options))),
-        services_{{reads_, feed_, statistics_, tokens_, catalog_, *this, *this, readers(),
+        services_{{reads_, feed_, models_, tokens_, catalog_, *this, *this, readers(),
                    core::kDefaultIdempotencyWindow, {}}, kDecodeLimits, kHeadLimits},
         // clang-format on
         io_(services_, *this, *this, gate_, {}, 1) {
     services_.draining = options.draining;
     services_.logins = &logins_;
-    statistics_.led(0);
+    models_.led(0);
     auto shard = engine::Shard::recover({}, store_, now_, {}, *this);
     MILLRACE_CHECK(shard.has_value());
     shard_ = std::move(*shard);
@@ -204,12 +203,11 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
 
   void durable(Seq seq, const core::EventBatch& batch) override {
     feed_.observer(0).durable(seq, batch);
-    statistics_.of(0).durable(seq, batch);
+    models_.of(0).take(seq, batch, engine::Statistics::Source::kLive);
   }
 
   Time now() const override { return now_; }
-  Steady steady() const override { return Steady(now_.time_since_epoch()); }
-  const service::About& about() const override { return about_; }
+  Steady steady() const override { return Steady(now_.time_since_epoch()); }  const service::About& about() const override { return about_; }
   service::Readiness readiness() const override {
     return {services_.draining, {{"store", true, ""}}};
   }
@@ -219,13 +217,15 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
   }
   api::Cluster cluster() const override { return {}; }
   api::Configuration configuration() const override { return {}; }
+  api::Diagnosis diagnosis() override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
   }
 
-  void answered(const http::RequestRecord& record) override {
-    answers_.push_back({std::string(record.request_id), std::string(record.method), record.status});
+  void answered(const http::RequestRecord& of) override {
+    answers_.push_back({std::string(of.request_id), std::string(of.method), of.status});
   }
+  void streamed(Streamed) override {}
   void connection(Connection what) override { open_ += what == Connection::kOpened ? 1 : -1; }
 
   store::Store store_ = store::make_memory_store();
@@ -233,7 +233,7 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
   std::unique_ptr<engine::Shard> shard_;
   engine::Reads reads_;
   engine::EventFeed feed_;
-  engine::StoreStatistics statistics_{{store_.tables.get()}};
+  engine::ReadModels models_{{store_.tables.get()}};
   service::Tokens tokens_;
   service::About about_{"1.2.3", "abc", "memory", "here", 1, time_from_ms(kWorldStartMs)};
   net::ConnectionGate gate_{1'000, 1'000};

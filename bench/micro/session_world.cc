@@ -72,7 +72,7 @@ SessionWorld::SessionWorld(std::string_view payload)
       tokens_(*service::TokenBook::make({})),
       services_{{reads_,
                  feed_,
-                 statistics_,
+                 models_,
                  tokens_,
                  catalog_,
                  *this,

@@ -46,12 +46,15 @@ class SessionWorld final : engine::Gateway, Clock, service::Operations, http::Ob
     return service::BackupDone{};
   }
   api::Cluster cluster() const override { return {}; }
+  api::Configuration configuration() const override { return {}; }
+  api::Diagnosis diagnosis() override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
   }
 
   void answered(const http::RequestRecord&) override {}
   void connection(Connection) override {}
+  void streamed(Streamed) override {}
 
   SharedBytes payload_;
   store::Store store_ = store::make_memory_store();

@@ -1,3 +1,4 @@
+#include "sim/model/auditor.h"
 
 #include <fmt/format.h>
 

@@ -35,8 +35,8 @@ struct BulkKind {
 // which excludes `ids`.
 CLI::Option* add_bulk_options(CLI::App& command, CLI::Option* ids, JobBulk& bulk);
 
-// Shows what would be affected, asks unless told not to, and acts. What is too much for a call is an
-// operation, which the command follows to its end, unless the user has given a rate.
+// Shows what would be affected, asks unless told not to, and acts. What is too much for a call is
+// an operation, which the command follows to its end, unless the user has given a rate.
 void run_bulk(const JobBulk& bulk, const BulkKind& kind, Session& session);
 
 // True: the call names jobs in neither way; an error was printed.
