@@ -207,7 +207,8 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
   }
 
   Time now() const override { return now_; }
-  Steady steady() const override { return Steady(now_.time_since_epoch()); }  const service::About& about() const override { return about_; }
+  Steady steady() const override { return Steady(now_.time_since_epoch()); }
+  const service::About& about() const override { return about_; }
   service::Readiness readiness() const override {
     return {services_.draining, {{"store", true, ""}}};
   }

@@ -14,8 +14,7 @@ void merge_operations(core::OperationReply& whole, core::OperationReply more) {
   std::ranges::move(more.parts, std::back_inserter(whole.parts));
   whole.next = std::max(whole.next, more.next);
   if (whole.next == core::kNoJob) return;
-  std::erase_if(whole.parts,
-                [&](const core::OperationPart& part) { return part.id < whole.next; });
+  std::erase_if(whole.parts, [&](const core::OperationPart& part) { return part.id < whole.next; });
 }
 
 }  // namespace millrace::engine

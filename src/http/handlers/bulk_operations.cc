@@ -1,6 +1,7 @@
 // Operations on many jobs: shown, paused, resumed, cancelled, and their rate.
 #include "service/bulk_operations.h"
 
+#include <optional>
 #include <vector>
 
 #include "http/handlers/common.h"
@@ -13,6 +14,12 @@ void answer_operation(Call& call, const service::Answered<service::OperationAnsw
   if (!answer) return call.refuse(answer.error());
   JsonWriter json(call.response.body);
   api::encode(json, service::to_api(*answer));
+}
+
+std::optional<JobId> operation_id(Call& call) {
+  const std::optional<JobId> id = parse_job_id(call.parameter());
+  if (!id) call.refuse(api::ProblemCode::kNotFound, "there is no such operation");
+  return id;
 }
 
 core::OperationOrder order_of(api::RouteId route) {
@@ -47,7 +54,7 @@ Task<void> list_operations(Call& call) {
 
 Task<void> get_operation(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  const auto id = path_id(call);
+  const auto id = operation_id(call);
   if (!id) co_return;
   const auto answer = co_await service::get_operation(call.caller, *id);
   answer_operation(call, answer);
@@ -55,10 +62,10 @@ Task<void> get_operation(Call& call) {
 
 Task<void> patch_operation(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  const auto id = path_id(call);
-  if (!id) co_return;
   const auto patch = accepted(call, api::decode_operation_patch(call.body, call.services.limits));
   if (!patch) co_return;
+  const auto id = operation_id(call);
+  if (!id) co_return;
   if (!patch->rate_per_s.present) {
     const auto answer = co_await service::get_operation(call.caller, *id);
     co_return answer_operation(call, answer);
@@ -72,7 +79,7 @@ Task<void> patch_operation(Call& call) {
 
 Task<void> order_operation(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  const auto id = path_id(call);
+  const auto id = operation_id(call);
   if (!id) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
   const auto answer =
