@@ -200,7 +200,6 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
     asked_.erase(ticket);
     shard_->cancel(port, ticket);
   }
-
   void durable(Seq seq, const core::EventBatch& batch) override {
     feed_.observer(0).durable(seq, batch);
     models_.of(0).take(seq, batch, engine::Statistics::Source::kLive);
