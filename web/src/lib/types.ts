@@ -321,6 +321,10 @@ export interface Stats {
   from: string;
   step_ms: number;
   groups: StatsGroup[];
+  // Versions of workers that came within the window.
+  deploys: { at: string; type: string | null; version: string; worker_sdk: string | null }[];
+  gaps: { from: string; to: string }[];
+  as_of: string;
 }
 export interface FeedEvent {
   id: string;

@@ -32,17 +32,13 @@ export function useWindow(): { key: string; windowMs: number; stepMs: number; ch
 
 const kStartMs = 20_000;
 
-// Where workers of a version were first seen.
-export function deploysOf(workers: WorkerInfo[]): Mark[] {
-  const first = new Map<string, number>();
-  for (const worker of workers) {
-    if (!worker.version) continue;
-    const at = new Date(worker.first_seen_at).getTime();
-    first.set(worker.version, Math.min(at, first.get(worker.version) ?? Infinity));
-  }
-  // Those of the fleet's start were there before.
-  const began = Math.min(...first.values());
-  return [...first].filter(([, at]) => at > began + kStartMs).map(([version, at]) => ({ at, text: version }));
+// Where workers of another version came. Those with which a fleet starts follow close on each other, and
+// are no deploy.
+export function deploysOf(stats: Stats | undefined): Mark[] {
+  const marks = (stats?.deploys ?? []).map((deploy) => ({ at: new Date(deploy.at).getTime(), text: deploy.version })).sort((a, b) => a.at - b.at);
+  const began = marks[0]?.at ?? 0;
+  const isWhole = stats !== undefined && began - new Date(stats.from).getTime() > kStartMs;
+  return isWhole ? marks.filter((mark) => mark.at > began + kStartMs) : marks;
 }
 
 export const perSecond = (column: number[], stepMs: number): number[] => column.map((n) => (n * 1000) / stepMs);
@@ -170,7 +166,7 @@ export function Overview() {
   if (queues.data?.length === 0) return <Quickstart />;
   const totals = queues.data && totalsOf(queues.data);
   const group = stats.data?.groups[0];
-  const marks = deploysOf(rest.data?.workers ?? []);
+  const marks = deploysOf(stats.data);
   const rates = { in: 0, out: 0, failed: 0 };
   let oldest: Queue | undefined;
   for (const queue of queues.data ?? []) {

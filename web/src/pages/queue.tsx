@@ -154,7 +154,7 @@ export function QueuePage({ name }: { name: string }) {
                       </div>
                     )}
                     <Panel title="Throughput" pad>
-                      <Shown of={stats} height={12}>{(all) => <Throughput stats={all} group={group} marks={deploysOf(around.data?.workers ?? [])} />}</Shown>
+                      <Shown of={stats} height={12}>{(all) => <Throughput stats={all} group={group} marks={deploysOf(all)} />}</Shown>
                     </Panel>
                     <div class="two">
                       <Panel title="Wait" pad>
