@@ -32,13 +32,12 @@ export function useWindow(): { key: string; windowMs: number; stepMs: number; ch
 
 const kStartMs = 20_000;
 
-// Where workers of another version came. Those with which a fleet starts follow close on each other, and
-// are no deploy.
+// Where workers of another version came. Those with which the history begins are no deploy.
 export function deploysOf(stats: Stats | undefined): Mark[] {
-  const marks = (stats?.deploys ?? []).map((deploy) => ({ at: new Date(deploy.at).getTime(), text: deploy.version })).sort((a, b) => a.at - b.at);
-  const began = marks[0]?.at ?? 0;
-  const isWhole = stats !== undefined && began - new Date(stats.from).getTime() > kStartMs;
-  return isWhole ? marks.filter((mark) => mark.at > began + kStartMs) : marks;
+  if (!stats) return [];
+  const first = Math.min(...stats.groups.map((group) => group.started.findIndex((n) => n > 0)).filter((at) => at >= 0));
+  const begins = first > 0 ? new Date(stats.from).getTime() + (first + 1) * stats.step_ms + kStartMs : 0;
+  return stats.deploys.map((deploy) => ({ at: new Date(deploy.at).getTime(), text: deploy.version })).filter((mark) => mark.at > begins);
 }
 
 export const perSecond = (column: number[], stepMs: number): number[] => column.map((n) => (n * 1000) / stepMs);
