@@ -4,10 +4,17 @@
 
 #include "core/operation_fields.h"
 #include "core/same.h"
+#include "engine/shard/outbox.h"
 #include "sim/violation.h"
 #include "store/job_match.h"
 
 namespace millrace::sim {
+
+namespace {
+
+constexpr Duration kLateFrom{2'000};  // as in node/operation_runner.cc
+
+}  // namespace
 
 using core::OperationAction;
 using core::OperationState;
@@ -26,8 +33,13 @@ void ModelOperations::begin_term(Time now) {
 bool ModelOperations::is_due(const Operation& operation, const core::Job& job) const {
   const core::OperationPart& part = operation.is;
   if (!store::matches(part.spec.filter, job)) return false;
+  if (job.queue.view() == engine::kOutboxQueue) return false;
+  // A shard that begins late goes by the time at which the operation began.
+  const bool late = part.begun_at > part.spec.created_at + kLateFrom;
+  const Time bound = late ? part.spec.created_at : part.begun_at;
+  if (late && job.created_at > bound) return false;
   const bool retries = part.spec.action == OperationAction::kRetry;
-  return !retries || (job.finished_at && *job.finished_at <= part.begun_at);
+  return !retries || (job.finished_at && *job.finished_at <= bound);
 }
 
 Rejection ModelOperations::start(const core::StartOperation& command) {

@@ -1,10 +1,12 @@
 #include "node/operation_runner.h"
 
 #include <algorithm>
+#include <string>
 #include <variant>
 
 #include "base/mutant.h"
 #include "core/limits.h"
+#include "engine/shard/outbox.h"
 
 namespace millrace::node {
 namespace {
@@ -36,6 +38,12 @@ core::Condition until(core::JobField field, Time time) {
 
 core::JobFilter filter_of(const core::OperationPart& part) {
   core::JobFilter filter = part.spec.filter;
+  // What acks have submitted to other shards is on its way, and nobody's to change.
+  core::Condition of_users;
+  of_users.field = core::JobField::kQueue;
+  of_users.negated = true;
+  of_users.values = {std::string(engine::kOutboxQueue)};
+  filter.conditions.push_back(std::move(of_users));
   // The shard was out of reach when the operation began: then a time is the bound, not a place.
   const bool late = part.begun_at > part.spec.created_at + kLateFrom;
   const Time bound = late ? part.spec.created_at : part.begun_at;
