@@ -56,13 +56,15 @@ bool ReadModels::is_stale(Time now) const {
 }
 
 void ReadModels::refresh(Time now) {
+  // Together they keep a reader no longer than that.
+  const Duration patience = kModelsPatience / static_cast<std::int64_t>(shards_.size());
   for (ShardNumber shard = 0; shard < shards_.size(); ++shard) {
     Source source;
     {
       const MutexLock lock(mutex_);
       source = sources_[shard];
     }
-    if (source.follower != nullptr) source.follower->await(kModelsPatience);
+    if (source.follower != nullptr) source.follower->await(patience);
     if (!source.led) refresh(shard, now);
   }
 }
