@@ -71,7 +71,9 @@ void check_entries(Seq row, const core::EventBatch& batch, std::uint64_t before,
              entry->n, before);
       before = entry->n;
       demand(any, "X5", "row {}: entry {} is of no change", to_number(row), entry->n);
-      demand(!open || tells_of(*entry, *open), "X5", "row {}: a change of {} has an entry of {}",
+      // Where a change may lack its entry, the one before this may be another's.
+      const bool fits = !open || entries == Entries::kMayLack || tells_of(*entry, *open);
+      demand(fits, "X5", "row {}: a change of {} has an entry of {}",
              to_number(row), open ? open->kind : "", entry->kind.view());
       open.reset();
       any = false;

@@ -21,11 +21,14 @@ class Numbers {
     for (const core::Event& event : batch.events) {
       const auto* const set = std::get_if<core::LimitSet>(&event);
       const auto* const shares = std::get_if<core::SharesSet>(&event);
+      const auto* const operation = std::get_if<core::OperationSet>(&event);
       const bool numbered =
           set != nullptr && set->change != core::LimitChange::kCopied && set->limit.revision > 0;
       if (numbered || std::holds_alternative<core::Submitted>(event) ||
           std::holds_alternative<core::CatalogPut>(event)) {
         steps_.push_back(kTaken);
+      } else if (operation != nullptr && operation->change == core::OperationChange::kStarted) {
+        steps_.push_back(kLooked);
       } else if (shares != nullptr && shares->book) {
         std::uint64_t highest = 0;
         if (shares->book->grants.empty()) continue;
@@ -45,14 +48,16 @@ class Numbers {
   // What take() would give; nothing is taken.
   std::uint64_t next() {
     skip();
+    if (at_ < steps_.size() && steps_[at_] == kLooked) ++at_;
     return next_;
   }
   void end() { skip(); }
 
  private:
   static constexpr std::uint64_t kTaken = 0;
+  static constexpr std::uint64_t kLooked = ~std::uint64_t{0};  // an operation began
   void skip() {
-    for (; at_ < steps_.size() && steps_[at_] != kTaken; ++at_) {
+    for (; at_ < steps_.size() && steps_[at_] != kTaken && steps_[at_] != kLooked; ++at_) {
       next_ = std::max(next_, steps_[at_] + 1);
     }
   }

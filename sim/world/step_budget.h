@@ -16,7 +16,7 @@ class StepBudget {
   // Whether it fits into the next step, and then it counts.
   bool takes(const engine::Request& request) {
     const std::size_t more = bytes(request);
-    if (bytes_ > 0 && bytes_ + more > engine::kRowBudgetBytes / 8 * 7) return false;
+    if (bytes_ > 0 && bytes_ + more > engine::kRowBudgetBytes / 2) return false;
     bytes_ += more;
     return true;
   }

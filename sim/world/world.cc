@@ -247,6 +247,7 @@ void World::check_whole() {
 // --- Requests.
 
 void World::offer(engine::Request request) {
+  attribute(request);
   if (!step_budget_.takes(request)) {
     mail_.push_back({std::move(request), begun_});
     return;

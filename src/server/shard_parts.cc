@@ -28,6 +28,17 @@ ShardParts::ShardParts(std::vector<store::Store> stores, engine::DurableObserver
   }
 }
 
+ShardParts::~ShardParts() {
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    std::shared_ptr<ModelThread> follower;
+    {
+      const MutexLock lock(shard->mutex);
+      follower = std::move(shard->follower);
+    }
+    if (follower != nullptr) follower->stop();
+  }
+}
+
 void ShardParts::Shard::durable(Seq seq, const core::EventBatch& batch) {
   share(seq, std::make_shared<const core::EventBatch>(batch));
 }

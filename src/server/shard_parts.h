@@ -22,6 +22,7 @@ class ShardParts {
  public:
   // `metrics` receives every shard's batches and must outlive this object.
   ShardParts(std::vector<store::Store> stores, engine::DurableObserver& metrics, Logger log);
+  ~ShardParts();  // ends the threads of the read models, which use the stores
   ShardParts(const ShardParts&) = delete;
   ShardParts& operator=(const ShardParts&) = delete;
 

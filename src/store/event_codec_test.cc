@@ -347,9 +347,9 @@ TEST(EventCodec, SchedulesAreOfTheFifthLevel) {
 
 TEST(EventCodec, RefusesAnotherFormatLevel) {
   pb::EventBatch batch = expiry_of_keys();
-  batch.set_format(8);
+  batch.set_format(9);
   EXPECT_EQ(error_of(batch.SerializeAsString()),
-            "the events have format 8, and this version reads up to 7; start a newer version");
+            "the events have format 9, and this version reads up to 8; start a newer version");
   batch.set_format(0);
   EXPECT_THAT(error_of(batch.SerializeAsString()), HasSubstr("the events have format 0"));
   EXPECT_THAT(error_of(""), HasSubstr("the events have format 0"));

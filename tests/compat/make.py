@@ -223,6 +223,8 @@ class Maker:
         if "enqueue" in self.plan.parts:
             self.story.jobs_for_the_inbox()
         if killed and self.database is not None:
+            if "operations" in self.plan.parts:
+                self.story.operations_go_on()  # they look at the tables first
             self.hold_flushes()
         self.story.what_lasts()
         if "finish" in self.plan.parts:

@@ -179,7 +179,7 @@ class Story(harness.MillraceCase):
             self.the_catalog_is_filled()
         if "limits" in self.parts:
             self.limits_hold_jobs()
-        if "operations" in self.parts:
+        if "operations" in self.parts and "operated" not in self.queues:
             self.operations_go_on()
         if "error_groups" in self.parts:
             self.errors_are_looked_at()

@@ -389,7 +389,7 @@ TEST(PostgresShards, AStoreFromBeforeHasOne) {
       "DROP VIEW millrace.schedules; DROP TABLE millrace.schedule_rows, millrace.schedule_run_rows;"
       "DROP TABLE millrace.inbox_rows, millrace.inbox_rejected, millrace.fences;"
       "DROP TABLE millrace.catalog_rows, millrace.limit_rows, millrace.bucket_rows, "
-      "millrace.operation_rows;"
+      "millrace.operation_rows, millrace.audit_rows;"
       "DO $$ DECLARE name text; BEGIN"
       "  FOR name IN SELECT oid::regprocedure FROM pg_proc"
       "    WHERE pronamespace = 'millrace'::regnamespace"
