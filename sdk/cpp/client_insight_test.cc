@@ -69,10 +69,13 @@ TEST_F(ClientInsightTest, OrdersOfOperations) {
   EXPECT_EQ(request(4).method, "PATCH");
   EXPECT_EQ(request(4).body, R"({"rate_per_s":7})");
   EXPECT_EQ(request(5).body, R"({"rate_per_s":null})");
+}
+
+TEST_F(ClientInsightTest, ReadsOperations) {
   transport_->answer(200, R"({"items":[)" + std::string(kOperation) + R"(],"next_cursor":"c"})");
   const auto page = client_.operations("running");
   ASSERT_TRUE(page) << page.error().message;
-  EXPECT_EQ(request(6).path, "/v1/operations?state=running&limit=1000");
+  EXPECT_EQ(request().path, "/v1/operations?state=running&limit=1000");
   EXPECT_EQ(page->items.at(0).query, "state:dead");
   EXPECT_EQ(page->next_cursor, "c");
 }
