@@ -246,7 +246,7 @@ test("what a person changes stands in the audit", async ({ browser, server }) =>
   const entry = page.locator(".attention li").filter({ hasText: "for the auditors" });
   await entry.getByText("queue.paused").waitFor();
   await entry.getByText("127.0.0.1").waitFor();
-  assert.equal(await page.locator(".attention li").count(), 2);
+  assert.equal(await page.locator(".attention > li").count(), 2);
   await page.context().close();
 });
 

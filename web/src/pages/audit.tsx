@@ -1,6 +1,7 @@
 // Who changed what: each change by a person or a token, newest first.
 import { useState } from "preact/hooks";
 import { address, get } from "../lib/api";
+import { plural } from "../lib/format";
 import { href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
 import type { AuditEntry, Page } from "../lib/types";
@@ -25,7 +26,7 @@ const shown = (value: unknown): string => (value === undefined ? "–" : typeof 
 function Changes({ of }: { of: AuditEntry }) {
   const names = [...new Set([...Object.keys(of.before ?? {}), ...Object.keys(of.after ?? {})])];
   if (names.length === 0) return null;
-  return (
+  const list = (
     <ul class="stack tight small">
       {names.map((name) => (
         <li key={name} style={{ overflowWrap: "anywhere" }}>
@@ -33,6 +34,14 @@ function Changes({ of }: { of: AuditEntry }) {
         </li>
       ))}
     </ul>
+  );
+  // What was made or deleted has all its members; they are for whoever asks.
+  if (names.length <= 4) return list;
+  return (
+    <details class="small">
+      <summary>{plural(names.length, "value")}</summary>
+      {list}
+    </details>
   );
 }
 

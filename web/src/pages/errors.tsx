@@ -68,7 +68,7 @@ export function Errors() {
                   {
                     name: "error", head: "Error", rowHead: true, class: "wide",
                     cell: (group) => (
-                      <div class="stack" style={{ gap: "0.125rem" }}>
+                      <div class="stack" style={{ gap: "0.125rem", padding: "0.375rem 0" }}>
                         <span class="row">
                           <a class="bad strong clip" href={href(["errors", group.id])}>
                             {group.error_type || "Error"}
