@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -171,15 +173,30 @@ TEST(Zone, HasAbseilsOffsetsInEveryZone) {
 TEST(Zone, HasSpansThatMeetWhateverTheRule) {
   EXPECT_TRUE(rc::check([] {
     const auto offset = [] { return std::to_string(*rc::gen::inRange(-24, 25)); };
+    struct Day {
+      std::string text;
+      int hour = 0;  // of the year, to a week or so
+    };
     const auto day = [] {
       const int month = *rc::gen::inRange(1, 13);
-      std::string text =
-          *rc::gen::arbitrary<bool>()
-              ? "M" + std::to_string(month) + "." + std::to_string(*rc::gen::inRange(1, 6)) + ".0"
-              : std::to_string(*rc::gen::inRange(0, 366));
-      return text + "/" + std::to_string(*rc::gen::inRange(-167, 168));
+      const int week = *rc::gen::inRange(1, 6);
+      const int of_year = *rc::gen::inRange(0, 366);
+      const int hours = *rc::gen::inRange(-167, 168);
+      const bool by_month = *rc::gen::arbitrary<bool>();
+      std::string text = by_month ? "M" + std::to_string(month) + "." + std::to_string(week) + ".0"
+                                  : std::to_string(of_year);
+      const int begins = by_month ? (month * 30 - 30 + week * 7 - 7) * 24 : of_year * 24;
+      return Day{text + "/" + std::to_string(hours), begins + hours};
     };
-    const Zone zone = zone_of("ABC" + offset() + "DEF" + offset() + "," + day() + "," + day());
+    const Day first = day();
+    const Day second = day();
+    // Of changes within days of each other, by offsets of up to two days, one may swallow the
+    // other.
+    constexpr int kYear = 366 * 24;
+    const int apart = std::abs(first.hour - second.hour) % kYear;
+    RC_PRE(std::min(apart, kYear - apart) > 15 * 24);
+    const Zone zone =
+        zone_of("ABC" + offset() + "DEF" + offset() + "," + first.text + "," + second.text);
     const std::int64_t t = *rc::gen::inRange<std::int64_t>(0, 4'000'000'000);
     const Span span = zone.span_at(t);
     RC_ASSERT(span.begin <= t && t < span.end);
