@@ -149,7 +149,7 @@ class Drill(harness.MillraceCase):
             command = [sys.executable, "-c", program, str(server.data / "journal.db")]
             return int(subprocess.run(command, capture_output=True, check=True).stdout)
 
-        harness.eventually(lambda: oldest() > newest, 15, 0.2, "a trim beyond the backup")
+        harness.eventually(lambda: oldest() > newest, 90, 0.2, "a trim beyond the backup")
 
     def check(self, load, until, target):
         """What is in `target` is what the clients knew at `until`."""
