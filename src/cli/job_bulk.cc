@@ -158,7 +158,7 @@ CLI::Option* add_bulk_options(CLI::App& command, CLI::Option* ids, JobBulk& bulk
       command
           .add_option("--filter,--query", bulk.filter,
                       "All jobs that match, such as 'state:dead error~timeout', in place of ids")
-          ->type_name("EXPRESSION")
+          ->type_name("FILTER")
           ->excludes(ids);
   command
       .add_option("--rate", bulk.rate,
