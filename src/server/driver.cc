@@ -77,7 +77,6 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
           .synced =
               [this](Seq seq) {
                 synced_ = seq;
-                read_and_synced_ = std::exchange(read_before_sync_, parts_.read_until());
                 const MutexLock lock(status_mutex_);
                 status_.synced = seq;
               },
@@ -413,6 +412,10 @@ void Driver::do_chores() {
 }
 
 void Driver::trim() {
+  // The read models are written beside the tables, also while nothing else is; rows are theirs until
+  // what they have of them is synced.
+  const Seq read = parts_.read_until();
+  if (read > read_and_synced_ && parts_.store.tables->sync()) read_and_synced_ = read;
   const Result<Seq> below = trim_point(
       *parts_.store.journal, {.synced = synced_, .read = read_and_synced_}, now(), options_.events);
   if (below) {

@@ -186,9 +186,7 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
 
   // Only for the projection's thread.
   Seq synced_{};
-  // What read_until() said when the tables were last synced, and the time before: what was written
-  // by then is synced.
-  Seq read_before_sync_{};
+  // Up to here the read models have read, and what they wrote of it is synced.
   Seq read_and_synced_{};
   std::chrono::steady_clock::time_point next_trim_;
 

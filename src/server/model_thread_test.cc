@@ -36,6 +36,7 @@ class ModelThreadTest : public testing::Test {
     core::Submitted submitted;
     submitted.job.queue = SharedBytes("mail");
     submitted.job.type = SharedBytes("send");
+    submitted.job.retry = core::default_retry_policy();
     batch.events.emplace_back(std::move(submitted));
     return batch;
   }
@@ -51,6 +52,8 @@ class ModelThreadTest : public testing::Test {
                             .checksum = {},
                             .body = {}};
       store::encode_events(*batch, row.body);
+      const auto read = store::decode_events(row.body);
+      ASSERT_TRUE(read) << read.error().message;
       row.checksum = store::row_checksum(0, row.seq, row.epoch, predecessor, row.body);
       ASSERT_EQ(store.journal->append(row).outcome, store::AppendOutcome::kDurable);
       predecessor = row.checksum;
