@@ -106,7 +106,7 @@ class Shared(harness.ServerCase, DoctorCase):
         self.api.put(f"/v1/limits/{name}", {"concurrency": 1})
         for _ in range(2):
             self.submit(limits=[{"name": name}])
-        held = self.claim_one(worker="hangs")
+        held = self.claim_within(worker="hangs")
         found = self.named("gate_full", name)
         self.assertIn(f"millrace limit holders {name}", found["next"])
         found = self.find("limit_stuck", patience="100ms")
@@ -165,7 +165,7 @@ class Shared(harness.ServerCase, DoctorCase):
         self.api.put(f"/v1/types/{self.queue}", {"concurrency": 1})
         for _ in range(2):
             self.submit(self.queue)
-        self.claim_one()
+        self.claim_within()
         self.assertEqual(self.named("gate_full", self.queue)["what"], f"Type {self.queue} is full")
         self.api.put(f"/v1/types/{self.queue}", {"concurrency": 1, "paused": True})
         self.named("gate_paused", self.queue)
