@@ -412,8 +412,8 @@ void Driver::do_chores() {
 }
 
 void Driver::trim() {
-  // The read models are written beside the tables, also while nothing else is; rows are theirs until
-  // what they have of them is synced.
+  // The read models are written beside the tables, also while nothing else is; rows are theirs
+  // until what they have of them is synced.
   const Seq read = parts_.read_until();
   if (read > read_and_synced_ && parts_.store.tables->sync()) read_and_synced_ = read;
   const Result<Seq> below = trim_point(
