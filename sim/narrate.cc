@@ -357,29 +357,28 @@ std::string narrate(const engine::Request& request) {
 }
 
 std::string narrate(const engine::Delivery& delivery) {
-  const std::string text =
-      std::visit(Overload{
-                     [](std::monostate) { return std::string(" done"); },
-                     [](const core::Reply& reply) { return narrate_reply(reply); },
-                     [](const engine::PollReply& poll) {
-                       return fmt::format("{}; acks:{}", claimed(poll.claim), items(poll.acks));
-                     },
-                     [](const engine::WorkersReply&) { return std::string(" workers"); },
-                     [](const engine::JobQuestions& questions) {
-                       return fmt::format(" {} questions", questions.items.size());
-                     },
-                     [](const engine::OperationWork& work) {
-                       return work.part ? " a step of " + job(work.part->id)
-                                        : std::string(" no step");
-                     },
-                     [](const engine::Unavailable& why) {
-                       return fmt::format(" unavailable ({})", static_cast<int>(why));
-                     },
-                     [](const engine::Denied& why) {
-                       return fmt::format(" denied ({})", static_cast<int>(why));
-                     },
-                 },
-                 delivery.answer);
+  const std::string text = std::visit(
+      Overload{
+          [](std::monostate) { return std::string(" done"); },
+          [](const core::Reply& reply) { return narrate_reply(reply); },
+          [](const engine::PollReply& poll) {
+            return fmt::format("{}; acks:{}", claimed(poll.claim), items(poll.acks));
+          },
+          [](const engine::WorkersReply&) { return std::string(" workers"); },
+          [](const engine::JobQuestions& questions) {
+            return fmt::format(" {} questions", questions.items.size());
+          },
+          [](const engine::OperationWork& work) {
+            return work.part ? " a step of " + job(work.part->id) : std::string(" no step");
+          },
+          [](const engine::Unavailable& why) {
+            return fmt::format(" unavailable ({})", static_cast<int>(why));
+          },
+          [](const engine::Denied& why) {
+            return fmt::format(" denied ({})", static_cast<int>(why));
+          },
+      },
+      delivery.answer);
   return fmt::format("#{} is answered:{}", static_cast<std::uint64_t>(delivery.ticket), text);
 }
 

@@ -73,8 +73,8 @@ void check_entries(Seq row, const core::EventBatch& batch, std::uint64_t before,
       demand(any, "X5", "row {}: entry {} is of no change", to_number(row), entry->n);
       // Where a change may lack its entry, the one before this may be another's.
       const bool fits = !open || entries == Entries::kMayLack || tells_of(*entry, *open);
-      demand(fits, "X5", "row {}: a change of {} has an entry of {}",
-             to_number(row), open ? open->kind : "", entry->kind.view());
+      demand(fits, "X5", "row {}: a change of {} has an entry of {}", to_number(row),
+             open ? open->kind : "", entry->kind.view());
       open.reset();
       any = false;
       marks.hit(Mark::kAudited);

@@ -34,9 +34,9 @@ void World::run_operations() {
 void World::carry_out_operations() {
   while (true) {
     for (node::OperationRunner::Selection& selection : operations_.take_selections()) {
-      const auto page = store_->tables->select_ids(
-          selection.filter, selection.part.below, std::min(selection.limit, kMostSelected),
-          node::kSelectionBudget);
+      const auto page = store_->tables->select_ids(selection.filter, selection.part.below,
+                                                   std::min(selection.limit, kMostSelected),
+                                                   node::kSelectionBudget);
       operations_.selected(selection, page);
     }
     auto asks = operations_.take_asks();

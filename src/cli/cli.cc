@@ -7,9 +7,9 @@
 
 #include "base/version.h"
 #include "cli/commands.h"
-#include "cli/operation/commands.h"
 #include "cli/exit_code.h"
 #include "cli/misspelt.h"
+#include "cli/operation/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 

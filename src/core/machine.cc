@@ -339,8 +339,7 @@ std::unique_ptr<const Changes> Machine::take_changes() {
   std::unique_ptr<Changes> changes = core::take_changes(impl_->state);
   const std::optional<Duration>& kept = impl_->options.audit_retention;
   const Time at = impl_->state.facts.at;
-  const bool pruned =
-      impl_->audit_pruned_at && at - *impl_->audit_pruned_at < kAuditPruningPause;
+  const bool pruned = impl_->audit_pruned_at && at - *impl_->audit_pruned_at < kAuditPruningPause;
   if (kept && (kept->count() == 0 ? !changes->audit.empty() : !pruned)) {
     changes->audit_until = at - *kept + Duration{kept->count() == 0 ? 1 : 0};
     impl_->audit_pruned_at = at;
@@ -419,9 +418,7 @@ void Machine::load_audited(const AuditRow& newest) {
   impl_->state.audit_head = newest.hash;
 }
 
-void Machine::load_operation(const OperationPart& part) {
-  impl_->state.operations[part.id] = part;
-}
+void Machine::load_operation(const OperationPart& part) { impl_->state.operations[part.id] = part; }
 
 std::optional<Machine::Miscount> Machine::miscount() const {
   std::optional<Miscount> found;

@@ -68,6 +68,7 @@ using core::CopyLimit, core::GiveShares, core::NoteAudit, core::ReportShares;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
+using core::ForgetOperations, core::OperationReply;
 using core::GetShares, core::GetWhy, core::LimitReply, core::WhyReply;
 using core::NoteScheduleRun, core::GetSchedules, core::ScheduleReply;
 using core::PutCatalogEntry, core::DeleteCatalogEntry, core::GetCatalog, core::CatalogReply;
@@ -75,7 +76,6 @@ using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, c
 using core::SetLimit, core::PauseLimit, core::ResumeLimit, core::DeleteLimit, core::GetLimits;
 using core::SetSchedule, core::PauseSchedule, core::ResumeSchedule, core::DeleteSchedule;
 using core::StartOperation, core::SetOperation, core::StepOperation, core::GetOperations;
-using core::ForgetOperations, core::OperationReply;
 using Done = std::monostate;
 
 // The row of T. If a member of a request needs a later level or format than its kind, level_of()

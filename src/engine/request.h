@@ -133,10 +133,9 @@ struct SetWorkerState {  // kQuiet or kStopping
   WorkerState state{};
 };
 
-using Request =
-    std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJob, AwaitProjection, AwaitEvents,
-                 AwaitWork, ListWorkers, SetWorkerState, AwaitJobQuestions, TellOfJob,
-                 AwaitOperationWork>;
+using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJob, AwaitProjection,
+                             AwaitEvents, AwaitWork, ListWorkers, SetWorkerState, AwaitJobQuestions,
+                             TellOfJob, AwaitOperationWork>;
 
 // --- Answers.
 

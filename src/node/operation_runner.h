@@ -85,8 +85,8 @@ class OperationRunner {
   std::optional<engine::Ticket> whole_;  // the list of all operations, asked for
   Instant whole_at_{};
   std::map<JobId, Known> known_;
-  std::map<engine::Ticket, JobId> told_;    // to all shards
-  std::map<engine::Ticket, JobId> viewed_;  // asked of all shards
+  std::map<engine::Ticket, JobId> told_;      // to all shards
+  std::map<engine::Ticket, JobId> viewed_;    // asked of all shards
   std::optional<core::StepOperation> apart_;  // for Mutant::kOperationCursorApart
   std::vector<Asking> asks_;
   std::vector<Selection> selections_;

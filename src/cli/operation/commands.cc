@@ -33,8 +33,9 @@ void add_list(CLI::App& group, Session& session) {
       if (!items) return session.fail(items.error());
       if (session.json()) return print_line(on_one_page(*items));
       if (items->empty()) {
-        return note("there are no such operations; `millrace job retry --filter ... --rate N` "
-                    "begins one");
+        return note(
+            "there are no such operations; `millrace job retry --filter ... --rate N` "
+            "begins one");
       }
       print(operation_table(views(*items), output_width()));
     });
@@ -61,8 +62,8 @@ void add_order(CLI::App& group, const std::string& name, const std::string& help
   CLI::App& command = *group.add_subcommand(name, help);
   const auto id = std::make_shared<std::string>();
   command.add_option("ID", *id, "Id of the operation")->required();
-  command.footer(fmt::format(
-      "Examples:\n  millrace operation {} 019cb0b7-3f5c-737a-8def-0123456789ab", name));
+  command.footer(
+      fmt::format("Examples:\n  millrace operation {} 019cb0b7-3f5c-737a-8def-0123456789ab", name));
   command.callback([id, name, &session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {

@@ -70,9 +70,10 @@ void tell_end(const sdk::JsonView& operation, Session& session, std::string_view
   const std::string reason = text_of(operation, "reason");
   if (!reason.empty()) note(reason);
   if (failed > 0) {
-    note(fmt::format("the server left {} jobs alone, because their state had changed or something "
-                     "forbids it; try one with `millrace job {} ID` to see why",
-                     grouped(failed), text_of(operation, "action")));
+    note(
+        fmt::format("the server left {} jobs alone, because their state had changed or something "
+                    "forbids it; try one with `millrace job {} ID` to see why",
+                    grouped(failed), text_of(operation, "action")));
   }
   if (state != "completed") {
     session.exit_code = kFailure;
@@ -88,7 +89,11 @@ std::string operation_path(std::string_view id, std::string_view rest) {
 }
 
 std::string operation_table(const std::vector<sdk::JsonView>& operations, std::size_t width) {
-  Table table({{"ID"}, {"STATE"}, {"DONE", Align::kRight}, {"RATE", Align::kRight}, {"BEGAN"},
+  Table table({{"ID"},
+               {"STATE"},
+               {"DONE", Align::kRight},
+               {"RATE", Align::kRight},
+               {"BEGAN"},
                {"WHAT", Align::kLeft, 12}});
   for (const sdk::JsonView& one : operations) {
     const auto rate = one["rate_per_s"].integer();

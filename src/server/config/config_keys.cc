@@ -61,9 +61,10 @@ constexpr std::array kKeys = {
               "memory that the server may use; 0: half of the machine's memory"},
     ConfigKey{"zoneinfo", TextSetting{&C::zoneinfo}, "/usr/share/zoneinfo",
               "directory of the time zone files"},
-    ConfigKey{"otlp_endpoint", EndpointSetting{&C::otlp_endpoint}, "none",
-              "http://HOST:4318 of a collector of OpenTelemetry, to which the server sends traces of "
-              "jobs"},
+    ConfigKey{
+        "otlp_endpoint", EndpointSetting{&C::otlp_endpoint}, "none",
+        "http://HOST:4318 of a collector of OpenTelemetry, to which the server sends traces of "
+        "jobs"},
 
     ConfigKey{"tls.cert", FileSetting{&C::tls_cert}, "none",
               "certificate of the server in PEM, with the chain behind it; the server then speaks "
