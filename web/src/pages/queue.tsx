@@ -244,8 +244,7 @@ function Shares({ name }: { name: string }) {
             sorting={{ by: "waiting", down: true }}
             empty={<Empty title="No key has jobs" />}
             columns={[
-              { name: "key", head: "Key", rowHead: true, class: "wide", sort: (share) => share.key, cell: (share) => (share.key ? <a href={href(["jobs"], { q: `queue:${name} fair:${share.key}` })}><code>{share.key}</code></a> : <span class="faint">none</span>) },
-              { name: "weight", head: "Weight", right: true, sort: (share) => share.weight, cell: (share) => count(share.weight) },
+              { name: "key", head: "Key", rowHead: true, class: "wide", sort: (share) => share.key, cell: (share) => <span title={`weight ${share.weight}`}>{share.key ? <a href={href(["jobs"], { q: `queue:${name} fair:${share.key}` })}><code>{share.key}</code></a> : <span class="faint">none</span>}{share.weight !== 1 && <span class="faint"> ×{count(share.weight)}</span>}</span> },
               { name: "running", head: "Run", right: true, sort: (share) => share.running, cell: (share) => <Count n={share.running} /> },
               { name: "waiting", head: "Wait", right: true, sort: (share) => share.waiting, cell: (share) => <Count n={share.waiting} /> },
               { name: "share", head: "Share", right: true, sort: (share) => share.share, cell: (share) => <span class="num">{Math.round(100 * share.share)} %</span> },
