@@ -19,10 +19,13 @@
 #include "base/check.h"
 
 namespace millrace::server {
-namespace {}  // namespace
 
 void bound_heap(std::uint64_t budget_bytes) {
-  constexpr int kMapFrom = 4 << 20;  // larger blocks are the system's again when freed
+  // Larger blocks are the system's again when freed. With a small budget they are smaller: the holes
+  // that pages of jobs leave in the threads' heaps would take much of it.
+  constexpr std::uint64_t kLeastMapFrom = 512 << 10;
+  constexpr std::uint64_t kMostMapFrom = 4 << 20;
+  const std::uint64_t map_from = std::clamp(budget_bytes / 512, kLeastMapFrom, kMostMapFrom);
   // So much may stay free at the end of each thread's heap: malloc_trim() does not reach it. Less
   // would cost claims time, page by page; more, and some threads' heaps together would keep a small
   // budget short for ever.
@@ -30,7 +33,7 @@ void bound_heap(std::uint64_t budget_bytes) {
   constexpr std::uint64_t kMostTrimAt = 64 << 20;
   const std::uint64_t trim_at = std::clamp(budget_bytes / 128, kLeastTrimAt, kMostTrimAt);
   // A sanitizer's heap has no such thresholds.
-  (void)::mallopt(M_MMAP_THRESHOLD, kMapFrom);
+  (void)::mallopt(M_MMAP_THRESHOLD, static_cast<int>(map_from));
   (void)::mallopt(M_TRIM_THRESHOLD, static_cast<int>(trim_at));
 }
 

@@ -82,12 +82,17 @@ class Checks(harness.ServerCase):
 
     def test_the_server(self):
         self.submit()
-        state, text, figures = self.check("server")
+        # Bounds that any machine keeps.
+        kept = ("--sync", "1h:1h", "--behind", "1h:1h")
+        state, text, figures = self.check("server", *kept, "--disk", "0:0")
         self.assertEqual(state, "OK")
         self.assertIn("ready", text)
+        self.assertIn("tables_behind", figures)
         if harness.STORE == "sqlite":
             self.assertIn("disk_free_percent", figures)
-        self.assertIn("tables_behind", figures)
+            self.assertTrue(figures["sync_p99"].endswith("s;3600;3600;0"), figures)
+            self.assertEqual(self.check("server", *kept, "--disk", "101:0")[0], "WARNING")
+            self.assertEqual(self.check("server", *kept, "--disk", "102:101")[0], "CRITICAL")
 
     def test_a_server_that_is_away(self):
         away = ("--url", "http://127.0.0.1:9")

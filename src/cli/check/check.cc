@@ -15,10 +15,6 @@ namespace millrace::cli {
 namespace {
 
 constexpr Thresholds kScheduleLate{60, 300};
-// Of the server.
-constexpr Thresholds kLeastFreePercent{10, 3};
-constexpr Thresholds kSyncMs{100, 1'000};
-constexpr Thresholds kTablesBehindS{5, 60};
 
 struct QueueCheck {
   std::string name;
@@ -27,6 +23,11 @@ struct QueueCheck {
 struct ScheduleCheck {
   std::string name;
   std::optional<Thresholds> late = kScheduleLate;
+};
+struct ServerCheck {
+  std::optional<Thresholds> disk = Thresholds{10, 3};        // per cent free, at least
+  std::optional<Thresholds> sync = Thresholds{0.1, 1};       // seconds
+  std::optional<Thresholds> behind = Thresholds{5, 60};      // seconds
 };
 
 void answer_with(const CheckAnswer& answer, std::string_view subject, Session& session) {
@@ -121,31 +122,32 @@ void check_schedule(const ScheduleCheck& options, Session& session) {
   });
 }
 
-void measure_server(sdk::JsonView facts, CheckAnswer& answer) {
+void measure_server(const ServerCheck& options, sdk::JsonView facts, CheckAnswer& answer) {
   const sdk::JsonView disk = facts["disk"];
   if (disk.is_object()) {
     const double total = std::max(1.0, disk["total_bytes"].number().value_or(0));
     const double percent = 100 * disk["free_bytes"].number().value_or(0) / total;
     answer.measure_least("disk_free_percent", percent,
-                         fmt::format("{:.0f} % of the disk free", percent), kLeastFreePercent);
+                         fmt::format("{:.0f} % of the disk free", percent), *options.disk);
   }
   const sdk::JsonView syncs = facts["syncs"];
   if (syncs.is_object()) {
     const double p99 = syncs["p99_ms"].number().value_or(0);
-    answer.measure("sync_p99", p99, "ms", fmt::format("syncs' p99 {:.1f} ms", p99), kSyncMs);
+    answer.measure("sync_p99", p99 / 1'000, "s", fmt::format("syncs' p99 {:.1f} ms", p99),
+                   *options.sync);
   }
   if (const auto lag = facts["projection_lag_ms"].number()) {
     answer.measure(
         "tables_behind", *lag / 1'000, "s",
         "tables behind by " + format_duration_for_people(Duration{static_cast<std::int64_t>(*lag)}),
-        kTablesBehindS);
+        *options.behind);
   }
   for (const sdk::JsonView what : facts["failing"].elements()) {
     answer.say(CheckState::kCritical, "it can't write its " + what.string().value_or(""));
   }
 }
 
-void check_server(Session& session) {
+void check_server(const ServerCheck& options, Session& session) {
   if (session.refuse_dashes()) return;
   const std::string subject = "server";
   with_client(session, subject, [&](sdk::Client& client) {
@@ -159,7 +161,7 @@ void check_server(Session& session) {
     }
     // With a token that does not show it, readiness is all that there is.
     const auto facts = send(client, "GET", "/v1/admin/diagnosis");
-    if (facts) measure_server(sdk::JsonView(*facts), answer);
+    if (facts) measure_server(options, sdk::JsonView(*facts), answer);
     answer_with(answer, subject, session);
   });
 }
@@ -218,14 +220,20 @@ void add_check(CLI::App& app, Session& session) {
   schedule.callback([schedule_options, &session] { check_schedule(*schedule_options, session); });
 
   CLI::App& server = *check.add_subcommand("server", "Check that the server is ready and well");
+  const auto server_options = std::make_shared<ServerCheck>();
+  add_thresholds(server, "--disk", server_options->disk, false,
+                 "Warn below W per cent of the disk free; critical below C (default: 10:3)");
+  add_thresholds(server, "--sync", server_options->sync, true,
+                 "Warn if syncs take longer than W (p99); critical above C (default: 100ms:1s)");
+  add_thresholds(server, "--behind", server_options->behind, true,
+                 "Warn if the tables are behind by more than W; critical above C (default: 5s:1m)");
   server.footer(
-      "With a token of the scope admin also the disk (warning below 10 % free, critical below 3 "
-      "%),\n"
-      "the times of syncs (p99 above 100 ms, 1 s) and how far the tables are behind (5 s, 1m).\n"
+      "These three need a token of the scope admin; without it the check is of readiness alone.\n"
       "\n"
       "Examples:\n"
-      "  millrace check server --url https://jobs.example:7600");
-  server.callback([&session] { check_server(session); });
+      "  millrace check server --url https://jobs.example:7600\n"
+      "  millrace check server --disk 20:5");
+  server.callback([server_options, &session] { check_server(*server_options, session); });
 }
 
 }  // namespace millrace::cli
