@@ -171,8 +171,9 @@ Rejection Model::set_queue(const core::SetQueue& command, bool admitted) {
   if (!made) ++queue.version;
   gates_.refit(before);
   fair_.set(std::string(command.queue.view()), queue.settings.fair);
-  std::erase_if(fair_bounds_,
-                [&](const auto& bound) { return bound.first.first == command.queue.view(); });
+  for (auto& [of, bound] : fair_bounds_) {
+    if (of.first == command.queue.view()) bound.reweigh();
+  }
   settle_fair();
   return Rejection::kNone;
 }

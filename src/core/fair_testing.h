@@ -171,7 +171,7 @@ class FairBound {
     });
     for (const auto& [a, weight_a] : keys) {
       for (const auto& [b, weight_b] : keys) {
-        if (!(a < b)) continue;
+        if (!(a < b) || owes(a) || owes(b)) continue;
         Pair& pair = pairs_[{a, b}];
         if (key == a) pair.difference += 1.0 / static_cast<double>(weight_a);
         if (key == b) pair.difference -= 1.0 / static_cast<double>(weight_b);
@@ -183,8 +183,16 @@ class FairBound {
         longest_ = std::max(longest_, ++pair.starts);
       }
     }
+    if (reweighed_) paid_.insert(key);
   }
   void forget() { pairs_.clear(); }
+  // Weights have changed. A key still owes for its latest start what that cost then, so a stretch
+  // begins after each of the two has started once more.
+  void reweigh() {
+    forget();
+    reweighed_ = true;
+    paid_.clear();
+  }
   bool broken() const { return broken_; }
   std::size_t longest() const { return longest_; }
 
@@ -193,7 +201,11 @@ class FairBound {
     double difference = 0, least = 0, most = 0;
     std::size_t starts = 0;
   };
+  bool owes(const std::string& key) const { return reweighed_ && !paid_.contains(key); }
+
   std::map<std::pair<std::string, std::string>, Pair> pairs_;
+  bool reweighed_ = false;
+  std::set<std::string> paid_;  // those that have started since
   bool broken_ = false;
   std::size_t longest_ = 0;
 };
