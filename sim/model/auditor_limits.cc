@@ -88,13 +88,14 @@ void Auditor::expect_why(Ticket ticket, const core::GetWhy& command) {
   demand(gets_it == reply->blocking.empty(), "F7",
          "the next claim of its queue and type {} {}, and it has {} reasons to wait",
          gets_it ? "gets" : "does not get", to_string(command.id), reply->blocking.size());
+  // That it has expired is all that is said of it.
+  if (job->latest.n == 0 && job->expires_at && *job->expires_at <= model_.now()) return;
   const bool ordered = std::ranges::any_of(reply->blocking, [](const core::Blocker& blocker) {
     return blocker.code == BlockCode::kOrder;
   });
   demand(ordered == !model_.gates().is_its_turn(*job), "F7", "it is {}the turn of {}",
          ordered ? "" : "not ", to_string(command.id));
-  const bool past = job->latest.n == 0 && job->expires_at && *job->expires_at <= model_.now();
-  if (!past) model_.gates().check_why(*job, reply->blocking);
+  model_.gates().check_why(*job, reply->blocking);
 }
 
 void Auditor::check_blocked_by(const core::GetQueues& command,
