@@ -42,11 +42,16 @@ std::optional<Auditor::Boxing> Auditor::put_in_outbox(const core::AckItem& ack,
 core::Rejection Auditor::follow_ack(const core::AckItem& ack, const Choices& choices,
                                     std::optional<bool> admitted) {
   const auto boxing = put_in_outbox(ack, choices);
-  if (!boxing) return model_.ack(ack, choices, admitted);
-  const core::Rejection why = model_.ack(boxing->item, choices, admitted);
+  const core::Rejection why = model_.ack(boxing ? boxing->item : ack, choices, admitted);
   if (why != core::Rejection::kNone) return why;
-  for (const auto& [spec, was] : boxing->asked) {
-    place_.effects->asked(place_.shard, spec, model_.now(), was);
+  if (boxing) {
+    for (const auto& [spec, was] : boxing->asked) {
+      place_.effects->asked(place_.shard, spec, model_.now(), was);
+    }
+  }
+  const core::Job* const job = model_.find(ack.id);
+  if (job != nullptr && job->queue.view() == kOutbox && job->state == core::State::kDead) {
+    place_.effects->given_up(place_.shard, *job);
   }
   return why;
 }

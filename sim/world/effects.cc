@@ -9,6 +9,9 @@
 namespace millrace::sim {
 namespace {
 
+// A job that names a limit which nobody makes is dead after so long.
+constexpr Duration kInVain{60'000};
+
 // The job that was asked for, wherever it came from; delays run from the ack.
 bool is_same(const core::JobSpec& is, const core::JobSpec& should, Time asked_at) {
   const auto since_ack = [&](Duration by) { return add_saturating(asked_at, by); };
@@ -29,7 +32,6 @@ bool is_same(const core::JobSpec& is, const core::JobSpec& should, Time asked_at
 
 core::JobSpec boxed(const core::JobSpec& spec) {
   core::JobSpec box;
-  box.id = spec.id;
   box.id = engine::outbox_id_of(spec.id, spec.queue.view());
   box.queue = SharedBytes(kOutbox);
   box.type = SharedBytes("submission");
@@ -64,6 +66,7 @@ void Effects::passed_on(const core::JobSpec& spec, const Verdict& verdict) {
          "{} was submitted to queue {}, and no durable ack asks for it", to_string(spec.id),
          spec.queue.view());
   Effect& effect = found->second;
+  effect.without_limit = verdict.why == core::Rejection::kUnknownLimit;
   switch (verdict.fate) {
     case core::Fate::kCreated:
       marks_.hit(Mark::kPassedOn);
@@ -107,6 +110,17 @@ void Effects::taken(std::uint32_t shard, const JobId& box, std::uint64_t term) {
   marks_.hit(Mark::kOutboxTakenOver);
   const Effect& effect = effects_.at({found->second.job, found->second.queue});
   marks_.hit_if(effect.made > 0, Mark::kRelayDiedBetween);
+}
+
+void Effects::given_up(std::uint32_t shard, const core::Job& box) {
+  const auto found = boxes_.find({shard, box.id});
+  if (found == boxes_.end()) return;  // check_dead() tells
+  Effect& effect = effects_.at({found->second.job, found->second.queue});
+  if (effect.refused || !effect.without_limit) return;
+  if (box.latest.started_at - box.created_at < kInVain) return;
+  marks_.hit(Mark::kOutboxInVain);
+  effect.refused = true;
+  effect.open = false;
 }
 
 void Effects::check_all_there() const {

@@ -31,6 +31,8 @@ class Effects {
   void passed_on(const core::JobSpec& spec, const Verdict& verdict);
   // A relay takes a job of the shard's outbox, in the term `term`.
   void taken(std::uint32_t shard, const JobId& box, std::uint64_t term);
+  // A relay's durable ack ends it for good: `box` is dead.
+  void given_up(std::uint32_t shard, const core::Job& box);
   // The relay puts the job off.
   void put_off() { marks_.hit(Mark::kOutboxPutOff); }
 
@@ -52,6 +54,7 @@ class Effects {
     bool open = false;        // its destination has decided nothing since it was requested
     bool there = false;       // it exists, or did
     bool refused = false;     // for good
+    bool without_limit = false;  // refused by the latest answer, since it names an unknown limit
   };
   struct Box {
     JobId job;               // the submitted job

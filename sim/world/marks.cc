@@ -145,6 +145,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "passed on twice",
     "outbox put off",
     "outbox refused",
+    "outbox in vain",
     "outbox taken over",
     "relay died in between",
     "finish committed",

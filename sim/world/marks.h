@@ -152,6 +152,7 @@ enum class Mark : std::uint8_t {
   kPassedOnTwice,
   kOutboxPutOff,
   kOutboxRefused,
+  kOutboxInVain,
   kOutboxTakenOver,
   kRelayDiedBetween,
   kFinishCommitted,

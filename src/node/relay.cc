@@ -21,6 +21,8 @@ constexpr Duration kWait = 60s;
 constexpr Duration kTryAgainAfter = 1s;
 // A job that is too new for this program waits for one that can read it.
 constexpr Duration kTooNewAgainAfter = 10s;
+// A limit that was made just before the ack is known to all shards well before that.
+constexpr Duration kUnknownLimitFor = 60s;
 
 core::AckItem dead(std::string_view type, std::string_view message) {
   core::JobError error;
@@ -44,7 +46,7 @@ core::AckItem unread(const store::UnreadableSubmission& why) {
 }
 
 // Succeeded: the job is at its destination. Dead: it can never be. Otherwise it is retried.
-core::AckItem outcome_of(const engine::Answer& answer) {
+core::AckItem outcome_of(const engine::Answer& answer, Duration waited) {
   core::AckItem done;
   done.outcome = core::AckOutcome::kSucceeded;
   if (mutated(Mutant::kOutboxAckedUnheard)) return done;
@@ -61,6 +63,9 @@ core::AckItem outcome_of(const engine::Answer& answer) {
   }
   if (item.refusal.why == core::Rejection::kUnfitLimit) {
     return dead("unfit_limit", "the job does not fit the limits that it names");
+  }
+  if (item.refusal.why == core::Rejection::kUnknownLimit && waited >= kUnknownLimitFor) {
+    return dead("unknown_limit", "the job names a limit that does not exist; make it, and retry");
   }
   return snoozed(kTryAgainAfter);
 }
@@ -136,7 +141,7 @@ void Relay::completed(Incomplete claim, const Status& read) {
     log_.warn("this node can't read the jobs that an ack submitted; it tries again",
               {{"reason", read.error().message}});
     for (const core::ClaimReply::Item& item : claim.claim.jobs) {
-      passed({item.job.id, item.job.token}, engine::Unavailable::kStorage);
+      passed({item.job.id, item.job.token, {}}, engine::Unavailable::kStorage);
     }
   }
   ask();
@@ -145,7 +150,8 @@ void Relay::completed(Incomplete claim, const Status& read) {
 void Relay::pass_on(core::ClaimReply claim) {
   if (!claim.jobs.empty() && !std::exchange(settings_told_, true)) tell_settings();
   for (const core::ClaimReply::Item& item : claim.jobs) {
-    const InFlight job{item.job.id, item.job.token};
+    const InFlight job{item.job.id, item.job.token,
+                       item.job.latest.started_at - item.job.created_at};
     auto submission = engine::from_outbox(item.job);
     if (!submission) {
       log_.warn("this node can't decode a job that an ack submitted",
@@ -206,7 +212,7 @@ void Relay::tell_settings() {
 }
 
 void Relay::passed(const InFlight& job, const engine::Answer& answer) {
-  core::AckItem ack = outcome_of(answer);
+  core::AckItem ack = outcome_of(answer, job.waited);
   if (ack.outcome == core::AckOutcome::kDead) {
     log_.warn("a shard refused a job that an ack submitted",
               {{"outbox_job", to_string(job.id)}, {"reason", ack.error->message.view()}});

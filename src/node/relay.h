@@ -54,6 +54,7 @@ class Relay {
   struct InFlight {
     JobId id;
     LeaseToken token{};
+    Duration waited{};  // from the ack that submitted it to the start of this attempt
   };
 
   void ask();
