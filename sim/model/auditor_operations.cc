@@ -25,6 +25,13 @@ bool Auditor::follow_operation_command(Ticket ticket, const core::Command& comma
     const bool always = limits_ == Limits::kWide && !place_.fences;
     const auto part = fold_->operations().find(step->id);
     const std::uint64_t below = part == fold_->operations().end() ? 0 : part->second.below;
+    // How many shards share a rate is what this one was told. The model knows the rate of one alone,
+    // which is the most.
+    if (place_.shards > 1 && !step->items.empty() && below == step->below &&
+        operations_.has_rate(step->id)) {
+      const auto* const reply = reply_of<core::OperationReply>(ticket, "a step of an operation");
+      if (reply == nullptr || reply->refusal.why == Rejection::kVersionConflict) return true;
+    }
     expect_parts(operations_.step(*step, [&](const core::StepOperation::Item& item) {
       const bool admitted = always || item.ord >= below;
       if (admitted && choices.retried.contains(item.id)) ++retries_followed_[item.id];

@@ -27,6 +27,10 @@ class ModelOperations {
                        const std::function<bool(const core::StepOperation::Item&)>& admits);
   void forget(const core::ForgetOperations& command);
 
+  bool has_rate(const JobId& id) const {
+    const auto found = all_.find(id);
+    return found != all_.end() && found->second.is.rate_per_s.has_value();
+  }
   bool knows(const JobId& id) const { return all_.contains(id); }
   bool any_running() const;
 

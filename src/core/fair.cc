@@ -315,6 +315,17 @@ void FairQueue::load(const BucketRow& row, std::vector<FairKey*>& touched) {
   for (FairKey* const key : std::exchange(dirty_, {})) key->dirty = false;
 }
 
+void FairQueue::assume_stored(FairKey& key) {
+  const auto add = [](std::vector<std::int16_t>& stored, std::int16_t priority) {
+    if (std::ranges::find(stored, priority) == stored.end()) stored.push_back(priority);
+  };
+  for (const auto& flow : key.flows) {
+    add(key.stored, flow->priority);
+    add(stored_levels_, flow->priority);
+  }
+  if (key.mean > 0) key.mean_stored = true;
+}
+
 void FairQueue::take_rows(Time now, std::vector<BucketRow>& rows) {
   const auto add = [&](SharedBytes key, std::optional<std::uint64_t> level, Time at) {
     BucketRow& row = rows.emplace_back();

@@ -98,12 +98,12 @@ struct FairKey {
   bool touched = false;   // is among GateIndex's touched keys
   bool dirty = false;     // is among the queue's dirty keys
   bool resting = false;   // is among the queue's resting keys
-  bool mean_stored = false;
+  bool mean_stored = false;  // or may be
   std::uint64_t mean = 0;  // recent running time, in ms/256; 0: it has never run
   Time used_at{};          // when an attempt last ended
   absl::InlinedVector<std::unique_ptr<FairFlow>, 1> flows;  // by priority
   absl::flat_hash_map<const GateGroup*, std::unique_ptr<FairStand>> stands;
-  std::vector<std::int16_t> stored;  // the priorities of which the tables have a tag
+  std::vector<std::int16_t> stored;  // the priorities of which the tables have, or may have, a tag
   std::unique_ptr<FairRecent> recent;
   std::unique_ptr<Pace> pace;  // where the queue bounds the ready jobs of each key
 
@@ -173,6 +173,8 @@ class FairQueue {
 
   // --- The tables: rows of LimitKind::kFair.
   void load(const BucketRow& row, std::vector<FairKey*>& touched);
+  // Whoever writes the tables may have stored what the key has now.
+  void assume_stored(FairKey& key);
   void take_rows(Time now, std::vector<BucketRow>& rows);
   bool dirty() const { return !dirty_.empty() || mean_dirty_; }
 

@@ -26,7 +26,10 @@ void GateIndex::forget(const FairQueue& queue) {
 }
 
 void GateIndex::settle_fair() {
-  for (FairKey* const key : touched_) key->queue->count_active(*key);
+  for (FairKey* const key : touched_) {
+    if (follows_) key->queue->assume_stored(*key);
+    key->queue->count_active(*key);
+  }
   for (FairKey* const key : std::exchange(touched_, {})) {
     FairQueue& queue = *key->queue;
     key->touched = false;

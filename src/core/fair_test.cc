@@ -102,6 +102,26 @@ TEST_F(FairTest, PriorityGoesBeforeShares) {
   EXPECT_EQ(next(6), "zababa");
 }
 
+// The leader may have flushed the key's tag while the key was there.
+TEST_F(FairTest, WhileAnotherWritesTheTablesWhatHasPassedIsDeletedThere) {
+  share(FairBy::kTime);
+  s.machine().take_changes();
+  s.machine().changes_stored();
+  const auto deleted = [&](const std::string& key) {
+    flood(key, 1);
+    EXPECT_EQ(next(1), key);
+    std::size_t rows = 0;
+    for (const BucketRow& row : s.machine().take_changes()->buckets) rows += row.is_idle();
+    s.machine().changes_stored();
+    return rows;
+  };
+  EXPECT_EQ(deleted("a"), 0u);  // its tag, and virtual time, were never there
+  s.machine().follow();
+  EXPECT_EQ(deleted("b"), 2u);
+  s.machine().lead();
+  EXPECT_EQ(deleted("c"), 0u);
+}
+
 TEST_F(FairTest, AKeyThatComesBackAtOnceGainsNothing) {
   share(FairBy::kStarts);
   flood("a", 50);

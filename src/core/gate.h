@@ -105,7 +105,7 @@ struct Gate {
   bool dropped = false;  // its limit is gone: it holds nobody
   bool shut = false;     // this shard has no share of its rate
   bool dirty = false;    // the tables lack what it has to remember
-  bool stored = false;   // the tables have a row of it
+  bool stored = false;   // the tables have, or may have, a row of it
   std::optional<Time> paused_until;
   std::uint32_t open_up_to = kAnyCost;  // groups of at most this cost are listed
   Time opens_at = kNever;               // its entry among the timers

@@ -149,6 +149,7 @@ std::vector<BreakerTurned> GateIndex::turns_after(const TypeLane& lane, bool goo
 
 void GateIndex::note(Gate& gate) {
   Gate& whole = gate.retries_of() == nullptr ? gate : *gate.retries_of();
+  if (follows_) whole.stored = true;
   if (std::exchange(whole.dirty, true)) return;
   dirty_.push_back(&whole);
 }
@@ -262,8 +263,6 @@ std::vector<BucketRow> GateIndex::take_buckets(Time now) {
     } else if (gate->stored) {
       set(gate->full_at, now, *gate, filling_);
     } else {
-      // Who followed another leader does not know what the tables have of shares.
-      if (gate->shares != nullptr) rows.push_back(memory_of(*gate, now));
       settle(*gate);
     }
   }

@@ -81,6 +81,25 @@ class GateMemoryTest : public testing::Test {
 
 // --- A worker asks for less.
 
+// The leader may have flushed what the gate had to remember.
+TEST_F(GateMemoryTest, WhileAnotherWritesTheTablesWhatAGateForgotIsDeletedThere) {
+  LimitSettings settings;
+  settings.bounds.rate = Rate{1, Duration{10}, {}};
+  set("fast", settings);
+  const auto rows_after = [&](const std::string& job) {
+    submit(job, {of("fast")});
+    EXPECT_EQ(s.claim(1), job);
+    s.wait_ms(1'000);  // the bucket is full again
+    s.ack(job, AckOutcome::kSucceeded);
+    const auto rows = s.machine().take_changes()->buckets;
+    s.machine().changes_stored();
+    return rows.size();
+  };
+  EXPECT_EQ(rows_after("a"), 0u);
+  s.machine().follow();
+  EXPECT_EQ(rows_after("b"), 1u);
+}
+
 TEST_F(GateMemoryTest, AWorkersWishClosesTheGateUntilItsTime) {
   set("api", {});
   for (const std::string job : {"a", "b", "c"}) submit(job, {of("api")});

@@ -56,6 +56,8 @@ class GateIndex {
     shards_ = shards;
   }
   bool shares() const { return shards_ > 1; }
+  // Another node writes the tables: they may have a row of whatever changes from here on.
+  void follow(bool follows) { follows_ = follows; }
   bool is_home(std::string_view limit) const { return is_home_of(shard_, limit); }
   bool is_home_of(std::uint32_t shard, std::string_view limit) const;
 
@@ -230,6 +232,7 @@ class GateIndex {
   std::uint32_t shard_ = 0;
   std::uint32_t shards_ = 1;
   std::vector<Gate*> dirty_;
+  bool follows_ = false;
   std::vector<FairKey*> touched_;         // by the current event
   std::vector<FairQueue*> fair_changed_;  // that the tables do not have as they are
   std::uint64_t next_serial_ = 1;

@@ -360,8 +360,14 @@ bool Machine::let_go_of_payloads(std::size_t most) {
   return next > 0 && bytes_held() > impl_->options.keep_bytes;
 }
 
-void Machine::follow() { impl_->state.following = true; }
-void Machine::lead() { impl_->state.following = false; }
+void Machine::follow() {
+  impl_->state.following = true;
+  impl_->state.gates.follow(true);
+}
+void Machine::lead() {
+  impl_->state.following = false;
+  impl_->state.gates.follow(false);
+}
 
 std::size_t Machine::unprojected() const {
   const ChangeLog& log = impl_->state.changes;
