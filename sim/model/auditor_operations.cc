@@ -8,14 +8,17 @@ namespace millrace::sim {
 bool Auditor::follow_operation_command(Ticket ticket, const core::Command& command,
                                        const Choices& choices) {
   using core::Rejection;
-  const auto expect_parts = [&](Rejection should) {
-    const auto* const reply = reply_of<core::OperationReply>(ticket, "a command on an operation");
+  const auto heard = [&] {
+    return reply_of<core::OperationReply>(ticket, "a command on an operation");
+  };
+  const auto judge = [&](const core::OperationReply* reply, Rejection should) {
     if (reply == nullptr) return;
     demand(reply->refusal.why == should, "X4",
            "a command on an operation: rejection {}, should be {}",
            static_cast<int>(reply->refusal.why), static_cast<int>(should));
     for (const core::OperationPart& part : reply->parts) operations_.check(part);
   };
+  const auto expect_parts = [&](Rejection should) { judge(heard(), should); };
   if (const auto* start = std::get_if<core::StartOperation>(&command)) {
     expect_parts(operations_.start(*start));
   } else if (const auto* set = std::get_if<core::SetOperation>(&command)) {
@@ -27,12 +30,13 @@ bool Auditor::follow_operation_command(Ticket ticket, const core::Command& comma
     const std::uint64_t below = part == fold_->operations().end() ? 0 : part->second.below;
     // How many shards share a rate is what this one was told. The model knows the rate of one alone,
     // which is the most.
+    const core::OperationReply* const reply = heard();
     if (place_.shards > 1 && !step->items.empty() && below == step->below &&
-        operations_.has_rate(step->id)) {
-      const auto* const reply = reply_of<core::OperationReply>(ticket, "a step of an operation");
-      if (reply == nullptr || reply->refusal.why == Rejection::kVersionConflict) return true;
+        operations_.has_rate(step->id) &&
+        (reply == nullptr || reply->refusal.why == Rejection::kVersionConflict)) {
+      return true;
     }
-    expect_parts(operations_.step(*step, [&](const core::StepOperation::Item& item) {
+    judge(reply, operations_.step(*step, [&](const core::StepOperation::Item& item) {
       const bool admitted = always || item.ord >= below;
       if (admitted && choices.retried.contains(item.id)) ++retries_followed_[item.id];
       return admitted;
