@@ -1,5 +1,5 @@
 // What needs a person's attention, and the next step for each.
-import { count, duration } from "./format";
+import { count, duration, plural } from "./format";
 import { href } from "./router";
 import type { Limit, PushTarget, Queue, Readiness, Schedule, Stats, TypeGate, WorkerInfo } from "./types";
 
@@ -55,19 +55,19 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
     if (queue.paused) {
       found.push({
         id: `paused ${queue.name}`, kind: "warn", title: `Queue ${queue.name} is paused`,
-        text: `${queue.pause_reason ? `“${queue.pause_reason}”. ` : ""}${count(ready)} ready jobs wait.`, link,
+        text: `${queue.pause_reason ? `“${queue.pause_reason}”. ` : ""}${plural(ready, "ready job")} ${ready === 1 ? "waits" : "wait"}.`, link,
         act: { text: "Resume", what: "resume-queue", name: queue.name },
       });
     } else if (ready > 0 && !servers.has(queue.name) && age > 5000) {
       found.push({
         id: `alone ${queue.name}`, kind: "bad", title: `No worker takes jobs from ${queue.name}`,
-        text: `${count(ready)} jobs are ready, the oldest for ${duration(age)}. Start a worker: millrace work -q ${queue.name} -- COMMAND`,
+        text: `${plural(ready, "job")} ${ready === 1 ? "is" : "are"} ready, the oldest for ${duration(age)}. Start a worker: millrace work -q ${queue.name} -- COMMAND`,
         link: { text: "Workers", href: href(["workers"]) },
       });
     } else if (ready > 0 && age > kOldMs) {
       found.push({
         id: `late ${queue.name}`, kind: "warn", title: `Queue ${queue.name} is behind by ${duration(age)}`,
-        text: `${count(ready)} jobs are ready. See what holds the oldest; or add workers.`,
+        text: `${plural(ready, "job")} ${ready === 1 ? "is" : "are"} ready. See what holds the oldest; or add workers.`,
         link: { text: "Why", href: href(["queues", queue.name]) },
       });
     }
@@ -83,7 +83,7 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
     if (worker.running.length > 0 && silent > kSilentMs) {
       found.push({
         id: `lost ${worker.id}`, kind: "bad", title: `Worker ${worker.id} has not been heard of for ${duration(silent)}`,
-        text: `It holds ${count(worker.running.length)} jobs, which come back when their leases run out.`,
+        text: `It holds ${plural(worker.running.length, "job")}, to be handed out again when the lease runs out.`,
         link: { text: "Workers", href: href(["workers"]) },
       });
     }
@@ -97,13 +97,13 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
     if (gate.paused) {
       found.push({
         id: `gate ${kind} ${name}`, kind: "warn", title: `${kind === "limit" ? "Limit" : "Type"} ${name} is paused`,
-        text: `${gate.pause_reason ? `“${gate.pause_reason}”. ` : ""}${count(gate.waiting)} ready jobs must pass it.`, link,
+        text: `${gate.pause_reason ? `“${gate.pause_reason}”. ` : ""}${plural(gate.waiting, "ready job")} must pass it.`, link,
         ...(kind === "limit" ? { act: { text: "Resume", what: "resume-limit" as const, name } } : {}),
       });
     } else if (gate.waiting > 0 && gate.concurrency !== null && !("per_key" in gate && gate.per_key) && gate.in_use >= gate.concurrency) {
       found.push({
         id: `gate ${kind} ${name}`, kind: "warn", title: `${kind === "limit" ? "Limit" : "Type"} ${name} is full`,
-        text: `${count(gate.in_use)} of ${count(gate.concurrency)} in use, and ${count(gate.waiting)} jobs wait for it.`, link,
+        text: `${count(gate.in_use)} of ${count(gate.concurrency)} in use, and ${plural(gate.waiting, "job")} ${gate.waiting === 1 ? "waits" : "wait"} for it.`, link,
       });
     }
   }
@@ -128,7 +128,7 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
     } else if (target.health?.breaker === "open") {
       found.push({
         id: `push ${target.name}`, kind: "bad", title: `The receiver of push target ${target.name} fails`,
-        text: `${count(target.health.failures_in_a_row)} failures in a row; it is called again from time to time.`, link,
+        text: `${plural(target.health.failures_in_a_row, "failure")} in a row; it is called again from time to time.`, link,
       });
     }
   }
@@ -140,7 +140,7 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
     if (dead === 0 && (ended < 20 || failed / ended < kFailingShare)) continue;
     found.push({
       id: `type ${group.type}`, kind: dead > 0 ? "bad" : "warn",
-      title: dead > 0 ? `${count(dead)} jobs of type ${group.type} died` : `Jobs of type ${group.type} fail`,
+      title: dead > 0 ? `${plural(dead, "job")} of type ${group.type} died` : `Jobs of type ${group.type} fail`,
       text: `${Math.round((100 * failed) / Math.max(1, ended))} % of their attempts failed in this window.`,
       link: { text: "Errors", href: href(["errors"], { type: group.type }) },
     });

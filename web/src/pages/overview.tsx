@@ -9,7 +9,7 @@ import { useResource } from "../lib/resource";
 import { type JobState, type Limit, type PushTarget, type Queue, type Readiness, type Schedule, type Stats, type TypeGate, type WorkerInfo, kStates } from "../lib/types";
 import { Chart, type Mark, Spark } from "../ui/chart";
 import { Icon } from "../ui/icons";
-import { Button, Empty, Panel, Segments, Shown, Trouble } from "../ui/parts";
+import { Big, Button, Empty, Panel, Segments, Shown, Trouble } from "../ui/parts";
 import { Bar } from "../ui/shell";
 import { StateShape } from "../ui/state";
 import { Count, Table } from "../ui/table";
@@ -26,7 +26,7 @@ export const kWindows: [string, string, number, number][] = [
 ];
 export function useWindow(): { key: string; windowMs: number; stepMs: number; chooser: preact.JSX.Element } {
   const chosen = kWindows.find(([key]) => key === place.value.query.get("window")) ?? kWindows[0]!;
-  const chooser = <Segments label="How far back" value={chosen[0]} options={kWindows.map(([key, text]) => [key, text])} onChange={(window) => setQuery({ window: window === "15m" ? undefined : window })} />;
+  const chooser = <Segments label="How far back" value={chosen[0]} options={kWindows.map(([key, text]) => [key, text])} onChange={(window) => setQuery({ window: window === "15m" ? undefined : window })} narrow />;
   return { key: chosen[0], windowMs: chosen[2], stepMs: chosen[3], chooser };
 }
 
@@ -70,6 +70,7 @@ export function Percentiles({ stats, group, what, marks }: { stats: Stats; group
       stepMs={stats.step_ms}
       marks={marks}
       format={duration}
+      times
       lines={[
         { name: "p50", color: "--text-2", values: columns.p50 },
         { name: "p95", color: "--accent", values: columns.p95, dash: "dashed" },
@@ -180,10 +181,10 @@ export function Overview() {
   return (
     <>
       <Bar title="Overview">{window.chooser}</Bar>
-      <div class="content">
+      <div class="content" style={{ gap: "1rem" }}>
         <Trouble of={queues} />
         {totals ? (
-          <div class="tiles">
+          <div class="tiles eight">
             {(["ready", "running", "scheduled", "retrying", "dead"] as const).map((state) => (
               <a class="tile" key={state} href={href(["jobs"], { q: `state:${state}` })}>
                 <span class="name">
@@ -198,7 +199,7 @@ export function Overview() {
             ))}
             <div class="tile">
               <span class="name">Oldest ready</span>
-              <span class={`value ${(oldest?.oldest_ready_age_ms ?? 0) > 60_000 ? "warn" : ""}`}>{oldest?.oldest_ready_age_ms != null ? duration(oldest.oldest_ready_age_ms) : "–"}</span>
+              <span class={`value ${(oldest?.oldest_ready_age_ms ?? 0) > 60_000 ? "warn" : ""}`}>{oldest?.oldest_ready_age_ms != null ? <Big text={duration(oldest.oldest_ready_age_ms)} /> : "–"}</span>
               <span class="under clip">{oldest?.oldest_ready_age_ms != null ? oldest.name : "nothing waits"}</span>
             </div>
             <div class="tile">
@@ -208,26 +209,26 @@ export function Overview() {
             </div>
             <div class="tile">
               <span class="name">Failing</span>
-              <span class={`value ${share >= 20 ? "bad" : share >= 5 ? "warn" : ""}`}>{share === 0 ? "0" : share < 0.1 ? "<0.1" : share.toFixed(share < 10 ? 1 : 0)} %</span>
-              <span class="under">of attempts, last minute</span>
+              <span class={`value ${share >= 20 ? "bad" : share >= 5 ? "warn" : ""}`}><Big text={`${share === 0 ? "0" : share < 0.1 ? "<0.1" : share.toFixed(share < 10 ? 1 : 0)} %`} /></span>
+              <span class="under">of attempts, 1 min</span>
             </div>
           </div>
         ) : (
           <div class="skeleton" style={{ height: "5.5rem" }} />
         )}
         {concerns ? <Attention concerns={concerns} /> : !rest.error && <div class="skeleton" style={{ height: "5rem" }} />}
-        <Panel title="Throughput" pad>
+        <Panel title="Throughput" class="charted" pad>
           <Shown of={stats} height={12}>
             {(data) => <Throughput stats={data} group={group} marks={marks} />}
           </Shown>
         </Panel>
         <div class="two">
-          <Panel title="Wait" pad>
+          <Panel title="Wait" class="charted" pad>
             <Shown of={stats} height={12}>
               {(data) => <Percentiles stats={data} group={group} what="wait_ms" marks={marks} />}
             </Shown>
           </Panel>
-          <Panel title="Run" pad>
+          <Panel title="Run" class="charted" pad>
             <Shown of={stats} height={12}>
               {(data) => <Percentiles stats={data} group={group} what="run_ms" marks={marks} />}
             </Shown>
