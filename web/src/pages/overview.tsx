@@ -80,9 +80,11 @@ export function Percentiles({ stats, group, what, marks }: { stats: Stats; group
   );
 }
 
-function Attention({ concerns }: { concerns: Concern[] }) {
-  const [all, setAll] = useState(false);
-  const shown = all ? concerns : concerns.slice(0, 6);
+// It alone is drawn anew each second: ages grow.
+function Attention({ facts }: { facts: Facts }) {
+  const concerns = concernsOf(facts, now.value);
+  const [many, setMany] = useState(6);
+  const shown = concerns.slice(0, many);
   if (concerns.length === 0) {
     return (
       <Panel title="Needs attention">
@@ -94,32 +96,35 @@ function Attention({ concerns }: { concerns: Concern[] }) {
     );
   }
   return (
-    <Panel title={`Needs attention (${concerns.length})`}>
+    <Panel title={`Needs attention (${count(concerns.length)})`}>
       <ul class="attention">
-        {shown.map((concern) => (
-          <li key={concern.id}>
-            <Icon name="warn" class={concern.kind} />
-            <div class="grow">
-              <p class="strong">{concern.title}</p>
-              <p class="soft">{concern.text}</p>
-            </div>
-            <div class="do">
-              {concern.act && may("operate") && (
-                <Button size="tiny" icon="play" onClick={() => act(concern.act!)}>
-                  {concern.act.text}
-                </Button>
-              )}
-              <a class="btn tiny" href={concern.link.href}>
-                {concern.link.text}
-              </a>
-            </div>
-          </li>
-        ))}
+        {shown.map(({ id, kind, tell }) => {
+          const { title, text, act: mend, link } = tell();
+          return (
+            <li key={id}>
+              <Icon name="warn" class={kind} />
+              <div class="grow">
+                <p class="strong">{title}</p>
+                <p class="soft">{text}</p>
+              </div>
+              <div class="do">
+                {mend && may("operate") && (
+                  <Button size="tiny" icon="play" onClick={() => act(mend)}>
+                    {mend.text}
+                  </Button>
+                )}
+                <a class="btn tiny" href={link.href}>
+                  {link.text}
+                </a>
+              </div>
+            </li>
+          );
+        })}
       </ul>
       {concerns.length > shown.length && (
         <div style={{ padding: "0.5rem 1rem" }}>
-          <Button kind="quiet" size="tiny" onClick={() => setAll(true)}>
-            Show {concerns.length - shown.length} more
+          <Button kind="quiet" size="tiny" onClick={() => setMany(many + 100)}>
+            Show {count(Math.min(100, concerns.length - shown.length))} more
           </Button>
         </div>
       )}
@@ -176,7 +181,7 @@ export function Overview() {
     if ((queue.oldest_ready_age_ms ?? -1) > (oldest?.oldest_ready_age_ms ?? -1)) oldest = queue;
   }
   const share = rates.out + rates.failed > 0 ? (100 * rates.failed) / (rates.out + rates.failed) : 0;
-  const concerns = queues.data && rest.data ? concernsOf({ ...rest.data, queues: queues.data, byType: byType.data ?? null }, now.value) : null;
+  const facts = queues.data && rest.data ? { ...rest.data, queues: queues.data, byType: byType.data ?? null } : null;
 
   return (
     <>
@@ -192,7 +197,7 @@ export function Overview() {
                   {state[0]!.toUpperCase() + state.slice(1)}
                 </span>
                 <span class={`value ${state === "dead" && totals.dead > 0 ? "bad" : ""}`} title={count(totals[state])}>
-                  {compact(totals[state])}
+                  {totals[state] < 1_000_000 ? count(totals[state]) : compact(totals[state])}
                 </span>
                 <span class="under">{state === "running" && rest.data ? `on ${count(rest.data.workers.filter((worker) => worker.running.length > 0).length)} of ${count(rest.data.workers.length)} workers` : ""}</span>
               </a>
@@ -216,7 +221,7 @@ export function Overview() {
         ) : (
           <div class="skeleton" style={{ height: "5.5rem" }} />
         )}
-        {concerns ? <Attention concerns={concerns} /> : !rest.error && <div class="skeleton" style={{ height: "5rem" }} />}
+        {facts ? <Attention facts={facts} /> : !rest.error && <div class="skeleton" style={{ height: "5rem" }} />}
         <Panel title="Throughput" class="charted" pad>
           <Shown of={stats} height={12}>
             {(data) => <Throughput stats={data} group={group} marks={marks} />}
