@@ -411,6 +411,19 @@ test("long lists come in the order of the numbers in their names, a part at a ti
   await page.context().close();
 });
 
+test("what holds a queue back by keys is not told as one bound", async ({ browser, server }) => {
+  const jobs = ["a", "a", "b", "b"].map((key) => ({ type: "t", queue: "by-key", limits: [{ name: "keyed", key: `held-${key}` }] }));
+  await server.call("POST", "/v1/jobs/batch", { jobs });
+  const claimed = await server.call("POST", "/v1/claim", { queues: ["by-key"], limit: 10, worker: { id: "w5", version: "5.0" } });
+  assert.equal(claimed.jobs.length, 2);
+  const page = await newPage(browser);
+  await visit(page, server, "#/queues/by-key");
+  await page.getByText("has no room left for some keys").waitFor();
+  await page.getByText("Why its oldest waits").waitFor();
+  assert.doesNotMatch(await page.locator("main").innerText(), /0 of 0/);
+  await page.context().close();
+});
+
 test("on a phone the time that the charts show is chosen from a list, and a row tells what its columns do not", async ({ browser, server }) => {
   const page = await newPage(browser, { width: widths.phone });
   await visit(page, server, "#/queues/mail");
