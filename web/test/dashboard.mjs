@@ -424,7 +424,7 @@ test("what holds a queue back by keys is not told as one bound", async ({ browse
   await page.context().close();
 });
 
-test("on a phone the time that the charts show is chosen from a list, and a row tells what its columns do not", async ({ browser, server }) => {
+test("on a phone the time that the charts show is chosen from a list, and a row tells what its columns do not", async ({ browser, server, ids }) => {
   const page = await newPage(browser, { width: widths.phone });
   await visit(page, server, "#/queues/mail");
   await page.getByRole("combobox", { name: "How far back" }).selectOption("1 h");
@@ -432,6 +432,17 @@ test("on a phone the time that the charts show is chosen from a list, and a row 
   assert.equal(await page.getByRole("group", { name: "How far back" }).count(), 0);
   await visit(page, server, "#/jobs?q=state:dead queue:evil");
   await page.getByText("dead · evil").first().waitFor();
+  // The chosen one of the tabs is in sight, and a dialog's text and buttons stay within it.
+  const within = async (inner, outer) => {
+    const [a, b] = [await inner.boundingBox(), await outer.boundingBox()];
+    assert.ok(a.x >= b.x && a.x + a.width <= b.x + b.width, JSON.stringify([a, b]));
+  };
+  await within(page.getByRole("tab", { selected: true }), page.getByRole("tablist"));
+  await page.setViewportSize({ width: widths.desk, height: 900 });
+  await visit(page, server, `#/jobs/${ids.evil}`);
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "As curl" }).click();
+  await within(page.getByRole("dialog").getByRole("button", { name: "Copy" }).last(), page.getByRole("dialog"));
   await page.context().close();
 });
 

@@ -144,7 +144,9 @@ export function Jobs() {
                         <input type="checkbox" aria-label="Choose all that are shown" checked={allShown} onChange={(event) => (setChosen(event.currentTarget.checked ? new Set(shown.jobs.map((job) => job.id)) : new Set()), setEverything(false))} />
                       </th>
                     )}
-                    <th scope="col">State</th>
+                    <th scope="col" class="state-head">
+                      State
+                    </th>
                     <th scope="col">Type</th>
                     <th scope="col" class="lo">
                       Queue

@@ -321,7 +321,7 @@ function useGateForm(gate: GateState | null) {
   const [fault, setFault] = useState("");
   const fields = (
     <>
-      <TextField label="Concurrency" type="number" value={concurrency} onInput={setConcurrency} placeholder="no bound" fault={faults.get("/concurrency")} hint="So many jobs hold it together." />
+      <TextField label="Concurrency" type="number" value={concurrency} onInput={setConcurrency} placeholder="no bound" fault={faults.get("/concurrency")} hint="At most so many jobs hold it at a time." />
       <RateFields value={rate} onChange={setRate} faults={faults} />
       <BreakerFields value={breaker} onChange={setBreaker} faults={faults} />
       <h3>Attempts after the first</h3>

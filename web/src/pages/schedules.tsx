@@ -394,9 +394,10 @@ interface Filled {
 }
 
 function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
-  const day = 86_400_000;
-  const [from, setFrom] = useState(new Date(Date.now() - day).toISOString());
-  const [to, setTo] = useState(new Date(Date.now() - 60_000).toISOString());
+  // A little less than a day, which is how long ended jobs are kept by default: what is older can't be told.
+  const before = (ms: number): string => new Date(Date.now() - ms).toISOString().replace(/\.\d+/, "");
+  const [from, setFrom] = useState(before(23 * 3_600_000));
+  const [to, setTo] = useState(before(60_000));
   const [rerun, setRerun] = useState(false);
   const [preview, setPreview] = useState<Filled | null>(null);
   const [faults, setFaults] = useState<Map<string, string>>(new Map());
@@ -455,7 +456,7 @@ function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => vo
         <input type="checkbox" checked={rerun} onChange={(event) => setRerun(event.currentTarget.checked)} />
         Also instants from before what the queue keeps
       </label>
-      <p role="status">{preview ? `${preview.submitted}${preview.more ? " or more" : ""} jobs would be submitted; ${preview.existing} are there already.` : fault ? <span class="bad">{fault}</span> : "Counting…"}</p>
+      <p role="status">{preview ? `${preview.submitted}${preview.more ? " or more" : ""} jobs would be submitted; ${preview.existing} are there already.` : faults.size > 0 ? "" : fault ? <span class="bad">{fault}</span> : "Counting…"}</p>
     </Dialog>
   );
 }

@@ -336,6 +336,11 @@ export function Big({ text }: { text: string }) {
 
 export function Tabs(props: { label: string; value: string; options: { value: string; text: ComponentChildren; count?: string }[]; onChange: (value: string) => void }) {
   const box = useRef<HTMLDivElement>(null);
+  // Where there is no room for all, the chosen one is in sight.
+  useEffect(() => {
+    const tab = box.current?.querySelector<HTMLElement>('[aria-selected="true"]');
+    if (tab) box.current!.scrollLeft = tab.offsetLeft - box.current!.offsetLeft - (box.current!.clientWidth - tab.offsetWidth) / 2;
+  }, [props.value]);
   const move = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;

@@ -44,7 +44,7 @@ export function readRate(text: RateText, at = "/rate"): Rate | null {
 export function RateFields({ value, onChange, faults }: { value: RateText; onChange: (value: RateText) => void; faults: Map<string, string> }) {
   return (
     <div class="fields" style={{ gridTemplateColumns: "repeat(3, minmax(0, 1fr))" }}>
-      <TextField label="Rate: starts" type="number" value={value.limit} onInput={(limit) => onChange({ ...value, limit })} fault={faults.get("/rate/limit") ?? faults.get("/rate")} placeholder="no bound" />
+      <TextField label="Rate: starts" type="number" value={value.limit} onInput={(limit) => onChange({ ...value, limit })} fault={faults.get("/rate/limit") ?? faults.get("/rate")} placeholder="none" />
       <TextField label="Per" value={value.per} onInput={(per) => onChange({ ...value, per })} fault={faults.get("/rate/per_ms")} />
       <TextField label="Burst" type="number" value={value.burst} onInput={(burst) => onChange({ ...value, burst })} fault={faults.get("/rate/burst")} placeholder="as rate" />
     </div>
