@@ -411,6 +411,19 @@ test("long lists come in the order of the numbers in their names, a part at a ti
   await page.context().close();
 });
 
+test("a row that new jobs have moved off the first page is not told as gone", async ({ browser, server }) => {
+  // Of several queues in one millisecond: their ids are in no order.
+  const submit = (n) => server.call("POST", "/v1/jobs/batch", { jobs: Array.from({ length: n }, (_, i) => ({ type: "crowd", queue: `crowd-${i % 6}` })) });
+  await submit(60);
+  const page = await newPage(browser);
+  await visit(page, server, "#/jobs?q=type:crowd");
+  await submit(20);
+  await page.getByRole("button", { name: "Show 20 new jobs" }).waitFor({ timeout: kPatience });
+  assert.equal(await page.locator("tbody tr").count(), 50);
+  assert.equal(await page.locator("tr.gone").count(), 0);
+  await page.context().close();
+});
+
 test("what holds a queue back by keys is not told as one bound", async ({ browser, server }) => {
   const jobs = ["a", "a", "b", "b"].map((key) => ({ type: "t", queue: "by-key", limits: [{ name: "keyed", key: `held-${key}` }] }));
   await server.call("POST", "/v1/jobs/batch", { jobs });

@@ -41,12 +41,12 @@ export function Jobs() {
     }
     const answered = new Map(loaded.items.map((job) => [job.id, job]));
     const known = new Set(shown.jobs.map((job) => job.id));
-    // What the first page can tell: all jobs down to its last one.
-    const oldest = loaded.next_cursor === null ? "" : (loaded.items.at(-1)?.id ?? "");
+    // What the first page can tell: all jobs that came after its last one. Of one millisecond ids have no order.
+    const oldest = loaded.next_cursor === null ? "" : (loaded.items.at(-1)?.created_at ?? "");
     const gone = new Set(shown.gone);
     for (const job of shown.jobs) {
       if (answered.has(job.id)) gone.delete(job.id);
-      else if (job.id >= oldest) gone.add(job.id);
+      else if (job.created_at > oldest) gone.add(job.id);
     }
     setShown({ ...shown, jobs: shown.jobs.map((job) => answered.get(job.id) ?? job), gone, fresh: loaded.items.filter((job) => !known.has(job.id)) });
   }, [loaded, first.loading, q]);

@@ -444,7 +444,7 @@ function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => vo
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={!preview || preview.submitted === 0}>
-            Submit {preview ? `${preview.submitted}${preview.more ? " or more" : ""}` : ""} jobs
+            Submit {preview ? (preview.more ? `${preview.submitted} or more jobs` : plural(preview.submitted, "job")) : "jobs"}
           </Button>
         </>
       }
@@ -456,7 +456,7 @@ function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => vo
         <input type="checkbox" checked={rerun} onChange={(event) => setRerun(event.currentTarget.checked)} />
         Also instants from before what the queue keeps
       </label>
-      <p role="status">{preview ? `${preview.submitted}${preview.more ? " or more" : ""} jobs would be submitted; ${preview.existing} are there already.` : faults.size > 0 ? "" : fault ? <span class="bad">{fault}</span> : "Counting…"}</p>
+      <p role="status">{preview ? `${preview.more ? `${preview.submitted} or more jobs` : plural(preview.submitted, "job")} would be submitted; ${preview.existing} of that time ${preview.existing === 1 ? "is" : "are"} there already.` : faults.size > 0 ? "" : fault ? <span class="bad">{fault}</span> : "Counting…"}</p>
     </Dialog>
   );
 }
