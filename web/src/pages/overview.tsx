@@ -40,7 +40,8 @@ export function deploysOf(stats: Stats | undefined): Mark[] {
   return stats.deploys.map((deploy) => ({ at: new Date(deploy.at).getTime(), text: deploy.version })).filter((mark) => mark.at > begins);
 }
 
-export const perSecond = (column: number[], stepMs: number): number[] => column.map((n) => (n * 1000) / stepMs);
+// Of whole steps: the last one has only begun, and would look like a fall.
+const perSecond = (column: number[], stepMs: number): (number | null)[] => column.map((n, i) => (i === column.length - 1 ? null : (n * 1000) / stepMs));
 
 export function Throughput({ stats, group, marks }: { stats: Stats; group: Stats["groups"][number] | undefined; marks: Mark[] }) {
   if (!group) return <Empty title="Nothing has happened in this window" />;
@@ -272,7 +273,7 @@ function Types({ stats }: { stats: Stats }) {
       empty={<Empty title="No job has started in this window" />}
       columns={[
         { name: "type", head: "Type", rowHead: true, class: "wide", cell: (each) => (each.group.others ? each.name : <a href={href(["jobs"], { q: `type:${each.name}` })}>{each.name}</a>) },
-        { name: "spark", head: "Started", when: "lo", cell: (each) => <Spark label={`Starts of ${each.name}`} values={each.group.started} /> },
+        { name: "spark", head: "Started", when: "lo", cell: (each) => <Spark label={`Starts of ${each.name}`} values={each.group.started.slice(0, -1)} /> },
         { name: "n", head: "Starts", right: true, cell: (each) => compact(each.started) },
         { name: "failed", head: "Failed", right: true, cell: (each) => (each.failed === 0 ? <span class="zero">0 %</span> : <span class="bad">{((100 * each.failed) / Math.max(1, each.failed + each.succeeded)).toFixed(1)} %</span>) },
         { name: "p95", head: "Run p95", right: true, when: "lo", cell: (each) => ((value) => (value === null ? "–" : duration(value)))(last(each.group.run_ms.p95)) },
