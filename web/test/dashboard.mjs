@@ -44,6 +44,10 @@ async function fill(server) {
   const { jobs } = await server.call("POST", "/v1/claim", { queues: ["evil"], limit: 1000, worker: { id: "w1", host: hostile[1], version: hostile[2], labels: { a: hostile[3] } } });
   await server.call("POST", "/v1/ack", { items: jobs.map((job, i) => ({ id: job.id, token: job.lease.token, outcome: "failed", error: { type: `E ${hostile[i]}`.slice(0, 250), message: hostile[i], stack: hostile[i] }, logs: [{ message: hostile[i] }] })) });
   ids.evil = jobs[1].id;
+  for (let i = 0; i < 200 && !ids.error; ++i) {
+    ids.error = (await server.call("GET", "/v1/error-groups?limit=1")).items[0]?.id;
+    await sleep(50);
+  }
   ids.evils = jobs.map((job) => job.id);
   await submit("run", { type: "run", queue: "runs" });
   const claimed = await server.call("POST", "/v1/claim", { queues: ["runs"], worker: { id: "w2" } });
@@ -55,7 +59,7 @@ const tests = [];
 const test = (name, run) => tests.push({ name, run });
 const open = (ids) => ({
   overview: "#/", queues: "#/queues", queue: "#/queues/mail", "paused queue": "#/queues/paused", jobs: "#/jobs", "dead jobs": "#/jobs?q=state:dead", job: `#/jobs/${ids.evil}`, "running job": `#/jobs/${ids.run}`, "waiting job": `#/jobs/${ids.waits}`,
-  log: `#/jobs/${ids.evil}?tab=logs`, errors: "#/errors", operations: "#/operations", audit: "#/audit", schedules: "#/schedules", schedule: "#/schedules/nightly", limits: "#/limits", limit: "#/limits/keyed", types: "#/limits?tab=types", workers: "#/workers", push: "#/push", events: "#/events", nodes: "#/nodes", settings: "#/settings", nowhere: "#/nowhere",
+  log: `#/jobs/${ids.evil}?tab=logs`, errors: "#/errors", error: `#/errors/${ids.error}`, operations: "#/operations", audit: "#/audit", schedules: "#/schedules", schedule: "#/schedules/nightly", limits: "#/limits", limit: "#/limits/keyed", types: "#/limits?tab=types", workers: "#/workers", push: "#/push", events: "#/events", nodes: "#/nodes", settings: "#/settings", nowhere: "#/nowhere",
 });
 
 // On a machine that does much else at the same time.
@@ -81,6 +85,15 @@ test("every page draws, without a word in the console, and axe accepts it", asyn
         assert.ok(await page.locator("h1").first().innerText(), `${name} has a head`);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(wide <= 0, `${name} in ${theme} at ${width} is ${wide} px too wide`);
+        const { tiny, cut } = await page.evaluate(() => {
+          const words = [...document.querySelectorAll("body *")].filter((each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""));
+          // A size of 0: said to screen readers alone.
+          const size = (each) => Number.parseFloat(getComputedStyle(each).fontSize);
+          const head = document.querySelector("h1");
+          return { tiny: words.filter((each) => size(each) > 0 && size(each) < 11).map((each) => each.outerHTML.slice(0, 100)), cut: head.innerText.length > 20 ? 0 : head.scrollWidth - head.clientWidth };
+        });
+        assert.deepEqual(tiny, [], `text below 11 px on ${name} in ${theme} at ${width}`);
+        assert.ok(cut <= 0, `the name of ${name} lacks ${cut} px at ${width}`);
         if (size === "tablet") continue;
         await page.evaluate(axe);
         const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
@@ -212,6 +225,8 @@ test("an error is noted, muted, opened, resolved, and opens again when it comes 
   await visit(page, server, "#/errors?type=flaky");
   await page.getByRole("link", { name: "Flaky" }).click();
   await page.getByRole("row").filter({ hasText: "1.2.3" }).waitFor();
+  // The group has its numbers taken out, its jobs have them.
+  await page.getByRole("table", { name: "Newest jobs" }).getByText("port 4711 is taken").waitFor();
   const menu = async (item) => {
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("menuitem", { name: item }).click();
@@ -361,6 +376,87 @@ test("an empty server is a quickstart that sees its first job move", async ({ br
   } finally {
     await server.close();
   }
+});
+
+test("a job that waits again says how long its last attempt took", async ({ browser, server }) => {
+  const { id } = await server.call("POST", "/v1/jobs", { type: "again", queue: "again", max_attempts: 3, retry: { strategy: "fixed", base_ms: 3_600_000 } });
+  const { jobs } = await server.call("POST", "/v1/claim", { queues: ["again"], worker: { id: "w4" } });
+  await server.call("POST", "/v1/ack", { items: [{ id, token: jobs[0].lease.token, outcome: "failed", error: { type: "Busy", message: "later" } }] });
+  await sleep(1500);
+  const page = await newPage(browser);
+  await visit(page, server, `#/jobs/${id}`);
+  await page.getByText(/^last ran <?\d+ ms$/).waitFor();
+  await page.getByText("1 of 3 attempts").waitFor();
+  // The clock has 24 hours, as in logs.
+  assert.doesNotMatch(await page.locator("main").innerText(), /\d [AP]M\b/);
+  await page.context().close();
+});
+
+test("long lists come in the order of the numbers in their names, a part at a time", async ({ browser, server }) => {
+  await server.call("POST", "/v1/jobs/batch", { jobs: Array.from({ length: 130 }, (_, i) => ({ type: "t", queue: `shop-${i + 1}`, limits: [{ name: "keyed", key: `key-${i}` }] })) });
+  const page = await newPage(browser);
+  await visit(page, server, "#/queues?find=shop-");
+  const names = () => page.locator("tbody th").allInnerTexts();
+  assert.deepEqual((await names()).map((name) => name.trim()), Array.from({ length: 100 }, (_, i) => `shop-${i + 1}`));
+  await page.getByText("100 of 130").waitFor();
+  await page.getByRole("button", { name: "Show more" }).click();
+  await page.getByRole("link", { name: "shop-130" }).waitFor();
+  await page.getByRole("button", { name: "Queue", exact: true }).click();
+  await page.waitForFunction(() => document.querySelector("tbody th").innerText.trim() === "shop-130");
+  await visit(page, server, "#/limits/keyed");
+  const keys = page.getByRole("table", { name: "Keys" }).locator("tbody tr");
+  assert.equal(await keys.count(), 20);
+  await page.getByRole("button", { name: "Show more" }).click();
+  assert.equal(await keys.count(), 130);
+  await page.context().close();
+});
+
+test("a row that new jobs have moved off the first page is not told as gone", async ({ browser, server }) => {
+  // Of several queues in one millisecond: their ids are in no order.
+  const submit = (n) => server.call("POST", "/v1/jobs/batch", { jobs: Array.from({ length: n }, (_, i) => ({ type: "crowd", queue: `crowd-${i % 6}` })) });
+  await submit(60);
+  const page = await newPage(browser);
+  await visit(page, server, "#/jobs?q=type:crowd");
+  await submit(20);
+  await page.getByRole("button", { name: "Show 20 new jobs" }).waitFor({ timeout: kPatience });
+  assert.equal(await page.locator("tbody tr").count(), 50);
+  assert.equal(await page.locator("tr.gone").count(), 0);
+  await page.context().close();
+});
+
+test("what holds a queue back by keys is not told as one bound", async ({ browser, server }) => {
+  const jobs = ["a", "a", "b", "b"].map((key) => ({ type: "t", queue: "by-key", limits: [{ name: "keyed", key: `held-${key}` }] }));
+  await server.call("POST", "/v1/jobs/batch", { jobs });
+  const claimed = await server.call("POST", "/v1/claim", { queues: ["by-key"], limit: 10, worker: { id: "w5", version: "5.0" } });
+  assert.equal(claimed.jobs.length, 2);
+  const page = await newPage(browser);
+  await visit(page, server, "#/queues/by-key");
+  await page.getByText("has no room left for some keys").waitFor();
+  await page.getByText("Why its oldest waits").waitFor();
+  assert.doesNotMatch(await page.locator("main").innerText(), /0 of 0/);
+  await page.context().close();
+});
+
+test("on a phone the time that the charts show is chosen from a list, and a row tells what its columns do not", async ({ browser, server, ids }) => {
+  const page = await newPage(browser, { width: widths.phone });
+  await visit(page, server, "#/queues/mail");
+  await page.getByRole("combobox", { name: "How far back" }).selectOption("1 h");
+  await page.waitForFunction(() => location.hash.includes("window=1h"));
+  assert.equal(await page.getByRole("group", { name: "How far back" }).count(), 0);
+  await visit(page, server, "#/jobs?q=state:dead queue:evil");
+  await page.getByText("dead · evil").first().waitFor();
+  // The chosen one of the tabs is in sight, and a dialog's text and buttons stay within it.
+  const within = async (inner, outer) => {
+    const [a, b] = [await inner.boundingBox(), await outer.boundingBox()];
+    assert.ok(a.x >= b.x && a.x + a.width <= b.x + b.width, JSON.stringify([a, b]));
+  };
+  await within(page.getByRole("tab", { selected: true }), page.getByRole("tablist"));
+  await page.setViewportSize({ width: widths.desk, height: 900 });
+  await visit(page, server, `#/jobs/${ids.evil}`);
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "As curl" }).click();
+  await within(page.getByRole("dialog").getByRole("button", { name: "Copy" }).last(), page.getByRole("dialog"));
+  await page.context().close();
 });
 
 test("sign-in, a session that only its page can use, and a token that only reads", async ({ browser }) => {

@@ -1,5 +1,5 @@
 // What needs a person's attention, and the next step for each.
-import { count, duration } from "./format";
+import { count, duration, plural } from "./format";
 import { href } from "./router";
 import type { Limit, PushTarget, Queue, Readiness, Schedule, Stats, TypeGate, WorkerInfo } from "./types";
 
@@ -30,8 +30,17 @@ const kFailingShare = 0.2;
 
 const sum = (column: number[]): number => column.reduce((a, b) => a + b, 0);
 
-export function concernsOf(facts: Facts, now: number): Concern[] {
-  const found: Concern[] = [];
+// The words of a concern are made where it is shown: of ten thousand queues without a worker, six are.
+export interface Told {
+  id: string;
+  kind: Concern["kind"];
+  tell: () => Omit<Concern, "id" | "kind">;
+}
+
+export function concernsOf(facts: Facts, now: number): Told[] {
+  const found: Told[] = [];
+  const push = (id: string, kind: Concern["kind"], tell: Told["tell"]): void => void found.push({ id, kind, tell });
+  const say = ({ id, kind, ...words }: Concern): void => push(id, kind, () => words);
   const servers = new Map<string, number>();
   for (const worker of facts.workers) {
     if (worker.state !== "active") continue;
@@ -43,47 +52,47 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
 
   for (const check of facts.readiness?.checks ?? []) {
     if (check.ok) continue;
-    found.push({
+    say({
       id: `check ${check.name}`, kind: "bad", title: `The server's check “${check.name}” fails`, text: check.detail ?? "The server gives no detail.",
       link: { text: "Checks", href: href(["settings"]) },
     });
   }
   for (const queue of facts.queues) {
-    const { ready } = queue.counts;
+    const { name, counts: { ready } } = queue;
     const age = queue.oldest_ready_age_ms ?? 0;
-    const link = { text: "Queue", href: href(["queues", queue.name]) };
+    const are = (): string => `${plural(ready, "job")} ${ready === 1 ? "is" : "are"} ready`;
+    const link = (text: string): Concern["link"] => ({ text, href: href(["queues", name]) });
     if (queue.paused) {
-      found.push({
-        id: `paused ${queue.name}`, kind: "warn", title: `Queue ${queue.name} is paused`,
-        text: `${queue.pause_reason ? `“${queue.pause_reason}”. ` : ""}${count(ready)} ready jobs wait.`, link,
-        act: { text: "Resume", what: "resume-queue", name: queue.name },
-      });
-    } else if (ready > 0 && !servers.has(queue.name) && age > 5000) {
-      found.push({
-        id: `alone ${queue.name}`, kind: "bad", title: `No worker takes jobs from ${queue.name}`,
-        text: `${count(ready)} jobs are ready, the oldest for ${duration(age)}. Start a worker: millrace work -q ${queue.name} -- COMMAND`,
+      push(`paused ${name}`, "warn", () => ({
+        title: `Queue ${name} is paused`,
+        text: `${queue.pause_reason ? `“${queue.pause_reason}”. ` : ""}${plural(ready, "ready job")} ${ready === 1 ? "waits" : "wait"}.`, link: link("Queue"),
+        act: { text: "Resume", what: "resume-queue", name },
+      }));
+    } else if (ready > 0 && !servers.has(name) && age > 5000) {
+      push(`alone ${name}`, "bad", () => ({
+        title: `No worker takes jobs from ${name}`,
+        text: `${are()}, the oldest for ${duration(age)}. Start a worker: millrace work -q ${name} -- COMMAND`,
         link: { text: "Workers", href: href(["workers"]) },
-      });
+      }));
     } else if (ready > 0 && age > kOldMs) {
-      found.push({
-        id: `late ${queue.name}`, kind: "warn", title: `Queue ${queue.name} is behind by ${duration(age)}`,
-        text: `${count(ready)} jobs are ready. See what holds the oldest; or add workers.`,
-        link: { text: "Why", href: href(["queues", queue.name]) },
-      });
+      push(`late ${name}`, "warn", () => ({
+        title: `Queue ${name} is behind by ${duration(age)}`,
+        text: `${are()}. See what holds the oldest; or add workers.`, link: link("Why"),
+      }));
     }
     if (queue.settings.max_ready !== null && ready >= queue.settings.max_ready) {
-      found.push({
-        id: `full ${queue.name}`, kind: "bad", title: `Queue ${queue.name} is full`,
-        text: `It refuses new jobs at ${count(queue.settings.max_ready)} ready ones (max_ready).`, link,
-      });
+      push(`full ${name}`, "bad", () => ({
+        title: `Queue ${name} is full`,
+        text: `It refuses new jobs at ${count(queue.settings.max_ready!)} ready ones (max_ready).`, link: link("Queue"),
+      }));
     }
   }
   for (const worker of facts.workers) {
     const silent = now - new Date(worker.last_seen_at).getTime();
     if (worker.running.length > 0 && silent > kSilentMs) {
-      found.push({
+      say({
         id: `lost ${worker.id}`, kind: "bad", title: `Worker ${worker.id} has not been heard of for ${duration(silent)}`,
-        text: `It holds ${count(worker.running.length)} jobs, which come back when their leases run out.`,
+        text: `It holds ${plural(worker.running.length, "job")}, to be handed out again when the lease runs out.`,
         link: { text: "Workers", href: href(["workers"]) },
       });
     }
@@ -95,24 +104,24 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
   for (const { name, kind, gate, href: to } of gates) {
     const link = { text: kind === "limit" ? "Limit" : "Types", href: to };
     if (gate.paused) {
-      found.push({
+      say({
         id: `gate ${kind} ${name}`, kind: "warn", title: `${kind === "limit" ? "Limit" : "Type"} ${name} is paused`,
-        text: `${gate.pause_reason ? `“${gate.pause_reason}”. ` : ""}${count(gate.waiting)} ready jobs must pass it.`, link,
+        text: `${gate.pause_reason ? `“${gate.pause_reason}”. ` : ""}${plural(gate.waiting, "ready job")} must pass it.`, link,
         ...(kind === "limit" ? { act: { text: "Resume", what: "resume-limit" as const, name } } : {}),
       });
     } else if (gate.waiting > 0 && gate.concurrency !== null && !("per_key" in gate && gate.per_key) && gate.in_use >= gate.concurrency) {
-      found.push({
+      say({
         id: `gate ${kind} ${name}`, kind: "warn", title: `${kind === "limit" ? "Limit" : "Type"} ${name} is full`,
-        text: `${count(gate.in_use)} of ${count(gate.concurrency)} in use, and ${count(gate.waiting)} jobs wait for it.`, link,
+        text: `${count(gate.in_use)} of ${count(gate.concurrency)} in use, and ${plural(gate.waiting, "job")} ${gate.waiting === 1 ? "waits" : "wait"} for it.`, link,
       });
     }
   }
   for (const schedule of facts.schedules) {
     const link = { text: "Schedule", href: href(["schedules", schedule.name]) };
     if (schedule.state === "broken") {
-      found.push({ id: `broken ${schedule.name}`, kind: "bad", title: `Schedule ${schedule.name} is broken`, text: schedule.error ?? "It can't know its instants.", link });
+      say({ id: `broken ${schedule.name}`, kind: "bad", title: `Schedule ${schedule.name} is broken`, text: schedule.error ?? "It can't know its instants.", link });
     } else if (schedule.state === "paused") {
-      found.push({
+      say({
         id: `schedule ${schedule.name}`, kind: "warn", title: `Schedule ${schedule.name} is paused`, text: schedule.reason ? `“${schedule.reason}”` : "It makes no jobs until it is resumed.", link,
         act: { text: "Resume", what: "resume-schedule", name: schedule.name },
       });
@@ -121,14 +130,14 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
   for (const target of facts.targets) {
     const link = { text: "Push target", href: href(["push", target.name]) };
     if (target.paused) {
-      found.push({
+      say({
         id: `push ${target.name}`, kind: "warn", title: `Push target ${target.name} is paused`, text: target.pause_reason ?? "No calls are made.", link,
         act: { text: "Resume", what: "resume-push", name: target.name },
       });
     } else if (target.health?.breaker === "open") {
-      found.push({
+      say({
         id: `push ${target.name}`, kind: "bad", title: `The receiver of push target ${target.name} fails`,
-        text: `${count(target.health.failures_in_a_row)} failures in a row; it is called again from time to time.`, link,
+        text: `${plural(target.health.failures_in_a_row, "failure")} in a row; it is called again from time to time.`, link,
       });
     }
   }
@@ -138,9 +147,9 @@ export function concernsOf(facts: Facts, now: number): Concern[] {
     const failed = sum(group.failed);
     const ended = sum(group.succeeded) + failed;
     if (dead === 0 && (ended < 20 || failed / ended < kFailingShare)) continue;
-    found.push({
+    say({
       id: `type ${group.type}`, kind: dead > 0 ? "bad" : "warn",
-      title: dead > 0 ? `${count(dead)} jobs of type ${group.type} died` : `Jobs of type ${group.type} fail`,
+      title: dead > 0 ? `${plural(dead, "job")} of type ${group.type} died` : `Jobs of type ${group.type} fail`,
       text: `${Math.round((100 * failed) / Math.max(1, ended))} % of their attempts failed in this window.`,
       link: { text: "Errors", href: href(["errors"], { type: group.type }) },
     });

@@ -49,6 +49,9 @@ export function parseDuration(text: string): number | null {
   return Math.round(parts.reduce((sum, [, number, unit]) => sum + Number(number) * units[unit!]!, 0));
 }
 
+// What was chosen, not measured, and so is shown to the last digit: "30 s", "1 h 30 min".
+export const exactly = (ms: number): string => durationInput(ms).replace(/(\d+)([a-z]+)/g, (_, n: string, unit: string) => `${n} ${unit === "m" ? "min" : unit} `).trim();
+
 // The shortest text that parseDuration() reads back as the same.
 export function durationInput(ms: number): string {
   if (ms === 0) return "0";
@@ -62,22 +65,25 @@ export function durationInput(ms: number): string {
   return parts.join("");
 }
 
-const dateTime = new Intl.DateTimeFormat(undefined, {
-  year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit",
-});
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-const dayClock = new Intl.DateTimeFormat(undefined, { weekday: "short", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+// The clock has 24 hours everywhere, as in logs; the order of day and month is the reader's.
+const hms = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
+const weekDay = { weekday: "short", month: "short", day: "numeric" } as const;
+const dateTime = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", ...hms });
+const yearDateTime = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...hms });
+const clock = new Intl.DateTimeFormat(undefined, hms);
+const dayClock = new Intl.DateTimeFormat(undefined, { ...weekDay, ...hms });
 
-export const absolute = (at: string | number): string => dateTime.format(new Date(at));
+// Without the year where it is this one.
+export function absolute(at: string | number): string {
+  const date = new Date(at);
+  return (date.getFullYear() === new Date().getFullYear() ? dateTime : yearDateTime).format(date);
+}
 export const timeOfDay = (at: string | number): string => clock.format(new Date(at));
 export const dayAndTime = (at: string | number): string => dayClock.format(new Date(at));
 
 export function inZone(at: string, timeZone: string): string {
   try {
-    return new Intl.DateTimeFormat(undefined, {
-      weekday: "short", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone,
-      timeZoneName: "short",
-    }).format(new Date(at));
+    return new Intl.DateTimeFormat(undefined, { ...weekDay, ...hms, timeZone }).format(new Date(at));
   } catch {
     return at; // a zone that the browser does not know
   }

@@ -1,7 +1,7 @@
 // Who changed what: each change by a person or a token, newest first.
 import { useState } from "preact/hooks";
 import { address, get } from "../lib/api";
-import { plural } from "../lib/format";
+import { plural, shortId } from "../lib/format";
 import { href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
 import type { AuditEntry, Page } from "../lib/types";
@@ -9,14 +9,15 @@ import { Button, Choice, Empty, Panel, Shown, TextField, Time } from "../ui/part
 import { Bar } from "../ui/shell";
 
 const kPage = 50;
+const kUuid = /^[0-9a-f-]{36}$/;
 const rooms: Record<string, string> = { queue: "queues", limit: "limits", schedule: "schedules", job: "jobs", push_target: "push", operation: "operations", error_group: "errors" };
-const spans: [string, string][] = [["", "ever"], ["3600", "an hour"], ["86400", "a day"], ["604800", "a week"], ["2592000", "30 days"]];
+const spans: [string, string][] = [["", "all time"], ["3600", "the last hour"], ["86400", "the last 24 h"], ["604800", "the last 7 d"], ["2592000", "the last 30 d"]];
 
 function Subject({ of }: { of: AuditEntry["object"] }) {
   const room = rooms[of.kind];
   return (
     <span>
-      <span class="faint">{of.kind.replaceAll("_", " ")}</span> {room && of.name ? <a href={href([room, of.name])}>{of.name}</a> : of.name}
+      <span class="faint">{of.kind.replaceAll("_", " ")}</span> {room && of.name ? <a href={href([room, of.name])} title={of.name}>{kUuid.test(of.name) ? shortId(of.name) : of.name}</a> : of.name}
     </span>
   );
 }
@@ -73,7 +74,9 @@ export function Audit() {
           <TextField label="Action" value={typed.action} onInput={(value) => setTyped({ ...typed, action: value })} placeholder="queue.paused" />
           <TextField label="Object" value={typed.object} onInput={(value) => setTyped({ ...typed, object: value })} placeholder="its name" />
           <Choice label="Within" value={span} options={spans} onChange={(value) => (setCursors([]), setQuery({ span: value || undefined }))} />
-          <Button type="submit">Find</Button>
+          <Button type="submit" icon="search">
+            Find
+          </Button>
         </form>
         <Shown of={page} height={16}>
           {(data) => (
@@ -91,15 +94,12 @@ export function Audit() {
                           <span class="strong">{entry.summary}</span>
                           {entry.reason && <span class="soft"> “{entry.reason}”</span>}
                         </p>
-                        <p class="small soft">
-                          <code>{entry.action}</code> · <Subject of={entry.object} />
+                        <p class="small faint">
+                          <code class="soft">{entry.action}</code> · <Subject of={entry.object} /> · {entry.actor.name ?? "no token"}, {entry.actor.via}
+                          {entry.actor.address && ` from ${entry.actor.address}`}
+                          {entry.request_id && ` · ${entry.request_id}`}
                         </p>
                         <Changes of={entry} />
-                        <p class="small faint">
-                          {entry.actor.name ?? "no token"}, {entry.actor.via}
-                          {entry.actor.address && ` from ${entry.actor.address}`}
-                          {entry.request_id && ` · request ${entry.request_id}`}
-                        </p>
                       </div>
                       <span class="small soft nowrap">
                         <Time at={entry.at} />

@@ -1,10 +1,10 @@
 // What has failed, by error: groups of attempts whose errors look alike, with what can be done about one.
 import { useState } from "preact/hooks";
 import { get, may, patch, post, segment } from "../lib/api";
-import { compact, count, plural } from "../lib/format";
+import { absolute, compact, count, plural, shortId } from "../lib/format";
 import { go, href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
-import type { ErrorGroup, GroupStatus, Operation, Page } from "../lib/types";
+import type { ErrorGroup, GroupStatus, Job, Operation, Page } from "../lib/types";
 import { Spark } from "../ui/chart";
 import { Dialog, Menu } from "../ui/dialog";
 import { Button, Empty, Facts, Notice, Panel, Segments, Shown, TextField, Time, messageOf } from "../ui/parts";
@@ -16,7 +16,7 @@ import { toast } from "../ui/toast";
 
 type Order = "last_seen" | "count" | "first_seen";
 const statuses: [GroupStatus, string][] = [["open", "Open"], ["muted", "Muted"], ["resolved", "Resolved"]];
-const orders: [Order, string][] = [["last_seen", "Newest"], ["count", "Most"], ["first_seen", "New"]];
+const orders: [Order, string][] = [["last_seen", "Last seen"], ["count", "Most failures"], ["first_seen", "First seen"]];
 const textOf = (group: ErrorGroup): string => (group.redacted ? "(its text needs the scope “payload”)" : group.message);
 const where = (names: string[], one: string): string => (names.length === 1 ? `${one} ${names[0]}` : plural(names.length, one));
 
@@ -36,9 +36,7 @@ export function Errors() {
   return (
     <>
       <Bar title="Errors">
-        <span class="wide-only">
-          <Segments label="Order" value={order} options={orders} onChange={(next) => turn({ order: next === "last_seen" ? undefined : next })} />
-        </span>
+        <Segments label="Order" value={order} options={orders} onChange={(next) => turn({ order: next === "last_seen" ? undefined : next })} narrow />
         <Segments label="Status" value={status} options={statuses} onChange={(next) => turn({ status: next === "open" ? undefined : next })} />
       </Bar>
       <div class="content" style={{ gap: "0.75rem" }}>
@@ -86,11 +84,11 @@ export function Errors() {
                       </div>
                     ),
                   },
-                  { name: "trend", head: "A day", when: "lo", cell: (group) => <Spark values={group.trend} label={`Failures an hour, a day long: ${group.trend.join(", ")}`} color="--dead" /> },
+                  { name: "trend", head: "Last 24 h", when: "lo", cell: (group) => <Spark values={group.trend} label={`Failures an hour, a day long: ${group.trend.join(", ")}`} color="--dead" /> },
                   { name: "dead", head: "Dead", right: true, cell: (group) => <Count n={group.dead} class={group.dead > 0 ? "bad" : ""} /> },
-                  { name: "total", head: "In all", right: true, when: "mid", cell: (group) => <span class="num" title={count(group.total)}>{compact(group.total)}</span> },
-                  { name: "first", head: "First", right: true, when: "lo", cell: (group) => <Time at={group.first_seen} /> },
-                  { name: "last", head: "Last", right: true, cell: (group) => <Time at={group.last_seen} /> },
+                  { name: "total", head: "Failures", right: true, when: "lo", cell: (group) => <span class="num" title={count(group.total)}>{compact(group.total)}</span> },
+                  { name: "first", head: "First seen", right: true, when: "mid", cell: (group) => <Time at={group.first_seen} /> },
+                  { name: "last", head: "Last seen", right: true, cell: (group) => <Time at={group.last_seen} /> },
                 ]}
               />
               {(cursors.length > 0 || page.next_cursor) && (
@@ -165,7 +163,7 @@ export function ErrorPage({ id }: { id: string }) {
           <Shown of={group} height={16}>
             {(data) => (
               <>
-                <Notice kind={data.status === "open" ? "bad" : ""} title={data.error_type}>
+                <Notice kind={data.status === "open" ? "bad" : ""}>
                   <p style={{ overflowWrap: "anywhere" }}>{textOf(data)}</p>
                 </Notice>
                 {data.status === "muted" && (
@@ -185,58 +183,48 @@ export function ErrorPage({ id }: { id: string }) {
                     <span class="under">of {count(data.waiting)} that have it now</span>
                   </a>
                   <div class="tile">
-                    <span class="name">Attempts</span>
+                    <span class="name">Failures</span>
                     <span class="value">{compact(data.total)}</span>
-                    <span class="under">failed by it in all</span>
+                    <span class="under">failed attempts in all</span>
                   </div>
                   <div class="tile">
-                    <span class="name">Last</span>
+                    <span class="name">Last seen</span>
                     <span class="value"><Time at={data.last_seen} /></span>
                     <span class="under">{data.reopened_at ? <>came back <Time at={data.reopened_at} /></> : <>first <Time at={data.first_seen} /></>}</span>
                   </div>
                   <div class="tile">
-                    <span class="name">A day, by the hour</span>
+                    <span class="name">Last 24 h</span>
                     <span class="value"><Spark values={data.trend} label={`Failures an hour: ${data.trend.join(", ")}`} color="--dead" /></span>
                     <span class="under">{count(data.trend.at(-1) ?? 0)} in this hour</span>
                   </div>
                 </div>
                 {operate && data.dead > 0 && <Mend group={data} onCanary={canary} onAll={() => setDoing("retry")} />}
-                <div class="two">
-                  <Panel title="Newest jobs">
-                    <ul class="attention">
-                      {data.sample.length === 0 && <li class="faint">None is left.</li>}
-                      {data.sample.map((job) => (
-                        <li key={job}>
-                          <a href={href(["jobs", job], { tab: "attempts" })}>
-                            <code>{job}</code>
-                          </a>
-                        </li>
-                      ))}
-                    </ul>
-                  </Panel>
-                  <Panel title="Where" pad>
-                    <Facts
-                      items={[
-                        ["Types", data.types.map((type) => <a key={type} href={href(["jobs"], { q: `type:${type}` })}>{type} </a>)],
-                        ["Queues", data.queues.map((queue) => <a key={queue} href={href(["queues", queue])}>{queue} </a>)],
-                        ["Fingerprint", <code key="f">{data.id}</code>],
-                      ]}
-                    />
-                  </Panel>
-                  <Panel title="Versions of workers">
-                    <Table
-                      label="Versions"
-                      items={data.versions}
-                      id={(each) => each.version}
-                      empty={<Empty title="The workers told no version" />}
-                      columns={[
-                        { name: "version", head: "Version", rowHead: true, cell: (each) => each.version || "–" },
-                        { name: "count", head: "Failures", right: true, cell: (each) => count(each.count) },
-                        { name: "first", head: "First", right: true, cell: (each) => <Time at={each.first_seen} /> },
-                        { name: "last", head: "Last", right: true, cell: (each) => <Time at={each.last_seen} /> },
-                      ]}
-                    />
-                  </Panel>
+                <div class="main-and-side">
+                  <Sample ids={data.sample} />
+                  <div class="stack" style={{ gap: "1rem" }}>
+                    <Panel title="Where" pad>
+                      <Facts
+                        items={[
+                          ["Types", data.types.map((type) => <a key={type} href={href(["jobs"], { q: `type:${type}` })}>{type} </a>)],
+                          ["Queues", data.queues.map((queue) => <a key={queue} href={href(["queues", queue])}>{queue} </a>)],
+                          ["Fingerprint", <code key="f">{data.id}</code>],
+                        ]}
+                      />
+                    </Panel>
+                    <Panel title="Versions of workers">
+                      <Table
+                        label="Versions"
+                        items={data.versions}
+                        id={(each) => each.version}
+                        empty={<Empty title="The workers told no version" />}
+                        columns={[
+                          { name: "version", head: "Version", rowHead: true, cell: (each) => each.version || "–" },
+                          { name: "count", head: "Failures", right: true, cell: (each) => count(each.count) },
+                          { name: "last", head: "Last seen", right: true, cell: (each) => <span title={`first seen ${absolute(each.first_seen)}`}><Time at={each.last_seen} /></span> },
+                        ]}
+                      />
+                    </Panel>
+                  </div>
                 </div>
               </>
             )}
@@ -247,6 +235,37 @@ export function ErrorPage({ id }: { id: string }) {
       {it && doing === "note" && <Note path={path} note={it.note ?? ""} onClose={() => setDoing(null)} onDone={group.reload} />}
       {it && (doing === "retry" || doing === "delete") && <All action={doing} path={path} group={it} onClose={() => setDoing(null)} />}
     </>
+  );
+}
+
+// The newest jobs that failed so, each with what its own error says.
+function Sample({ ids }: { ids: string[] }) {
+  const jobs = useResource(
+    `sample ${ids.join()}`,
+    (signal) => Promise.all(ids.map((id) => get<Job>(`v1/jobs/${segment(id)}`, {}, signal).catch((): null => null))),
+    { everyMs: 5000, keep: true },
+  );
+  return (
+    <Panel title="Newest jobs">
+      <Shown of={jobs} height={10}>
+        {(all) => (
+          <Table
+            label="Newest jobs"
+            items={all.filter((job): job is Job => job !== null)}
+            id={(job) => job.id}
+            open={(job) => href(["jobs", job.id], { tab: "attempts" })}
+            empty={<Empty title="None is left" />}
+            columns={[
+              { name: "job", head: "Job", rowHead: true, cell: (job) => <a href={href(["jobs", job.id], { tab: "attempts" })} title={job.id}><code>{shortId(job.id)}</code></a> },
+              { name: "state", head: "State", cell: (job) => <StateMark state={job.state} /> },
+              { name: "error", head: "Its error", class: "wide", when: "lo", cell: (job) => <span class="soft" title={job.last_error?.message}>{job.last_error?.message ?? "–"}</span> },
+              { name: "attempt", head: "Attempt", right: true, cell: (job) => <span class="num">{job.attempt} of {job.max_attempts}</span> },
+              { name: "at", head: "Failed", right: true, when: "lo", cell: (job) => <Time at={job.last_error?.at ?? null} /> },
+            ]}
+          />
+        )}
+      </Shown>
+    </Panel>
   );
 }
 

@@ -1,7 +1,7 @@
 // One job: what it is, how it went, why it does not run, and what can be done.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, getText, may, patch, segment } from "../lib/api";
-import { absolute, duration, shortId, timeOfDay } from "../lib/format";
+import { absolute, duration, exactly, plural, shortId, timeOfDay } from "../lib/format";
 import { faultOf, readWithOpaque } from "../lib/json";
 import { now } from "../lib/live";
 import { href, place, setQuery } from "../lib/router";
@@ -72,7 +72,9 @@ export function JobPage({ id }: { id: string }) {
   };
   const operate = may("operate");
   const ended = kEnded.includes(job.state);
-  const ran = job.started_at ? (job.finished_at ? new Date(job.finished_at).getTime() : now.value) - new Date(job.started_at).getTime() : null;
+  // Of the last attempt: a job that waits again has no end of its own.
+  const last = job.attempts.at(-1);
+  const ran = last ? (last.finished_at ? new Date(last.finished_at).getTime() : now.value) - new Date(last.started_at).getTime() : null;
   return (
     <>
       <Bar title={job.type} under={{ text: "Jobs", href: href(["jobs"]) }}>
@@ -98,9 +100,7 @@ export function JobPage({ id }: { id: string }) {
             <span class="faint">in </span>
             <a href={href(["queues", job.queue])}>{job.queue}</a>
           </span>
-          <span class="soft">
-            attempt {job.attempt} of {job.max_attempts}
-          </span>
+          <span class="soft num">{job.state === "running" ? `attempt ${job.attempt} of ${job.max_attempts}` : `${job.attempt} of ${plural(job.max_attempts, "attempt")}`}</span>
           {job.worker && <span class="soft">on {job.worker}</span>}
           {ran !== null && <span class="soft">{job.state === "running" ? `for ${duration(ran)}` : `last ran ${duration(ran)}`}</span>}
           <span class="row" style={{ gap: 0 }}>
@@ -184,8 +184,8 @@ export function JobPage({ id }: { id: string }) {
                       </span>,
                     ]
                   : ["", null],
-                job.timeout_ms ? ["Time-out", duration(job.timeout_ms)] : ["", null],
-                job.lease_ms ? ["Lease", duration(job.lease_ms)] : ["", null],
+                job.timeout_ms ? ["Time-out", exactly(job.timeout_ms)] : ["", null],
+                job.lease_ms ? ["Lease", exactly(job.lease_ms)] : ["", null],
                 job.tags.length > 0
                   ? [
                       "Tags",
@@ -281,7 +281,7 @@ function History({ events }: { events: FeedEvent[] }) {
               <td class="num soft">{absolute(event.at)}</td>
               <td>{event.type.replace("job.", "").replaceAll("_", " ")}</td>
               <td class="soft wide">
-                {event.attempt !== null && `attempt ${event.attempt}`} {event.worker && `on ${event.worker}`}
+                {event.attempt ? `attempt ${event.attempt}` : ""} {event.worker && `on ${event.worker}`}
               </td>
             </tr>
           ))}

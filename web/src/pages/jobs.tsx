@@ -41,12 +41,12 @@ export function Jobs() {
     }
     const answered = new Map(loaded.items.map((job) => [job.id, job]));
     const known = new Set(shown.jobs.map((job) => job.id));
-    // What the first page can tell: all jobs down to its last one.
-    const oldest = loaded.next_cursor === null ? "" : (loaded.items.at(-1)?.id ?? "");
+    // What the first page can tell: all jobs that came after its last one. Of one millisecond ids have no order.
+    const oldest = loaded.next_cursor === null ? "" : (loaded.items.at(-1)?.created_at ?? "");
     const gone = new Set(shown.gone);
     for (const job of shown.jobs) {
       if (answered.has(job.id)) gone.delete(job.id);
-      else if (job.id >= oldest) gone.add(job.id);
+      else if (job.created_at > oldest) gone.add(job.id);
     }
     setShown({ ...shown, jobs: shown.jobs.map((job) => answered.get(job.id) ?? job), gone, fresh: loaded.items.filter((job) => !known.has(job.id)) });
   }, [loaded, first.loading, q]);
@@ -121,7 +121,7 @@ export function Jobs() {
           {shown.fresh.length > 0 && (
             <button type="button" class="btn quiet" style={{ width: "100%", borderRadius: 0, color: "var(--accent)" }} onClick={() => loaded && reset(loaded)}>
               <Icon name="up" />
-              {shown.fresh.length >= kPage ? "More than one page of" : count(shown.fresh.length)} newer jobs match: show them
+              Show {shown.fresh.length >= kPage ? `${kPage} or more new jobs` : plural(shown.fresh.length, "new job")}
             </button>
           )}
           {shown.jobs.length === 0 && loaded && !first.loading && shown.q === q ? (
@@ -135,7 +135,7 @@ export function Jobs() {
             </Empty>
           ) : (
             <div class="scroll" role="region" aria-label="Jobs" tabIndex={0} style={{ opacity: isOld ? 0.6 : 1 }}>
-              <table>
+              <table class="jobs">
                 <caption class="hidden-text">Jobs, newest first</caption>
                 <thead>
                   <tr>
@@ -144,7 +144,9 @@ export function Jobs() {
                         <input type="checkbox" aria-label="Choose all that are shown" checked={allShown} onChange={(event) => (setChosen(event.currentTarget.checked ? new Set(shown.jobs.map((job) => job.id)) : new Set()), setEverything(false))} />
                       </th>
                     )}
-                    <th scope="col">State</th>
+                    <th scope="col" class="state-head">
+                      State
+                    </th>
                     <th scope="col">Type</th>
                     <th scope="col" class="lo">
                       Queue
@@ -153,7 +155,7 @@ export function Jobs() {
                       Attempt
                     </th>
                     <th scope="col" class="mid">
-                      What
+                      Detail
                     </th>
                     <th scope="col" class="r">
                       Created
@@ -182,6 +184,12 @@ export function Jobs() {
                       </td>
                       <th scope="row">
                         <a href={href(["jobs", job.id])}>{job.type}</a>
+                        <span class="narrow-only under-type clip small">
+                          {job.state} · {job.queue}
+                          <span>
+                            <What job={job} />
+                          </span>
+                        </span>
                       </th>
                       <td class="lo">
                         <a class="soft" href={href(["queues", job.queue])}>
@@ -255,7 +263,7 @@ function What({ job }: { job: Job }) {
   if (job.state === "scheduled" || job.state === "retrying") {
     return (
       <>
-        <Time at={job.run_at} />
+        due <Time at={job.run_at} />
         {job.last_error && job.state === "retrying" && `: ${job.last_error.type}: ${job.last_error.message}`}
       </>
     );

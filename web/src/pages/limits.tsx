@@ -1,7 +1,8 @@
 // Limits and types: use against bound, who holds, who waits.
 import { useState } from "preact/hooks";
 import { ApiError, address, get, getAll, may, patch, post, put, request, segment } from "../lib/api";
-import { count, plural } from "../lib/format";
+import { count, duration, plural, shortId } from "../lib/format";
+import { now } from "../lib/live";
 import { go, href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
 import type { GateState, Limit, LimitHolder, LimitKey, Page, TypeGate } from "../lib/types";
@@ -11,15 +12,16 @@ import { BreakerFields, FormFault, RateFields, breakerText, breakerWords, number
 import { Bar } from "../ui/shell";
 import { type Column, Count, Table } from "../ui/table";
 import { toast } from "../ui/toast";
-import { rateWords } from "./queue";
-
+import { rateUnit, rateWords } from "./queue";
 
 function GateBadge({ of }: { of: GateState }) {
-  if (of.paused) return <span class="badge warn" title={of.pause_reason ?? undefined}>paused{of.paused_until && <> until <Time at={of.paused_until} /></>}</span>;
-  if (of.breaker_state === "open") return <span class="badge bad">breaker open{of.open_until && <> until <Time at={of.open_until} /></>}</span>;
-  if (of.breaker_state === "half_open") return <span class="badge warn">breaker tries</span>;
-  if (of.blocked_until) return <span class="badge warn">slowed until <Time at={of.blocked_until} /></span>;
-  return <span class="badge good">open</span>;
+  const left = (until: string | null) => until && ` for ${duration(Math.max(0, new Date(until).getTime() - now.value))}`;
+  if (of.paused) return <span class="badge warn" title={of.pause_reason ?? undefined}>paused{left(of.paused_until)}</span>;
+  if (of.breaker_state === "open") return <span class="badge bad">breaker open{left(of.open_until)}</span>;
+  if (of.breaker_state === "half_open") return <span class="badge warn">breaker half open</span>;
+  if (of.blocked_until) return <span class="badge warn">slowed{left(of.blocked_until)}</span>;
+  // No word: “open” would be the breaker's.
+  return <span class="zero">–</span>;
 }
 
 const gateColumns = <T extends GateState>(perKey: (gate: T) => boolean): Column<T>[] => [
@@ -27,9 +29,9 @@ const gateColumns = <T extends GateState>(perKey: (gate: T) => boolean): Column<
     name: "use", head: "In use", sort: (gate) => gate.in_use, class: "nowrap",
     cell: (gate) => (
       <span class="row">
-        <span class="num">
+        <span class="num in-use">
           {count(gate.in_use)}
-          {gate.concurrency !== null && <span class="faint"> of {count(gate.concurrency)}{perKey(gate) ? " a key" : ""}</span>}
+          {gate.concurrency !== null && <span class="faint"> of {count(gate.concurrency)}{perKey(gate) ? " per key" : ""}</span>}
         </span>
         {gate.concurrency !== null && !perKey(gate) && <Meter value={gate.in_use} of={gate.concurrency} label="In use" />}
       </span>
@@ -88,7 +90,7 @@ export function Limits() {
                       cell: (limit) => (
                         <span class="row">
                           <a href={href(["limits", limit.name])}>{limit.name}</a>
-                          {limit.per_key && <span class="badge">by key</span>}
+                          {limit.per_key && limit.concurrency === null && <span class="badge">per key</span>}
                         </span>
                       ),
                     },
@@ -220,22 +222,22 @@ export function LimitPage({ name }: { name: string }) {
                   <div class="tile">
                     <span class="name">In use</span>
                     <span class="value">{count(data.in_use)}</span>
-                    <span class="under">{data.concurrency === null ? "no bound" : `of ${count(data.concurrency)}${data.per_key ? " for each key" : ""}`}</span>
+                    <span class="under">{data.concurrency === null ? "no bound" : `of ${count(data.concurrency)}${data.per_key ? " per key" : ""}`}</span>
                   </div>
                   <div class="tile">
                     <span class="name">Waiting</span>
                     <span class={`value ${data.waiting > 0 && data.paused ? "warn" : ""}`}>{count(data.waiting)}</span>
-                    <span class="under">ready jobs that must pass it</span>
+                    <span class="under">ready jobs</span>
                   </div>
                   <div class="tile">
                     <span class="name">Rate</span>
                     <span class="value">{data.rate ? count(data.rate.limit) : "–"}</span>
-                    <span class="under">{data.rate ? rateWords(data.rate) : "no bound"}</span>
+                    <span class="under">{data.rate ? rateUnit(data.rate) : "no bound"}</span>
                   </div>
                   <div class="tile">
                     <span class="name">Next start</span>
-                    <span class="value">{data.next_token_at ? <Time at={data.next_token_at} /> : "now"}</span>
-                    <span class="under">by its rate</span>
+                    <span class="value">{!data.rate ? "–" : data.next_token_at ? <Time at={data.next_token_at} /> : "now"}</span>
+                    <span class="under">{data.rate ? "as its rate allows" : "no rate"}</span>
                   </div>
                   {data.breaker && (
                     <div class="tile">
@@ -248,7 +250,7 @@ export function LimitPage({ name }: { name: string }) {
                     <div class="tile">
                       <span class="name">Retries</span>
                       <span class="value">{count(data.retry_rate.limit)}</span>
-                      <span class="under">{rateWords(data.retry_rate)}</span>
+                      <span class="under">{rateUnit(data.retry_rate)}</span>
                     </div>
                   )}
                 </div>
@@ -262,6 +264,7 @@ export function LimitPage({ name }: { name: string }) {
                             items={page.items}
                             id={(key) => key.key}
                             sorting={{ by: "waiting", down: true }}
+                            first={20}
                             empty={<Empty title="No key is in use" />}
                             columns={[
                               { name: "key", head: "Key", rowHead: true, class: "wide", sort: (key) => key.key, cell: (key) => <code>{key.key}</code> },
@@ -283,7 +286,7 @@ export function LimitPage({ name }: { name: string }) {
                           id={(holder) => holder.id}
                           empty={<Empty title="No job holds it" />}
                           columns={[
-                            { name: "job", head: "Job", rowHead: true, class: "wide", cell: (holder) => <a href={href(["jobs", holder.id])}><code>{holder.id}</code></a> },
+                            { name: "job", head: "Job", rowHead: true, class: "wide", cell: (holder) => <a href={href(["jobs", holder.id])} title={holder.id}><code>{shortId(holder.id)}</code></a> },
                             ...(data.per_key ? [{ name: "key", head: "Key", cell: (holder: LimitHolder) => <code>{holder.key}</code> }] : []),
                             { name: "worker", head: "Worker", when: "lo", cell: (holder) => holder.worker },
                             { name: "since", head: "Since", right: true, cell: (holder) => <Time at={holder.since} /> },
@@ -318,7 +321,7 @@ function useGateForm(gate: GateState | null) {
   const [fault, setFault] = useState("");
   const fields = (
     <>
-      <TextField label="Concurrency" type="number" value={concurrency} onInput={setConcurrency} placeholder="no bound" fault={faults.get("/concurrency")} hint="So many jobs hold it together." />
+      <TextField label="Concurrency" type="number" value={concurrency} onInput={setConcurrency} placeholder="no bound" fault={faults.get("/concurrency")} hint="At most so many jobs hold it at a time." />
       <RateFields value={rate} onChange={setRate} faults={faults} />
       <BreakerFields value={breaker} onChange={setBreaker} faults={faults} />
       <h3>Attempts after the first</h3>

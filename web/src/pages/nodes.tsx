@@ -41,12 +41,12 @@ export function Nodes() {
                         cell: (node) => (
                           <span class="row">
                             {node.name}
-                            {node.self && <span class="badge">answers you</span>}
+                            {node.self && <span class="badge">this node</span>}
                           </span>
                         ),
                       },
-                      { name: "state", head: "State", cell: (node) => <span class={`badge ${!node.live ? "bad" : node.draining ? "warn" : "good"}`}>{!node.live ? "not heard of" : node.draining ? "draining" : "live"}</span> },
-                      { name: "leads", head: "Leads", right: true, sort: (node) => leads(node.id), cell: (node) => count(leads(node.id)) },
+                      { name: "state", head: "State", cell: (node) => <span class={`badge ${!node.live ? "bad" : node.draining ? "warn" : "good"}`}>{!node.live ? "silent" : node.draining ? "draining" : "live"}</span> },
+                      { name: "leads", head: "Shards led", right: true, sort: (node) => leads(node.id), cell: (node) => count(leads(node.id)) },
                       { name: "version", head: "Version", when: "lo", cell: (node) => node.version },
                       { name: "url", head: "Address", when: "mid", cell: (node) => <span class="soft">{node.url || "–"}</span> },
                       { name: "started", head: "Started", right: true, cell: (node) => <Time at={node.started_at} /> },

@@ -36,10 +36,10 @@ function About({ of }: { of: Operation }) {
   return <span class="zero">–</span>;
 }
 
-export function Progress({ of }: { of: Operation }) {
+export function Progress({ of, inRow = false }: { of: Operation; inRow?: boolean }) {
   const part = of.matched ? Math.min(1, of.done / of.matched) : isOver(of) ? 1 : 0;
   return (
-    <div class="stack" style={{ gap: "0.25rem", minWidth: "8rem" }}>
+    <div class={inRow ? "row progress-row" : "stack tight"}>
       <div class="progress-line" role="progressbar" aria-label={titleOf(of)} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(100 * part)}>
         <span style={{ width: `${100 * part}%` }} />
       </div>
@@ -111,8 +111,8 @@ export function Operations() {
                   { name: "what", head: "Operation", rowHead: true, cell: (each) => <a href={href(["operations", each.id])}>{titleOf(each)}</a> },
                   { name: "of", head: "Of", class: "wide", when: "lo", cell: (each) => <About of={each} /> },
                   { name: "state", head: "State", cell: (each) => <span class={`badge ${badges[each.state]}`}>{each.state}</span> },
-                  { name: "progress", head: "Progress", cell: (each) => <Progress of={each} /> },
-                  { name: "rate", head: "A second", right: true, when: "mid", cell: (each) => (each.rate_per_s === null ? <span class="zero">–</span> : count(each.rate_per_s)) },
+                  { name: "progress", head: "Progress", cell: (each) => <Progress of={each} inRow /> },
+                  { name: "rate", head: "At most /s", right: true, when: "mid", cell: (each) => (each.rate_per_s === null ? <span class="zero">–</span> : count(each.rate_per_s)) },
                   { name: "began", head: "Began", right: true, when: "lo", cell: (each) => <Time at={each.created_at} /> },
                   { name: "act", head: <span class="hidden-text">Actions</span>, right: true, cell: (each) => <Buttons of={each} reload={operations.reload} size="tiny" /> },
                 ]}
@@ -158,14 +158,14 @@ export function OperationPage({ id }: { id: string }) {
                     <Progress of={data} />
                   </div>
                 </Panel>
-                <Panel title="What it is" pad>
+                <Panel title="Details" pad>
                   <Facts
                     items={[
                       ["Of", <About key="o" of={data} />],
                       ["Changed", <span class="num" key="c">{plural(data.changed, "job")}</span>],
                       ["Rate", data.rate_per_s === null ? "as fast as it goes" : `at most ${count(data.rate_per_s)} a second`],
                       ["Began", <Time key="b" at={data.created_at} exact />],
-                      ["By", data.created_by ?? "no token"],
+                      ["By", data.created_by ?? "somebody without a token"],
                       ["Reason", data.state === "failed" ? null : data.reason],
                       ["Id", <code key="i">{data.id}</code>],
                     ]}

@@ -9,7 +9,7 @@ import { useResource } from "../lib/resource";
 import { type JobState, type Limit, type PushTarget, type Queue, type Readiness, type Schedule, type Stats, type TypeGate, type WorkerInfo, kStates } from "../lib/types";
 import { Chart, type Mark, Spark } from "../ui/chart";
 import { Icon } from "../ui/icons";
-import { Button, Empty, Panel, Segments, Shown, Trouble } from "../ui/parts";
+import { Big, Button, Empty, Panel, Segments, Shown, Trouble } from "../ui/parts";
 import { Bar } from "../ui/shell";
 import { StateShape } from "../ui/state";
 import { Count, Table } from "../ui/table";
@@ -26,7 +26,7 @@ export const kWindows: [string, string, number, number][] = [
 ];
 export function useWindow(): { key: string; windowMs: number; stepMs: number; chooser: preact.JSX.Element } {
   const chosen = kWindows.find(([key]) => key === place.value.query.get("window")) ?? kWindows[0]!;
-  const chooser = <Segments label="How far back" value={chosen[0]} options={kWindows.map(([key, text]) => [key, text])} onChange={(window) => setQuery({ window: window === "15m" ? undefined : window })} />;
+  const chooser = <Segments label="How far back" value={chosen[0]} options={kWindows.map(([key, text]) => [key, text])} onChange={(window) => setQuery({ window: window === "15m" ? undefined : window })} narrow />;
   return { key: chosen[0], windowMs: chosen[2], stepMs: chosen[3], chooser };
 }
 
@@ -40,7 +40,8 @@ export function deploysOf(stats: Stats | undefined): Mark[] {
   return stats.deploys.map((deploy) => ({ at: new Date(deploy.at).getTime(), text: deploy.version })).filter((mark) => mark.at > begins);
 }
 
-export const perSecond = (column: number[], stepMs: number): number[] => column.map((n) => (n * 1000) / stepMs);
+// Of whole steps: the last one has only begun, and would look like a fall.
+const perSecond = (column: number[], stepMs: number): (number | null)[] => column.map((n, i) => (i === column.length - 1 ? null : (n * 1000) / stepMs));
 
 export function Throughput({ stats, group, marks }: { stats: Stats; group: Stats["groups"][number] | undefined; marks: Mark[] }) {
   if (!group) return <Empty title="Nothing has happened in this window" />;
@@ -70,6 +71,7 @@ export function Percentiles({ stats, group, what, marks }: { stats: Stats; group
       stepMs={stats.step_ms}
       marks={marks}
       format={duration}
+      times
       lines={[
         { name: "p50", color: "--text-2", values: columns.p50 },
         { name: "p95", color: "--accent", values: columns.p95, dash: "dashed" },
@@ -79,9 +81,11 @@ export function Percentiles({ stats, group, what, marks }: { stats: Stats; group
   );
 }
 
-function Attention({ concerns }: { concerns: Concern[] }) {
-  const [all, setAll] = useState(false);
-  const shown = all ? concerns : concerns.slice(0, 6);
+// It alone is drawn anew each second: ages grow.
+function Attention({ facts }: { facts: Facts }) {
+  const concerns = concernsOf(facts, now.value);
+  const [many, setMany] = useState(6);
+  const shown = concerns.slice(0, many);
   if (concerns.length === 0) {
     return (
       <Panel title="Needs attention">
@@ -93,32 +97,35 @@ function Attention({ concerns }: { concerns: Concern[] }) {
     );
   }
   return (
-    <Panel title={`Needs attention (${concerns.length})`}>
+    <Panel title={`Needs attention (${count(concerns.length)})`}>
       <ul class="attention">
-        {shown.map((concern) => (
-          <li key={concern.id}>
-            <Icon name="warn" class={concern.kind} />
-            <div class="grow">
-              <p class="strong">{concern.title}</p>
-              <p class="soft">{concern.text}</p>
-            </div>
-            <div class="do">
-              {concern.act && may("operate") && (
-                <Button size="tiny" icon="play" onClick={() => act(concern.act!)}>
-                  {concern.act.text}
-                </Button>
-              )}
-              <a class="btn tiny" href={concern.link.href}>
-                {concern.link.text}
-              </a>
-            </div>
-          </li>
-        ))}
+        {shown.map(({ id, kind, tell }) => {
+          const { title, text, act: mend, link } = tell();
+          return (
+            <li key={id}>
+              <Icon name="warn" class={kind} />
+              <div class="grow">
+                <p class="strong">{title}</p>
+                <p class="soft">{text}</p>
+              </div>
+              <div class="do">
+                {mend && may("operate") && (
+                  <Button size="tiny" icon="play" onClick={() => act(mend)}>
+                    {mend.text}
+                  </Button>
+                )}
+                <a class="btn tiny" href={link.href}>
+                  {link.text}
+                </a>
+              </div>
+            </li>
+          );
+        })}
       </ul>
       {concerns.length > shown.length && (
         <div style={{ padding: "0.5rem 1rem" }}>
-          <Button kind="quiet" size="tiny" onClick={() => setAll(true)}>
-            Show {concerns.length - shown.length} more
+          <Button kind="quiet" size="tiny" onClick={() => setMany(many + 100)}>
+            Show {count(Math.min(100, concerns.length - shown.length))} more
           </Button>
         </div>
       )}
@@ -175,15 +182,15 @@ export function Overview() {
     if ((queue.oldest_ready_age_ms ?? -1) > (oldest?.oldest_ready_age_ms ?? -1)) oldest = queue;
   }
   const share = rates.out + rates.failed > 0 ? (100 * rates.failed) / (rates.out + rates.failed) : 0;
-  const concerns = queues.data && rest.data ? concernsOf({ ...rest.data, queues: queues.data, byType: byType.data ?? null }, now.value) : null;
+  const facts = queues.data && rest.data ? { ...rest.data, queues: queues.data, byType: byType.data ?? null } : null;
 
   return (
     <>
       <Bar title="Overview">{window.chooser}</Bar>
-      <div class="content">
+      <div class="content" style={{ gap: "1rem" }}>
         <Trouble of={queues} />
         {totals ? (
-          <div class="tiles">
+          <div class="tiles eight">
             {(["ready", "running", "scheduled", "retrying", "dead"] as const).map((state) => (
               <a class="tile" key={state} href={href(["jobs"], { q: `state:${state}` })}>
                 <span class="name">
@@ -191,14 +198,14 @@ export function Overview() {
                   {state[0]!.toUpperCase() + state.slice(1)}
                 </span>
                 <span class={`value ${state === "dead" && totals.dead > 0 ? "bad" : ""}`} title={count(totals[state])}>
-                  {compact(totals[state])}
+                  {totals[state] < 1_000_000 ? count(totals[state]) : compact(totals[state])}
                 </span>
                 <span class="under">{state === "running" && rest.data ? `on ${count(rest.data.workers.filter((worker) => worker.running.length > 0).length)} of ${count(rest.data.workers.length)} workers` : ""}</span>
               </a>
             ))}
             <div class="tile">
               <span class="name">Oldest ready</span>
-              <span class={`value ${(oldest?.oldest_ready_age_ms ?? 0) > 60_000 ? "warn" : ""}`}>{oldest?.oldest_ready_age_ms != null ? duration(oldest.oldest_ready_age_ms) : "–"}</span>
+              <span class={`value ${(oldest?.oldest_ready_age_ms ?? 0) > 60_000 ? "warn" : ""}`}>{oldest?.oldest_ready_age_ms != null ? <Big text={duration(oldest.oldest_ready_age_ms)} /> : "–"}</span>
               <span class="under clip">{oldest?.oldest_ready_age_ms != null ? oldest.name : "nothing waits"}</span>
             </div>
             <div class="tile">
@@ -208,26 +215,26 @@ export function Overview() {
             </div>
             <div class="tile">
               <span class="name">Failing</span>
-              <span class={`value ${share >= 20 ? "bad" : share >= 5 ? "warn" : ""}`}>{share === 0 ? "0" : share < 0.1 ? "<0.1" : share.toFixed(share < 10 ? 1 : 0)} %</span>
-              <span class="under">of attempts, last minute</span>
+              <span class={`value ${share >= 20 ? "bad" : share >= 5 ? "warn" : ""}`}><Big text={`${share === 0 ? "0" : share < 0.1 ? "<0.1" : share.toFixed(share < 10 ? 1 : 0)} %`} /></span>
+              <span class="under">of attempts, 1 min</span>
             </div>
           </div>
         ) : (
           <div class="skeleton" style={{ height: "5.5rem" }} />
         )}
-        {concerns ? <Attention concerns={concerns} /> : !rest.error && <div class="skeleton" style={{ height: "5rem" }} />}
-        <Panel title="Throughput" pad>
+        {facts ? <Attention facts={facts} /> : !rest.error && <div class="skeleton" style={{ height: "5rem" }} />}
+        <Panel title="Throughput" class="charted" pad>
           <Shown of={stats} height={12}>
             {(data) => <Throughput stats={data} group={group} marks={marks} />}
           </Shown>
         </Panel>
         <div class="two">
-          <Panel title="Wait" pad>
+          <Panel title="Wait" class="charted" pad>
             <Shown of={stats} height={12}>
               {(data) => <Percentiles stats={data} group={group} what="wait_ms" marks={marks} />}
             </Shown>
           </Panel>
-          <Panel title="Run" pad>
+          <Panel title="Run" class="charted" pad>
             <Shown of={stats} height={12}>
               {(data) => <Percentiles stats={data} group={group} what="run_ms" marks={marks} />}
             </Shown>
@@ -266,7 +273,7 @@ function Types({ stats }: { stats: Stats }) {
       empty={<Empty title="No job has started in this window" />}
       columns={[
         { name: "type", head: "Type", rowHead: true, class: "wide", cell: (each) => (each.group.others ? each.name : <a href={href(["jobs"], { q: `type:${each.name}` })}>{each.name}</a>) },
-        { name: "spark", head: "Started", when: "lo", cell: (each) => <Spark label={`Starts of ${each.name}`} values={each.group.started} /> },
+        { name: "spark", head: "Started", when: "lo", cell: (each) => <Spark label={`Starts of ${each.name}`} values={each.group.started.slice(0, -1)} /> },
         { name: "n", head: "Starts", right: true, cell: (each) => compact(each.started) },
         { name: "failed", head: "Failed", right: true, cell: (each) => (each.failed === 0 ? <span class="zero">0 %</span> : <span class="bad">{((100 * each.failed) / Math.max(1, each.failed + each.succeeded)).toFixed(1)} %</span>) },
         { name: "p95", head: "Run p95", right: true, when: "lo", cell: (each) => ((value) => (value === null ? "–" : duration(value)))(last(each.group.run_ms.p95)) },

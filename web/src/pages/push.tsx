@@ -1,7 +1,7 @@
 // Push targets: receivers that the server calls, and how they are.
 import { useState } from "preact/hooks";
 import { getAll, get, may, post, put, remove, segment } from "../lib/api";
-import { count, duration, plural } from "../lib/format";
+import { count, duration, exactly, plural, shortId } from "../lib/format";
 import { go, href } from "../lib/router";
 import { names } from "../lib/names";
 import { useResource } from "../lib/resource";
@@ -19,7 +19,7 @@ function Health({ target }: { target: PushTarget }) {
   if (target.paused) return <span class="badge warn">paused</span>;
   if (!target.health) return <span class="badge">served elsewhere</span>;
   const { breaker } = target.health;
-  return <span class={`badge ${breaker === "closed" ? "good" : breaker === "open" ? "bad" : "warn"}`}>{breaker === "closed" ? "well" : breaker === "open" ? "fails" : "is tried"}</span>;
+  return <span class={`badge ${breaker === "closed" ? "good" : breaker === "open" ? "bad" : "warn"}`}>{breaker === "closed" ? "healthy" : breaker === "open" ? "failing" : "probing"}</span>;
 }
 
 export function PushTargets() {
@@ -125,11 +125,11 @@ export function PushTargetPage({ name }: { name: string }) {
                 )}
                 {data.health && (
                   <div class="tiles">
-                    {(["succeeded", "accepted", "failed", "dead", "snoozed"] as const).map((outcome) => (
+                    {(["succeeded", "accepted", "failed", "dead", "snoozed"] as const).map((outcome, index) => (
                       <div class="tile" key={outcome}>
                         <span class="name">{outcome[0]!.toUpperCase() + outcome.slice(1)}</span>
                         <span class={`value ${(outcome === "failed" || outcome === "dead") && data.health!.totals[outcome] > 0 ? "bad" : ""}`}>{count(data.health!.totals[outcome])}</span>
-                        <span class="under">since this node serves it</span>
+                        <span class="under">{index === 0 && "since this node serves it"}</span>
                       </div>
                     ))}
                   </div>
@@ -145,8 +145,8 @@ export function PushTargetPage({ name }: { name: string }) {
                         { name: "at", head: "At", cell: (call) => <Time at={call.at} /> },
                         { name: "outcome", head: "Outcome", cell: (call) => <span class={`badge ${call.outcome === "succeeded" || call.outcome === "accepted" ? "good" : call.outcome === "snoozed" ? "" : "bad"}`}>{call.outcome}</span> },
                         { name: "status", head: "Status", right: true, cell: (call) => call.status ?? "–" },
-                        { name: "took", head: "Took", right: true, cell: (call) => duration(call.took_ms) },
-                        { name: "job", head: "Job", class: "wide", cell: (call) => <><a href={href(["jobs", call.job])}><code>{call.job}</code></a> {call.error && <span class="bad">{call.error}</span>}</> },
+                        { name: "took", head: "Took", right: true, when: "lo", cell: (call) => duration(call.took_ms) },
+                        { name: "job", head: "Job", class: "wide", cell: (call) => <><a href={href(["jobs", call.job])} title={call.job}><code>{shortId(call.job)}</code></a> {call.error && <span class="bad">{call.error}</span>}</> },
                       ]}
                     />
                   </Panel>
@@ -157,7 +157,7 @@ export function PushTargetPage({ name }: { name: string }) {
                         ["Queues", data.queues.map((queue) => <a key={queue} href={href(["queues", queue])}>{queue} </a>)],
                         ["Types", data.types.length === 0 ? "any" : data.types.join(", ")],
                         ["Calls at a time", count(data.concurrency)],
-                        ["Time for a call", duration(data.timeout_ms)],
+                        ["Time-out", exactly(data.timeout_ms)],
                         ["Signed", data.secret ? (data.previous_secret ? "yes, with two secrets" : "yes") : "no"],
                         ["Headers", data.header_names.length === 0 ? "none" : data.header_names.join(", ")],
                         ["Latency", data.health ? `p50 ${latency(data.health.latency.p50_ms)}, p90 ${latency(data.health.latency.p90_ms)}, p99 ${latency(data.health.latency.p99_ms)}` : "–"],

@@ -1,7 +1,7 @@
 // One queue: its numbers and charts, what holds it back, and its settings.
 import { useState } from "preact/hooks";
 import { ApiError, get, getAll, may, patch, post, request, address, segment } from "../lib/api";
-import { count, duration, durationInput, plural, rate } from "../lib/format";
+import { count, duration, durationInput, exactly, plural, rate } from "../lib/format";
 import { serverNow } from "../lib/live";
 import { go, href } from "../lib/router";
 import { useResource } from "../lib/resource";
@@ -17,12 +17,15 @@ import { toast } from "../ui/toast";
 import { GateWords, WhyPanel } from "../ui/why";
 import { Percentiles, Throughput, deploysOf, useWindow } from "./overview";
 
-export const rateWords = (given: Rate | null): string => (given ? `${count(given.limit)} in ${durationInput(given.per_ms)}${given.burst ? `, ${count(given.burst)} at once` : ""}` : "no bound");
+const spans: Record<number, string> = { 1000: "a second", 60_000: "a minute", 3_600_000: "an hour", 86_400_000: "a day" };
+// "a second, bursts of 10"
+export const rateUnit = (given: Rate): string => `${spans[given.per_ms] ?? `in ${exactly(given.per_ms)}`}${given.burst ? `, bursts of ${count(given.burst)}` : ""}`;
+export const rateWords = (given: Rate | null): string => (given ? `${count(given.limit)} ${rateUnit(given)}` : "no bound");
 export function retryWords(retry: Retry): string {
-  if (retry.strategy === "list") return (retry.delays_ms ?? []).map(durationInput).join(", ");
+  if (retry.strategy === "list") return (retry.delays_ms ?? []).map(exactly).join(", ");
   const jitter = retry.jitter ? `, ±${Math.round(100 * retry.jitter)} %` : "";
-  const top = retry.strategy === "fixed" ? "" : `, at most ${durationInput(retry.max_ms ?? 0)}`;
-  return `${retry.strategy}, from ${durationInput(retry.base_ms ?? 0)}${top}${jitter}`;
+  if (retry.strategy === "fixed") return `after ${exactly(retry.base_ms ?? 0)}${jitter}`;
+  return `${retry.strategy}, from ${exactly(retry.base_ms ?? 0)} to ${exactly(retry.max_ms ?? 0)}${jitter}`;
 }
 // A ready job that is about as old as the oldest. Lists begin with the newest, so they are cut where it
 // must be.
@@ -46,7 +49,7 @@ function readWeights(text: string): Record<string, number> {
   return weights;
 }
 
-const kept = (ms: number | null): string => (ms === null ? "for ever" : ms === 0 ? "not at all" : duration(ms));
+const kept = (ms: number | null): string => (ms === null ? "for ever" : ms === 0 ? "not at all" : exactly(ms));
 
 export function QueuePage({ name }: { name: string }) {
   const path = `v1/queues/${segment(name)}`;
@@ -75,6 +78,8 @@ export function QueuePage({ name }: { name: string }) {
   const operate = may("operate");
   const data = queue.data;
   const group = stats.data?.groups.find((each) => each.queue === name);
+  // A deploy of others' workers says nothing about this queue.
+  const versions = new Set(around.data?.workers.map((worker) => worker.version));
 
   const pause = (): void =>
     ask({
@@ -102,7 +107,7 @@ export function QueuePage({ name }: { name: string }) {
   return (
     <>
       <Bar title={name} under={{ text: "Queues", href: href(["queues"]) }}>
-        <span class="wide-only">{window.chooser}</span>
+        {window.chooser}
         {operate && data && (data.paused ? <Button icon="play" kind="primary" onClick={resume}>Resume</Button> : <Button icon="pause" onClick={pause}>Pause</Button>)}
         <Menu
           label="More"
@@ -138,7 +143,7 @@ export function QueuePage({ name }: { name: string }) {
                           {state[0]!.toUpperCase() + state.slice(1)}
                         </span>
                         <span class={`value ${state === "dead" && it.counts.dead > 0 ? "bad" : ""}`}>{count(it.counts[state])}</span>
-                        <span class="under">{state === "ready" && it.oldest_ready_age_ms !== null ? `oldest ${duration(it.oldest_ready_age_ms)}` : state === "running" ? `${rate(it.rates.started_per_s)} start a second` : ""}</span>
+                        <span class="under">{state === "ready" && it.oldest_ready_age_ms !== null ? `oldest ${duration(it.oldest_ready_age_ms)}` : state === "running" ? `${rate(it.rates.started_per_s)} starts a second` : ""}</span>
                       </a>
                     ))}
                 </div>
@@ -146,21 +151,24 @@ export function QueuePage({ name }: { name: string }) {
                   <div class="stack" style={{ gap: "1rem" }}>
                     <HeldBack queue={it} />
                     {around.data?.oldest && it.counts.ready > 0 && (
-                      <div class="stack tight">
-                        <p class="small soft">
-                          One of those that have waited longest: <a href={href(["jobs", around.data.oldest.id])}>{around.data.oldest.type}</a>, due <Time at={around.data.oldest.run_at} />
-                        </p>
-                        <WhyPanel of={around.data.oldest} />
-                      </div>
+                      <WhyPanel
+                        of={around.data.oldest}
+                        title="Why its oldest waits"
+                        actions={
+                          <p class="small soft">
+                            <a href={href(["jobs", around.data.oldest.id])}>{around.data.oldest.type}</a>, due <Time at={around.data.oldest.run_at} />
+                          </p>
+                        }
+                      />
                     )}
-                    <Panel title="Throughput" pad>
-                      <Shown of={stats} height={12}>{(all) => <Throughput stats={all} group={group} marks={deploysOf(all)} />}</Shown>
+                    <Panel title="Throughput" class="charted" pad>
+                      <Shown of={stats} height={12}>{(all) => <Throughput stats={all} group={group} marks={deploysOf(all).filter((mark) => versions.has(mark.text))} />}</Shown>
                     </Panel>
                     <div class="two">
-                      <Panel title="Wait" pad>
+                      <Panel title="Wait" class="charted" pad>
                         <Shown of={stats} height={12}>{(all) => <Percentiles stats={all} group={group} what="wait_ms" marks={[]} />}</Shown>
                       </Panel>
-                      <Panel title="Run" pad>
+                      <Panel title="Run" class="charted" pad>
                         <Shown of={stats} height={12}>{(all) => <Percentiles stats={all} group={group} what="run_ms" marks={[]} />}</Shown>
                       </Panel>
                     </div>
@@ -275,13 +283,13 @@ function Settings({ queue }: { queue: Queue }) {
         ["Rate", rateWords(settings.rate)],
         ["Limits", settings.limits.length === 0 ? "none" : settings.limits.map((limit) => <a key={limit.name} href={href(["limits", limit.name])}>{limit.name} </a>)],
         ["Breaker", breakerWords(settings.breaker)],
-        ["Shares", settings.fair === null ? "in order" : `fairly, by ${settings.fair.by === "time" ? "running time" : "starts"}`],
-        settings.ageing_ms === null ? ["", null] : ["Ageing", `${durationInput(settings.ageing_ms)} a step of priority`],
+        ["Order", settings.fair === null ? "by priority, then by age" : `fairly, by ${settings.fair.by === "time" ? "running time" : "starts"}`],
+        settings.ageing_ms === null ? ["", null] : ["Ageing", `${exactly(settings.ageing_ms)} a step of priority`],
         settings.max_ready_per_key === null ? ["", null] : ["Most ready a key", count(settings.max_ready_per_key)],
         ["Attempts", count(settings.max_attempts)],
         ["Lost workers", settings.max_crashes === null ? "as attempts" : count(settings.max_crashes)],
         ["Retries", retryWords(settings.retry)],
-        ["Lease", durationInput(settings.lease_ms)],
+        ["Lease", exactly(settings.lease_ms)],
         ["Most ready", settings.max_ready === null ? "no bound" : count(settings.max_ready)],
         ["Succeeded", `kept ${kept(settings.retention.succeeded_ms)}`],
         ["Dead", `kept ${kept(settings.retention.dead_ms)}`],
@@ -382,7 +390,7 @@ function EditQueue({ queue, limits, onClose, onDone }: { queue: Queue; limits: L
       )}
       <fieldset class="stack">
         <h3>How many at a time</h3>
-        <TextField label="Concurrency" type="number" value={concurrency} onInput={setConcurrency} placeholder="no bound" fault={faults.get("/concurrency")} hint="So many of its jobs run together." />
+        <TextField label="Concurrency" type="number" value={concurrency} onInput={setConcurrency} placeholder="no bound" fault={faults.get("/concurrency")} hint="At most so many of its jobs run at a time." />
         <RateFields value={rateOf} onChange={setRate} faults={faults} />
         <TextField label="Limits" value={named} onInput={setNamed} list={limits.map((limit) => limit.name)} fault={faults.get("/limits")} hint="Names of limits that each of its new jobs must pass, separated by spaces." />
         <TextField label="Most ready jobs" type="number" value={ready} onInput={setReady} placeholder="no bound" fault={faults.get("/max_ready")} hint="Beyond it, submissions are refused." />
@@ -402,7 +410,7 @@ function EditQueue({ queue, limits, onClose, onDone }: { queue: Queue; limits: L
         <BreakerFields value={breaker} onChange={setBreaker} faults={faults} />
       </fieldset>
       <fieldset class="stack">
-        <h3>Attempts</h3>
+        <h3>Retries</h3>
         <div class="fields">
           <TextField label="Attempts" type="number" value={attempts} onInput={setAttempts} fault={faults.get("/max_attempts")} />
           <TextField label="Lost workers" type="number" value={crashes} onInput={setCrashes} placeholder="as attempts" fault={faults.get("/max_crashes")} />

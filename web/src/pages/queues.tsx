@@ -5,7 +5,7 @@ import { href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
 import type { Queue } from "../lib/types";
 import { Icon } from "../ui/icons";
-import { Empty, Panel, Shown } from "../ui/parts";
+import { Empty, Find, Panel, Shown } from "../ui/parts";
 import { Bar } from "../ui/shell";
 import { StateShape } from "../ui/state";
 import { type Column, Count, Table } from "../ui/table";
@@ -60,11 +60,7 @@ export function Queues() {
     <>
       <Bar title="Queues" />
       <div class="content">
-        <div class="filter" style={{ maxWidth: "26rem" }}>
-          <Icon name="search" />
-          <input type="search" aria-label="Find a queue" placeholder="Find a queue" data-search value={find} onInput={(event) => setQuery({ find: event.currentTarget.value })} />
-        </div>
-        <Panel title={queues.data ? plural(queues.data.length, "queue") : "Queues"}>
+        <Panel title={queues.data ? plural(queues.data.length, "queue") : "Queues"} actions={<Find label="Find a queue" value={find} onInput={(text) => setQuery({ find: text })} />}>
           <Shown of={queues} height={20}>
             {(data) => (
               <Table

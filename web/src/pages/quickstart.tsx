@@ -31,7 +31,7 @@ export function Quickstart() {
                 <Code text={`export MILLRACE_URL=${url}\n${token}millrace enqueue hello '{"name": "world"}'`} />
                 <p class="soft">Or with any HTTP client:</p>
                 <Code text={`curl -X POST ${url}/v1/jobs -H 'Content-Type: application/json' \\\n${token ? "  -H \"Authorization: Bearer $MILLRACE_TOKEN\" \\\n" : ""}  -d '{"type": "hello", "payload": {"name": "world"}}'`} />
-                {may("submit") && <p class="soft">Or press “Enqueue a job” on the left.</p>}
+                {may("submit") && <p class="soft">Or press “Enqueue a job” in the menu.</p>}
               </div>
             </li>
             <li class={job && job.state !== "ready" ? "done" : ""}>

@@ -1,7 +1,7 @@
 // Schedules: in words, with their next instants; and the form that shows both while one types.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, getAll, getText, may, post, put, remove, segment } from "../lib/api";
-import { absolute, dayAndTime, durationInput, inZone, localZone, parseDuration, plural } from "../lib/format";
+import { absolute, dayAndTime, durationInput, exactly, inZone, localZone, parseDuration, plural, shortId } from "../lib/format";
 import { faultOf, membersOf } from "../lib/json";
 import { names, wantNames } from "../lib/names";
 import { go, href, place, setQuery } from "../lib/router";
@@ -10,7 +10,7 @@ import type { Preview, Run, Schedule } from "../lib/types";
 import { Dialog, Menu, ask } from "../ui/dialog";
 import { Icon } from "../ui/icons";
 import { Json } from "../ui/json";
-import { Button, Choice, Empty, Facts, Notice, Panel, Segments, Shown, TextField, Time, faultsOf, messageOf } from "../ui/parts";
+import { Button, Choice, Empty, Facts, Find, Notice, Panel, Segments, Shown, TextField, Time, faultsOf, messageOf } from "../ui/parts";
 import { Bar } from "../ui/shell";
 import { Table } from "../ui/table";
 import { toast } from "../ui/toast";
@@ -19,7 +19,7 @@ function ScheduleState({ schedule }: { schedule: Schedule }) {
   const kinds = { active: "good", paused: "warn", ended: "", broken: "bad" };
   return <span class={`badge ${kinds[schedule.state]}`}>{schedule.state}</span>;
 }
-const timing = (schedule: Schedule): string => schedule.cron ?? `every ${durationInput(schedule.every_ms ?? 0)}`;
+const timing = (schedule: Schedule): string => schedule.cron ?? `every ${exactly(schedule.every_ms ?? 0)}`;
 
 export function Schedules() {
   const schedules = useResource("schedules", (signal) => getAll<Schedule>("v1/schedules", {}, signal), { everyMs: 5000 });
@@ -35,13 +35,9 @@ export function Schedules() {
         )}
       </Bar>
       <div class="content">
-        <div class="filter" style={{ maxWidth: "26rem" }}>
-          <Icon name="search" />
-          <input type="search" aria-label="Find a schedule" placeholder="Find a schedule" data-search value={find} onInput={(event) => setQuery({ find: event.currentTarget.value })} />
-        </div>
         <Shown of={schedules} height={16}>
           {(data) => (
-            <Panel title={plural(data.length, "schedule")}>
+            <Panel title={plural(data.length, "schedule")} actions={<Find label="Find a schedule" value={find} onInput={(text) => setQuery({ find: text })} />}>
               <Table
                 label="Schedules"
                 items={data.filter((schedule) => !find || `${schedule.name} ${schedule.job.type}`.toLowerCase().includes(find.toLowerCase()))}
@@ -54,8 +50,7 @@ export function Schedules() {
                   </Empty>
                 }
                 columns={[
-                  { name: "name", head: "Schedule", rowHead: true, sort: (schedule) => schedule.name, cell: (schedule) => <a href={href(["schedules", schedule.name])}>{schedule.name}</a> },
-                  { name: "state", head: "State", sort: (schedule) => schedule.state, cell: (schedule) => <ScheduleState schedule={schedule} /> },
+                  { name: "name", head: "Schedule", rowHead: true, sort: (schedule) => schedule.name, cell: (schedule) => <span class="row"><a href={href(["schedules", schedule.name])}>{schedule.name}</a>{schedule.state !== "active" && <ScheduleState schedule={schedule} />}</span> },
                   { name: "when", head: "When", class: "wide", when: "lo", cell: (schedule) => <span title={timing(schedule)}>{schedule.description}</span> },
                   { name: "job", head: "Job", when: "mid", sort: (schedule) => schedule.job.type, cell: (schedule) => <span class="soft">{schedule.job.type} in {schedule.job.queue}</span> },
                   { name: "last", head: "Last", right: true, when: "mid", sort: (schedule) => schedule.last_scheduled_at ?? "", cell: (schedule) => schedule.last_job_id ? <a href={href(["jobs", schedule.last_job_id])}><Time at={schedule.last_scheduled_at} /></a> : <Time at={schedule.last_scheduled_at} /> },
@@ -165,7 +160,7 @@ export function SchedulePage({ name }: { name: string }) {
                     <Panel title={<span style={{ fontSize: "var(--t-l)" }}>{s.description}</span>} actions={<ScheduleState schedule={s} />}>
                       <Instants instants={s.next} zone={s.timezone} />
                     </Panel>
-                    <Panel title="What became of its instants">
+                    <Panel title="Recent runs">
                       <Shown of={runs}>
                         {(data) => (
                           <Table
@@ -174,16 +169,16 @@ export function SchedulePage({ name }: { name: string }) {
                             id={(run) => `${run.scheduled_at} ${run.at} ${run.outcome} ${run.job_id}`}
                             empty={<Empty title="None has come yet" />}
                             columns={[
-                              { name: "for", head: "Instant", cell: (run) => absolute(run.scheduled_at) },
+                              { name: "for", head: "Scheduled for", cell: (run) => absolute(run.scheduled_at) },
                               { name: "outcome", head: "Outcome", cell: (run) => <span class={`badge ${outcomes[run.outcome]?.[0] ?? ""}`}>{outcomes[run.outcome]?.[1] ?? run.outcome}{run.count && run.count > 1 ? `, ${run.count} of them` : ""}</span> },
-                              { name: "job", head: "Job", class: "wide", cell: (run) => (run.job_id ? <a href={href(["jobs", run.job_id])}><code>{run.job_id}</code></a> : <span class="soft">{run.error ?? "–"}</span>) },
+                              { name: "job", head: "Job", class: "wide", cell: (run) => (run.job_id ? <a href={href(["jobs", run.job_id])} title={run.job_id}><code>{shortId(run.job_id)}</code></a> : <span class="soft">{run.error ?? "–"}</span>) },
                               { name: "at", head: "Decided", right: true, when: "lo", cell: (run) => <Time at={run.at} /> },
                             ]}
                           />
                         )}
                       </Shown>
                     </Panel>
-                    <Panel title="Payload of each job">{payload === undefined ? <Empty title="None, or this token may not see it" /> : <Json text={payload} name="the payload" />}</Panel>
+                    {payload !== "null" && <Panel title="Payload of each job">{payload === undefined ? <Empty title="None, or this token may not see it" /> : <Json text={payload} name="the payload" />}</Panel>}
                   </div>
                   <Panel title="Details" pad>
                     <Facts
@@ -196,9 +191,9 @@ export function SchedulePage({ name }: { name: string }) {
                         s.end_at ? ["Until", absolute(s.end_at)] : ["", null],
                         ["Missed", { skip: "skipped", one: "the latest runs", all: `all run, up to ${s.missed_limit}` }[s.missed]],
                         ["While one runs", { allow: "the next runs beside it", skip: "the next is skipped", queue: "the next waits", replace: "it is replaced" }[s.overlap]],
-                        s.jitter_ms > 0 ? ["Jitter", durationInput(s.jitter_ms)] : ["", null],
-                        s.cron ? ["A time that is leapt over", s.dst_gap === "run" ? "runs at the gap's end" : "is skipped"] : ["", null],
-                        s.cron ? ["A time shown twice", s.dst_overlap === "once" ? "runs once" : "runs twice"] : ["", null],
+                        s.jitter_ms > 0 ? ["Jitter", exactly(s.jitter_ms)] : ["", null],
+                        s.cron ? ["Skipped by DST", s.dst_gap === "run" ? "runs at the gap's end" : "is skipped"] : ["", null],
+                        s.cron ? ["Repeated by DST", s.dst_overlap === "once" ? "runs once" : "runs twice"] : ["", null],
                         ["Changed", <Time key="c" at={s.updated_at} />],
                       ]}
                     />
@@ -345,7 +340,7 @@ function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule |
       }
     >
       {!schedule && <TextField label="Name" value={name} onInput={setName} focus fault={faults.get("/name")} hint="A to Z, digits and . _ : / -" />}
-      <div class="stack tight">
+      <div class="stack">
         <Segments label="How it is given" value={kind} options={[["cron", "Cron"], ["every", "Interval"]]} onChange={setKind} />
         <div class="fields">
           {kind === "cron" ? <TextField label="Expression" value={cron} onInput={setCron} mono fault={wrong && !wrong.startsWith("Zone:") ? wrong : undefined} hint="minute hour day month weekday" /> : <TextField label="Every" value={every} onInput={setEvery} mono fault={wrong || undefined} />}
@@ -380,8 +375,8 @@ function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule |
       <div class="fields">
         <Choice label="Missed instants" value={missed} onChange={setMissed} options={[["skip", "are skipped"], ["one", "the latest runs"], ["all", "all run"]]} />
         <Choice label="While one runs, the next" value={overlap} onChange={setOverlap} options={[["allow", "runs beside it"], ["skip", "is skipped"], ["queue", "waits for it"], ["replace", "replaces it"]]} />
-        {kind === "cron" && <Choice label="A time that the clock leaps over" value={gap} onChange={setGap} options={[["run", "runs at the gap's end"], ["skip", "is skipped"]]} />}
-        {kind === "cron" && <Choice label="A time that it shows twice" value={twice} onChange={setTwice} options={[["once", "runs once"], ["twice", "runs twice"]]} />}
+        {kind === "cron" && <Choice label="A time that DST skips" value={gap} onChange={setGap} options={[["run", "runs at the gap's end"], ["skip", "is skipped"]]} />}
+        {kind === "cron" && <Choice label="A time that DST repeats" value={twice} onChange={setTwice} options={[["once", "runs once"], ["twice", "runs twice"]]} />}
       </div>
       {fault && (
         <p class="bad" role="alert">
@@ -399,9 +394,10 @@ interface Filled {
 }
 
 function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
-  const day = 86_400_000;
-  const [from, setFrom] = useState(new Date(Date.now() - day).toISOString());
-  const [to, setTo] = useState(new Date(Date.now() - 60_000).toISOString());
+  // A little less than a day, which is how long ended jobs are kept by default: what is older can't be told.
+  const before = (ms: number): string => new Date(Date.now() - ms).toISOString().replace(/\.\d+/, "");
+  const [from, setFrom] = useState(before(23 * 3_600_000));
+  const [to, setTo] = useState(before(60_000));
   const [rerun, setRerun] = useState(false);
   const [preview, setPreview] = useState<Filled | null>(null);
   const [faults, setFaults] = useState<Map<string, string>>(new Map());
@@ -448,7 +444,7 @@ function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => vo
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={!preview || preview.submitted === 0}>
-            Submit {preview ? `${preview.submitted}${preview.more ? " or more" : ""}` : ""} jobs
+            Submit {preview ? (preview.more ? `${preview.submitted} or more jobs` : plural(preview.submitted, "job")) : "jobs"}
           </Button>
         </>
       }
@@ -460,7 +456,7 @@ function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => vo
         <input type="checkbox" checked={rerun} onChange={(event) => setRerun(event.currentTarget.checked)} />
         Also instants from before what the queue keeps
       </label>
-      <p role="status">{preview ? `${preview.submitted}${preview.more ? " or more" : ""} jobs would be submitted; ${preview.existing} are there already.` : fault ? <span class="bad">{fault}</span> : "Counting…"}</p>
+      <p role="status">{preview ? `${preview.more ? `${preview.submitted} or more jobs` : plural(preview.submitted, "job")} would be submitted; ${preview.existing} of that time ${preview.existing === 1 ? "is" : "are"} there already.` : faults.size > 0 ? "" : fault ? <span class="bad">{fault}</span> : "Counting…"}</p>
     </Dialog>
   );
 }

@@ -1,7 +1,7 @@
 // The server: what it is, whether it is well, its bounds; tokens; and this browser's theme.
 import { useState } from "preact/hooks";
 import { get, getAll, may, post, remove, segment, session } from "../lib/api";
-import { bytes, count, duration } from "../lib/format";
+import { bytes, count, duration, exactly } from "../lib/format";
 import { type Theme, setTheme, theme } from "../lib/prefs";
 import { useResource } from "../lib/resource";
 import type { Configuration, Meta, Readiness, TokenInfo } from "../lib/types";
@@ -14,8 +14,14 @@ import { Table } from "../ui/table";
 
 function bound(name: string, value: number): string {
   if (name.endsWith("_bytes")) return bytes(value);
-  if (name.endsWith("_ms")) return duration(value);
+  if (name.endsWith("_ms")) return value >= 31_536_000_000 ? duration(value) : exactly(value);
   return count(value);
+}
+
+// "max_lease_ms": "Longest lease"
+function boundName(name: string): string {
+  const words = name.replace(/_(ms|bytes)$/, "").replaceAll("_", " ").replace("json", "JSON").replace(/^max lease|^max delay/, (text) => text.replace("max", "longest")).replace(/^min lease/, "shortest lease").replace(/^max/, "most");
+  return words[0]!.toUpperCase() + words.slice(1);
 }
 
 export function Settings() {
@@ -26,56 +32,58 @@ export function Settings() {
     <>
       <Bar title="Settings" />
       <div class="content" style={{ gap: "1rem" }}>
-        <div class="two" style={{ alignItems: "start" }}>
-          <Panel title="Server" pad>
-            <Shown of={meta}>
-              {(data) => (
+        <div class="two">
+          <div class="stack" style={{ gap: "1rem" }}>
+            <Panel title="Server" pad>
+              <Shown of={meta}>
+                {(data) => (
+                  <Facts
+                    items={[
+                      ["Version", data.version],
+                      ["Commit", data.commit ? <code key="c">{data.commit}</code> : "–"],
+                      ["Store", data.store === "sqlite" ? "SQLite" : "PostgreSQL"],
+                      ["Node", data.node],
+                      ["Shards", count(data.shards)],
+                      ["Started", <Time key="s" at={data.started_at} />],
+                      ["Clock", <Time key="t" at={data.server_time} exact />],
+                    ]}
+                  />
+                )}
+              </Shown>
+            </Panel>
+            <Panel title="Checks">
+              <Shown of={ready}>
+                {(data) => (
+                  <ul class="attention">
+                    {(data.checks ?? []).map((check) => (
+                      <li key={check.name}>
+                        <Icon name={check.ok ? "check" : "warn"} class={check.ok ? "good" : "bad"} />
+                        <span class="grow">
+                          {check.name}
+                          {check.detail && <span class="soft">: {check.detail}</span>}
+                        </span>
+                      </li>
+                    ))}
+                    {(data.checks ?? []).length === 0 && <li>{data.status}</li>}
+                  </ul>
+                )}
+              </Shown>
+            </Panel>
+            <Panel title="You and this browser" pad>
+              <div class="stack">
                 <Facts
                   items={[
-                    ["Version", data.version],
-                    ["Commit", data.commit ? <code key="c">{data.commit}</code> : "–"],
-                    ["Store", data.store === "sqlite" ? "SQLite" : "PostgreSQL"],
-                    ["Node", data.node],
-                    ["Shards", count(data.shards)],
-                    ["Started", <Time key="s" at={data.started_at} />],
-                    ["Its time", <Time key="t" at={data.server_time} exact />],
+                    ["Token", who?.signed_in ? who.name : "none is needed on this server"],
+                    ["May", who?.scopes.join(", ") || "nothing"],
+                    ["Queues", who?.queues?.join(", ") ?? "all"],
                   ]}
                 />
-              )}
-            </Shown>
-          </Panel>
-          <Panel title="Checks">
-            <Shown of={ready}>
-              {(data) => (
-                <ul class="attention">
-                  {(data.checks ?? []).map((check) => (
-                    <li key={check.name}>
-                      <Icon name={check.ok ? "check" : "warn"} class={check.ok ? "good" : "bad"} />
-                      <span class="grow">
-                        {check.name}
-                        {check.detail && <span class="soft">: {check.detail}</span>}
-                      </span>
-                    </li>
-                  ))}
-                  {(data.checks ?? []).length === 0 && <li>{data.status}</li>}
-                </ul>
-              )}
-            </Shown>
-          </Panel>
-          <Panel title="You and this browser" pad>
-            <div class="stack">
-              <Facts
-                items={[
-                  ["Token", who?.signed_in ? who.name : "none is needed on this server"],
-                  ["May", who?.scopes.join(", ") || "nothing"],
-                  ["Queues", who?.queues?.join(", ") ?? "all"],
-                ]}
-              />
-              <Segments<Theme> label="Theme" value={theme.value} options={[["system", "As the system"], ["light", "Light"], ["dark", "Dark"]]} onChange={setTheme} />
-            </div>
-          </Panel>
+                <Segments<Theme> label="Theme" value={theme.value} options={[["system", "System"], ["light", "Light"], ["dark", "Dark"]]} onChange={setTheme} />
+              </div>
+            </Panel>
+          </div>
           <Panel title="Bounds" pad>
-            <Shown of={meta}>{(data) => <Facts items={Object.entries(data.limits).map(([name, value]) => [name.replaceAll("_", " ").replace(/ (ms|bytes)$/, ""), <span class="num" key={name}>{bound(name, value)}</span>])} />}</Shown>
+            <Shown of={meta}>{(data) => <Facts items={Object.entries(data.limits).map(([name, value]) => [boundName(name), <span class="num" key={name}>{bound(name, value)}</span>])} />}</Shown>
           </Panel>
         </div>
         {may("admin") && <Tokens />}
@@ -220,8 +228,8 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (token: To
           </label>
         ))}
       </fieldset>
-      <TextField label="Queues" value={queues} onInput={setQueues} placeholder="all" hint="email.* is all that begin so." fault={faults.get("/queues")} />
-      <TextField label="For" value={life} onInput={setLife} placeholder="ever" fault={faults.get("/expires_in_ms")} />
+      <TextField label="Queues" value={queues} onInput={setQueues} placeholder="all" hint="Names or patterns such as email.*, separated by spaces." fault={faults.get("/queues")} />
+      <TextField label="Valid for" value={life} onInput={setLife} placeholder="ever" fault={faults.get("/expires_in_ms")} />
       {fault && <p class="bad" role="alert">{fault}</p>}
     </Dialog>
   );

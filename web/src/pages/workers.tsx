@@ -6,8 +6,7 @@ import { href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
 import type { WorkerInfo } from "../lib/types";
 import { Menu, ask } from "../ui/dialog";
-import { Icon } from "../ui/icons";
-import { Code, Empty, Panel, Shown, Time } from "../ui/parts";
+import { Code, Empty, Find, Panel, Shown, Time } from "../ui/parts";
 import { Bar } from "../ui/shell";
 import { Table } from "../ui/table";
 import { toast } from "../ui/toast";
@@ -34,13 +33,9 @@ export function Workers() {
     <>
       <Bar title="Workers" />
       <div class="content">
-        <div class="filter" style={{ maxWidth: "26rem" }}>
-          <Icon name="search" />
-          <input type="search" aria-label="Find a worker" placeholder="Name, host, version or queue" data-search value={find} onInput={(event) => setQuery({ find: event.currentTarget.value })} />
-        </div>
         <Shown of={workers} height={16}>
           {(data) => (
-            <Panel title={`${plural(data.length, "worker")}, ${plural(data.reduce((sum, worker) => sum + worker.running.length, 0), "running job")}`}>
+            <Panel title={`${plural(data.length, "worker")}, ${plural(data.reduce((sum, worker) => sum + worker.running.length, 0), "running job")}`} actions={<Find label="Find a worker" placeholder="Name, host, version or queue" value={find} onInput={(text) => setQuery({ find: text })} />}>
               <Table
                 label="Workers"
                 items={data.filter(matches)}
@@ -84,7 +79,7 @@ export function Workers() {
                   { name: "version", head: "Version", when: "lo", sort: (worker) => worker.version ?? "", cell: (worker) => worker.version ?? <span class="zero">–</span> },
                   { name: "host", head: "Host", when: "mid", sort: (worker) => worker.host ?? "", cell: (worker) => <span class="soft" title={Object.entries(worker.labels).map(([name, value]) => `${name}=${value}`).join("\n")}>{worker.host}{worker.pid !== null && ` (${worker.pid})`}</span> },
                   { name: "sdk", head: "SDK", when: "mid", sort: (worker) => worker.sdk ?? "", cell: (worker) => <span class="soft">{worker.sdk ?? "–"}</span> },
-                  { name: "seen", head: "Last heard", right: true, sort: (worker) => worker.last_seen_at, cell: (worker) => <Time at={worker.last_seen_at} /> },
+                  { name: "seen", head: "Last heard", right: true, when: "lo", sort: (worker) => worker.last_seen_at, cell: (worker) => <Time at={worker.last_seen_at} /> },
                   ...(operate
                     ? [{
                         name: "act", head: <span class="hidden-text">Actions</span>, right: true,

@@ -1,7 +1,7 @@
 // Lines over time, on uPlot; and small ones without axes, as SVG.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { absolute, timeOfDay } from "../lib/format";
+import { absolute, compact, exactly, timeOfDay } from "../lib/format";
 import { theme } from "../lib/prefs";
 
 export interface Line {
@@ -46,15 +46,18 @@ function translucent(color: string, alpha: number): string {
   return `color-mix(in srgb, ${color} ${alpha * 100}%, transparent)`;
 }
 
-export function Chart(props: { label: string; fromMs: number; stepMs: number; lines: Line[]; format: (value: number) => string; marks?: Mark[]; height?: number }) {
+// Where lines across a chart of times may stand: at what people count in.
+const kTimeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, ...[1, 2, 5, 10, 20, 30, 60, 120, 240, 360, 720].map((minutes) => minutes * 60_000), ...[1, 2, 5, 10, 30, 100].map((days) => days * 86_400_000)];
+
+export function Chart(props: { label: string; fromMs: number; stepMs: number; lines: Line[]; format: (value: number) => string; marks?: Mark[]; height?: number; times?: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
   const dark = useDark();
   const marks = useRef<Mark[]>([]);
   marks.current = props.marks ?? [];
-  const format = useRef(props.format);
-  format.current = props.format;
+  const format = useRef(props.format); // along the axis
+  format.current = props.times ? (ms) => (ms === 0 ? "0" : exactly(ms)) : (n) => (n < 10 ? String(Number(n.toPrecision(2))) : compact(n));
   const length = props.lines[0]?.values.length ?? 0;
   const times = Array.from({ length }, (_, i) => (props.fromMs + i * props.stepMs) / 1000);
   const data = [times, ...props.lines.map((line) => line.values)] as unknown as uPlot.AlignedData;
@@ -74,7 +77,7 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
         scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
         axes: [
           { stroke: colors["--text-3"]!, grid: { show: false }, ticks: { stroke: colors["--line"]!, size: 4 }, font, size: 26, values: (_u, splits) => splits.map((s) => timeOfDay(s * 1000).replace(/:00$/, "")), space: 72 },
-          { stroke: colors["--text-3"]!, grid: { stroke: colors["--line"]!, width: 1 }, ticks: { show: false }, font, size: (_u, texts) => 16 + 6.5 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_u, splits) => splits.map((s) => format.current(s)), space: 32 },
+          { stroke: colors["--text-3"]!, grid: { stroke: colors["--line"]!, width: 1 }, ticks: { show: false }, font, size: (_u, texts) => 16 + 6.5 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_u, splits) => splits.map((s) => format.current(s)), space: 32, ...(props.times ? { incrs: kTimeSteps } : {}) },
         ],
         series: [
           {},
@@ -109,7 +112,14 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
                 const right = x > u.bbox.left + u.bbox.width * 0.7;
                 ctx.textAlign = right ? "right" : "left";
                 ctx.textBaseline = "top";
-                ctx.fillText(mark.text.slice(0, 24), x + (right ? -4 : 4) * devicePixelRatio, u.bbox.top + 2 * devicePixelRatio);
+                // On a ground of its own, since lines pass there.
+                const text = mark.text.slice(0, 24);
+                const at = x + (right ? -4 : 4) * devicePixelRatio;
+                const wide = ctx.measureText(text).width;
+                ctx.fillStyle = colors["--surface"]!;
+                ctx.fillRect(right ? at - wide - 2 : at - 2, u.bbox.top, wide + 4, 15 * devicePixelRatio);
+                ctx.fillStyle = colors["--text-2"]!;
+                ctx.fillText(text, at, u.bbox.top + 2 * devicePixelRatio);
                 ctx.restore();
               }
             },

@@ -90,12 +90,12 @@ export function Enqueue() {
         <TextField label="Type" value={draft.type} onInput={set("type")} list={names.value.types} focus fault={faults.get("/type")} placeholder="email.send" />
         <TextField label="Queue" value={draft.queue} onInput={set("queue")} list={names.value.queues} fault={faults.get("/queue")} />
       </div>
-      <TextField label="Payload" value={draft.payload} onInput={set("payload")} lines={12} fault={faults.get("/payload")} hint="JSON, sent to the byte as it stands here." />
+      <TextField label="Payload" value={draft.payload} onInput={set("payload")} lines={12} fault={faults.get("/payload")} hint="JSON, sent exactly as typed." />
       <div class="fields">
         <TextField label="Delay" value={draft.delay} onInput={set("delay")} placeholder="none" hint="30s, 5m, 2h" fault={faults.get("/delay_ms")} />
         <TextField label="Priority" type="number" value={draft.priority} onInput={set("priority")} placeholder="0" hint="Lower runs first." fault={faults.get("/priority")} />
         <TextField label="Attempts" type="number" value={draft.attempts} onInput={set("attempts")} placeholder="the queue's" fault={faults.get("/max_attempts")} />
-        <TextField label="Unique key" value={draft.unique} onInput={set("unique")} placeholder="none" hint="While a job has it, no second one comes." fault={faults.get("/unique/key")} />
+        <TextField label="Unique key" value={draft.unique} onInput={set("unique")} placeholder="none" hint="At most one unfinished job has it." fault={faults.get("/unique/key")} />
       </div>
       <TextField label="Tags" value={draft.tags} onInput={set("tags")} hint="Separated by spaces." fault={faults.get("/tags")} />
       {curl && <Code text={curl} />}

@@ -97,30 +97,34 @@ function Palette() {
   );
 }
 
-const keyMap: [string, string][] = [
-  ["/", "to the filter"], ["Ctrl K", "find or do"], ["?", "this map"], ["r", "pause, go on"], ["t", "theme"], ["n", "enqueue a job"], ["j  k", "next, previous row"], ["Enter", "open the row"],
-  ["x", "choose the row"], ["Esc", "close; leave the filter"], ["c", "copy the id of the job"],
+const keyMap: [string, [string[], string][]][] = [
+  ["Anywhere", [[["Ctrl K"], "Find or do"], [["n"], "Enqueue a job"], [["r"], "Pause, go on"], [["t"], "Change the theme"], [["?"], "These keys"], [["Esc"], "Close"]]],
+  ["In a list", [[["/"], "To the filter"], [["j", "k"], "Next, previous row"], [["Enter"], "Open the row"], [["x"], "Choose the row"], [["c"], "Copy the job's id"]]],
 ];
 
 function Help() {
   return (
     <Dialog title="Keys" onClose={() => (helpOpen.value = false)}>
-      <div class="keys">
-        {keyMap.map(([key, what]) => (
-          <div key={key}>
-            <span>{what}</span>
-            <kbd>{key}</kbd>
+      {[...keyMap, ["Go to", pages.filter((page) => !page.scope || may(page.scope)).map((page) => [["g", page.key], page.name])] as (typeof keyMap)[number]].map(([head, keys]) => (
+        <section class="stack tight" key={head}>
+          <h3>{head}</h3>
+          <div class="keys">
+            {keys.map(([press, what]) => (
+              <div key={what}>
+                <span>{what}</span>
+                <span>
+                  {press.map((key) => (
+                    <>
+                      {" "}
+                      <kbd key={key}>{key}</kbd>
+                    </>
+                  ))}
+                </span>
+              </div>
+            ))}
           </div>
-        ))}
-        {pages.map((page) => (
-          <div key={page.path}>
-            <span>{page.name}</span>
-            <span>
-              <kbd>g</kbd> <kbd>{page.key}</kbd>
-            </span>
-          </div>
-        ))}
-      </div>
+        </section>
+      ))}
     </Dialog>
   );
 }

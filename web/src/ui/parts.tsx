@@ -283,21 +283,64 @@ export function Choice<T extends string>(props: { label: string; value: T; optio
   );
 }
 
-// A few values of which one holds.
-export function Segments<T extends string>(props: { label: string; value: T; options: [T, string][]; onChange: (value: T) => void }) {
+// A few values of which one holds. With `narrow`, a list on a phone.
+export function Segments<T extends string>(props: { label: string; value: T; options: [T, string][]; onChange: (value: T) => void; narrow?: boolean }) {
   return (
-    <div class="btns" role="group" aria-label={props.label}>
-      {props.options.map(([value, text]) => (
-        <Button key={value} size="tiny" pressed={value === props.value} onClick={() => props.onChange(value)}>
-          {text}
-        </Button>
-      ))}
+    <>
+      <div class={`btns ${props.narrow ? "wide-only" : ""}`} role="group" aria-label={props.label}>
+        {props.options.map(([value, text]) => (
+          <Button key={value} size="tiny" pressed={value === props.value} onClick={() => props.onChange(value)}>
+            {text}
+          </Button>
+        ))}
+      </div>
+      {props.narrow && (
+        <select class="narrow-only" aria-label={props.label} value={props.value} onChange={(event) => props.onChange(event.currentTarget.value as T)}>
+          {props.options.map(([value, text]) => (
+            <option key={value} value={value} selected={value === props.value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </>
+  );
+}
+
+// Looks for a part of a name in a list; stands in the head of its panel.
+export function Find({ label, placeholder = label, value, onInput }: { label: string; placeholder?: string; value: string; onInput: (value: string) => void }) {
+  return (
+    <div class="filter find">
+      <Icon name="search" />
+      <input type="search" aria-label={label} placeholder={placeholder} data-search value={value} onInput={(event) => onInput(event.currentTarget.value)} />
     </div>
+  );
+}
+
+// "1 min 5 s" with its units smaller than its numbers.
+export function Big({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(/( ?[a-z%]+ ?)/i).map((part, index) =>
+        index % 2 === 1 ? (
+          <span class="unit" key={index}>
+            {part}
+          </span>
+        ) : (
+          part
+        ),
+      )}
+    </>
   );
 }
 
 export function Tabs(props: { label: string; value: string; options: { value: string; text: ComponentChildren; count?: string }[]; onChange: (value: string) => void }) {
   const box = useRef<HTMLDivElement>(null);
+  // Where there is no room for all, the chosen one is in sight.
+  useEffect(() => {
+    const tab = box.current?.querySelector<HTMLElement>('[aria-selected="true"]');
+    if (tab) box.current!.scrollLeft = tab.offsetLeft - box.current!.offsetLeft - (box.current!.clientWidth - tab.offsetWidth) / 2;
+  }, [props.value]);
   const move = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;

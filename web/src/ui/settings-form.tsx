@@ -1,5 +1,5 @@
 // Fields that several forms share: durations, rates, numbers that may be left out.
-import { durationInput, parseDuration } from "../lib/format";
+import { durationInput, exactly, parseDuration } from "../lib/format";
 import type { Breaker, Rate } from "../lib/types";
 import { TextField } from "./parts";
 
@@ -44,15 +44,15 @@ export function readRate(text: RateText, at = "/rate"): Rate | null {
 export function RateFields({ value, onChange, faults }: { value: RateText; onChange: (value: RateText) => void; faults: Map<string, string> }) {
   return (
     <div class="fields" style={{ gridTemplateColumns: "repeat(3, minmax(0, 1fr))" }}>
-      <TextField label="Starts" type="number" value={value.limit} onInput={(limit) => onChange({ ...value, limit })} fault={faults.get("/rate/limit") ?? faults.get("/rate")} placeholder="no bound" />
-      <TextField label="in each" value={value.per} onInput={(per) => onChange({ ...value, per })} fault={faults.get("/rate/per_ms")} />
-      <TextField label="At once" type="number" value={value.burst} onInput={(burst) => onChange({ ...value, burst })} fault={faults.get("/rate/burst")} placeholder="as many" />
+      <TextField label="Rate: starts" type="number" value={value.limit} onInput={(limit) => onChange({ ...value, limit })} fault={faults.get("/rate/limit") ?? faults.get("/rate")} placeholder="none" />
+      <TextField label="Per" value={value.per} onInput={(per) => onChange({ ...value, per })} fault={faults.get("/rate/per_ms")} />
+      <TextField label="Burst" type="number" value={value.burst} onInput={(burst) => onChange({ ...value, burst })} fault={faults.get("/rate/burst")} placeholder="as rate" />
     </div>
   );
 }
 
 export const breakerWords = (breaker: Breaker | null): string =>
-  breaker ? `opens at ${Math.round(100 * breaker.failure_rate)} % failed of ${breaker.min_attempts} or more in ${durationInput(breaker.window_ms)}, for ${durationInput(breaker.open_ms)}` : "none";
+  breaker ? `opens at ${Math.round(100 * breaker.failure_rate)} % failed of ${breaker.min_attempts} or more in ${exactly(breaker.window_ms)}, for ${exactly(breaker.open_ms)}` : "none";
 
 export interface BreakerText {
   percent: string; // empty: no breaker
@@ -87,7 +87,7 @@ export function BreakerFields({ value, onChange, faults }: { value: BreakerText;
   const at = (name: string): string | undefined => faults.get(`/breaker/${name}`);
   return (
     <>
-      <TextField label="Breaker opens at, per cent failed" type="number" value={value.percent} onInput={(percent) => onChange({ ...value, percent })} fault={at("failure_rate") ?? faults.get("/breaker")} placeholder="never" hint="An open breaker starts nothing; then a few probes find out whether it goes well again." />
+      <TextField label="Breaker opens at (% failed)" type="number" value={value.percent} onInput={(percent) => onChange({ ...value, percent })} fault={at("failure_rate") ?? faults.get("/breaker")} placeholder="never" hint="While it is open nothing starts; then a few probes show whether jobs succeed again." />
       {value.percent !== "" && (
         <div class="fields" style={{ gridTemplateColumns: "repeat(2, minmax(0, 1fr))" }}>
           <TextField label="of at least, attempts" type="number" value={value.least} onInput={(least) => onChange({ ...value, least })} fault={at("min_attempts")} />

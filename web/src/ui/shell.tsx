@@ -143,10 +143,10 @@ export function Bar(props: { title: ComponentChildren; under?: { text: string; h
       <span class="phone-only">
         <Button kind="quiet" icon="menu" label="Menu" onClick={() => (navOpen.value = true)} />
       </span>
-      <div class="grow">
+      <div class="where">
         {props.under && (
           <>
-            <a href={props.under.href} class="soft">
+            <a href={props.under.href} class="soft nowrap">
               {props.under.text}
             </a>
             <span class="crumb" aria-hidden="true">
@@ -154,9 +154,11 @@ export function Bar(props: { title: ComponentChildren; under?: { text: string; h
             </span>
           </>
         )}
-        <h1 class="clip">{props.title}</h1>
+        <h1 class="clip" title={typeof props.title === "string" ? props.title : undefined}>
+          {props.title}
+        </h1>
       </div>
-      {props.children}
+      <div class="do">{props.children}</div>
       <Button kind="quiet" icon="search" label="Find or do (Ctrl K)" onClick={() => (paletteOpen.value = true)} />
     </div>
   );

@@ -22,11 +22,14 @@ export interface Sorting {
   down: boolean;
 }
 
-function compare(a: number | string, b: number | string): number {
-  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true });
+// A text whose plain order is that of people: "a2" before "A10". A collator would know more of the world's
+// letters, and takes a third of a second for ten thousand names.
+export function sortable(key: number | string): number | string {
+  return typeof key === "number" ? key : key.toLowerCase().replace(/0*(\d+)/g, (_, digits: string) => String.fromCharCode(48 + Math.min(64, digits.length)) + digits);
 }
+const compare = (a: number | string, b: number | string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const kFirstRows = 200;
+const kFirstRows = 100;
 
 export function Table<T>(props: {
   label: string;
@@ -38,14 +41,15 @@ export function Table<T>(props: {
   empty?: ComponentChildren;
   rowClass?: (item: T) => string;
   open?: (item: T) => string; // where Enter goes
+  first?: number; // rows before "Show more"
 }) {
-  const [rows, setRows] = useState(kFirstRows);
+  const [rows, setRows] = useState(props.first ?? kFirstRows);
   const [own, setOwn] = useState<Sorting | undefined>(props.sorting);
   const sorting = props.onSort ? props.sorting : own;
   const sorter = sorting && props.columns.find((column) => column.name === sorting.by)?.sort;
   const items = sorter
     ? props.items
-        .map((item, index) => ({ item, index, key: sorter(item) }))
+        .map((item, index) => ({ item, index, key: sortable(sorter(item)) }))
         .sort((a, b) => (sorting.down ? -1 : 1) * compare(a.key, b.key) || a.index - b.index)
         .map(({ item }) => item)
     : props.items;

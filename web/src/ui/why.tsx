@@ -65,6 +65,8 @@ function words(blocking: Blocking, of: { queue: string; type?: string }): Compon
     case "order":
       return <>It has its turn after {blocking.waits_for ? job(blocking.waits_for) : "another job"} of the same order key.</>;
     case "limit_full":
+      // Of a queue, a limit by key has no one use and bound.
+      if (!blocking.concurrency) return <>The {gate(blocking)} has no room left for some keys.</>;
       return (
         <>
           The {gate(blocking)} is full: {count(blocking.in_use ?? 0)} of {count(blocking.concurrency ?? 0)} in use
@@ -97,7 +99,7 @@ function words(blocking: Blocking, of: { queue: string; type?: string }): Compon
     case "behind":
       return (
         <>
-          {blocking.ahead === 1 ? "One job of its queue comes" : `${count(blocking.ahead ?? 0)}${blocking.more ? " or more" : ""} jobs of its queue come`} before it.
+          {blocking.ahead === 1 ? "1 job of its queue comes" : `${count(blocking.ahead ?? 0)}${blocking.more ? " or more" : ""} jobs of its queue come`} before it.
         </>
       );
     default:
@@ -130,10 +132,10 @@ function remedy(blocking: Blocking, of: Job): ComponentChildren {
   }
 }
 
-export function WhyPanel({ of }: { of: Job }) {
+export function WhyPanel({ of, title = "Why it is not running", actions }: { of: Job; title?: string; actions?: ComponentChildren }) {
   const why = useResource(`why ${of.id} ${of.version}`, (signal) => get<Why>(`v1/jobs/${segment(of.id)}/why`, {}, signal), { everyMs: 3000, keep: true });
   return (
-    <Panel title="Why it is not running">
+    <Panel title={title} actions={actions}>
       <div style={{ padding: "0.25rem 1rem" }}>
         <Shown of={why} height={3}>
           {(data) => (
