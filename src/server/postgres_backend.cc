@@ -89,6 +89,7 @@ class PostgresBackend final : public Backend {
           shard, parts_.shards(),
           OperationRunner::Parts{.router = router_,
                                  .tables = *parts_.store(shard).tables,
+                                 .journal = *parts_.store(shard).journal,
                                  .time = system_time(),
                                  .run = [this](std::function<void()> work) {
                                    boost::asio::post(operations_reader_, std::move(work));
