@@ -405,6 +405,18 @@ class Reprojecting(OperationsCase):
             {group["message"]: group["dead"] for group in groups},
         )
 
+    def await_counted(self, wanted, api=None):
+        """Until so many jobs are counted everywhere; nothing else has died."""
+        figures = None
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            figures = self.counted(api)
+            if all(sum(each.values()) == wanted for each in figures):
+                return figures
+            time.sleep(0.2)
+        self.assertEqual([sum(each.values()) for each in figures], [wanted] * 2)
+        return None
+
     def reproject(self, api=None):
         reply = (api or self.api).post("/v1/admin/reproject")
         self.assertEqual(reply.status, 202, reply)
@@ -427,8 +439,7 @@ class Reprojecting(OperationsCase):
         server.start()
         self.use(server)
         self.make_dead(60)
-        harness.eventually(lambda: sum(self.counted()[0].values()) == 60, what="the statistics")
-        before = self.counted()
+        before = self.await_counted(60)
         op = self.reproject()
         for order in ("pause", "cancel"):
             reply = self.api.post(f"/v1/operations/{op['id']}/{order}")
@@ -473,16 +484,12 @@ class Reprojecting(OperationsCase):
         for queue in queues.values():
             self.make_dead(20, queue)
         wanted = 20 * len(queues)
-        harness.eventually(
-            lambda: sum(self.counted()[0].values()) == wanted, 30, what="the statistics"
-        )
-        before = self.counted()
+        self.await_counted(wanted)
         op = self.reproject()
         cluster[1].kill()
         self.check_end(op)
         for server in (cluster[0], cluster[2]):
-            api = self.new_client(server)
-            harness.eventually(lambda: self.counted(api) == before, 10, what="the same figures")  # noqa: B023
+            self.await_counted(wanted, self.new_client(server))
 
 
 @unittest.skipUnless(IS_POSTGRES, "several nodes need PostgreSQL")

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "cli/doctor/look.h"
@@ -10,7 +11,6 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::int64_t kManyCrashes = 2;
 constexpr std::int64_t kManyDead = 3;
 constexpr std::size_t kManyRuns = 3;  // that came to nothing, the newest ones
 
@@ -24,15 +24,23 @@ std::string error_text(sdk::JsonView group) {
 }
 
 // "type mail", "types mail, sms and 3 others"
-std::string types_text(sdk::JsonView group) {
+std::string types_text(const std::set<std::string>& types) {
   constexpr std::size_t kMostNamed = 3;
-  const auto types = group["types"].elements();
   std::string text = types.size() == 1 ? "type" : "types";
-  for (std::size_t i = 0; i < types.size() && i < kMostNamed; ++i) {
-    text += fmt::format("{} {}", i == 0 ? "" : ",", types[i].string().value_or(""));
+  std::size_t named = 0;
+  for (const std::string& type : types) {
+    if (named == kMostNamed) break;
+    text += fmt::format("{} {}", named++ == 0 ? "" : ",", type);
   }
-  if (types.size() > kMostNamed) text += fmt::format(" and {} others", types.size() - kMostNamed);
+  if (types.size() > named) text += fmt::format(" and {} others", types.size() - named);
   return text;
+}
+std::string types_text(sdk::JsonView group) {
+  std::set<std::string> types;
+  for (const sdk::JsonView type : group["types"].elements()) {
+    types.insert(type.string().value_or(""));
+  }
+  return types_text(types);
 }
 
 // By type: the job that has lost most workers.
@@ -141,14 +149,20 @@ void judge_poison(const DoctorFacts& facts, Findings& found) {
       continue;
     }
     if (jobs.empty()) continue;
-    const sdk::JsonView job(jobs.front());
-    const std::int64_t tried = number_of(group, "waiting") - number_of(group, "dead");
+    const auto tried = static_cast<std::int64_t>(jobs.size());
+    std::set<std::string> types;
+    sdk::JsonView worst(jobs.front());
+    for (const std::string& each : jobs) {
+      const sdk::JsonView job(each);
+      types.insert(text_of(job, "type"));
+      if (number_of(job, "attempt") > number_of(worst, "attempt")) worst = job;
+    }
     found.push_back(
         {"poison_retries", Severity::kWarn,
          fmt::format("{} of {} {} of one error again and again", count_of(tried, "job", "jobs"),
-                     types_text(group), tried == 1 ? "fails" : "fail"),
-         fmt::format("{}. Job {} is at attempt {}.", error_text(group), text_of(job, "id"),
-                     number_of(job, "attempt")),
+                     types_text(types), tried == 1 ? "fails" : "fail"),
+         fmt::format("{}. Job {} is at attempt {}.", error_text(group), text_of(worst, "id"),
+                     number_of(worst, "attempt")),
          fmt::format("mend the cause; since when, and in which version: millrace error get {}",
                      text_of(group, "id"))});
   }

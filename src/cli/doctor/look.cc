@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <set>
 #include <utility>
 
@@ -22,7 +21,7 @@ constexpr std::size_t kMostQueues = 50;
 constexpr std::size_t kMostGates = 50;
 constexpr std::size_t kMostSchedules = 200;
 constexpr std::size_t kMostTypes = 40;
-constexpr std::size_t kMostGroups = 50;  // those with the most jobs
+constexpr std::size_t kMostGroups = 50;  // whose jobs are looked at
 
 // The first page of a list.
 Facts::Items first_page(sdk::Client& client, const std::string& path, std::string_view what,
@@ -166,22 +165,23 @@ void look_at_gates(sdk::Client& client, DoctorFacts& facts) {
 void look_at_groups(sdk::Client& client, DoctorFacts& facts) {
   read_list(client, "/v1/error-groups?status=open", "the groups of errors", facts.groups,
             facts.overview);
-  std::vector<std::pair<std::int64_t, const std::string*>> tried;
+  // Those whose jobs wait for their next attempt, then the others, each newest first.
+  std::vector<const std::string*> tried, others;
   for (const std::string& item : facts.groups) {
     const sdk::JsonView group(item);
-    const std::int64_t jobs = number_of(group, "waiting") - number_of(group, "dead");
-    if (jobs > 0) tried.emplace_back(jobs, &item);
+    const bool waits = number_of(group, "waiting") > number_of(group, "dead");
+    if (number_of(group, "total") >= kManyCrashes) (waits ? tried : others).push_back(&item);
   }
-  std::ranges::sort(tried, std::greater{}, &decltype(tried)::value_type::first);
+  tried.insert(tried.end(), others.begin(), others.end());
   if (tried.size() > kMostGroups) tried.resize(kMostGroups);
-  for (const auto& [jobs, item] : tried) {
+  for (const std::string* const item : tried) {
     const sdk::JsonView group(*item);
     const std::string id = text_of(group, "id");
     const bool lost = text_of(group, "error_type") == kLostLease;
     const std::string query = fmt::format("state:retrying,ready,running attempt>={} error:{}",
-                                          lost ? 2 : kManyAttempts, id);
+                                          lost ? kManyCrashes : kManyAttempts, id);
     facts.tried.emplace_back(
-        *item, first_page(client, search(query, lost ? kMostJobs : 1),
+        *item, first_page(client, search(query, kMostJobs),
                           "jobs that are tried again of the error " + id, facts.overview));
   }
 }

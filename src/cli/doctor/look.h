@@ -31,8 +31,8 @@ struct DoctorFacts {
   std::vector<std::int64_t> leaderless{};  // shards
   Facts::Items tokens{};
   Facts::Items groups{};  // of errors, the open ones
-  // Of groups whose jobs are tried again: one that has been tried often; of lost leases, at most
-  // kMostJobs that were tried twice. By the group's JSON.
+  // Jobs that are tried again and again, of groups with such: at most kMostJobs of each. By the
+  // group's JSON.
   std::vector<std::pair<std::string, Facts::Items>> tried{};
   // Of full gates that jobs wait for: their holders. Of gates with a rate: jobs that wait for it.
   std::vector<std::pair<std::string, Facts::Items>> holders{};  // by the gate's JSON
@@ -45,6 +45,7 @@ struct DoctorFacts {
 inline constexpr int kMostJobs = 500;
 inline constexpr std::string_view kLostLease = "lease_expired";  // as the server names the error
 inline constexpr int kManyAttempts = 5;
+inline constexpr int kManyCrashes = 2;
 
 // Opens a client of another node; the same token and certificates.
 using OpenClient = std::function<Result<sdk::Client>(const std::string& url)>;

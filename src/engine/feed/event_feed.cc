@@ -111,16 +111,23 @@ class FactStream {
     Allowance share{std::max<std::size_t>(1, kMaxRowsRead / streams),
                     std::max<std::size_t>(1, kMaxBytesRead / streams)};
     at_end_ = true;  // unless there is a row that is left for later
-    std::optional<Fault> fault;
+    const auto enough = [&] {
+      return query.gone.stop_requested() || facts_.size() >= facts || !share.any() ||
+             !allowance.any();
+    };
+    const auto pay = [&](std::size_t bytes) {
+      spend(bytes, share);
+      spend(bytes, allowance);
+    };
+    std::optional<Fault> fault = read_recent(query, facts, enough, pay);
+    if (fault || !at_end_ || read_to_.seq > last_) return fault;
     const Status read = journal_.read(Seq{read_to_.seq}, [&](const store::JournalRow& row) {
       if (to_number(row.seq) > last_) return false;
-      if (query.gone.stop_requested() || facts_.size() >= facts || !share.any() ||
-          !allowance.any()) {
+      if (enough()) {
         at_end_ = false;
         return false;
       }
-      spend(row.body.size(), share);
-      spend(row.body.size(), allowance);
+      pay(row.body.size());
       const Result<RowFacts> of_row = recent_.of(row, shard_);
       if (!of_row) {
         fault = unreadable(shard_, row, of_row.error());
@@ -139,6 +146,30 @@ class FactStream {
     FeedEvent event;
     EventPlace place;
   };
+
+  // From memory, as far as it goes. A large row makes many pages, and is read from the journal
+  // once.
+  template <typename Enough, typename Pay>
+  std::optional<Fault> read_recent(const FeedQuery& query, std::size_t facts, const Enough& enough,
+                                   const Pay& pay) {
+    if (last_ == kWhateverCanBeRead) return std::nullopt;
+    RowFacts row = recent_.find(shard_, Seq{read_to_.seq});
+    if (row == nullptr) return std::nullopt;
+    const Result<store::Journal::Extent> extent = journal_.extent();
+    if (!extent) return Fault{FeedFault::kStorage, extent.error().message};
+    if (to_number(extent->oldest) > read_to_.seq) return gone();
+    while (row != nullptr && read_to_.seq <= last_) {
+      if (enough()) {
+        at_end_ = false;
+        return std::nullopt;
+      }
+      pay(row->body);
+      read_until_ = row->at;
+      take_facts(row->facts, read_to_.seq, query, facts);
+      if (at_end_) row = recent_.find(shard_, Seq{read_to_.seq});
+    }
+    return std::nullopt;
+  }
 
   void take_facts(const std::vector<FeedEvent>& facts, std::uint64_t seq, const FeedQuery& query,
                   std::size_t most) {
@@ -264,10 +295,12 @@ EventFeed::EventFeed(store::Journal& journal, Seq durable) : EventFeed(std::vect
 EventFeed::~EventFeed() = default;
 
 void EventFeed::led(ShardNumber shard, Seq durable) {
+  recent_->forget(shard);
   shards_[shard]->last.store(to_number(durable), std::memory_order_release);
 }
 
 void EventFeed::not_led(ShardNumber shard) {
+  recent_->forget(shard);
   shards_[shard]->last.store(kWhateverCanBeRead, std::memory_order_release);
 }
 
@@ -310,20 +343,27 @@ FeedScan EventFeed::scan(const EventPlaces& from, std::span<const FeedFilter* co
     Allowance share{std::max<std::size_t>(1, kMaxRowsRead / shards_.size()),
                     std::max<std::size_t>(1, kMaxBytesRead / shards_.size())};
     std::optional<Fault> fault;
+    const auto look_at = [&](const FactsOfRow& row) {
+      for (std::uint64_t i = place.index; i < row.facts.size(); ++i) matcher.look_at(row.facts[i]);
+      place = {place.seq + 1, 0};
+    };
+    while (last != kWhateverCanBeRead && place.seq <= last) {
+      const RowFacts row = recent_->find(number, Seq{place.seq});
+      if (row == nullptr) break;
+      look_at(*row);
+    }
+    if (place.seq > last) continue;
     const Status read = shard.journal.read(Seq{place.seq}, [&](const store::JournalRow& row) {
       const std::uint64_t seq = to_number(row.seq);
       if (seq > last || gone.stop_requested() || !share.any()) return false;
       spend(row.body.size(), share);
+      if (place.seq != seq) place = {seq, 0};
       const Result<RowFacts> of_row = recent_->of(row, number);
       if (!of_row) {
         fault = unreadable(number, row, of_row.error());
         return false;
       }
-      const std::vector<FeedEvent>& facts = (*of_row)->facts;
-      for (std::uint64_t i = place.seq == seq ? place.index : 0; i < facts.size(); ++i) {
-        matcher.look_at(facts[i]);
-      }
-      place = {seq + 1, 0};
+      look_at(**of_row);
       return true;
     });
     if (!read) fault = {FeedFault::kStorage, read.error().message};

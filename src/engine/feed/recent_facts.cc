@@ -23,22 +23,35 @@ std::size_t bytes_of(const FactsOfRow& row) {
 }  // namespace
 
 Result<RowFacts> RecentFacts::of(const store::JournalRow& row, ShardNumber shard) {
-  if (RowFacts known = find(row, shard)) return known;
+  RowFacts known = find_if([&](const Entry& entry) {
+    return entry.shard == shard && entry.seq == row.seq && entry.checksum == row.checksum;
+  });
+  if (known != nullptr) return known;
   const Result<core::EventBatch> batch = store::decode_events(row.body);
   if (!batch) return std::unexpected(batch.error());
   auto made = std::make_shared<FactsOfRow>();
   made->at = batch->at;
+  made->body = row.body.size();
   made->facts = flatten(*batch, shard);
   RowFacts facts = std::move(made);
   keep({shard, row.seq, row.checksum, facts, bytes_of(*facts)});
   return facts;
 }
 
-RowFacts RecentFacts::find(const store::JournalRow& row, ShardNumber shard) {
+RowFacts RecentFacts::find(ShardNumber shard, Seq seq) {
+  return find_if([&](const Entry& entry) { return entry.shard == shard && entry.seq == seq; });
+}
+
+void RecentFacts::forget(ShardNumber shard) {
   const MutexLock lock(mutex_);
-  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return entry.shard == shard && entry.seq == row.seq && entry.checksum == row.checksum;
-  });
+  for (const Entry& entry : entries_) bytes_ -= entry.shard == shard ? entry.bytes : 0;
+  std::erase_if(entries_, [&](const Entry& entry) { return entry.shard == shard; });
+}
+
+template <typename Fits>
+RowFacts RecentFacts::find_if(const Fits& fits) {
+  const MutexLock lock(mutex_);
+  const auto found = std::ranges::find_if(entries_, fits);
   if (found == entries_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found);
   return found->facts;

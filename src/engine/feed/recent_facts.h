@@ -15,6 +15,7 @@ namespace millrace::engine {
 
 struct FactsOfRow {
   Time at{};
+  std::size_t body = 0;          // bytes of the row
   std::vector<FeedEvent> facts;  // without positions
 };
 using RowFacts = std::shared_ptr<const FactsOfRow>;
@@ -24,6 +25,11 @@ class RecentFacts {
  public:
   // Those of the row; from memory, or taken from its body.
   Result<RowFacts> of(const store::JournalRow& row, ShardNumber shard);
+  // By its number alone, for a shard whose rows are certain: one that this node leads. Null: not in
+  // memory.
+  RowFacts find(ShardNumber shard, Seq seq);
+  // Another node leads the shard, or this one now does: a row that was read before may be lost.
+  void forget(ShardNumber shard);
 
  private:
   struct Entry {
@@ -34,7 +40,8 @@ class RecentFacts {
     std::size_t bytes = 0;
   };
 
-  RowFacts find(const store::JournalRow& row, ShardNumber shard);
+  template <typename Fits>
+  RowFacts find_if(const Fits& fits);
   void keep(Entry entry);
 
   Mutex mutex_;
