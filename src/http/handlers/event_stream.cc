@@ -24,6 +24,9 @@ constexpr int kDigestPages = 5;
 constexpr std::uint32_t kDigestPageEvents = 1'000;
 // When the store or the shard can't tell now.
 constexpr Duration kLater{1'000};
+// Before the answer's head, when the client has too many reads in progress; growing.
+constexpr Duration kFirstPause{100};
+constexpr int kFirstTries = 10;
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\n");
@@ -81,6 +84,13 @@ class Stream {
     };
     const service::OnPage* const on_page = query_.digest ? nullptr : &render;
     Answered page = co_await service::read_events(call_.caller, wanted_, Duration{0}, on_page);
+    // All come back at once after a restart, and a browser gives up where it is refused.
+    for (int tries = 1; !page && tries < kFirstTries; ++tries) {
+      if (page.error().code != api::ProblemCode::kOverloaded || call_.stream->over()) break;
+      const bool rested = co_await call_.stream->rest(kFirstPause * tries);
+      if (!rested) break;
+      page = co_await service::read_events(call_.caller, wanted_, Duration{0}, on_page);
+    }
     if (!page) co_return call_.refuse(page.error());
     call_.response.content_type = "text/event-stream";
     call_.response.more_fields = "Cache-Control: no-store\r\nX-Accel-Buffering: no\r\n";
