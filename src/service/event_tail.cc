@@ -76,6 +76,11 @@ EventTail::Reader::Reader(EventTail& tail, Wait* wait, std::string key,
   tail_.any_late_ = tail_.any_late_ || late_;
 }
 
+EventTail::Reader::~Reader() {
+  tail_.remove(*this);
+  if (tail_.leader_ == this) tail_.leader_ = nullptr;
+}
+
 bool EventTail::Reader::await_suspend(std::coroutine_handle<> handle) {
   if (wait_ != nullptr) {
     if (wait_->over) {

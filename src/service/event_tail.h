@@ -63,7 +63,8 @@ class EventTail::Reader final : Abandonable {
   // could be read. `wait`: may be null.
   Reader(EventTail& tail, Wait* wait, std::string key, const engine::FeedFilter& filter,
          engine::EventPlaces places, Steady give_up);
-  ~Reader() { tail_.leave(*this); }
+  // Without leave() first, as when the thread ends with all that waits on it, nobody is woken.
+  ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
@@ -78,6 +79,9 @@ class EventTail::Reader final : Abandonable {
 
   bool leads() const { return tail_.leader_ == this && why_ != Woken::kGone; }
   bool has_news() const { return why_ == Woken::kNews; }
+  // To be called when the stay is over: the next one leads, if this one did.
+  void leave() { tail_.leave(*this); }
+
   // What lies below does not concern the reader, or it was told.
   const engine::EventPlaces& places() const { return places_; }
 

@@ -98,6 +98,7 @@ TEST_F(EventTailTest, OneLeadsAndOnlyThoseWhomItConcernsAreWoken) {
 TEST_F(EventTailTest, TheNextOneLeadsWhenTheLeaderGoes) {
   auto leader = stay("a", 5, 1'000);
   const auto second = stay("b", 5, 500), third = stay("c", 5, 2'000);
+  leader->reader.leave();
   leader.reset();
   port_.run();
   EXPECT_TRUE(second->woken && second->reader.leads());

@@ -164,6 +164,7 @@ Task<Answered<bool>> await_news(Caller& caller, const engine::FeedQuery& wanted,
     Task<Answered<bool>> leading = lead(caller, reader);
     news = co_await leading;
   }
+  reader.leave();
   page.next = engine::encode(reader.places());
   co_return news;
 }
