@@ -9,6 +9,7 @@
 #include "core/decider.h"
 #include "core/limits.h"
 #include "core/operation.h"
+#include "core/reproject.h"
 
 namespace millrace::core {
 namespace {
@@ -92,7 +93,8 @@ Reply Decider::operator()(const StartOperation& command) {
   part.spec = command.spec;
   part.rate_per_s = command.rate_per_s;
   part.begun_at = part.updated_at = now_;
-  part.below = state_.facts.next_ord;
+  const bool reads_rows = part.spec.kind == OperationKind::kReproject;
+  part.below = reads_rows ? kRowsNotCounted : state_.facts.next_ord;
   part.paid_until_us = us_of(now_);
   emit(OperationSet{OperationChange::kStarted, std::move(part)});
   return shown(state_.operations.at(command.id), true);
@@ -102,6 +104,10 @@ Reply Decider::operator()(const SetOperation& command) {
   const auto found = state_.operations.find(command.id);
   if (found == state_.operations.end()) return refused_operation(Rejection::kNotFound);
   if (has_ended(found->second.state)) return shown(found->second, false);
+  // The old read models are gone when it begins: without the rest there would be none.
+  if (found->second.spec.kind == OperationKind::kReproject) {
+    return refused_operation(Rejection::kInvalidState);
+  }
   OperationPart part = found->second;
   OperationChange change{};
   switch (command.order) {
@@ -197,12 +203,34 @@ void Decider::conclude(const OperationPart& part, OperationAdvanced& advanced) {
   }
 }
 
+namespace {
+
+// Rows were read; none is read twice, as the read models are stored with their place.
+OperationAdvanced rows_read(const OperationPart& part, const StepOperation& command) {
+  OperationAdvanced advanced;
+  advanced.id = part.id;
+  advanced.below = std::min(command.next, part.below);
+  advanced.changed = part.changed;
+  if (part.below != kRowsNotCounted) advanced.changed += part.below - advanced.below;
+  advanced.failed = part.failed;
+  advanced.paid_until_us = part.paid_until_us;
+  if (command.ends) advanced.ended = OperationState::kCompleted;
+  return advanced;
+}
+
+}  // namespace
+
 Reply Decider::operator()(const StepOperation& command) {
   const auto found = state_.operations.find(command.id);
   if (found == state_.operations.end()) return refused_operation(Rejection::kNotFound);
   const OperationPart part = found->second;
   if (part.state != OperationState::kRunning) return refused_operation(Rejection::kInvalidState);
   if (part.below != command.below) return refused_operation(Rejection::kVersionConflict);
+  if (part.spec.kind == OperationKind::kReproject) {
+    OperationAdvanced advanced = rows_read(part, command);
+    if (advanced.below != part.below || advanced.ended) emit(std::move(advanced));
+    return shown(state_.operations.at(command.id), true);
+  }
   const std::uint64_t most = command.items.size();
   if (allowance(part, command.sharers, now_, most) < most) {
     return refused_operation(Rejection::kVersionConflict);  // the rate was lowered

@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "core/operation.h"
+#include "core/reproject.h"
 #include "core/scenario.h"
 
 namespace millrace::core {
@@ -230,6 +231,32 @@ TEST(Operations, SoManyGoOnAtOnce) {
   EXPECT_EQ(s.ask(more).refusal.why, Rejection::kTooManyEntries);
   s.order("op3", OperationOrder::kCancel);
   EXPECT_FALSE(s.ask(more).refusal);
+}
+
+// Its cursor is the number of rows that are left.
+TEST(Operations, AReprojectionCountsRowsAndTakesNoOrders) {
+  OperationScenario s;
+  StartOperation start;
+  start.id = s.id("op");
+  start.spec.kind = OperationKind::kReproject;
+  s.ask(start);
+  EXPECT_EQ(s.part("op").below, kRowsNotCounted);
+  const auto step = [&](std::uint64_t left, bool ends = false) {
+    return s.ask(StepOperation{s.id("op"), s.part("op").below, {}, left, ends});
+  };
+  step(40);
+  EXPECT_EQ(s.part("op").changed, 0u) << "none is read yet";
+  step(15);
+  EXPECT_EQ(s.part("op").changed, 25u);
+  step(30);
+  EXPECT_EQ(s.part("op").below, 15u) << "newer rows are none of its";
+  for (const OperationOrder order : {OperationOrder::kPause, OperationOrder::kCancel}) {
+    EXPECT_EQ(s.order("op", order).refusal.why, Rejection::kInvalidState);
+  }
+  EXPECT_EQ(s.order("op", OperationOrder::kSetRate, 5).refusal.why, Rejection::kInvalidState);
+  step(0, true);
+  EXPECT_EQ(s.part("op").state, OperationState::kCompleted);
+  EXPECT_EQ(s.part("op").changed, 40u);
 }
 
 TEST(Operations, TheListIsNewestFirstAndByPage) {

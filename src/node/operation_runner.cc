@@ -180,6 +180,9 @@ void OperationRunner::selected(const Selection& selection,
   }
   step.next = page->next_after_ord.value_or(0);
   step.ends = !page->next_after_ord;
+  // The rows are read by others, at their pace.
+  const bool reads_rows = selection.part.spec.kind == core::OperationKind::kReproject;
+  if (reads_rows && !step.ends && step.next >= step.below) return pause(kTryAgainAfter);
   if (step.ends && awaits_others(step.id)) {
     step.ends = false;
     if (step.items.empty() && step.below == 0) return pause(kTryAgainAfter);

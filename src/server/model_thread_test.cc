@@ -167,7 +167,7 @@ TEST_F(ModelThreadTest, BeginsAnewWhenAsked) {
   append(20, nullptr);
   const auto follower = follow();
   ASSERT_TRUE(follower->await(kPatience));
-  ASSERT_TRUE(models->reproject());
+  ASSERT_TRUE(engine::ShardModels::request_reproject(*store.tables));
   append(1, follower.get());
   const auto until = std::chrono::steady_clock::now() + 20s;
   // It finds out with its next write, and writes again when it has read all.

@@ -22,6 +22,7 @@ class OperationRunner final : public engine::ReplyPort {
   struct Parts {
     engine::Gateway& router;  // reaches every shard
     store::Tables& tables;    // the shard's
+    store::Journal& journal;  // likewise
     const engine::TimeSource& time;
     Run run;
   };

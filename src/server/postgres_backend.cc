@@ -19,6 +19,7 @@
 #include "base/thread_name.h"
 #include "base/version.h"
 #include "http/peer/peer_client.h"
+#include "server/audit_start.h"
 #include "server/backend.h"
 #include "server/inbox_poller.h"
 #include "server/node.h"
@@ -89,6 +90,7 @@ class PostgresBackend final : public Backend {
           shard, parts_.shards(),
           OperationRunner::Parts{.router = router_,
                                  .tables = *parts_.store(shard).tables,
+                                 .journal = *parts_.store(shard).journal,
                                  .time = system_time(),
                                  .run = [this](std::function<void()> work) {
                                    boost::asio::post(operations_reader_, std::move(work));
@@ -265,6 +267,7 @@ class PostgresBackend final : public Backend {
       if (router_.tick()) node_->look();
       for (const auto& relay : relays_) relay->tick();
       for (const auto& operations : operations_) operations->tick();
+      audit_start_.tick(hosts_.front()->led() != nullptr);
     }
   }
 
@@ -283,6 +286,12 @@ class PostgresBackend final : public Backend {
   const store::NodeId self_;
   std::vector<std::unique_ptr<Relay>> relays_;
   std::vector<std::unique_ptr<OperationRunner>> operations_;
+  AuditStart audit_start_{{.format = *store_format_,
+                           .tables = *parts_.store(0).tables,
+                           .router = router_,
+                           .run = [this](std::function<void()> work) {
+                             boost::asio::post(operations_reader_, std::move(work));
+                           }}};
   boost::asio::thread_pool operations_reader_{2};  // outlives the shards
   boost::asio::thread_pool relay_reader_{1};       // outlives the shards
   std::unique_ptr<store::Inbox> inbox_;

@@ -21,8 +21,8 @@
 namespace millrace::server {
 
 void bound_heap(std::uint64_t budget_bytes) {
-  // Larger blocks are the system's again when freed. With a small budget they are smaller: the holes
-  // that pages of jobs leave in the threads' heaps would take much of it.
+  // Larger blocks are the system's again when freed. With a small budget they are smaller: the
+  // holes that pages of jobs leave in the threads' heaps would take much of it.
   constexpr std::uint64_t kLeastMapFrom = 512 << 10;
   constexpr std::uint64_t kMostMapFrom = 4 << 20;
   const std::uint64_t map_from = std::clamp(budget_bytes / 512, kLeastMapFrom, kMostMapFrom);

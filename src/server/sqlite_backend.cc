@@ -76,6 +76,7 @@ class SqliteBackend final : public Backend {
         kShard, 1,
         OperationRunner::Parts{.router = *driver_,
                                .tables = *parts_.store(kShard).tables,
+                               .journal = *parts_.store(kShard).journal,
                                .time = system_time(),
                                .run = [this](std::function<void()> work) {
                                  boost::asio::post(operations_reader_, std::move(work));

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "engine/routing/scatter_gather.h"
+#include "service/event_tail.h"
 
 namespace millrace::service {
 namespace {
@@ -16,6 +17,11 @@ engine::Ticket ticket_of(std::uint32_t slot, std::uint32_t generation) {
 }
 
 }  // namespace
+
+AnswerPort::AnswerPort(engine::Gateway& gateway, std::function<void()> wake)
+    : gateway_(gateway), wake_(std::move(wake)), events_(std::make_unique<EventTail>(*this)) {}
+
+AnswerPort::~AnswerPort() = default;
 
 engine::Ticket AnswerPort::ask(engine::Request request, Waiter& waiter, const Asking& asking) {
   std::uint32_t slot = 0;

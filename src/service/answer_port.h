@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -16,6 +17,8 @@
 #include "engine/routing/gateway.h"
 
 namespace millrace::service {
+
+class EventTail;
 
 // The credentials under which to ask, and the shard to ask.
 struct Asking {
@@ -33,8 +36,8 @@ class AnswerPort final : public engine::ReplyPort {
   };
 
   // `wake` is called, on any thread, when run() has work again.
-  AnswerPort(engine::Gateway& gateway, std::function<void()> wake)
-      : gateway_(gateway), wake_(std::move(wake)) {}
+  AnswerPort(engine::Gateway& gateway, std::function<void()> wake);
+  ~AnswerPort() override;
 
   // --- The I/O thread.
   engine::Ticket ask(engine::Request request, Waiter& waiter, const Asking& asking = {});
@@ -43,6 +46,8 @@ class AnswerPort final : public engine::ReplyPort {
   void cancel(engine::Ticket ticket, std::string_view credentials);
   // The waiter is being destroyed.
   void forget(engine::Ticket ticket);
+  // The readers of events of this thread that wait for more.
+  EventTail& events() { return *events_; }
   // Hands out the answers that have come.
   void run();
   // Gives back the jobs of a claim whose answer can't be sent.
@@ -79,6 +84,7 @@ class AnswerPort final : public engine::ReplyPort {
   std::size_t next_cancelled_ = 0;
   std::vector<engine::Delivery> running_;
   std::vector<std::coroutine_handle<>> resuming_;
+  const std::unique_ptr<EventTail> events_;
 
   std::mutex mutex_;
   std::vector<engine::Delivery> inbox_;             // guarded by mutex_

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/shard/outbox.h"
 #include "service/audit.h"
 #include "service/convert.h"
 #include "service/visibility.h"
@@ -239,6 +240,15 @@ std::string text_of(const api::JobFilter& filter) {
   return text;
 }
 
+// What acks have submitted to other shards is on its way, and nobody's to change by a filter.
+engine::Condition of_users() {
+  engine::Condition condition;
+  condition.field = engine::JobField::kQueue;
+  condition.negated = true;
+  condition.values = {std::string(engine::kOutboxQueue)};
+  return condition;
+}
+
 Task<Answered<BulkAnswer>> begin(Caller& caller, const api::Bulk& bulk,
                                  const engine::JobFilter& filter) {
   OperationSpec spec;
@@ -257,6 +267,7 @@ Task<Answered<BulkAnswer>> begin(Caller& caller, const api::Bulk& bulk,
 Task<Answered<BulkAnswer>> bulk_filter(Caller& caller, const api::Bulk& bulk) {
   auto filter = to_engine(*bulk.filter, caller.access.get());
   if (!filter) co_return refused(filter);
+  filter->conditions.push_back(of_users());
   if (bulk.operation || bulk.rate_per_s) {
     auto begun = co_await begin(caller, bulk, *filter);
     co_return begun;

@@ -198,7 +198,9 @@ Task<Answered<OperationAnswer>> start_operation(Caller& caller, const OperationS
   if (caller.access != nullptr) {
     start.spec.created_by = SharedBytes(caller.access->settings().name);
   }
-  caller.about = about_start(start);
+  caller.about = spec.kind == core::OperationKind::kReproject
+                     ? about("store.reprojected", "operation", to_string(start.id))
+                     : about_start(start);
   auto reply = co_await caller.ask(start);
   if (!reply) co_return refused(reply);
   if (reply->refusal) co_return refused(to_problem(reply->refusal, "operation"));
@@ -264,6 +266,11 @@ Task<Answered<OperationAnswer>> order_operation(Caller& caller, JobId id,
                       "the operation has ended (" +
                           std::string(core::to_string(standing->whole.state)) +
                           ") and takes no more orders; start a new one");
+  }
+  if (standing->whole.spec.kind == core::OperationKind::kReproject) {
+    co_return refused(ProblemCode::kInvalidState,
+                      "the read models are being made anew, and what they had before is gone: "
+                      "this can't be paused, slowed down or cancelled; wait until it has ended");
   }
   core::SetOperation set{id, order, rate_per_s};
   auto reply = co_await caller.ask(std::move(set));

@@ -112,6 +112,8 @@ class Caller {
   // The same for a request of unknown kind, if all the possible kinds have this reply.
   template <typename Reply>
   AskFor<Reply> ask_for(engine::Request&& request);
+  // What may be given up.
+  Wait* wait_for(Patience patience) { return patience == Patience::kWait ? &wait_ : nullptr; }
   // Returns any answer as it is.
   template <typename T>
   Ask answer_to(T&& request, Patience patience = Patience::kCommit) {
@@ -183,7 +185,6 @@ class Caller {
     attribute(request);
     return request;
   }
-  Wait* wait_for(Patience patience) { return patience == Patience::kWait ? &wait_ : nullptr; }
   api::Problem problem_of(engine::Denied why);
   static api::Problem problem_of_no_read(bool too_many);
 

@@ -1,10 +1,15 @@
 #include "service/insight.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "service/audit.h"
+#include "service/event_tail.h"
 #include "service/names_cursor.h"
 
 namespace millrace::service {
@@ -76,13 +81,15 @@ Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& que
   co_return stats;
 }
 
-Task<Answered<>> reproject(Caller& caller) {
-  auto ask = [&](const std::stop_token&) { return caller.services.models.reproject(); };
-  auto asked = co_await caller.read(Lane::kSearches, ask);
-  if (!asked) co_return refused(asked);
-  core::Origin origin = about("store.reprojected", "store", {});
-  co_await note_audit(caller, std::move(origin));
-  co_return Answered<>();
+Task<Answered<OperationAnswer>> reproject(Caller& caller) {
+  auto measure = [&](const std::stop_token&) { return caller.services.models.rows(); };
+  auto rows = co_await caller.read(Lane::kSearches, measure);
+  if (!rows) co_return refused(rows);
+  OperationSpec spec;
+  spec.kind = core::OperationKind::kReproject;
+  spec.matched = *rows;
+  auto begun = co_await start_operation(caller, spec);
+  co_return begun;
 }
 
 engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query) {
@@ -97,26 +104,95 @@ engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query
   return wanted;
 }
 
+namespace {
+
+// The same for the same filters. What the reader may see stays as long as its filter.
+std::string key_of(const Caller& caller, const engine::FeedFilter& filter) {
+  const void* const access = caller.limited() ? caller.access.get() : nullptr;
+  std::string key = fmt::format("{} ", access);
+  if (filter.job) key += to_string(*filter.job);
+  for (const std::string& type : filter.types) key.append(" ").append(type);
+  for (const std::string& queue : filter.queues) key.append("\n").append(queue);
+  return key;
+}
+
+// Waits for rows after what was read, without the others' help. True: there are some.
+Task<bool> await_rows(Caller& caller, std::vector<Seq> reached, Steady give_up) {
+  const auto left = std::chrono::ceil<Duration>(give_up - caller.services.clock.steady());
+  engine::AwaitEvents await{std::move(reached), std::max(left, Duration{0})};
+  const engine::Answer answer =
+      co_await caller.answer_to(std::move(await), Caller::Patience::kWait);
+  co_return std::holds_alternative<std::monostate>(answer);
+}
+
+// Looks for all that wait, as long as the reader leads them. None: it can't go on.
+Task<Answered<bool>> lead(Caller& caller, EventTail::Reader& reader) {
+  const engine::EventFeed& feed = caller.services.feed;
+  while (reader.leads()) {
+    reader.sleeps(true);
+    Task<bool> waiting = await_rows(caller, reader.reached(), reader.until());
+    const bool told = co_await waiting;
+    reader.sleeps(false);
+    if (!told) co_return false;
+    const std::vector<const engine::FeedFilter*> filters = reader.filters();
+    const engine::EventPlaces from = reader.tail_places();
+    auto scan = [&](const std::stop_token& gone) { return feed.scan(from, filters, gone); };
+    auto seen = co_await caller.read(Lane::kSearches, scan, Caller::Patience::kWait);
+    if (!seen) co_return refused(seen);
+    // Its own read says what is wrong.
+    if (seen->fault != engine::FeedFault::kNone) co_return true;
+    reader.looked(*seen, caller.services.clock.steady());
+  }
+  co_return reader.has_news();
+}
+
+// Waits for something that may concern the reader after the page; `next` moves on past what does
+// not. False: the time is over, or the shard can't wait now.
+Task<Answered<bool>> await_news(Caller& caller, const engine::FeedQuery& wanted,
+                                engine::FeedPage& page, Steady give_up) {
+  EventTail::Reader reader(caller.port.events(), caller.wait_for(Caller::Patience::kWait),
+                           key_of(caller, wanted), wanted, page.places, give_up);
+  if (reader.is_behind()) co_return true;
+  if (!reader.admitted()) {
+    Task<bool> alone = await_rows(caller, std::move(page.reached), give_up);
+    const bool told = co_await alone;
+    co_return told;
+  }
+  co_await reader;
+  Answered<bool> news = reader.has_news();
+  if (reader.leads()) {
+    Task<Answered<bool>> leading = lead(caller, reader);
+    news = co_await leading;
+  }
+  reader.leave();
+  page.next = engine::encode(reader.places());
+  co_return news;
+}
+
+}  // namespace
+
 Task<Answered<engine::FeedPage>> read_events(Caller& caller, engine::FeedQuery& wanted,
-                                             Duration wait) {
+                                             Duration wait, const OnPage* on_page) {
   const Steady give_up = caller.services.clock.steady() + wait;
   while (true) {
     auto read = [&](const std::stop_token& gone) {
       wanted.gone = gone;
-      return caller.services.feed.read(wanted);
+      engine::FeedPage page = caller.services.feed.read(wanted);
+      if (on_page != nullptr && !page.events.empty()) (*on_page)(page);
+      return page;
     };
     auto page = co_await caller.read(Lane::kSearches, read, Caller::Patience::kWait);
     if (!page) co_return refused(page);
     auto admitted = admits_page(caller, *page);
     if (!admitted) co_return refused(admitted);
-    const auto left = std::chrono::ceil<Duration>(give_up - caller.services.clock.steady());
-    if (!page->events.empty() || left <= Duration{0}) co_return page;
+    if (!page->events.empty() || give_up <= caller.services.clock.steady()) co_return page;
+    if (page->at_end) {
+      Task<Answered<bool>> waiting = await_news(caller, wanted, *page, give_up);
+      auto news = co_await waiting;
+      if (!news) co_return refused(news);
+      if (!*news) co_return page;
+    }
     wanted.after = page->next;
-    if (!page->at_end) continue;
-    engine::AwaitEvents await{std::move(page->reached), left};
-    const engine::Answer answer =
-        co_await caller.answer_to(std::move(await), Caller::Patience::kWait);
-    if (!std::holds_alternative<std::monostate>(answer)) co_return page;
   }
 }
 

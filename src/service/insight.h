@@ -1,10 +1,12 @@
 // Statistics and the log of events, as far as the caller may see them.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "api/event.h"
 #include "api/stats.h"
+#include "service/bulk_operations.h"
 #include "service/caller.h"
 
 namespace millrace::service {
@@ -16,13 +18,15 @@ struct StatsAnswer {
   Time as_of{};
 };
 Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& query);
-// Has the read models of all shards made anew.
-Task<Answered<>> reproject(Caller& caller);
+// Has the read models of all shards made anew: an operation.
+Task<Answered<OperationAnswer>> reproject(Caller& caller);
 // The query as far as the caller may see its answer.
 engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query);
-// The next page; waits for an event if there is none. `wanted.after` moves on.
+// What a reader makes of a page with events; on a thread of the readers, which gives way to others.
+using OnPage = std::function<void(engine::FeedPage&)>;
+// The next page; waits for an event if there is none. `wanted.after` moves on. `on_page`: or null.
 Task<Answered<engine::FeedPage>> read_events(Caller& caller, engine::FeedQuery& wanted,
-                                             Duration wait);
+                                             Duration wait, const OnPage* on_page = nullptr);
 // If the query asks for it, and there is no event, waits for one.
 Task<Answered<engine::FeedPage>> list_events(Caller& caller, const api::EventsQuery& query);
 

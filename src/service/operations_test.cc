@@ -6,10 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "engine/shard/outbox.h"
+#include "service/bulk.h"
 #include "service/leases.h"
 #include "service/operations_testing.h"
 #include "service/queues.h"
 #include "store/memory/memory_store.h"
+#include "store/testing/jobs.h"
 
 namespace millrace::service {
 namespace {
@@ -38,9 +41,9 @@ class OperationsTest : public ::testing::Test {
   Caller& caller() { return world_.caller(); }
 
   ToldGateway gateway_;
+  store::Store store_ = store::make_memory_store();
 
  private:
-  store::Store store_ = store::make_memory_store();
   SystemClock clock_;
   OperationsWorld world_{store_, gateway_, clock_};
 };
@@ -83,6 +86,29 @@ TEST_F(OperationsTest, AnAckForAJobOutOfReachIsToldThatItsLeaseIsLost) {
   ASSERT_TRUE(answers->refused.front());
   EXPECT_EQ(answers->refused.front()->code, api::ProblemCode::kLeaseLost);
   EXPECT_EQ(gateway_.asked.size(), 1u) << "the job was looked up, and no ack sent";
+}
+
+// What acks have submitted to other shards waits there, and is nobody's to cancel by a filter.
+TEST_F(OperationsTest, ACallByFilterLeavesTheOutboxAlone) {
+  const core::Job mine = store::make_job(1, "mail");
+  const core::Job on_its_way = store::make_job(2, std::string(engine::kOutboxQueue));
+  store::Flusher flusher;
+  ASSERT_TRUE(flusher.flush(*store_.tables, {mine, on_its_way}));
+  std::vector<JobId> cancelled;
+  gateway_.answer = [&](const engine::Request& request) -> engine::Answer {
+    const auto* const command = std::get_if<core::Command>(&request);
+    const auto* const cancel = command == nullptr ? nullptr : std::get_if<core::Cancel>(command);
+    if (cancel == nullptr) return std::monostate{};
+    cancelled.insert(cancelled.end(), cancel->ids.begin(), cancel->ids.end());
+    return core::Reply(core::ItemsReply{std::vector<core::ItemReply>(cancel->ids.size())});
+  };
+  api::Bulk bulk;
+  bulk.action = api::BulkAction::kCancel;
+  bulk.filter.emplace();
+  const auto answer = finish(bulk_jobs(caller(), bulk));
+  ASSERT_TRUE(answer) << answer.error().detail;
+  EXPECT_EQ(answer->outcome.matched, 1);
+  EXPECT_EQ(cancelled, std::vector{mine.id});
 }
 
 }  // namespace

@@ -137,6 +137,8 @@ class Shared(harness.ServerCase, DoctorCase):
             self.fail_attempt(self.claim_within(), "card declined")
         found = self.named("poison_retries", self.queue)
         self.assertIn("card declined", found["why"])
+        self.assertIn("is at attempt 6", found["why"])
+        self.assertIn(f"millrace error get {self.error_group('card declined')['id']}", found["next"])
 
     def test_jobs_that_lose_their_workers(self):
         self.submit(self.queue, lease_ms=1000, retry={"strategy": "fixed", "base_ms": 0})
@@ -150,8 +152,39 @@ class Shared(harness.ServerCase, DoctorCase):
         for job in self.claim(limit=3):
             self.fail_attempt(job, "no such user")
         found = self.named("poison_dead", self.queue)
+        self.assertTrue(found["what"].startswith("3 jobs of type"), found)
         self.assertIn("no such user", found["why"])
+        self.assertIn(f"millrace error retry {self.error_group('no such user')['id']}", found["next"])
         self.named("type_dies", f"3 jobs of type {self.queue} died")
+
+    def error_group(self, message):
+        """The group of errors with this message, in any queue."""
+        items = self.api.get("/v1/error-groups", limit=1000, type=self.queue).json["items"]
+        (group,) = [item for item in items if item["message"] == message]
+        return group
+
+    def test_old_poison_behind_many_newer_jobs_and_what_was_muted(self):
+        old, muted = f"old-{self.queue}", f"muted-{self.queue}"
+        # Before, only the newest 500 dead jobs were looked at.
+        for job_type, message in ((old, f"old {self.queue}"), (muted, f"muted {self.queue}")):
+            self.submit_many(3, type=job_type, max_attempts=1)
+            for job in self.claim(limit=3):
+                self.fail_attempt(job, message)
+        self.submit_many(600, type=f"new-{self.queue}", max_attempts=1)
+        left = 600
+        while left:
+            for job in self.claim(limit=100):
+                self.fail_attempt(job, "newer")
+                left -= 1
+        self.named("poison_dead", old)
+        items = self.api.get("/v1/error-groups", limit=1000, type=muted).json["items"]
+        (group,) = [item for item in items if muted in item["types"]]
+        reply = self.api.patch(f"/v1/error-groups/{group['id']}", {"status": "muted"})
+        self.assertEqual(reply.status, 200, reply)
+        done = self.server.cli("doctor", "--patience", PATIENCE, "-o", "json", timeout=60)
+        dead = [f["what"] for f in json.loads(done.stdout)["findings"] if f["id"] == "poison_dead"]
+        self.assertTrue(any(old in what for what in dead), dead)
+        self.assertFalse(any(muted in what for what in dead), dead)
 
     def test_a_worker_that_is_silent_and_holds_jobs(self):
         self.submit(lease_ms=600_000)

@@ -44,6 +44,17 @@ class Groups(harness.MillraceCase):
         harness.eventually(lambda: len(found()) == 1, what=f"the group of {message!r}")
         return found()[0]
 
+    def reproject(self):
+        """The read models anew; returns when they are."""
+        reply = self.api.post("/v1/admin/reproject")
+        self.assertEqual(reply.status, 202, reply)
+        path = f"/v1/operations/{reply.json['operation']['id']}"
+
+        def ended():
+            return self.api.get(path).json["state"] == "completed"
+
+        harness.eventually(ended, 60, what="the end of the operation")
+
     def patch(self, group, **members):
         reply = self.api.patch(f"/v1/error-groups/{group['id']}", members)
         self.assertEqual(reply.status, 200, reply)
@@ -197,8 +208,7 @@ class OneServer(Groups, harness.ServerCase):
         group = self.group("anew")
         self.patch(group, note="stays")
         before = self.group("anew")
-        self.assertEqual(self.api.post("/v1/admin/reproject").status, 202)
-        time.sleep(6)
+        self.reproject()
 
         def differences():
             now = [g for g in self.groups() if g["message"] == "anew"]
@@ -342,8 +352,7 @@ class Several(Groups):
             wanted = 2 * len(queues)
             harness.eventually(lambda: seen(other)["total"] == wanted, 20, what="both rounds")
             harness.eventually(lambda: counted(other) == wanted, 20, what="the statistics")
-        self.assertEqual(self.api.post("/v1/admin/reproject").status, 202)
-        time.sleep(8)
+        self.reproject()
         for server in (self.nodes[1], self.nodes[2]):
             other = self.new_client(server)
             harness.eventually(lambda: seen(other)["total"] == wanted, 20, what="made anew")

@@ -391,6 +391,107 @@ class ThroughCrashes(OperationsCase):
         self.assert_once(ids, "job.cancelled")
 
 
+class Reprojecting(OperationsCase):
+    """The read models made anew."""
+
+    def counted(self, api=None):
+        """What is counted of the queues of the test: dead jobs by type, and in groups of errors."""
+        api = api or self.api
+        query = {"by": "type", "window_ms": 3_600_000, "step_ms": 60_000}
+        stats = api.get("/v1/stats", **query).json["groups"]
+        groups = api.get("/v1/error-groups", limit=1000).json["items"]
+        return (
+            {group["type"]: sum(group["dead"]) for group in stats if sum(group["dead"])},
+            {group["message"]: group["dead"] for group in groups},
+        )
+
+    def await_counted(self, wanted, api=None):
+        """Until so many jobs are counted everywhere; nothing else has died."""
+        figures = None
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            figures = self.counted(api)
+            if all(sum(each.values()) == wanted for each in figures):
+                return figures
+            time.sleep(0.2)
+        self.assertEqual([sum(each.values()) for each in figures], [wanted] * 2)
+        return None
+
+    def reproject(self, api=None):
+        reply = (api or self.api).post("/v1/admin/reproject")
+        self.assertEqual(reply.status, 202, reply)
+        self.assertEqual(set(reply.json), {"shards", "requested_at", "operation"})
+        op = reply.json["operation"]
+        self.assertEqual(set(op), KEYS)
+        self.assertEqual((op["kind"], op["action"], op["query"]), ("reproject", None, None))
+        self.assertEqual(reply.headers["location"], f"/v1/operations/{op['id']}")
+        return op
+
+    def check_end(self, op, api=None):
+        ended = self.await_end(op, 60, api)
+        self.assertEqual((ended["state"], ended["failed"]), ("completed", 0), ended)
+        self.assertGreaterEqual(ended["matched"], 1)
+        self.assertGreaterEqual(ended["changed"], 1)
+        self.assertEqual(ended["done"], ended["changed"])
+
+    def test_it_is_an_operation_which_a_kill_does_not_end(self):
+        server = self.new_server()
+        server.start()
+        self.use(server)
+        self.make_dead(60)
+        before = self.await_counted(60)
+        op = self.reproject()
+        for order in ("pause", "cancel"):
+            reply = self.api.post(f"/v1/operations/{op['id']}/{order}")
+            self.assertEqual((reply.status, reply.code), (409, "invalid_state"), reply)
+            self.assertIn("wait until it has ended", reply.json["detail"])
+        reply = self.api.patch(f"/v1/operations/{op['id']}", {"rate_per_s": 1})
+        self.assertEqual(reply.status, 409, reply)
+        server.restart(kill=True)
+        self.use(server)
+        listed = self.api.get("/v1/operations").json["items"]
+        self.assertEqual([each["id"] for each in listed], [op["id"]])
+        self.check_end(op)
+        self.assertEqual(self.counted(), before)
+        told = [e["type"] for e in self.events("operation.started", "")]
+        told += [e["type"] for e in self.events("operation.ended", "")]
+        self.assertEqual(told, ["operation.started", "operation.ended"])
+        # When it has ended, all is read: nobody has to wait any more.
+        self.check_end(self.reproject())
+        self.assertEqual(self.counted(), before)
+
+    def test_the_command_line(self):
+        server = self.new_server()
+        server.start()
+        self.use(server)
+        self.make_dead(3)
+        done = self.server.cli("admin", "reproject")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("shard(s) are made anew: millrace operation watch ", done.stdout)
+        watched = self.server.cli("operation", "watch", done.stdout.split()[-1])
+        self.assertEqual(watched.returncode, 0, watched.stderr)
+        self.assertRegex(watched.stdout, r"completed: \d+ rows of the log read")
+        listed = self.server.cli("operation", "list")
+        self.assertIn("reproject", listed.stdout)
+
+    @unittest.skipUnless(IS_POSTGRES, "several nodes need PostgreSQL")
+    def test_three_nodes_and_a_takeover(self):
+        cluster = nodes.Nodes(3)
+        self.addCleanup(cluster.close)
+        cluster.start()
+        queues = cluster.queue_on_each_shard()
+        self.use(cluster[0])
+        for queue in queues.values():
+            self.make_dead(20, queue)
+        wanted = 20 * len(queues)
+        self.await_counted(wanted)
+        op = self.reproject()
+        cluster[1].kill()
+        self.check_end(op)
+        for server in (cluster[0], cluster[2]):
+            self.await_counted(wanted, self.new_client(server))
+
+
 @unittest.skipUnless(IS_POSTGRES, "several nodes need PostgreSQL")
 class ThreeNodes(OperationsCase):
     def test_a_takeover_loses_nothing_and_repeats_nothing(self):

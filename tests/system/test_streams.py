@@ -1,5 +1,6 @@
 """Streams of events: where they begin, what they tell, how they end, and what a slow reader costs."""
 
+import contextlib
 import http.client
 import importlib.util
 import json
@@ -30,6 +31,7 @@ class Stream:
             headers["Last-Event-ID"] = last
         if token:
             headers["Authorization"] = "Bearer " + token
+        self.query = query
         self.connection.request("GET", "/v1/events" + query, headers=headers)
         self.answer = self.connection.getresponse()
         self.status = self.answer.status
@@ -69,6 +71,42 @@ class Stream:
 
     def __exit__(self, *_):
         self.close()
+
+
+class Follower(threading.Thread):
+    """Reads a stream of single events until it is closed; `told` has what they say."""
+
+    def __init__(self, stream, api):
+        super().__init__(daemon=True)
+        self.stream, self.api, self.told = stream, api, []
+        self.query = stream.query
+        self.begins = stream.next()[1]
+        self.start()
+
+    def run(self):
+        with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+            while message := self.stream.next():
+                if message[0] == "message":
+                    self.told.append(self.words(message[2]))
+
+    @staticmethod
+    def words(event):
+        return event["type"], event["queue"], event["job_id"], event["attempt"]
+
+    def wanted(self):
+        """What the log has for it."""
+        wanted, cursor = [], self.begins
+        while True:
+            query = f"{self.query}&" if self.query else "?"
+            page = self.api.get(f"/v1/events{query}cursor={cursor}&limit=1000").json
+            if not page["items"]:
+                return wanted
+            wanted += [self.words(item) for item in page["items"]]
+            cursor = page["next_cursor"]
+
+    def close(self):
+        self.stream.close()
+        self.join(10)
 
 
 class Streams(harness.ServerCase):
@@ -168,6 +206,34 @@ class Streams(harness.ServerCase):
             lambda: self.server.log.count("path=/v1/events status=499") >= 20,
             what="the ends of the streams in the log",
         )
+
+    def test_many_streams_of_several_filters_miss_and_repeat_nothing(self):
+        """Most sleep while others are told; some come, and some go, in the middle of it."""
+        dice = random.Random(7)
+        queues = [f"{self.queue}-{n}" for n in range(8)]
+        filters = [f"?queues={queue}" for queue in queues]
+        filters += ["", "?types=job.started", f"?queues={queues[0]},{queues[1]}&types=job.started"]
+        staying, gone = [], []
+        try:
+            for number in range(300):
+                if number < 40 or number % 10 == 0:
+                    staying.append(Follower(self.open(dice.choice(filters)), self.api))
+                self.submit(queue=dice.choice(queues))
+                if number % 3 == 0:
+                    self.claim(queues=queues)
+                if number % 15 == 0:
+                    gone.append(staying.pop(dice.randrange(len(staying))))
+                    gone[-1].close()
+            for follower in staying:
+                wanted = follower.wanted()
+                harness.eventually(lambda: len(follower.told) >= len(wanted), what="all")  # noqa: B023
+                self.assertEqual(follower.told, wanted, follower.query)
+            for follower in gone:
+                told = follower.told
+                self.assertEqual(told, follower.wanted()[: len(told)], follower.query)
+        finally:
+            for follower in staying:
+                follower.close()
 
     def test_a_hundred_streams_hear_of_one_job(self):
         streams = [self.open(f"?queues={self.queue}") for _ in range(100)]

@@ -25,9 +25,9 @@ struct ScheduleCheck {
   std::optional<Thresholds> late = kScheduleLate;
 };
 struct ServerCheck {
-  std::optional<Thresholds> disk = Thresholds{10, 3};        // per cent free, at least
-  std::optional<Thresholds> sync = Thresholds{0.1, 1};       // seconds
-  std::optional<Thresholds> behind = Thresholds{5, 60};      // seconds
+  std::optional<Thresholds> disk = Thresholds{10, 3};    // per cent free, at least
+  std::optional<Thresholds> sync = Thresholds{0.1, 1};   // seconds
+  std::optional<Thresholds> behind = Thresholds{5, 60};  // seconds
 };
 
 void answer_with(const CheckAnswer& answer, std::string_view subject, Session& session) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "cli/doctor/look.h"
@@ -10,50 +11,62 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::int64_t kManyAttempts = 5;
-constexpr std::int64_t kManyCrashes = 2;
-constexpr std::size_t kManyDead = 3;
+constexpr std::int64_t kManyDead = 3;
 constexpr std::size_t kManyRuns = 3;  // that came to nothing, the newest ones
 
-// Jobs that fail alike.
-struct Group {
-  std::string type{}, error{}, message{}, job{};
-  std::int64_t jobs = 0;
-  std::int64_t attempts = 0;  // of the job that has most
-  std::int64_t crashes = 0;
-};
-
-// By type and fingerprint.
-std::map<std::pair<std::string, std::string>, Group> groups_of(const Facts::Items& jobs) {
-  std::map<std::pair<std::string, std::string>, Group> groups;
-  for (const std::string& item : jobs) {
-    const sdk::JsonView job(item);
-    const sdk::JsonView error = job["last_error"];
-    if (!error.is_object()) continue;
-    const std::string type = text_of(job, "type");
-    Group& group = groups[{type, text_of(error, "fingerprint")}];
-    ++group.jobs;
-    const std::int64_t attempts = number_of(job, "attempt");
-    group.crashes = std::max(group.crashes, number_of(job, "crashes"));
-    if (group.jobs > 1 && attempts <= group.attempts) continue;
-    group.type = type;
-    group.error = text_of(error, "type");
-    group.message = text_of(error, "message");
-    group.job = text_of(job, "id");
-    group.attempts = attempts;
-  }
-  return groups;
-}
-
-std::string error_text(const Group& group) {
+std::string error_text(sdk::JsonView group) {
   constexpr std::size_t kMostBytes = 120;
-  std::string text = group.message.empty() ? group.error : group.error + ": " + group.message;
+  const std::string message = text_of(group, "message");
+  std::string text = text_of(group, "error_type");
+  if (!message.empty()) text += ": " + message;
   if (text.size() > kMostBytes) text = text.substr(0, kMostBytes) + "...";
   return text;
 }
 
-std::string list_command(std::string_view states, const Group& group) {
-  return "millrace job list " + shell_word(fmt::format("state:{} type={}", states, group.type));
+// "type mail", "types mail, sms and 3 others"
+std::string types_text(const std::set<std::string>& types) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string text = types.size() == 1 ? "type" : "types";
+  std::size_t named = 0;
+  for (const std::string& type : types) {
+    if (named == kMostNamed) break;
+    text += fmt::format("{} {}", named++ == 0 ? "" : ",", type);
+  }
+  if (types.size() > named) text += fmt::format(" and {} others", types.size() - named);
+  return text;
+}
+std::string types_text(sdk::JsonView group) {
+  std::set<std::string> types;
+  for (const sdk::JsonView type : group["types"].elements()) {
+    types.insert(type.string().value_or(""));
+  }
+  return types_text(types);
+}
+
+// By type: the job that has lost most workers.
+void judge_crashes(const Facts::Items& jobs, Findings& found) {
+  struct Worst {
+    std::string job;
+    std::int64_t crashes = 0;
+  };
+  std::map<std::string, Worst> by_type;
+  for (const std::string& item : jobs) {
+    const sdk::JsonView job(item);
+    Worst& worst = by_type[text_of(job, "type")];
+    const std::int64_t crashes = number_of(job, "crashes");
+    if (crashes > worst.crashes) worst = {text_of(job, "id"), crashes};
+  }
+  for (const auto& [type, worst] : by_type) {
+    if (worst.crashes < kManyCrashes) continue;
+    found.push_back(
+        {"poison_crashes", Severity::kBad,
+         fmt::format("Jobs of type {} lose their workers again and again", type),
+         fmt::format("Job {} took {} leases with it. It may kill its worker, or take longer than "
+                     "its lease without a heartbeat.",
+                     worst.job, worst.crashes),
+         fmt::format("look at it, and bound it: millrace job get {}; max_crashes of the queue",
+                     worst.job)});
+  }
 }
 
 void judge_holders(const std::pair<std::string, Facts::Items>& gate, Time now,
@@ -129,35 +142,41 @@ void judge_stuck(const DoctorFacts& facts, const Patience& patience, Findings& f
 }
 
 void judge_poison(const DoctorFacts& facts, Findings& found) {
-  for (const auto& [key, group] : groups_of(facts.retrying)) {
-    if (group.crashes >= kManyCrashes) {
-      found.push_back(
-          {"poison_crashes", Severity::kBad,
-           fmt::format("Jobs of type {} lose their workers again and again", group.type),
-           fmt::format("Job {} took {} leases with it. It may kill its worker, or take longer than "
-                       "its lease without a heartbeat.",
-                       group.job, group.crashes),
-           fmt::format("look at it, and bound it: millrace job get {}; max_crashes of the queue",
-                       group.job)});
-    } else if (group.attempts >= kManyAttempts) {
-      found.push_back(
-          {"poison_retries", Severity::kWarn,
-           fmt::format("{} of type {} {} of one error again and again",
-                       count_of(group.jobs, "job", "jobs"), group.type,
-                       group.jobs == 1 ? "fails" : "fail"),
-           fmt::format("{}. Job {} is at attempt {}.", error_text(group), group.job,
-                       group.attempts),
-           fmt::format("mend the cause, or cancel them: {}", list_command("retrying", group))});
+  for (const auto& [item, jobs] : facts.tried) {
+    const sdk::JsonView group(item);
+    if (text_of(group, "error_type") == kLostLease) {
+      judge_crashes(jobs, found);
+      continue;
     }
+    if (jobs.empty()) continue;
+    const auto tried = static_cast<std::int64_t>(jobs.size());
+    std::set<std::string> types;
+    sdk::JsonView worst(jobs.front());
+    for (const std::string& each : jobs) {
+      const sdk::JsonView job(each);
+      types.insert(text_of(job, "type"));
+      if (number_of(job, "attempt") > number_of(worst, "attempt")) worst = job;
+    }
+    found.push_back(
+        {"poison_retries", Severity::kWarn,
+         fmt::format("{} of {} {} of one error again and again", count_of(tried, "job", "jobs"),
+                     types_text(types), tried == 1 ? "fails" : "fail"),
+         fmt::format("{}. Job {} is at attempt {}.", error_text(group), text_of(worst, "id"),
+                     number_of(worst, "attempt")),
+         fmt::format("mend the cause; since when, and in which version: millrace error get {}",
+                     text_of(group, "id"))});
   }
-  for (const auto& [key, group] : groups_of(facts.dead)) {
-    if (std::cmp_less(group.jobs, kManyDead)) continue;
+  for (const std::string& item : facts.groups) {
+    const sdk::JsonView group(item);
+    const std::int64_t dead = number_of(group, "dead");
+    if (dead < kManyDead) continue;
     found.push_back(
         {"poison_dead", Severity::kWarn,
-         fmt::format("{} of type {} died of one error", count_of(group.jobs, "job", "jobs"),
-                     group.type),
+         fmt::format("{} of {} died of one error", count_of(dead, "job", "jobs"),
+                     types_text(group)),
          error_text(group) + ".",
-         fmt::format("mend the cause, then retry them: {}", list_command("dead", group))});
+         fmt::format("mend the cause, then retry one as a canary: millrace error retry {}",
+                     text_of(group, "id"))});
   }
 }
 

@@ -21,6 +21,7 @@ constexpr std::size_t kMostQueues = 50;
 constexpr std::size_t kMostGates = 50;
 constexpr std::size_t kMostSchedules = 200;
 constexpr std::size_t kMostTypes = 40;
+constexpr std::size_t kMostGroups = 50;  // whose jobs are looked at
 
 // The first page of a list.
 Facts::Items first_page(sdk::Client& client, const std::string& path, std::string_view what,
@@ -161,6 +162,30 @@ void look_at_gates(sdk::Client& client, DoctorFacts& facts) {
   for (const std::string& limit : facts.overview.limits) look_at(limit, false);
 }
 
+void look_at_groups(sdk::Client& client, DoctorFacts& facts) {
+  read_list(client, "/v1/error-groups?status=open", "the groups of errors", facts.groups,
+            facts.overview);
+  // Those whose jobs wait for their next attempt, then the others, each newest first.
+  std::vector<const std::string*> tried, others;
+  for (const std::string& item : facts.groups) {
+    const sdk::JsonView group(item);
+    const bool waits = number_of(group, "waiting") > number_of(group, "dead");
+    if (number_of(group, "total") >= kManyCrashes) (waits ? tried : others).push_back(&item);
+  }
+  tried.insert(tried.end(), others.begin(), others.end());
+  if (tried.size() > kMostGroups) tried.resize(kMostGroups);
+  for (const std::string* const item : tried) {
+    const sdk::JsonView group(*item);
+    const std::string id = text_of(group, "id");
+    const bool lost = text_of(group, "error_type") == kLostLease;
+    const std::string query = fmt::format("state:retrying,ready,running attempt>={} error:{}",
+                                          lost ? kManyCrashes : kManyAttempts, id);
+    facts.tried.emplace_back(
+        *item, first_page(client, search(query, kMostJobs),
+                          "jobs that are tried again of the error " + id, facts.overview));
+  }
+}
+
 }  // namespace
 
 sdk::Result<DoctorFacts> look_closely(sdk::Client& client, const OpenClient& open) {
@@ -169,9 +194,7 @@ sdk::Result<DoctorFacts> look_closely(sdk::Client& client, const OpenClient& ope
   DoctorFacts facts{.overview = std::move(*overview)};
   look_at_nodes(client, open, facts);
   read_list(client, "/v1/tokens", "the tokens", facts.tokens, facts.overview);
-  facts.retrying = first_page(client, search("state:retrying,ready,running attempt>0", kMostJobs),
-                              "jobs that are tried again", facts.overview);
-  facts.dead = first_page(client, search("state:dead", kMostJobs), "dead jobs", facts.overview);
+  look_at_groups(client, facts);
   look_for_untaken(client, facts);
   look_at_gates(client, facts);
   for (const std::string& item : facts.overview.schedules) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,10 @@ struct DoctorFacts {
   Facts::Items gone{};                     // nodes whose lease is over
   std::vector<std::int64_t> leaderless{};  // shards
   Facts::Items tokens{};
-  Facts::Items retrying{};  // the newest jobs, at most kMostJobs
-  Facts::Items dead{};
+  Facts::Items groups{};  // of errors, the open ones
+  // Jobs that are tried again and again, of groups with such: at most kMostJobs of each. By the
+  // group's JSON.
+  std::vector<std::pair<std::string, Facts::Items>> tried{};
   // Of full gates that jobs wait for: their holders. Of gates with a rate: jobs that wait for it.
   std::vector<std::pair<std::string, Facts::Items>> holders{};  // by the gate's JSON
   std::vector<std::pair<std::string, Facts::Items>> waiting{};
@@ -40,6 +43,9 @@ struct DoctorFacts {
 };
 
 inline constexpr int kMostJobs = 500;
+inline constexpr std::string_view kLostLease = "lease_expired";  // as the server names the error
+inline constexpr int kManyAttempts = 5;
+inline constexpr int kManyCrashes = 2;
 
 // Opens a client of another node; the same token and certificates.
 using OpenClient = std::function<Result<sdk::Client>(const std::string& url)>;

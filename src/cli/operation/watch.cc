@@ -50,8 +50,13 @@ std::string done_text(const sdk::JsonView& operation) {
   return fmt::format("{} of {}", grouped(done), grouped(std::max(*matched, done)));
 }
 
+bool reads_rows(const sdk::JsonView& operation) {
+  return text_of(operation, "kind") == "reproject";
+}
+
 // What it does, and to what.
 std::string subject(const sdk::JsonView& operation) {
+  if (reads_rows(operation)) return text_of(operation, "kind");
   const std::string action = text_of(operation, "action");
   const std::string query = text_of(operation, "query");
   return query.empty() ? action : fmt::format("{} {}", action, query);
@@ -63,9 +68,11 @@ void tell_end(const sdk::JsonView& operation, Session& session, std::string_view
   if (session.json()) {
     print_line(json);
   } else {
-    print_line(fmt::format("{}  {}: {} jobs changed, {} left alone", text_of(operation, "id"),
-                           state, grouped(operation["changed"].integer().value_or(0)),
-                           grouped(failed)));
+    const std::string changed = grouped(operation["changed"].integer().value_or(0));
+    print_line(fmt::format("{}  {}: {}", text_of(operation, "id"), state,
+                           reads_rows(operation) ? changed + " rows of the log read"
+                                                 : fmt::format("{} jobs changed, {} left alone",
+                                                               changed, grouped(failed))));
   }
   const std::string reason = text_of(operation, "reason");
   if (!reason.empty()) note(reason);

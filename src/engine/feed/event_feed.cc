@@ -6,8 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "engine/feed/fact_matcher.h"
+#include "engine/feed/recent_facts.h"
 #include "engine/shard/cursors.h"
-#include "store/event_codec.h"
 
 namespace millrace::engine {
 namespace {
@@ -18,15 +19,6 @@ constexpr std::size_t kMaxBytesRead = 32 * 1024 * 1024;
 
 // For a shard that is led elsewhere.
 constexpr std::uint64_t kWhateverCanBeRead = std::numeric_limits<std::uint64_t>::max();
-
-bool wanted(const FeedEvent& fact, const FeedQuery& query) {
-  const auto names = [](const std::vector<std::string>& list, std::string_view name) {
-    return list.empty() || std::ranges::find(list, name) != list.end();
-  };
-  return names(query.types, fact.type) && names(query.queues, fact.queue.view()) &&
-         (!query.job || fact.job == query.job) &&
-         (!query.visible || query.visible(fact.queue.view()));
-}
 
 // The approximate bytes of an event in an answer: besides its data it has only a few names.
 std::size_t shown_bytes(const FeedEvent& event) {
@@ -60,12 +52,22 @@ struct Allowance {
   bool any() const { return rows > 0 && bytes > 0; }
 };
 
+void spend(std::size_t bytes, Allowance& from) {
+  --from.rows;
+  from.bytes -= std::min(from.bytes, bytes);
+}
+
+Fault unreadable(ShardNumber shard, const store::JournalRow& row, const Error& why) {
+  return {FeedFault::kStorage,
+          fmt::format("shard {}, row {}: {}", shard, to_number(row.seq), why.message)};
+}
+
 // One shard's facts for a page.
 class FactStream {
  public:
   // `last`: the last row to read.
-  FactStream(ShardNumber shard, store::Journal& journal, std::uint64_t last)
-      : shard_(shard), journal_(journal), last_(last) {}
+  FactStream(ShardNumber shard, store::Journal& journal, std::uint64_t last, RecentFacts& recent)
+      : shard_(shard), journal_(journal), last_(last), recent_(recent) {}
 
   // Starts after everything that can be read now.
   std::optional<Fault> start_at_end() {
@@ -109,24 +111,30 @@ class FactStream {
     Allowance share{std::max<std::size_t>(1, kMaxRowsRead / streams),
                     std::max<std::size_t>(1, kMaxBytesRead / streams)};
     at_end_ = true;  // unless there is a row that is left for later
-    std::optional<Fault> fault;
+    const auto enough = [&] {
+      return query.gone.stop_requested() || facts_.size() >= facts || !share.any() ||
+             !allowance.any();
+    };
+    const auto pay = [&](std::size_t bytes) {
+      spend(bytes, share);
+      spend(bytes, allowance);
+    };
+    std::optional<Fault> fault = read_recent(query, facts, enough, pay);
+    if (fault || !at_end_ || read_to_.seq > last_) return fault;
     const Status read = journal_.read(Seq{read_to_.seq}, [&](const store::JournalRow& row) {
       if (to_number(row.seq) > last_) return false;
-      if (query.gone.stop_requested() || facts_.size() >= facts || !share.any() ||
-          !allowance.any()) {
+      if (enough()) {
         at_end_ = false;
         return false;
       }
-      spend(row.body.size(), share);
-      spend(row.body.size(), allowance);
-      Result<core::EventBatch> batch = store::decode_events(row.body);
-      if (!batch) {
-        fault = {FeedFault::kStorage, fmt::format("shard {}, row {}: {}", shard_,
-                                                  to_number(row.seq), batch.error().message)};
+      pay(row.body.size());
+      const Result<RowFacts> of_row = recent_.of(row, shard_);
+      if (!of_row) {
+        fault = unreadable(shard_, row, of_row.error());
         return false;
       }
-      read_until_ = batch->at;
-      take_facts(flatten(*batch, shard_), to_number(row.seq), query, facts);
+      read_until_ = (*of_row)->at;
+      take_facts((*of_row)->facts, to_number(row.seq), query, facts);
       return true;
     });
     if (!read) return explain(read.error());
@@ -139,12 +147,31 @@ class FactStream {
     EventPlace place;
   };
 
-  static void spend(std::size_t bytes, Allowance& from) {
-    --from.rows;
-    from.bytes -= std::min(from.bytes, bytes);
+  // From memory, as far as it goes. A large row makes many pages, and is read from the journal
+  // once.
+  template <typename Enough, typename Pay>
+  std::optional<Fault> read_recent(const FeedQuery& query, std::size_t facts, const Enough& enough,
+                                   const Pay& pay) {
+    if (last_ == kWhateverCanBeRead) return std::nullopt;
+    RowFacts row = recent_.find(shard_, Seq{read_to_.seq});
+    if (row == nullptr) return std::nullopt;
+    const Result<store::Journal::Extent> extent = journal_.extent();
+    if (!extent) return Fault{FeedFault::kStorage, extent.error().message};
+    if (to_number(extent->oldest) > read_to_.seq) return gone();
+    while (row != nullptr && read_to_.seq <= last_) {
+      if (enough()) {
+        at_end_ = false;
+        return std::nullopt;
+      }
+      pay(row->body);
+      read_until_ = row->at;
+      take_facts(row->facts, read_to_.seq, query, facts);
+      if (at_end_) row = recent_.find(shard_, Seq{read_to_.seq});
+    }
+    return std::nullopt;
   }
 
-  void take_facts(std::vector<FeedEvent> facts, std::uint64_t seq, const FeedQuery& query,
+  void take_facts(const std::vector<FeedEvent>& facts, std::uint64_t seq, const FeedQuery& query,
                   std::size_t most) {
     // The position in the row, or its start.
     std::uint64_t index = read_to_.seq == seq ? read_to_.index : 0;
@@ -154,7 +181,7 @@ class FactStream {
         at_end_ = false;
         return;
       }
-      if (wanted(facts[index], query)) facts_.push_back({std::move(facts[index]), {seq, index}});
+      if (wanted(facts[index], query)) facts_.push_back({facts[index], {seq, index}});
     }
     read_to_ = {seq + 1, 0};
   }
@@ -173,6 +200,7 @@ class FactStream {
   const ShardNumber shard_;
   store::Journal& journal_;
   const std::uint64_t last_;
+  RecentFacts& recent_;
   EventPlace read_to_;
   Time read_until_ = Time::min();
   bool at_end_ = false;
@@ -214,6 +242,7 @@ class PageReader {
     page_.at_end = true;
     for (const FactStream& stream : streams_) {
       page_.at_end = page_.at_end && !stream.has_facts() && !stream.must_read();
+      page_.places.push_back(stream.place());
       page_.reached.push_back(Seq{stream.place().seq - 1});
     }
     return std::move(page_);
@@ -251,7 +280,8 @@ class PageReader {
 
 }  // namespace
 
-EventFeed::EventFeed(std::vector<store::Journal*> journals) {
+EventFeed::EventFeed(std::vector<store::Journal*> journals)
+    : recent_(std::make_unique<RecentFacts>()) {
   for (store::Journal* const journal : journals) {
     shards_.push_back(std::make_unique<Shard>(*journal));
     not_led(static_cast<ShardNumber>(shards_.size() - 1));
@@ -262,11 +292,15 @@ EventFeed::EventFeed(store::Journal& journal, Seq durable) : EventFeed(std::vect
   led(0, durable);
 }
 
+EventFeed::~EventFeed() = default;
+
 void EventFeed::led(ShardNumber shard, Seq durable) {
+  recent_->forget(shard);
   shards_[shard]->last.store(to_number(durable), std::memory_order_release);
 }
 
 void EventFeed::not_led(ShardNumber shard) {
+  recent_->forget(shard);
   shards_[shard]->last.store(kWhateverCanBeRead, std::memory_order_release);
 }
 
@@ -285,7 +319,8 @@ FeedPage EventFeed::read(const FeedQuery& query) const {
   std::vector<FactStream> streams;
   for (ShardNumber shard = 0; shard < shards_.size(); ++shard) {
     Shard& of_shard = *shards_[shard];
-    streams.emplace_back(shard, of_shard.journal, of_shard.last.load(std::memory_order_acquire));
+    streams.emplace_back(shard, of_shard.journal, of_shard.last.load(std::memory_order_acquire),
+                         *recent_);
     FactStream& stream = streams.back();
     auto fault = at_end ? stream.start_at_end() : stream.start(asked);
     if (fault) return faulty(std::move(*fault));
@@ -293,6 +328,53 @@ FeedPage EventFeed::read(const FeedQuery& query) const {
   PageReader reader(query, std::move(streams));
   if (auto fault = reader.run()) return faulty(std::move(*fault));
   return reader.finish();
+}
+
+FeedScan EventFeed::scan(const EventPlaces& from, std::span<const FeedFilter* const> filters,
+                         const std::stop_token& gone) const {
+  FeedScan scan;
+  scan.places = from;
+  FactMatcher matcher(filters);
+  for (ShardNumber number = 0; number < shards_.size(); ++number) {
+    Shard& shard = *shards_[number];
+    EventPlace& place = scan.places[number];
+    const std::uint64_t last = shard.last.load(std::memory_order_acquire);
+    if (place.seq > last) continue;
+    Allowance share{std::max<std::size_t>(1, kMaxRowsRead / shards_.size()),
+                    std::max<std::size_t>(1, kMaxBytesRead / shards_.size())};
+    std::optional<Fault> fault;
+    const auto look_at = [&](const FactsOfRow& row) {
+      for (std::uint64_t i = place.index; i < row.facts.size(); ++i) matcher.look_at(row.facts[i]);
+      place = {place.seq + 1, 0};
+    };
+    while (last != kWhateverCanBeRead && place.seq <= last) {
+      const RowFacts row = recent_->find(number, Seq{place.seq});
+      if (row == nullptr) break;
+      look_at(*row);
+    }
+    if (place.seq > last) continue;
+    const Status read = shard.journal.read(Seq{place.seq}, [&](const store::JournalRow& row) {
+      const std::uint64_t seq = to_number(row.seq);
+      if (seq > last || gone.stop_requested() || !share.any()) return false;
+      spend(row.body.size(), share);
+      if (place.seq != seq) place = {seq, 0};
+      const Result<RowFacts> of_row = recent_->of(row, number);
+      if (!of_row) {
+        fault = unreadable(number, row, of_row.error());
+        return false;
+      }
+      look_at(**of_row);
+      return true;
+    });
+    if (!read) fault = {FeedFault::kStorage, read.error().message};
+    if (fault) {
+      scan.fault = fault->kind;
+      scan.message = std::move(fault->message);
+      return scan;
+    }
+  }
+  scan.news = matcher.take();
+  return scan;
 }
 
 }  // namespace millrace::engine

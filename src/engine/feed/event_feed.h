@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "core/reply.h"
 #include "engine/observer.h"
 #include "engine/routing/scatter_gather.h"
+#include "engine/shard/cursors.h"
 #include "store/journal.h"
 
 namespace millrace::engine {
@@ -40,14 +42,18 @@ struct FeedEvent {
 // A value of FeedQuery::after: only what happens from now on. No position has this form.
 inline constexpr std::string_view kEndOfFeed = "end";
 
-struct FeedQuery {
-  std::string after;  // empty: from the oldest event kept; or kEndOfFeed
-  std::uint32_t limit = 50;
+// What a reader is told of.
+struct FeedFilter {
   std::vector<std::string> types;   // names as in FeedEvent::type; empty: all
   std::vector<std::string> queues;  // empty: all
   std::optional<JobId> job;         // none: all
   // Which queues the reader may see; null: all.
   std::function<bool(std::string_view queue)> visible;
+};
+
+struct FeedQuery : FeedFilter {
+  std::string after;  // empty: from the oldest event kept; or kEndOfFeed
+  std::uint32_t limit = 50;
   std::size_t bytes = std::size_t{16} << 20;  // of the page; it has one event at least
   std::stop_token gone;                       // stop requested: the reader no longer waits
 };
@@ -67,8 +73,19 @@ struct FeedPage {
   // By shard: every row up to this one has been read. When the page is at the end, AwaitEvents
   // waits for rows after these.
   std::vector<Seq> reached;
+  EventPlaces places;  // `next`, by shard
   bool at_end = false;
 };
+
+// Who has news, of many readers that all stood at one position.
+struct FeedScan {
+  FeedFault fault = FeedFault::kNone;
+  std::string message;
+  std::vector<bool> news;  // by filter: it lets something through
+  EventPlaces places;      // up to where was looked; there may be more
+};
+
+class RecentFacts;
 
 // Thread-safe. Shows durable rows only. For a shard that this node leads, these are the rows that
 // its observer has reported. For another node's shard, they are the rows that can be read, which
@@ -82,6 +99,7 @@ class EventFeed {
   explicit EventFeed(std::vector<store::Journal*> journals);
   // For one shard, which this node leads.
   EventFeed(store::Journal& journal, Seq durable);
+  ~EventFeed();
 
   // This node leads the shard from now on. Its rows are durable up to `durable`; observer(shard)
   // reports further ones.
@@ -93,6 +111,9 @@ class EventFeed {
   // Blocks for the read, so it must not run on an I/O thread. Reads a bounded number of rows a
   // call, whatever the filters.
   FeedPage read(const FeedQuery& query) const;
+  // Looks at what comes after `from`, once for all filters. Blocks and is bounded likewise.
+  FeedScan scan(const EventPlaces& from, std::span<const FeedFilter* const> filters,
+                const std::stop_token& gone) const;
 
  private:
   struct Shard final : DurableObserver {
@@ -104,6 +125,7 @@ class EventFeed {
   };
 
   std::vector<std::unique_ptr<Shard>> shards_;
+  std::unique_ptr<RecentFacts> recent_;
 };
 
 // The history of one job from its own records, oldest first; complete however old the job is.

@@ -237,11 +237,16 @@ bool ReadModels::complete() const {
   });
 }
 
-Status ReadModels::reproject() {
+Result<std::uint64_t> ReadModels::rows() const {
+  std::uint64_t rows = 0;
   for (const Shard& shard : shards_) {
-    if (Status asked = ShardModels::request_reproject(*shard.tables); !asked) return asked;
+    if (shard.journal == nullptr) continue;
+    const auto extent = shard.journal->extent();
+    if (!extent) return std::unexpected(extent.error());
+    if (extent->newest == Seq{}) continue;
+    rows += to_number(extent->newest) + 1 - std::max<std::uint64_t>(to_number(extent->oldest), 1);
   }
-  return {};
+  return rows;
 }
 
 ReadModels::Figures ReadModels::figures() const {

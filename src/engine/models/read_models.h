@@ -73,8 +73,8 @@ class ReadModels {
   // Whether all of each shard's log had been read when this node last looked.
   bool complete() const;
 
-  // All shards' models are made anew from the log, by whoever leads each.
-  Status reproject();
+  // Rows that all shards' logs still have.
+  Result<std::uint64_t> rows() const;
 
   // Of the shards that this node leads.
   struct Figures {

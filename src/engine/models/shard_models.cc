@@ -110,6 +110,14 @@ Status ShardModels::request_reproject(store::Tables& tables) {
   return tables.put_blob(std::string(kPosition), encode(position));
 }
 
+Result<std::optional<ModelPosition>> ShardModels::stored_position(store::Tables& tables) {
+  const auto stored = tables.get_blob(std::string(kPosition));
+  if (!stored) return std::unexpected(stored.error());
+  const auto decoded = *stored ? decode(**stored) : std::nullopt;
+  if (!decoded || decoded->anew) return std::nullopt;
+  return decoded->position;
+}
+
 Status ShardModels::load(store::Tables& tables, const std::optional<Oldest>& oldest) {
   return load(tables, oldest, true);
 }

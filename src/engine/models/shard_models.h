@@ -66,6 +66,8 @@ class ShardModels {
   Result<bool> overtaken(store::Tables& tables) const;
   // The next load() of whoever leads the shard begins anew.
   static Status request_reproject(store::Tables& tables);
+  // As whoever leads the shard has stored it; none: nothing is stored, or it is to begin anew.
+  static Result<std::optional<ModelPosition>> stored_position(store::Tables& tables);
 
   // --- Thread-safe.
   // Which groups of errors make room first.

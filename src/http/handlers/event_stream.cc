@@ -24,6 +24,9 @@ constexpr int kDigestPages = 5;
 constexpr std::uint32_t kDigestPageEvents = 1'000;
 // When the store or the shard can't tell now.
 constexpr Duration kLater{1'000};
+// Before the answer's head, when the client has too many reads in progress; growing.
+constexpr Duration kFirstPause{100};
+constexpr int kFirstTries = 10;
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\n");
@@ -76,7 +79,18 @@ class Stream {
 
   Task<void> run() {
     const std::string asked = wanted_.after;
-    Answered page = co_await service::read_events(call_.caller, wanted_, Duration{0});
+    const service::OnPage render = [this, payloads = call_.caller.sees_payloads()](auto& read) {
+      this->render(read, payloads);
+    };
+    const service::OnPage* const on_page = query_.digest ? nullptr : &render;
+    Answered page = co_await service::read_events(call_.caller, wanted_, Duration{0}, on_page);
+    // All come back at once after a restart, and a browser gives up where it is refused.
+    for (int tries = 1; !page && tries < kFirstTries; ++tries) {
+      if (page.error().code != api::ProblemCode::kOverloaded || call_.stream->over()) break;
+      const bool rested = co_await call_.stream->rest(kFirstPause * tries);
+      if (!rested) break;
+      page = co_await service::read_events(call_.caller, wanted_, Duration{0}, on_page);
+    }
     if (!page) co_return call_.refuse(page.error());
     call_.response.content_type = "text/event-stream";
     call_.response.more_fields = "Cache-Control: no-store\r\nX-Accel-Buffering: no\r\n";
@@ -93,7 +107,9 @@ class Stream {
       }
       if (!goes_on) break;
       const Steady asked_at = call_.services.clock.steady();
-      page = co_await service::read_events(call_.caller, wanted_, kHeartbeat);
+      rendered_.clear();
+      page->events = {};
+      page = co_await service::read_events(call_.caller, wanted_, kHeartbeat, on_page);
       if (!page) {
         goes_on = co_await trouble(page.error());
         page = engine::FeedPage{};
@@ -111,11 +127,20 @@ class Stream {
  private:
   using Answered = service::Answered<engine::FeedPage>;
 
-  void tell(engine::FeedPage& page) {
-    if (!call_.caller.sees_payloads()) std::ranges::for_each(page.events, service::redact);
+  // On a thread of the readers: the threads that answer workers have no time for it.
+  void render(engine::FeedPage& page, bool payloads) {
+    if (!payloads) std::ranges::for_each(page.events, service::redact);
     for (const api::JobEvent& event : service::to_api(page.events)) {
-      append_message(piece_, {}, event.id, [&](JsonWriter& json) { api::encode(json, event); });
+      append_message(rendered_, {}, event.id, [&](JsonWriter& json) { api::encode(json, event); });
     }
+  }
+  void tell(const engine::FeedPage& page) {
+    if (piece_.empty()) {
+      piece_.swap(rendered_);
+    } else {
+      piece_.append(rendered_);
+    }
+    rendered_ = {};
     end_page(page);
   }
 
@@ -163,7 +188,7 @@ class Stream {
 
   Task<bool> send() {
     const bool sent = co_await call_.stream->send(piece_);
-    piece_.clear();
+    piece_ = {};  // while it waits, a reader keeps no page
     co_return sent;
   }
 
@@ -183,6 +208,7 @@ class Stream {
   Call& call_;
   const api::EventsQuery& query_;
   engine::FeedQuery wanted_;
+  std::string rendered_;  // the events of the page that is being read
   std::string piece_;
 };
 

@@ -64,10 +64,15 @@ Task<void> reproject(Call& call) {
   const auto asked = co_await service::reproject(call.caller);
   if (!asked) co_return call.refuse(asked.error());
   call.response.status = 202;
+  call.response.more_fields.append("Location: /v1/operations/")
+      .append(to_string(asked->whole.id))
+      .append("\r\n");
   JsonWriter json(call.response.body);
   json.begin_object();
   json.member("shards", static_cast<std::int64_t>(call.services.shards()));
   json.member("requested_at", call.now());
+  json.key("operation");
+  api::encode(json, service::to_api(*asked));
   json.end_object();
 }
 

@@ -1,0 +1,126 @@
+#include "engine/feed/fact_matcher.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/feed/recent_facts.h"
+#include "engine/shard/cursors.h"
+#include "engine/shard/shards_testing.h"
+
+namespace millrace::engine {
+namespace {
+
+Time at(std::int64_t ms) { return time_from_ms(1'700'000'000'000 + ms); }
+
+core::EventBatch pause(const std::string& queue, std::int64_t now = 0) {
+  return {at(now), {core::QueueChanged{SharedBytes(queue), core::QueueChange::kPaused, {}, {}}}};
+}
+
+FeedFilter of_queues(std::vector<std::string> queues) {
+  FeedFilter filter;
+  filter.queues = std::move(queues);
+  return filter;
+}
+
+TEST(FactMatcher, FindsExactlyTheFiltersThatLetAFactThrough) {
+  const std::vector<std::string> queues = {"", "a", "b", "c"};
+  const std::vector<std::string> types = {"job.submitted", "job.started", "queue.paused"};
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    const auto one = [&](const std::vector<std::string>& of) {
+      return of[random.next() % of.size()];
+    };
+    const auto job = [&] {
+      JobId id;
+      id.bytes.back() = static_cast<std::uint8_t>(random.next() % 3);
+      return id;
+    };
+    std::vector<FeedFilter> filters(random.next() % 20);
+    for (FeedFilter& filter : filters) {
+      for (auto left = random.next() % 3; left > 0; --left) filter.queues.push_back(one(queues));
+      for (auto left = random.next() % 3; left > 0; --left) filter.types.push_back(one(types));
+      if (random.next() % 4 == 0) filter.job = job();
+      if (random.next() % 4 == 0) {
+        filter.visible = [queue = one(queues)](std::string_view name) { return name == queue; };
+      }
+    }
+    std::vector<FeedEvent> facts(random.next() % 6);
+    for (FeedEvent& fact : facts) {
+      fact.type = types[random.next() % types.size()];
+      fact.queue = SharedBytes(one(queues));
+      if (random.next() % 2 == 0) fact.job = job();
+    }
+    std::vector<const FeedFilter*> all;
+    for (const FeedFilter& filter : filters) all.push_back(&filter);
+    FactMatcher matcher(all);
+    for (const FeedEvent& fact : facts) matcher.look_at(fact);
+    const std::vector<bool> found = matcher.take();
+    ASSERT_EQ(found.size(), filters.size());
+    for (std::size_t i = 0; i < filters.size(); ++i) {
+      const bool lets = std::ranges::any_of(
+          facts, [&](const FeedEvent& fact) { return wanted(fact, filters[i]); });
+      EXPECT_EQ(found[i], lets) << "seed " << seed << ", filter " << i;
+    }
+  }
+}
+
+// By one look, who would find something by a read of its own.
+TEST(FeedScan, SaysWhoHasNewsAndMovesOn) {
+  ShardsForTests shards(2);
+  EventFeed feed(shards.all_journals());
+  const FeedFilter all, first = of_queues({shards.queue(0)}), second = of_queues({shards.queue(1)}),
+                        none = of_queues({"none"});
+  const std::vector<const FeedFilter*> filters = {&all, &first, &second, &none};
+  EventPlaces places(2, EventPlace{1, 0});
+  const auto look = [&] {
+    const FeedScan scan = feed.scan(places, filters, {});
+    EXPECT_EQ(scan.fault, FeedFault::kNone) << scan.message;
+    places = scan.places;
+    return scan.news;
+  };
+  EXPECT_EQ(look(), std::vector<bool>({false, false, false, false}));
+  shards.append(1, pause(shards.queue(1)));
+  EXPECT_EQ(look(), std::vector<bool>({true, false, true, false}));
+  EXPECT_EQ(places, (EventPlaces{{1, 0}, {2, 0}}));
+  EXPECT_EQ(look(), std::vector<bool>({false, false, false, false}));
+  shards.append(0, pause(shards.queue(0), 1));
+  EXPECT_EQ(look(), std::vector<bool>({true, true, false, false}));
+  // What this node leads is looked at only as far as it is durable.
+  feed.led(0, Seq{1});
+  shards.append(0, pause(shards.queue(0), 2));
+  EXPECT_EQ(look(), std::vector<bool>({false, false, false, false}));
+  feed.led(0, Seq{2});
+  EXPECT_EQ(look(), std::vector<bool>({true, true, false, false}));
+}
+
+TEST(RecentFacts, ARowIsKnownByItsChecksumAndItsShard) {
+  RecentFacts recent;
+  const auto row = [](const std::string& queue, std::uint64_t checksum) {
+    store::JournalRow made;
+    store::encode_events(pause(queue), made.body);
+    made.checksum.low = checksum;
+    return made;
+  };
+  const auto queue_of = [&](const store::JournalRow& of, ShardNumber shard) {
+    const auto facts = recent.of(of, shard);
+    EXPECT_TRUE(facts);
+    return std::string((*facts)->facts.at(0).queue.view());
+  };
+  EXPECT_EQ(queue_of(row("a", 1), 0), "a");
+  EXPECT_EQ(queue_of(row("b", 2), 0), "b");
+  // The same row is not taken apart again.
+  EXPECT_EQ(queue_of(row("never looked at", 1), 0), "a");
+  EXPECT_EQ(queue_of(row("c", 1), 1), "c");
+  for (int n = 3; n < 200; ++n) queue_of(row("d", static_cast<std::uint64_t>(n)), 0);
+  EXPECT_EQ(queue_of(row("e", 1), 0), "e") << "only the last ones are kept";
+  store::JournalRow damaged = row("f", 250);
+  damaged.body.resize(3);
+  EXPECT_FALSE(recent.of(damaged, 0));
+}
+
+}  // namespace
+}  // namespace millrace::engine

@@ -1,0 +1,165 @@
+#include "service/event_tail.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::service {
+namespace {
+
+// In some shard `places` lies before `others`.
+bool before(const engine::EventPlaces& places, const engine::EventPlaces& others) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (std::pair(places[i].seq, places[i].index) < std::pair(others[i].seq, others[i].index)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// --- The tail.
+
+bool EventTail::admit(Reader& reader) {
+  if (leader_ == nullptr) {
+    places_ = reader.places_;
+    leader_ = &reader;
+    return true;
+  }
+  reader.behind_ = before(reader.places_, places_);
+  if (reader.behind_) return false;
+  return !asleep_until_ || reader.give_up_ >= *asleep_until_;
+}
+
+void EventTail::remove(Reader& reader) {
+  if (reader.group_ == nullptr) return;
+  reader.group_->readers.erase(&reader);
+  if (reader.group_->readers.empty()) groups_.erase(reader.group_->key);
+  reader.group_ = nullptr;
+  deadlines_.erase({reader.give_up_, &reader});
+}
+
+// Another one leads on.
+void EventTail::leave(Reader& reader) {
+  remove(reader);
+  if (leader_ != &reader) return;
+  leader_ = nullptr;
+  asleep_until_.reset();
+  looked_for_.clear();
+  if (deadlines_.empty()) return;
+  leader_ = deadlines_.begin()->second;
+  wake(*leader_, Woken::kLead);
+}
+
+// In its turn on this thread: whoever wakes readers goes through their lists.
+void EventTail::wake(Reader& reader, Woken why) {
+  reader.why_ = why;
+  if (reader.wait_ != nullptr) reader.wait_->waiting = nullptr;
+  if (const auto handle = std::exchange(reader.handle_, nullptr)) port_.resume(handle);
+}
+
+// --- A reader.
+
+EventTail::Reader::Reader(EventTail& tail, Wait* wait, std::string key,
+                          const engine::FeedFilter& filter, engine::EventPlaces places,
+                          Steady give_up)
+    : tail_(tail), wait_(wait), places_(std::move(places)), give_up_(give_up) {
+  admitted_ = tail_.admit(*this);
+  if (!admitted_) return;
+  std::shared_ptr<Group>& group = tail_.groups_[key];
+  if (group == nullptr) group = std::make_shared<Group>(Group{std::move(key), filter, {}});
+  group_ = group;
+  group_->readers.insert(this);
+  tail_.deadlines_.emplace(give_up_, this);
+  const auto& looked_for = tail_.looked_for_;
+  late_ = !looked_for.empty() && std::ranges::find(looked_for, group_) == looked_for.end();
+  tail_.any_late_ = tail_.any_late_ || late_;
+}
+
+EventTail::Reader::~Reader() {
+  tail_.remove(*this);
+  if (tail_.leader_ == this) tail_.leader_ = nullptr;
+}
+
+bool EventTail::Reader::await_suspend(std::coroutine_handle<> handle) {
+  if (wait_ != nullptr) {
+    if (wait_->over) {
+      wait_->given_up = true;
+      why_ = Woken::kGone;
+      tail_.remove(*this);
+      return false;
+    }
+    wait_->waiting = this;
+  }
+  handle_ = handle;
+  return true;
+}
+
+void EventTail::Reader::give_up() {
+  why_ = Woken::kGone;
+  tail_.remove(*this);
+  wait_->waiting = nullptr;
+  wait_->given_up = true;
+  std::exchange(handle_, nullptr).resume();
+}
+
+std::vector<Seq> EventTail::Reader::reached() const {
+  std::vector<Seq> reached;
+  for (const engine::EventPlace& place : tail_.places_) reached.push_back(Seq{place.seq - 1});
+  return reached;
+}
+
+void EventTail::Reader::sleeps(bool asleep) {
+  tail_.asleep_until_ = asleep ? std::optional(until()) : std::nullopt;
+}
+
+std::vector<const engine::FeedFilter*> EventTail::Reader::filters() {
+  std::vector<const engine::FeedFilter*> filters;
+  tail_.looked_for_.clear();
+  for (const auto& [key, group] : tail_.groups_) {
+    tail_.looked_for_.push_back(group);
+    filters.push_back(&group->filter);
+  }
+  return filters;
+}
+
+void EventTail::Reader::looked(const engine::FeedScan& scan, Steady now) {
+  const engine::EventPlaces before_it = std::exchange(tail_.places_, scan.places);
+  std::vector<std::pair<Reader*, Woken>> woken;
+  for (std::size_t i = 0; i < tail_.looked_for_.size(); ++i) {
+    if (!scan.news[i]) continue;
+    for (Reader* const reader : tail_.looked_for_[i]->readers) {
+      reader->move_on(before_it);
+      woken.emplace_back(reader, Woken::kNews);
+    }
+  }
+  tail_.looked_for_.clear();
+  if (std::exchange(tail_.any_late_, false)) {
+    for (const auto& [deadline, reader] : tail_.deadlines_) {
+      // Nobody has looked for it.
+      if (!std::exchange(reader->late_, false) || !before(reader->places_, scan.places)) continue;
+      woken.emplace_back(reader, Woken::kNews);
+    }
+  }
+  for (const auto& [reader, why] : woken) tail_.remove(*reader);
+  while (!tail_.deadlines_.empty() && tail_.deadlines_.begin()->first <= now) {
+    Reader* const reader = tail_.deadlines_.begin()->second;
+    reader->move_on(scan.places);
+    woken.emplace_back(reader, Woken::kTime);
+    tail_.remove(*reader);
+  }
+  for (const auto& [reader, why] : woken) {
+    tail_.wake(*reader, why);
+    if (reader == this) tail_.leave(*this);
+  }
+}
+
+void EventTail::Reader::move_on(const engine::EventPlaces& places) {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    engine::EventPlace& mine = places_[i];
+    const engine::EventPlace& other = places[i];
+    if (std::pair(mine.seq, mine.index) < std::pair(other.seq, other.index)) mine = other;
+  }
+}
+
+}  // namespace millrace::service
