@@ -28,8 +28,8 @@ bool Auditor::follow_operation_command(Ticket ticket, const core::Command& comma
     const bool always = limits_ == Limits::kWide && !place_.fences;
     const auto part = fold_->operations().find(step->id);
     const std::uint64_t below = part == fold_->operations().end() ? 0 : part->second.below;
-    // How many shards share a rate is what this one was told. The model knows the rate of one alone,
-    // which is the most.
+    // How many shards share a rate is what this one was told. The model knows the rate of one
+    // alone, which is the most.
     const core::OperationReply* const reply = heard();
     if (place_.shards > 1 && !step->items.empty() && below == step->below &&
         operations_.has_rate(step->id) &&

@@ -49,11 +49,11 @@ class Effects {
   };
   struct Effect {
     std::vector<Asked> asked;
-    std::uint64_t boxes = 0;  // put into an outbox for it
-    std::uint64_t made = 0;   // by passing it on
-    bool open = false;        // its destination has decided nothing since it was requested
-    bool there = false;       // it exists, or did
-    bool refused = false;     // for good
+    std::uint64_t boxes = 0;     // put into an outbox for it
+    std::uint64_t made = 0;      // by passing it on
+    bool open = false;           // its destination has decided nothing since it was requested
+    bool there = false;          // it exists, or did
+    bool refused = false;        // for good
     bool without_limit = false;  // refused by the latest answer, since it names an unknown limit
   };
   struct Box {

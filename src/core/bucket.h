@@ -30,8 +30,6 @@ class Bucket {
     const auto passed = static_cast<Units>((now - at_).count());
     return passed >= to_full ? capacity(rate) : level_ + passed * rate.limit;
   }
-  // Nothing comes in before that.
-  constexpr Time filled_from() const { return at_; }
   // The first instant at which it has `tokens`, after `taken` were taken now; none: never, since
   // its burst is smaller.
   std::optional<Time> has_at(const Rate& rate, std::uint64_t tokens, std::uint64_t taken,

@@ -94,13 +94,13 @@ struct FairKey {
   std::uint32_t ready = 0;
   std::uint32_t running = 0;
   std::uint32_t unfinished = 0;
-  std::uint32_t due = 0;  // ready, or behind others of its order key
-  bool touched = false;   // is among GateIndex's touched keys
-  bool dirty = false;     // is among the queue's dirty keys
-  bool resting = false;   // is among the queue's resting keys
+  std::uint32_t due = 0;     // ready, or behind others of its order key
+  bool touched = false;      // is among GateIndex's touched keys
+  bool dirty = false;        // is among the queue's dirty keys
+  bool resting = false;      // is among the queue's resting keys
   bool mean_stored = false;  // or may be
-  std::uint64_t mean = 0;  // recent running time, in ms/256; 0: it has never run
-  Time used_at{};          // when an attempt last ended
+  std::uint64_t mean = 0;    // recent running time, in ms/256; 0: it has never run
+  Time used_at{};            // when an attempt last ended
   absl::InlinedVector<std::unique_ptr<FairFlow>, 1> flows;  // by priority
   absl::flat_hash_map<const GateGroup*, std::unique_ptr<FairStand>> stands;
   std::vector<std::int16_t> stored;  // the priorities of which the tables have, or may have, a tag

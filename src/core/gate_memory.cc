@@ -160,7 +160,11 @@ void GateIndex::load(const BucketRow& row) {
   Gate& gate = gate_of(*entry, row.key);
   gate.stored = true;
   if (shares()) load_shares(gate, row, std::max(as_of_, row.at));
-  if (row.level && gate.bounds.rate) gate.bucket.emplace(*row.level, row.at);
+  if (row.level && gate.bounds.rate) {
+    // A share may begin later than the row.
+    const Time from = row.share ? row.share->not_before : row.at;
+    gate.bucket.emplace(*row.level, std::max(row.at, from));
+  }
   Gate* const retries = row.retry_level ? retries_at(gate) : nullptr;
   if (retries != nullptr) {
     retries->bucket.emplace(*row.retry_level, row.at);
@@ -209,8 +213,6 @@ BucketRow memory_of(const Gate& gate, Time now) {
   row.key = gate.key;
   row.at = now;
   row.level = level_of(gate, now);
-  // What it has of a share may come later.
-  if (row.level) row.at = std::max(now, gate.bucket->filled_from());
   if (gate.shares != nullptr) {
     row.share = gate.shares->share;
     row.book = gate.shares->book;
