@@ -14,6 +14,8 @@ import { toast } from "../ui/toast";
 
 const badges: Record<Operation["state"], string> = { running: "", paused: "warn", completed: "good", cancelled: "", failed: "bad" };
 const isOver = (operation: Operation): boolean => !["running", "paused"].includes(operation.state);
+// The models of before are gone when they begin to be made anew, so that has no way back.
+const takesOrders = (operation: Operation): boolean => !isOver(operation) && operation.kind !== "reproject" && may("operate");
 
 export function titleOf(operation: Operation): string {
   const what = { retry: "Retry", cancel: "Cancel", delete: "Delete", reprioritize: "Reprioritize" }[operation.action ?? "delete"];
@@ -75,7 +77,7 @@ function useActions(of: Operation, reload: () => void) {
 
 function Buttons({ of, reload, size }: { of: Operation; reload: () => void; size?: "tiny" }) {
   const { turn, cancel } = useActions(of, reload);
-  if (isOver(of) || !may("operate")) return null;
+  if (!takesOrders(of)) return null;
   return (
     <span class="row" style={{ justifyContent: "flex-end" }}>
       {of.state === "paused" ? <Button {...(size ? { size } : {})} icon="play" label="Go on" onClick={() => turn("resume")} /> : <Button {...(size ? { size } : {})} icon="pause" label="Pause" onClick={() => turn("pause")} />}
@@ -132,7 +134,7 @@ export function OperationPage({ id }: { id: string }) {
   return (
     <>
       <Bar title={it ? titleOf(it) : "Operation"} under={{ text: "Operations", href: href(["operations"]) }}>
-        {it && !isOver(it) && may("operate") && <Button onClick={() => setTurning(true)}>Rate</Button>}
+        {it && takesOrders(it) && <Button onClick={() => setTurning(true)}>Rate</Button>}
         {it && <Buttons of={it} reload={operation.reload} />}
       </Bar>
       <div class="content" style={{ gap: "1rem" }}>
@@ -162,7 +164,7 @@ export function OperationPage({ id }: { id: string }) {
                   <Facts
                     items={[
                       ["Of", <About key="o" of={data} />],
-                      ["Changed", <span class="num" key="c">{plural(data.changed, "job")}</span>],
+                      data.kind === "reproject" ? ["Counted", <span class="num" key="c">{plural(data.changed, "row")} of the log</span>] : ["Changed", <span class="num" key="c">{plural(data.changed, "job")}</span>],
                       ["Rate", data.rate_per_s === null ? "as fast as it goes" : `at most ${count(data.rate_per_s)} a second`],
                       ["Began", <Time key="b" at={data.created_at} exact />],
                       ["By", data.created_by ?? "somebody without a token"],
