@@ -25,7 +25,6 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "base/mutant.h"
 #include "base/time.h"
 #include "core/event.h"
 #include "core/gate.h"
@@ -136,8 +135,7 @@ class GateIndex {
 
   // --- Time.
   std::optional<Time> next_timer() const {
-    if (timers_.empty()) return std::nullopt;
-    return timers_.begin()->at;
+    return timers_.empty() ? std::nullopt : std::optional(timers_.begin()->at);
   }
   // Opens at most `most` gates whose time has come.
   void open_due(Time now, std::size_t most);
@@ -165,8 +163,7 @@ class GateIndex {
   // Of keys: books in which nobody has anything.
   std::vector<Gate*> books_over(Time now, std::size_t most) const;
   std::optional<Time> next_book_over() const {
-    if (over_.empty()) return std::nullopt;
-    return over_.begin()->at;
+    return over_.empty() ? std::nullopt : std::optional(over_.begin()->at);
   }
 
   // --- The tables.
