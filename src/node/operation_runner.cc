@@ -120,7 +120,7 @@ void OperationRunner::look(const JobId& id, Known& known, const core::OperationP
   known.look_at = now_ + kLookEvery;
   core::GetOperations get;
   get.id = id;
-  viewed_.emplace(send(Asking::Whom::kAllShards, core::Command(std::move(get))), id);
+  viewed_.emplace(send(Asking::Whom::kAllShards, core::Command(get)), id);
 }
 
 void OperationRunner::answered(engine::Ticket ticket, engine::Answer answer) {

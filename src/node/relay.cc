@@ -129,14 +129,14 @@ void Relay::answered(engine::Ticket ticket, engine::Answer answer) {
   const bool whole = std::ranges::none_of(
       claim->jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
   if (!whole) return incomplete_.push_back({term_, std::move(*claim)});
-  pass_on(std::move(*claim));
+  pass_on(*claim);
   ask();
 }
 
 void Relay::completed(Incomplete claim, const Status& read) {
   if (!leads_ || claim.term != term_) return;
   if (read) {
-    pass_on(std::move(claim.claim));
+    pass_on(claim.claim);
   } else {
     log_.warn("this node can't read the jobs that an ack submitted; it tries again",
               {{"reason", read.error().message}});
@@ -147,7 +147,7 @@ void Relay::completed(Incomplete claim, const Status& read) {
   ask();
 }
 
-void Relay::pass_on(core::ClaimReply claim) {
+void Relay::pass_on(const core::ClaimReply& claim) {
   if (!claim.jobs.empty() && !std::exchange(settings_told_, true)) tell_settings();
   for (const core::ClaimReply::Item& item : claim.jobs) {
     const InFlight job{item.job.id, item.job.token,

@@ -61,7 +61,7 @@ class Relay {
   void ask_questions();
   void carry(const engine::JobQuestions& questions);
   void tell(const engine::JobQuestion& question, const engine::Answer& answer);
-  void pass_on(core::ClaimReply claim);
+  void pass_on(const core::ClaimReply& claim);
   void tell_settings();
   void passed(const InFlight& job, const engine::Answer& answer);
   void settle(const InFlight& job, core::AckItem item);

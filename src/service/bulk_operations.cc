@@ -219,7 +219,7 @@ Task<Answered<OperationAnswer>> start_operation(Caller& caller, const OperationS
 Task<Answered<OperationAnswer>> get_operation(Caller& caller, JobId id) {
   core::GetOperations get;
   get.id = id;
-  auto reply = co_await caller.ask(std::move(get));
+  auto reply = co_await caller.ask(get);
   if (!reply) co_return refused(reply);
   if (reply->parts.empty() || !may_see(caller, reply->parts.front())) {
     co_return refused(no_such_operation());
@@ -273,7 +273,7 @@ Task<Answered<OperationAnswer>> order_operation(Caller& caller, JobId id,
                       "this can't be paused, slowed down or cancelled; wait until it has ended");
   }
   core::SetOperation set{id, order, rate_per_s};
-  auto reply = co_await caller.ask(std::move(set));
+  auto reply = co_await caller.ask(set);
   if (!reply) co_return refused(reply);
   if (reply->refusal) co_return refused(to_problem(reply->refusal, "operation"));
   if (reply->parts.empty()) co_return refused(no_such_operation());

@@ -280,7 +280,7 @@ class PageReader {
 
 }  // namespace
 
-EventFeed::EventFeed(std::vector<store::Journal*> journals)
+EventFeed::EventFeed(const std::vector<store::Journal*>& journals)
     : recent_(std::make_unique<RecentFacts>()) {
   for (store::Journal* const journal : journals) {
     shards_.push_back(std::make_unique<Shard>(*journal));

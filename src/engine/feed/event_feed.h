@@ -96,7 +96,7 @@ class RecentFacts;
 class EventFeed {
  public:
   // By shard. The journals must outlive this object. No shard is led yet.
-  explicit EventFeed(std::vector<store::Journal*> journals);
+  explicit EventFeed(const std::vector<store::Journal*>& journals);
   // For one shard, which this node leads.
   EventFeed(store::Journal& journal, Seq durable);
   ~EventFeed();

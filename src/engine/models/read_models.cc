@@ -196,6 +196,7 @@ std::vector<Deploy> ReadModels::deploys() const {
     }
   });
   std::vector<Deploy> deploys;
+  deploys.reserve(first.size());
   for (auto& [key, deploy] : first) deploys.push_back(std::move(deploy));
   std::ranges::sort(deploys, [](const Deploy& a, const Deploy& b) {
     return std::tie(a.at, a.type, a.version) < std::tie(b.at, b.type, b.version);

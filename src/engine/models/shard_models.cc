@@ -257,6 +257,7 @@ std::string ShardModels::position_blob() const { return encode({position_, gaps_
 
 Result<bool> ShardModels::save(store::Tables& tables) {
   std::vector<store::NamedBlob> blobs;
+  blobs.reserve(to_delete_.size());
   for (const std::string& name : to_delete_) blobs.push_back({name, std::nullopt});
   for (store::NamedBlob& blob : statistics_.save()) {
     std::erase_if(blobs, [&](const auto& each) { return each.name == blob.name; });
