@@ -53,7 +53,7 @@ Rejection ModelOperations::start(const core::StartOperation& command) {
   part.below = model_.next_ord();
   operation.level_at = model_.now();
   model_.each_job([&](const core::Job& job) {
-    if (is_due(operation, job)) operation.due.emplace(job.id, job.ord);
+    if (is_due(operation, job)) operation.due[{job.id, job.ord}] = job.generation;
   });
   marks_.hit(Mark::kOperationStarted);
   return Rejection::kNone;
@@ -185,9 +185,11 @@ Rejection ModelOperations::step(
 // Each job that matched all the time was touched.
 void ModelOperations::check_whole(const Operation& operation) const {
   if (operation.is.spec.action != OperationAction::kRetry) return;
-  for (const auto& [id, ord] : operation.due) {
+  for (const auto& [which, generation] : operation.due) {
+    const auto& [id, ord] = which;
     const core::Job* const job = model_.find(id);
-    const bool still = job != nullptr && job->ord == ord && is_due(operation, *job);
+    const bool still = job != nullptr && job->ord == ord && job->generation == generation &&
+                       is_due(operation, *job);
     demand(!still, "X4", "operation {} is complete, and has not touched {}",
            to_string(operation.is.id), to_string(id));
   }

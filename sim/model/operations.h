@@ -43,8 +43,9 @@ class ModelOperations {
   struct Operation {
     core::OperationPart is;
     std::set<Which> touched;
-    // Those that match from the beginning on, until they are touched.
-    std::set<Which> due;
+    // Those that match from the beginning on, until they are touched; with their generation, since
+    // one that was retried meanwhile has not matched all the time.
+    std::map<Which, std::uint32_t> due;
     // What it may touch now, as of a time.
     double level = 0;
     Time level_at{};

@@ -277,8 +277,11 @@ def attempts(book):
             if known[worker] < number:
                 text = f"{worker} got it {number} times, the server knows of {known[worker]}"
                 yield story.id, text, "lost"
+        # A server that has no room for the answer gives the jobs back, and answers without them.
+        returned = collections.Counter(row["worker"] for row in rows if row.get("outcome") == "released")
         for worker, number in known.items():
-            if number > handed[worker] and not book.maybe_claims[worker]:
+            least = handed[worker] + (returned[worker] if book.empty_claims[worker] else 0)
+            if number > least and not book.maybe_claims[worker]:
                 yield story.id, f"an attempt by {worker}, who never got it", "invented"
 
 

@@ -132,6 +132,7 @@ class Book:
         self.submissions = collections.defaultdict(list)  # nonce -> facts, whatever came of them
         self.ids_of = collections.defaultdict(set)  # nonce -> ids that the server showed for it
         self.maybe_claims = collections.Counter()  # worker -> claims without an answer
+        self.empty_claims = collections.Counter()  # worker -> claims that brought no job
         self.queue_ops = collections.defaultdict(list)  # queue -> pause, resume and purge records
         self.faults = []  # (start, end)
         self.steps = []  # of the wall clock: when it was moved, at some moment from start to end
@@ -225,6 +226,8 @@ class Book:
     def _take_claim(self, record):
         if record.outcome == "maybe":
             self.maybe_claims[record.args["worker"]] += 1
+        elif not (record.reply or {}).get("jobs"):
+            self.empty_claims[record.args["worker"]] += 1
         for job in (record.reply or {}).get("jobs", []):
             data = {**job, "worker": record.args["worker"], "lease_s": job["lease_s"]}
             payload = data.pop("payload")

@@ -338,6 +338,13 @@ class Checks(unittest.TestCase):
         self.past.attempts["a"].append({"worker": "stranger"})
         self.assert_good()
 
+    def test_an_attempt_that_the_server_gave_back(self):
+        self.past.life("a")
+        self.past.attempts["a"].append({"worker": "stranger", "outcome": "released"})
+        self.assert_found("H8")
+        self.past.add("claim", 1.3, {"worker": "stranger", "queues": ["orders"]}, reply={"jobs": []})
+        self.assert_good()
+
     # H9
 
     def delayed(self, claimed_at):
