@@ -92,10 +92,13 @@ test(
       "--remote-debugging-port=0",
       page.url,
     ];
-    const browser = spawn(CHROMIUM as string, args, { stdio: "ignore" });
+    const browser = spawn(CHROMIUM as string, args, { stdio: "ignore", detached: true });
+    const ended = once(browser, "exit");
     t.after(async () => {
-      if (browser.exitCode === null && browser.kill()) await once(browser, "exit");
-      rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
+      // The group: the browser's other processes outlive it, and write into the profile.
+      if (browser.pid && browser.exitCode === null) process.kill(-browser.pid, "SIGKILL");
+      await ended;
+      rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
     });
     const seen = JSON.parse(await page.done) as unknown;
     assert.deepEqual(seen, { isNew: true, missing: true, result: { a: "é" } });
