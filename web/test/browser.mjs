@@ -7,6 +7,7 @@ export const executable = process.env.MILLRACE_CHROMIUM ?? ["/usr/bin/chromium",
 export async function launch() {
   return chromium.launch({
     executablePath: executable,
+    timeout: 120_000,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"],
   });
 }

@@ -10,7 +10,7 @@ import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { executable, launch, newPage } from "./browser.mjs";
-import { Server, sleep } from "./server.mjs";
+import { Server, sleep, until } from "./server.mjs";
 
 const [, , binary, only] = process.argv;
 if (!executable) {
@@ -33,13 +33,6 @@ function startWorker(server, queue, script, ...flags) {
 
 const concern = (page, text) => page.locator(".attention li").filter({ hasText: text });
 const submit = (server, count, job) => server.call("POST", "/v1/jobs/batch", { jobs: Array.from({ length: count }, () => job) });
-async function until(what, holds) {
-  for (let i = 0; i < 300; ++i) {
-    if (await holds()) return;
-    await sleep(100);
-  }
-  throw new Error(`not within 30 s: ${what}`);
-}
 
 const drills = [];
 const drill = (name, flags, prepare, mend) => drills.push({ name, flags, prepare, mend });
@@ -62,9 +55,12 @@ drill(
     const command = /millrace work -q (\S+) -- COMMAND/.exec(text);
     assert.ok(command, text);
     const worker = startWorker(server, command[1], "true", "-c", "8");
-    await concern(page, "No worker takes jobs from mail").waitFor({ state: "detached" });
-    await page.getByText("All is well").waitFor();
-    await worker.stop();
+    try {
+      await concern(page, "No worker takes jobs from mail").waitFor({ state: "detached" });
+      await page.getByText("All is well").waitFor();
+    } finally {
+      await worker.stop();
+    }
     void click;
   },
 );
@@ -90,7 +86,8 @@ drill(
   () => [],
   async (server) => {
     await server.call("PUT", "/v1/limits/crm", { concurrency: 1 });
-    await submit(server, 30, { type: "sync", queue: "sync", limits: [{ name: "crm" }] });
+    // They last for minutes, one after the other: so long somebody has to find the limit.
+    await submit(server, 300, { type: "sync", queue: "sync", limits: [{ name: "crm" }] });
     const worker = startWorker(server, "sync", "sleep 2", "-c", "8");
     await until("one holds it", async () => (await server.call("GET", "/v1/limits/crm")).in_use === 1);
     return worker;

@@ -7,12 +7,31 @@ import { join } from "node:path";
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+// As in tests/postgres.py: each process has some ports of its own, below those that the system gives to outgoing
+// connections, so that one is still free when its server is started, and when it comes back to it.
+const kPortsOfAProcess = 40;
+let nextPort = 0;
 export async function freePort() {
-  const probe = createServer();
-  await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
+  for (;;) {
+    const port = 20_000 + (process.pid % 300) * kPortsOfAProcess + (nextPort++ % kPortsOfAProcess);
+    const probe = createServer();
+    const isFree = await new Promise((resolve) => probe.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)));
+    if (!isFree) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
+}
+
+// On a machine that does much else at the same time.
+export const kPatience = 60_000;
+export async function until(what, holds) {
+  const ends = Date.now() + kPatience;
+  for (;;) {
+    const value = await holds();
+    if (value) return value;
+    if (Date.now() > ends) throw new Error(`not within ${kPatience / 1000} s: ${what}`);
+    await sleep(50);
+  }
 }
 
 export class Server {
@@ -30,15 +49,9 @@ export class Server {
     const args = ["serve", "--config", join(this.folder, "millrace.toml"), "--listen", `127.0.0.1:${this.port}`, "--data", join(this.folder, "data"), "--drain", "1s", ...this.flags];
     this.process = spawn(this.binary, args, { env: environment, stdio: "ignore" });
     this.ended = new Promise((resolve) => this.process.on("exit", resolve));
-    for (let i = 0; i < 200; ++i) {
-      try {
-        if ((await fetch(`${this.url}/readyz`)).ok) return;
-      } catch {
-        // not yet
-      }
-      await sleep(50);
-    }
-    throw new Error("the server does not start");
+    const isReady = async () => this.process.exitCode !== null || (await fetch(`${this.url}/readyz`).then((answer) => answer.ok, () => false));
+    await until("the server starts", isReady);
+    if (this.process.exitCode !== null) throw new Error(`the server ended with ${this.process.exitCode}`);
   }
   async stop(signal = "SIGTERM") {
     this.process.kill(signal);
