@@ -362,22 +362,35 @@ void add_admin_ca(CLI::App& app, int& exit_code) {
 
 void add_admin_verify(CLI::App& app, int& exit_code) {
   CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
-  CLI::App& command =
-      *admin.add_subcommand("verify", "Check every row of a store that no server uses");
-  const auto directory = std::make_shared<std::string>();
-  command.add_option("DIRECTORY,--data", *directory, "Data directory, backup or archive")
-      ->type_name("");
+  CLI::App& command = *admin.add_subcommand("verify", "Check every row of a store");
+  struct Options {
+    std::string directory;
+    std::string postgres;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::Option* const directory =
+      command
+          .add_option("DIRECTORY,--data", options->directory, "Data directory, backup or archive")
+          ->type_name("");
+  command.add_option("--postgres", options->postgres, "Database of a store on PostgreSQL")
+      ->excludes(directory)
+      ->type_name("URL");
   command.footer(
-      "The command reads every page. It checks all checksums, the chain of rows, and that the "
-      "journal\n"
-      "and the tables agree. It names what is damaged, and changes nothing. It refuses a "
-      "directory\n"
-      "that a server uses (exit code 5): stop the server, or verify a backup.\n"
+      "The command reads every page. It checks all checksums, the chain of rows, the chain of the\n"
+      "audit, and that the journal and the tables agree. It names what is damaged, and changes\n"
+      "nothing. It refuses a directory that a server uses (exit code 5): stop the server, or "
+      "verify\n"
+      "a backup. A database may be in use.\n"
       "Example:\n"
-      "  millrace admin verify /backup/millrace-2026-03-01");
-  command.callback([directory, &exit_code] {
-    if (directory->empty()) throw CLI::RequiredError("DIRECTORY");
-    exit_code = verify_directory(*directory);
+      "  millrace admin verify /backup/millrace-2026-03-01\n"
+      "  millrace admin verify --postgres postgres://millrace@localhost/jobs");
+  command.callback([options, &exit_code] {
+    if (!options->postgres.empty()) {
+      exit_code = verify_database(options->postgres);
+      return;
+    }
+    if (options->directory.empty()) throw CLI::RequiredError("DIRECTORY (or --postgres)");
+    exit_code = verify_directory(options->directory);
   });
 }
 

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
+#include <vector>
 
+#include "store/postgres/postgres_verify.h"
 #include "store/sqlite/archive.h"
 #include "store/sqlite/directory.h"
 #include "store/sqlite/maintenance.h"
@@ -57,6 +60,12 @@ int verify_archive(const std::string& directory) {
   return kSound;
 }
 
+int print_problems(const std::vector<std::string>& problems, std::string_view what) {
+  for (const std::string& problem : problems) fmt::print(stderr, "millrace: {}\n", problem);
+  fmt::print(stderr, "millrace: {} is damaged; keep it as it is, and restore a backup\n", what);
+  return kDamaged;
+}
+
 }  // namespace
 
 int verify_directory(const std::string& directory) {
@@ -72,19 +81,32 @@ int verify_directory(const std::string& directory) {
     fmt::print(stderr, "millrace: {}\n", report.error().message);
     return kDamaged;
   }
-  if (!report->problems.empty()) {
-    for (const std::string& problem : report->problems) {
-      fmt::print(stderr, "millrace: {}\n", problem);
-    }
-    fmt::print(stderr, "millrace: {} is damaged; keep it as it is, and restore a backup\n",
-               directory);
-    return kDamaged;
-  }
+  if (!report->problems.empty()) return print_problems(report->problems, directory);
   fmt::print(
       "{}: sound\nstore    {}\njournal  {} rows ({} to {}), {} events\ntables   {} jobs, up to row "
       "{}\n",
       directory, report->store_id, report->rows, to_number(report->oldest),
       to_number(report->newest), report->events, report->jobs, to_number(report->projected));
+  return kSound;
+}
+
+int verify_database(const std::string& url) {
+  const auto found = store::verify_postgres(url, [] { return std::chrono::steady_clock::now(); });
+  if (!found) {
+    fmt::print(stderr, "millrace: {}\n", found.error().message);
+    return kDamaged;
+  }
+  // Not the URL: it may have a password.
+  if (!found->problems.empty()) return print_problems(found->problems, "the database");
+  fmt::print("the database: sound\nstore    {}\n", found->store_id);
+  for (std::size_t shard = 0; shard < found->shards.size(); ++shard) {
+    const store::ShardFindings& each = found->shards[shard];
+    fmt::print(
+        "shard {:<2} journal {} rows ({} to {}), {} events; tables {} jobs, up to row {}; "
+        "audit {} entries\n",
+        shard, each.rows, to_number(each.oldest), to_number(each.newest), each.events, each.jobs,
+        to_number(each.projected), each.audit_entries);
+  }
   return kSound;
 }
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "core/audit_chain.h"
+#include "store/audit_check.h"
 #include "store/blob.h"
 #include "store/event_codec.h"
 #include "store/row_codec.h"
@@ -70,7 +70,7 @@ void examine_audit(Database& database, std::vector<std::string>& problems) {
   Statement exists(database, "SELECT 1 FROM sqlite_schema WHERE name = 'audit'");
   if (!exists.begin().row()) return;
   Statement select(database, kSelectAudit);
-  std::optional<core::AuditRow> before;
+  AuditCheck chain;
   select.begin();
   while (problems.size() < kMostProblems && select.row()) {
     core::AuditRow row;
@@ -78,21 +78,11 @@ void examine_audit(Database& database, std::vector<std::string>& problems) {
     row.at = time_from_ms(select.number(1));
     const bool readable = read_blob(select.bytes(2), row.hash) &&
                           decode_value(select.bytes(3), row.at, row.entry).has_value();
-    const std::uint64_t wanted = before ? before->entry.n + 1 : n;
     if (!readable || row.entry.n != n) {
-      problems.push_back(fmt::format("audit: entry {} is damaged", n));
-      before.reset();
-      continue;
+      problems.push_back(chain.unreadable(n));
+    } else if (auto problem = chain.check(row)) {
+      problems.push_back(std::move(*problem));
     }
-    if (n != wanted) {
-      problems.push_back(fmt::format("audit: entry {} is missing", wanted));
-    } else if (before && core::chained(before->hash, row) != row.hash) {
-      problems.push_back(
-          fmt::format("audit: entry {} was altered, or does not follow the one "
-                      "before it",
-                      n));
-    }
-    before = std::move(row);
   }
   if (!select.ok()) problems.push_back(database.failure("read").error().message);
 }
