@@ -41,7 +41,26 @@ def as_owner(*command, dies_with_us=True):
 
 
 PORTS_OF_A_PROCESS = 40
-_next_port = itertools.count()
+BLOCKS_OF_PORTS = 300
+_next_port = itertools.count(1)
+_guard = None
+
+
+def _first_port():
+    """The first of this process's ports. It is held as long as the process lives: who finds it taken
+    looks for others, so that two processes never share any, whatever their ids.
+    """
+    global _guard
+    block = os.getpid()
+    while _guard is None:
+        held = socket.socket()
+        try:
+            held.bind(("127.0.0.1", 20_000 + block % BLOCKS_OF_PORTS * PORTS_OF_A_PROCESS))
+            _guard = held
+        except OSError:
+            held.close()
+            block += 1
+    return _guard.getsockname()[1]
 
 
 def free_port():
@@ -49,7 +68,7 @@ def free_port():
     before its server does; they are below those that the system gives to outgoing connections, so
     that it is still free when a server comes back to it.
     """
-    first = 20_000 + os.getpid() % 300 * PORTS_OF_A_PROCESS
+    first = _first_port()
     while True:
         port = first + next(_next_port) % PORTS_OF_A_PROCESS
         with socket.socket() as probe:

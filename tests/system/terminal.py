@@ -35,7 +35,7 @@ class Terminal:
     def type(self, text):
         os.write(self.end, text.encode())
 
-    def read_until(self, done, timeout_s=10):
+    def read_until(self, done, timeout_s=harness.PATIENCE_S):
         """Reads until `done(what was shown)`, or the command's end."""
         deadline = time.monotonic() + timeout_s
         while not done(self.shown):
@@ -49,7 +49,7 @@ class Terminal:
                 self.shown += part.decode(errors="replace").replace("\r\n", "\n")
         return self.shown
 
-    def finish(self, timeout_s=20):
+    def finish(self, timeout_s=harness.PATIENCE_S):
         """Everything that was shown, and the exit status."""
         self.read_until(lambda _: False, timeout_s)
         status = self.process.wait(timeout_s)
