@@ -265,7 +265,8 @@ class EachRoute(AuditCase):
             self.api.post("/v1/tokens", {"name": f"{q}-{n}", "scopes": ["read"]}).json["id"]
             for n in range(2)
         ]
-        self.submit_many(50, queue=f"{q}-slow", delay_ms=3_600_000)
+        # Enough for the operations to go on until their calls have been made.
+        self.submit_many(1000, queue=f"{q}-slow", delay_ms=3_600_000)
         slowly = {"action": "cancel", "filter": {"queue": f"{q}-slow"}, "rate_per_s": 1}
         operations = [self.api.post("/v1/jobs/bulk", slowly).json["id"] for _ in range(2)]
         self.assertEqual(self.audit(action="operation.started")[0]["object"]["name"], operations[1])
@@ -493,7 +494,7 @@ class OnAllNodes(harness.MillraceCase):
 
 class Kept(harness.MillraceCase):
     def test_retention(self):
-        server = self.new_server("--retention-audit", "1s").start()
+        server = self.new_server("--retention-audit", "5s").start()
         self.use(server)
         self.api.put(f"/v1/queues/{self.queue}", {})
         look = lambda: self.api.get("/v1/admin/audit?fresh=true").json["items"]  # noqa: E731
