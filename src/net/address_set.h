@@ -1,4 +1,4 @@
-// Addresses and networks of IP, as operators name them: "10.0.0.0/8", "192.0.2.7", "fd00::/8".
+// IP addresses and networks as operators write them: "10.0.0.0/8", "192.0.2.7", "fd00::/8".
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace millrace::net {
 
-// As sixteen bytes; one of IPv4 in the form that IPv6 has for it. None: it is no address. Without
-// brackets, port and zone.
+// Sixteen bytes; an IPv4 address is held in its IPv4-mapped IPv6 form. parse_ip() returns nullopt
+// if `text` is not an address. It accepts no brackets, port or zone.
 using IpAddress = std::array<std::uint8_t, 16>;
 std::optional<IpAddress> parse_ip(std::string_view text);
 // In its shortest usual form.
@@ -23,17 +23,17 @@ class AddressSet {
  public:
   static constexpr std::size_t kMaxNetworks = 256;
 
-  // The error names the entry, and says what it must be.
+  // The error names the entry and says what it must be.
   static Result<AddressSet> parse(const std::vector<std::string>& networks);
 
   bool empty() const { return networks_.empty(); }
-  // False also for what is no address.
+  // Returns false also if `address` is not an IP address.
   bool contains(std::string_view address) const;
 
  private:
   struct Network {
     IpAddress address{};
-    int bits = 0;  // of the sixteen bytes
+    int bits = 0;  // of the sixteen bytes of `address`
   };
   std::vector<Network> networks_;
 };

@@ -1,8 +1,8 @@
-// The bytes of one connection, as whoever speaks over it sees them: a session, a link between
-// nodes. TcpStream carries them as they are; what encrypts them is one class more.
+// The byte stream of one connection, used by a session or a link between nodes. TcpStream carries
+// the bytes unchanged; TlsStream encrypts them.
 //
-// On the thread of the loop that the stream was made for. At most one read, one write and one watch
-// are under way at a time.
+// Used only on the thread of the loop that the stream was made for. At most one read, one write and
+// one watch may be pending at a time.
 #pragma once
 
 #include <array>
@@ -18,16 +18,17 @@ namespace millrace::net {
 
 class ByteStream {
  public:
-  // What is to be written: the one, then the other. Either may be empty.
+  // The data to write: the first piece, then the second. Either may be empty.
   using Pieces = std::array<boost::asio::const_buffer, 2>;
 
-  // Who speaks. What is under way keeps it alive, and calls it once, from the loop and never from
-  // within a call of the stream: also when it was cancelled, or the stream closed or destroyed.
+  // The stream's user. A pending operation keeps its user alive and calls it exactly once, from the
+  // loop and never from inside a call to the stream. It does so even if the operation was cancelled
+  // or the stream was closed or destroyed.
   class User {
    public:
-    // So many bytes are in the buffer. The error is also the other side's regular end.
+    // `bytes` bytes are in the buffer. `error` also reports the peer's orderly shutdown.
     virtual void on_read(const error_code& error, std::size_t bytes) = 0;
-    // So many bytes have been taken, also where an error came with them.
+    // `bytes` bytes have been written, even if `error` is set.
     virtual void on_written(const error_code& error, std::size_t bytes) = 0;
     virtual void on_readable(const error_code& /*error*/) {}
 
@@ -39,33 +40,33 @@ class ByteStream {
 
   virtual Executor executor() = 0;
 
-  // Reads what has come, or waits until something does. `room` stays until on_read().
+  // Reads available bytes, or waits until some arrive. `room` must stay valid until on_read().
   virtual void read_some(boost::asio::mutable_buffer room, std::shared_ptr<User> user) = 0;
-  // Leaves what has come where it is, and tells on_readable() that there is something, or the end.
+  // Calls on_readable() once there are bytes to read or the end is reached. Consumes nothing.
   virtual void watch(std::shared_ptr<User> user) = 0;
-  // Nothing more can be read: the other side has ended its, or the connection is broken. False
-  // where nobody knows yet, and where unread bytes stand before the end. Does not wait.
+  // True: nothing more can be read, because the peer has ended its output or the connection is
+  // broken. False if that is not known yet, or if unread bytes precede the end. Does not block.
   virtual bool ended() = 0;
 
-  // Writes as much as goes without waiting and says how much that was; 0 without an error: nothing
-  // now, so write_some() is called for.
+  // Writes as much as possible without blocking and returns that size. 0 without an error means
+  // that nothing can be written now, and the caller must use write_some().
   virtual std::size_t write_now(const Pieces& pieces, error_code& error) = 0;
-  // Writes at least a byte, once that can be done. What the pieces name stays until on_written().
+  // Writes at least one byte once that is possible. `pieces` must stay valid until on_written().
   virtual void write_some(const Pieces& pieces, std::shared_ptr<User> user) = 0;
 
-  // The name in the certificate that the other side has shown, once something has been read: its
-  // first DNS name, URI or address of e-mail, else its common name. Empty: it has shown none that
-  // an authority of ours has signed.
+  // The name in the peer's certificate, known once something has been read: its first DNS name, URI
+  // or email address, else its common name. Empty if the peer has shown no certificate signed by
+  // one of the configured authorities.
   virtual std::string certified_name() const { return {}; }
 
-  // Kept until the handshake is over, where there is one.
+  // Holds `kept` until the handshake is over, if the stream has one.
   virtual void keep_through_handshake(std::shared_ptr<void> /*kept*/) {}
 
-  // What is under way ends now; the stream can be used further.
+  // Ends pending operations now; the stream stays usable.
   virtual void cancel() = 0;
-  // The other side reads an end, and can still send.
+  // The peer reads the end of our output, and can still send.
   virtual void end_output() = 0;
-  // Both ways, at once; nothing is begun after it.
+  // Closes both directions at once. No operation may be started afterwards.
   virtual void close() = 0;
 };
 

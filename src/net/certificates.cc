@@ -52,7 +52,7 @@ bool is_address(const std::string& name) {
          ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
 }
 
-// A name goes into an extension's text, where these have a meaning.
+// Names are put into an extension's text, in which these characters have a meaning.
 bool is_name(const std::string& name) {
   return !name.empty() && name.size() <= 253 &&
          name.find_first_of(", =\"\\\n\r\t@") == std::string::npos;

@@ -1,5 +1,6 @@
-// Makes certificates: an authority of one's own, and what it signs for nodes, servers and clients.
-// Keys are of the curve P-256.
+// Makes certificates: a private authority, and certificates that it signs for nodes, servers and
+// clients.
+// Keys use the curve P-256.
 #pragma once
 
 #include <chrono>
@@ -17,14 +18,14 @@ struct Certified {
 };
 
 inline constexpr std::chrono::days kAuthorityLife{3650};
-// Browsers and some clients refuse longer ones.
+// Browsers and some clients refuse certificates with a longer life.
 inline constexpr std::chrono::days kCertificateLife{397};
 
-// An authority that signs itself. `name`: its common name, 1 to 64 bytes.
+// A self-signed authority. `name`: its common name, 1 to 64 bytes.
 Result<Certified> make_authority(const std::string& name);
 
-// A certificate for a server and client alike. `names`: host names and addresses that it is for,
-// at least one; the first is its common name. Valid from an hour before now.
+// A certificate for both server and client use. `names`: the host names and addresses it covers, at
+// least one; the first is its common name. It is valid from one hour before now.
 Result<Certified> issue_certificate(const Certified& authority,
                                     const std::vector<std::string>& names,
                                     std::chrono::days life = kCertificateLife);

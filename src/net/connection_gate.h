@@ -1,4 +1,4 @@
-// How many connections there may be, in total and from one address.
+// Limits the number of connections, in total and from one address.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ class ConnectionGate {
   ConnectionGate(std::size_t max_total, std::size_t max_per_address)
       : max_total_(max_total), max_per_address_(max_per_address) {}
 
-  // Any thread. True: counted until leave() with the same address.
+  // Thread-safe. True: the connection is counted until leave() with the same address.
   bool enter(const std::string& address) {
     const std::lock_guard lock(mutex_);
     if (total_ >= max_total_) return false;
-    std::size_t& count = by_address_[address];  // never zero when it is looked up again
+    std::size_t& count = by_address_[address];  // a new entry is never left at zero
     if (count >= max_per_address_) return false;
     ++count;
     ++total_;

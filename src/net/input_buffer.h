@@ -1,5 +1,6 @@
-// What a connection has received and not yet used. Grows with what really came, up to a bound, and
-// falls back to a small size afterwards: ten thousand waiting workers must not cost much.
+// A connection's received but unused bytes. The buffer grows with the bytes that arrive, up to a
+// bound, and shrinks back to a small size afterwards, since ten thousand waiting workers must not
+// cost much memory.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +28,13 @@ class InputBuffer {
   char* tail() { return data_.get() + end_; }
   std::size_t room() const { return capacity_ - end_; }
   void commit(std::size_t bytes) { end_ += bytes; }
-  // Keeps the first `size` bytes; the rest has been removed.
+  // Keeps the first `size` bytes; the caller has moved or removed the rest.
   void truncate(std::size_t size) { end_ = begin_ + size; }
 
-  // These two move what is held (views of it die) and may not be called while a read into tail() is
-  // under way.
+  // compact() and grow() move the held bytes and invalidate views of them. They must not be called
+  // while a read into tail() is pending.
 
-  // To the front, into a small buffer if it fits one and this is a large one.
+  // Moves the bytes to the front. If the buffer is large, moves them to a small one if they fit.
   void compact() {
     if (is_large() && size() <= kSmallBytes) return reallocate(kSmallBytes);
     if (begin_ == 0) return;
@@ -41,14 +42,14 @@ class InputBuffer {
     end_ -= begin_;
     begin_ = 0;
   }
-  // Makes room for at least a byte, for `wanted` bytes in all if that is not far away.
+  // Makes room for at least one byte, and for `wanted` bytes in all if that is not much more.
   void grow(std::size_t wanted) { reallocate(grown(wanted)); }
-  // What grow() makes it hold.
+  // The capacity after grow().
   std::size_t grown(std::size_t wanted) const {
     return std::max(capacity_ * 2, std::min(wanted, capacity_ * 4));
   }
 
-  // The first `size` bytes are used.
+  // Drops the first `size` bytes.
   void consume(std::size_t size) { begin_ += size; }
 
  private:

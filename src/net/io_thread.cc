@@ -10,8 +10,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Deadlines are looked at this often while there are connections: far below any of them, and
-// cheaper than a timer each.
+// How often deadlines are checked while there are connections. This is far shorter than any
+// deadline, and cheaper than one timer per connection.
 constexpr std::chrono::milliseconds kSweepEvery{250};
 
 }  // namespace
@@ -59,7 +59,7 @@ void IoThread::replace(std::shared_ptr<Connection> connection, std::shared_ptr<C
 
 void IoThread::let_go(std::shared_ptr<Connection> connection) {
   connections_.erase(connection);
-  // Its coroutine is still on the stack.
+  // Deferred: the connection's coroutine is still on the stack.
   asio::post(context(), [last = std::move(connection)] {});
 }
 

@@ -1,4 +1,4 @@
-// An I/O thread of a door: one event loop and the connections that it serves, whatever they speak.
+// An I/O thread of a door: one event loop and the connections that it serves, of any protocol.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,33 @@
 
 namespace millrace::net {
 
-// What becomes of connections. Any I/O thread; must be quick.
+// Observes connections. Called on any I/O thread; must return quickly.
 class ConnectionObserver {
  public:
   virtual ~ConnectionObserver() = default;
-  // One was taken, or turned away because there are too many; and ended.
+  // A connection was accepted, refused because there are too many, or closed.
   enum class Connection : std::uint8_t { kOpened, kRefused, kClosed };
   virtual void connection(Connection what) = 0;
 };
 
-// A connection that is served. Everything on its loop's thread.
+// A connection that is served. Used only on its loop's thread.
 class Connection {
  public:
   virtual ~Connection() = default;
   virtual void start() = 0;
-  // Nothing new is begun; what is under way gets its answer.
+  // Starts nothing new; pending requests still get their answers.
   virtual void drain() = 0;
-  // A few times a second: to look at deadlines.
+  // Checks deadlines; called a few times a second.
   virtual void check(Steady now) = 0;
-  virtual const std::string& peer() const = 0;  // the other side's address
+  virtual const std::string& peer() const = 0;  // the peer's address
 };
 
 class IoThread {
  public:
-  // What is spoken on the connections that come in.
+  // The protocol of incoming connections.
   class Protocol {
    public:
-    // On the loop's thread.
+    // Called on the loop's thread.
     virtual std::shared_ptr<Connection> serve(std::unique_ptr<ByteStream> stream,
                                               std::string peer) = 0;
 
@@ -48,26 +48,26 @@ class IoThread {
     ~Protocol() = default;
   };
 
-  // All of it outlives the thread.
+  // All of the arguments must outlive the thread.
   IoThread(Protocol& protocol, const Clock& clock, ConnectionGate& gate,
            ConnectionObserver& observer);
   ~IoThread();
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
 
-  // --- Any thread.
+  // --- Thread-safe.
   void start(const char* name) { loop_.start(name); }
-  // A new connection that the gate has let in. The stream was made for context().
+  // Takes a new connection that the gate has let in. The stream was made for context().
   void adopt(std::unique_ptr<ByteStream> stream, std::string peer);
   void drain();
   // Ends the loop and the thread; connections are cut.
   void stop() { loop_.stop(); }
   boost::asio::io_context& context() { return loop_.context(); }
 
-  // --- The loop's thread, for connections.
-  // It has come to its end, and is destroyed once nothing of it runs any more.
+  // --- For connections, on the loop's thread.
+  // The connection has ended. It is destroyed once none of its code is running.
   void retire(std::shared_ptr<Connection> connection);
-  // `next` speaks on the connection's stream from here on; it has been started.
+  // `next` takes over the connection's stream; it has already been started.
   void replace(std::shared_ptr<Connection> connection, std::shared_ptr<Connection> next);
 
  private:

@@ -20,11 +20,11 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// The kernel's queue of connections that nobody has accepted yet.
+// The kernel's queue of connections not yet accepted.
 constexpr int kBacklog = 4096;
 constexpr std::chrono::milliseconds kPauseWithoutMeans{100};
 
-// A peer that has vanished without a word is found out within a minute.
+// Detects within a minute that a peer has vanished.
 constexpr int kKeepAliveIdleS = 30;
 constexpr int kKeepAliveIntervalS = 10;
 constexpr int kKeepAliveProbes = 3;
@@ -44,7 +44,7 @@ void prepare(Socket& socket) {
   set_option(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
 }
 
-// It went before it was taken; the next one may be had at once.
+// The connection was aborted before it was accepted; the next accept may succeed at once.
 bool is_of_the_connection(const error_code& error) {
   return error == asio::error::connection_aborted || error.value() == EPROTO;
 }
@@ -61,7 +61,7 @@ std::string bind_failure(const std::string& where, const error_code& error) {
   return text;
 }
 
-// Opens it and binds it, no more.
+// Opens and binds the acceptor, but does not listen.
 template <typename Acceptor>
 Status bind_acceptor(Acceptor& acceptor, const std::string& host, std::uint16_t port, int backlog) {
   const bool v6 = host.find(':') != std::string::npos;
@@ -144,7 +144,8 @@ IoThread& Listener::next_thread() {
   return thread;
 }
 
-// Its connections are carried as those of TCP: a descriptor is read and written in the same way.
+// Local connections are handled as TCP ones: their descriptors are read and written in the same
+// way.
 void Listener::accept_local() {
   if (!local_->is_open()) return;
   IoThread& thread = next_thread();
@@ -193,7 +194,7 @@ void Listener::enter(IoThread& thread, Socket socket, std::string address) {
   serve(thread, std::move(socket), std::move(address));
 }
 
-// The connection counts for the proxy until it is known whose it is.
+// The connection counts against the proxy until the client's address is known.
 void Listener::ask_proxy(IoThread& thread, Socket socket, std::string proxy) {
   const auto told = [this, &thread, proxy](Socket behind, std::string client) {
     if (client.empty()) return serve(thread, std::move(behind), proxy);
@@ -213,7 +214,7 @@ void Listener::ask_proxy(IoThread& thread, Socket socket, std::string proxy) {
 
 void Listener::serve(IoThread& thread, Socket socket, std::string address) {
   auto stream = make_stream_(std::move(socket));
-  // Of a proxy that does not say whose its connections are, all are from one address.
+  // If a proxy does not name its clients, all of its connections share one address.
   const std::string counted = options_.proxies.contains(address) ? std::string() : address;
   const bool enters = counted.empty() || handshakes_->enter(counted);
   if (!enters) {
@@ -241,8 +242,7 @@ void Listener::turn_one_away() {
   pause();
 }
 
-// Without descriptors or memory the accept fails at once and for ever: no use in asking in a
-// circle.
+// Without descriptors or memory, accept fails at once and repeatedly. The pause avoids a busy loop.
 void Listener::pause() {
   pause_.expires_after(kPauseWithoutMeans);
   pause_.async_wait([this](error_code) { start(); });

@@ -1,5 +1,4 @@
-// Takes connections of TCP, or of a socket of the file system, and deals them out to the I/O
-// threads in turn.
+// Accepts TCP or Unix-socket connections and distributes them over the I/O threads in turn.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +18,34 @@
 
 namespace millrace::net {
 
-// Whether a listener could be bound there now; the error is bind()'s.
+// Checks whether a listener could bind there now. The error is bind()'s.
 Status can_listen(const std::string& host, std::uint16_t port);
 
 struct ListenerOptions {
-  AddressSet proxies;  // that may say whose connection it is
-  // Of TLS, under way at a time; of one address that is no proxy, an eighth of it.
+  AddressSet proxies;  // their PROXY headers are trusted
+  // The most TLS handshakes at a time; one address that is not a proxy may have an eighth of them.
   std::size_t max_handshakes = 1'024;
 };
 
 class Listener {
  public:
-  // All of it outlives the listener.
+  // All of the arguments must outlive the listener.
   Listener(std::vector<IoThread*> threads, ConnectionGate& gate, ConnectionObserver& observer,
            StreamMaker make_stream, ListenerOptions options = {});
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Binds and listens. The error names the address and says what to do.
+  // Binds and listens. The error names the address and says how to fix it.
   Status bind(const std::string& host, std::uint16_t port);
   std::uint16_t port() const { return port_; }
-  // The same at a path of the file system.
+  // Does the same at a file system path.
   Status bind(const std::string& path, unsigned mode);
 
-  // Begins to accept, on the first thread.
+  // Starts to accept, on the first thread.
   void start();
-  // Any thread. No connection is taken after it has run on the first thread; those that wait in the
-  // kernel are refused.
+  // Thread-safe. Takes effect on the first thread: no connection is accepted afterwards, and those
+  // in the kernel's queue are refused.
   void close();
 
  private:
@@ -71,14 +70,14 @@ class Listener {
   boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, Executor> acceptor_;
   Timer pause_;
   const ListenerOptions options_;
-  // Outlives the listener in the streams whose handshakes it counts.
+  // Streams whose handshakes it counts keep it alive beyond the listener.
   const std::shared_ptr<ConnectionGate> handshakes_;
   std::optional<LocalAcceptor> local_;
-  std::string path_;  // of the local one
+  std::string path_;  // of local_
   std::size_t next_thread_ = 0;
   std::uint16_t port_ = 0;
-  // Kept open for the day when no descriptor is left: closing it lets one connection in, to be
-  // closed at once, so that its client is not left waiting in the backlog.
+  // Kept open for the case that no descriptor is left. Closing it lets one connection be accepted
+  // and closed at once, so that its client is not left waiting in the backlog.
   int spare_descriptor_;
 };
 

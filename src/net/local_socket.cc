@@ -66,7 +66,7 @@ Result<int> listen_at(const std::string& path, mode_t mode, int backlog) {
   if (Status way = make_way(path, address); !way) return std::unexpected(std::move(way.error()));
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return refusal(path, std::strerror(errno));
-  // Nobody gets in before the permissions are what they shall be: nothing listens yet.
+  // No client can connect before the permissions are set, since the socket does not listen yet.
   const bool listens =
       ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
       ::chmod(path.c_str(), mode) == 0 && ::listen(descriptor, backlog) == 0;
@@ -84,7 +84,7 @@ Status can_listen_at(const std::string& path) {
 }
 
 void remove_listener(const std::string& path, int descriptor) {
-  // Its own name, as the kernel knows it, is no proof: somebody may have put another file there.
+  // The kernel's name for the socket proves nothing: another file may have been put there since.
   struct stat there{};
   sockaddr_un own{};
   socklen_t size = sizeof own;

@@ -1,5 +1,5 @@
-// An event loop and the thread that runs it. What belongs to a connection happens on its loop's
-// thread, so nothing of a connection is locked.
+// An event loop and its thread. All work of a connection runs on its loop's thread, so connections
+// need no locks.
 #pragma once
 
 #include <chrono>
@@ -24,11 +24,12 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // `thread_name`: as base/thread_name.h takes it. At most once.
+  // `thread_name`: as base/thread_name.h takes it. Call at most once.
   void start(const char* thread_name);
-  // Any thread but the loop's own. What waits in the loop is dropped when the loop is destroyed.
+  // Must not be called on the loop's own thread. Handlers still queued are dropped when the loop is
+  // destroyed.
   void stop();
-  // Where others post to, from any thread.
+  // Other threads post their work here.
   boost::asio::io_context& context() { return context_; }
 
  private:

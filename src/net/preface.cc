@@ -18,10 +18,10 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A proxy sends its header at once, in one piece. One that opens connections ahead of need and
-// sends none has nothing to say until then: its connection is served as it is.
+// A proxy sends its header at once, in one piece. A proxy that opens connections ahead of need, and
+// sends no header, sends nothing until it has a request. Such a connection is served as it is.
 constexpr std::chrono::seconds kPatience{5};
-// A header in pieces can't be waited for by its first bytes, which are there already.
+// Waiting for readability does not help with a partial header, whose bytes are already readable.
 constexpr std::chrono::milliseconds kNextLook{10};
 
 }  // namespace
@@ -55,7 +55,7 @@ void Preface::look() {
       ::recv(socket_.native_handle(), room.data(), room.size(), MSG_PEEK | MSG_DONTWAIT);
   const bool nothing = received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
   if (nothing) return late_ ? finish({}) : look_when_readable();
-  if (received <= 0) return refuse({});  // it has gone
+  if (received <= 0) return refuse({});  // the client has closed
   ProxyHeader header = read_proxy_header({room.data(), static_cast<std::size_t>(received)});
   switch (header.verdict) {
     case ProxyHeader::Verdict::kAbsent:
@@ -101,7 +101,7 @@ void Preface::refuse(std::string_view reason) {
   }
   error_code ignored;
   socket_.shutdown(asio::socket_base::shutdown_send, ignored);
-  take(kMaxProxyHeaderBytes);  // what is unread when it closes would reset it, answer and all
+  take(kMaxProxyHeaderBytes);  // unread bytes would turn the close into a reset
   socket_.close(ignored);
   refused_();
 }
@@ -109,7 +109,7 @@ void Preface::refuse(std::string_view reason) {
 void Preface::finish(std::string address) {
   const Done done = std::exchange(done_, nullptr);
   deadline_.cancel();
-  // A wait for something to read that is still under way must not outlive the hand-over.
+  // A pending wait for readability must not outlive the hand-over.
   error_code ignored;
   socket_.cancel(ignored);
   done(std::move(socket_), std::move(address));

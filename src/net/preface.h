@@ -1,4 +1,4 @@
-// What may stand before everything else on a connection of a trusted proxy: the PROXY header.
+// Reads the PROXY header that may precede all other bytes on a connection from a trusted proxy.
 #pragma once
 
 #include <functional>
@@ -10,20 +10,20 @@
 
 namespace millrace::net {
 
-// On the thread of the socket's loop.
+// Runs on the thread of the socket's loop.
 class Preface : public std::enable_shared_from_this<Preface> {
  public:
-  // The socket behind the header, and the address that it names; empty: it names none, or the
-  // connection began without one.
+  // Receives the socket, positioned after the header, and the client's address. The address is
+  // empty if the header names none or the connection began without a header.
   using Done = std::function<void(Socket socket, std::string address)>;
-  // The connection is no good, and closed.
+  // The connection was invalid and has been closed.
   using Refused = std::function<void()>;
 
   Preface(Socket socket, Done done, Refused refused);
   Preface(const Preface&) = delete;
   Preface& operator=(const Preface&) = delete;
 
-  // Any thread. At most once.
+  // Thread-safe. Call at most once.
   void start();
 
  private:
@@ -37,7 +37,7 @@ class Preface : public std::enable_shared_from_this<Preface> {
   Socket socket_;
   Timer pause_;
   Timer deadline_;
-  Done done_;  // none: it is over
+  Done done_;  // none: finished or refused
   Refused refused_;
   bool late_ = false;
 };

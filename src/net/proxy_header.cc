@@ -14,7 +14,7 @@ constexpr std::string_view kSignature("\r\n\r\n\0\r\nQUIT\n", 12);
 constexpr std::string_view kFirstVersion = "PROXY ";
 constexpr std::size_t kFixedBytes = 16;
 
-constexpr std::uint8_t kLocal = 0x20;  // with the version
+constexpr std::uint8_t kLocal = 0x20;  // together with the version
 constexpr std::uint8_t kProxied = 0x21;
 constexpr std::uint8_t kTcp4 = 0x11;
 constexpr std::uint8_t kTcp6 = 0x21;

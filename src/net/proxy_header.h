@@ -1,5 +1,5 @@
-// The header of the PROXY protocol, version 2, with which a proxy that passes bytes on tells whose
-// they are. It stands before everything else, TLS included.
+// The PROXY protocol header, version 2. A proxy that forwards raw bytes sends it to name the
+// client. It precedes all other bytes, TLS included.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,23 @@
 
 namespace millrace::net {
 
-// With all that may stand behind the addresses, of which nothing is used.
+// Includes the extensions that may follow the addresses; all of them are ignored.
 constexpr std::size_t kMaxProxyHeaderBytes = 1'024;
 
 struct ProxyHeader {
   enum class Verdict : std::uint8_t {
-    kAbsent,    // what came begins in another way
-    kNeedMore,  // it may be one
+    kAbsent,    // the bytes are not a PROXY header
+    kNeedMore,  // they may be the start of one
     kComplete,
     kRefused,
   };
   Verdict verdict = Verdict::kAbsent;
   std::size_t bytes = 0;    // kComplete: its length
-  std::string address;      // kComplete: the client's; empty: the proxy speaks for itself
-  std::string_view reason;  // kRefused: a sentence for who runs the proxy
+  std::string address;      // kComplete: the client's; empty: a connection of the proxy itself
+  std::string_view reason;  // kRefused: a sentence for the proxy's operator
 };
 
-// `received`: what came first on the connection.
+// `received`: the first bytes of the connection.
 ProxyHeader read_proxy_header(std::string_view received);
 
 }  // namespace millrace::net

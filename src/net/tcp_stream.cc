@@ -9,7 +9,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The socket would have had to wait.
+// The operation would have blocked.
 bool is_for_later(const error_code& error) {
   return error == asio::error::would_block || error == asio::error::try_again;
 }

@@ -1,4 +1,4 @@
-// A connection's bytes as TCP carries them.
+// A byte stream over plain TCP.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
 
 class TcpStream final : public ByteStream {
  public:
-  // `socket`: connected.
+  // `socket` must be connected.
   explicit TcpStream(Socket socket);
 
   Executor executor() override { return socket_.get_executor(); }
@@ -31,7 +31,7 @@ class TcpStream final : public ByteStream {
   Socket socket_;
 };
 
-// How the bytes of a new connection are carried.
+// Makes the stream of a new connection.
 using StreamMaker = std::function<std::unique_ptr<ByteStream>(Socket socket)>;
 std::unique_ptr<ByteStream> make_tcp_stream(Socket socket);
 

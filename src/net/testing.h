@@ -1,4 +1,4 @@
-// For tests of streams, and of rooms that speak over one.
+// For tests of streams and of the rooms that use them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace millrace::net {
 
-// Keeps what a stream tells it.
+// Records the results that a stream reports.
 struct Told {
   error_code error;
   std::size_t bytes = 0;
@@ -26,8 +26,8 @@ struct KeepingUser final : ByteStream::User {
   std::optional<Told> readable;
 };
 
-// Carries another stream's bytes in the smallest pieces that it may: a byte a read, a few a write,
-// and every other time nothing can be written without waiting.
+// Carries another stream's bytes in the smallest pieces allowed: reads of one byte and writes of a
+// few. Every other write_now() writes nothing, as if it would block.
 class TrickleStream final : public ByteStream {
  public:
   explicit TrickleStream(std::unique_ptr<ByteStream> next) : next_(std::move(next)) {}

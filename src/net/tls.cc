@@ -20,7 +20,7 @@ namespace {
 
 using Context = std::shared_ptr<SSL_CTX>;
 
-// Of TLS 1.2; 1.3 has only such.
+// For TLS 1.2; TLS 1.3 has only such ciphers.
 constexpr const char* kCiphers =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
@@ -70,7 +70,7 @@ Result<Context> make_context(TlsSide side, const TlsFiles& files) {
                                            SSL_OP_CIPHER_SERVER_PREFERENCE |
                                            SSL_OP_PRIORITIZE_CHACHA);
   if (serves) {
-    // HTTP/1.1 is all that is spoken; a client that offers something else alone is told so.
+    // Only HTTP/1.1 is spoken. A client that offers only other protocols gets an alert.
     ::SSL_CTX_set_alpn_select_cb(
         context.get(),
         [](SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
@@ -104,7 +104,7 @@ Result<Context> make_context(TlsSide side, const TlsFiles& files) {
   return context;
 }
 
-// The certificate must be for this name or address.
+// Requires the peer's certificate to be for this name or address.
 void expect(SSL& ssl, const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> address{};
   const bool is_address = ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
@@ -168,14 +168,14 @@ std::optional<Time> Tls::expires_at() const {
 
 std::unique_ptr<ByteStream> Tls::accept(Socket socket) const {
   SSL* const ssl = ::SSL_new(context().get());
-  MILLRACE_CHECK(ssl != nullptr);  // there is no memory
+  MILLRACE_CHECK(ssl != nullptr);  // out of memory
   ::SSL_set_accept_state(ssl);
   return std::make_unique<TlsStream>(std::move(socket), ssl);
 }
 
 std::unique_ptr<ByteStream> Tls::connect(Socket socket, const std::string& host) const {
   SSL* const ssl = ::SSL_new(context().get());
-  MILLRACE_CHECK(ssl != nullptr);  // there is no memory
+  MILLRACE_CHECK(ssl != nullptr);  // out of memory
   expect(*ssl, host);
   ::SSL_set_connect_state(ssl);
   return std::make_unique<TlsStream>(std::move(socket), ssl);

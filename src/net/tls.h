@@ -1,6 +1,6 @@
-// TLS: what a side shows of itself and demands of the other, and streams that speak it. By OpenSSL.
+// TLS by OpenSSL: the certificates of each side, and the streams that use them.
 //
-// TLS 1.3, and 1.2 with forward secrecy and authenticated encryption; no renegotiation, no
+// TLS 1.3, and TLS 1.2 with forward secrecy and authenticated encryption. No renegotiation, no
 // compression, no early data.
 #pragma once
 
@@ -20,41 +20,42 @@ struct ssl_ctx_st;  // OpenSSL's
 
 namespace millrace::net {
 
-// Paths of files in PEM. A certificate's file has the chain behind it, without its root.
+// Paths of PEM files. A certificate's file also holds its chain, without the root.
 struct TlsFiles {
   std::string certificate{};
   std::string key{};
-  // The authorities that sign the other side's certificates. Of a server: empty: it asks clients
-  // for none; else a client may show one, and a wrong one ends the connection. Of a client: empty:
-  // the system's.
+  // The authorities that sign the peer's certificates. For a server, empty means that clients are
+  // not asked for a certificate; otherwise a client may show one, and an invalid one ends the
+  // connection. For a client, empty means the system's authorities.
   std::string authorities{};
 };
 
 enum class TlsSide : std::uint8_t { kServer, kClient };
 
-// Thread-safe. A connection keeps the settings that it began with.
+// Thread-safe. A connection keeps the settings with which it began.
 class Tls {
  public:
-  // Reads the files. The error names the file, and says what is wrong with it.
+  // Reads the files. The error names the file and the fault.
   static Result<std::unique_ptr<Tls>> load(TlsSide side, TlsFiles files);
   ~Tls();
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;
 
-  // Reads the files again if one of them has changed since they were read last; new connections
-  // then have them. True: it did. On an error the old ones stay, until the files change again.
+  // Reads the files again if one has changed since the last read; new connections then use them.
+  // Returns true if they were replaced. On an error the old ones stay in use until the files change
+  // again.
   Result<bool> reload_if_changed();
 
-  // When the certificate in use ends; none: it shows none.
+  // The expiry of the certificate in use; none if there is no certificate.
   std::optional<Time> expires_at() const;
 
-  // The socket is connected. Of a server:
+  // The server side of a connected socket.
   std::unique_ptr<ByteStream> accept(Socket socket) const;
-  // Of a client. `host`: the name or address that the server's certificate must be for.
+  // The client side. `host`: the name or address that the server's certificate must cover.
   std::unique_ptr<ByteStream> connect(Socket socket, const std::string& host) const;
 
  private:
-  // When the files were written, and their sizes, as one text.
+  // The files' modification times and sizes, as one text.
   using Seen = std::string;
 
   Tls(TlsSide side, TlsFiles files);
@@ -63,7 +64,7 @@ class Tls {
 
   const TlsSide side_;
   const TlsFiles files_;
-  Seen seen_;  // of the thread that reloads
+  Seen seen_;  // used only by the thread that reloads
   mutable std::mutex mutex_;
   std::shared_ptr<ssl_ctx_st> context_;  // guarded by mutex_
 };

@@ -20,14 +20,14 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A record has 16 KiB of data at most. More than one in a call keeps a long answer from being cut
-// where the socket still takes some.
+// A record holds at most 16 KiB. Several records per call keep a long answer from being split while
+// the socket still accepts data.
 constexpr std::size_t kMostInACall = std::size_t{1} << 20;
 
-// For a handshake, of whoever is counted among those under way.
+// The handshake's time limit, for connections counted among those shaking hands.
 constexpr std::chrono::seconds kHandshakeTime{10};
 
-// What OpenSSL says of why a connection failed, for the log.
+// OpenSSL's reason for a connection's failure, for the log.
 class TlsCategory final : public boost::system::error_category {
  public:
   const char* name() const noexcept override { return "tls"; }
@@ -68,7 +68,7 @@ std::string name_in(X509& certificate) {
   return text_of(::X509_NAME_ENTRY_get_data(::X509_NAME_get_entry(subject, at)));
 }
 
-// A client that speaks plain HTTP to this port reads why nothing comes of it.
+// Tells a client that speaks plain HTTP to this port why it fails.
 void answer_in_the_clear(Socket& socket) {
   static constexpr std::string_view kAnswer =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 47\r\n"
@@ -157,8 +157,8 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
     return name_in(*shown);
   }
 
-  // Who holds a place among those that shake hands may not hold it for as long as an idle client
-  // may rest.
+  // A connection that counts among those shaking hands must not hold its place for as long as a
+  // client may be idle.
   void keep_through_handshake(std::shared_ptr<void> kept) {
     kept_ = std::move(kept);
     handshake_end_.expires_after(kHandshakeTime);
@@ -196,7 +196,7 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
   }
 
  private:
-  // What came of a call of OpenSSL. Without bytes and an error it must wait for the socket.
+  // The result of an OpenSSL call. With neither bytes nor an error, it must wait for the socket.
   struct Attempt {
     std::size_t bytes = 0;
     error_code error{};
@@ -212,7 +212,7 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
   Attempt attempt(const Call& call) {
     if (broken_) return {.error = broken_};
     errno = 0;
-    ::ERR_clear_error();  // what is left of another connection would be taken for this one's
+    ::ERR_clear_error();  // errors left by another connection would be taken for this one's
     const int result = call();
     if (kept_ != nullptr && ::SSL_is_init_finished(ssl_)) {
       kept_.reset();
@@ -254,7 +254,7 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
     return attempt([&] { return ::SSL_write(ssl_, piece.data(), bounded(piece.size())); });
   }
 
-  // An end or an error that it finds, the next read finds again.
+  // If it finds the end or an error, the next read finds it again.
   Attempt peek() {
     char first = 0;
     return attempt([&] { return ::SSL_peek(ssl_, &first, 1); });
@@ -264,19 +264,19 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
   void wait_for(const Attempt& attempt, Then then) {
     socket_.async_wait(attempt.for_what, [self = shared_from_this(), cancels = cancels_,
                                           then = std::move(then)](const error_code& error) {
-      // A wait that had ended when it was cancelled would begin anew.
+      // A wait that had already completed when cancel() was called would otherwise start again.
       const bool cancelled = !error && cancels != self->cancels_;
       then(cancelled ? error_code(asio::error::operation_aborted) : error);
     });
   }
 
-  // The user is called from the loop, never from within a call of the stream.
+  // Defers the call: the user is called from the loop, never from inside a call to the stream.
   template <typename Then>
   void later(Then then) {
     asio::post(executor(), std::move(then));
   }
 
-  // The other side then knows that the end is not a cut.
+  // Tells the peer that the end is not a truncation.
   void say_goodbye() {
     if (broken_ || !::SSL_is_init_finished(ssl_)) return;
     ::ERR_clear_error();
@@ -285,9 +285,9 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
 
   Socket socket_;
   ssl_st* const ssl_;
-  error_code broken_{};  // OpenSSL must not be asked again
+  error_code broken_{};  // set: OpenSSL must not be called again
   std::uint64_t cancels_ = 0;
-  std::shared_ptr<void> kept_;  // through the handshake
+  std::shared_ptr<void> kept_;  // until the handshake is over
   Timer handshake_end_;
 };
 

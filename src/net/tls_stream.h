@@ -1,5 +1,5 @@
-// A connection's bytes as TLS carries them over TCP. The handshake is part of the first read or
-// write, so that whoever bounds the time of those bounds its time too. The process ignores SIGPIPE.
+// A byte stream over TLS and TCP. The handshake is part of the first read or write, so a caller's
+// time limit on those covers it too. The process must ignore SIGPIPE.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace millrace::net {
 
 class TlsStream final : public ByteStream {
  public:
-  // `ssl`: with its side set, and without a connection yet; the stream owns it.
+  // `ssl` has its side set and no connection yet. The stream takes ownership.
   TlsStream(Socket socket, ssl_st* ssl);
   ~TlsStream() override;
 
@@ -31,7 +31,7 @@ class TlsStream final : public ByteStream {
 
  private:
   class Connection;
-  // What is under way keeps it.
+  // Pending operations keep it alive.
   const std::shared_ptr<Connection> connection_;
 };
 
