@@ -13,8 +13,8 @@ struct Special {
   std::string_view kind;
 };
 
-// The registries of special-purpose addresses (RFC 6890 and what came since), and two addresses of
-// metadata within the public ranges. The first that fits gives the kind.
+// The registries of special-purpose addresses (RFC 6890 and later additions), and two metadata
+// addresses within public ranges. The first match gives the kind.
 constexpr Special kSpecial[] = {
     {"169.254.169.254/32", "an address of a cloud's metadata"},
     {"168.63.129.16/32", "an address of a cloud's metadata"},
@@ -90,7 +90,7 @@ std::string_view special_kind(const IpAddress& address) {
   for (const auto& [network, kind] : special_networks()) {
     if (network.contains(address)) return kind;
   }
-  // Of IPv6 only 2000::/3 is given out.
+  // Only 2000::/3 of IPv6 has been allocated.
   if (!address.is_v4 && (address.bytes.front() & 0xe0) != 0x20) return "a reserved address";
   return {};
 }

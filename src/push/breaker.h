@@ -1,5 +1,5 @@
-// A breaker: after failures in a row it lets nothing through for a time, then a single call to see
-// whether things are better. It knows time only as it is told.
+// A circuit breaker. After several failures in a row it lets no call through for a while, then a
+// single one to see whether the receiver has recovered. It reads no clock: callers pass the time.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@ class Breaker {
   static constexpr Duration kFirstPause{1'000};
   static constexpr Duration kLongestPause{60'000};
 
-  // `now`: on one clock that never goes back.
+  // `now`: of a monotonic clock.
   State state(Duration now) const {
     if (!open_) return State::kClosed;
     return now < opens_until_ ? State::kOpen : State::kHalfOpen;
   }
-  // How many calls may begin, of `free` and with `running` under way.
+  // How many calls may begin, if `free` slots are free and `running` calls are in flight.
   std::uint32_t admits(Duration now, std::uint32_t free, std::uint32_t running) const {
     switch (state(now)) {
       case State::kClosed:
@@ -38,10 +38,10 @@ class Breaker {
     open_ = false;
     pause_ = kFirstPause;
   }
-  // True: it has opened just now.
+  // True: this failure has opened the breaker.
   bool failed(Duration now) {
     ++failures_;
-    if (open_ && now < opens_until_) return false;  // a call from before
+    if (open_ && now < opens_until_) return false;  // a call begun before it opened
     if (!open_ && failures_ < kFailuresToOpen) return false;
     const bool was_open = open_;
     if (was_open) pause_ = std::min(pause_ * 2, kLongestPause);
@@ -50,7 +50,7 @@ class Breaker {
     return !was_open;
   }
   int failures() const { return failures_; }
-  // While it is open.
+  // Meaningful only while it is open.
   Duration opens_until() const { return opens_until_; }
 
  private:

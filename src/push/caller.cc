@@ -23,8 +23,8 @@ namespace millrace::push {
 namespace {
 
 constexpr long kConnectTimeoutMs = 10'000;
-// Receivers close idle connections, many after 5 s; a call on one that is just closing would be
-// sent again.
+// Receivers close idle connections, many of them after 5 s. A call on a connection that is just
+// closing would be sent again.
 constexpr long kMaxIdleSeconds = 4;
 constexpr std::size_t kIdleHandles = 512;
 constexpr std::size_t kEventsAtOnce = 256;
@@ -54,7 +54,7 @@ std::optional<IpAddress> address_of(const sockaddr& address) {
   return read;
 }
 
-// A call under way; stays in place, for libcurl points into it.
+// A call in flight. It is not moved, because libcurl points into it.
 struct UnderWay {
   Call call;
   const AddressPolicy* policy = nullptr;
@@ -62,7 +62,7 @@ struct UnderWay {
   std::unique_ptr<curl_slist, FreeList> headers;
   std::string url;
   CallEnd end;
-  std::string forbidden;  // what the address is that must not be called
+  std::string forbidden;  // the kind of the forbidden address
   std::size_t head_bytes = 0;
   bool head_is_too_long = false;
 
@@ -104,7 +104,7 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) 
     return 0;
   }
   std::string_view line(data, size);
-  if (line.starts_with("HTTP/")) call.end.retry_after.clear();  // after an interim answer
+  if (line.starts_with("HTTP/")) call.end.retry_after.clear();  // discard an interim answer's value
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return size;
   if (!equals_ignoring_case(line.substr(0, colon), "retry-after")) return size;
@@ -168,7 +168,7 @@ class CurlCaller final : public Caller {
     const auto found = calls_.find(number);
     if (found == calls_.end()) return;
     curl_multi_remove_handle(multi_.get(), found->second->easy.get());
-    calls_.erase(found);  // the handle too: its connection is in the middle of something
+    calls_.erase(found);  // frees the handle too, since its connection is in mid-transfer
   }
 
   std::vector<CallEnd> wait(Duration most) override {
@@ -201,7 +201,7 @@ class CurlCaller final : public Caller {
   }
 
  private:
-  // --- What libcurl waits for. It is told of each socket that is ready, and looks at no other.
+  // --- What libcurl waits for. Ready sockets are reported to it one by one; it looks at no others.
   static int on_socket(CURL*, curl_socket_t socket, int what, void* context, void*) {
     const auto& self = *static_cast<CurlCaller*>(context);
     epoll_event event{};
@@ -256,7 +256,7 @@ class CurlCaller final : public Caller {
                      call.call.body.empty() ? "" : call.call.body.view().data());
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call.headers.get());
     curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent_.c_str());
-    curl_easy_setopt(easy, CURLOPT_PROXY, "");  // whatever the environment says
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");  // ignore the environment's proxy settings
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);

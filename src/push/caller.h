@@ -1,5 +1,5 @@
-// Calls out: POSTs under way, many at a time, on one thread. Nothing waits for a name, a connection
-// or an answer.
+// Sends POST requests, many at a time, on one thread. Name resolution, connecting and waiting for
+// answers never block it.
 #pragma once
 
 #include <cstddef>
@@ -21,25 +21,25 @@ inline constexpr std::size_t kMaxAnswerHeadBytes = 32 * 1024;
 using CallNumber = std::uint64_t;
 
 struct Call {
-  CallNumber number = 0;  // of the caller's choice; no two under way have the same
+  CallNumber number = 0;  // chosen by the user of Caller; unique among pending calls
   Url url{};
   std::vector<std::pair<std::string, std::string>> headers{};
   SharedBytes body{};
-  Duration timeout{};                // for all of it
-  std::size_t max_answer_bytes = 0;  // of the body; what is longer is not read
+  Duration timeout{};                // for the whole call
+  std::size_t max_answer_bytes = 0;  // limit on the body; the excess is not read
 };
 
 struct CallEnd {
   enum class How : std::uint8_t {
     kAnswered,
-    kForbidden,    // the host's address is none that may be called; nothing was sent
+    kForbidden,    // the host's address must not be called; nothing was sent
     kUnreachable,  // no connection: nothing was sent
     kTimedOut,
-    kBroken,  // the connection ended, or what came is no answer
+    kBroken,  // the connection ended, or the received bytes are not a valid answer
   };
   CallNumber number = 0;
   How how{};
-  std::string reason{};  // of all but kAnswered: a sentence without a full stop
+  std::string reason{};  // except for kAnswered: a sentence without a full stop
   int status = 0;
   std::string retry_after{};
   std::string body{};
@@ -47,22 +47,23 @@ struct CallEnd {
   std::chrono::microseconds took{};
 };
 
-// One thread's, but for wake().
+// Used by one thread, except for wake().
 class Caller {
  public:
   virtual ~Caller() = default;
   virtual void start(Call call) = 0;
-  // Ends it without a CallEnd. Unknown numbers are of calls that are over.
+  // Ends the call without a CallEnd. An unknown number is ignored: that call is over.
   virtual void cancel(CallNumber number) = 0;
-  // Waits until calls end, somebody wakes it, or for `most`; gives the calls that have ended.
+  // Waits until calls end, wake() is called, or `most` has passed. Returns the calls that have
+  // ended.
   virtual std::vector<CallEnd> wait(Duration most) = 0;
-  // Thread-safe. Ends a wait, or the next one.
+  // Thread-safe. Ends the current wait, or the next one.
   virtual void wake() = 0;
 };
 
-// By libcurl: HTTP/1.1, connections kept and used again; no redirects, no proxies, no credentials
-// from files, nothing decompressed. Each address is held against the policy at the moment of
-// connecting: a name that leads to one that is forbidden is not called at any other either.
+// Uses libcurl: HTTP/1.1 over reused connections, without redirects, proxies, credentials from
+// files, or decompression. Each address is checked against the policy when it is connected to. If
+// one of a name's addresses is forbidden, the others are not called either.
 std::unique_ptr<Caller> make_curl_caller(AddressPolicy policy, std::string user_agent);
 
 }  // namespace millrace::push

@@ -1,4 +1,4 @@
-// What is said to a receiver, and what comes of its job by what it answers.
+// The request sent to a receiver, and the effect of its answer on the job.
 #pragma once
 
 #include <string_view>
@@ -11,13 +11,13 @@
 
 namespace millrace::push {
 
-// Without a number.
+// The caller sets the call's number.
 Call call_for(const core::Job& job, const Line& line, Time now, std::size_t max_answer_bytes);
 Call test_call(const Line& line, Time now);
 
 api::PushVerdict verdict_of(const CallEnd& end, Time now, std::size_t max_result_bytes);
 
-// Not of kAccepted: then whoever accepted the job acknowledges it.
+// Not for kAccepted: such a job is acknowledged later by the receiver that accepted it.
 core::AckItem ack_of(JobId job, LeaseToken token, const api::PushVerdict& verdict);
 core::AckItem ack_of(JobId job, LeaseToken token, core::AckOutcome outcome);
 

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t kMaxTextBytes = 64;
 
-// A number as inet_aton() reads it, and at most `most`.
+// A number as inet_aton() reads it, not greater than `most`.
 std::optional<std::uint32_t> loose_number(std::string_view text, std::uint64_t most) {
   if (text.empty()) return std::nullopt;
   int base = 10;
   if (text.size() >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
     base = 16;
     text.remove_prefix(2);
-    if (text.empty()) return 0;  // as browsers read "0x"
+    if (text.empty()) return 0;  // browsers accept "0x" as zero
   } else if (text.size() >= 2 && text[0] == '0') {
     base = 8;
     text.remove_prefix(1);
@@ -67,7 +67,7 @@ std::optional<IpAddress> parse_ipv4_loosely(std::string_view text) {
   while (parts < 4) {
     const std::size_t dot = text.find('.');
     const bool is_last = dot == std::string_view::npos;
-    const unsigned left = 4 - parts;  // bytes that are not given yet
+    const unsigned left = 4 - parts;  // bytes not set yet
     const std::uint64_t most = is_last ? (std::uint64_t{1} << (8 * left)) - 1 : 255;
     const auto number = loose_number(text.substr(0, dot), most);
     if (!number) return std::nullopt;

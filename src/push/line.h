@@ -1,5 +1,5 @@
-// What the pusher knows of one target while it serves it: how many calls run, how they ended, and
-// whether more may begin.
+// The pusher's state of one target that it serves: how many calls run, how they ended, and whether
+// more may begin.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace millrace::push {
 
-// On one clock that never goes back: as lines and breakers take it.
+// Monotonic time in the form that lines and breakers take.
 inline Duration running_time(Steady now) {
   return std::chrono::duration_cast<Duration>(now.time_since_epoch());
 }
@@ -31,10 +31,10 @@ inline Duration running_time(Steady now) {
 class Line {
  public:
   static constexpr std::size_t kOutcomesKept = 20;
-  static constexpr Duration kWindow{5 * 60 * 1'000};  // of the latencies: between one and two of it
-  static constexpr std::uint64_t kCallsToKnow = 32;   // before it takes jobs ahead
+  static constexpr Duration kWindow{5 * 60 * 1'000};  // latencies cover one to two of it
+  static constexpr std::uint64_t kCallsToKnow = 32;   // answered, before it takes jobs ahead
   static constexpr std::int64_t kShortCallUs = 100'000;
-  static constexpr Duration kLongestRest{60'000};  // that a receiver's Retry-After asks for
+  static constexpr Duration kLongestRest{60'000};  // the longest Retry-After that is obeyed
 
   struct Outcome {
     Time at{};
@@ -45,7 +45,7 @@ class Line {
     std::string error{};
   };
 
-  // Null: the target is gone, and the line serves only what still runs.
+  // Null: the target was deleted, and the line only finishes the calls still running.
   void set_target(std::shared_ptr<const Target> target, const AddressPolicy& policy);
   const Target* target() const { return target_.get(); }
   const std::string& name() const { return name_; }
@@ -55,32 +55,32 @@ class Line {
     return fault_;
   }  // why it can't be called at all; empty: it can
 
-  // How many jobs it may take now: for calls that begin at once and, while calls are short, as many
-  // again, so that claims and calls overlap.
+  // How many jobs it may take now: one for each call that can begin at once and, while calls are
+  // short, as many again, so that claims and calls overlap.
   std::uint32_t free(Duration now) const;
-  // Whether a job that it has taken may be called for now.
+  // Whether a call for a job that it has taken may begin now.
   bool may_call(Duration now) const;
-  // No more calls until somebody changes the target.
+  // Allows no more calls until the target is changed.
   void disable() { disabled_version_ = target_ == nullptr ? 0 : target_->version; }
 
   void note(Outcome outcome, Steady now);
-  // Calls begin again after `delay`, at the most kLongestRest.
+  // Allows no calls for `delay`, at most kLongestRest.
   void rest(Duration now, Duration delay);
 
   api::PushHealth health(Duration now) const;
 
   Breaker breaker;
-  // A job that is leased, and not called for yet.
+  // A leased job whose call has not begun.
   struct Leased {
     core::Job job;
     Steady at{};
   };
   std::deque<Leased> ahead;
-  std::uint32_t reading = 0;            // jobs that are leased, and whose payloads are being read
-  std::uint32_t running = 0;            // calls under way
-  std::set<JobId> held_elsewhere;       // by a former node, whose calls may not be over
-  std::optional<engine::Ticket> claim;  // that waits for jobs
-  Steady claims_again{};                // after a claim that could not be answered
+  std::uint32_t reading = 0;            // leased jobs whose payloads are being read
+  std::uint32_t running = 0;            // calls in flight
+  std::set<JobId> held_elsewhere;       // jobs leased by a former node, whose calls may still run
+  std::optional<engine::Ticket> claim;  // a pending claim that waits for jobs
+  Steady claims_again{};                // set after a claim that could not be answered
   int refused_claims = 0;               // in a row
 
  private:
@@ -99,7 +99,7 @@ class Line {
   Histogram<5, std::uint32_t> latency_us_, older_latency_us_;
   Steady turned_{};
   std::uint64_t answered_ = 0;
-  std::int64_t mean_us_ = 0;  // of the last answered calls
+  std::int64_t mean_us_ = 0;  // a moving average over answered calls
 };
 
 }  // namespace millrace::push

@@ -9,7 +9,7 @@
 namespace millrace::push {
 namespace {
 
-// False: some item is none.
+// False: `take` has rejected an item.
 bool each_item(std::string_view list, const std::function<bool(std::string_view)>& take) {
   if (list == "none") return true;
   for (;;) {

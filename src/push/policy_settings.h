@@ -1,4 +1,4 @@
-// The policy as an operator writes it.
+// The address policy as operators write it.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What nearly every file of the room includes.
+// Headers that nearly every file of this room includes.
 #pragma once
 
 #include <algorithm>

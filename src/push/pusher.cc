@@ -54,7 +54,7 @@ bool Pusher::idle() {
   return drains_ && flights_.empty() && acks_.empty() && !asks;
 }
 
-// --- From other threads.
+// --- Called from other threads.
 
 void Pusher::deliver(std::span<engine::Delivery> deliveries) {
   {
@@ -217,7 +217,7 @@ void Pusher::forget_claim(Line& line) {
   line.claim.reset();
 }
 
-// --- What a former node may still be calling.
+// --- Calls that a former node may still be making.
 
 void Pusher::count(Steady now) {
   std::vector<std::string> names;
@@ -240,7 +240,8 @@ void Pusher::count(Steady now) {
   });
 }
 
-// The first count names the leases that may belong to others' calls; later ones only shorten it.
+// The first count collects the leases that may belong to other nodes' calls; later ones only remove
+// from that set.
 void Pusher::counted(Result<std::vector<HeldLease>> held, std::vector<std::string> of) {
   const Steady now = parts_.clock.steady();
   next_count_ = now + count_pause_;

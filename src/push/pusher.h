@@ -1,6 +1,6 @@
-// The worker inside the server: claims the jobs of the push targets through the router, as any
-// worker does, carries each to its receiver by a call, and acknowledges it by what the receiver
-// answers. One node of a cluster does so at a time. Decides by time as it is told, so that tests
+// The worker inside the server. It claims the push targets' jobs through the router like any
+// worker, calls the receiver for each, and acknowledges the job according to the answer. One node
+// of a cluster does so at a time. It takes the time from a clock it is given, so that tests can
 // step it.
 #pragma once
 
@@ -29,8 +29,8 @@
 
 namespace millrace::push {
 
-// The most calls of all targets together. A target's share is its concurrency, so that one whose
-// receiver hangs takes nothing from another.
+// The most calls of all targets together. Each target has its concurrency as a fixed share, so a
+// target whose receiver hangs takes nothing from the others.
 inline constexpr std::int64_t kMaxCalls = 4'000;
 
 class Pusher final : private engine::ReplyPort {
@@ -38,15 +38,15 @@ class Pusher final : private engine::ReplyPort {
   static constexpr Duration kTick{200};
   static constexpr Duration kClaimWait{20'000};
   static constexpr std::uint32_t kMaxClaim = 500;
-  // A call's lease outlasts its timeout by this; beyond kLongestLease heartbeats do it.
+  // A call's lease exceeds its timeout by this; a lease longer than kLongestLease is instead kept
+  // by heartbeats.
   static constexpr Duration kLeaseSlack{5'000};
   static constexpr Duration kLongestLease{60'000};
-  // Heartbeats also tell that somebody cancels the job.
+  // Heartbeats also report that a job is being cancelled.
   static constexpr Duration kHeartbeatPause{3'000};
-  // A job that was taken ahead is given back if it has waited for this long: its lease must outlast
-  // its call.
+  // A job taken ahead is given back after waiting this long, since its lease must outlast its call.
   static constexpr Duration kLongestAhead{3'000};
-  // Before its lease is over, by our clock, a call ends.
+  // A call ends this long before its lease expires by this node's clock.
   static constexpr Duration kLeaseMargin{1'000};
 
   struct Parts {
@@ -54,46 +54,47 @@ class Pusher final : private engine::ReplyPort {
     Caller& caller;
     const Clock& clock;
     AddressPolicy policy;
-    // All targets as last known; null: not known yet. Any thread.
+    // All targets as last known; null: not known yet. Thread-safe.
     std::function<std::shared_ptr<const Targets>()> targets;
-    // Whether this node may begin calls at this moment. Any thread.
+    // Whether this node may begin calls at this moment. Thread-safe.
     std::function<bool()> leads;
-    // Adds payloads that memory has dropped. May block: it is called on `run`.
+    // Adds payloads that are no longer in memory. May block; called on `run`.
     std::function<Status(core::ClaimReply&)> complete;
-    // The live leases of the targets' workers, on all shards, as durable now. On `run` too.
+    // The live leases of the targets' workers on all shards, from durable state. May block; called
+    // on `run`.
     std::function<Result<std::vector<HeldLease>>(const std::vector<std::string>& targets)> held;
     // Runs the function later, on a thread that may block.
     std::function<void(std::function<void()>)> run;
-    // The receiver wants no more calls. On the pusher's thread; must not block.
+    // Called when the receiver wants no more calls. On the pusher's thread; must not block.
     std::function<void(const Target& target, const std::string& reason)> disable;
     std::size_t max_result_bytes = 1024 * 1024;
     Logger log;
   };
-  // Outlives what `run` runs, and the requests that it has sent.
+  // Must outlive the functions passed to `run` and the requests that it has sent.
   explicit Pusher(Parts parts);
   ~Pusher() override;
   Pusher(const Pusher&) = delete;
   Pusher& operator=(const Pusher&) = delete;
 
   void start();
-  // Begins no more calls, waits for those under way until `deadline`, and acknowledges them. Jobs
-  // whose calls are not over by then keep their leases until these run out.
+  // Begins no more calls, waits for those in flight until `deadline`, and acknowledges them. Jobs
+  // whose calls are not over by then stay leased until their leases expire.
   void stop(Steady deadline);
 
   // --- Thread-safe.
-  // As it is now; none: this node does not serve it, or has not counted yet.
+  // The target's current health; none if this node does not serve it or has not yet counted leases.
   std::optional<api::PushHealth> health(std::string_view target);
   std::vector<std::pair<std::string, api::PushHealth>> all_health();
-  // The targets may have changed.
+  // Tells the pusher that the targets may have changed.
   void look() { parts_.caller.wake(); }
-  // One call with no job, now; `done` is called on the pusher's thread.
+  // Makes one call without a job, at once. `done` is called on the pusher's thread.
   using Tested = std::function<void(api::PushTestResult)>;
   void test(std::shared_ptr<const Target> target, Tested done);
 
-  // One step: waits for at most `most`, then does what is to be done. For start()'s thread, or a
-  // test.
+  // One step: waits for at most `most`, then does all work that is due. Called by start()'s thread
+  // or by a test.
   void step(Duration most);
-  bool idle();  // no calls, no acknowledgements on their way
+  bool idle();  // no calls and no acknowledgements are pending
 
  private:
   struct Flight {
@@ -121,7 +122,7 @@ class Pusher final : private engine::ReplyPort {
     std::vector<CallNumber> calls;
     Steady at;
   };
-  struct AskedNothing {};  // the answer does not matter
+  struct AskedNothing {};  // the answer is ignored
   using Asked = std::variant<AskedClaim, AskedAcks, AskedHeartbeats, AskedNothing>;
   using Mail = std::function<void()>;
 
@@ -166,7 +167,7 @@ class Pusher final : private engine::ReplyPort {
   bool stopping_ MILLRACE_GUARDED_BY(mail_mutex_) = false;
   Steady deadline_ MILLRACE_GUARDED_BY(mail_mutex_){};
 
-  Mutex mutex_;  // of all below: held by a step while it does not wait, and by those who look
+  Mutex mutex_;  // guards all below; held by a step except while it waits, and by readers
   Phase phase_ MILLRACE_GUARDED_BY(mutex_) = Phase::kFollows;
   bool drains_ MILLRACE_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const Targets> targets_ MILLRACE_GUARDED_BY(mutex_);
@@ -181,7 +182,7 @@ class Pusher final : private engine::ReplyPort {
   Steady next_count_ MILLRACE_GUARDED_BY(mutex_){};
   Duration count_pause_ MILLRACE_GUARDED_BY(mutex_){1'000};
   bool is_counting_ MILLRACE_GUARDED_BY(mutex_) = false;
-  std::uint64_t term_ MILLRACE_GUARDED_BY(mutex_) = 0;  // counts the times that it began to lead
+  std::uint64_t term_ MILLRACE_GUARDED_BY(mutex_) = 0;  // how often it began to lead
 
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// The jobs of the push targets: claimed, called, acknowledged, and their leases in between.
+// The push targets' jobs: claims, calls, acknowledgements, and leases in between.
 #include <algorithm>
 #include <utility>
 
@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kMaxAcksAtOnce = 200;
 constexpr std::size_t kMaxBeatsAtOnce = 500;
-constexpr Duration kAckPause{200};      // before one that could not be answered is sent again
-constexpr Duration kClaimPause{200};    // the same, at first
+constexpr Duration kAckPause{200};      // before an unanswered acknowledgement is sent again
+constexpr Duration kClaimPause{200};    // the same for claims, at first
 constexpr int kMostClaimDoublings = 4;  // of that pause
 
 std::vector<SharedBytes> shared(const std::vector<std::string>& names) {
@@ -43,7 +43,7 @@ void Pusher::want_jobs(Line& line, Steady now) {
 
 void Pusher::take(engine::Delivery delivery, Steady now) {
   const auto found = asked_.find(static_cast<std::uint64_t>(delivery.ticket));
-  if (found == asked_.end()) {  // a claim that was given up
+  if (found == asked_.end()) {  // its claim was withdrawn
     if (const auto* const reply = std::get_if<core::Reply>(&delivery.answer)) {
       if (const auto* const claim = std::get_if<core::ClaimReply>(reply)) give_back(*claim);
     }
@@ -104,8 +104,8 @@ void Pusher::begin_calls(Line& line, core::ClaimReply claim, Steady leased_at) {
   call_next(line, parts_.clock.steady());
 }
 
-// That this node leads is looked at now, after the jobs' leases were committed: whoever leads next
-// counts these leases before it begins a call.
+// Leadership is checked now, after the jobs' leases were committed. The next leader counts these
+// leases before it begins a call.
 void Pusher::call_next(Line& line, Steady now) {
   while (!line.ahead.empty() && line.may_call(running_time(now))) {
     if (drains_ || !parts_.leads() || now - line.ahead.front().at > kLongestAhead) {
@@ -181,7 +181,7 @@ void Pusher::finished(CallEnd end, Steady now) {
   if (verdict.end != api::PushEnd::kAccepted) {
     return acknowledge(ack_of(flight.job, flight.token, verdict), flight.lease_ends);
   }
-  // From now on the lease is of whoever has accepted the job; it begins anew once.
+  // From now on the receiver that accepted the job owns the lease. This heartbeat extends it once.
   core::Heartbeat heartbeat;
   heartbeat.items.push_back({flight.job, flight.token, flight.lease, nullptr});
   ask(core::Command(std::move(heartbeat)), AskedNothing{});
@@ -218,7 +218,7 @@ void Pusher::take_heartbeats(const AskedHeartbeats& asked, const engine::Answer&
     Flight& flight = found->second;
     flight.is_beating = false;
     flight.next_heartbeat = asked.at + kHeartbeatPause;
-    if (items == nullptr || i >= items->items.size()) continue;  // again later
+    if (items == nullptr || i >= items->items.size()) continue;  // will be tried again later
     const core::ItemReply& item = items->items[i];
     if (!item.refusal && !item.cancel_requested) {
       flight.lease_ends = std::max(flight.lease_ends, asked.at + flight.lease);
@@ -260,7 +260,7 @@ void Pusher::flush(Steady now) {
                std::make_move_iterator(later.end()));
 }
 
-// An acknowledgement may be sent twice: it counts once. A refusal means that the lease is over.
+// An acknowledgement may be sent twice; it is idempotent. A refusal means that the lease has ended.
 void Pusher::take_acks(AskedAcks asked, const engine::Answer& answer, Steady now) {
   if (const auto* const reply = std::get_if<core::Reply>(&answer)) {
     if (std::holds_alternative<core::ItemsReply>(*reply)) return;

@@ -17,7 +17,7 @@ Result<std::string> secret_key(std::string_view secret) {
   std::string key;
   const bool is_named = secret.starts_with(kSecretPrefix);
   if (is_named) secret.remove_prefix(kSecretPrefix.size());
-  // Read back, for the reader is lenient.
+  // Encoded again and compared, because the decoder is lenient.
   const bool is_base64 = is_named && absl::Base64Unescape({secret.data(), secret.size()}, &key) &&
                          std::string_view(absl::Base64Escape(key)) == secret;
   if (!is_base64 || key.size() < kMinKeyBytes || key.size() > kMaxKeyBytes) {

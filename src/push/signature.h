@@ -1,5 +1,5 @@
-// Signatures by the Standard Webhooks scheme: who has the secret can tell that a call came from
-// this server, when, and with which body.
+// Signatures by the Standard Webhooks scheme. A holder of the secret can verify that a call came
+// from this server, when, and with which body.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace millrace::push {
 
 inline constexpr std::string_view kSecretPrefix = "whsec_";
 
-// The key in "whsec_" and base64: 24 to 64 bytes. The error says what a secret looks like.
+// Decodes a key of 24 to 64 bytes from "whsec_" and base64. The error describes the expected form.
 Result<std::string> secret_key(std::string_view secret);
 
 // The value of `webhook-signature`: one signature for each key, the newest key first.

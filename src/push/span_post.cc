@@ -50,7 +50,7 @@ int on_progress(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return *static_cast<const std::atomic<bool>*>(context) ? 1 : 0;
 }
 
-// Programs that the process starts must not inherit it.
+// Close-on-exec: child processes must not inherit the socket.
 curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }

@@ -1,4 +1,4 @@
-// Sends bodies to a collector of OpenTelemetry, one at a time, over libcurl.
+// Sends bodies to an OpenTelemetry collector, one at a time, over libcurl.
 #pragma once
 
 #include <atomic>
@@ -11,15 +11,15 @@ namespace millrace::push {
 
 struct PostEnd {
   int status = 0;        // 0: no answer
-  std::string answer{};  // of a status, its beginning
-  std::string error{};   // of no answer: why
+  std::string answer{};  // with a status: the start of the body
+  std::string error{};   // without an answer: the reason
   std::optional<std::chrono::seconds> retry_after{};
 };
 
 class SpanPost {
  public:
   virtual ~SpanPost() = default;
-  // Blocks for seconds at most; ends early once `stop` is true.
+  // Blocks for seconds at most; returns early once `stop` is true.
   virtual PostEnd post(const std::string& body, const std::atomic<bool>& stop) = 0;
 };
 

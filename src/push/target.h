@@ -1,4 +1,4 @@
-// A push target as the pusher serves it, and the names under which it holds jobs.
+// A push target as the pusher serves it, and the worker names under which it holds jobs.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct Target {
 };
 using Targets = std::vector<std::shared_ptr<const Target>>;  // by name
 
-// The worker that holds a target's jobs. No client can take such a name, and none can see it in a
-// list.
+// The name of the worker that holds a target's jobs. Clients can't use such a name, and lists don't
+// show it.
 inline constexpr std::string_view kWorkerPrefix = "~push:";
 inline std::string worker_of(std::string_view target) {
   return std::string(kWorkerPrefix) += target;
 }
 
-// A live lease of a target's worker.
+// A live lease held by a target's worker.
 struct HeldLease {
   std::string target;
   JobId job;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxHostBytes = 253;
 constexpr std::size_t kMaxLabelBytes = 63;
 
-// Of paths and queries (RFC 3986), "%" apart.
+// The characters allowed in paths and queries (RFC 3986), except "%".
 bool may_stand_in_target(char c) {
   return is_unreserved(c) || std::string_view("!$&'()*+,;=:@/?").find(c) != std::string_view::npos;
 }
@@ -45,7 +45,7 @@ std::string_view last_label(std::string_view host) {
   return host.substr(host.rfind('.') + 1);  // npos + 1 is 0
 }
 
-// Browsers take such a host for an IPv4 address or refuse it (the URL standard's "ends in a
+// Browsers take such a host for an IPv4 address or reject it (the URL standard's "ends in a
 // number").
 bool ends_in_number(std::string_view host) {
   const std::string_view last = last_label(host);

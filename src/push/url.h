@@ -1,5 +1,5 @@
-// URLs that the server may be told to call: read strictly, so that no two programs disagree about
-// where one leads.
+// URLs that users register for the server to call. They are parsed strictly, so that no two
+// programs disagree about a URL's destination.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,23 @@ inline constexpr std::size_t kMaxUrlBytes = 2'048;
 
 struct Url {
   bool is_https = false;
-  std::string host;                  // lower case, without brackets; of an address its usual form
-  std::optional<IpAddress> literal;  // the host is an address
+  std::string host;                  // lower case, without brackets; an address in its usual form
+  std::optional<IpAddress> literal;  // set if the host is an address
   std::uint16_t port = 0;
   std::string target;  // path and query, from "/"
 
-  // The URL in its one form: the port always stands in it.
+  // The canonical text, which always includes the port.
   std::string text() const;
   friend bool operator==(const Url&, const Url&) = default;
 };
 
-// http or https; no user, no fragment, no byte that needs an escape. A host that ends in a number
-// is an IPv4 address in some form, or refused. The error says what is wrong.
+// Accepts http and https URLs without user, fragment, or bytes that need an escape. A host that
+// ends in a number is parsed as an IPv4 address in any form, or refused. The error says what is
+// wrong.
 Result<Url> parse_url(std::string_view text);
 
-// The same, and the policy's own rules: scheme, port, and the address where the host is one. What a
-// name leads to shows only when it is called.
+// Also applies the policy's rules: scheme, port, and the address if the host is one. A name's
+// addresses are checked only when it is called.
 Result<Url> parse_url(std::string_view text, const AddressPolicy& policy);
 
 }  // namespace millrace::push
