@@ -11,7 +11,7 @@ namespace {
 using std::chrono_literals::operator""s;
 
 constexpr auto kLook = 1s;
-// This many rows are archived before their time, so that a file is of a fair size.
+// This many rows are archived early, so that files reach a reasonable size.
 constexpr std::uint64_t kManyRows = 8192;
 
 }  // namespace
@@ -60,7 +60,7 @@ void Archiver::finish(Time until) {
 
 void Archiver::run() {
   name_this_thread("archive");
-  // The first at once: it shows that the archive can be written.
+  // The first round runs at once, to show that the archive is writable.
   do {
     round(false);
   } while (await_round());
@@ -101,7 +101,7 @@ bool Archiver::stops() {
 }
 
 Status Archiver::archive_all(bool last_round) {
-  // Before the journal is looked at: what was answered by then is in it.
+  // Read before the journal's extent: everything answered by this time is then in it.
   const Time until = time_from_ms(until_ms_.load());
   const auto extent = parts_.journal.extent();
   if (!extent) return std::unexpected(extent.error());

@@ -1,5 +1,5 @@
-// Keeps the journal's rows in an archive (store/sqlite/archive.h), on a thread of its own: a slow
-// disk there delays nobody. Rows that are not archived yet are not trimmed.
+// Copies the journal's rows to an archive (store/sqlite/archive.h) on its own thread, so that a
+// slow disk there delays nobody. Rows not archived yet are not trimmed.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class Archiver {
     std::string directory;
     std::string store_id;
     store::Journal& journal;  // outlives the archiver
-    Duration every{};         // the archive is never longer behind, while it can be written
+    Duration every{};         // the archive lags by at most this while it is writable
     Logger log;
   };
   static Result<std::unique_ptr<Archiver>> start(Parts parts);
@@ -29,14 +29,14 @@ class Archiver {
   Archiver& operator=(const Archiver&) = delete;
 
   // --- Thread-safe.
-  // The newest row that the archive has.
+  // The newest archived row.
   Seq archived() const { return Seq{archived_.load(std::memory_order_relaxed)}; }
-  // The last round did not succeed.
+  // Whether the last round failed.
   bool failing() const { return failing_.load(std::memory_order_relaxed); }
-  // All that was answered by then is in the journal.
+  // Everything answered up to `until` is in the journal.
   void answered_until(Time until) { until_ms_.store(to_ms(until), std::memory_order_relaxed); }
 
-  // Archives what is left and joins. Nothing is added to the journal any more.
+  // Archives the remaining rows and joins the thread. Nothing may be added to the journal any more.
   void finish(Time until);
 
  private:
@@ -44,7 +44,7 @@ class Archiver {
 
   Archiver(Parts parts, std::unique_ptr<store::ArchiveWriter> writer);
   void run();
-  // Whether the next round is due; waits for it. False: stop.
+  // Waits until the next round is due. False: stop.
   bool await_round();
   void round(bool last);
   // The last round is not interrupted.
@@ -60,7 +60,7 @@ class Archiver {
   Mutex mutex_;
   WaitCondition wake_;
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: it starts when all other members exist
+  std::thread thread_;  // last: it starts once all other members exist
 };
 
 }  // namespace millrace::server

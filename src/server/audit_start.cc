@@ -12,7 +12,7 @@ namespace millrace::server {
 namespace {
 
 constexpr std::string_view kAction = "audit.began";
-// It is among the first ones; another node may have made it.
+// The entry is among the first ones; another node may have made it.
 constexpr std::uint32_t kLookedAt = 200;
 constexpr std::chrono::milliseconds kPatience{5'000};
 constexpr std::int64_t kSpreadMs = 10'000;
@@ -40,14 +40,14 @@ bool is_taken(const engine::Answer& answer) {
 
 }  // namespace
 
-// Nodes do not look at the same moment.
+// A random delay, so that nodes do not look at the same moment.
 AuditStart::AuditStart(Parts parts)
     : parts_(std::move(parts)), patience_(kPatience + random_part(kSpreadMs)) {}
 
 void AuditStart::tick(bool leads) {
   const auto now = std::chrono::steady_clock::now();
   const store::EventFormat level = parts_.format.level();
-  if (level == store::EventFormat::kFirst) return;  // this node has not heard of it yet
+  if (level == store::EventFormat::kFirst) return;  // this node does not know the level yet
   {
     const MutexLock lock(mutex_);
     if (level < store::EventFormat::kOperations) {

@@ -1,5 +1,6 @@
-// Has the audit say when it begins, where the nodes of a store are upgraded one by one: while an
-// older one takes part, changes have no entries, and nobody could tell that from no changes.
+// Adds an entry to the audit that says where it begins, for a store whose nodes are upgraded one by
+// one. While an older node takes part, changes get no audit entries, which would look like no
+// changes.
 #pragma once
 
 #include <chrono>
@@ -21,12 +22,12 @@ class AuditStart final : public engine::ReplyPort {
     const engine::StoreFormat& format;
     store::Tables& tables;    // the first shard's, which commits the entry
     engine::Gateway& router;  // reaches every shard
-    // Runs the function later, on a thread that may block; or never, if the process ends.
+    // Runs the function later, on a thread that may block; never runs it if the process ends first.
     std::function<void(std::function<void()>)> run;
   };
   explicit AuditStart(Parts parts);
 
-  // To be called a few times a second. `leads`: this node leads the first shard.
+  // Must be called a few times a second. `leads`: this node leads the first shard.
   void tick(bool leads);
   void deliver(std::span<engine::Delivery> deliveries) override;
 
@@ -35,9 +36,10 @@ class AuditStart final : public engine::ReplyPort {
 
   const Parts parts_;
   Mutex mutex_;
-  // This process has seen an older node take part, and has not seen the entry.
+  // This process has seen an older node take part, and has not yet seen the entry.
   bool owed_ MILLRACE_GUARDED_BY(mutex_) = false;
-  // Until then it is left to the first shard's leader, who may have started later and not owe it.
+  // Until then the first shard's leader makes the entry. It may not, if it started after the
+  // upgrade.
   std::chrono::steady_clock::time_point not_before_ MILLRACE_GUARDED_BY(mutex_);
   const std::chrono::milliseconds patience_;
   bool busy_ MILLRACE_GUARDED_BY(mutex_) = false;

@@ -36,7 +36,7 @@ Result<std::string> read(const fs::path& path) {
   return text;
 }
 
-// A server that runs never reads half a file.
+// Ensures that a running server never reads a partial file.
 Status write(const fs::path& path, std::string_view text, ::mode_t mode) {
   const auto failed = [&path] {
     return failure(fmt::format("can't write {}: {}", path.string(), std::strerror(errno)));
@@ -61,7 +61,7 @@ Status make_directory(const fs::path& directory) {
   return {};
 }
 
-// The key first: a certificate that a server finds has its key beside it.
+// Writes the key first, so that a server that finds the certificate also finds its key.
 Result<CertificateFiles> keep(const net::Certified& made, CertificateFiles files) {
   if (Status status = write(files.key, made.key, kForOwner); !status) {
     return std::unexpected(std::move(status.error()));

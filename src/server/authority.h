@@ -1,4 +1,4 @@
-// `millrace admin ca`: a certificate authority of the operator's own, as two files in a directory.
+// `millrace admin ca`: the operator's own certificate authority, kept as two files in a directory.
 #pragma once
 
 #include <filesystem>
@@ -9,18 +9,18 @@
 
 namespace millrace::server {
 
-// A certificate and its key, in PEM. The key's file is for its owner alone.
+// A certificate and its key, in PEM. Only the owner can read the key's file.
 struct CertificateFiles {
   std::filesystem::path certificate;
   std::filesystem::path key;
 };
 
-// Makes the directory if there is none. An authority that is there already is an error.
+// Creates the directory if necessary. Fails if it already holds an authority.
 Result<CertificateFiles> make_authority_in(const std::filesystem::path& directory,
                                            const std::string& name);
 
-// A certificate for these names and addresses, by the authority in `authority`. The files are
-// named after the first of `names`, and replace what is there.
+// Makes a certificate for these names and addresses, signed by the authority in `authority`. The
+// files are named after the first of `names` and replace existing ones.
 Result<CertificateFiles> issue_into(const std::filesystem::path& directory,
                                     const std::filesystem::path& authority,
                                     const std::vector<std::string>& names);

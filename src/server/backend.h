@@ -1,5 +1,5 @@
-// The store and what runs its shards, as the rest of the server sees them: one process on SQLite,
-// or one of several nodes on PostgreSQL.
+// The store and the component that runs its shards, as the rest of the server sees them: one
+// process on SQLite, or one of several nodes on PostgreSQL.
 #pragma once
 
 #include <chrono>
@@ -40,36 +40,37 @@ class Backend {
   virtual bool leads(std::uint32_t shard) const = 0;
   virtual const std::string& store_id() const = 0;
   virtual std::string engine_version() const = 0;  // for the log
-  // For calls between nodes; null: there are no other nodes.
+  // Serves calls from other nodes; null if there are no other nodes.
   virtual engine::PeerService* peer_service() { return nullptr; }
   virtual std::string peer_secret() const { return {}; }
-  // The nodes as last seen; none: a store that never has more than this process.
+  // The nodes as last seen; none if the store never has more than this process.
   virtual std::optional<store::ClusterView> cluster() const { return std::nullopt; }
-  // This process's id among them.
+  // This process's id among the nodes.
   virtual store::NodeId self() const { return store::kNobody; }
   // False: there is no such node.
   virtual Result<bool> set_draining(store::NodeId, bool) { return false; }
-  // What the database says of itself; none: the store has none. Blocks.
+  // Figures reported by the database; none if the store has none. Blocks.
   virtual Result<std::optional<store::DatabaseFacts>> database_facts() { return std::nullopt; }
   // Prevents trimming of the journals while the result exists.
   virtual std::shared_ptr<void> hold_trimming() = 0;
 
-  // --- One thread, in this order.
-  // HTTP listens, and others reach it at `url`. Blocks until it can serve, or for a few seconds.
+  // --- Called by one thread, in this order.
+  // HTTP listens, and others reach it at `url`. Blocks until the backend can serve, or for a few
+  // seconds.
   virtual Status begin(const std::string& url) = 0;
-  // It can't serve any more, and only a restart helps.
+  // True: it can't serve any more, and only a restart helps.
   virtual bool broken() const = 0;
-  // A file of the store that somebody has removed while it is in use: what is written from here on
-  // is lost when the process ends. Checked each second. None: all files are there.
+  // A file of the store that was removed while in use. All later writes are lost when the process
+  // ends. Checked every second. None: all files exist.
   virtual std::optional<std::string> removed_file() const { return std::nullopt; }
-  // Refuses new work or sends it elsewhere. What was taken is committed and projected, or handed to
-  // another node. False: not within the time.
+  // Refuses new work or sends it elsewhere. Accepted work is committed and projected, or handed to
+  // another node. False: not finished by the deadline.
   virtual bool drain(Deadline deadline) = 0;
-  // When it returns, no more answers leave.
+  // No more answers are sent once it has returned.
   virtual void stop() = 0;
 };
 
-// What all kinds of Backend need.
+// Parameters common to all kinds of Backend.
 struct BackendParts {
   const Config& config;
   DriverOptions driver;  // of each shard

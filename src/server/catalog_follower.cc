@@ -47,10 +47,10 @@ std::optional<core::CatalogReply> CatalogFollower::ask() {
   mutex_.unlock();
   gateway_.submit(std::move(command), *this, kTicket, engine::kNodesOwn);
   mutex_.lock();
-  // Each request is answered, if only because its shard has no leader or stops.
+  // Every request is answered, even if its shard has no leader or stops.
   while (!answer_) changed_.wait(mutex_);
-  // An older node leads the first shard. While it takes part no entry can be made, so there is
-  // none.
+  // An older node leads the first shard. No entry can be made while it takes part, so the catalog
+  // is empty.
   const auto* const why = std::get_if<engine::Unavailable>(&*answer_);
   if (why != nullptr && *why == engine::Unavailable::kUpgrading) return core::CatalogReply{};
   auto* const reply = std::get_if<core::Reply>(&*answer_);

@@ -1,4 +1,5 @@
-// Keeps a node's copy of the catalog up to date: asks the first shard, wherever it is led.
+// Keeps a node's copy of the catalog up to date by asking the first shard, on whichever node leads
+// it.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace millrace::server {
 
-// Has a thread of its own. `gateway` and `catalog` must outlive it; stop() before the gateway's
+// Has its own thread. `gateway` and `catalog` must outlive it; call stop() before the gateway's
 // shards stop.
 class CatalogFollower final : private engine::ReplyPort {
  public:
@@ -20,12 +21,12 @@ class CatalogFollower final : private engine::ReplyPort {
   CatalogFollower(const CatalogFollower&) = delete;
   CatalogFollower& operator=(const CatalogFollower&) = delete;
 
-  // When it returns, no question is on its way.
+  // No request is pending once it has returned.
   void stop();
 
  private:
   void run();
-  // None: the first shard can't be asked now.
+  // None: the first shard is not available now.
   std::optional<core::CatalogReply> ask() MILLRACE_REQUIRES(mutex_);
   void deliver(std::span<engine::Delivery> deliveries) override;
 

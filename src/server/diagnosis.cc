@@ -1,4 +1,4 @@
-// What this node knows of its own health: GET /v1/admin/diagnosis.
+// GET /v1/admin/diagnosis: this node's view of its own health.
 #include <sys/statvfs.h>
 
 #include <algorithm>

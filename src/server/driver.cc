@@ -22,8 +22,9 @@ constexpr auto kPublishInterval = 100ms;
 constexpr auto kTrimInterval = 2s;
 // While there are leases the thread wakes this often, so that it can tell a wait from a standstill.
 constexpr auto kPulse = 500ms;
-// While a row is in flight, requests gather: the shard would only keep them until it is durable.
-// The thread is woken for this many requests, which it decides meanwhile, or after kPatience.
+// While a row is in flight, requests are gathered, since the shard could only hold them until it is
+// durable. The thread is woken after kPatience, or by this many requests, and decides them
+// meanwhile.
 constexpr std::size_t kMailWorthWaking = 64;
 constexpr auto kPatience = 2ms;
 // While it is unknown whether this node leads.
@@ -351,7 +352,7 @@ void Driver::publish(bool force) {
 
 void Driver::end() {
   ended_ = true;
-  // Whoever deposed the shard says why, if that is worth saying.
+  // The component that deposed the shard logs the reason if necessary.
   const engine::Shard& shard = loop_.shard();
   if (!loop_.deposed()) parts_.log.error("the shard stopped", {{"reason", *shard.ended()}});
   {
@@ -392,7 +393,7 @@ void Driver::on_flush_done(Status status, const engine::Flush& flush,
 void Driver::do_chores() {
   const DriverStatus status = this->status();
   const Time now = this->now();
-  // While the shard waits for the tables it hears nobody.
+  // While the shard waits for the tables, it takes no requests.
   const Time heard = std::min(now, time_from_ms(busy_since_ms_.load(std::memory_order_relaxed)));
   const Time answered = std::min(heard, status.figures.owed_since.value_or(heard));
   if (!status.ended) stamp(answered);
@@ -402,7 +403,7 @@ void Driver::do_chores() {
   if (status.wall_ahead > core::kMaxClockLag || overslept) {
     post([](Mailbox& mailbox) { mailbox.look = true; });
   }
-  // Freed memory goes back to the system; otherwise it would count as used for ever.
+  // Returns freed memory to the system; otherwise it would count as used for ever.
   if (memory_is_short_) ::malloc_trim(0);
   if (SteadyClock::now() >= next_trim_) {
     next_trim_ = SteadyClock::now() + kTrimInterval;
@@ -412,8 +413,8 @@ void Driver::do_chores() {
 }
 
 void Driver::trim() {
-  // The read models are written beside the tables, also while nothing else is; rows are theirs
-  // until what they have of them is synced.
+  // The read models are stored in the tables on their own schedule. They need the journal's rows
+  // until the result is synced.
   const Seq read = parts_.read_until();
   if (read > read_and_synced_ && parts_.store.tables->sync()) read_and_synced_ = read;
   const Result<Seq> below = trim_point(

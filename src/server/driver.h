@@ -42,19 +42,19 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
     const engine::TimeSource& time;
     engine::DurableObserver& observer;  // called on the shard's thread
     DriverProbe& probe;
-    // Periodic work that may block for the store; called about once a second on the projection's
-    // thread. Null: there is none.
+    // Periodic work that may block on the store; called about once a second on the projection's
+    // thread. May be null.
     std::function<void(Time now)> chores = nullptr;
-    // The journal's rows after this one are still needed for the read models. Called on the
-    // projection's thread.
+    // The read models still need the journal's rows after this one. Called on the projection's
+    // thread.
     std::function<Seq()> read_until;
-    // Everything is drained, the shard has resigned, or it has ended for good: see status(). Called
-    // on the shard's thread.
+    // Called when the drain is complete, the shard has resigned, or it has ended for good: see
+    // status(). Called on the shard's thread.
     std::function<void()> on_settled;
     Logger log;
-    const engine::LeaderLease* lease = nullptr;  // null: nobody else can lead the shard
-    FlushSemaphore* flush_semaphore = nullptr;   // null: it never waits for another shard's flush
-    Archiver* archiver = nullptr;                // keeps what is trimmed; null: nobody does
+    const engine::LeaderLease* lease = nullptr;  // null: no other node can lead the shard
+    FlushSemaphore* flush_semaphore = nullptr;   // null: it need not wait for other shards' flushes
+    Archiver* archiver = nullptr;                // keeps the trimmed rows; null: there is none
   };
 
   // Recovers the shard and starts the threads. Everything in `parts` must outlive the driver.
@@ -62,7 +62,7 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
   // Continues with a shard that already leads.
   static std::unique_ptr<Driver> lead(DriverOptions options, Parts parts,
                                       std::unique_ptr<engine::Shard> shard);
-  // Stops, if stop() was not called. No request may come any more.
+  // Stops, unless stop() was called. No request may come any more.
   ~Driver() override;
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -75,39 +75,39 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
               engine::Ticket ticket);
 
   // --- Thread-safe.
-  // From now on refuses new work, answers waits, and commits and projects everything; then calls
-  // on_settled.
+  // Starts to refuse new work, answers waiting requests, and commits and projects everything. Then
+  // calls on_settled.
   void drain();
-  // For a successor that is ready, when no request comes any more. First end_flushes(): no flush
-  // begins any more, so that the tables are free for the successor; then `flushes_ended` is called
-  // on the shard's thread. Then resign(): decides everything that has come and makes it durable,
-  // then calls on_settled.
+  // Hands over to a successor that is ready, when no request comes any more. First call
+  // end_flushes(): no new flush starts, so the successor can use the tables; then `flushes_ended`
+  // is called on the shard's thread. Then call resign(): it decides all requests that have come,
+  // makes them durable, and calls on_settled.
   void end_flushes(std::function<void()> flushes_ended);
   void resign();
-  // Another node leads: the shard ends, and waiting requests are told.
+  // Another node leads: the shard ends, and waiting requests are told so.
   void depose(std::string why);
   // The lease may hold again.
   void look_at_lease();
-  // When it returns, nothing more is decided, and nothing that was answered is lost. Later requests
-  // are answered kNoLeader at once. To be called from one thread.
+  // After it returns, nothing more is decided, and nothing that was answered is lost. Later
+  // requests are answered kNoLeader at once. Must be called from one thread.
   void stop();
 
   Time now() const { return loop_.clock().now(); }
   DriverStatus status() const;
-  // After stop(): when it stopped deciding.
+  // After stop(): the time at which it stopped deciding.
   Time stopped_at() const { return stopped_at_; }
-  // Prevents trimming of the journal while the result exists; for a backup.
+  // The journal is not trimmed while the result exists; used by a backup.
   std::shared_ptr<void> hold_trimming() {
     return std::make_shared<JournalThread::TrimHold>(*journal_);
   }
 
  private:
   using Mail = node::ShardLoop::Mail;
-  // What has come for the shard's thread.
+  // Input for the shard's thread.
   struct Mailbox {
     node::ShardLoop::News news;
     std::function<void()> flushes_ended;
-    bool look = false;  // at the clock, the lease, or whether its turn to flush has come
+    bool look = false;  // check the clock, the lease, and whether its turn to flush has come
     bool only_mail() const {
       return !news.appended && !news.flushed && !news.drain && !news.resign && !flushes_ended &&
              !news.depose && !look && !news.stop;
@@ -138,7 +138,7 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
   template <typename Change>
   void post(Change change);
 
-  // --- Reports of the other threads.
+  // --- Called by the other threads.
   void on_append_done(store::AppendResult result, std::chrono::nanoseconds took);
   void on_flush_done(Status status, const engine::Flush& flush, std::chrono::nanoseconds took);
   void do_chores();
@@ -155,16 +155,16 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
   Mailbox mailbox_ MILLRACE_GUARDED_BY(mutex_);
   bool waiting_ MILLRACE_GUARDED_BY(mutex_) = false;  // the shard's thread sleeps
   bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;  // the shard's thread has ended
-  // The number of mails that wakes the shard's thread.
+  // The number of queued mails at which the shard's thread is woken.
   std::size_t wake_at_mail_ MILLRACE_GUARDED_BY(mutex_) = 1;
 
   // The shard's status for other threads.
   mutable Mutex status_mutex_;
   DriverStatus status_ MILLRACE_GUARDED_BY(status_mutex_);
-  // When the shard's thread will wake by itself; the chores use it to notice a clock that ran on
-  // while the process did not.
+  // The time at which the shard's thread will wake by itself. The chores use it to detect that the
+  // clock ran on while the process was suspended.
   std::atomic<std::int64_t> wakeup_ms_{0};
-  // Since when the shard's thread has not waited for work; for the chores.
+  // Since when the shard's thread has been busy; read by the chores.
   std::atomic<std::int64_t> busy_since_ms_{std::numeric_limits<std::int64_t>::max()};
 
   // Only for the shard's thread.
@@ -180,17 +180,17 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
   std::chrono::steady_clock::time_point published_;
   bool unpublished_ = true;
   Time stopped_at_{};
-  // Of the row in flight; the journal's thread reads them when the row is done.
+  // About the row in flight; the journal's thread reads them when the row is done.
   std::size_t row_bytes_ = 0;
   std::size_t row_requests_ = 0;
 
   // Only for the projection's thread.
   Seq synced_{};
-  // Up to here the read models have read, and what they wrote of it is synced.
+  // The read models have read the rows up to this one, and have synced the result.
   Seq read_and_synced_{};
   std::chrono::steady_clock::time_point next_trim_;
 
-  // Last, in this order: they must stop before what they use is destroyed.
+  // Last, in this order: they must stop before the members that they use are destroyed.
   std::unique_ptr<JournalThread> journal_;
   std::unique_ptr<ProjectionThread> projection_;
   std::thread thread_;

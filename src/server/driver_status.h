@@ -1,4 +1,4 @@
-// What a driver gets at its start, and what it reports about itself.
+// A driver's options and status.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@
 
 namespace millrace::server {
 
-// Receives notifications of what the driver's threads do; for metrics. Called on the thread that
-// did it; must not block.
+// Receives notifications from the driver's threads, for metrics. Called on the notifying thread;
+// must not block.
 class DriverProbe {
  public:
   virtual ~DriverProbe() = default;
@@ -35,18 +35,18 @@ struct DriverOptions {
 
 struct DriverStatus {
   engine::Shard::Figures figures;
-  Seq synced{};  // in the tables, safe from a power failure
+  Seq synced{};  // the tables are synced up to this row
   bool draining = false;
   bool drained = false;          // the drain is complete
   bool journal_failing = false;  // the last append did not succeed
   bool tables_failing = false;
-  bool archive_failing = false;     // there is an archive, and it could not be written
+  bool archive_failing = false;     // there is an archive, and the last write to it failed
   std::uint64_t memory_budget = 0;  // bytes
   engine::MemoryRoom memory_room{};
-  std::optional<std::string> ended;  // the shard has stopped for good
-  bool broken = false;               // it has, because its journal can't be trusted
-  bool resigned = false;             // nothing more is decided; all that was decided is durable
-  bool in_doubt = false;             // whether it still leads; it decides nothing meanwhile
+  std::optional<std::string> ended;  // set if the shard has stopped for good; the reason
+  bool broken = false;               // it has stopped because its journal can't be trusted
+  bool resigned = false;             // nothing more is decided; all decisions are durable
+  bool in_doubt = false;             // unsure whether it still leads; decides nothing meanwhile
   Duration wall_ahead{};             // relative to the shard's time; negative: behind
 };
 

@@ -14,7 +14,7 @@ using std::chrono_literals::operator""s;
 
 constexpr auto kPause = 1s;
 constexpr Duration kPatience{2'000};
-// Documents written in one round: each costs a commit.
+// The most documents written in one round; each costs a commit.
 constexpr int kMostWrites = 500;
 
 constexpr auto kKind = core::CatalogKind::kErrorGroup;
@@ -121,12 +121,12 @@ void ErrorWatch::look() {
     const MutexLock lock(mutex_);
     counts_ = round.counts;
   }
-  if (!whole) return;  // a group that is not there may be on its way
+  if (!whole) return;  // an absent group may still be coming
   catalog->each(kKind, [&](const core::CatalogEntry& entry) {
     const auto fingerprint = service::parse_error_group_id(entry.name.view());
     if (writes >= kMostWrites || !fingerprint || groups.contains(*fingerprint)) return;
     const auto state = api::read_stored_error_group(entry.body.view());
-    // What somebody has said is kept as long as there is room.
+    // A document that a user has edited is kept while there is room.
     const bool plain = state && state->status == api::ErrorStatus::kOpen && state->note.empty();
     if (!plain && documents < core::kMaxCatalogEntries) return;
     ++writes;
@@ -166,7 +166,7 @@ bool ErrorWatch::put(const std::string& id, const core::CatalogEntry* entry,
   put.name = SharedBytes(id);
   put.body = SharedBytes(api::stored_error_group(state));
   put.if_version = entry == nullptr ? 0 : entry->version;
-  // Where somebody else was quicker, the next round sees what they wrote.
+  // If another writer was faster, the next round sees its change.
   return questions_
       .ask(parts_.backend.gateway(), core::Command(std::move(put)), kPatience, engine::kNodesOwn)
       .has_value();

@@ -1,6 +1,6 @@
-// Looks after the documents that say in which state groups of errors are (service/error_groups.h):
-// a new group is told in the log once, a resolved one that came back is open again, a mute ends, a
-// canary's end is kept. Done by the node that leads the first shard, which keeps the documents.
+// Maintains the documents that hold the state of error groups (service/error_groups.h). It logs
+// each new group once, reopens a resolved group whose error comes back, ends mutes, and records the
+// end of a canary. Runs on the node that leads the first shard, which keeps the documents.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ class ErrorWatch {
     const Clock& clock;
     Logger log;
   };
-  // Has a thread of its own. All parts must outlive it; stop() before the shards stop.
+  // Has its own thread. All parts must outlive it; call stop() before the shards stop.
   explicit ErrorWatch(Parts parts);
   ~ErrorWatch();
   ErrorWatch(const ErrorWatch&) = delete;
@@ -37,7 +37,7 @@ class ErrorWatch {
 
   void stop();
 
-  // How many groups there are, by api::ErrorStatus; none: another node knows. Thread-safe.
+  // The number of groups by api::ErrorStatus; none if another node knows them. Thread-safe.
   using Counts = std::array<std::uint64_t, 3>;
   std::optional<Counts> counts() const;
 
@@ -46,7 +46,7 @@ class ErrorWatch {
 
   void run();
   void look();
-  // What is to be written of a group; none: nothing.
+  // The state to write for a group; none: no change.
   std::optional<api::ErrorGroupState> wanted(const engine::ErrorGroup& group,
                                              const core::CatalogEntry* entry, Round& round);
   bool put(const std::string& id, const core::CatalogEntry* entry,
@@ -60,7 +60,7 @@ class ErrorWatch {
   WaitCondition wake_;
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
   std::optional<Counts> counts_ MILLRACE_GUARDED_BY(mutex_);
-  std::thread thread_;  // last: it starts when all other members exist
+  std::thread thread_;  // last: it starts once all other members exist
 };
 
 }  // namespace millrace::server

@@ -1,6 +1,6 @@
-// Decides which of a node's shards may flush now, since the database takes few flushes at a time. A
-// shard takes its changes only when its turn comes, so that none grow old while waiting. First
-// on_grant, first served. Thread-safe; must outlive its places.
+// Decides which of a node's shards may flush now, since the database handles only a few flushes at
+// a time. A shard takes its changes only when its turn comes, so that they do not grow stale while
+// waiting. First come, first served. Thread-safe; must outlive its permits.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@ class FlushSemaphore {
  public:
   explicit FlushSemaphore(std::size_t at_once) : free_(at_once) {}
 
-  // A place in the line, later the turn itself; its destructor gives it back.
+  // A place in the queue, later the turn itself. The destructor gives it back.
   class Permit {
    public:
     // `on_grant` is called if the turn comes later rather than at once, on any thread and with a
-    // lock held. It must not block, and must not make or destroy a place.
+    // lock held. It must not block, and must not create or destroy a permit.
     Permit(FlushSemaphore& turns, std::function<void()> on_grant);
     ~Permit();
     Permit(const Permit&) = delete;

@@ -62,7 +62,7 @@ std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
     enqueue.key = key;
     enqueue.key_window = terms.idempotency_window;
   }
-  service::IdMaker no_ids(0);  // the row has one
+  service::IdMaker no_ids(0);  // the row already has one
   service::SpecMaker specs(no_ids, row.at);
   enqueue.jobs.push_back(specs.make(*job));
   if (made_here) enqueue.jobs.back().id_origin = core::IdOrigin::kServer;
@@ -84,8 +84,8 @@ std::expected<core::Command, std::string> finish_of(const store::InboxRow& row) 
   core::Ack ack = fence_of(row);
   ack.right = core::AckRight::kFence;
   if (!row.payload.empty()) {
-    // The transaction has committed, within the bounds that millrace.finish knows: a server with
-    // lower bounds can't refuse it any more.
+    // The transaction committed within the bounds that millrace.finish checks. A server with lower
+    // bounds must not reject it afterwards.
     if (auto fault = fault_of_payload(row.payload, api::DecodeLimits{}, "result")) {
       return std::unexpected(std::move(*fault));
     }

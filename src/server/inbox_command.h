@@ -18,10 +18,10 @@ struct InboxTerms {
   std::uint32_t shards = 0;
   api::DecodeLimits limits;
   Duration idempotency_window{};
-  std::shared_ptr<engine::Zones> zones;  // that schedules may name
+  std::shared_ptr<engine::Zones> zones;  // the time zones that schedules may name
 };
 
-// The error says why the row can never be taken.
+// The error says why the row can never be accepted.
 std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
                                                      std::uint32_t shard, const InboxTerms& terms);
 

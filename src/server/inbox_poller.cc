@@ -186,7 +186,7 @@ void InboxPoller::offer(std::uint32_t number, Shard& shard) {
   }
 }
 
-// Operators' retries write fences too, even if nobody uses the inbox.
+// Must run even if nobody uses the inbox, because operators' retries write fences too.
 void InboxPoller::sweep() {
   if (Clock::now() < next_sweep_ || parts_.led(0) == nullptr) return;
   const Result<JobId> swept = parts_.inbox.sweep_fences(swept_);

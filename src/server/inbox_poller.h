@@ -1,6 +1,6 @@
-// Polls the inboxes of the shards that this node leads, and gives the shards what users' own
-// transactions have requested there, as node/inbox_intake.h decides for each. Nothing else in the
-// server polls the database.
+// Polls the inboxes of the shards that this node leads, and submits the requests that users' own
+// transactions wrote there, as node/inbox_intake.h decides for each. Nothing else in the server
+// polls the database.
 #pragma once
 
 #include <chrono>
@@ -23,15 +23,14 @@ namespace millrace::server {
 
 class InboxPoller final : private engine::ReplyPort {
  public:
-  // A node makes one query per kPause. Until the database holds its first row ever, it checks per
-  // kPauseWhileUnused.
+  // A node makes one query per kPause. Until the database has held its first row, it checks once
+  // per kPauseWhileUnused.
   static constexpr std::chrono::milliseconds kPause{20};
   static constexpr std::chrono::milliseconds kPauseWhileUnused{500};
-  // The leader of shard 0 deletes what nobody needs any more, for all shards.
+  // The leader of shard 0 deletes rows that are no longer needed, for all shards.
   static constexpr std::chrono::milliseconds kSweepPause{5'000};
-  // A fence is deleted if the tables have no job of its id. After a day without any server, the
-  // tables may lack a job that the journal has, until its shard has a leader again that has
-  // flushed.
+  // A fence is deleted if the tables have no job with its id. After a day without any server, the
+  // tables may lack a job that is in the journal until its shard has a leader that has flushed.
   static constexpr std::chrono::milliseconds kFirstSweepAfter{12'000};
 
   struct Parts {
@@ -41,14 +40,14 @@ class InboxPoller final : private engine::ReplyPort {
     std::function<std::shared_ptr<Driver>(std::uint32_t shard)> led;
     Logger log;
   };
-  // Must outlive every driver that it was given.
+  // Must outlive every driver that it has used.
   explicit InboxPoller(Parts parts);
   ~InboxPoller() override;  // stops
   InboxPoller(const InboxPoller&) = delete;
   InboxPoller& operator=(const InboxPoller&) = delete;
 
   void start();
-  // When it returns, nothing more is given to a shard.
+  // Submits nothing to a shard once it has returned.
   void stop();
 
  private:
@@ -72,7 +71,7 @@ class InboxPoller final : private engine::ReplyPort {
   void take_answers();
   void look_who_leads();
   bool poll();  // true: there are more rows
-  // True: it wants a page, which is read for all shards at once.
+  // True: it wants a page. Pages of all shards are read in one query.
   bool carry_out_calls(node::InboxIntake& intake);
   Status carry_out(const node::InboxCall& call, node::InboxIntake& intake);
   bool read(std::vector<store::InboxReader> readers);
@@ -86,7 +85,7 @@ class InboxPoller final : private engine::ReplyPort {
   absl::flat_hash_map<std::uint64_t, Asked> asked_;  // by ticket
   std::uint64_t next_ticket_ = 1;
   bool in_use_ = false;
-  JobId swept_{};  // how far through the fences
+  JobId swept_{};  // the sweep's position among the fences
   Clock::time_point next_sweep_ = Clock::now() + kFirstSweepAfter;
   bool failing_ = false;
 

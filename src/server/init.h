@@ -1,4 +1,4 @@
-// `millrace init`: writes a configuration file for the machine that it finds.
+// `millrace init`: writes a configuration file suited to this machine.
 #pragma once
 
 #include <map>
@@ -8,12 +8,12 @@ namespace millrace::server {
 
 struct InitOptions {
   std::string file = "millrace.toml";
-  std::map<std::string, std::string> values;  // by key: what the operator asks for
-  bool force = false;                         // replace a file that is there
+  std::map<std::string, std::string> values;  // by key; set by the operator
+  bool force = false;                         // replace an existing file
 };
 
-// Returns the process's exit code. It prints what it did, and a token that it had to make: a server
-// that other machines reach needs one.
+// Returns the process's exit code. Prints what it did, and the token if it made one: a server that
+// other machines reach needs a token.
 int init(const InitOptions& options);
 
 }  // namespace millrace::server

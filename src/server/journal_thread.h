@@ -1,4 +1,4 @@
-// The thread that appends, one row at a time, durable or not, and trims between rows.
+// The thread that appends to the journal, one row at a time, and trims it between appends.
 #pragma once
 
 #include <chrono>
@@ -22,17 +22,17 @@ class JournalThread {
   JournalThread(const JournalThread&) = delete;
   JournalThread& operator=(const JournalThread&) = delete;
 
-  // Finishes the current append, and joins. To be called from one thread.
+  // Finishes the current append and joins. Must be called from one thread.
   void stop();
 
-  // `row` must stay valid until `done`; at most one at a time. After a failure the next append is
-  // delayed, longer each time.
+  // `row` must stay valid until `done` is called. At most one append may be pending. After a
+  // failure the next append is delayed, longer each time.
   void append(const store::JournalRow* row);
 
-  // From now on rows below `below` may be trimmed; this happens between appends, in small steps.
+  // Allows rows below `below` to be trimmed. This happens between appends, in small steps.
   void trim_below(Seq below);
 
-  // While one exists nothing is trimmed; for a backup.
+  // While one exists, nothing is trimmed; used by a backup.
   class TrimHold {
    public:
     explicit TrimHold(JournalThread& owner);
@@ -81,7 +81,7 @@ class JournalThread {
   Clock::time_point not_before_;  // for the next append
   Clock::time_point next_bite_;   // the latest time for the next step, if appends leave no gap
 
-  std::thread thread_;  // last: it starts when all other members exist
+  std::thread thread_;  // last: it starts once all other members exist
 };
 
 }  // namespace millrace::server

@@ -1,5 +1,5 @@
 // A small file with the last time at which the server is known to have lived. The next server
-// extends live leases by the time in which nobody could be reached. Not synced: after a power
+// extends live leases by the time in which no server could be reached. Not synced: after a power
 // failure an older time means a longer extension, never a shorter one.
 #pragma once
 
@@ -13,13 +13,13 @@ namespace millrace::server {
 
 class LivenessFile {
  public:
-  // The file is opened at the first write.
+  // The first write opens the file.
   explicit LivenessFile(std::string path) : path_(std::move(path)) {}
   ~LivenessFile();
   LivenessFile(const LivenessFile&) = delete;
   LivenessFile& operator=(const LivenessFile&) = delete;
 
-  // None: there is no file, or this class did not write its content.
+  // None: the file does not exist or its content is invalid.
   std::optional<Time> read() const;
   // One caller at a time.
   Status write(Time alive_at);

@@ -12,12 +12,12 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-// Large models are written less often: a write takes a twentieth of the time at most.
+// Large models are written less often: writing takes at most a twentieth of the time.
 constexpr int kShareOfTime = 20;
 constexpr auto kLongestPace = 60s;
 constexpr auto kLook = 5s;
 constexpr auto kAfterFailure = 1s;
-// Rows gather for so long: to be woken for each would cost the shard's thread.
+// Rows gather for this long, since a wake-up for each would cost the shard's thread time.
 constexpr auto kDoze = 20ms;
 
 Result<std::optional<engine::ShardModels::Oldest>> oldest_row(store::Journal& journal) {
@@ -150,7 +150,7 @@ ModelThread::News ModelThread::wait() {
   News news;
   news.durable = news_.durable;
   news.stop = news_.stop;
-  if (resting && !news.stop) return news;  // what waits stays, within its bound
+  if (resting && !news.stop) return news;  // the queued rows stay queued, up to the bound
   news.rows.swap(news_.rows);
   news.workers.swap(news_.workers);
   events_ = 0;
@@ -201,7 +201,7 @@ void ModelThread::take(News& news) {
   note_taken(at_);
 }
 
-// In pieces, so that it stops soon and stores what it has.
+// Reads in pieces, so that it can stop soon and store its progress.
 bool ModelThread::read_journal(Seq last) {
   while (at_ < last) {
     const auto extent = store_.journal->extent();
@@ -238,7 +238,7 @@ bool ModelThread::read_journal(Seq last) {
     }
     note_taken(at_);
     if (stopping()) return false;
-    if (first) return true;  // nothing is there yet
+    if (first) return true;  // the journal is still empty
     store_now_and_then(false);
     if (!loaded_) return false;
   }
@@ -271,7 +271,7 @@ void ModelThread::store_now_and_then(bool now) {
     return;
   }
   if (!*stored) {
-    // Another leader has stored some, or they are to be made anew.
+    // Another leader has stored the models, or a rebuild was requested.
     loaded_ = false;
     return;
   }

@@ -1,4 +1,4 @@
-// Follows a shard's log on a thread of its own, and keeps and stores its read models
+// Follows a shard's log on its own thread, and updates and stores the shard's read models
 // (engine/models/). The shard's thread only hands over a pointer to each batch; a follower that
 // falls behind reads the journal instead.
 #pragma once
@@ -20,13 +20,13 @@
 
 namespace millrace::server {
 
-// Rows that wait for the follower; further ones it reads from the journal.
+// The most rows and events queued for the follower; it reads further ones from the journal.
 inline constexpr std::size_t kMaxRowsHandedOver = 1'000;
 inline constexpr std::size_t kMaxEventsHandedOver = 200'000;
 
 class ModelThread final : public engine::ModelFollower {
  public:
-  // `durable`: the journal's newest row. What comes later counts as live. `pace`: the shortest time
+  // `durable`: the journal's newest row; later rows count as live. `pace`: the shortest time
   // between two writes of the models.
   ModelThread(engine::ShardModels& models, store::Store& store, Seq durable, Logger log,
               std::chrono::milliseconds pace = std::chrono::milliseconds{2'000});
@@ -42,9 +42,9 @@ class ModelThread final : public engine::ModelFollower {
   // --- Thread-safe.
   bool await(Duration at_most) override;
   Duration lag() const override;
-  // The row up to which the stored models stand: those after it are still needed.
+  // The row up to which the models are stored. Later rows are still needed.
   Seq stored() const;
-  // Reads what was handed over and stores the models. To be called from one thread, when no batch
+  // Reads the rows handed over and stores the models. Must be called from one thread, when no batch
   // comes any more.
   void stop();
 
@@ -88,9 +88,9 @@ class ModelThread final : public engine::ModelFollower {
   WaitCondition wake_;
   WaitCondition taken_;
   News news_ MILLRACE_GUARDED_BY(mutex_);
-  std::size_t events_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of the rows that wait
+  std::size_t events_ MILLRACE_GUARDED_BY(mutex_) = 0;  // in the queued rows
   bool asleep_ MILLRACE_GUARDED_BY(mutex_) = false;
-  int readers_ MILLRACE_GUARDED_BY(mutex_) = 0;  // that wait for it
+  int readers_ MILLRACE_GUARDED_BY(mutex_) = 0;  // callers of await() that are waiting
   Seq taken_seq_ MILLRACE_GUARDED_BY(mutex_){};
   Seq stored_ MILLRACE_GUARDED_BY(mutex_){};
   std::optional<Clock::time_point> behind_since_ MILLRACE_GUARDED_BY(mutex_);
@@ -104,7 +104,7 @@ class ModelThread final : public engine::ModelFollower {
   Clock::time_point next_look_;
   Clock::time_point not_before_;  // after a failure
 
-  std::thread thread_;  // last: it starts when all other members exist
+  std::thread thread_;  // last: it starts once all other members exist
 };
 
 }  // namespace millrace::server

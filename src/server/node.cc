@@ -55,7 +55,7 @@ void Node::run() {
       }
       if (stopping_) return;
     }
-    (void)renew();  // only the first can say no
+    (void)renew();  // only the first renewal can be refused
   }
 }
 

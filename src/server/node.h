@@ -32,20 +32,20 @@ class Node final : public engine::PeerService {
   };
   // `hosts`, by shard, must outlive the node. `self`: without its URL.
   Node(store::NodeFacts self, std::vector<ShardHost*> hosts, Parts parts);
-  // Call leave() first; otherwise the other nodes wait until the lease is over.
+  // Call leave() first; otherwise the other nodes wait until the lease expires.
   ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Renews the lease for the first time and takes part from then on; others reach this node at
-  // `url`.
+  // Renews the lease for the first time, which makes this process a node; others reach it at `url`.
   Status join(const std::string& url);
-  // Hands over what it leads, while it keeps serving. True: it leads nothing any more. Blocks.
+  // Hands over the shards that it leads, and keeps serving meanwhile. True: it leads none any more.
+  // Blocks.
   bool hand_everything_over(std::chrono::steady_clock::time_point until);
   // Gives up the lease.
   void leave();
 
-  // Requests a reading of the registry soon. Thread-safe.
+  // Requests that the registry be read soon. Thread-safe.
   void look();
 
   // --- Thread-safe.

@@ -10,8 +10,8 @@
 namespace millrace::server {
 namespace {
 
-// How many rows of the journal the read models still lack; none: they have all from before the
-// operation began. The first time it has whoever follows the shard begin anew.
+// The number of journal rows that the read models still lack; empty if they have all rows from
+// before the operation began. The first call requests that the shard's follower start again.
 Result<store::Tables::IdPage> rows_left(const core::OperationPart& part, store::Tables& tables,
                                         store::Journal& journal) {
   store::Tables::IdPage page;
@@ -65,7 +65,7 @@ void OperationRunner::step(Change change) {
 }
 
 void OperationRunner::begin(std::shared_ptr<engine::Gateway> shard) {
-  std::shared_ptr<engine::Gateway> former;  // goes when the lock has gone
+  std::shared_ptr<engine::Gateway> former;  // destroyed after the lock is released
   {
     const MutexLock lock(mutex_);
     former = std::exchange(shard_, std::move(shard));
@@ -74,7 +74,7 @@ void OperationRunner::begin(std::shared_ptr<engine::Gateway> shard) {
 }
 
 void OperationRunner::end() {
-  std::shared_ptr<engine::Gateway> gone;  // not under the lock
+  std::shared_ptr<engine::Gateway> gone;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   gone = std::exchange(shard_, nullptr);
   runner_.end();

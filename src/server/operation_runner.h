@@ -1,5 +1,5 @@
-// Runs the runner of a shard's operations (node/operation_runner.h) under a lock, and reads the
-// tables for it.
+// Drives a shard's operations (node/operation_runner.h) under a lock, and reads the tables for
+// them.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ namespace millrace::server {
 // Thread-safe. Must outlive the gateways that it sends requests to.
 class OperationRunner final : public engine::ReplyPort {
  public:
-  // Runs the function later, on a thread that may block; or never, if the process ends.
+  // Runs the function later, on a thread that may block; never runs it if the process ends first.
   using Run = std::function<void(std::function<void()>)>;
   struct Parts {
     engine::Gateway& router;  // reaches every shard
     store::Tables& tables;    // the shard's
-    store::Journal& journal;  // likewise
+    store::Journal& journal;  // likewise the shard's
     const engine::TimeSource& time;
     Run run;
   };
@@ -36,7 +36,7 @@ class OperationRunner final : public engine::ReplyPort {
   void deliver(std::span<engine::Delivery> deliveries) override;
 
  private:
-  // Changes the runner, then does what it wants done.
+  // Changes the runner, then carries out its requests.
   template <typename Change>
   void step(Change change);
   void select(node::OperationRunner::Selection selection);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A scrape waits no longer than this for a shard, whose figures are then missing.
+// The longest that a scrape waits for a shard; that shard's figures are then missing.
 constexpr Duration kQueuesPatience{2'000};
 
 std::uint64_t size_of_directory(const fs::path& directory) {
@@ -83,7 +83,7 @@ service::Readiness ServerOperations::readiness() const {
   const bool several = shards.size() > 1;
   Duration ahead{};
   for (const ShardReport& shard : shards) {
-    // A shard that another node leads is reached there.
+    // A shard led by another node is reached there.
     const auto name = [&](const char* what) {
       return several ? fmt::format("{} {}", what, shard.shard) : std::string(what);
     };
@@ -104,7 +104,7 @@ service::Readiness ServerOperations::readiness() const {
         {name("tables"), !status.tables_failing, status.tables_failing ? "can't be written" : ""});
     if (status.wall_ahead > ahead || ahead == Duration{}) ahead = status.wall_ahead;
   }
-  // Without it, tokens that were made at run time can't be told from others.
+  // Without a current catalog, tokens made at run time are not recognised.
   const Steady heard = parts_.catalog.heard_at();
   const bool known =
       heard != Steady::min() && std::chrono::steady_clock::now() - heard <= service::kTokensStale;
@@ -130,7 +130,7 @@ api::Cluster ServerOperations::cluster() const {
   const auto view = parts_.backend.cluster();
   const std::vector<ShardReport> reports = parts_.backend.shards();
   if (!view) {
-    // A lone process leads everything.
+    // A lone process leads all shards.
     cluster.nodes.push_back({.id = "local",
                              .name = about_.node,
                              .url = {},
@@ -199,7 +199,7 @@ bool ServerOperations::shards_answer() {
 }
 
 std::string ServerOperations::metrics_text() {
-  // For the shards that this node leads: other nodes report theirs.
+  // Only the shards that this node leads: other nodes report theirs.
   Metrics::Sources sources{.version = about_.version,
                            .commit = about_.commit,
                            .models = parts_.backend.parts().models(),

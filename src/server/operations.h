@@ -1,4 +1,4 @@
-// What HTTP shows of the server itself: readiness, metrics, backups.
+// The server's own operations offered over HTTP: readiness, metrics, backups.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ namespace millrace::server {
 // Sends requests to shards from a thread that may block.
 class ShardQuestions final : public engine::ReplyPort {
  public:
-  // None: no answer came in time. Any thread except the shard's.
+  // None: no answer came in time. May be called on any thread except the shard's.
   std::optional<engine::Answer> ask(engine::Gateway& gateway, engine::Request request,
                                     Duration patience, std::string_view credentials = {});
 
@@ -35,7 +35,7 @@ class ShardQuestions final : public engine::ReplyPort {
   Mutex mutex_;
   WaitCondition answered_;
   std::uint64_t last_ticket_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  // By ticket, while a caller waits for it.
+  // By ticket, while a caller waits for the answer.
   std::map<engine::Ticket, std::optional<engine::Answer>> open_ MILLRACE_GUARDED_BY(mutex_);
 };
 
@@ -46,13 +46,13 @@ class ServerOperations final : public service::Operations {
     const Metrics& metrics;
     const service::Catalog& catalog;
     Logger log;
-    // Of the push targets that this node serves.
+    // The health of the push targets that this node serves.
     std::function<std::vector<std::pair<std::string, api::PushHealth>>()> push_health{};
-    // By api::ErrorStatus; none: another node tells.
+    // By api::ErrorStatus; none if another node reports them.
     std::function<std::optional<std::array<std::uint64_t, 3>>()> error_groups{};
     std::function<TraceCounts()> trace_counts{};  // none: no traces are exported
-    std::string directory{};  // of the store's files; empty: it is in a database
-    // When the certificate that clients see ends; none: plain HTTP.
+    std::string directory{};  // of the store's files; empty if the store is in a database
+    // The expiry of the certificate shown to clients; none: plain HTTP.
     std::function<std::optional<Time>()> certificate_ends{};
   };
   ServerOperations(service::About about, Parts parts);
@@ -63,10 +63,10 @@ class ServerOperations final : public service::Operations {
   api::Configuration configuration() const override;
   api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) override;
   std::string metrics_text() override;
-  // What configuration() gives from now on. Any thread.
+  // Sets the result of configuration(). Thread-safe.
   void configure(api::Configuration configuration);
   api::Diagnosis diagnosis() override;  // diagnosis.cc
-  // Each shard that this node leads takes a request and answers it, within seconds.
+  // Whether each shard that this node leads accepts and answers a request within seconds.
   bool shards_answer();
   api::Decoded<service::BackupDone> backup(const std::string& path) override;
 

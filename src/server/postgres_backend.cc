@@ -37,7 +37,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using SteadyClock = std::chrono::steady_clock;
 
-// A first start, or one after a crash, waits until the former lease is over.
+// A first start, or one after a crash, waits until the former lease has expired.
 constexpr auto kFirstPatience = 10'000ms;
 constexpr auto kRouterPause = 20ms;
 
@@ -174,8 +174,8 @@ class PostgresBackend final : public Backend {
 
   bool drain(Deadline deadline) override {
     if (node_->hand_everything_over(deadline)) return true;
-    // No node is there to take over. Shared, since a host that is not done in time may call it
-    // later.
+    // No node exists that could take over. The semaphore is shared, because a host that is not done
+    // in time may release it later.
     const auto drained = std::make_shared<std::counting_semaphore<>>(0);
     for (const auto& host : hosts_) host->drain([drained] { drained->release(); });
     return std::ranges::all_of(hosts_,
@@ -238,9 +238,9 @@ class PostgresBackend final : public Backend {
     return options;
   }
 
-  // The leader's URL of a shard that this node does not serve; empty: the shard has no live leader.
-  // A former process at this node's URL does not live, even if its lease is not over. A shard that
-  // this node has taken, but does not serve yet, has no leader either.
+  // The URL of a shard's leader on another node; empty if it has no live leader. A former process
+  // at this node's URL is not live, even if its lease has not expired. A shard that this node has
+  // taken but does not serve yet has no leader either.
   std::string leader_url(const store::ClusterView& view, std::uint32_t shard) const {
     const auto seen = std::ranges::find(view.shards, shard, &store::ShardView::shard);
     if (seen == view.shards.end()) return {};

@@ -21,18 +21,18 @@
 namespace millrace::server {
 
 void bound_heap(std::uint64_t budget_bytes) {
-  // Larger blocks are the system's again when freed. With a small budget they are smaller: the
-  // holes that pages of jobs leave in the threads' heaps would take much of it.
+  // Larger blocks return to the system when freed. The threshold is lower for a small budget, much
+  // of which would otherwise be lost to the holes that pages of jobs leave in the threads' heaps.
   constexpr std::uint64_t kLeastMapFrom = 512 << 10;
   constexpr std::uint64_t kMostMapFrom = 4 << 20;
   const std::uint64_t map_from = std::clamp(budget_bytes / 512, kLeastMapFrom, kMostMapFrom);
-  // So much may stay free at the end of each thread's heap: malloc_trim() does not reach it. Less
-  // would cost claims time, page by page; more, and some threads' heaps together would keep a small
-  // budget short for ever.
+  // This much may stay free at the end of each thread's heap, where malloc_trim() does not reach.
+  // Less would slow down claims, page by page. With more, the threads' heaps together could keep a
+  // small budget short for ever.
   constexpr std::uint64_t kLeastTrimAt = 1 << 20;
   constexpr std::uint64_t kMostTrimAt = 64 << 20;
   const std::uint64_t trim_at = std::clamp(budget_bytes / 128, kLeastTrimAt, kMostTrimAt);
-  // A sanitizer's heap has no such thresholds.
+  // A sanitizer's heap has no such thresholds, so failure is ignored.
   (void)::mallopt(M_MMAP_THRESHOLD, static_cast<int>(map_from));
   (void)::mallopt(M_TRIM_THRESHOLD, static_cast<int>(trim_at));
 }
@@ -45,7 +45,7 @@ void prepare_process() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = files.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &files);  // what we have now is enough to start with
+    ::setrlimit(RLIMIT_NOFILE, &files);  // the current limit is enough to start with
   }
 }
 
@@ -77,7 +77,7 @@ StopSignals::~StopSignals() {
 
 void StopSignals::ring() {
   const std::uint64_t one = 1;
-  // Fails only if the bell has been rung an enormous number of times already.
+  // Fails only if the bell has been rung an enormous number of times.
   [[maybe_unused]] const ssize_t written = ::write(bell_fd_, &one, sizeof one);
 }
 

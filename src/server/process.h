@@ -7,25 +7,25 @@
 
 namespace millrace::server {
 
-// Files are for the owner only; no core dumps (they would hold payloads); as many open files as
-// allowed. Writing to a broken connection, or to a file that may not grow, is an error instead of
-// the end of the process.
+// Files are readable by the owner only; core dumps are off, since they would hold payloads; the
+// limit on open files is raised as far as allowed. Writing to a broken connection, or to a file
+// that may not grow, becomes an error instead of ending the process.
 void prepare_process();
 
-// Makes the heap return what is free to the system, as far as a budget of so many bytes needs it.
-// By default the heap's thresholds rise with the largest block that was ever freed, to 32 MiB and
-// twice that, and each thread's heap keeps the room of the largest rows that it has met.
+// Makes the heap return free memory to the system, as far as a budget of this size requires. By
+// default the heap's thresholds rise with the largest block ever freed, up to 32 MiB and twice
+// that, and each thread's heap keeps the space of its largest rows.
 void bound_heap(std::uint64_t budget_bytes);
 
-// What SIGHUP means: the terminal that the server was started at has closed; or, to a server
-// without one, that its configuration has changed.
+// The meaning of SIGHUP. If the server was started at a terminal, the terminal has closed;
+// otherwise its configuration has changed.
 enum class Hangup { kStop, kReload };
-// Whether standard input or standard error is a terminal tells.
+// Decided by whether standard input or standard error is a terminal.
 Hangup meaning_of_hangup();
 
 // Waits for SIGTERM, SIGINT and SIGHUP (unless ignored), or for a bell that any thread can ring.
-// Must be made before any other thread, so that no other thread receives these signals. One per
-// process.
+// Must be made before any other thread, so that no other thread receives these signals. At most one
+// per process.
 class StopSignals {
  public:
   explicit StopSignals(Hangup meaning = Hangup::kStop);
@@ -33,11 +33,11 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Thread-safe; may be called before anyone waits.
+  // Thread-safe; may be called before wait().
   void ring();
 
   enum class Woken { kSignal, kReload, kBell, kTimeout };
-  // Waits until a signal to stop or to read the configuration again comes, the bell is rung or the
+  // Waits until a signal asks to stop or to reload the configuration, the bell is rung, or the
   // deadline passes.
   Woken wait(std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt);
 

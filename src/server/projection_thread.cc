@@ -37,7 +37,7 @@ void ProjectionThread::stop() {
   wake_.notify_all();
   thread_.join();
   const MutexLock lock(mutex_);
-  waiting_.reset();  // with its turn
+  waiting_.reset();  // gives back its turn
 }
 
 void ProjectionThread::flush(engine::Flush flush, std::unique_ptr<FlushSemaphore::Permit> turn) {

@@ -1,5 +1,5 @@
-// The thread that writes the tables: flushes as they come, a sync from time to time, and once a
-// second all other periodic work that may block for the disk (`chores`).
+// The thread that writes the tables: flushes as they come, syncs from time to time, and once a
+// second does all other periodic work that may block on the disk (`chores`).
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace millrace::server {
 
 class ProjectionThread {
  public:
-  // All called on the projection's thread.
+  // All are called on the projection's thread.
   struct Hooks {
     std::function<void(Status status, const engine::Flush& flush, std::chrono::nanoseconds took)>
         flushed;
@@ -32,11 +32,11 @@ class ProjectionThread {
   ProjectionThread(const ProjectionThread&) = delete;
   ProjectionThread& operator=(const ProjectionThread&) = delete;
 
-  // Finishes the current flush, syncs, and joins. To be called from one thread.
+  // Finishes the current flush, syncs, and joins. Must be called from one thread.
   void stop();
 
-  // At most one at a time. After a failure the next one is delayed, longer each time. `turn` is
-  // given back when the flush ends.
+  // At most one flush may be pending. After a failure the next one is delayed, longer each time.
+  // `turn` is given back when the flush ends.
   void flush(engine::Flush flush, std::unique_ptr<FlushSemaphore::Permit> turn);
 
  private:
@@ -70,7 +70,7 @@ class ProjectionThread {
   Clock::time_point next_sync_;
   Clock::time_point next_chores_;
 
-  std::thread thread_;  // last: it starts when all other members exist
+  std::thread thread_;  // last: it starts once all other members exist
 };
 
 }  // namespace millrace::server

@@ -22,7 +22,7 @@ namespace {
 using std::chrono_literals::operator""s;
 
 constexpr auto kKind = core::CatalogKind::kPushTarget;
-constexpr std::size_t kNamesAtOnce = 100;  // of one search for leases
+constexpr std::size_t kNamesAtOnce = 100;  // per search for leases
 constexpr std::uint32_t kLeasesAtOnce = 1'000;
 constexpr Duration kProjectionPatience = 20s;
 constexpr Duration kDisablePatience = 5s;
@@ -56,7 +56,7 @@ core::Condition equals(core::JobField field, std::vector<std::string> values) {
   return condition;
 }
 
-// The running jobs of these workers, as the tables have them.
+// The running jobs of these workers, according to the tables.
 Status add_leases(const engine::Reads& reads, std::vector<std::string> workers,
                   std::vector<push::HeldLease>& out) {
   engine::JobQuery query;
@@ -122,8 +122,7 @@ push::Pusher::Parts PushService::pusher_parts() {
       .log = parts_.log};
 }
 
-// A target's version is the revision of its document: one that was deleted and made anew has
-// another.
+// A target's version is its document's revision, so a deleted and recreated target has a new one.
 std::shared_ptr<const push::Targets> PushService::targets() {
   if (parts_.catalog.heard_at() == Steady::min()) return nullptr;
   auto snapshot = parts_.catalog.snapshot();
@@ -150,7 +149,7 @@ std::shared_ptr<const push::Targets> PushService::targets() {
 }
 
 Result<std::vector<push::HeldLease>> PushService::held(const std::vector<std::string>& targets) {
-  // Then the tables hold all leases that were committed before.
+  // After this, the tables hold all leases committed before.
   const auto answer = questions_.ask(parts_.backend.gateway(), engine::AwaitProjection{},
                                      kProjectionPatience, engine::kNodesOwn);
   if (!answer || !std::holds_alternative<std::monostate>(*answer)) {
@@ -199,7 +198,7 @@ void PushService::disable(const push::Target& target, const std::string& reason)
       if (!changed->refusal && !changed->entries.empty()) {
         parts_.catalog.put(changed->entries.front());
       }
-      return;  // or somebody else has changed it
+      return;  // or another client has changed it
     }
   });
 }

@@ -1,5 +1,5 @@
-// Serves the push targets of the catalog on this node, while it leads the first shard: gives the
-// pusher (push/pusher.h) its targets, its clock, the leases of other nodes, and a thread.
+// Serves the catalog's push targets on this node while it leads the first shard. Gives the pusher
+// (push/pusher.h) its targets, its clock, the leases of other nodes, and a thread.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@
 
 namespace millrace::server {
 
-// The policy of the configuration, and this machine's addresses.
+// The configured policy, with this machine's addresses.
 Result<push::AddressPolicy> push_policy(const Config& config);
 
 class PushService final : public service::PushDesk {
@@ -35,11 +35,11 @@ class PushService final : public service::PushDesk {
     Logger log;
   };
   explicit PushService(Parts parts);
-  // Call stop() first: it ends before the backend's shards do.
+  // Call stop() first, so that it ends before the backend's shards do.
   ~PushService() override;
 
   void start() { pusher_.start(); }
-  // Begins no more calls, and waits for those under way until then.
+  // Begins no more calls, and waits for those in flight until the deadline.
   void stop(Steady deadline);
 
   std::optional<api::Problem> fault_of(const api::PushTarget& target) const override;
@@ -49,7 +49,7 @@ class PushService final : public service::PushDesk {
   api::Decoded<api::PushTestResult> test(std::string_view name,
                                          const api::PushTarget& target) override;
 
-  // For /metrics: of the targets that this node serves.
+  // For /metrics: the targets that this node serves.
   std::vector<std::pair<std::string, api::PushHealth>> all_health() { return pusher_.all_health(); }
 
  private:
@@ -67,7 +67,7 @@ class PushService final : public service::PushDesk {
   std::shared_ptr<const service::CatalogSnapshot> seen_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<const push::Targets> targets_ MILLRACE_GUARDED_BY(mutex_);
 
-  Mutex test_mutex_;  // one test at a time: each holds a thread of the pool for reads
+  Mutex test_mutex_;  // one test at a time: each occupies a thread of the read pool
   bool is_testing_ MILLRACE_GUARDED_BY(test_mutex_) = false;
 
   push::Pusher pusher_;  // last: its calls and answers end first

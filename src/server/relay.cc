@@ -32,7 +32,7 @@ void Relay::step(Change change) {
 }
 
 void Relay::begin(std::shared_ptr<engine::Gateway> shard) {
-  std::shared_ptr<engine::Gateway> former;  // goes when the lock has gone
+  std::shared_ptr<engine::Gateway> former;  // destroyed after the lock is released
   {
     const MutexLock lock(mutex_);
     former = std::exchange(shard_, std::move(shard));
@@ -41,7 +41,7 @@ void Relay::begin(std::shared_ptr<engine::Gateway> shard) {
 }
 
 void Relay::end() {
-  std::shared_ptr<engine::Gateway> gone;  // not under the lock
+  std::shared_ptr<engine::Gateway> gone;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   gone = std::exchange(shard_, nullptr);
   relay_.end();

@@ -1,4 +1,4 @@
-// Runs the relay of a shard's outbox (node/relay.h) under a lock, and reads the payloads that it
+// Drives the relay of a shard's outbox (node/relay.h) under a lock, and reads the payloads that it
 // needs.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace millrace::server {
 // Thread-safe. Must outlive the gateways that it sends requests to.
 class Relay final : public engine::ReplyPort {
  public:
-  // Runs the function later, on a thread that may block; or never, if the process ends.
+  // Runs the function later, on a thread that may block; never runs it if the process ends first.
   using Run = std::function<void(std::function<void()>)>;
   // `tables`: the shard's. `router`: reaches every shard.
   Relay(engine::Gateway& router, store::Tables& tables, Run run, Logger log);
@@ -30,7 +30,7 @@ class Relay final : public engine::ReplyPort {
   void deliver(std::span<engine::Delivery> deliveries) override;
 
  private:
-  // Changes the relay, then sends the requests that it wants sent.
+  // Changes the relay, then sends its requests.
   template <typename Change>
   void step(Change change);
   void read(node::Relay::Incomplete claim);

@@ -11,7 +11,7 @@ bool is_by_operator(const http::RequestRecord& record) {
 }
 
 LogLevel level_of(const http::RequestRecord& record) {
-  // The server's own faults. That a stopping server takes nothing new is not one.
+  // The server's own faults. A stopping server that refuses new work is not one.
   if (record.status >= 500 && record.problem != "draining") return LogLevel::kWarn;
   if (record.status >= 400 || is_by_operator(record)) return LogLevel::kInfo;
   return LogLevel::kDebug;

@@ -1,6 +1,6 @@
-// The request log: one line a request, with its id; then passes the event on to the metrics.
-// Refused requests and operators' actions are logged at level info, the server's own faults at
-// warning, and all others at debug, since a busy server has thousands a second.
+// The request log: one line per request, with its id. Passes each event on to the metrics. Refused
+// requests and operators' actions are logged at level info, the server's own faults at warning, and
+// all others at debug, since a busy server has thousands a second.
 #pragma once
 
 #include "base/log.h"
@@ -12,7 +12,7 @@ namespace millrace::server {
 // Thread-safe.
 class RequestLog final : public http::Observer {
  public:
-  // `filter`: what the log drops later is not even made into a line; null: nothing is dropped.
+  // `filter`: lines that it would drop are not even built; null: nothing is dropped.
   RequestLog(http::Observer& next, Logger log, const LevelFilter* filter = nullptr)
       : next_(next), log_(std::move(log)), filter_(filter) {}
 

@@ -25,7 +25,7 @@ constexpr int kNotPossible = 1;
 constexpr int kTargetUnusable = 2;
 constexpr int kInUse = 5;
 
-// Rows that are appended in one commit, and then written into the tables.
+// The rows appended in one commit and then written to the tables.
 constexpr std::size_t kBiteRows = 4096;
 constexpr std::size_t kBiteBytes = 32 * 1024 * 1024;
 
@@ -33,12 +33,12 @@ std::chrono::steady_clock::time_point steady_now() { return std::chrono::steady_
 
 struct Done {
   store::VerifyReport backup;
-  std::uint64_t rows = 0;    // of the archive
+  std::uint64_t rows = 0;    // in the archive
   std::optional<Time> last;  // of the newest one
   store::VerifyReport made;
 };
 
-// Replays rows of an archive: into the journal, and with the machine into the tables.
+// Replays an archive's rows into the journal and, with the machine, into the tables.
 class Replay {
  public:
   static Result<std::unique_ptr<Replay>> begin(const std::string& directory) {
@@ -104,7 +104,7 @@ Result<Time> newest_time(const std::string& directory) {
   return read ? at : std::unexpected(read.error());
 }
 
-// Whether the archive can tell what the store was at that time.
+// Whether the archive can reproduce the store's state at that time.
 Status check_until(const RestoreOptions& options, const store::ArchiveReader& archive,
                    Time backup_at) {
   if (!options.until) return {};

@@ -121,8 +121,8 @@ DriverOptions driver_options(const Config& config, std::shared_ptr<engine::Zones
   return options;
 }
 
-// Ends the process when a second signal comes or the time is over. Everything acknowledged is in
-// the journal, so this is safe, only less tidy.
+// Ends the process on a second signal or when the time is over. Everything acknowledged is in the
+// journal, so this is safe, only less tidy.
 class ImpatientExit {
  public:
   ImpatientExit(StopSignals& signals, SteadyClock::time_point deadline)
@@ -173,7 +173,7 @@ std::string advertised_url(const Config& config, std::uint16_t port) {
   return scheme(config) + to_string(address);
 }
 
-// A running server; members in the order in which they need each other.
+// A running server. Members are in the order of their dependencies.
 class Server {
  public:
   using LoadAgain = std::function<std::expected<LoadedConfig, ConfigErrors>()>;
@@ -198,7 +198,7 @@ class Server {
   Status start() {
     log_.info("starting",
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
-    // Before creating a store that nobody could reach.
+    // Checked before a store is created that nobody could reach.
     const ListenAddress address = *parse_listen(config_.listen);
     if (Status status = can_listen(address); !status) return status;
     if (Status status = load_tls(); !status) return status;
@@ -236,7 +236,7 @@ class Server {
     return net::can_listen(address.host, address.port);
   }
 
-  // What can change while the server runs does; what can't is named.
+  // Applies the changes that a running server can take, and names the others.
   void read_again() {
     reload_tls();
     auto loaded = load_again_();
@@ -268,8 +268,8 @@ class Server {
     }
   }
 
-  // `loaded`: what was read last; of the keys that need a restart, the values at the start are in
-  // force.
+  // `loaded`: the configuration read last. For keys that need a restart, the values from the start
+  // remain in force.
   void show_configuration(const LoadedConfig& loaded) {
     api::Configuration shown{loaded.file, {}};
     const auto keys = config_keys();
@@ -426,7 +426,7 @@ class Server {
     return errors_ == nullptr ? std::nullopt : errors_->counts();
   }
 
-  // Resolved groups make room for others first.
+  // Resolved groups are the first to make room for others.
   void tell_models_of_errors() {
     for (std::uint32_t shard = 0; shard < backend_->parts().shards(); ++shard) {
       backend_->parts().models().of(shard).set_resolved([this](std::uint64_t fingerprint,
@@ -481,8 +481,8 @@ class Server {
     return {};
   }
 
-  // So that whoever hears that the server is ready finds the tokens that were made at run time. A
-  // node that can't reach the first shard's leader goes on without.
+  // Ensures that tokens made at run time are known once the server reports ready. A node that can't
+  // reach the first shard's leader continues without them.
   void await_catalog() const {
     const auto deadline = SteadyClock::now() + kAwaitCatalog;
     while (catalog_.heard_at() == Steady::min() && SteadyClock::now() < deadline) {
@@ -490,7 +490,7 @@ class Server {
     }
   }
 
-  // A process whose shards hear nobody is of no use to anyone, whatever its timers do.
+  // A process whose shards do not answer is useless, even if its timers still run.
   void show_life() {
     const auto now = SteadyClock::now();
     if (supervisor_.awaits_sign_of_life(now) && operations_->shards_answer()) {
@@ -498,8 +498,8 @@ class Server {
     }
   }
 
-  // Everything that was taken is answered, committed and projected, or handed to another node,
-  // within the drain time.
+  // All accepted work is answered, committed and projected, or handed to another node, within the
+  // drain time.
   int stop() {
     const auto deadline = SteadyClock::now() + config_.drain;
     supervisor_.stopping();
@@ -537,7 +537,7 @@ class Server {
     return kFailure;
   }
 
-  const std::vector<Setting> settings_;  // that it began with
+  const std::vector<Setting> settings_;  // in force at the start
   const std::string config_file_;        // empty: none
   Config config_;
   const LoadAgain load_again_;
@@ -551,7 +551,7 @@ class Server {
 
   Metrics metrics_;
   std::unique_ptr<net::Tls> tls_;       // null: plain HTTP
-  std::unique_ptr<net::Tls> node_tls_;  // as a client of other nodes
+  std::unique_ptr<net::Tls> node_tls_;  // for calls to other nodes
   std::unique_ptr<Tracer> tracer_;      // null: no traces are exported
   std::unique_ptr<Backend> backend_;
   service::Catalog catalog_;

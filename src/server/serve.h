@@ -8,9 +8,8 @@
 
 namespace millrace::server {
 
-// Runs a server until it is told to stop; returns the process's exit code. Problems at the start
-// are printed on standard error.
-// `load_again`: what the configuration says now.
+// Runs a server until it is told to stop; returns the process's exit code. Prints startup problems
+// to standard error. `load_again` reads the configuration again.
 int serve(const LoadedConfig& loaded,
           const std::function<std::expected<LoadedConfig, ConfigErrors>()>& load_again);
 

@@ -64,7 +64,7 @@ void ShardHost::renewed(node::Instant at, const store::ShardView& seen) {
 void ShardHost::doubt() {
   const MutexLock lock(mutex_);
   lease_.doubt();
-  // Even an idle shard reports that it is not ready.
+  // So that even an idle shard reports that it is not ready.
   if (driver_ != nullptr) driver_->look_at_lease();
 }
 
@@ -134,7 +134,7 @@ void ShardHost::read(Mail mail) {
   if (const auto driver = this->driver()) driver->drain();
 }
 
-// Whoever waits for the drain is told, even if this node leads nothing any more.
+// Tells a waiting drain() that it is complete, even if this node leads nothing any more.
 void ShardHost::look_at_drain() {
   if (!drained_) return;
   const auto driver = this->driver();
@@ -212,7 +212,7 @@ bool ShardHost::flushes_ended() const {
 
 void ShardHost::resign() {
   {
-    // Further requests of other nodes would be decided, but perhaps not written any more.
+    // Later requests from other nodes might be decided without being written.
     const MutexLock lock(mutex_);
     resigning_ = true;
   }

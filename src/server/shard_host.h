@@ -1,5 +1,5 @@
-// Runs the host of a shard (node/shard_host.h) on a thread of its own, so that a shard that loads
-// slowly delays no other, and gives the shard a driver while this node leads it.
+// Runs a shard's host (node/shard_host.h) on its own thread, so that a slowly loading shard delays
+// no other. Gives the shard a driver while this node leads it.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
     std::function<void(Seq durable)> begin_leading;
     std::function<void(std::shared_ptr<engine::Gateway>)> led;
     std::function<void()> end_leading;
-    // Something has changed for which the registry should be read, or that others observe. Called
-    // on any thread; must not block.
+    // Called when the registry should be read again or an observable state has changed. Called on
+    // any thread; must not block.
     std::function<void()> changed;
     FlushSemaphore& flush_semaphore;  // of all shards of the node
     Logger log;
@@ -50,19 +50,18 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
   ShardHost(const ShardHost&) = delete;
   ShardHost& operator=(const ShardHost&) = delete;
 
-  // Ends the current term, as if this node had been deposed.
+  // Ends the current term as if this node had been deposed.
   void stop();
 
   // --- Thread-safe; no call blocks.
   void order(node::ShardOrders orders) override;
-  // Hands the shard over to `requester`, if `requester` is its owner and the epoch is that of the
-  // current term.
+  // Hands the shard over to `requester` if that node owns it and `epoch` is the current term's.
   void give(store::NodeId requester, Epoch epoch, std::function<void(bool)> done);
   void renewed(node::Instant at, const store::ShardView& seen) override;
   void doubt() override;
   bool leads() const override;
-  // Without a successor: refuses new work, and commits and projects everything. `drained` is called
-  // when that is done, or when this node leads nothing.
+  // For a shard without a successor: refuses new work, and commits and projects everything.
+  // `drained` is called when that is done, or if this node does not lead the shard.
   void drain(std::function<void()> drained);
 
   struct Status {
@@ -73,7 +72,7 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
     Time now{};  // the shard's time
   };
   Status status() const;
-  // Null: this node does not lead the shard, or is handing it over and takes nothing new.
+  // Null: this node does not lead the shard, or is handing it over and accepts nothing new.
   std::shared_ptr<Driver> led() const;
 
  private:

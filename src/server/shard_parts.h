@@ -1,5 +1,5 @@
-// A shard's store and the components that its journal feeds; the same whether this node leads the
-// shard or not.
+// The stores of the shards and the components that their journals feed; the same whether or not
+// this node leads a shard.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace millrace::server {
 
-// All shards of a store. Its functions are for one thread per shard, except those that read.
+// All shards of a store. Except for the readers, its functions are called by one thread per shard.
 class ShardParts {
  public:
   // `metrics` receives every shard's batches and must outlive this object.
   ShardParts(std::vector<store::Store> stores, engine::DurableObserver& metrics, Logger log);
-  ~ShardParts();  // ends the threads of the read models, which use the stores
+  ~ShardParts();  // ends the read models' threads, which use the stores
   ShardParts(const ShardParts&) = delete;
   ShardParts& operator=(const ShardParts&) = delete;
 
@@ -30,21 +30,21 @@ class ShardParts {
   store::Store& store(std::uint32_t shard) { return shards_[shard]->store; }
   engine::DurableObserver& observer(std::uint32_t shard) { return *shards_[shard]; }
 
-  // Called before this node leads the shard: the read models go on from where the former leader
-  // left them. `durable`: the journal's newest row.
+  // Called before this node leads the shard: the read models continue where the former leader left
+  // them. `durable`: the journal's newest row.
   void begin_leading(std::uint32_t shard, Seq durable);
-  // No batch of the shard comes any more.
+  // No more batches of the shard will come.
   void end_leading(std::uint32_t shard);
 
   // --- Thread-safe.
-  // The journal's rows after this one are still needed for the read models.
+  // The read models still need the journal's rows after this one.
   Seq read_until(std::uint32_t shard) const;
   const engine::Reads& reads() const { return reads_; }
   engine::EventFeed& feed() { return feed_; }
   engine::ReadModels& models() { return models_; }
 
  private:
-  // Passes each durable batch on: to the feed, to metrics, and to the read models.
+  // Passes each durable batch on to the feed, the metrics, and the read models.
   struct Shard final : engine::DurableObserver {
     Shard(store::Store a_store, engine::DurableObserver& a_feed, engine::DurableObserver& a_metrics)
         : store(std::move(a_store)), feed(a_feed), metrics(a_metrics) {}
@@ -57,7 +57,7 @@ class ShardParts {
     engine::DurableObserver& feed;
     engine::DurableObserver& metrics;
     mutable Mutex mutex;
-    // While this node leads the shard. Changes while no batch comes.
+    // Set while this node leads the shard. Changes only while no batch comes.
     std::shared_ptr<ModelThread> follower MILLRACE_GUARDED_BY(mutex);
   };
 

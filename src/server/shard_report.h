@@ -1,4 +1,4 @@
-// What a process reports about a shard.
+// A process's report about a shard.
 #pragma once
 
 #include <cstdint>

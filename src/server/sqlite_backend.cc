@@ -1,4 +1,4 @@
-// One process with one shard, and a data directory of its own.
+// A single process with one shard and its own data directory.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -83,7 +83,8 @@ class SqliteBackend final : public Backend {
                                }});
     operations_->begin(driver_);
     operations_ready_ = true;
-    // As paths only (O_PATH): closing a file that SQLite has open would end its locks on it.
+    // Opened with O_PATH only: closing an ordinary descriptor would release SQLite's locks on the
+    // file.
     for (const std::string_view name : {store::kJournalFile, store::kTablesFile}) {
       const std::string path = outside_.config.data + "/" + std::string(name);
       auto file = std::make_unique<store::Descriptor>(::open(path.c_str(), O_PATH | O_CLOEXEC));
@@ -123,7 +124,7 @@ class SqliteBackend final : public Backend {
     driver_->drain();
     return settled_.try_acquire_until(deadline);
   }
-  // The driver stays: it answers late requests that it has stopped.
+  // The driver is kept: it answers late requests with the fact that it has stopped.
   void stop() override {
     if (driver_ == nullptr || std::exchange(stopped_, true)) return;
     operations_ready_ = false;

@@ -9,12 +9,12 @@
 
 namespace millrace::server {
 
-// Writes to standard error from a thread of its own. When that can't keep up (a pipe that nobody
-// reads), the oldest waiting lines are dropped, and a line says how many: the log never delays the
-// server. The destructor writes the waiting lines.
+// Writes to standard error from its own thread. If that can't keep up (a pipe that nobody reads),
+// the oldest waiting lines are dropped, and a line says how many: the log never delays the server.
+// The destructor writes the waiting lines.
 std::unique_ptr<LogSink> make_stderr_sink();
 
-// Passes on what is of some level or above, which may change while others log.
+// Passes on lines of at least a given level, which may change while others log.
 class LevelFilter final : public LogSink {
  public:
   LevelFilter(LogSink& next, LogLevel least) : next_(next), least_(least) {}

@@ -18,7 +18,7 @@ std::string_view variable(const char* name) {
   return value == nullptr ? std::string_view() : value;
 }
 
-// Zero: there is no such variable, or it is no number.
+// Zero: the variable is not set or not a number.
 std::int64_t number(const char* name) {
   const std::string_view text = variable(name);
   std::int64_t value = 0;
@@ -35,7 +35,7 @@ Supervisor Supervisor::from_environment() {
   supervisor.socket_ = socket;
 
   const std::int64_t within_us = number("WATCHDOG_USEC");
-  const std::int64_t pid = number("WATCHDOG_PID");  // zero: whoever reads it
+  const std::int64_t pid = number("WATCHDOG_PID");  // zero: meant for any process
   if (within_us > 0 && (pid == 0 || pid == ::getpid())) {
     supervisor.every_ = std::chrono::microseconds(within_us) / 2;
     supervisor.next_sign_ = Steady{};
@@ -54,7 +54,7 @@ void Supervisor::tell(std::string_view message) const {
   address.sun_family = AF_UNIX;
   std::ranges::copy(socket_, address.sun_path);
   if (socket_.front() == '@')
-    address.sun_path[0] = '\0';  // abstract: of this length, no zero ends it
+    address.sun_path[0] = '\0';  // an abstract name has a length and no terminating zero
 
   const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;

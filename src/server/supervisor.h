@@ -1,5 +1,5 @@
-// What systemd, or whoever else started the server, is told by its protocol of readiness: see
-// sd_notify(3). Without $NOTIFY_SOCKET nobody is told anything.
+// Reports the server's state to systemd or another supervisor that speaks the sd_notify(3)
+// protocol. Without $NOTIFY_SOCKET, all notifications are no-ops.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace millrace::server {
 
-// One thread.
+// For one thread.
 class Supervisor {
  public:
   using Steady = std::chrono::steady_clock::time_point;
@@ -20,13 +20,13 @@ class Supervisor {
   void ready() const { tell("READY=1"); }
   void stopping() const { tell("STOPPING=1"); }
 
-  // The supervisor kills a server that lets the watchdog's time go by without alive(): whether it
-  // is time to say so again.
+  // Whether alive() is due. The supervisor kills a server that does not call it within the
+  // watchdog's time.
   bool awaits_sign_of_life(Steady now) const { return next_sign_ && now >= *next_sign_; }
   void alive(Steady now);
 
  private:
-  // Lost where nobody listens: a server does not depend on who watches it.
+  // The message is lost if nobody listens: the server does not depend on its supervisor.
   void tell(std::string_view message) const;
 
   std::string socket_;                 // a path, or "@" and an abstract name; empty: none

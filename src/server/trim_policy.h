@@ -1,5 +1,5 @@
-// How far the journal may be trimmed: below what is synced in the tables, and below what the event
-// retention keeps.
+// How far the journal may be trimmed: only rows that are synced in the tables, and that the event
+// retention does not keep.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ struct EventRetention {
   std::uint64_t bytes = 0;
 };
 
-// What the journal was needed for, and is no longer up to these rows. Nothing is deleted above
-// `synced`. Above `read` rows are deleted only once the journal is larger by kMaxUnreadBytes than
-// the retention says, or has more rows than it has room for.
+// Rows no longer needed by the tables and the read models. Nothing above `synced` is deleted. Rows
+// above `read` are deleted only if the journal exceeds the retention by kMaxUnreadBytes, or has
+// more rows than it has room for.
 struct TrimBounds {
   Seq synced{};
   Seq read{};
 };
 inline constexpr std::uint64_t kMaxUnreadBytes = std::uint64_t{1} << 30;
 
-// Rows below the result may be deleted: those that are older than `age` at `now`, and the oldest
-// ones beyond `bytes` (estimated from the rows' mean size; a few calls come close to it). Reads
-// about twenty rows.
+// Rows below the result may be deleted: those older than `age` at `now`, and the oldest ones in
+// excess of `bytes` (estimated from the rows' mean size; repeated calls approach it). Reads about
+// twenty rows.
 Result<Seq> trim_point(store::Journal& journal, TrimBounds bounds, Time now,
                        EventRetention retention);
 

@@ -19,8 +19,8 @@ constexpr int kSound = 0;
 constexpr int kDamaged = 1;
 constexpr int kInUse = 5;
 
-// A running server's files change during the check, and lack what it will write next: a result for
-// such files would mean nothing.
+// A running server's files change during the check and lack its latest writes, so a result would
+// mean nothing.
 int refuse(const std::string& directory, const std::string& user) {
   fmt::print(stderr,
              "millrace: {0} is in use by {1}, so its files change during a check; stop the server, "
@@ -29,7 +29,7 @@ int refuse(const std::string& directory, const std::string& user) {
   return kInUse;
 }
 
-// An archive is read while a server fills it: its files never change.
+// An archive may be read while a server fills it, because its files never change.
 int verify_archive(const std::string& directory) {
   const auto archive = store::ArchiveReader::open(directory);
   if (!archive) {
@@ -75,7 +75,7 @@ int verify_directory(const std::string& directory) {
   }
   if (const auto user = store::user_of_directory(directory)) return refuse(directory, *user);
   const auto report = store::verify_store(directory);
-  // A server was started meanwhile.
+  // A server was started during the check.
   if (const auto user = store::user_of_directory(directory)) return refuse(directory, *user);
   if (!report) {
     fmt::print(stderr, "millrace: {}\n", report.error().message);
@@ -96,7 +96,7 @@ int verify_database(const std::string& url) {
     fmt::print(stderr, "millrace: {}\n", found.error().message);
     return kDamaged;
   }
-  // Not the URL: it may have a password.
+  // Does not print the URL, which may have a password.
   if (!found->problems.empty()) return print_problems(found->problems, "the database");
   fmt::print("the database: sound\nstore    {}\n", found->store_id);
   for (std::size_t shard = 0; shard < found->shards.size(); ++shard) {

@@ -5,10 +5,10 @@
 
 namespace millrace::server {
 
-// Prints what it found: on standard output if the store is sound, else on standard error. Returns
-// the exit code: 0 sound; 1 damaged or unreadable; 5 in use, so that nothing is known.
+// Prints its findings to standard output if the store is sound, else to standard error. Returns the
+// exit code: 0 sound; 1 damaged or unreadable; 5 in use, so not checked.
 int verify_directory(const std::string& directory);
-// The same of a database by its URL, which servers may be using.
+// The same for a database, given its URL. Servers may be using it.
 int verify_database(const std::string& url);
 
 }  // namespace millrace::server

@@ -20,8 +20,8 @@
 namespace millrace::server {
 namespace {
 
-// Variables of the clients, and those that `millrace work` sets for its commands. They are not the
-// server's, and never errors.
+// Variables of the clients, and those that `millrace work` sets for its commands. The server
+// ignores them without an error.
 constexpr std::array<std::string_view, 11> kClientVariables = {
     "MILLRACE_CA_FILE",  "MILLRACE_CERT_FILE",    "MILLRACE_KEY_FILE", "MILLRACE_URL",
     "MILLRACE_TOKEN",    "MILLRACE_TYPE",         "MILLRACE_ATTEMPT",  "MILLRACE_LEASE_TOKEN",

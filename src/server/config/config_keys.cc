@@ -424,7 +424,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     }
   }
   if (!best.empty()) return best;
-  // The right word in the wrong table.
+  // The last part of the name is right but its table is wrong.
   for (const std::string& candidate : known) {
     if (last_part(name) == last_part(candidate)) return candidate;
   }

@@ -90,7 +90,7 @@ std::string environment_of(std::string_view key);  // "MILLRACE_LIMITS_HEADER_BL
 std::optional<std::string> set_value(const ConfigKey& key, std::string_view text, Config& config);
 // The member's value in its shortest form.
 std::string value_text(const ConfigKey& key, const Config& config);
-// What its values are: "duration, 0s to 1h".
+// Describes its values: "duration, 0s to 1h".
 std::string type_text(const ConfigKey& key);
 
 // The name in `known` that is most similar to `name`; empty: none is similar.

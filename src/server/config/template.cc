@@ -44,7 +44,7 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-// As a person would write it.
+// The value in the form in which a person would write it.
 std::string toml_value(const ConfigKey& key, std::string_view text) {
   const bool bare = std::holds_alternative<CountSetting>(key.kind) ||
                     std::holds_alternative<TruthSetting>(key.kind);

@@ -1,4 +1,4 @@
-// `millrace init`: a configuration file in which every key stands, with what it means.
+// `millrace init`: a configuration file that lists and explains every key.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace millrace::server {
 
-// The file's text. A key of `values` is set to its text; every other one stands in a comment, with
-// its default. `notes` has what is worth saying of a key on this machine: a line each.
+// The file's text. Keys in `values` are set to their text; every other key is commented out with
+// its default. `notes` has a line to add to a key's explanation on this machine.
 std::string config_template(const std::map<std::string, std::string>& values,
                             const std::map<std::string, std::string>& notes,
                             const std::vector<service::TokenSettings>& tokens);

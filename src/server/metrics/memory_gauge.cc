@@ -15,7 +15,7 @@ std::uint64_t page_size() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGE
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// "max", or no such file, means no limit.
+// "max" or a missing file means no limit.
 std::uint64_t limit_in(const std::filesystem::path& file) {
   std::uint64_t bytes = 0;
   if (std::ifstream(file) >> bytes && bytes > 0) return bytes;

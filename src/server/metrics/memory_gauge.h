@@ -13,17 +13,17 @@ namespace millrace::server {
 // if that is lower.
 std::uint64_t usable_memory();
 
-// The lowest limit of the control groups that contain a process, of version 1 and 2, including all
-// their ancestors; the largest number if there is no limit. `process` is a folder like /proc/self,
-// `mount` one like /sys/fs/cgroup.
+// The lowest limit of the control groups that contain a process, for versions 1 and 2, including
+// all ancestors; the largest number if there is no limit. `process` is a folder such as /proc/self,
+// `mount` one such as /sys/fs/cgroup.
 std::uint64_t control_group_limit(const std::filesystem::path& process,
                                   const std::filesystem::path& mount);
 
-// The memory that this process holds, in bytes, as `ps` shows it. 0: the system does not say.
+// The memory that this process holds, in bytes, as `ps` shows it. 0 if the system does not say.
 std::uint64_t resident_memory();
 
-// The room according to the share of the budget in use. A room that was lost is regained only
-// somewhat below the mark at which it was lost, so that the server does not oscillate. One thread.
+// The room, by the share of the budget in use. Once lost, a room is regained only somewhat below
+// the mark at which it was lost, so that the server does not oscillate. For one thread.
 class MemoryGauge {
  public:
   explicit MemoryGauge(std::uint64_t budget_bytes) : budget_(budget_bytes) {}

@@ -114,9 +114,9 @@ double state_number(core::BreakerState state) {
   return 0;
 }
 
-// Those for which most jobs wait or run. A limit that counts by key only shows pauses.
+// The limits with the most waiting or running jobs. For a limit by key, only pauses are shown.
 void add_limits(FamilyList& out, const std::vector<core::LimitView>& all) {
-  // Several shards may tell of one limit.
+  // Several shards may report the same limit.
   std::map<std::pair<core::LimitKind, std::string_view>, core::LimitView> sums;
   for (const core::LimitView& view : all) {
     const auto [sum, is_new] = sums.try_emplace({view.limit.kind, view.limit.name.view()}, view);
@@ -158,7 +158,7 @@ void add_limits(FamilyList& out, const std::vector<core::LimitView>& all) {
       [](const View& view) { return state_number(*view.use.breaker); });
 }
 
-// Several shards may tell of one key.
+// Several shards may report the same key.
 void add_limit_keys(FamilyList& out,
                     const std::vector<std::pair<std::string, core::GateUse>>& keys) {
   std::map<std::pair<std::string_view, std::string_view>, core::GateUse> sums;
@@ -182,7 +182,7 @@ void add_limit_keys(FamilyList& out,
 
 using Reports = std::vector<ShardReport>;
 
-// One value for each shard that this node leads, with a label if there are several shards.
+// One value per shard led by this node, labelled if there are several shards.
 template <typename Value>
 void of_each(FamilyList& out, const Reports& shards, Value value) {
   for (const ShardReport& shard : shards) {
@@ -203,7 +203,7 @@ void add_memory(FamilyList& out, const Reports& shards) {
   of_each(out, shards, [](const Status& s) { return s.figures.jobs_in_memory; });
   out.gauge("payload_bytes", "Bytes of payloads and results in memory.");
   of_each(out, shards, [](const Status& s) { return s.figures.payload_bytes; });
-  // Figures of the process, the same for every shard.
+  // Figures of the process, which are the same for every shard.
   const auto led =
       std::ranges::find_if(shards, [](const ShardReport& s) { return s.driver.has_value(); });
   if (led != shards.end()) {
@@ -221,7 +221,7 @@ void add_memory(FamilyList& out, const Reports& shards) {
   of_each(out, shards, [](const Status& s) { return s.figures.keys; });
 }
 
-// Every shard has a part of each operation; that of the first one ends last.
+// Every shard has a part of each operation; the first shard's part ends last.
 void add_operations(FamilyList& out, const Reports& shards) {
   std::array<std::size_t, core::kOperationStates> counts{};
   std::uint64_t changed = 0, failed = 0;

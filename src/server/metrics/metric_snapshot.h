@@ -1,4 +1,4 @@
-// The figures that are read when somebody asks for them: jobs, queues, the shard, the process.
+// The figures read at each scrape: jobs, queues, the shard, the process.
 #pragma once
 
 #include "server/metrics/metric_families.h"
@@ -6,10 +6,11 @@
 
 namespace millrace::server {
 
-// The most queues and limits that have figures of their own.
+// The most queues and limits with figures of their own.
 inline constexpr std::size_t kMaxNamedQueues = 128;
 inline constexpr std::size_t kMaxNamedLimits = 128;
-// The queues with most jobs that have not ended, most first; at most kMaxNamedQueues. Views.
+// The queues with the most unfinished jobs, most first; at most kMaxNamedQueues. The pointers refer
+// to `all`.
 std::vector<const core::Queue*> fullest(const std::vector<core::Queue>& all);
 
 void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueSample& sample);

@@ -30,7 +30,7 @@ constexpr std::array kBytes = {256.0,    1024.0,    4096.0,    16384.0,    65536
                                262144.0, 1048576.0, 4194304.0, 16777216.0, 33554432.0};
 
 constexpr std::size_t kStatusClasses = 5;  // 1xx to 5xx
-// One row a route, and a last one for requests without a route.
+// One row per route, and a last one for requests without a route.
 constexpr std::size_t kRouteRows = api::kRouteIds + 1;
 
 double to_seconds(std::chrono::nanoseconds took) {
@@ -97,7 +97,7 @@ struct Metrics::Impl {
 
   mutable Mutex mutex;
   using Problems = std::map<std::string, std::uint64_t, std::less<>>;
-  Problems problems MILLRACE_GUARDED_BY(mutex);  // by code, of which there are few
+  Problems problems MILLRACE_GUARDED_BY(mutex);  // by code; there are only a few codes
 
   void add_storage(FamilyList& out) const;
   void add_http(FamilyList& out) const;

@@ -41,21 +41,21 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
   void connection(Connection what) override;
   void streamed(Streamed what) override;
 
-  // What the owners know at the time of the scrape.
+  // The state of the figures' owners at the time of the scrape.
   struct Sources {
     std::string version;
     std::string commit;
     const engine::ReadModels& models;
     std::vector<ShardReport> shards;
     Time started_at{};
-    // Of the push targets that this node serves, by name.
+    // The push targets that this node serves, by name.
     std::vector<std::pair<std::string, api::PushHealth>> push{};
-    // Groups of errors by api::ErrorStatus; none: another node tells.
+    // Error groups by api::ErrorStatus; none if another node reports them.
     std::optional<std::array<std::uint64_t, 3>> error_groups{};
     std::optional<TraceCounts> traces{};
   };
   std::string text(const Sources& sources, const QueueSample& sample) const;
-  // Of appends to the journal.
+  // Durations of recent appends to the journal.
   std::optional<RecentTimes::Summary> recent_commits() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the system reports about this process.
+// The system's figures about this process.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ProcessFigures {
   std::uint64_t threads = 0;
 };
 
-// Zero for what can't be read.
+// Figures that can't be read are zero.
 ProcessFigures read_process_figures();
 
 }  // namespace millrace::server

@@ -10,7 +10,7 @@
 
 namespace millrace::server {
 
-// Of at most 128 targets each on its own; the rest together, as `(other)`.
+// At most 128 targets have their own figures; the rest are summed as `(other)`.
 void add_push(FamilyList& out, const std::vector<std::pair<std::string, api::PushHealth>>& targets);
 
 }  // namespace millrace::server

@@ -20,7 +20,7 @@ template <typename Reply, typename Command>
 std::optional<Reply> QueueSampler::ask(engine::Gateway& gateway, const Command& command) {
   const auto begin = SteadyClock::now();
   auto reply = ask_(gateway, core::Command(command));
-  // The shard has as long for others.
+  // Leave the shard as much time for other requests.
   std::this_thread::sleep_for(SteadyClock::now() - begin);
   auto* const found = reply ? std::get_if<Reply>(&*reply) : nullptr;
   if (found == nullptr) return std::nullopt;
@@ -113,7 +113,7 @@ void QueueSampler::add_keys(engine::Gateway& gateway, const std::vector<core::Li
   }
 }
 
-// At the fullest queues that have something to do.
+// Fills in details of the fullest queues that have ready or running jobs.
 void QueueSampler::look_closely(engine::Gateway& gateway, std::vector<core::Queue>& queues,
                                 const std::vector<core::LimitView>& limits, Time now,
                                 QueueSample& sample) {

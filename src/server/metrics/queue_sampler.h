@@ -1,6 +1,6 @@
-// The queues and limits for /metrics. To read them takes the time of the shards' threads, so it is
-// done in small slices with pauses between them, and not more often than in a tenth of the time,
-// however often somebody scrapes.
+// The queues and limits for /metrics. Reading them takes time on the shards' threads, so it is done
+// in small slices with pauses between them. It takes at most a tenth of the time, however often
+// /metrics is scraped.
 #pragma once
 
 #include <chrono>
@@ -23,11 +23,11 @@ namespace millrace::server {
 struct QueueSample {
   std::chrono::steady_clock::time_point taken_at{};
   std::chrono::nanoseconds took{};
-  std::vector<core::Queue> queues{};  // those that are fullest with all members
+  std::vector<core::Queue> queues{};  // the fullest ones have all members
   std::vector<core::LimitView> limits{};
-  // Of limits by key, the keys for which most jobs wait, with the limit's name.
+  // For limits by key: the keys with the most waiting jobs, each with its limit's name.
   std::vector<std::pair<std::string, core::GateUse>> limit_keys{};
-  // Of some queues: api::Scale::desired_slots.
+  // For some queues: api::Scale::desired_slots.
   std::vector<std::pair<std::string, std::int64_t>> desired_slots{};
 };
 
@@ -36,9 +36,9 @@ class QueueSampler {
   // A sample is used for this many times as long as it took.
   static constexpr int kRest = 10;
   static constexpr auto kLongestRest = std::chrono::seconds(15);
-  static constexpr std::uint32_t kSlice = 64;  // queues that a shard tells at once
-  // Limits by key whose keys are told, and keys of each. To find them takes a look at all keys, so
-  // no more than this many jobs may be theirs.
+  static constexpr std::uint32_t kSlice = 64;  // queues that a shard returns at once
+  // Bounds on the reported limits by key, and on the keys of each. Finding the keys requires a look
+  // at all of them, so limits with more than kMostKeyed jobs are left out.
   static constexpr std::size_t kKeyedLimits = 10;
   static constexpr std::size_t kKeysEach = 10;
   static constexpr std::uint64_t kMostKeyed = 10'000;
@@ -48,7 +48,7 @@ class QueueSampler {
       std::function<std::optional<core::Reply>(engine::Gateway& gateway, core::Command command)>;
   QueueSampler(Ask ask, const engine::ReadModels& models) : ask_(std::move(ask)), models_(models) {}
 
-  // Thread-safe; blocks. While one thread takes a sample, others get the one before.
+  // Thread-safe; blocks. While one thread takes a sample, others get the previous one.
   std::shared_ptr<const QueueSample> sample(
       const std::vector<std::shared_ptr<engine::Gateway>>& led, Time now);
 
@@ -65,7 +65,7 @@ class QueueSampler {
 
   const Ask ask_;
   const engine::ReadModels& models_;
-  std::mutex sampling_;  // held by who takes a sample
+  std::mutex sampling_;  // held by the thread that takes a sample
   mutable std::mutex mutex_;
   std::shared_ptr<const QueueSample> last_;  // guarded by mutex_
 };

@@ -1,4 +1,5 @@
-// How long the newest things of a kind took, so that percentiles tell of now and not of last week.
+// Durations of the newest operations of a kind, so that percentiles describe the present and not
+// last week.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace millrace::server {
 
-// Thread-safe; add() takes a lock for an instant.
+// Thread-safe. add() holds a lock only briefly.
 class RecentTimes {
  public:
   using Clock = std::chrono::steady_clock;
@@ -29,7 +30,7 @@ class RecentTimes {
     entries_[next_++ % kKept] = {now, took};
   }
 
-  // Of those not older than kAge, at most the last kKept; none: there are none.
+  // Summarises the entries not older than kAge, at most the last kKept; none if there are none.
   std::optional<Summary> summary(Clock::time_point now = Clock::now()) const {
     std::vector<std::chrono::nanoseconds> times;
     {

@@ -1,4 +1,4 @@
-// The figures of the export of traces.
+// The figures of trace export.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace millrace::server {
 struct TraceCounts {
   std::uint64_t queued = 0;  // now
   std::uint64_t exported = 0;
-  std::uint64_t dropped_full = 0;     // there was no room in the queue
+  std::uint64_t dropped_full = 0;     // the queue was full
   std::uint64_t dropped_refused = 0;  // the collector refused them for good
-  std::uint64_t dropped_late = 0;     // it took nothing for too long, or until the end
-  std::uint64_t dropped_unknown = 0;  // of jobs that are not known any more
+  std::uint64_t dropped_late = 0;     // the collector took nothing for too long, or until the end
+  std::uint64_t dropped_unknown = 0;  // their jobs are no longer known
   std::uint64_t requests = 0;
-  std::uint64_t failures = 0;  // requests that were not answered with success
+  std::uint64_t failures = 0;  // requests without a successful answer
 };
 
 void add_traces(FamilyList& out, const TraceCounts& counts);

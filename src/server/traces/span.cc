@@ -16,7 +16,7 @@ constexpr std::size_t kTraceDigits = 32;
 constexpr std::size_t kSpanDigits = 16;
 constexpr std::size_t kMostMessageBytes = 512;
 
-// OTLP's numbers of kinds and statuses.
+// OTLP's numbers for span kinds and statuses.
 constexpr int kInternal = 1, kProducer = 4, kConsumer = 5;
 constexpr int kStatusUnset = 0, kStatusError = 2;
 
@@ -45,20 +45,20 @@ std::pair<std::uint64_t, std::uint64_t> halves(const JobId& id) {
   return {high, low};
 }
 
-// A retry by hand begins a generation; the submission is of the first.
+// A manual retry begins a generation; the submission belongs to the first.
 JobTrace of_submission(JobTrace trace) {
   trace.generation = 0;
   return trace;
 }
 
-// Not within a character.
+// Cuts between characters, never within one.
 std::string_view cut(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
   return text.substr(0, bytes);
 }
 
-// Never 0, which is no id.
+// Never 0, which is not a valid id.
 std::uint64_t span_id(const JobId& job, const JobTrace& trace, Part part, std::uint64_t number) {
   const auto [high, low] = halves(job);
   std::uint64_t id = mix64(high ^ mix64(low));
@@ -82,7 +82,7 @@ void attribute(JsonWriter& json, std::string_view key, std::string_view value) {
   json.end_object();
 }
 
-// A 64-bit integer is a string in OTLP's JSON.
+// OTLP's JSON encodes a 64-bit integer as a string.
 void attribute(JsonWriter& json, std::string_view key, std::uint64_t value) {
   json.begin_object();
   json.member("key", key);
@@ -98,7 +98,7 @@ struct Shape {
   int kind = kInternal;
   std::uint64_t id = 0;
   std::uint64_t parent = 0;    // 0: none
-  std::uint64_t previous = 0;  // the attempt before; 0: none
+  std::uint64_t previous = 0;  // the previous attempt; 0: none
 };
 
 Shape shape_of(const Span& span) {

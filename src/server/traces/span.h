@@ -1,10 +1,10 @@
-// Spans of jobs in OpenTelemetry's model, and their encoding as OTLP in JSON. Pure.
+// Spans of jobs in OpenTelemetry's model, and their encoding as OTLP in JSON. Pure functions.
 //
-// A job has one trace: its producer's, if the job came with a traceparent, else one of its own,
-// whose id is the job's. Its spans: `submit` when it was accepted; under that, for each attempt,
-// `wait` from when it was due to its start, and `process`. Attempts are not nested: each links to
-// the one before. Ids of spans follow from the job, its generation and attempt, so that any node
-// makes the same ones, whatever it remembers.
+// Each job has one trace: its producer's, if the job came with a traceparent, else one of its own
+// whose id is the job's. Its spans are `submit`, when it was accepted, and below it for each
+// attempt `wait`, from when the attempt was due until it started, and `process`. Attempts are not
+// nested: each links to the one before. Span ids derive from the job, its generation and its
+// attempt, so that any node computes the same ones without stored state.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace millrace::server {
 
-// Of a job: what its spans need and events of attempts do not have.
+// The data about a job that its spans need and attempt events lack.
 struct JobTrace {
   std::uint64_t high = 0, low = 0;  // the trace's id
   std::uint64_t parent = 0;         // the producer's span; 0: none
@@ -28,11 +28,11 @@ struct JobTrace {
   std::uint32_t generation = 0;
   bool sampled = true;
 };
-// Of a valid traceparent; none: it is not one.
+// Parses a traceparent; none if it is invalid.
 std::optional<JobTrace> parse_trace(std::string_view traceparent);
 JobTrace trace_of(const core::Job& job);
 
-// What happened to a job, as an event said it.
+// Something that happened to a job, as reported by an event.
 struct JobFact {
   enum class Kind : std::uint8_t { kSubmitted, kStarted, kEnded };
   Kind kind{};
@@ -56,11 +56,11 @@ struct Span {
   JobTrace trace;
 };
 
-// Who sends the spans.
+// The sender of the spans.
 struct SpanResource {
   std::string version;
   std::string host;
-  std::string instance;  // of the process
+  std::string instance;  // identifies the process
 };
 
 // The body of POST /v1/traces.

@@ -26,7 +26,7 @@ bool may_try_again(const push::PostEnd& end) {
          end.status == 504;
 }
 
-// OTLP's answer to a request of which a part was refused: "rejectedSpans":"3".
+// Whether OTLP's answer reports that a part was refused: "rejectedSpans":"3".
 bool has_rejections(std::string_view answer) {
   const std::size_t at = answer.find("rejectedSpans");
   return at != std::string_view::npos &&
@@ -47,11 +47,11 @@ JobFact fact_of(JobFact::Kind kind, const core::JobRef& job, Time from, Time to)
 
 core::JobRef ref(const core::Job& job) { return {job.id, job.queue, job.type, job.attempt}; }
 
-// Calls `note(fact, whole job or null, is it a span)` for each fact of a batch.
+// Calls `note(fact, whole job or null, whether it is a span)` for each fact of a batch.
 template <typename Note>
 struct Noter {
   Time at;
-  Time durable_at;  // no earlier
+  Time durable_at;  // never earlier than the batch's time
   Note note;
 
   void operator()(const core::Submitted& e) const {
@@ -152,7 +152,7 @@ void Tracer::durable(Seq seq, const core::EventBatch& batch) {
     added.has_trace = true;
     added.trace = trace_of(*job);
   };
-  // A clock that was set would make a span that never ends.
+  // Clamped, since a change of the system clock would make an endless span.
   const Time durable_at =
       std::clamp(system_time().wall(), batch.at, add_saturating(batch.at, kLongestCommit));
   const Noter<decltype(note)> noter{batch.at, durable_at, note};
@@ -213,7 +213,7 @@ std::vector<Span> Tracer::spans_of(std::vector<Noted> noted) {
   return spans;
 }
 
-// Jobs that were submitted before this process began, or so long ago that they are forgotten.
+// Looks up jobs submitted before this process began, or so long ago that they were forgotten.
 void Tracer::look_up(const std::vector<Noted>& noted) {
   absl::flat_hash_set<JobId> missing;
   for (const Noted& each : noted) {

@@ -1,6 +1,6 @@
-// Makes spans of durable events and sends them to a collector, on a thread of its own. The shards'
-// threads only note what happened, in a queue that is bounded: where the collector is slow, facts
-// are dropped and counted, and no job waits.
+// Makes spans from durable events and sends them to a collector, on its own thread. The shards'
+// threads only add facts to a bounded queue: if the collector is slow, facts are dropped and
+// counted, and no job waits.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -25,7 +25,7 @@
 
 namespace millrace::server {
 
-// The traces of jobs that are under way, of the newest ones; those before are looked up.
+// The traces of the newest unfinished jobs; the tracer looks up older ones.
 class JobTraces {
  public:
   explicit JobTraces(std::size_t most) : most_(most) {}
@@ -37,21 +37,21 @@ class JobTraces {
  private:
   const std::size_t most_;
   absl::flat_hash_map<JobId, JobTrace> traces_;
-  std::deque<JobId> order_;  // oldest first; those that are erased too
+  std::deque<JobId> order_;  // oldest first; includes erased ones
 };
 
 class Tracer final : public engine::DurableObserver {
  public:
   static constexpr std::size_t kMostQueued = 65'536;  // facts
-  static constexpr std::size_t kMostSpans = 512;      // of one request
+  static constexpr std::size_t kMostSpans = 512;      // per request
   static constexpr std::size_t kMostTraces = 200'000;
   static constexpr auto kGather = std::chrono::milliseconds(1'000);
-  // A batch that the collector does not take for so long is dropped.
+  // A batch that the collector has not accepted within this time is dropped.
   static constexpr auto kGiveUp = std::chrono::seconds(120);
   static constexpr auto kAtStop = std::chrono::seconds(2);
 
   struct Parts {
-    engine::DurableObserver& next;  // gets each batch too
+    engine::DurableObserver& next;  // also gets each batch
     std::unique_ptr<push::SpanPost> post;
     SpanResource resource;
     Logger log;
@@ -59,10 +59,10 @@ class Tracer final : public engine::DurableObserver {
   explicit Tracer(Parts parts);
   ~Tracer() override;
 
-  // The tables, where jobs are looked up that were submitted before the start or elsewhere. Must be
-  // called before the first batch; `reads` must outlive stop().
+  // `reads`: the tables, used to look up jobs that were submitted before the start or elsewhere.
+  // Must be called before the first batch; `reads` must outlive stop().
   void start(const engine::Reads& reads);
-  // Sends what is left, for kAtStop at most. No batch may come any more.
+  // Sends the remaining spans, for at most kAtStop. No batch may come any more.
   void stop();
 
   void durable(Seq seq, const core::EventBatch& batch) override;
@@ -70,11 +70,11 @@ class Tracer final : public engine::DurableObserver {
   TraceCounts counts() const;
 
  private:
-  // A fact, and for those that have a whole job its trace.
+  // A fact; it also has the job's trace if its event contains the whole job.
   struct Noted {
     JobFact fact;
     bool has_trace = false;
-    bool is_span = true;  // false: it only tells the trace
+    bool is_span = true;  // false: only supplies the trace
     JobTrace trace{};
   };
   using Clock = std::chrono::steady_clock;
@@ -84,7 +84,7 @@ class Tracer final : public engine::DurableObserver {
   std::vector<Span> spans_of(std::vector<Noted> noted);
   void look_up(const std::vector<Noted>& noted);
   void send(std::span<const Span> spans);
-  // False: it is time to end.
+  // False: time to end.
   bool pause(std::chrono::milliseconds length);
   void note_refusal(const push::PostEnd& end, std::size_t spans);
 
@@ -96,11 +96,11 @@ class Tracer final : public engine::DurableObserver {
   std::vector<Noted> queue_ MILLRACE_GUARDED_BY(mutex_);
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
 
-  std::atomic<bool> give_up_ = false;  // the time to stop is over
+  std::atomic<bool> give_up_ = false;  // the time allowed for stop() is over
   std::atomic<std::uint64_t> exported_{0}, full_{0}, refused_{0}, late_{0}, unknown_{0},
       requests_{0}, failures_{0};
 
-  // Of the thread.
+  // Only for the thread.
   JobTraces traces_{kMostTraces};
   Clock::time_point next_complaint_{};
   std::thread thread_;
