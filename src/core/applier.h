@@ -1,5 +1,5 @@
-// What each event does to the state, one operator an event. Nothing else changes the state.
-// apply.cc has the life of a job, apply_operate.cc what operators and retention do to it,
+// Applies events to the state, one operator per event type. Nothing else changes the state.
+// apply.cc implements the life of a job, apply_operate.cc the actions of operators and retention,
 // apply_schedules.cc the schedules, catalog.cc the catalog, operations.cc the operations.
 #pragma once
 
@@ -65,13 +65,13 @@ class Applier {
   }
   void enter(SlotIndex index, JobSlot& slot);
   void leave(SlotIndex index, JobSlot& slot);
-  // Between the two: the job may have come to need a token of a retry budget.
+  // Call between leave() and enter(): the job may now need a token of a retry budget.
   void choose_lane(JobSlot& slot);
-  // Jobs that have started before stand in lanes of their own from now on.
+  // Moves jobs that have started before into lanes of their own.
   void choose_lanes_again(const Limit& limit);
   // A successor takes the running job's unique key.
   void supersede(const Job& successor);
-  // Among the ready jobs of its lane.
+  // Adds the job to the ready jobs of its lane; withdraw() removes it.
   void offer(SlotIndex index, JobSlot& slot);
   void withdraw(SlotIndex index, JobSlot& slot);
   // Offers the job of the line whose turn it is, and no other.
@@ -86,10 +86,11 @@ class Applier {
   void mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason = {});
   void wake(QueueEntry& queue);
   void set_queue_gate(QueueEntry& queue);
-  // Gives the queue its settings, and sorts its jobs anew if their order is another one now.
+  // Gives the queue its settings, and re-sorts its jobs if their order changed.
   void set_queue_order(QueueEntry& queue, const QueueSettings& settings);
   bool is_offered(SlotIndex index, const JobSlot& slot) const;
-  // The job counts in its lane, its gates and its key, or no longer.
+  // Adds the job to the counts of its lane, gates and key, or (`more` is false) removes it from
+  // them.
   void count_in_lane(const JobSlot& slot, bool more);
   void note_pace(const JobSlot& slot);
   void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);

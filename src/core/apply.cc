@@ -1,4 +1,4 @@
-// What each event does to the state. Nothing else changes it.
+// Applies events to the state. Nothing else changes it.
 
 #include <algorithm>
 #include <limits>
@@ -12,12 +12,12 @@
 namespace millrace::core {
 namespace {
 
-// A job's lines all have a lower seq.
+// Greater than the seq of every log line of a job.
 constexpr std::uint32_t kAllLines = std::numeric_limits<std::uint32_t>::max();
 
 bool waits_for_time(State state) { return state == State::kScheduled || state == State::kRetrying; }
 
-// Of an ordered job: its successors wait for it.
+// Whether an ordered job makes its successors wait.
 bool stands_in_line(const JobSlot& slot) {
   const bool passes = slot.extras->order_passes || mutated(Mutant::kOrderFreedAtRetry);
   const bool is_passed = slot.state == State::kRetrying && passes;
@@ -282,12 +282,12 @@ SlotIndex Applier::add(const Job& job) {
     Activity& activity = slot.active();
     static_cast<JobCold&>(activity) = job;
     activity.result = {};  // set_result() counts its bytes
-    // A row that somebody has altered may say otherwise.
+    // A row that someone has altered may differ.
     if (job.state != State::kRunning) activity.end_lease();
   }
   set_result(slot, job.result);
   MILLRACE_CHECK(state_.by_id.emplace(job.id, index).second);
-  // A key that this job held until its end may belong to another job by now.
+  // Another job may hold by now a key that this job held until its end.
   if (const auto& unique = slot.unique();
       unique && !unique->superseded && !is_terminal(job.state)) {
     if (state_.uniques.take(queue.name.view(), unique->key.view(), slot.id)) {
@@ -329,7 +329,7 @@ void Applier::operator()(const Submitted& event) {
   }
 }
 
-// Only where answers tell it.
+// The pace is kept only for queues whose replies report it.
 void Applier::note_pace(const JobSlot& slot) {
   QueueEntry& queue = *slot.lane->queue;
   if (queue.settings.max_ready) queue.pace.note(at_);
@@ -371,7 +371,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
 
 void Applier::operator()(const Claimed& event) {
   MILLRACE_CHECK(
-      !event.items.empty());  // else the worker's entry would stay behind without a lease
+      !event.items.empty());  // otherwise the worker's entry would stay behind without a lease
   WorkerLeases& holder = leases_of(event.worker);
   state_.prefetch(event.items, [](const Claimed::Item& item) { return item.job.id; });
   for (const Claimed::Item& item : event.items) {
@@ -519,12 +519,13 @@ void Applier::operator()(const LeasesExtended& event) {
   for (const SlotIndex index : running) {
     JobSlot& slot = state_.slots.at(index);
     Activity& activity = *slot.activity;
-    // A lease has no more left than it was given: one that began since has lost less than `by`.
+    // A lease never gets more time than it was given: one that began during the outage lost less
+    // than `by`.
     const auto extended = [&](Time end, Duration given) {
       return std::max(end, std::min(add_saturating(end, event.by), add_saturating(at_, given)));
     };
     activity.lease_expires_at = extended(activity.lease_expires_at.value(), activity.lease_given);
-    // The attempt could not be ended during that time either.
+    // The attempt could not be ended during the outage either.
     if (activity.deadline && activity.timeout)
       activity.deadline = extended(*activity.deadline, *activity.timeout);
     state_.leases.insert({lease_end(activity), slot.ord, index});
@@ -535,7 +536,7 @@ void Applier::operator()(const LeasesExtended& event) {
 void apply_event(ShardState& state, const Event& event, Time at) {
   MILLRACE_CHECK(at >= state.facts.at);
   state.facts.at = at;
-  if (state.gates.fair_touched()) state.gates.settle_fair();  // what was loaded
+  if (state.gates.fair_touched()) state.gates.settle_fair();  // for the loaded jobs
   std::visit(Applier(state, at), event);
   if (state.gates.fair_touched()) state.gates.settle_fair();
   if (!state.gates.opened.empty()) wake_opened(state);
@@ -555,7 +556,7 @@ void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes) {
   JobSlot& slot = state.slots.at(applier.add(job));
   --slot.lane->queue->count(slot.state);  // the queue's row has counted it
   ++slot.lane->queue->loaded[static_cast<std::size_t>(slot.state)];
-  // The tables have the job: there is nothing to project.
+  // The tables have the job, so the projection need not write it.
   slot.stored = true;
   slot.payload_stored = true;
   if (state.bytes_held > keep_bytes) let_go_of_payload(state, slot);

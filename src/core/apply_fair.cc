@@ -1,4 +1,4 @@
-// Changes of a queue's order: it begins or ceases to share fairly, or to age.
+// Changes of a queue's order: fair shares or ageing are turned on or off.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace millrace::core {
 
-// Which of the jobs that have not ended stand among the ready ones.
+// Whether an unfinished job is among the ready ones.
 bool Applier::is_offered(SlotIndex index, const JobSlot& slot) const {
   if (slot.state != State::kReady) return false;
   return !slot.is_ordered() || line_of(state_, slot).offered == index;
@@ -26,14 +26,14 @@ void set_fair(QueueEntry& queue) {
 
 void Applier::set_queue_order(QueueEntry& queue, const QueueSettings& settings) {
   const std::optional<FairSettings>& before = queue.settings.fair;
-  // Tags by time and by starts are of different measures: all keys begin anew.
+  // Tags by time and by starts have different units: all keys start anew.
   const bool lanes_change = settings.fair.has_value() != before.has_value() ||
                             (before && before->by != settings.fair->by);
   if (!lanes_change && settings.ageing == queue.settings.ageing) {
     queue.settings = settings;
     return set_fair(queue);
   }
-  // All its jobs in memory; those that were forgotten within this step have a lane too.
+  // All its jobs in memory, including those forgotten within this step, which still have a lane.
   std::vector<SlotIndex> jobs;
   for (std::uint32_t i = 0; i < state_.slots.size(); ++i) {
     const JobSlot& slot = state_.slots.at(SlotIndex{i});

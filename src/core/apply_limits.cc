@@ -1,4 +1,4 @@
-// Events of limits, and the gates that follow from them.
+// Events of limits, and their effect on gates.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace millrace::core {
 namespace {
 
-// A gate that is new counts the jobs that are there.
+// A new gate counts the existing jobs.
 void count_jobs(const ShardState& state, Gate& gate, bool (*counts)(const Gate&, const TypeLane&)) {
   for (const TimerKey& lease : state.leases) {
     gate.in_use += counts(gate, *state.slots.at(lease.slot).lane);
@@ -75,8 +75,8 @@ void Applier::operator()(const LimitSet& event) {
   const bool had_budget = before != nullptr && before->limit.settings.retry_rate.has_value();
   set_limit(state_, event.limit, at_);
   const bool parts_retries = event.limit.settings.retry_rate && !had_budget;
-  // A copy that comes late may bring back a limit that was deleted here. Jobs that went free hold
-  // it again, as they would if they were read from the tables.
+  // A late copy may bring back a limit that was deleted here. Jobs that became free name it again,
+  // as they would if they were read from the tables.
   const bool came_back = before == nullptr && event.change == LimitChange::kCopied &&
                          event.limit.kind == LimitKind::kNamed;
   if (parts_retries || came_back) choose_lanes_again(event.limit);
@@ -92,7 +92,7 @@ void Applier::choose_lane(JobSlot& slot) {
   slot.lane = &lane;
 }
 
-// Of all jobs that the limit holds.
+// Applies to all jobs that the limit holds.
 void Applier::choose_lanes_again(const Limit& limit) {
   const auto names_it = [&](const JobLimit& named) {
     return named.name == limit.name && named.incarnation == limit.incarnation;
@@ -134,7 +134,7 @@ void Applier::operator()(const BreakerTurned& event) {
 
 void Applier::supersede(const Job& successor) {
   if (successor.extras == nullptr || !successor.extras->unique) return;
-  // The others have had the key given up, or are no jobs.
+  // Other successors were given the key when it was released, or are not jobs.
   if (successor.extras->unique->on_conflict != OnConflict::kDebounce) return;
   const SharedBytes& key = successor.extras->unique->key;
   const auto* const holder = state_.uniques.find(successor.queue.view(), key.view(), at_);

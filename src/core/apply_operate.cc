@@ -1,4 +1,4 @@
-// Events that end jobs or change them from outside: operators, expiry, and transactions that have
+// Events that end jobs or change them from outside: operators, expiry, and transactions that
 // finished a job.
 #include <utility>
 

@@ -12,7 +12,7 @@ void Applier::list(ScheduleEntry& entry) {
   state_.schedules.list(entry, state_.lives(entry.schedule.progress.last_job));
 }
 
-// The job has ended, or is gone: instants may have waited for that.
+// The job has ended or was deleted: instants may have waited for that.
 void Applier::tell_schedules(const JobId& job) {
   for (ScheduleEntry* const entry : state_.schedules.awaiting(job)) {
     state_.schedules.unlist(*entry);

@@ -1,5 +1,5 @@
-// Arbitrary values for tests: each member may be anything that its type can hold, edge cases
-// included. The same seed gives the same values. A record's list (describe.h) names its members.
+// Arbitrary values for tests: a member may hold any value of its type, including edge cases. The
+// same seed gives the same values. A record's list (describe.h) names its members.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Who changed what: an entry for each change that a person or a token asked for. The machine adds
-// it to the events of the change, so that neither is durable without the other.
+// The audit log: an entry for each change that a person or a token requested. The machine adds the
+// entry to the events of the change, so that neither is durable without the other.
 #pragma once
 
 #include <concepts>
@@ -28,28 +28,28 @@ struct Actor {
   SharedBytes request;  // the id of the request
 };
 
-// Goes with an operator's command; the door makes it. What is empty here follows from the command.
+// Accompanies an operator's command; the door makes it. The command implies the members left empty.
 struct Origin {
   Actor actor;
   SharedBytes action;  // such as "queue.purged", where several commands do one thing
   SharedBytes kind;    // of the object
   SharedBytes name;
   SharedBytes reason;
-  // JSON objects, of documents that the machine does not read. Without secrets.
+  // JSON objects: documents that the machine does not read. They contain no secrets.
   SharedBytes before;
   SharedBytes after;
 };
 using SharedOrigin = std::shared_ptr<const Origin>;
-// A command of operators, or one that they may give too. Null: it has none.
+// A command that operators may give. `by` is null if the command has no such origin.
 template <typename C>
 concept Attributed = requires(C& command) {
   { command.by } -> std::convertible_to<const SharedOrigin&>;
 };
 
-// Makes an entry of something that no shard decides: to drain a node, to sign in. Goes to the first
-// shard.
+// Adds an entry for an action that no shard decides, such as draining a node or signing in. Goes to
+// the first shard.
 struct NoteAudit {
-  SharedOrigin by;  // says everything
+  SharedOrigin by;  // holds the whole entry
 };
 
 struct QueueImage {
@@ -62,7 +62,7 @@ struct LimitImage {
   std::vector<LimitPause> pauses;
 };
 struct ScheduleImage {
-  ScheduleSpec spec;  // the job is left out where it did not change, or is large
+  ScheduleSpec spec;  // the job is left out if it did not change or is large
   bool paused = false;
   SharedBytes pause_reason;
 };
@@ -76,11 +76,11 @@ struct JobImage {
   std::uint32_t max_attempts = 0;
   std::vector<SharedBytes> tags;
   bool cancel_requested = false;
-  bool new_payload = false;  // another one than before, which nobody is shown
+  bool new_payload = false;  // the payload changed; the audit never shows it
 };
 
-// An object before a change, or after it. At most one member is set; none: there was no such
-// object.
+// An object before or after a change. At most one member is set; none is set if the object did not
+// exist.
 struct AuditImage {
   std::shared_ptr<const QueueImage> queue;
   std::shared_ptr<const LimitImage> limit;
@@ -96,18 +96,19 @@ inline constexpr std::size_t kMaxAuditedPauses = 16;
 inline constexpr std::size_t kMaxAuditedText = 4'096;
 
 struct Audited {
-  std::uint64_t n = 0;  // of the shard's entries, from 1, without a gap
+  std::uint64_t n = 0;  // numbers the shard's entries from 1, without gaps
   Actor actor;
   SharedBytes action;
   SharedBytes kind;  // of the object
   SharedBytes name;
-  std::optional<std::uint64_t> jobs;  // that the command changed; none: it is not about several
+  std::optional<std::uint64_t>
+      jobs;  // how many the command changed; none: it does not act on several
   SharedBytes reason;
   AuditImage before;
   AuditImage after;
 };
 
-// As the tables keep it.
+// An entry as the tables store it.
 struct AuditRow {
   Time at{};
   Audited entry;

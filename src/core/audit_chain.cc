@@ -23,7 +23,7 @@ void add_text(std::string& out, std::string_view text) {
 template <Described Record>
 std::string content_of(const Record& record);
 
-// One overload a form of value; each appends nothing for what is absent or zero.
+// One overload per form of value; each appends nothing for an absent or zero value.
 void add(std::string& out, const SharedBytes& value) {
   if (!value.empty()) add_text(out, value.view());
 }

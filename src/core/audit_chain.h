@@ -1,5 +1,5 @@
-// The chain of a shard's audit: each entry's hash covers its own content and the hash before it, so
-// that nobody alters, adds or removes an entry unnoticed, but for the newest ones.
+// The hash chain of a shard's audit log. Each entry's hash covers its content and the previous
+// hash, so altering, adding or removing an entry is detected, except among the newest ones.
 #pragma once
 
 #include "core/audit.h"
@@ -7,8 +7,8 @@
 
 namespace millrace::core {
 
-// The hash of `row`, which follows an entry with the hash `before`. A member that has its default
-// counts for nothing, so that a later program with more members comes to the same hash.
+// The hash of `row`, which follows an entry with the hash `before`. Members with default values are
+// left out, so that a later program with more members computes the same hash.
 Sha256 chained(const Sha256& before, const AuditRow& row);
 
 }  // namespace millrace::core

@@ -9,14 +9,14 @@
 namespace millrace::core {
 namespace {
 
-// What a command is about, and how that looks now.
+// The object of a command, and its current image.
 struct Subject {
   std::string_view action;
   std::string_view kind;
   SharedBytes name;
   SharedBytes reason;
   AuditImage image;
-  bool counts_jobs = false;  // the command is about several jobs
+  bool counts_jobs = false;  // the command acts on several jobs
 };
 
 class Looking {
@@ -50,7 +50,7 @@ class Looking {
   Subject operator()(const DeleteQueue& command) const {
     return {"queue.deleted", "queue", command.queue, {}, queue(command.queue)};
   }
-  // The deletions before it have been counted.
+  // The deletions before it were counted already.
   Subject operator()(const NotePurge& command) const {
     return {"queue.purged", "queue", command.queue, {}, {}, true};
   }
@@ -81,7 +81,7 @@ class Looking {
     return {"schedule.deleted", "schedule", command.name, {}, schedule(command.name)};
   }
 
-  // Their origin says the rest.
+  // The origin gives the rest.
   Subject operator()(const PutCatalogEntry& command) const {
     return {"document.set", "document", command.name, {}, {}};
   }
@@ -178,7 +178,7 @@ class Looking {
   const Prefetched& prefetched_;
 };
 
-// Of two lists only what one of them has alone, and not much of that.
+// Keeps only the elements that one list has alone, at most `most` of them.
 template <typename T>
 void keep_differences(std::vector<T>& a, std::vector<T>& b, std::size_t most) {
   const auto without = [most](const std::vector<T>& all, const std::vector<T>& others) {
@@ -189,7 +189,7 @@ void keep_differences(std::vector<T>& a, std::vector<T>& b, std::size_t most) {
     }
     return left;
   };
-  // Lists as long as limits may have would be compared for too long.
+  // Comparing lists as long as a limit's may be would take too long.
   if (a.size() > 1'000 || b.size() > 1'000) {
     a.resize(std::min(a.size(), most));
     b.resize(std::min(b.size(), most));
@@ -301,7 +301,7 @@ std::optional<Audited> AuditScribe::entry(const std::vector<Event>& events,
   made.before = before_;
   made.after = std::move(subject.image);
   note_new_payload(command_, made.after);
-  // The whole call is about another object than this command alone.
+  // The API call acts on another object than this command alone.
   const bool part_of_more = made.kind.view() != subject.kind && !subject.kind.empty();
   const std::uint64_t jobs = jobs_in(events, first);
   if (subject.counts_jobs || (part_of_more && jobs > 0)) {

@@ -1,4 +1,4 @@
-// Writes the entries of the audit: looks at what a command is about before it is decided and after.
+// Writes audit entries: it compares the objects of a command before and after the decision.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,18 @@
 
 namespace millrace::core {
 
-// Null: nobody is to be named for the command.
+// Null: the command has no origin to record.
 const Origin* origin_of(const Command& command);
 void forget_origin(Command& command);
 
 class AuditScribe {
  public:
-  // Before the command is decided. `origin` stays valid.
+  // Construct before the command is decided. `origin` must outlive the scribe.
   AuditScribe(const ShardState& state, const Prefetched& prefetched, const Command& command,
               const Origin& origin);
 
-  // After that. `events`: those from `first` on are the command's. None: it changed nothing.
+  // Call after the decision. The command's events start at `first`. None: the command changed
+  // nothing.
   std::optional<Audited> entry(const std::vector<Event>& events, std::size_t first) const;
 
  private:

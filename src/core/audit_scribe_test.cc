@@ -65,7 +65,7 @@ TEST_F(AuditTest, WhatIsRefusedOrChangesNothingHasNone) {
   EXPECT_TRUE(entry(SetQueue{SharedBytes("mail"), true, {}, {}}));
   EXPECT_FALSE(entry(ResumeQueue{SharedBytes("mail")}));
   EXPECT_FALSE(entry(Cancel{{Scenario::id("a")}, {}}));
-  // Nobody asked for it.
+  // No user requested it.
   EXPECT_FALSE(entry(PauseQueue{SharedBytes("mail"), {}, true}, nullptr));
 }
 
@@ -155,7 +155,7 @@ TEST_F(AuditTest, RowsThatAreTooOldGo) {
   EXPECT_EQ(world.machine().take_changes()->audit_until, begin - Duration{3'600'000});
   world.machine().changes_stored();
   world.wait_ms(1'000);
-  EXPECT_FALSE(world.machine().take_changes()->audit_until);  // not again so soon
+  EXPECT_FALSE(world.machine().take_changes()->audit_until);  // too soon to prune again
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What holds a queue back: the closed gates that its ready jobs must pass.
+// The reasons that hold a queue back: the closed gates that its ready jobs must pass.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -44,7 +44,7 @@ bool each_waiting_lane(const GateIndex& gates, const QueueEntry& queue, std::siz
     }
   };
   gates.each(of_limit);
-  // Nobody holds these lanes there, and they move on at the next claim that comes so far.
+  // Deleted limits hold nothing back; their lanes move on when a claim next reaches them.
   gates.each_dropped(of_limit);
   return left > 0;
 }
@@ -53,7 +53,7 @@ bool is_of_one_gate(const Blocker& a, const Blocker& b) {
   return a.code == b.code && a.kind == b.kind && a.limit == b.limit;
 }
 
-// The keys of a limit count together.
+// The keys of a limit are added up.
 void add_waiting(std::vector<Blocker>& all, std::vector<Blocker> closed, std::size_t ready) {
   for (Blocker& blocker : closed) {
     const auto known = std::ranges::find_if(

@@ -1,7 +1,7 @@
-// A circuit breaker. While it is closed it counts how attempts end, in slices of its window. Once
-// too many have failed it opens: nothing starts. After that it is half-open: a few probes may run.
-// One that fails opens it again, enough that succeed close it. When it opens and closes is for
-// events to say; that an open one becomes half-open follows from the time.
+// A circuit breaker. While closed, it counts the outcomes of attempts in slices of its window. If
+// too many fail, it opens and nothing starts. It then becomes half-open and lets a few probes run:
+// one failed probe opens it again, enough successes close it. Events record when it opens and
+// closes; it becomes half-open by time alone.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Breaker {
     return now < *row_.open_until ? BreakerState::kOpen : BreakerState::kHalfOpen;
   }
   std::optional<Time> open_until() const { return row_.open_until; }
-  // After `starts` more starts in this decision.
+  // Whether one more start may pass after `starts` in this decision.
   bool lets_through(const BreakerRule& rule, std::uint32_t starts, Time now) const {
     const BreakerState is = state(now);
     if (is == BreakerState::kHalfOpen) return probing_ + starts < rule.probes;
@@ -38,7 +38,7 @@ class Breaker {
   void lease_ended(Time started_at) { probing_ -= is_probe(started_at); }
   bool is_probe(Time started_at) const { return row_.open_until && started_at >= *row_.open_until; }
   std::uint32_t probing() const { return probing_; }
-  // What the end of an attempt causes. Precedes count().
+  // How the end of an attempt turns the breaker. Call before count().
   Turn turn_after(const BreakerRule& rule, bool good, Time started_at, Time now) const;
   void count(const BreakerRule& rule, bool good, Time started_at, Time now);
 
@@ -48,17 +48,17 @@ class Breaker {
     row_.successes = probing_ = 0;
   }
   void close() { row_ = {}, probing_ = 0; }
-  // Its rule is another one.
+  // The rule has changed.
   void forget_counts() { row_.slices.clear(); }
 
   // --- The tables.
   // None: it is closed, and its window is empty.
   std::optional<BreakerRow> row(const BreakerRule& rule, Time now) const;
-  // When that will be so if nothing happens; kNever: not by itself. None: it is so.
+  // When row() becomes none if nothing happens; kNever: not by itself. None: it already is.
   std::optional<Time> settles_at(const BreakerRule& rule, Time now) const;
 
  private:
-  static constexpr std::uint64_t kSlices = 10;  // of a window
+  static constexpr std::uint64_t kSlices = 10;  // per window
 
   static std::uint64_t slice_ms(const BreakerRule& rule) {
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(rule.window.count()) / kSlices);
@@ -71,7 +71,7 @@ class Breaker {
   }
 
   BreakerRow row_;
-  std::uint32_t probing_ = 0;  // probes that run
+  std::uint32_t probing_ = 0;  // running probes
 };
 
 inline Breaker::Turn Breaker::turn_after(const BreakerRule& rule, bool good, Time started_at,

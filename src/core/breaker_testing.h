@@ -19,13 +19,13 @@ class NaiveBreaker {
   };
 
   bool is_probe(Time started_at) const { return open_until_ && *open_until_ <= started_at; }
-  // With so many probes running.
+  // Whether a start passes while `probing` probes run.
   bool lets_through(const BreakerRule& rule, std::uint64_t probing, Time now) const {
     return !open_until_ || (*open_until_ <= now && probing < rule.probes);
   }
   bool is_open(Time now) const { return open_until_ && now < *open_until_; }
 
-  // An attempt has ended: what must happen to the breaker now.
+  // Records the end of an attempt and returns the turn that it requires.
   Turn ended(const BreakerRule& rule, bool good, Time started_at, Time now) {
     if (open_until_) {
       if (!is_probe(started_at)) return {};

@@ -1,6 +1,5 @@
-// Token buckets in whole numbers, so that every machine computes the same. A token is
-// rate.per.count() units; a millisecond brings rate.limit units. The largest bucket has 8.64e16
-// units.
+// Token buckets in integers, so that every machine computes the same. A token is rate.per.count()
+// units; each millisecond adds rate.limit units. The largest bucket has 8.64e16 units.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@ using Units = std::uint64_t;
 constexpr Units per_token(const Rate& rate) { return static_cast<Units>(rate.per.count()); }
 constexpr Units capacity(const Rate& rate) { return rate.most_at_once() * per_token(rate); }
 
-// Full until something is taken out of it.
+// Starts full.
 class Bucket {
  public:
   constexpr explicit Bucket(const Rate& rate) : level_(capacity(rate)) {}
@@ -30,8 +29,8 @@ class Bucket {
     const auto passed = static_cast<Units>((now - at_).count());
     return passed >= to_full ? capacity(rate) : level_ + passed * rate.limit;
   }
-  // The first instant at which it has `tokens`, after `taken` were taken now; none: never, since
-  // its burst is smaller.
+  // The first instant at which the bucket has `tokens`, if `taken` are taken now; none: never,
+  // because the burst is smaller.
   std::optional<Time> has_at(const Rate& rate, std::uint64_t tokens, std::uint64_t taken,
                              Time now) const {
     if (tokens > rate.most_at_once()) return std::nullopt;
@@ -41,12 +40,12 @@ class Bucket {
     const Units wait = (wanted - there + rate.limit - 1) / rate.limit;
     return add_saturating(now, Duration{static_cast<std::int64_t>(wait)});
   }
-  // Precondition: it has them.
+  // Precondition: the bucket has `tokens`.
   constexpr void take(const Rate& rate, std::uint64_t tokens, Time now) {
     level_ = level(rate, now) - tokens * per_token(rate);
     at_ = std::max(at_, now);
   }
-  // From now on its rate is `to`. What it holds is kept, rounded down.
+  // Changes the rate to `to`. The bucket keeps its content, rounded down.
   constexpr void change(const Rate& from, const Rate& to, Time now) {
     const Units there = level(from, now);
     const Units tokens = there / per_token(from);

@@ -16,8 +16,8 @@ class NaiveBucket {
   static Units units(const Rate& rate, Units tokens) { return tokens * rate.per.count(); }
   static Units capacity(const Rate& rate) { return units(rate, rate.burst.value_or(rate.limit)); }
 
-  // What a bucket that began full has left: whatever the stretch of time up to now, its starts took
-  // at most the burst and what came in meanwhile.
+  // The content of a bucket that started full: over every period up to now, its starts took at most
+  // the burst and the tokens that came in during it.
   Units level(const Rate& rate, Time now) const {
     Units least = capacity(rate);
     Units taken = 0;
@@ -33,11 +33,11 @@ class NaiveBucket {
     starts_.push_back({now, units(rate, tokens)});
   }
   void clear() { starts_.clear(); }
-  // It has this much left then, and fills from then on.
+  // Sets the content at `at` to `left`; the bucket fills from then on.
   void set(const Rate& rate, Units left, Time at) {
     starts_ = {{at, capacity(rate) - std::min(left, capacity(rate))}};
   }
-  // Keeps what it holds, rounded down. A full one stays full, as one that nobody has used.
+  // Keeps the content, rounded down. A full bucket stays full, like an unused one.
   void change(const std::optional<Rate>& from, const std::optional<Rate>& to, Time now) {
     if (from == to) return;
     if (!from || !to || level(*from, now) == capacity(*from)) return clear();

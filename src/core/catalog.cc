@@ -55,7 +55,7 @@ Reply Decider::operator()(const DeleteCatalogEntry& command) {
   return catalog_reply(key, false);
 }
 
-// The entry follows: see Machine::decide.
+// The audit entry follows: see Machine::decide.
 Reply Decider::operator()(const NoteAudit&) { return CatalogReply{}; }
 
 Reply Decider::operator()(const GetCatalog& command) {

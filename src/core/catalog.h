@@ -17,7 +17,7 @@ namespace millrace::core {
 
 enum class CatalogKind : std::uint8_t { kToken, kPushTarget, kErrorGroup };
 inline constexpr std::size_t kCatalogKinds = 3;
-// Only programs of a later format know entries of these kinds.
+// Only programs of a later format know these kinds.
 constexpr bool is_of_operations(CatalogKind kind) { return kind >= CatalogKind::kErrorGroup; }
 
 struct CatalogEntry {
@@ -25,13 +25,13 @@ struct CatalogEntry {
   SharedBytes name;  // unique within the kind
   SharedBytes body;  // at most kMaxCatalogBody bytes
   std::uint64_t version = 1;
-  // Rises with each change of any entry, so that a copy asks only for what has changed.
+  // Grows with each change of any entry, so that a copy requests only later changes.
   std::uint64_t revision = 0;
   Time created_at{};
   Time updated_at{};
 };
 
-// A command: the entries that have changed after `since`, in order of revision: see CatalogReply.
+// A command: returns the entries changed after `since`, in order of revision. See CatalogReply.
 struct GetCatalog {
   std::uint64_t since = 0;
 };

@@ -1,4 +1,4 @@
-// What has changed since the projection last took it. Follows apply(); decides nothing.
+// The changes since the projection last took them. Filled by apply(); decides nothing.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace millrace::core {
 
-// Rows of a job, besides its own, that the tables do not hold yet.
+// History rows of a job that the tables do not hold yet.
 struct PendingHistory {
   std::vector<Attempt> attempts;
   std::vector<LogLine> logs;
@@ -31,7 +31,7 @@ using PendingHistories = absl::flat_hash_map<std::uint64_t, PendingHistory>;  //
 
 struct ChangeLog {
   std::vector<std::pair<SlotIndex, std::uint64_t>>
-      jobs;                    // (slot, ord): a slot may have been freed since
+      jobs;                    // (slot, ord): the slot may have been freed since
   std::size_t jobs_freed = 0;  // entries of `jobs` whose slot was freed; not written
   std::vector<QueueEntry*> queues;
   std::vector<SharedBytes> deleted_queues;  // some may exist again
@@ -51,10 +51,10 @@ struct ChangeLog {
   std::vector<HeldUnique> held_uniques;
   std::vector<EndedLease> ended_leases;
   std::vector<AuditRow> audit;
-  // Deleted jobs that the tables may still show.
+  // Deleted jobs that the tables may still contain.
   absl::flat_hash_set<JobId> tombstones;
 
-  // What the projection has taken and not yet stored.
+  // Changes that the projection has taken and not yet stored.
   struct InFlight {
     std::vector<std::pair<SlotIndex, std::uint64_t>> ended_jobs;  // to leave memory once stored
     std::vector<std::pair<SlotIndex, std::uint64_t>> payloads;    // of jobs that have not ended

@@ -1,4 +1,5 @@
-// Changes: what the projection writes so that the tables are the exact state after a journal row.
+// Changes: the rows that the projection writes to bring the tables to the exact state after a
+// journal row.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace millrace::core {
 
 // The durable facts of a shard besides its jobs and queues. One row.
 struct ShardFacts {
-  Time at{};  // of the last applied batch: the shard's clock never goes back behind it
+  Time at{};  // of the last applied batch: the shard's clock never goes back before it
   Epoch epoch{};
   std::uint64_t next_token = 1;
   std::uint64_t next_ord = 1;
@@ -40,7 +41,7 @@ struct EndedLease {
   State state{};  // the job's, right after
 };
 
-// A unique key that a job holds after its end, perhaps even after its retention.
+// A unique key that a job holds after its end, possibly beyond its retention.
 struct HeldUnique {
   SharedBytes queue;
   SharedBytes key;
@@ -60,7 +61,7 @@ struct Changes {
     std::uint64_t ord;
     LogLine line;
   };
-  struct LogTrim {  // an attempt's log has outgrown its bound: delete its lines below `seq`
+  struct LogTrim {  // an attempt's log has exceeded its bound: delete its lines below `seq`
     std::uint64_t ord;
     std::uint32_t seq;
     std::uint32_t n;
@@ -90,17 +91,18 @@ struct Changes {
   };
   std::vector<DeletedLimit> deleted_limits;
   std::vector<Limit> limits;              // changed, whole, by kind and name
-  std::vector<BucketRow> buckets;         // changed; one that has nothing is deleted
+  std::vector<BucketRow> buckets;         // changed; an idle one is deleted
   std::vector<JobId> deleted_operations;  // none of them is in `operations`
   std::vector<OperationPart> operations;  // changed, whole, by id
   std::vector<KeyRow> keys;               // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
-  std::optional<Time> uniques_released_until;  // then delete rows with `until` at or before this
+  std::optional<Time>
+      uniques_released_until;  // then delete rows whose `until` is at or before this
   std::vector<EndedLease>
       ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
-  std::vector<AuditRow> audit;  // insert only, by number; one that is there already stays
-  // Then delete the rows before this, but the newest.
+  std::vector<AuditRow> audit;  // insert only, by number; an existing row stays
+  // Then delete older rows, except the newest row.
   std::optional<Time> audit_until;
 
   bool empty() const {

@@ -1,4 +1,4 @@
-// The members of what tables keep besides jobs and queues: see describe.h.
+// The members of table rows other than jobs and queues: see describe.h.
 #pragma once
 
 #include <tuple>

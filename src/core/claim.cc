@@ -48,14 +48,14 @@ Reply Decider::operator()(const Claim& command) {
   claimed.worker = command.worker;
   std::vector<JobId> expired;
   std::uint64_t token = state_.facts.next_token;
-  std::uint64_t bytes = 0;  // of the payloads
+  std::uint64_t bytes = 0;  // of payloads
   bool full = false;
   std::vector<SlotIndex> slots;         // of the jobs claimed
-  std::vector<const QueueEntry*> seen;  // those that had jobs
+  std::vector<const QueueEntry*> seen;  // queues that had jobs
   TakenMap taken;
   std::vector<TypeLane*> held_back;
   std::vector<QueueEntry*> cut_short;
-  // Hands the job out, or ends it; false: the claim has enough.
+  // Hands the job out, or ends it if it has expired. kNothing: the claim has enough.
   enum class Took : std::uint8_t { kJob, kExpired, kNothing };
   const auto take = [&](const ReadyKey& key) {
     const JobSlot& slot = state_.slots.at(key.slot);
@@ -114,7 +114,7 @@ Reply Decider::operator()(const Claim& command) {
   }
   ClaimReply reply;
   if (!claimed.items.empty()) emit(std::move(claimed));
-  // Where lanes stand is no part of the state that events change: see gates.h.
+  // The position of a lane is not part of the state that events change: see gates.h.
   GateIndex& gates = mutable_state_.gates;
   for (TypeLane* const lane : held_back) gates.move_on(*lane, now_);
   gates.unsettled.insert(gates.unsettled.end(), cut_short.begin(), cut_short.end());

@@ -1,5 +1,5 @@
-// Commands: what a shard can be asked. Whoever makes a command has checked its bounds; the machine
-// checks what depends on its state.
+// Commands: the requests that a shard accepts. The sender has checked their bounds; the machine
+// checks whatever depends on its state.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@
 
 namespace millrace::core {
 
-// How much of its jobs an answer carries.
+// How much of its jobs a reply contains.
 enum class Detail : std::uint8_t { kIds, kJobs };
 enum class Atomicity : std::uint8_t { kEach, kAll };
 enum class IdOrigin : std::uint8_t { kServer, kClient };
 
-// An idempotency key as sent: the window begins at the shard's time.
+// An idempotency key as sent. Its window starts at the shard's time.
 struct SubmissionKey {
   Fingerprint key;   // of (queue, key)
   Fingerprint body;  // of what was sent with it
@@ -61,10 +61,10 @@ struct Enqueue {
   std::vector<JobSpec> jobs;
   Atomicity atomicity = Atomicity::kEach;
   Detail detail = Detail::kIds;
-  // Only with a single job. expires_at is ignored; the window begins at the shard's time.
+  // Only with a single job. expires_at is ignored; the window starts at the shard's time.
   std::optional<IdempotencyKey> key;
   Duration key_window = kDefaultIdempotencyWindow;
-  SharedOrigin by = {};  // of an operator who makes a schedule run; null: a producer
+  SharedOrigin by = {};  // the operator who triggers a schedule; null: a producer
 };
 
 struct Claim {
@@ -115,16 +115,15 @@ struct AckItem {
   std::vector<JobSpec> enqueue;  // submitted in the same commit, or the ack is refused
   std::vector<SlowDown> slow_down = {};
 };
-// What entitles to an ack. kLease: the token is the live lease. kFence: a transaction of the user's
-// own has won the job's fence with this token and committed; the completion stands if the token was
-// ever the job's, whatever has become of the lease. kFenceRaised: the transaction raised the fence
-// without finishing the job; the ack only asks whether the token was the job's, and changes
-// nothing.
+// The basis of an ack. kLease: the token is the live lease. kFence: a user's own transaction won
+// the job's fence with this token and committed; the completion stands if the token was ever the
+// job's, whatever happened to the lease. kFenceRaised: the transaction raised the fence without
+// finishing the job; the ack only asks whether the token was the job's, and changes nothing.
 enum class AckRight : std::uint8_t { kLease, kFence, kFenceRaised };
 struct Ack {
   std::vector<AckItem> items;
   Detail detail = Detail::kIds;
-  AckRight right = AckRight::kLease;  // kSucceeded is the only outcome of the other two
+  AckRight right = AckRight::kLease;  // the other two allow only kSucceeded
 };
 
 struct LogItem {
@@ -136,8 +135,8 @@ struct AppendLogs {
   std::vector<LogItem> items;
 };
 
-// Operators' commands on jobs by id; each item is decided separately. A caller that took the ids
-// from the tables names the states that it looked for: a job that has left them is refused.
+// Operators' commands on jobs by id; each item is decided separately. If the caller took the ids
+// from the tables, it also passes the expected states: a job in another state is refused.
 struct Cancel {
   std::vector<JobId> ids;
   SharedBytes reason;
@@ -149,7 +148,7 @@ struct Retry {
   std::optional<Time> run_at;
   bool reset_attempts = true;
   StateSet states = {};
-  bool drop_limits = false;  // those that are gone; else kUnknownLimit
+  bool drop_limits = false;  // drop limits that no longer exist; otherwise kUnknownLimit
   SharedOrigin by = {};
 };
 struct Edit {
@@ -176,14 +175,14 @@ struct SetQueue {
   bool replace = false;  // PUT: absent members get the defaults; creates the queue
   QueuePatch patch;
   std::optional<std::uint64_t>
-      if_version;       // else kVersionConflict; a queue that is not there has none
+      if_version;       // otherwise kVersionConflict; a missing queue has no version
   bool create = false;  // without `replace`: creates the queue; otherwise kNotFound
   SharedOrigin by = {};
 };
 struct PauseQueue {
   SharedBytes queue;
   SharedBytes reason;
-  bool create = false;  // if false, kNotFound where there is no such queue
+  bool create = false;  // false: kNotFound if the queue does not exist
   SharedOrigin by = {};
 };
 struct ResumeQueue {
@@ -205,28 +204,29 @@ struct NotePurge {
 struct GetJob {
   JobId id;
 };
-// One queue, or all in order of name, beginning after `after`.
+// Returns one queue, or all in order of name, starting after `after`.
 struct GetQueues {
   SharedBytes queue;  // empty: all
   SharedBytes after = {};
   std::uint32_t limit = 0;   // 0: no limit
-  bool counts_only = false;  // only name, `counts`, `created` and `pruned` of each
-  bool blocked_by = false;   // of one queue: what holds it back too
+  bool counts_only = false;  // return only `name`, `counts`, `created` and `pruned` of each
+  bool blocked_by = false;   // for one queue: also return its blockers
 };
 
-// Writes a document whole. One with this very body stays as it is, and keeps its version.
+// Writes a whole document. If the body is unchanged, the entry stays as it is and keeps its
+// version.
 struct PutCatalogEntry {
   CatalogKind kind{};
   SharedBytes name;
   SharedBytes body;
-  // Else kVersionConflict; 0: there must be no such entry.
+  // Otherwise kVersionConflict; 0: the entry must not exist.
   std::optional<std::uint64_t> if_version;
   SharedOrigin by = {};
 };
 struct DeleteCatalogEntry {
   CatalogKind kind{};
   SharedBytes name;
-  std::optional<std::uint64_t> if_version;  // else kVersionConflict
+  std::optional<std::uint64_t> if_version;  // otherwise kVersionConflict
   SharedOrigin by = {};
 };
 
@@ -239,7 +239,7 @@ using Command =
                  StartOperation, SetOperation, StepOperation, GetOperations, ForgetOperations,
                  NoteAudit>;
 
-// A command for another shard, or for this one. Nothing waits for its answer.
+// A command for another shard, or for this one. Nothing waits for its reply.
 struct ShareMessage {
   std::uint32_t shard = 0;
   Command command;

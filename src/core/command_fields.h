@@ -81,7 +81,7 @@ constexpr auto describe(Of<AckItem>) {
 }
 
 constexpr auto describe(Of<Ack>) {
-  // A finish comes from the inbox, never from another node.
+  // A fenced ack comes from the inbox, never from another node.
   return std::tuple(Field(1, &Ack::items), Field(2, &Ack::detail),
                     Field(0, &Ack::right, Form::kUnsent));
 }

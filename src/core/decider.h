@@ -1,5 +1,5 @@
-// Deciding: reads the state and says what happens. One Decider a command. Each event is applied as
-// soon as it is emitted, so that the next item of the same command sees it.
+// Decides one command: reads the state and emits events. Each event is applied immediately, so the
+// next item of the same command sees it.
 #pragma once
 
 #include <memory>
@@ -77,7 +77,7 @@ class Decider {
   Reply operator()(const ForgetOperations& command);
   Reply operator()(const NoteAudit& command);
 
-  // Handle at most `limit` of what is due; return how many they handled.
+  // Handle at most `limit` due items; return the number handled.
   std::size_t end_leases(std::size_t limit);
   std::size_t expire_jobs(std::size_t limit);
   std::size_t ready_jobs(std::size_t limit);
@@ -111,7 +111,7 @@ class Decider {
     return spec.run_at ? *spec.run_at <= now_ : spec.delay.count() <= 0;
   }
 
-  // Of a change of a limit; 0: this is the only shard.
+  // The revision for a change of a limit; 0: this is the only shard.
   std::uint64_t next_revision() const;
   bool is_named_by_queue(const SharedBytes& limit) const;
 
@@ -132,12 +132,12 @@ class Decider {
   ItemReply repeated_ack(const AckItem& item, Detail detail) const;
   AttemptEnded ended(const AckItem& item, const JobSlot& slot) const;
   static void give_way(AttemptEnded& event, const JobSlot& slot);
-  // With what it causes to breakers.
+  // Also emits the breaker turns that the event causes.
   void emit_ended(AttemptEnded event, const JobSlot& slot);
   static Refusal judge_slow_down(const std::vector<SlowDown>& wishes, const JobSlot& slot);
   void slow_down(const std::vector<SlowDown>& wishes, const JobSlot& slot);
   void append_logs(const JobSlot& slot, const std::vector<const LogEntry*>& entries);
-  // The attempt failed: sets the state and time that follow, by the job's policy.
+  // The attempt failed: sets the next state and time by the job's policy.
   void settle_failure(AttemptEnded& event, const JobSlot& slot, bool retryable,
                       const std::optional<Duration>& delay) const;
   AttemptEnded attempt_ended(const JobSlot& slot, AttemptOutcome outcome) const;
@@ -145,8 +145,8 @@ class Decider {
   std::shared_ptr<const JobError> complete_error(const JobError& error, const JobSlot& slot) const;
 
   // --- operate.cc
-  // Looks in memory, then among the jobs read from the tables for this step. Null: there is no such
-  // job.
+  // Looks in memory, then among the jobs read from the tables for this step. Null: the job does not
+  // exist.
   std::optional<Job> find_job(const JobId& id) const;
   ItemReply cancel(const JobId& id, const Cancel& command);
   ItemReply retry(const JobId& id, const Retry& command);
@@ -175,10 +175,10 @@ class Decider {
   // --- catalog.cc
   CatalogReply catalog_reply(const CatalogKey& key, bool created) const;
   // --- set_limits.cc
-  // What the job, with its queue's limits added, can't be submitted with.
+  // Why a job cannot be submitted with these limits, to which its queue's are added.
   Refusal judge_limits(const JobLimits& limits) const;
   JobLimits limits_of(const JobSpec& spec) const;
-  // An ended job is about to be retried: its limits are those of these names now.
+  // Resolves the limits of a job about to be retried: by name, to the current ones.
   Refusal fit_limits(Job& job, bool drop) const;
   std::shared_ptr<const JobExtras> with_limits(const JobSpec& spec) const;
   LimitReply limit_reply(const LimitEntry& entry, bool changed) const;
@@ -189,7 +189,7 @@ class Decider {
   // --- why.cc
   // The narrowest gate of the limit that the job must pass; null: it does not name the limit.
   static const Gate* held_gate(const JobSlot& slot, const LimitEntry& entry);
-  // The holders of a full gate cost a walk of all leases.
+  // Listing the holders of a full gate requires a walk over all leases.
   enum class Holders : std::uint8_t { kTold, kLeftOut };
   Blocker full_gate(const Gate& gate, Holders holders) const;
   std::optional<Blocker> lacking_share(const Gate& gate, std::uint32_t cost) const;
@@ -210,11 +210,11 @@ class Decider {
     events_.emplace_back(std::move(event));
     apply_event(mutable_state_, events_.back(), now_);
   }
-  // For jobs that this command changed: in memory, or forgotten within this step.
+  // For jobs that this command changed: still in memory, or forgotten within this step.
   std::shared_ptr<const JobView> view(const JobId& id) const;
-  // For jobs that this command left as they were: in memory.
+  // For jobs that this command did not change: still in memory.
   std::shared_ptr<const JobView> standing(const JobId& id) const;
-  // The job is deleted, whatever the tables may still show.
+  // The job is deleted, even if the tables still contain it.
   bool is_deleted(const JobId& id) const;
   static ItemReply refused(const JobId& id, Rejection why,
                            RefusalDetail detail = RefusalDetail::kNone) {
@@ -231,11 +231,11 @@ class Decider {
   const Prefetched& prefetched_;
   const Admission admission_;
   std::vector<Event>& events_;
-  // The queue that was found full last: one answer for all jobs of the command.
+  // The queue last found full: one answer for all jobs of the command.
   mutable std::pair<const QueueEntry*, std::shared_ptr<const Fullness>> full_;
 };
 
-// The job's extras, with its place in the line of its order key.
+// The job's extras, with the job's place in the line of its order key.
 std::shared_ptr<const JobExtras> placed(const Job& job);
 
 // "queue \0 key", the form of the unique-key indexes.

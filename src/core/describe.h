@@ -5,9 +5,9 @@
 //     return std::tuple(Field(1, &Mark::kind), Field(2, &Mark::at));
 //   }
 //
-// From this list follow the record's equality (same.h), the state's digest, messages and rows
-// (store/record_wire.h) and the arbitrary values of tests. describe_test.cc counts the members: one
-// that is missing from its list does not compile.
+// This list defines the record's equality (same.h), the state's digest, messages and rows
+// (store/record_wire.h) and the tests' arbitrary values. describe_test.cc counts the members: a
+// list that lacks one does not compile.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// For tests: whether a record's list (describe.h) has each of the record's members once.
+// For tests: checks that a record's list (describe.h) names each member once.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 
 namespace millrace::core {
 
-// How many of the members that the list of `Record` names belong to `Part`; 0: it names one twice.
+// The number of listed members of `Record` that belong to `Part`; 0: one is listed twice.
 template <typename Record, typename Part>
 consteval std::size_t members_named() {
   std::size_t count = 0;
@@ -35,7 +35,8 @@ consteval std::size_t members_named() {
   return twice ? 0 : count;
 }
 
-// Whether numbers ascend in the message and in the row. A member without a number is in neither.
+// Whether the numbers ascend in the message and in the row. A member without a number is in
+// neither.
 template <typename Record>
 consteval bool numbers_ascend() {
   std::uint32_t last = 0;

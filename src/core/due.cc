@@ -1,4 +1,4 @@
-// What happens only because time passes: leases end, jobs expire or become ready, keys are freed.
+// Time-driven actions: leases end, jobs expire or become ready, keys are freed.
 
 #include <algorithm>
 
@@ -71,7 +71,8 @@ std::size_t Decider::ready_jobs(std::size_t limit) {
 }
 
 void Decider::free_keys() {
-  // Keys and holds become free at their time; removing them can wait until next_timer() says so.
+  // Keys and holds become free by time alone; their removal can wait until next_timer() asks for
+  // it.
   if (const auto at = state_.keys.earliest_expiry(); at && *at <= now_) emit(KeysExpired{now_});
   if (const auto at = state_.uniques.earliest_release(); at && *at <= now_)
     emit(UniquesReleased{now_});

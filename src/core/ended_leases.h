@@ -38,8 +38,8 @@ class EndedLeases {
   }
 
   std::size_t size() const { return ring_.size(); }
-  // True: the oldest may have been forgotten. False: a token that is not here has not ended, or was
-  // never given.
+  // True: the oldest may have been forgotten. False: a token not held here belongs to a live lease
+  // or was never issued.
   bool is_full() const { return ring_.size() == kEndedLeasesRemembered; }
   // The i-th from the oldest; i < size().
   const EndedLease& nth(std::size_t i) const { return ring_[(oldest_ + i) % ring_.size()]; }

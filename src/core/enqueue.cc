@@ -1,4 +1,4 @@
-// Submissions: a known job is answered, an inadmissible one is refused, and the rest become jobs.
+// Submissions: a known job is returned, an inadmissible one is refused, and the rest become jobs.
 
 #include <algorithm>
 
@@ -28,8 +28,8 @@ bool is_of_the_engine(const JobSpec& spec) { return spec.queue.view().starts_wit
 
 // Compares a submission with the job, or the earlier submission, that has its id. Times, bounds and
 // policies are left out: they change with the job, or come from its queue. So is the trace, which a
-// producer makes anew for each request. An operator's edits count: the job is compared as it is
-// now.
+// producer creates anew for each request. An operator's edits count: the comparison uses the job's
+// current state.
 bool same_rule(std::optional<UniqueRule> before, const std::optional<UniqueRule>& now) {
   if (before) before->superseded = false;
   return before == now;
@@ -38,7 +38,7 @@ template <typename Earlier>
 bool same_content(const Earlier& earlier, const JobSpec& spec) {
   const JobExtras& before = extras_of(earlier.extras);
   const JobExtras& now = extras_of(spec.extras);
-  // The payload of a job is empty if it was not read.
+  // A job's payload is empty if it was not read.
   const bool same_payload = earlier.payload.empty() || earlier.payload == spec.payload;
   return earlier.type == spec.type && earlier.timeout == spec.timeout && same_payload &&
          earlier.priority == spec.priority && same_rule(before.unique, now.unique) &&
@@ -171,12 +171,12 @@ std::optional<Verdict> Decider::judge_unique(const JobSpec& spec,
       verdict.refusal = {Rejection::kDuplicateJob, holder, RefusalDetail::kDebounceOfAnotherType};
       return verdict;
     }
-    // One that has ended and holds its key yet is the answer, as with kReturn.
+    // A job that has ended and still holds its key is returned, as with kReturn.
     if (!running) {
       verdict.debounces = waiting;
       return verdict;
     }
-    // Its successor waits.
+    // The successor waits.
     Verdict successor;
     successor.id = spec.id;
     return successor;
@@ -235,7 +235,7 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
 
 namespace {
 
-// Of the first jobs of its lanes: at most so many are looked at.
+// Examines the first jobs of at most kMaxAheadCounted of the key's lanes.
 Fullness fullness_of(const ShardState& state, const FairKey& key, std::uint64_t bound, Time now) {
   std::size_t left = kMaxAheadCounted;
   std::optional<Time> since;
@@ -271,7 +271,8 @@ std::optional<Refusal> Decider::judge_key_capacity(const QueueEntry& queue, cons
                  std::make_shared<const Fullness>(full)};
 }
 
-// With room for a tenth of what it may hold, those who come back do not all meet a full queue.
+// Suggests waiting until a tenth of the capacity is free, so that returning clients do not all find
+// the queue full again.
 std::shared_ptr<const Fullness> Decider::fullness(const QueueEntry& queue) const {
   if (full_.first == &queue) return full_.second;
   Fullness full;
@@ -388,8 +389,8 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   return job;
 }
 
-// The waiting job says from now on what the submission says, and starts when it should have
-// started if it had been the first.
+// The waiting job takes over the submission's content, and starts when it would have started had
+// the submission been the first.
 void Decider::debounce(const JobSpec& spec, const JobSlot& slot) {
   Debounced event;
   event.job = to_ref(slot);
@@ -402,14 +403,14 @@ void Decider::debounce(const JobSpec& spec, const JobSlot& slot) {
   }
   event.state = slot.state;
   if (slot.state == State::kRetrying) {
-    // Its backoff is never shortened.
+    // The job's backoff is never shortened.
     if (!mutated(Mutant::kDebounceShortensBackoff)) {
       event.run_at = std::max(event.run_at, slot.run_at);
     }
   } else if (slot.state != State::kBlocked) {
     event.state = event.run_at > now_ ? State::kScheduled : State::kReady;
   }
-  // One that is ready stays where it is among the ready ones.
+  // A ready job keeps its position among the ready ones.
   if (slot.state == State::kReady && event.state == State::kReady) event.run_at = slot.run_at;
   emit(std::move(event));
 }

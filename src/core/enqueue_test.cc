@@ -109,7 +109,7 @@ TEST(Enqueue, AKnownIdWithOtherContentIsRefusedWhereverItsJobIs) {
   s.ack("a", AckOutcome::kSucceeded);
   expect_mismatch();
   s.project();
-  ASSERT_EQ(s.state("a"), "gone");  // in the tables alone
+  ASSERT_EQ(s.state("a"), "gone");  // only in the tables
   expect_mismatch();
 }
 
@@ -395,7 +395,7 @@ TEST(Enqueue, MaxReadyRefusesTheJobAboveIt) {
   s.set_queue("mail", patch);
   EXPECT_EQ(s.enqueue("a").fate, Fate::kCreated);
   EXPECT_EQ(s.enqueue("b").refusal.why, Rejection::kQueueFull);
-  EXPECT_EQ(s.enqueue("a").fate, Fate::kExisting);  // what stands is answered all the same
+  EXPECT_EQ(s.enqueue("a").fate, Fate::kExisting);  // a known job is still returned
   s.claim();
   EXPECT_EQ(s.enqueue("b").fate, Fate::kCreated);
 }
@@ -459,7 +459,7 @@ TEST(EnqueueFull, TellsHowFullAndWhenToComeBack) {
   EXPECT_EQ(refusal.full->oldest, Duration{9'000});
   EXPECT_EQ(refusal.full->room_in, Duration{2'000});  // a tenth of 20 jobs
   s.wait_ms(30'000);
-  EXPECT_EQ(s.enqueue("c").refusal.full->room_in, Pace::kMost);  // nobody drains it
+  EXPECT_EQ(s.enqueue("c").refusal.full->room_in, Pace::kMost);  // nothing drains it
 }
 
 TEST(EnqueueFull, AKeyHasABoundOfItsOwn) {

@@ -1,5 +1,4 @@
-// Errors that differ only in numbers, ids, addresses and quoted text are the same error to the
-// person who has to fix it.
+// Treats errors that differ only in numbers, ids, addresses and quoted text as one error.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@ namespace millrace::core {
 // so the function must never change. Never zero.
 std::uint64_t error_fingerprint(std::string_view type, std::string_view message);
 
-// The message as that takes it: `<text>` for what is quoted, `#` for words with a digit.
+// The message as hashed: `<text>` replaces quoted text, `#` replaces words with a digit.
 std::string error_pattern(std::string_view message);
 
 }  // namespace millrace::core

@@ -1,6 +1,6 @@
-// Events: the facts that commands caused. Only events change state, and only events are in the
-// journal. Each holds what happened and all that replay needs, so that replay depends on no table,
-// setting or default of the code. All events of a batch happened at the batch's time.
+// Events: the facts that commands caused. Only events change state, and the journal contains
+// nothing else. Each holds everything that replay needs, so replay depends on no table, setting or
+// default of the code. All events of a batch happened at the batch's time.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ struct IdempotencyKey {
   Time expires_at{};
 };
 
-// What becomes of a job that has ended: kept for its retention, or forgotten at once.
+// Whether an ended job is kept for its retention or forgotten at once.
 enum class Keep : std::uint8_t { kRetained, kForgotten };
 
 enum class QueueChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed };
@@ -95,7 +95,7 @@ struct Logged {
   JobId id;
   std::vector<LogLine> lines;
   std::uint32_t drop_below =
-      0;  // lines of this attempt with a lower seq go: its log outgrew its bound; 0: none
+      0;  // lines of this attempt with a lower seq are dropped: its log exceeded its bound; 0: none
 };
 
 struct BecameDue {  // scheduled, retrying -> ready
@@ -120,15 +120,14 @@ struct Cancelled {  // a waiting job
   Keep keep = Keep::kRetained;
 };
 
-// By an operator. Holds the whole job, since it may not be in memory where this is replayed.
+// By an operator. Holds the whole job, because replay may not have it in memory.
 struct Retried {
   Job job;
   State from{};  // the terminal state that it leaves
 };
 
-// By a transaction of the user's own that has won the job's fence, whatever has become of the lease
-// since. Holds the whole job but its payload, since the job may not be in memory where this is
-// replayed.
+// A user's own transaction won the job's fence and finished the job, whatever has happened to the
+// lease since. Holds the whole job except its payload, because replay may not have it in memory.
 struct Finished {
   Job job;       // after this event: succeeded
   State from{};  // running: under a later lease, which this event ends
@@ -171,20 +170,20 @@ struct UniquesReleased {  // unique keys of ended jobs, held until `until` or ea
   Time until{};
 };
 
-// The queue and its settings are gone. It had no jobs.
+// The queue and its settings are removed. It had no jobs.
 struct QueueDeleted {
   SharedBytes queue;
 };
 
-// Somebody has made or changed a schedule. Holds it whole.
+// A user made or changed a schedule. Holds the whole schedule.
 enum class ScheduleChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed };
 struct ScheduleSet {
   ScheduleChange change{};
   Schedule schedule;
 };
 
-// Instants of a schedule were dealt with, or its next one was computed. The jobs that were made for
-// them are events of the same batch.
+// Instants of a schedule were handled, or its next one was computed. The jobs made for them are
+// events of the same batch.
 struct ScheduleAdvanced {
   SharedBytes name;
   ScheduleProgress progress;  // from now on
@@ -192,7 +191,7 @@ struct ScheduleAdvanced {
   SharedBytes queue;  // of its jobs
 };
 
-// The schedule and its list of runs are gone. Its jobs stay.
+// The schedule and its list of runs are removed. Its jobs stay.
 struct ScheduleDeleted {
   SharedBytes name;
   SharedBytes queue;  // of its jobs
@@ -200,7 +199,7 @@ struct ScheduleDeleted {
 
 inline constexpr std::string_view kSuperseded = "superseded";
 
-// A waiting job takes over what a later submission with its unique key says.
+// A waiting job takes over the content of a later submission with its unique key.
 struct Debounced {
   JobRef job;
   SharedBytes payload;
@@ -214,15 +213,14 @@ struct EpochStarted {
   std::uint64_t first_token = 0;
 };
 
-// Extends each live lease, and the deadline of its attempt, by `by`: the length of a period in
-// which nobody could be answered, or of a step of the clock. A lease then has as much time left as
-// it had when that period began; one granted since has its full length and no more.
+// Extends each live lease, and the deadline of its attempt, by `by`: the length of an outage during
+// which the shard could answer nobody, or of a step of the clock. Each lease then has the time left
+// that it had when the outage began; one granted since has its full length and no more.
 struct LeasesExtended {
   Duration by{};
 };
 
-// A document of the catalog as it stands from now on. Its version, revision and times follow from
-// the state.
+// A catalog document in its new state. Its version, revision and times follow from the state.
 struct CatalogPut {
   CatalogKind kind{};
   SharedBytes name;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMeanShare = 8;
 constexpr std::uint64_t kMeanUnit = 256;
 constexpr std::uint64_t kMostMs = std::numeric_limits<std::uint32_t>::max();
 
-// Keys of rows: what it is, the priority, the fair key.
+// First characters of row keys; the priority and the fair key follow.
 enum class RowOf : char { kKeyMean = 'm', kMean = 'q', kTag = 't', kNow = 'v' };
 
 SharedBytes row_key(RowOf what, std::string_view key) {
@@ -140,10 +140,10 @@ FairStart FairQueue::start(const FairKey& key, std::uint64_t tag, std::uint64_t 
                                  : static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
                                        (mean + kMeanUnit / 2) / kMeanUnit, 1, kMostMs));
     cost = units(start.charged_ms, key);
-    // Attempts that ended sooner than expected may have moved the tag back.
+    // Attempts shorter than expected may have moved the tag back.
     least = now - std::min(now, cost);
   }
-  // Behind virtual time it counts no further: a key that could not run has no credit.
+  // A tag behind virtual time is raised to it: a key that could not run earns no credit.
   start.at = mutated(Mutant::kFairCreditWoundUp) ? tag : std::max(tag, least);
   start.tag = start.at + cost;
   return start;
@@ -274,7 +274,7 @@ void FairQueue::drop(FairFlow& flow) {
   flows.erase(std::ranges::find(flows, &flow, &std::unique_ptr<FairFlow>::get));
 }
 
-// Their keys stay until the next flush.
+// Keeps the flows' keys until the next flush.
 void FairQueue::drop_idle(FairLevel& level, std::uint64_t up_to) {
   while (!level.idle.empty() && level.idle.begin()->first <= up_to) {
     drop(*level.idle.begin()->second);
@@ -302,7 +302,7 @@ void FairQueue::load(const BucketRow& row, std::vector<FairKey*>& touched) {
     FairKey& key = ensure(SharedBytes(name.substr(3)));
     FairFlow& flow = flow_of(key, priority_of(name));
     flow.tag = *row.level;
-    // If it has ready jobs, it had them before; else virtual time has not passed it.
+    // A loaded flow with ready jobs had them before; without, virtual time has not passed its tag.
     flow.backlogged = true;
     key.stored.push_back(flow.priority);
     touch(key);

@@ -1,13 +1,13 @@
 // Fair shares: within one priority of a queue, the keys of its jobs get service in proportion to
 // their weights, by start-time fair queueing.
 //
-// The ready jobs of a key at a priority are a flow. A flow has a tag, which is where in virtual
-// time its next start stands, and claims take the flow with the least tag. A start moves the tag on
-// by the cost over the weight, and virtual time to where the start stood. So a key that comes back
-// at once gains nothing: its tag is kept until virtual time has passed it.
+// The ready jobs of a key at a priority are a flow. A flow's tag is the position of its next start
+// in virtual time, and claims take the flow with the least tag. A start advances the tag by the
+// cost over the weight, and virtual time to the position of the start. A key that returns at once
+// gains nothing: its tag is kept until virtual time has passed it.
 //
-// Tags and virtual times decide later starts, so they are durable and in the digest, as are mean
-// running times. gates.h has the lanes; a lane of a fair queue has the jobs of one key.
+// Tags, virtual times and mean running times decide later starts, so they are durable and in the
+// digest. gates.h describes the lanes; a lane of a fair queue holds the jobs of one key.
 #pragma once
 
 #include <algorithm>
@@ -35,21 +35,21 @@ namespace millrace::core {
 struct FairFlow;
 class FairQueue;
 
-// By starts a start costs one; by time a second of running time costs one.
+// FairBy::kStarts: the cost of a start; FairBy::kTime: the cost of a second of running time.
 inline constexpr std::uint64_t kCostOfOne = std::uint64_t{1} << 20;
-// Of a key that has never run, in a queue where none has.
+// The assumed mean of a key that has never run, in a queue where none has.
 inline constexpr std::uint32_t kMeanAtFirstMs = 1'000;
 
-// The jobs of a queue at one priority. It exists while a flow has ready or running jobs. After that
-// all keys begin anew.
+// The jobs of a queue at one priority. Exists while a flow has ready or running jobs. After that
+// all keys start anew.
 struct FairLevel {
   std::uint64_t now = 0;  // virtual time
   std::uint32_t flows = 0;
-  std::uint32_t active = 0;             // those with ready or running jobs
-  std::optional<std::uint64_t> stored;  // `now`, as the tables have it
-  mutable std::uint64_t walk = 0;       // as of a flow
+  std::uint32_t active = 0;             // flows with ready or running jobs
+  std::optional<std::uint64_t> stored;  // `now`, as stored in the tables
+  mutable std::uint64_t walk = 0;       // see FairFlow::walk
   mutable std::uint64_t now_of_walk = 0;
-  // Flows without such jobs, until virtual time passes their tags.
+  // Flows without such jobs, kept until virtual time passes their tags.
   absl::btree_set<std::pair<std::uint64_t, FairFlow*>> idle;
 };
 
@@ -58,21 +58,21 @@ struct FairFlow {
   FairLevel* level = nullptr;
   std::int16_t priority = 0;
   bool backlogged = false;  // had ready jobs when the latest event began
-  bool active = false;      // is counted as active
-  bool idle = false;        // is among the idle ones
+  bool active = false;      // counted in FairLevel::active
+  bool idle = false;        // in FairLevel::idle
   std::uint32_t ready = 0;
   std::uint32_t running = 0;
   std::uint64_t tag = 0;
-  // The tag by which this walk of claims goes on (GatedWalk); it decides nothing later.
+  // The walk (GatedWalk) that last used tag_of_walk; it decides nothing later.
   mutable std::uint64_t walk = 0;
   mutable std::uint64_t tag_of_walk = 0;
 };
 
-// What a key was given in the last minute, in slices of ten seconds. In memory only.
+// The service that a key received in the last minute, in slices of ten seconds. In memory only.
 struct FairRecent {
   static constexpr Duration kSlice{10'000};
   static constexpr std::size_t kSlices = 6;
-  std::array<std::int64_t, kSlices> slice{};  // the number of the slice that `given` is of
+  std::array<std::int64_t, kSlices> slice{};  // slice numbers, parallel to `given`
   std::array<std::uint64_t, kSlices> given{};
   void add(Time now, std::uint64_t amount);
   std::uint64_t sum(Time now) const;
@@ -95,17 +95,17 @@ struct FairKey {
   std::uint32_t running = 0;
   std::uint32_t unfinished = 0;
   std::uint32_t due = 0;     // ready, or behind others of its order key
-  bool touched = false;      // is among GateIndex's touched keys
-  bool dirty = false;        // is among the queue's dirty keys
-  bool resting = false;      // is among the queue's resting keys
-  bool mean_stored = false;  // or may be
+  bool touched = false;      // in GateIndex's touched keys
+  bool dirty = false;        // in the queue's dirty keys
+  bool resting = false;      // in the queue's resting keys
+  bool mean_stored = false;  // or may be stored
   std::uint64_t mean = 0;    // recent running time, in ms/256; 0: it has never run
   Time used_at{};            // when an attempt last ended
   absl::InlinedVector<std::unique_ptr<FairFlow>, 1> flows;  // by priority
   absl::flat_hash_map<const GateGroup*, std::unique_ptr<FairStand>> stands;
-  std::vector<std::int16_t> stored;  // the priorities of which the tables have, or may have, a tag
+  std::vector<std::int16_t> stored;  // the priorities whose tag the tables have, or may have
   std::unique_ptr<FairRecent> recent;
-  std::unique_ptr<Pace> pace;  // where the queue bounds the ready jobs of each key
+  std::unique_ptr<Pace> pace;  // if the queue bounds the ready jobs of each key
 
   const FairFlow* flow(std::int16_t priority) const {
     const auto at = std::ranges::lower_bound(flows, priority, {}, &FairKey::priority_of);
@@ -118,11 +118,11 @@ struct FairKey {
   }
 };
 
-// Where a start stands in virtual time, and where the flow's next one will.
+// The position of a start in virtual time, and the flow's tag after it.
 struct FairStart {
   std::uint64_t at = 0;
   std::uint64_t tag = 0;
-  std::uint32_t charged_ms = 0;  // by time; 0: the attempt's end corrects nothing
+  std::uint32_t charged_ms = 0;  // FairBy::kTime; 0: the attempt's end corrects nothing
 };
 
 class FairQueue {
@@ -147,25 +147,25 @@ class FairQueue {
   const std::map<std::int16_t, FairLevel>& levels() const { return levels_; }
   std::uint64_t mean() const { return mean_; }
   std::size_t keys() const { return keys_.size(); }
-  // What all keys were given in the last minute, without what runs.
+  // The service that all keys received in the last minute, without running attempts.
   std::uint64_t given(Time now) const { return recent_.sum(now); }
 
-  // A start of the key, if its tag is `tag` and virtual time `now`.
+  // The start of a job of the key, given its `tag` and virtual time `now`.
   FairStart start(const FairKey& key, std::uint64_t tag, std::uint64_t now) const;
   std::uint64_t units(std::uint64_t ms, const FairKey& key) const;
 
-  // --- Changes. settle() follows the event.
+  // --- Changes. The caller calls settle() after the event.
   FairFlow& flow_of(FairKey& key, std::int16_t priority);
   void count_ready(FairKey& key, std::int16_t priority, bool more);
   void count_running(FairKey& key, std::int16_t priority, bool more);
-  // Virtual time has come to `now`.
+  // Moves virtual time forward to `now`.
   void advance(FairLevel& level, std::uint64_t now);
   void learn(FairKey& key, Duration ran, Time now);
-  // Those of a queue that shared by another measure. Returns the keys that it has touched.
+  // Takes the means from a queue that shared by another measure. Returns the keys that it touched.
   std::vector<FairKey*> take_means(const FairQueue& old);
   void give(FairKey& key, std::uint64_t amount, Time now);
-  // The event is over. First all keys that it touched are counted, then flows that have no jobs any
-  // more are kept, or dropped.
+  // Call at the end of an event: count_active() for all touched keys, then settle(), which keeps or
+  // drops flows that no longer have jobs.
   void count_active(FairKey& key);
   void settle(FairKey& key);
   void drop_if_unused(FairKey& key);
@@ -173,16 +173,16 @@ class FairQueue {
 
   // --- The tables: rows of LimitKind::kFair.
   void load(const BucketRow& row, std::vector<FairKey*>& touched);
-  // Whoever writes the tables may have stored what the key has now.
+  // Another node writes the tables and may have stored the key's current values.
   void assume_stored(FairKey& key);
   void take_rows(Time now, std::vector<BucketRow>& rows);
   bool dirty() const { return !dirty_.empty() || mean_dirty_; }
 
   std::uint64_t begin_walk() const { return ++walks_; }
 
-  // Where lanes without gates stand. It is always open.
+  // The gate of lanes without gates. It is always open.
   Gate open;
-  bool listed = false;  // among GateIndex's fair queues with changes
+  bool listed = false;  // in GateIndex's list of fair queues with changes
 
  private:
   void set_idle(FairFlow& flow, bool idle);
@@ -201,7 +201,7 @@ class FairQueue {
   absl::btree_set<std::pair<Time, std::string_view>> resting_;
   std::vector<FairKey*> dirty_;
   std::vector<std::int16_t> stored_levels_;
-  std::uint64_t mean_ = 0;  // of all keys
+  std::uint64_t mean_ = 0;  // over all keys
   FairRecent recent_;
   mutable std::uint64_t walks_ = 0;
   bool mean_dirty_ = false;

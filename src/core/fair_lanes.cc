@@ -1,5 +1,5 @@
-// Lanes of queues that share fairly. In a group they stand by their keys, so that a start moves its
-// key and none of the key's lanes.
+// Lanes of queues that share fairly. A group sorts them by key, so that a start moves its key and
+// none of the key's lanes.
 #include <algorithm>
 #include <utility>
 
@@ -51,7 +51,7 @@ void GateIndex::take_fair(Time now, std::vector<BucketRow>& rows) {
   }
 }
 
-// --- Where lanes stand.
+// --- Positions of lanes.
 
 absl::btree_set<LaneHead>& GateIndex::lanes_at(TypeLane& lane) {
   return lane.shares ? static_cast<FairLane&>(lane).stand->lanes : lane.limited->group->lanes;
@@ -77,7 +77,7 @@ void GateIndex::enter_group(GateGroup& group, TypeLane& lane) {
   restand(*stand);
 }
 
-// Its first job was `before`.
+// The lane's first job was `before`.
 void GateIndex::reorder(TypeLane& lane, const ReadyKey& before) {
   GateGroup& group = *lane.limited->group;
   absl::btree_set<LaneHead>& lanes = lanes_at(lane);
@@ -108,7 +108,7 @@ void GateIndex::restand(FairStand& stand) {
   stand.listed = head;
 }
 
-// All that stands by the tag moves with it.
+// Moves everything that is ordered by the tag.
 void GateIndex::retag(FairFlow& flow, std::uint64_t tag) {
   flow.key->queue->note(*flow.key);
   flow.tag = tag;

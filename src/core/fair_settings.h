@@ -1,4 +1,4 @@
-// What a queue says about fair shares and ageing.
+// A queue's settings for fair shares and ageing.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace millrace::core {
 enum class FairBy : std::uint8_t { kTime, kStarts };
 
 struct FairWeight {
-  SharedBytes key;  // empty: of jobs without a key
+  SharedBytes key;  // empty: for jobs without a key
   std::uint32_t weight = 1;
   friend bool operator==(const FairWeight&, const FairWeight&) = default;
 };
 
 struct FairSettings {
   std::vector<FairWeight> weights;   // at most kMaxFairWeights
-  std::uint32_t default_weight = 1;  // of every other key
+  std::uint32_t default_weight = 1;  // for every other key
   FairBy by = FairBy::kTime;
   friend bool operator==(const FairSettings&, const FairSettings&) = default;
 };

@@ -1,4 +1,4 @@
-// Fair shares and ageing: what they promise, in long floods.
+// Fair shares and ageing: their guarantees, in long floods.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -68,7 +68,7 @@ TEST_F(FairTest, AFloodDoesNotDelayAnothersFirst) {
   EXPECT_EQ(next(5), "aaaaa");
   flood("b", 3);
   flood("c", 1);
-  // Those that come stand at virtual time, where the flood's last start stood.
+  // New keys start at virtual time, which is the position of the flood's last start.
   EXPECT_EQ(next(6), "bcabab");
   EXPECT_EQ(next(3), "aaa");
 }
@@ -155,8 +155,8 @@ TEST_F(FairTest, AKeyThatCouldNotRunHasNoCredit) {
   flood("a", 60);
   EXPECT_EQ(next(20), std::string(20, 'a'));
   s.decide(ResumeLimit{LimitKind::kNamed, SharedBytes("api"), {}});
-  // In turn from now on: the twenty that a had meanwhile are not made up for. Its first start
-  // stands where a's last one stood, and the second beside a's next.
+  // From now on they alternate: b does not catch up the twenty starts that a had meanwhile. Its
+  // first start is at the position of a's last one, and the second beside a's next.
   EXPECT_EQ(next(8), "bbababab");
 }
 
@@ -182,7 +182,7 @@ TEST_F(FairTest, ByTimeLongJobsStartSeldom) {
     s.wait_ms(ms);
     s.ack(name, AckOutcome::kSucceeded);
     ran[name[0]] += ms;
-    // F5 by time, with one worker: a job of each, and one more.
+    // F5 by time, with one worker: the difference is at most a job of each, and one more.
     EXPECT_LE(std::abs(ran['a'] - ran['b']), 1'000 + 10'000 + 10'000);
   }
   EXPECT_NEAR(static_cast<double>(ran['a']) / static_cast<double>(ran['b']), 1.0, 0.05);
@@ -396,8 +396,8 @@ TEST_F(AgeingTest, AChangeSortsTheJobsThatAreThere) {
   EXPECT_EQ(s.claim(), "high");
 }
 
-// A job is never passed by one that came due more than the difference of priorities times ageing
-// later.
+// No job is passed by one that came due later by more than the difference of priorities times
+// ageing.
 TEST_F(AgeingTest, NobodyIsPassedForLong) {
   age(1'000);
   Random random(3);

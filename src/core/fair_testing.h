@@ -1,5 +1,5 @@
-// For tests: the naive model of fair shares. After each event it looks at all jobs, and takes from
-// them which keys have ready or running jobs.
+// For tests: the naive model of fair shares. After each event it scans all jobs to find which keys
+// have ready or running jobs.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class NaiveFair {
       queues_.erase(queue);
     } else {
       Queue& own = queues_[queue];
-      if (own.settings.by != settings->by) own.levels.clear();  // tags are of another measure
+      if (own.settings.by != settings->by) own.levels.clear();  // tags are in another unit
       own.settings = *settings;
     }
   }
@@ -38,7 +38,7 @@ class NaiveFair {
     return found == queues_.end() ? nullptr : &found->second.settings;
   }
 
-  // Where the job's key stands among those of its priority.
+  // The job's key's tag at its priority.
   Tag tag(const ModelJob& job) const {
     if (!shares(job.queue)) return 0;
     return queues_.at(job.queue).levels.at(job.priority).keys.at(job.fair_key).tag;
@@ -73,7 +73,7 @@ class NaiveFair {
     level.now = std::max(level.now, begins);
   }
 
-  // What the key of a running job was charged for it, in milliseconds; by starts: 0.
+  // What the running job's key was charged for it, in milliseconds; 0 when sharing by starts.
   std::uint32_t charged(const JobId& id) const {
     return static_cast<std::uint32_t>(runs_.at(id).charged_ms);
   }
@@ -97,7 +97,7 @@ class NaiveFair {
     tag = later - std::min(later, units(run.charged_ms));
   }
 
-  // The event is over. `is_offered`: a claim could take the job, were all gates open.
+  // Call at the end of an event. `is_offered`: a claim could take the job if all gates were open.
   template <typename IsOffered>
   void settle(const std::vector<ModelJob>& jobs, IsOffered is_offered) {
     for (auto& [name, queue] : queues_) {
@@ -112,14 +112,14 @@ class NaiveFair {
         for (const auto& [key, ready] : keys) {
           const bool known = level.keys.contains(key);
           Key& flow = level.keys[key];
-          // What comes back, or is new, does not stand before virtual time.
+          // A key that is new or returns does not stand before virtual time.
           if (!known || (ready && !flow.ready)) flow.tag = std::max(flow.tag, level.now);
         }
       }
       for (auto level = queue.levels.begin(); level != queue.levels.end();) {
         const auto here = live.find(level->first);
         if (here == live.end()) {
-          level = queue.levels.erase(level);  // all begin anew
+          level = queue.levels.erase(level);  // all keys start anew
           continue;
         }
         for (auto& [key, flow] : level->second.keys) {
@@ -160,11 +160,11 @@ class NaiveFair {
   std::map<JobId, Run> runs_;
 };
 
-// F5 by starts: of two keys, over any stretch in which every start could have been of either, the
-// starts over the weights differ by at most one start of each.
+// F5 by starts: for two keys, over any period in which every start could have been of either, the
+// starts divided by the weights differ by at most one start of each.
 class FairBound {
  public:
-  // A job of `key` has started, when jobs of `keys` could have.
+  // A job of `key` has started while jobs of all `keys` could have.
   void started(const std::string& key, const std::map<std::string, std::uint64_t>& keys) {
     std::erase_if(pairs_, [&](const auto& pair) {
       return !keys.contains(pair.first.first) || !keys.contains(pair.first.second);
@@ -186,8 +186,8 @@ class FairBound {
     if (reweighed_) paid_.insert(key);
   }
   void forget() { pairs_.clear(); }
-  // Weights have changed. A key still owes for its latest start what that cost then, so a stretch
-  // begins after each of the two has started once more.
+  // The weights changed. A key still owes the old cost of its latest start, so a period begins
+  // after both keys have started once more.
   void reweigh() {
     forget();
     reweighed_ = true;
@@ -205,7 +205,7 @@ class FairBound {
 
   std::map<std::pair<std::string, std::string>, Pair> pairs_;
   bool reweighed_ = false;
-  std::set<std::string> paid_;  // those that have started since
+  std::set<std::string> paid_;  // keys that have started since
   bool broken_ = false;
   std::size_t longest_ = 0;
 };

@@ -1,5 +1,5 @@
-// Finishing a job by a committed transaction. What has become of the job since is no reason for a
-// refusal. A refusal means that the token was never the job's, or that nobody can tell any more.
+// Finishes a job by a committed transaction. Later changes of the job are no reason for a refusal.
+// A refusal means that the token was never the job's, or that this is no longer known.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -36,7 +36,7 @@ ItemReply Decider::never_the_jobs(const Job& job) const {
   return reply;
 }
 
-// A token that nobody can judge any more does not block the job's lease, which has a higher token.
+// A token that can no longer be judged does not block the job's lease, which has a higher token.
 ItemReply Decider::confirm_fence(const AckItem& item) const {
   ItemReply confirmed;
   confirmed.id = item.id;
@@ -53,10 +53,10 @@ ItemReply Decider::finish(const AckItem& item, Detail detail) {
     return refused(item.id, Rejection::kLeaseLost, RefusalDetail::kNoSuchLease);
   }
   const EndedLease* const lease = state_.ended_leases.find(item.token);
-  ItemReply nothing_changes;  // an ack did the same
+  ItemReply nothing_changes;  // an ack already finished it
   nothing_changes.id = item.id;
   nothing_changes.state = State::kSucceeded;
-  // This also covers a job that is forgotten by now.
+  // This also covers a job that has been forgotten.
   if (lease != nullptr && lease->job == item.id && lease->state == State::kSucceeded) {
     return nothing_changes;
   }

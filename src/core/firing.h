@@ -1,5 +1,5 @@
-// What is due of a schedule, as the engine has computed it (engine/schedules/planner.h). The
-// machine decides what becomes of it.
+// The due instants of a schedule, computed by the engine (engine/schedules/planner.h). The machine
+// decides what to do with them.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,34 @@ namespace millrace::core {
 
 struct Firing {
   SharedBytes name;
-  std::uint64_t version = 0;  // a firing of another version does nothing
-  Time wall{};                // the wall clock, as far as it is believed
+  std::uint64_t version = 0;  // a firing of another version is ignored
+  Time wall{};                // the wall clock, as far as it is trusted
 
   struct Instant {
     Time at{};
-    std::optional<Time> local;  // what the zone's clock shows then
+    std::optional<Time> local;  // the local time in the schedule's zone
     JobId job;
     // Makes the job or, if its queue lies on another shard, puts it into this shard's outbox under
     // another id.
     JobSpec spec;
   };
-  // An instant that waited for the end of the newest job: its job, in case this one has ended.
+  // The instant that waited for the newest job to end, with its job, in case the newest has ended.
   std::optional<Instant> waited;
-  // The instants to run, oldest first: all after `done_until`.
+  // The instants to run, oldest first, all after `done_until`.
   std::vector<Instant> instants;
-  // So many instants before these were missed and are not run; the last of them.
+  // The number of earlier instants that were missed and are not run; the last of them.
   std::uint64_t missed = 0;
   Time missed_until{};
   std::optional<Time> missed_local;
 
-  // The instant that follows; none: there is none.
+  // The next instant; none: there is none.
   std::optional<Time> next;
   std::optional<Time> due;
   SharedBytes zone_version;
-  // Why nothing can be computed: try again at `due`. Else empty.
+  // Why nothing can be computed; retry at `due`. Otherwise empty.
   SharedBytes broken;
 
-  // The newest job lies on another shard, and has ended.
+  // The newest job lies on another shard and has ended.
   bool newest_ended = false;
 };
 

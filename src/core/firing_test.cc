@@ -1,4 +1,4 @@
-// What becomes of an instant that is due.
+// The handling of due instants.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(Fire, AnInstantOnce) {
   s.fire(again);
   EXPECT_TRUE(s.did_nothing());
   EXPECT_EQ(s.machine().jobs_in_memory(), 2U);
-  // Nor what is said to have been missed.
+  // Nor the instants reported as missed.
   again.instants.clear();
   again.missed = 3;
   again.missed_until = Sched::at(120);
@@ -119,7 +119,7 @@ TEST(Fire, CountsWhatWasMissed) {
 
 // --- Overlaps.
 
-// How the job of the schedule's newest instant, "a", stands when the next instant comes.
+// The state of the job of the schedule's newest instant, "a", when the next instant comes.
 enum class Newest {
   kWaiting,
   kRunning,
@@ -281,7 +281,7 @@ TEST(Overlap, ReplacingCancelsTheNewestAndStartsWhenItHasEnded) {
   EXPECT_TRUE(s.job("a").cancel_requested);
   EXPECT_EQ(s.job("a").cancel_reason.view(), kReplacedByNextRun);
   EXPECT_FALSE(s.is_due());
-  // The instant that waits gives way to a later one.
+  // The waiting instant gives way to a later one.
   s.fire_at(180, "c");
   EXPECT_THAT(s.runs(), ElementsAre("60 submitted a", "120 skipped_overlap"));
   s.fire_waiting("b", 120);
@@ -427,7 +427,8 @@ TEST(Refused, ForGoodIsARunLikeAnother) {
   EXPECT_FALSE(s.progress().last_scheduled_at);
 }
 
-// Its job is not the schedule's, whatever the key's rule returns to others.
+// The holder of the key is not the schedule's job, whatever the key's rule returns to other
+// callers.
 TEST(Refused, AKeyThatAnotherJobHoldsIsNoRun) {
   Sched s;
   s.set("nightly", OverlapPolicy::kQueue);
@@ -471,7 +472,7 @@ TEST(Refused, WhatWaitedIsOwedAndGoesFirst) {
   EXPECT_TRUE(s.is_due());
   s.fire_waiting("b", 120);
   EXPECT_EQ(s.progress().due, Sched::at(123));
-  // The next instant finds that one waiting.
+  // The next instant finds the waiting one.
   s.wait_until(180);
   Firing both = s.firing("nightly", {Sched::instant("c", 180)}, 240);
   both.waited = Sched::instant("b", 120);
@@ -510,7 +511,7 @@ TEST(Broken, FiresNothingUntilItIsMended) {
   broken_until(180);
   EXPECT_EQ(s.machine().broken_schedules(), 1U);
   s.wait_until(180);
-  // What it owes is still owed.
+  // The owed instants are still owed.
   s.fire(s.firing("nightly", {Sched::instant("a", 60), Sched::instant("b", 120)}, 240));
   EXPECT_EQ(state_of(s.schedule()), ScheduleState::kActive);
   EXPECT_EQ(s.machine().broken_schedules(), 0U);
@@ -591,7 +592,7 @@ TEST(ScheduleProjection, IsTheWholeScheduleAndTheRunsSinceTheLastOne) {
   EXPECT_EQ(changes->schedule_runs.at(1).n, 2U);
   EXPECT_EQ(changes->schedule_runs.at(1).schedule.view(), "nightly");
   s.fire_at(180, "c");
-  // A reader needs those that are being stored, too.
+  // A reader also needs the runs that are being stored.
   EXPECT_THAT(s.runs(), ElementsAre("60 submitted a", "120 submitted b", "180 submitted c"));
   s.machine().changes_stored();
   EXPECT_THAT(s.runs(), ElementsAre("180 submitted c"));

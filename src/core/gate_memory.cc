@@ -1,5 +1,5 @@
-// What gates remember beside the leases that they count: buckets, breakers, and that a worker asked
-// for less.
+// The state that gates keep besides leases: buckets, breakers, and slowdowns that workers
+// requested.
 #include <algorithm>
 #include <utility>
 
@@ -63,7 +63,7 @@ GateExtras& extras_of(Gate& gate) {
 
 }  // namespace
 
-// A bucket that is full stays so, as one that nobody has used; that of a new rate is full.
+// A full bucket stays full, like an unused one; the bucket of a new rate starts full.
 void GateIndex::fit_bucket(Gate& gate, const std::optional<Rate>& rate, Time now) {
   if (!gate.bucket || rate == gate.bounds.rate) return;
   const Rate& old = *gate.bounds.rate;
@@ -181,14 +181,14 @@ void GateIndex::load(const BucketRow& row) {
 
 namespace {
 
-// What the bucket holds; none: it is full.
+// The bucket's content; none: it is full.
 std::optional<Units> level_of(const Gate& gate, Time now) {
   if (!gate.bucket || !gate.bounds.rate) return std::nullopt;
   const Units level = gate.bucket->level(*gate.bounds.rate, now);
   return level < capacity(*gate.bounds.rate) ? std::optional(level) : std::nullopt;
 }
 
-// When the bucket is full.
+// When the bucket will be full.
 std::optional<Time> full_at(const Gate& gate, Time now) {
   if (!level_of(gate, now)) return std::nullopt;
   return gate.has_at(gate.bounds.rate->most_at_once(), now);
@@ -198,7 +198,7 @@ std::optional<Time> full_at(const Gate& gate, Time now) {
 
 namespace {
 
-// It has what only a change of shares ends.
+// Its state ends only with a change of shares.
 bool keeps_shares(const Gate& gate) {
   const bool own = gate.shares != nullptr && (gate.shares->share || gate.shares->book);
   return own || (gate.key.empty() && gate.limit->share_floor > 0);
@@ -226,7 +226,7 @@ BucketRow memory_of(const Gate& gate, Time now) {
   return row;
 }
 
-// When the gate has nothing to remember, if nothing happens; none: it has nothing.
+// When the gate's state becomes empty if nothing happens; none: it is empty.
 std::optional<Time> GateIndex::settles_at(const Gate& gate, Time now) const {
   std::optional<Time> last = full_at(gate, now);
   const auto consider = [&](std::optional<Time> at) {
@@ -242,7 +242,7 @@ std::optional<Time> GateIndex::settles_at(const Gate& gate, Time now) const {
   return last;
 }
 
-// It has nothing to remember.
+// Called when the gate has no state to keep.
 void GateIndex::settle(Gate& gate) {
   gate.bucket.reset();
   if (gate.extras != nullptr) {

@@ -1,4 +1,4 @@
-// What gates remember: that a worker asked for less, retry budgets, breakers.
+// The state that gates keep: slowdowns, retry budgets, breakers.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -81,7 +81,7 @@ class GateMemoryTest : public testing::Test {
 
 // --- A worker asks for less.
 
-// The leader may have flushed what the gate had to remember.
+// The leader may have flushed the gate's state.
 TEST_F(GateMemoryTest, WhileAnotherWritesTheTablesWhatAGateForgotIsDeletedThere) {
   LimitSettings settings;
   settings.bounds.rate = Rate{1, Duration{10}, {}};
@@ -212,7 +212,7 @@ TEST_F(GateMemoryTest, ABreakerOpensAndProbesAndCloses) {
   EXPECT_EQ(why("e"), BlockCode::kBreakerOpen);
   s.ack("c", AckOutcome::kSucceeded);
   EXPECT_EQ(s.claim(5), "e");
-  s.ack("e", AckOutcome::kSnoozed);  // says nothing
+  s.ack("e", AckOutcome::kSnoozed);  // does not count
   EXPECT_EQ(use_of("api").breaker, BreakerState::kHalfOpen);
   s.ack("d", AckOutcome::kSucceeded);
   EXPECT_EQ(use_of("api").breaker, BreakerState::kClosed);
@@ -228,11 +228,11 @@ TEST_F(GateMemoryTest, AProbeThatFailsOpensItAgain) {
   for (const std::string job : {"c", "d", "e"}) submit(job, {of("api")});
   s.wait_ms(500);
   EXPECT_EQ(s.claim(5), "c d");
-  s.ack("old", AckOutcome::kDead);  // no probe: it began before
+  s.ack("old", AckOutcome::kDead);  // not a probe: it began before
   EXPECT_EQ(use_of("api").breaker, BreakerState::kHalfOpen);
   s.ack("c", AckOutcome::kDead);
   EXPECT_EQ(use_of("api").open_until, s.now() + Duration{500});
-  s.ack("d", AckOutcome::kSucceeded);  // a probe of the time before
+  s.ack("d", AckOutcome::kSucceeded);  // a probe from before
   s.wait_ms(500);
   EXPECT_EQ(use_of("api").breaker, BreakerState::kHalfOpen);
   EXPECT_EQ(s.claim(5), "e");

@@ -1,4 +1,4 @@
-// What the index of gates (gates.h) is made of.
+// The parts of the index of gates (gates.h).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace millrace::core {
 
-// When a gate is to be looked at again.
+// When a gate needs attention again.
 struct GateTimer {
   Time at{};
   std::uint64_t serial = 0;
@@ -21,21 +21,20 @@ struct GateTimer {
   }
 };
 
-// The shard is told how the limit is now; `gone`: that it is gone.
+// Sends a shard the current state of the limit; `gone`: the limit is deleted.
 struct LimitCopy {
   std::uint32_t shard = 0;
   Limit limit;
   bool gone = false;
 };
 
-// A share for a shard, from the limit's home.
+// Sends a shard its share, from the limit's home.
 struct SharePush {
   std::uint32_t shard = 0;
   ShareGift gift;
 };
 
-// Lanes are found by what they are. They are never walked, since their order is that of
-// addresses.
+// Lanes are found by content. They are never iterated, since their order is that of addresses.
 struct LaneName {
   const TypeLane* pair;
   const LaneGates& gates;

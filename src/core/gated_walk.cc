@@ -121,7 +121,7 @@ std::optional<GatedWalk::Found> GatedWalk::next() {
     std::pop_heap(cursors_.begin(), cursors_.end());
     Cursor cursor = cursors_.back();
     cursors_.pop_back();
-    if (!is_open(*cursor.pair)) continue;  // its type's gate has closed on the way
+    if (!is_open(*cursor.pair)) continue;  // its type's gate has closed during the walk
     if (cursor.of == Of::kOrder) {
       push_group(cursor, *cursor.in_order->group);
       ++cursor.in_order;

@@ -1,5 +1,5 @@
-// Which ready job of a queue comes next, where gates count its jobs. Claims, their hints and the
-// answers to why a job waits all go by this walk.
+// Finds the next ready job of a queue whose jobs pass gates. Claims, their hints and the answer to
+// why a job waits all use this walk.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 namespace millrace::core {
 
 // Walks the jobs of the named types (empty: all) whose gates are open, in claim order. The indexes
-// must not change meanwhile. It looks at the first job of a lane, and at the next only after that.
+// must not change during the walk. It looks at a lane's next job only after its first.
 class GatedWalk {
  public:
-  // `taken`: what this decision has started so far; it must outlive the walk.
+  // `taken`: the starts of this decision so far; it must outlive the walk.
   GatedWalk(const QueueEntry& queue, const std::vector<SharedBytes>& types, Time now,
             TakenMap& taken, std::size_t most_held_back);
 
@@ -26,18 +26,18 @@ class GatedWalk {
   };
   // None: no other job may start now, or the walk was cut short.
   std::optional<Found> next();
-  // The job starts: from now on it counts against its gates.
+  // The job starts and counts against its gates from now on.
   void start(const Found& found);
 
-  // The lanes that stood in the way of the walk, and wait for another gate than where they stand.
+  // The lanes that the walk met and that wait for another gate than the one where they stand.
   const std::vector<TypeLane*>& held_back() const { return held_back_; }
-  // It met more than `most_held_back` of them. Behind them may be jobs that could start.
+  // The walk stopped after `most_held_back` of them. There may be startable jobs behind them.
   bool cut_short() const { return cut_short_; }
 
  private:
-  // A cursor looks at the first of its elements, which begins with the job `key`, or later, if the
-  // walk has started jobs of its fair key. The elements of an order are groups, those of a group
-  // are lanes or the stands of keys, those of a stand are lanes, those of a lane are jobs.
+  // A cursor is at the first of its elements. That element begins with the job `key`, or with a
+  // later one if the walk has started jobs of its fair key. An order consists of groups, a group of
+  // lanes or of the stands of keys, a stand of lanes, a lane of jobs.
   enum class Of : std::uint8_t { kOrder, kGroup, kStand, kLane };
   struct Cursor {
     HeadKey key;
@@ -45,7 +45,7 @@ class GatedWalk {
     const TypeLane* pair = nullptr;
     TypeLane* lane = nullptr;
     const GateGroup* group = nullptr;
-    const FairKey* fair = nullptr;  // of kStand, and of kLane with one
+    const FairKey* fair = nullptr;  // for kStand, and for kLane in a stand
     absl::btree_set<GateOrder::Listed>::const_iterator in_order, end_of_order;
     absl::btree_set<StandHead>::const_iterator in_stands, end_of_stands;
     absl::btree_set<LaneHead>::const_iterator in_group, end_of_group;  // or in a stand
@@ -72,7 +72,7 @@ class GatedWalk {
   const std::size_t most_held_back_;
   std::vector<Cursor> cursors_;  // a heap
   absl::btree_set<ReadyIndex::Head>::const_iterator next_head_, end_of_heads_;
-  std::uint64_t walk_ = 0;  // the number by which fair keys know it
+  std::uint64_t walk_ = 0;  // identifies this walk to fair keys
   std::vector<TypeLane*> held_back_;
   bool cut_short_ = false;
   bool done_ = false;

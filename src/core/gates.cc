@@ -65,7 +65,7 @@ LimitEntry& GateIndex::set(const Limit& limit, Time now) {
   return *entry;
 }
 
-// The gate's bounds and pause follow its limit's. What its bucket holds is kept.
+// Applies the limit's bounds and pauses to a gate. Its bucket keeps its content.
 void GateIndex::apply_settings(Gate& gate, const std::optional<BreakerRule>& breaker_before,
                                Time now) {
   const LimitEntry& entry = *gate.limit;
@@ -183,7 +183,7 @@ Gate& GateIndex::gate_of(LimitEntry& entry, const SharedBytes& key) {
   return added;
 }
 
-// From narrow to wide. A limit that is gone, or another one of the same name, holds nobody.
+// From narrow to wide. A deleted limit holds nothing back, nor does a later one of the same name.
 LaneGates GateIndex::gates_of(const JobLimits& limits, bool again) {
   LaneGates gates;
   gates.reserve(2 * limits.size());
@@ -292,7 +292,7 @@ void GateIndex::release(TypeLane& lane) {
   let_go_of(gates);
 }
 
-// A lane that must pass them is gone.
+// A lane that must pass these gates is removed.
 void GateIndex::let_go_of(const LaneGates& gates) {
   std::vector<Gate*> idle;
   std::vector<LimitEntry*> gone;
@@ -333,7 +333,7 @@ void GateIndex::insert(TypeLane& lane, const ReadyKey& key, Time since, Time now
       reorder(lane, before);
     }
   }
-  // The gates of types and queues have no groups. One that is closed now waits for somebody.
+  // The gates of types and queues have no groups. A closed one now has a job that waits.
   each_gate(lane, [&](Gate& gate, std::uint32_t) {
     if (gate.limit->limit.kind != LimitKind::kNamed && gate.open_up_to == 0) relist(gate, now);
   });
@@ -394,7 +394,7 @@ void GateIndex::lease_ended(TypeLane& lane, Time started_at, Time now) {
   });
 }
 
-// --- Where lanes stand.
+// --- Positions of lanes.
 
 void GateIndex::refresh(GateGroup& group) {
   std::optional<HeadKey> listed;
@@ -429,8 +429,8 @@ void GateIndex::leave_group(TypeLane& lane, const ReadyKey& head) {
   if (!first_of(group)) group.gate->groups.erase({group.cost, group.pair->serial});
 }
 
-// At the first gate that is closed. A lane without one stands at its widest, which lets through, or
-// stops, the most at once.
+// A lane stands at its first closed gate. If all are open, it stands at its widest, which lets
+// through, or stops, the most at once.
 void GateIndex::place(TypeLane& lane, Time now) {
   const LaneGates& gates = lane.limited->gates;
   if (gates.empty()) return join(lane, {&lane.queue->fair->open, 1}, now);
@@ -460,8 +460,8 @@ void GateIndex::tell_opened(const Gate& gate) {
   if (queue != nullptr && queue->ready.size() > 0) opened.push_back(queue);
 }
 
-// The gate may be open for other costs than before: lists the groups that it lets through now, and
-// no others.
+// The gate may be open for other costs than before: lists exactly the groups that it now lets
+// through.
 void GateIndex::relist(Gate& gate, Time now) {
   const std::uint32_t before = gate.open_up_to;
   const std::uint32_t after = gate.open_for(now);
@@ -482,7 +482,7 @@ void GateIndex::relist(Gate& gate, Time now) {
   if (gate.shares != nullptr) plan_report(gate, now);
 }
 
-// When the gate opens although nothing else happens.
+// When the gate opens if nothing else happens.
 void GateIndex::set_timer(Gate& gate, Time now) {
   std::optional<Time> at;
   if (gate.is_paused(now)) {
@@ -531,7 +531,7 @@ void GateIndex::check(const Gate& gate) const {
     MILLRACE_CHECK(first_of(*group) && group->gate == &gate);
     MILLRACE_CHECK(listed == group->listed.has_value());
     MILLRACE_CHECK(!listed || group->listed == first_of(*group));
-    // What lets through more than it lists has a timer that is due.
+    // A gate that lets through more than it lists has a due timer.
     MILLRACE_CHECK(listed || group->cost > open || gate.opens_at <= as_of_);
     MILLRACE_CHECK(group->pair->order->groups.contains(
                        {group->listed.value_or(HeadKey{}), group.get()}) == listed);

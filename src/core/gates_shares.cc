@@ -1,5 +1,5 @@
-// Shares of gates: what this shard has, what it says to the homes of limits, and what it tells the
-// shards about the limits whose home it is.
+// Shares of gates: this shard's shares, its reports to the homes of limits, and the gifts that it
+// sends for the limits whose home it is.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@
 namespace millrace::core {
 namespace {
 
-// Null: the gate has no share of the bounds as they are now.
+// Null: the gate has no share of the current bounds.
 const Share* valid_share(const Gate& gate) {
   const std::optional<Share>& share = gate.shares->share;
   return share && share->of == gate.limit->limit.bounds_revision ? &*share : nullptr;
@@ -23,7 +23,7 @@ const Share* valid_share(const Gate& gate) {
 bool Gate::lacks_share(Time now) const {
   if (shares == nullptr || dropped || ready == 0 || is_paused(now)) return false;
   if (is_slowed(now) || breaker_stops({}, now)) return false;
-  if (!shut && is_shut(now)) return false;  // what it has comes soon
+  if (!shut && is_shut(now)) return false;  // the shard's share starts soon
   const Bounds& whole = shares->whole;
   const bool fewer_slots = whole.concurrency && *bounds.concurrency < *whole.concurrency;
   const bool less_rate = whole.rate && (shut || bounds.rate->limit < whole.rate->limit ||
@@ -50,7 +50,7 @@ Bounds GateIndex::bounds_of(const LimitEntry& entry, std::string_view key) {
   return bounds;
 }
 
-// What this shard may use of these bounds.
+// The part of these bounds that this shard may use.
 Bounds GateIndex::share_of(Gate& gate, const Bounds& whole) {
   if (gate.shares == nullptr) {
     if (whole == Bounds{}) return whole;
@@ -62,7 +62,7 @@ Bounds GateIndex::share_of(Gate& gate, const Bounds& whole) {
   if (whole.concurrency) {
     mine.concurrency = valid == nullptr ? 0 : std::min(valid->portion.slots, *whole.concurrency);
   }
-  // The bucket of a share that is called back goes on until the home counts it no more.
+  // The bucket of a recalled share stays in use until the home no longer counts it.
   if (const auto& share = gate.shares->share; whole.rate && share && share->portion.rate > 0) {
     mine.rate = Rate{share->portion.rate, share->per, share->portion.burst};
   }
@@ -119,9 +119,9 @@ void GateIndex::load_shares(Gate& gate, const BucketRow& row, Time now) {
   apply_settings(gate, gate.limit->limit.settings.breaker, now);
 }
 
-// --- What this shard says to the limit's home.
+// --- Reports to the limit's home.
 
-// When the share is to be reported, if nothing else happens.
+// Sets when the share is reported if nothing else happens.
 void GateIndex::plan_report(Gate& gate, Time now) {
   GateShares& own = *gate.shares;
   const bool idle = gate.in_use == 0 && gate.ready == 0;
@@ -175,7 +175,7 @@ std::vector<ShareReport> GateIndex::take_reports(Time now, std::size_t most) {
     report.in_use = gate.in_use;
     report.slots = gate.in_use + gate.ready;
     report.wants = gate.lacks_share(now);
-    // With less, some of its jobs could never pass, wherever they stand now.
+    // With a smaller burst, some of its jobs could never pass, wherever they stand now.
     report.burst = gate.most_cost;
     report.idle = own.idle_since && now - *own.idle_since >= kShareIdle;
     report.surplus = std::exchange(own.surplus, 0);
@@ -189,7 +189,7 @@ std::vector<ShareReport> GateIndex::take_reports(Time now, std::size_t most) {
   return reports;
 }
 
-// --- What the home says to shards.
+// --- Messages of the home to shards.
 
 void GateIndex::plan_book(Gate& gate, Time now) {
   GateShares& own = *gate.shares;
@@ -198,7 +198,7 @@ void GateIndex::plan_book(Gate& gate, Time now) {
   if (own.book) {
     const auto told = [](const Grant& grant) { return grant.settled(); };
     if (!std::ranges::all_of(own.book->grants, told)) push = own.pushed_at + kShareRepeat;
-    // That of a limit as a whole stays: there are few, and its shares are soon wanted again.
+    // The book of a limit as a whole stays: there are few, and their shares are soon wanted again.
     ShareBook book = *own.book;
     if (!gate.key.empty()) over = tidy(book, now).value_or(kNever);
   }

@@ -1,5 +1,4 @@
-// For tests: the naive model of gates: whether each is open. It computes this
-// at each question from the events so far.
+// For tests: the naive model of gates. It recomputes from the events so far whether a gate is open.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +18,11 @@ namespace millrace::core {
 
 class NaiveGates : public NaiveJobs {
  public:
-  // F9: breakers turned when they had to, and at no other time.
+  // F9: breakers turned exactly when they had to.
   bool breakers_are_right() const { return turns_.empty() && !wrong_turn_; }
 
-  // F2 for each gate: the starts in any stretch of time are at most the burst
-  // and what the rate brings meanwhile. `history_` has them since the last
-  // edit.
+  // F2 for each gate: the starts in any period are at most the burst plus the rate's tokens of that
+  // period. `history_` has the starts since the last edit.
   bool keeps_rates(Time now) const {
     for (const auto& [gate, starts] : history_) {
       const auto bounds = bounds_of(gate);
@@ -33,8 +31,7 @@ class NaiveGates : public NaiveJobs {
     return true;
   }
 
-  // A gate: of a limit, or of one of its keys; that of the starts after the
-  // first.
+  // A gate of a limit, of one of its keys, or of their retries.
   struct GateName {
     LimitKind kind{};
     std::string name, key;
@@ -152,7 +149,7 @@ class NaiveGates : public NaiveJobs {
     job.started = true;
     job.started_at = now;
   }
-  // Buckets keep what they hold, rounded down, when their rate changes.
+  // A bucket keeps its content, rounded down, when its rate changes.
   void refit(const std::map<GateName, Bounds>& before, Time at) {
     for (auto& [gate, starts] : history_) {
       const auto old = before.find(gate);
@@ -208,7 +205,7 @@ class NaiveGates : public NaiveJobs {
   void follow(const SlowedDown& e, Time now) {
     slowed_[{e.kind, text(e.name), text(e.key)}] = e.until.value_or(now);
   }
-  // What the end of an attempt must do to breakers.
+  // Notes the breaker turns that the end of an attempt requires.
   void precede(const AttemptEnded& e, Time now) {
     const ModelJob& job = at(e.job.id);
     const bool good = e.outcome == AttemptOutcome::kSucceeded;
@@ -233,15 +230,15 @@ class NaiveGates : public NaiveJobs {
     breakers_[gate].turn(e.open_until);
   }
   template <typename Other>
-  void follow(const Other&, Time) {}  // the jobs have changed, or nothing that counts here
+  void follow(const Other&, Time) {}  // changes only jobs, or nothing that counts here
 
   std::map<std::string, ModelQueue> queues_;
   std::map<std::pair<LimitKind, std::string>, Limit> limits_;
   std::map<GateName, NaiveBucket> history_;
   std::map<GateName, Time> slowed_;
   std::map<GateName, NaiveBreaker> breakers_;
-  std::map<GateName, std::optional<BreakerRule>> rules_;  // as the breakers last saw them
-  std::map<GateName, std::optional<Time>> turns_;         // that have to follow
+  std::map<GateName, std::optional<BreakerRule>> rules_;  // as the breakers last used them
+  std::map<GateName, std::optional<Time>> turns_;         // turns that must follow
   bool wrong_turn_ = false;
 };
 

@@ -88,8 +88,8 @@ std::vector<SlotIndex> live_jobs(const ShardState& state) {
   return live;
 }
 
-// A job with an order key that has not ended: whether it stands among the ready jobs. There is at
-// most one such job of a key, and it is the first that is not passed.
+// Whether an unfinished job with an order key is among the ready jobs. At most one job of a key is,
+// and it is the first that is not passed.
 bool is_offered(const ShardState& state, const JobSlot& slot, SlotIndex index) {
   const OrderLine* const line =
       state.orders.find(slot.lane->queue->name.view(), slot.extras->order_key.view());
@@ -133,7 +133,7 @@ void check_schedules(const ShardState& state) {
     const ScheduleProgress& progress = entry.schedule.progress;
     ++schedules;
     waiting += progress.waiting.has_value();
-    // A job that ended for a waiting instant may have been brought back since.
+    // A job that ended for a waiting instant may have been retried since.
     const bool lives = state.lives(progress.last_job);
     const auto ended = ScheduleIndex::wakes_at(entry.schedule, false);
     MILLRACE_CHECK(entry.wakes == ScheduleIndex::wakes_at(entry.schedule, lives) ||
@@ -149,7 +149,7 @@ void check_schedules(const ShardState& state) {
   MILLRACE_CHECK(waiting == state.schedules.awaited().size());
 }
 
-// A gate by what it has to remember now; one that has nothing is as if it had never been used.
+// Adds the state that gates keep. A gate without any is equal to one that was never used.
 void add_limit(Canonical& canonical, const LimitEntry& entry, Time now) {
   const auto add_memory = [&](const Gate& gate) {
     const BucketRow memory = memory_of(gate, now);
@@ -160,7 +160,7 @@ void add_limit(Canonical& canonical, const LimitEntry& entry, Time now) {
   for (const auto& [key, gate] : entry.keys) add_memory(*gate);
 }
 
-// What gates count, from the jobs.
+// The counts of a gate, computed from the jobs.
 struct GateCounts {
   std::uint64_t in_use = 0;
   std::uint64_t ready = 0;
@@ -211,7 +211,7 @@ void check_gates(const ShardState& state) {
   state.gates.check();
 }
 
-// What fair keys count, from the jobs.
+// Compares the counts of fair keys with the jobs.
 void check_fair(const ShardState& state) {
   struct Counts {
     std::uint32_t ready = 0, running = 0, unfinished = 0, due = 0;
@@ -264,7 +264,7 @@ void check_fair(const ShardState& state) {
   });
 }
 
-// While jobs are loaded, a key may have ready jobs for a moment: the first event drops its flow.
+// Leaves out flows that the next event drops: a key may have had ready jobs only while loading.
 void add_fair(Canonical& canonical, const FairQueue& fair) {
   const auto stays = [](const FairFlow& flow) {
     return flow.ready > 0 || flow.running > 0 || flow.tag > flow.level->now;

@@ -1,5 +1,5 @@
-// The job as a value: what events carry, tables keep and replies show. The machine holds the same
-// facts more tightly.
+// The job as a value, as events carry it, tables keep it and replies show it. The machine holds the
+// same facts more compactly.
 #pragma once
 
 #include <array>
@@ -42,7 +42,8 @@ struct RetryPolicy {
   RetryStrategy strategy = RetryStrategy::kExponential;
   Duration base{};
   Duration max{};
-  std::uint32_t jitter_ppm = 0;  // the delay is moved by up to this share of itself, either way
+  std::uint32_t jitter_ppm =
+      0;  // the delay varies by up to this share of itself, in either direction
   std::vector<Duration> delays;  // kList only: before attempt 2, 3, ...; the last one repeats
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
@@ -55,9 +56,9 @@ struct UniqueRule {
   SharedBytes key;                   // 1 to 255 bytes, within the queue
   std::optional<Duration> hold_for;  // counted from submission; may outlast the job
   OnConflict on_conflict = OnConflict::kReturn;
-  // kDebounce: a waiting job starts at the latest so long after its first submission.
+  // kDebounce: a waiting job starts at most this long after its first submission.
   std::optional<Duration> max_wait = {};
-  // kDebounce: the running job's successor has taken the key. The job does not wait again.
+  // kDebounce: a successor has taken the running job's key. The job does not wait again.
   bool superseded = false;
   friend bool operator==(const UniqueRule&, const UniqueRule&) = default;
 };
@@ -91,15 +92,16 @@ struct JobExtras {
   std::optional<Time> scheduled_at = {};  // the instant of the schedule that it was made for
   std::vector<JobLimit> limits = {};      // its own, then its queue's; none twice
   SharedBytes order_key = {};  // jobs of one key of a queue run one at a time; empty: none
-  bool order_passes = false;   // while it retries, its successors may run
-  // With an order key: its place, which is when it was due as submitted, or as edited or retried
-  // by hand. Backoff and snoozing never change it.
+  bool order_passes = false;   // while it is retrying, its successors may run
+  // With an order key: the job's place, which is its due time as submitted, or as last edited or
+  // retried by hand. Backoff and snoozing never change it.
   std::optional<Time> place = {};
-  SharedBytes fair_key = {};  // whose share of the queue it takes; empty: of jobs without a key
+  SharedBytes fair_key =
+      {};  // the key whose share of the queue the job takes; empty: the share of jobs without a key
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };
 
-// Only programs that know limits, order keys and fair keys may have such a job.
+// Only programs that know limits, order keys and fair keys may receive such a job.
 inline bool needs_limits(const std::shared_ptr<const JobExtras>& extras) {
   if (extras == nullptr) return false;
   const bool debounced = extras->unique && extras->unique->on_conflict == OnConflict::kDebounce;
@@ -157,7 +159,7 @@ struct Mark {
   SharedBytes reason;
 };
 
-// The members that every job has from its submission on. The machine keeps them in a compact slot:
+// The members that every job has from its submission. The machine keeps them in a compact slot:
 // each member costs its bytes for every waiting job.
 struct JobHot {
   JobId id;
@@ -180,8 +182,8 @@ struct JobHot {
   std::shared_ptr<const JobExtras> extras;   // null: all empty
 };
 
-// The members that a job has only once it has started, has ended or has a time limit. The machine
-// keeps this struct as it is, in an allocation of its own, so a new member needs no code there.
+// The members of a job that has started, has ended or has a time limit. The machine keeps this
+// struct as it is, in a separate allocation, so a new member needs no code there.
 struct JobCold {
   std::optional<Time> expires_at;
   std::optional<Time> finished_at;
@@ -192,7 +194,7 @@ struct JobCold {
   std::shared_ptr<const Progress> progress;
   SharedBytes cancel_reason;
   std::uint32_t log_lines = 0;  // lines ever written: the next line's seq - 1
-  // What its key was charged for the running attempt, where the queue shares time fairly; else 0.
+  // What the running attempt cost the job's fair key, if the queue shares time fairly; otherwise 0.
   std::uint32_t charged_ms = 0;
   // The live lease, while the job runs:
   LeaseToken token = kNoToken;
@@ -216,10 +218,10 @@ struct Job : JobHot, JobCold {
 };
 static_assert(sizeof(Job) == sizeof(JobHot) + sizeof(JobCold), "a member is hot, or it is cold");
 
-// Whether the job has any cold member set, which a job that only waits does not.
+// Whether any cold member is set. A job that only waits has none.
 bool has_cold(const Job& job);
 
-// The job's unique key is held at least until then; none: until the job ends.
+// The time until which the job holds its unique key, at least; none: until it ends.
 std::optional<Time> unique_hold_until(const Job& job);
 
 }  // namespace millrace::core

@@ -47,10 +47,10 @@ struct Condition {
   JobField field{};
   Comparison comparison = Comparison::kEqual;
   bool negated = false;
-  // The job matches if any of these does (kEqual, kContains). Text is compared as written; for
-  // kQueue, kType, kTag, kSchedule and kLimit a trailing "*" matches any ending. For kState: names
-  // of states. For kPayload and kResult: the member's text (a string's content, a number as it is
-  // spelled, true, false, null).
+  // The job matches if any of these values does (kEqual, kContains). Text is compared as written;
+  // for kQueue, kType, kTag, kSchedule and kLimit a trailing "*" matches any ending. For kState:
+  // names of states. For kPayload and kResult: the member's text (the content of a string, a number
+  // as spelled, true, false, null).
   std::vector<std::string> values;
   std::int64_t number = 0;  // kPriority, kAttempt; times in ms since the epoch
   double real = 0;  // kPayload, kResult in an ordering comparison; `values` holds it as sent

@@ -1,5 +1,5 @@
-// Jobs as the machine holds them: one compact slot each, and a separate allocation for the members
-// that few jobs have.
+// Jobs as the machine holds them: a compact slot each, plus a separate allocation for rarely used
+// members.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct WorkerLeases;  // shard_state.h
 enum class SlotIndex : std::uint32_t {};
 inline constexpr SlotIndex kNoSlot{0xffffffff};
 
-// The sizes of the running attempt's log lines, to bound the log; not part of the durable state.
+// The sizes of the running attempt's log lines, used to bound the log; not durable.
 struct LogSizes {
   std::deque<std::pair<std::uint32_t, std::uint32_t>> lines;  // (seq, bytes)
   std::uint64_t bytes = 0;
 };
 
-// A job's cold members, and what else the machine needs for a job that has them.
+// A job's cold members, plus the machine's own data for such a job.
 struct Activity : JobCold {
   WorkerLeases* holder = nullptr;       // of the live lease
   std::unique_ptr<LogSizes> log_sizes;  // null: the running attempt has logged nothing
@@ -67,7 +67,7 @@ struct JobSlot {
     return *activity;
   }
   bool started() const { return activity != nullptr && activity->latest.n > 0; }
-  // The machine has given it a place.
+  // The machine has given the job a place.
   bool is_ordered() const { return extras != nullptr && extras->place.has_value(); }
   const std::optional<UniqueRule>& unique() const {
     static const std::optional<UniqueRule> kNone;
@@ -90,10 +90,10 @@ class SlotPool {
     at(index) = JobSlot{};
     free_.push_back(index);
   }
-  // An upper bound of all indexes: each one below it is in use or free.
+  // An upper bound of all indexes: each smaller index is in use or free.
   std::uint32_t size() const { return static_cast<std::uint32_t>(pages_.size()) * kPageSlots; }
   std::size_t unused() const { return free_.size(); }
-  // The caller is about to read the slot.
+  // Prefetches a slot that the caller is about to read.
   void prefetch(SlotIndex index) const {
     const JobSlot& slot = at(index);
     __builtin_prefetch(&slot);

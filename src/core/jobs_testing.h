@@ -1,4 +1,4 @@
-// For tests: a list of the jobs, as the events tell of them.
+// For tests: a list of the jobs, built from the events.
 #pragma once
 
 #include <algorithm>
@@ -40,12 +40,12 @@ class NaiveJobs {
     return found == jobs_.end() ? nullptr : &*found;
   }
 
-  // It has started before, and waits for the next start or runs after it.
+  // The job has started before, and is waiting for or running a later start.
   static bool is_again(const ModelJob& job) {
     return job.attempt > (job.state == State::kRunning ? 1U : 0U);
   }
 
-  // F6: whether it is the job's turn among those of its order key.
+  // F6: whether it is this job's turn in the line of its order key.
   bool is_its_turn(const ModelJob& job) const {
     if (job.order_key.empty()) return true;
     return std::ranges::none_of(jobs_, [&](const ModelJob& other) {
@@ -133,7 +133,7 @@ class NaiveJobs {
     }
   }
   template <typename Other>
-  void fold(const Other&) {}  // says nothing of jobs' states
+  void fold(const Other&) {}  // does not change a job's state
 };
 
 }  // namespace millrace::core

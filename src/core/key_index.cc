@@ -10,7 +10,7 @@ const KeyRow* KeyIndex::find(const Fingerprint& key, Time now) const {
 
 void KeyIndex::insert(const KeyRow& row) {
   const auto [place, inserted] = rows_.insert({row.key.key, row});
-  if (!inserted) {  // an expired one that was not taken out yet
+  if (!inserted) {  // an expired one that has not been removed yet
     by_expiry_.erase({place->second.key.expires_at, row.key.key});
     place->second = row;
   }

@@ -1,4 +1,4 @@
-// What a lease's holder can report: progress, logs, the outcome. Only the live token changes
+// The reports of a lease's holder: progress, logs, the outcome. Only the live token changes
 // anything.
 
 #include <algorithm>
@@ -35,7 +35,7 @@ SharedBytes cut(const SharedBytes& text, std::size_t bytes) {
   return text.size() <= bytes ? text : SharedBytes(cut_utf8(text.view(), bytes));
 }
 
-// A report without a checkpoint leaves the one that is there: the next attempt needs it.
+// A report without a checkpoint keeps the present one: the next attempt needs it.
 std::shared_ptr<const Progress> with_checkpoint(const std::shared_ptr<const Progress>& report,
                                                 const std::shared_ptr<const Progress>& before) {
   if (report == nullptr || before == nullptr || before->checkpoint.empty()) return report;
@@ -121,7 +121,7 @@ AttemptEnded Decider::ended(const AckItem& item, const JobSlot& slot) const {
   return event;
 }
 
-// A job whose successor waits under its unique key does not wait again.
+// A job whose successor waits under its unique key does not wait again itself.
 void Decider::give_way(AttemptEnded& event, const JobSlot& slot) {
   if (is_terminal(event.state) || !slot.unique() || !slot.unique()->superseded) return;
   event.state = State::kCancelled;
@@ -158,11 +158,11 @@ Refusal Decider::judge_slow_down(const std::vector<SlowDown>& wishes, const JobS
   return {};
 }
 
-// A wish never shortens an earlier one.
+// A request never shortens an earlier one.
 void Decider::slow_down(const std::vector<SlowDown>& wishes, const JobSlot& slot) {
   for (const SlowDown& wish : wishes) {
     const LimitEntry* const entry = state_.gates.find(LimitKind::kNamed, wish.limit.view());
-    // A limit that is gone holds nobody.
+    // A deleted limit holds nothing back.
     if (entry == nullptr ||
         entry->limit.incarnation != named_limit(slot, wish.limit)->incarnation) {
       continue;
@@ -223,8 +223,8 @@ ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
   return reply;
 }
 
-// The jobs in an ack are all accepted, or the ack is refused. They come after the end of the acked
-// job.
+// Either all jobs in an ack are accepted, or the ack is refused. They are submitted after the acked
+// job has ended.
 Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot,
                               const AttemptEnded& event) const {
   if (item.enqueue.empty()) return {};
@@ -323,7 +323,7 @@ Reply Decider::operator()(const Heartbeat& command) {
   Extended extended;
   ItemsReply reply;
   reply.items.reserve(command.items.size());
-  // By an earlier item of this command.
+  // The effect of an earlier item of this command.
   struct Earlier {
     Time expires_at;
     std::shared_ptr<const Progress> progress;

@@ -431,7 +431,7 @@ TEST(Progress, AReportWithoutACheckpointLeavesTheOneBefore) {
   // An explicit null is a checkpoint.
   report(s, "a", {report_of(80, "null")});
   EXPECT_EQ(*s.job("a").progress, report_of(80, "null"));
-  // Two in one command, the second of which has none.
+  // Two reports in one command; the second has no checkpoint.
   report(s, "a", {report_of(90, "5"), report_of(91)});
   EXPECT_EQ(*s.job("a").progress, report_of(91, "5"));
 }

@@ -1,4 +1,5 @@
-// The members of commands about limits, and of what shards tell each other of them: see describe.h.
+// The members of commands about limits, and of the messages between shards about them: see
+// describe.h.
 #pragma once
 
 #include <tuple>

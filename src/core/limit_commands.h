@@ -1,4 +1,4 @@
-// Commands about limits, and about what holds a job back: see command.h.
+// Commands about limits and about the reasons why a job waits: see command.h.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace millrace::core {
 
-// What an answer about one limit tells besides: its keys in order, beginning after `after`; the
-// keys for which most jobs wait; or the jobs that hold it, by token.
+// Extra content of a reply about one limit: its keys in order, starting after `after`; the keys
+// with the most waiting jobs; or the jobs that hold it, by token.
 enum class LimitDetail : std::uint8_t { kNone, kKeys, kBusiestKeys, kHolders };
 
-// Makes the limit, or gives it these settings. One that has them already stays as it is, and keeps
-// its version. kType: the gate of all jobs of a type.
+// Creates the limit, or replaces its settings. A limit that already has these settings is not
+// changed and keeps its version. kType: the gate of all jobs of a type.
 struct SetLimit {
   LimitKind kind{};  // never kQueue: SetQueue does that
   SharedBytes name;
   LimitSettings settings;
   std::uint64_t incarnation = 0;  // random; for a new limit
-  // Else kVersionConflict; 0: there must be no such limit.
+  // Otherwise kVersionConflict; 0: the limit must not exist.
   std::optional<std::uint64_t> if_version;
   SharedOrigin by = {};
 };
-// Nothing more starts under the limit, or under one of its keys.
+// Stops starts under the limit, or under one of its keys.
 struct PauseLimit {
   LimitKind kind{};
   SharedBytes name;
   SharedBytes key;  // empty: the whole limit
   SharedBytes reason;
-  std::optional<Duration> length;  // none: until somebody resumes it
+  std::optional<Duration> length;  // none: until a user resumes it
   SharedOrigin by = {};
 };
 struct ResumeLimit {
@@ -46,35 +46,35 @@ struct ResumeLimit {
 struct DeleteLimit {
   LimitKind kind{};
   SharedBytes name;
-  bool force = false;                       // jobs that name it go free
-  std::optional<std::uint64_t> if_version;  // else kVersionConflict
+  bool force = false;                       // jobs that name it become free
+  std::optional<std::uint64_t> if_version;  // otherwise kVersionConflict
   SharedOrigin by = {};
 };
-// One limit, or all of a kind in order of name, beginning after `after`.
+// Returns one limit, or all of a kind in order of name, starting after `after`.
 struct GetLimits {
   LimitKind kind{};
   SharedBytes name;  // empty: all
   SharedBytes after;
   std::uint32_t limit = kMaxLimitsPerPage;
-  // Of one limit: what to tell beside it.
+  // For one limit: the extra content.
   LimitDetail detail = LimitDetail::kNone;
-  SharedBytes key;  // kHolders: empty: of all keys
+  SharedBytes key;  // kHolders; empty: of all keys
 };
-// In a report of a worker: nothing more passes the limit's gate for so long.
+// In a worker's report: nothing more passes the limit's gate for `length`.
 struct SlowDown {
   SharedBytes limit;  // that the job names
-  SharedBytes key;    // the job's key of it; empty: the whole limit
+  SharedBytes key;    // the job's key for it; empty: the whole limit
   Duration length{};
 };
-// The fair keys of a queue, with what they have and had: in order of key, beginning after `after`,
-// or those for which most jobs wait. None of a queue that does not share fairly.
+// Returns the fair keys of a queue with their current and past use: in order of key, starting after
+// `after`, or those with the most waiting jobs. None if the queue does not share fairly.
 struct GetShares {
   SharedBytes queue;
-  SharedBytes after;  // empty: from the first key; else LimitReply::next of the page before
+  SharedBytes after;  // empty: from the first key; otherwise LimitReply::next of the page before
   std::uint32_t limit = kMaxLimitsPerPage;
   bool busiest = false;
 };
-// Why a job is not running.
+// Returns why a job is not running.
 struct GetWhy {
   JobId id;
 };

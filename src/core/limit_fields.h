@@ -1,4 +1,4 @@
-// The members of limits, and of what answers tell of them: see describe.h.
+// The members of limits and of replies about them: see describe.h.
 #pragma once
 
 #include <tuple>

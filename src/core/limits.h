@@ -30,18 +30,19 @@ inline constexpr std::size_t kMaxErrorMessageBytes = 4 * 1024;
 inline constexpr std::size_t kMaxErrorStackBytes = 32 * 1024;
 inline constexpr std::size_t kMaxLogLineBytes = 8 * 1024;
 inline constexpr std::size_t kMaxLogBytesPerAttempt = 256 * 1024;
-// Jobs are bounded, starts are not: a job keeps the logs of its last kStartsWithLogs starts.
+// Jobs are bounded, their starts are not: a job keeps the logs of its last kStartsWithLogs starts.
 inline constexpr std::uint32_t kStartsWithLogs = 16;
 
-// The payloads of one claim, together. The first job is handed out however large its payload is.
+// The total payload bytes of a claim. The first job is always handed out, however large its
+// payload.
 inline constexpr std::uint64_t kMaxClaimBytes = std::uint64_t{16} << 20;
 
-// The shard remembers how this many of its last leases ended, so that a repeated ack gets the same
-// answer as the first.
+// The number of ended leases that the shard remembers, so that a repeated ack gets the same reply
+// as the first.
 inline constexpr std::size_t kEndedLeasesRemembered = 1'000'000;
 inline constexpr std::uint64_t kDefaultMaxKeys = 100'000'000;
 
-// A queue's name counts until somebody deletes the queue.
+// A queue counts until it is deleted.
 inline constexpr std::size_t kMaxQueues = 50'000;
 // The most queues that one page of the list by name holds.
 inline constexpr std::uint32_t kMaxQueuesPerPage = 1'000;
@@ -55,13 +56,12 @@ inline constexpr std::size_t kMaxCatalogPageBytes = std::size_t{1} << 20;
 // The schedules of one shard, and how many of each schedule's last runs are kept.
 inline constexpr std::size_t kMaxSchedules = 1'000'000;
 inline constexpr std::uint32_t kRunsKept = 100;
-// The instants of a schedule that an edit keeps, of those that had passed: the newest.
+// The passed instants of a schedule that an edit keeps: the newest.
 inline constexpr std::size_t kMaxOwed = 64;
 // The most schedules that one page of the list by name holds.
 inline constexpr std::uint32_t kMaxSchedulesPerPage = 1'000;
 
-// The operations of a store that go on at once; and how long, and how many, that have ended are
-// kept.
+// The number of running operations per store; the retention and the maximum number of ended ones.
 inline constexpr std::size_t kMaxRunningOperations = 100;
 inline constexpr Duration kOperationsKept{std::int64_t{7} * 86'400'000};
 inline constexpr std::size_t kMaxEndedOperations = 1'000;
@@ -73,43 +73,43 @@ inline constexpr std::size_t kMaxKeyBounds = 100;  // keys of a limit with bound
 inline constexpr std::size_t kMaxLimitPauses = 1'000;
 inline constexpr std::uint32_t kMaxLimitsPerPage = 1'000;
 inline constexpr std::size_t kMaxFairWeights = 1'000;
-// Keys without unfinished jobs of which a queue remembers how long they run.
+// The keys without unfinished jobs whose running time a queue remembers.
 inline constexpr std::size_t kMaxRestingFairKeys = 10'000;
-// Shares are told of this time.
+// The period that reported shares cover.
 inline constexpr Duration kShareWindow{60'000};
 // A change of a queue's order is refused while it has more jobs than this to sort again.
 inline constexpr std::size_t kMaxJobsSortedAgain = 1'000'000;
 inline constexpr std::size_t kBusiestKeys = 100;
 inline constexpr std::size_t kHoldersTold = 5;
 inline constexpr std::size_t kMaxAheadCounted = 1'000;
-// What holds a queue back: lanes, groups and keys looked at, and gates told.
+// For the reasons that hold a queue back: lanes, groups and keys examined, and gates reported.
 inline constexpr std::size_t kMaxLanesLookedAt = 5'000;
 inline constexpr std::size_t kMaxBlockersTold = 20;
-// A claim passes at most this many lanes whose gates are closed, and moves each to where it waits.
-// It goes on at the next timer.
+// A claim passes at most this many lanes whose gates are closed, and moves each to its closed gate.
+// It continues at the next timer.
 inline constexpr std::size_t kMaxHeldBackPerClaim = 1'000;
 
-// A shard says again what it needs of a limit after the first of these times, and what it has or
-// does not use after the second. What it said counts for the third. A share that others want too
-// is its own for the fourth.
+// A shard repeats its need of a limit after kShareRepeat, and its holdings or unused share after
+// kShareIdle. A reported need counts for kShareNeedLasts. A share that other shards also want stays
+// with one for kShareTurn.
 inline constexpr Duration kShareRepeat{250};
 inline constexpr Duration kShareIdle{1'000};
 inline constexpr Duration kShareNeedLasts{2'000};
 inline constexpr Duration kShareTurn{250};
 inline constexpr Duration kShareLongestTurn{10'000};  // of a slow rate
-// And not sooner than this, whatever changes.
+// The least time between two reports, whatever changes.
 inline constexpr Duration kSharePause{20};
 inline constexpr std::size_t kMaxShareItems = 256;  // of a message
 
-// The most that one step does before it commits: it keeps a step short, however much is due.
+// The most actions of one step, so that it commits soon, however much is due.
 inline constexpr std::size_t kMaxDuePerTick = 1'000;
-// A claim ends at most this many jobs past their expires_at on its way, and then looks no further.
-// The timers end the rest; a waiting claim is served after that.
+// The most expired jobs that a claim ends in passing before it stops looking. Timers end the rest;
+// a waiting claim is served after that.
 inline constexpr std::size_t kMaxExpiredPerClaim = kMaxDuePerTick;
 inline constexpr std::size_t kMaxJournalBodyBytes = 32 * 1024 * 1024;
 
-// A wall clock that is ahead of the shard's time by more than this is followed in one journaled
-// step, which extends live leases by as much.
+// If the wall clock is ahead of the shard's time by more than this, the shard follows it in one
+// journaled step, which extends live leases by as much.
 inline constexpr Duration kMaxClockLag{1'000};
 // A period without commits that is longer than this extends live leases by its length.
 inline constexpr Duration kStallGrace{1'000};

@@ -1,6 +1,6 @@
-// The machine against the naive model of limits: random lives, in which after every step nobody
-// waits for what could start, no bound is broken, each job's reasons are the true ones, and the
-// state is the fold of the journal, whether from its beginning or from the tables.
+// The machine against the naive model of limits, in random lives. After every step no waiter could
+// start, no bound is broken, each job's reasons are true, and the state is the fold of the journal,
+// from its beginning or from the tables.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -293,7 +293,7 @@ class Life {
       got.push_back(item.job.id);
       leases_.push_back({item.job.id, item.job.token});
     }
-    // A claim may stop early on its way past closed gates; what it left is offered again.
+    // A claim may stop early at closed gates; its queue is offered again.
     if (options_.max_held_back == kMaxHeldBackPerClaim) {
       EXPECT_EQ(got, expected);
     } else {
@@ -402,7 +402,7 @@ class Life {
       if (!queues_offered()) break;
     }
   }
-  // What tick() woke is offered at the end of the step.
+  // Notes the queues that tick() woke; they are offered at the end of the step.
   bool queues_offered() {
     for (SharedBytes& queue : machine_->take_woken_queues()) woken_.emplace_back(queue.view());
     return true;
@@ -487,7 +487,7 @@ class Life {
     }
     ++debounced_seen_;
   }
-  // Of the jobs that share a debounced key one waits.
+  // Among the jobs that share a debounced key, only one waits.
   void check_debounced_keys() const {
     std::map<std::pair<std::string, std::string>, int> waiting;
     for (const auto& job : model_.jobs()) {

@@ -313,8 +313,8 @@ TEST_F(LimitsTest, SettingsThatStayTheSameKeepTheirVersion) {
   EXPECT_EQ(set("api", slots(2), true).refusal.detail, RefusalDetail::kLimitCountsJobs);
 }
 
-// What a shard hears of a deletion may be overtaken by what it hears of a change before it. Until
-// the limit's home says again that it is gone, it holds its jobs, as it would after a restart.
+// A shard's news of a deletion may be overtaken by its news of an earlier change. Until the limit's
+// home repeats that the limit is deleted, it holds its jobs, as it would after a restart.
 TEST_F(LimitsTest, ACopyThatComesBackHoldsItsJobsAgain) {
   MachineOptions options;
   options.shards = 2;
@@ -446,7 +446,8 @@ TEST_F(LimitsTest, AQueueTellsWhatHoldsJobsBackOfWhichAnotherLimitIsGone) {
   EXPECT_EQ(reply.blocked_by[0].limit.view(), "api");
 }
 
-// The keys of a limit count together. It looks at so many lanes, and says that there are more.
+// The keys of a limit are added up. The reply examines a bounded number of lanes, and says that
+// there are more.
 TEST_F(LimitsTest, WhatHoldsAQueueBackIsLookedAtInPart) {
   set("acct", slots(1), true);
   const auto submit = [&](std::size_t from, std::size_t to) {

@@ -1,6 +1,6 @@
-// For tests: the naive model of limits. It keeps the jobs in a list, and at each question computes
-// from the events so far what may start, and in which order. Nothing in it is fast; all of it
-// should be plainly right.
+// For tests: the naive model of limits. It keeps the jobs in a list, and recomputes at each
+// question from the events so far what may start, and in which order. It is meant to be plainly
+// right, not fast.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class NaiveLimits : public NaiveGates {
     settle_fair();
   }
   const NaiveFair& fair() const { return fair_; }
-  // The keys of which a claim could start a job at this priority, with their weights.
+  // The keys with a job that a claim could start at this priority, with their weights.
   std::map<std::string, std::uint64_t> open_keys(const std::string& queue, std::int16_t priority,
                                                  const std::vector<std::string>& types,
                                                  Time now) const {
@@ -39,7 +39,7 @@ class NaiveLimits : public NaiveGates {
     return keys;
   }
 
-  // What a claim of `count` jobs gets: so many claims of one.
+  // The jobs that a claim of `count` gets: the same as `count` claims of one.
   std::vector<JobId> claimed(const std::vector<std::string>& queues,
                              const std::vector<std::string>& types, std::size_t count,
                              Time now) const {
@@ -72,7 +72,7 @@ class NaiveLimits : public NaiveGates {
     const auto& ageing = queues_.at(queue).settings.ageing;
     const auto place = [&](const ModelJob& job) {
       if (!ageing) return std::tuple(job.priority, fair_.tag(job), job.run_at, job.ord);
-      // Waiting for `ageing` is worth one step of priority.
+      // Each `ageing` of waiting is worth one step of priority.
       const Time ready_since = std::max(job.run_at, job.created_at);
       const Time rank = ready_since + job.priority * *ageing;
       return std::tuple(std::int16_t{0}, std::uint64_t{0}, rank, job.ord);
@@ -85,7 +85,7 @@ class NaiveLimits : public NaiveGates {
     }
     return first;
   }
-  // It starts, and counts against its gates and for its key.
+  // Starts the job, and counts it against its gates and its key.
   void begin(const JobId& id, Time now) {
     fair_.start(at(id), now);
     start(id, now);
@@ -103,7 +103,7 @@ class NaiveLimits : public NaiveGates {
     if (e.from == State::kRunning) fair_.end(at(e.job.id), now);
   }
   template <typename Other>
-  void share(const Other&, Time) {}  // it moves no tag
+  void share(const Other&, Time) {}  // does not move a tag
 
   NaiveFair fair_;
 };

@@ -13,7 +13,7 @@ namespace {
 
 // Freed keys are removed in batches of this length, so that frequent expiries cause few events.
 constexpr Duration kKeyExpiryGrain{1'000};
-// How often rows of the audit that are too old are deleted.
+// The period between deletions of expired audit rows.
 constexpr Duration kAuditPruningPause{600'000};
 
 class Nothing final : public Prefetched {
@@ -21,7 +21,7 @@ class Nothing final : public Prefetched {
   const Job* find(const JobId&) const override { return nullptr; }
 };
 
-// Collects the ids in a command about which memory alone can't decide.
+// Collects the ids in a command that memory alone cannot answer.
 class NeededIds {
  public:
   NeededIds(const ShardState& state, std::vector<JobId>& out) : state_(state), out_(out) {}
@@ -88,7 +88,7 @@ class NeededIds {
   void operator()(const NoteAudit&) {}
 
  private:
-  // For a job whose payload memory has dropped.
+  // For a job whose payload memory may have dropped.
   void add_with_payload(const JobId& id) {
     const SlotIndex index = state_.find(id);
     if (index != kNoSlot && state_.slots.at(index).payload.empty()) out_.push_back(id);
@@ -265,8 +265,8 @@ std::optional<Time> Machine::next_share_message() const {
 
 void Machine::start_epoch(Epoch epoch, Time now, std::vector<Event>& events) {
   now = std::max(now, impl_->state.facts.at);
-  // The tokens of a term start above any that an earlier term can have given, even a term that was
-  // lost with a restored backup.
+  // The tokens of a term start above any that an earlier term can have issued, even a term lost by
+  // restoring a backup.
   const auto by_time = static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(now), 0)) * 1024;
   const std::uint64_t first = std::max(impl_->state.facts.next_token, by_time);
   events.emplace_back(EpochStarted{epoch, mutated(Mutant::kTokensRestart) ? 1 : first});
@@ -351,7 +351,7 @@ void Machine::set_keep_bytes(std::uint64_t bytes) { impl_->options.keep_bytes = 
 void Machine::restart_letting_go() { impl_->unlooked_at = impl_->state.slots.size(); }
 
 bool Machine::let_go_of_payloads(std::size_t most) {
-  // From the end: the jobs that came last will be claimed last.
+  // From the end: the newest jobs will be claimed last.
   std::uint32_t& next = impl_->unlooked_at;
   for (; most > 0 && next > 0 && bytes_held() > impl_->options.keep_bytes; --most) {
     JobSlot& slot = impl_->state.slots.at(SlotIndex{--next});

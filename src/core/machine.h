@@ -1,6 +1,6 @@
 // The state machine of a shard: all live scheduling state, in memory, deterministic. decide() reads
-// the state and returns what happens as events, each applied at once; apply() alone changes state.
-// No I/O, no threads, no clock, no randomness.
+// the state and returns events, each already applied; only apply() changes state. No I/O, no
+// threads, no clock, no randomness.
 //
 // One thread, one owner; not movable. The same commands at the same times give the same events, on
 // any compiler and with any hash seed.
@@ -34,12 +34,12 @@ struct MachineOptions {
   std::size_t max_held_back = kMaxHeldBackPerClaim;
   std::size_t max_limits = kMaxLimits;
   std::optional<Duration> audit_retention = std::nullopt;  // of the tables' rows; none: for ever
-  std::uint32_t shard = 0;  // of how many: limits are shared between them
+  std::uint32_t shard = 0;                                 // of `shards`, which share the limits
   std::uint32_t shards = 1;
 };
 
-// Jobs that only the tables hold, read for one step. An id that was asked for and is not here does
-// not exist.
+// Jobs that only the tables hold, read for one step. A requested id that is missing here does not
+// exist.
 class Prefetched {
  public:
   virtual ~Prefetched() = default;
@@ -49,10 +49,10 @@ class Prefetched {
   virtual bool fenced(const JobId&) const { return true; }
 };
 
-// Whether new jobs are admitted. The engine decides from what the machine can't see.
+// Whether new jobs are admitted. The engine decides this from facts that the machine cannot see.
 enum class Admission : std::uint8_t { kOpen, kClosed };
 
-// A job that ended within the current step, for callers that wait for it.
+// A job that ended within the current step, for callers that wait for its end.
 struct Ending {
   JobId id;
   bool deleted = false;
@@ -65,64 +65,64 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // Appends the ids that deciding `command` needs from the tables: jobs that are neither in memory
-  // nor known to be deleted, and jobs that are in memory without their payload.
+  // Appends the ids that the decision on `command` needs from the tables: jobs that are neither in
+  // memory nor known to be deleted, and jobs in memory without their payload.
   void needed(const Command& command, std::vector<JobId>& out) const;
 
-  // Decides one command at `now`, which is not before the last time seen. Appends what happened to
-  // `events`; it is applied already.
+  // Decides one command. `now` must not be before the latest time seen. Appends the resulting
+  // events, which are already applied, to `events`.
   Reply decide(const Command& command, Time now, const Prefetched& prefetched, Admission admission,
                std::vector<Event>& events);
 
   // How many jobs of a queue and of these types (empty: any) a claim at `now` could get, counted up
-  // to `most`. What only time has opened since the last tick() is left out.
+  // to `most`. Jobs that became claimable by time alone since the last tick() are not counted.
   std::size_t claimable(std::string_view queue, const std::vector<SharedBytes>& types, Time now,
                         std::size_t most) const;
 
-  // Does what is due at `now`: jobs become ready or expire, leases end, keys are freed. At most
-  // kMaxDuePerTick actions; call again while next_timer() <= now.
+  // Performs the actions due at `now`: jobs become ready or expire, leases end, keys are freed. At
+  // most kMaxDuePerTick actions; call again while next_timer() <= now.
   void tick(Time now, std::vector<Event>& events);
-  // When tick() next has something to do.
+  // When tick() next has work.
   std::optional<Time> next_timer() const;
 
-  // Schedules that need fire() at `wall`, at most `most` of them, in order of time. And when, after
-  // `after`, another one does. Both are times of the wall clock.
+  // Schedules that need fire() at `wall`, at most `most`, in order of time; and the time after
+  // `after` when another one does. Both times are of the wall clock.
   std::vector<SharedBytes> due_schedules(Time wall, std::size_t most) const;
   std::optional<Time> next_schedule(Time after) const;
   // Null: there is no such schedule. Valid until the next change.
   const Schedule* schedule(std::string_view name) const;
-  // The job is one of this shard's and has not ended.
+  // The job belongs to this shard and has not ended.
   bool lives(const JobId& id) const;
   // Schedules with an instant that waits for the end of a job on another shard, by name.
   std::vector<SharedBytes> schedules_waiting_elsewhere() const;
-  // Deals with what is due of a schedule. Does nothing if the schedule has changed since.
+  // Handles the due instants of a schedule. No-op if the schedule has changed since.
   void fire(const Firing& firing, Time now, Admission admission, std::vector<Event>& events);
 
-  // What this shard has to say of shares of limits. Only what is durable may be said: whoever sends
-  // the messages waits for the newest row.
+  // This shard's messages about shares of limits. Messages may contain only durable facts, so the
+  // sender must wait for the newest row.
   std::vector<ShareMessage> take_share_messages(Time now);
   std::optional<Time> next_share_message() const;
 
-  // A term begins at `now`. Its tokens start above all that were given before.
+  // A term begins at `now`. Its tokens start above all tokens issued before.
   void start_epoch(Epoch epoch, Time now, std::vector<Event>& events);
-  // Extends live leases by `by`: the length of a period in which nobody could be answered, or of a
-  // step of the clock. That period must not begin before the shard's last event.
+  // Extends live leases by `by`: the length of an outage during which the shard could answer
+  // nobody, or of a step of the clock. The outage must not begin before the shard's last event.
   void extend_leases(Duration by, Time now, std::vector<Event>& events);
 
   // Replay: applies an event of the journal at its batch's time. CHECKs its preconditions.
   void apply(const Event& event, Time at);
 
-  // --- What the engine asks between the commands of a step.
+  // --- For the engine, between the commands of a step.
 
-  // The queues that have gained claimable jobs since the last call, in that order, each once.
+  // The queues that gained claimable jobs since the last call, in that order, each once.
   std::vector<SharedBytes> take_woken_queues();
-  // The jobs that have ended or were deleted since the last call.
+  // The jobs that ended or were deleted since the last call.
   std::vector<Ending> take_endings();
-  // Frees the jobs that were forgotten on ending. Until then view() still finds them.
+  // Frees the jobs forgotten on ending. Until then view() still finds them.
   void end_step();
 
-  // Null: not in memory. A reply with Detail::kJobs carries the same view. The payload is empty
-  // where memory has dropped it; the tables have it.
+  // Null: not in memory. A reply with Detail::kJobs carries the same view. The payload is empty if
+  // memory has dropped it; the tables have it.
   std::shared_ptr<const JobView> view(const JobId& id) const;
   // True: the job was deleted and the tables may still show it.
   bool is_tombstone(const JobId& id) const;
@@ -133,25 +133,25 @@ class Machine {
 
   // --- The projection.
 
-  // Takes all that has changed since the last call. The machine keeps every job in it until
+  // Takes all changes since the last call. The machine keeps every job in them until
   // changes_stored() is called. Precondition: no other Changes is outstanding.
   std::unique_ptr<const Changes> take_changes();
-  // The tables hold the Changes taken last: ended jobs not touched since leave memory, as do
+  // The tables hold the Changes taken last. Ended jobs not touched since then leave memory, as do
   // tombstones, and payloads beyond MachineOptions::keep_bytes.
   void changes_stored();
   // Replaces MachineOptions::keep_bytes from now on.
   void set_keep_bytes(std::uint64_t bytes);
-  // Drops payloads that the tables hold while more than keep_bytes are in memory. Looks at `most`
-  // jobs and continues there at the next call. False: it has looked at all of them since
+  // Drops payloads that the tables hold while more than keep_bytes are in memory. Examines `most`
+  // jobs; the next call continues there. False: it has examined all of them since
   // restart_letting_go().
   bool let_go_of_payloads(std::size_t most);
   void restart_letting_go();
   // Between follow() and lead() another node writes the tables. They may then hold jobs that this
-  // machine has never projected, so each forgotten job is among the deletions and is a tombstone.
+  // machine has never projected, so each forgotten job is added to the deletions and the
+  // tombstones.
   void follow();
   void lead();
-  // The number of jobs that wait to be projected, including jobs that came and went and need no
-  // row.
+  // The number of jobs that wait to be projected, including short-lived jobs that need no row.
   std::size_t unprojected() const;
   // The number of rows that a flush would write or delete now.
   std::size_t rows_to_flush() const;
@@ -170,7 +170,7 @@ class Machine {
   // Both after the queues and before the jobs.
   void load_limit(const Limit& limit);
   void load_bucket(const BucketRow& row);
-  // After all has been loaded: a queue whose counts differ from the jobs that were loaded.
+  // After loading: a queue whose counts differ from its loaded jobs.
   struct Miscount {
     std::string_view queue;  // valid while the machine exists
     State state{};
@@ -192,10 +192,10 @@ class Machine {
   StateCounts counts() const;  // over all queues
   // The bytes of payloads and results in memory.
   std::uint64_t bytes_held() const;
-  // The bytes that are allocated but empty; new jobs use them first.
+  // Allocated but empty bytes; new jobs use them first.
   std::uint64_t bytes_to_reuse() const;
-  // A digest of everything that decides later behaviour: equal for equal states, however they were
-  // reached. Payloads are left out: whether memory holds them decides nothing.
+  // A digest of all state that decides later behaviour: equal for equal states, however they were
+  // reached. Payloads are left out, since it decides nothing whether memory holds them.
   Fingerprint digest() const;
   // Recomputes every index from the jobs and CHECKs that they agree (S1, S4, L1). Slow; for tests
   // and the simulator.

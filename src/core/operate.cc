@@ -1,4 +1,4 @@
-// What operators can do to jobs and queues.
+// Operators' commands on jobs and queues.
 
 #include <algorithm>
 #include <utility>
@@ -43,7 +43,7 @@ bool Decider::is_deleted(const JobId& id) const {
   return state_.find(id) == kNoSlot && state_.changes.tombstones.contains(id);
 }
 
-// The answer for a job that this command has changed or deleted.
+// The reply for a job that this command changed or deleted.
 ItemReply Decider::changed(const JobId& id, std::size_t of) const {
   ItemReply reply;
   reply.id = id;
@@ -126,7 +126,7 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
     job->attempt = 0;
     job->crashes = 0;
   } else {
-    // One more attempt; otherwise the retry could not start.
+    // Allow one more attempt; otherwise the retry could not start.
     job->max_attempts = std::max(job->max_attempts, job->attempt + 1);
   }
   const Time run_at = command.run_at.value_or(now_);
@@ -234,7 +234,7 @@ Reply Decider::operator()(const Delete& command) {
     }
     doomed.emplace(id, job->state);
     Deleted::Item item{to_ref(*job), job->state, {}};
-    // A key that is held past the job's end outlives retention, but not a manual deletion.
+    // A key held beyond the job's end outlives retention, but not a manual deletion.
     if (command.cause != DeleteCause::kRetention && job->extras != nullptr && job->extras->unique) {
       item.unique_key = job->extras->unique->key;
     }
@@ -277,7 +277,7 @@ Refusal Decider::judge_order(const QueueEntry* queue, const QueueSettings& setti
     return {Rejection::kUnfitLimit, {}, RefusalDetail::kKeyBoundWithoutFair};
   }
   if (queue == nullptr) return {};
-  // Ageing sorts the ready jobs again; shares put each job into another lane.
+  // Ageing re-sorts the ready jobs; shares put each job into another lane.
   const std::optional<FairSettings>& before = queue->settings.fair;
   const bool lanes_change = settings.fair.has_value() != before.has_value() ||
                             (before && before->by != settings.fair->by);

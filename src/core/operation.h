@@ -1,7 +1,7 @@
-// An operation: one action on many jobs, which takes long. Every shard has a part of it and works
-// it off by itself: the engine selects ids from the tables, and one command applies the action to
-// them and moves the part on in the same commit. So a part goes on where it stood after a crash or
-// a takeover, and touches no job twice.
+// An operation: one long-running action on many jobs. Every shard has a part of it and processes it
+// independently: the engine selects ids from the tables, and one command applies the action to them
+// and advances the part in the same commit. So a part resumes where it stood after a crash or a
+// takeover, and touches no job twice.
 #pragma once
 
 #include <cstddef>
@@ -47,29 +47,29 @@ struct OperationSpec {
   OperationAction action{};
   std::int16_t priority = 0;  // kReprioritize
   JobFilter filter;
-  StateSet states;  // a job that has left them is not touched
-  // What people are shown of it; each may be empty.
+  StateSet states;  // a job in another state is not touched
+  // Shown to users; each may be empty.
   SharedBytes query;
   SharedBytes queue;
   SharedBytes error_group;
   bool deletes_queue = false;            // at the end, if it has no jobs then
-  std::optional<std::uint64_t> matched;  // an estimate, made at the beginning
-  Time created_at{};                     // by the clock of the node that was asked
+  std::optional<std::uint64_t> matched;  // an estimate, made at the start
+  Time created_at{};                     // by the clock of the node that received the request
   SharedBytes created_by;                // a token's name; empty: none
 };
 
 struct OperationPart {
   JobId id;  // of the operation
   OperationSpec spec;
-  std::optional<std::uint32_t> rate_per_s;  // of the whole operation; none: as fast as it goes
+  std::optional<std::uint32_t> rate_per_s;  // of the whole operation; none: unlimited
   OperationState state{};
-  // Only jobs that were created before the operation, and for a retry only those that had ended by
-  // then. By the shard's time.
+  // The part touches only jobs created before the operation and, for a retry, only jobs that had
+  // ended by then. By the shard's time.
   Time begun_at{};
-  std::uint64_t below = 0;  // the cursor: what is left lies below this ord
+  std::uint64_t below = 0;  // the cursor: the remaining jobs have a smaller ord
   std::uint64_t changed = 0;
   std::uint64_t failed = 0;
-  // The jobs touched so far are paid for until this time, in microseconds since the Unix epoch.
+  // When the rate has paid for the jobs touched so far, in microseconds since the Unix epoch.
   std::uint64_t paid_until_us = 0;
   Time updated_at{};
   std::optional<Time> ended_at;
@@ -80,58 +80,59 @@ struct OperationPart {
 
 using OperationIndex = absl::btree_map<JobId, OperationPart>;
 
-// How many jobs the part may touch at `now`, if `sharers` parts share the rate: what has been
-// earned, but never more than of this time. `most` without a rate.
+// How many jobs the part may touch at `now`, if `sharers` parts share the rate: the allowance
+// earned, capped at kOperationBurst. Without a rate: `most`.
 inline constexpr Duration kOperationBurst{200};
 std::uint64_t allowance(const OperationPart& part, std::uint32_t sharers, Time now,
                         std::uint64_t most);
-// When the allowance is at least `wanted`, which must be within the burst.
+// When the allowance reaches `wanted`, which must be within the burst.
 Time allowed_at(const OperationPart& part, std::uint32_t sharers, std::uint64_t wanted);
-// How many jobs a step of the part touches at once.
+// How many jobs the part touches per step.
 std::uint64_t stride(const OperationPart& part, std::uint32_t sharers, std::uint64_t most);
 
 // --- Commands.
 
-// Begins a part. One that there is already stays as it is. The first shard begins first, and the
-// node that leads it has the others begin.
+// Starts a part; no-op if it exists. The first shard starts first, and the node that leads it has
+// the others start.
 struct StartOperation {
   JobId id;
   OperationSpec spec;
   std::optional<std::uint32_t> rate_per_s;
-  std::optional<std::uint32_t> shard;  // none: on all
+  std::optional<std::uint32_t> shard;  // none: all shards
   SharedOrigin by = {};
 };
 
 enum class OperationOrder : std::uint8_t { kPause, kResume, kCancel, kSetRate };
-// A part that has ended takes no orders, and does not refuse them either.
+// No-op, without an error, if the part has ended.
 struct SetOperation {
   JobId id;
   OperationOrder order{};
   std::optional<std::uint32_t> rate_per_s;  // kSetRate
 };
 
-// Applies the action to these jobs and moves the part on. From the node that leads the shard alone.
+// Applies the action to these jobs and advances the part. Sent only by the node that leads the
+// shard.
 struct StepOperation {
   struct Item {
     JobId id;
     std::uint64_t ord = 0;
   };
   JobId id;
-  std::uint64_t below = 0;    // where the part stands; else kVersionConflict, and nothing is done
+  std::uint64_t below = 0;    // the part's cursor; otherwise kVersionConflict and no effect
   std::vector<Item> items;    // newest first
-  std::uint64_t next = 0;     // where the part stands then
-  bool ends = false;          // nothing is left then
+  std::uint64_t next = 0;     // the cursor after this step
+  bool ends = false;          // nothing remains after this step
   std::uint32_t sharers = 1;  // parts that share the rate; filled in by the shard
 };
 
-// The parts of the shard, newest first, beginning before `before`.
+// Returns the parts of the shard, newest first, starting before `before`.
 struct GetOperations {
-  JobId id;                 // this one alone; kNoJob: all
-  JobId before;             // kNoJob: from the newest
+  JobId id;                 // only this operation; kNoJob: all
+  JobId before;             // kNoJob: start at the newest
   std::uint32_t limit = 0;  // 0: no limit
 };
 
-// Parts of operations that ended long ago. Those that go on stay.
+// Forgets parts of operations that ended long ago. Running ones stay.
 struct ForgetOperations {
   std::vector<JobId> ids;
 };
@@ -152,11 +153,11 @@ struct OperationSet {
   OperationPart part;  // whole
 };
 
-// The part has touched some jobs, which are events of the same batch.
+// The part has touched jobs, which are events of the same batch.
 struct OperationAdvanced {
   JobId id;
   std::uint64_t below = 0;
-  std::uint64_t changed = 0;  // from the beginning on
+  std::uint64_t changed = 0;  // total so far
   std::uint64_t failed = 0;
   std::uint64_t paid_until_us = 0;
   std::optional<OperationState> ended;

@@ -20,7 +20,7 @@ std::uint64_t us_of(Time time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(time), 0)) * 1'000;
 }
 
-// Between one job and the next; rounded up, so that the rate is never exceeded.
+// The time between two jobs; rounded up, so that the rate is never exceeded.
 std::uint64_t interval_us(const OperationPart& part, std::uint32_t sharers) {
   const std::uint64_t rate = *part.rate_per_s;
   return (kSecondUs * std::max<std::uint32_t>(sharers, 1) + rate - 1) / rate;
@@ -31,7 +31,7 @@ std::uint64_t burst_us(std::uint64_t interval) {
   return std::max(interval, burst);
 }
 
-// From when on jobs are still to be paid for, at `now`.
+// The start of the period whose allowance is unused at `now`.
 std::uint64_t unpaid_from(const OperationPart& part, std::uint64_t interval, Time now) {
   if (mutated(Mutant::kOperationRateWoundUp)) return part.paid_until_us;
   const std::uint64_t now_us = us_of(now);
@@ -74,7 +74,7 @@ Time allowed_at(const OperationPart& part, std::uint32_t sharers, std::uint64_t 
 
 std::uint64_t stride(const OperationPart& part, std::uint32_t sharers, std::uint64_t most) {
   if (!part.rate_per_s) return most;
-  // Half of the burst, so that a step that comes late loses nothing.
+  // Half of the burst, so that a late step loses nothing.
   const auto half = static_cast<std::uint64_t>(kOperationBurst.count()) * 1'000 / 2;
   return std::clamp<std::uint64_t>(half / interval_us(part, sharers), 1, most);
 }
@@ -104,7 +104,7 @@ Reply Decider::operator()(const SetOperation& command) {
   const auto found = state_.operations.find(command.id);
   if (found == state_.operations.end()) return refused_operation(Rejection::kNotFound);
   if (has_ended(found->second.state)) return shown(found->second, false);
-  // The old read models are gone when it begins: without the rest there would be none.
+  // A reprojection first drops the old read models, so it must run to its end.
   if (found->second.spec.kind == OperationKind::kReproject) {
     return refused_operation(Rejection::kInvalidState);
   }
@@ -133,7 +133,7 @@ Reply Decider::operator()(const SetOperation& command) {
     return shown(part, false);
   }
   part.updated_at = now_;
-  // Nothing is earned in a pause, or at another rate.
+  // The part earns nothing during a pause, nor at the old rate.
   if (!mutated(Mutant::kOperationRateWoundUp)) {
     part.paid_until_us = std::max(part.paid_until_us, us_of(now_));
   }
@@ -141,12 +141,12 @@ Reply Decider::operator()(const SetOperation& command) {
   return shown(state_.operations.at(command.id), true);
 }
 
-// Applies the action to the jobs of a step. Returns how many items were dealt with: fewer than all
-// if the next one must wait.
+// Applies the action to the jobs of a step. Returns the number of items handled: fewer than all if
+// the next one must wait.
 std::size_t Decider::touch(const OperationPart& part, const std::vector<StepOperation::Item>& items,
                            OperationAdvanced& advanced) {
   const OperationSpec& spec = part.spec;
-  // Those that are still what the tables showed.
+  // The jobs that still match their row.
   std::vector<JobId> ids;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -178,14 +178,14 @@ std::size_t Decider::touch(const OperationPart& part, const std::vector<StepOper
     if (spec.action == OperationAction::kRetry) reply = retry(ids[i], retrial);
     if (spec.action == OperationAction::kCancel) reply = cancel(ids[i], cancellation);
     if (spec.action == OperationAction::kReprioritize) reply = edit(ids[i], edition);
-    // It may be retried a little later: the part waits for it.
+    // A later retry may succeed: the part waits for it.
     if (reply.refusal.why == Rejection::kOverloaded) return places[i];
     count(reply);
   }
   return items.size();
 }
 
-// Nothing is left of the part.
+// Ends a part that has no jobs left.
 void Decider::conclude(const OperationPart& part, OperationAdvanced& advanced) {
   const OperationSpec& spec = part.spec;
   advanced.ended = OperationState::kCompleted;
@@ -205,7 +205,7 @@ void Decider::conclude(const OperationPart& part, OperationAdvanced& advanced) {
 
 namespace {
 
-// Rows were read; none is read twice, as the read models are stored with their place.
+// Counts rows as read. None is read twice, because the read models are stored with their position.
 OperationAdvanced rows_read(const OperationPart& part, const StepOperation& command) {
   OperationAdvanced advanced;
   advanced.id = part.id;
@@ -324,7 +324,7 @@ void Applier::operator()(const OperationsForgotten& event) {
   }
 }
 
-// A term begins: nothing was earned while nobody led.
+// At the start of a term: parts earned nothing while the shard had no leader.
 void Applier::resume_operations() {
   for (auto& [id, part] : state_.operations) {
     if (has_ended(part.state)) continue;

@@ -1,6 +1,6 @@
-// Jobs of one order key of a queue run one at a time, in the order of their places. A line holds
-// the key's jobs that have not ended, but for those that are passed while they retry, and offers at
-// most one of them to claims.
+// Jobs of a queue with the same order key run one at a time, in the order of their places. A line
+// holds the key's unfinished jobs, except those passed while they retry, and offers at most one of
+// them to claims.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace millrace::core {
 struct OrderLine {
   absl::btree_map<std::pair<Time, std::uint64_t>, SlotIndex> jobs;  // by place, then ord
   SlotIndex running = kNoSlot;
-  SlotIndex offered = kNoSlot;  // the job that stands among the ready jobs of its lane
+  SlotIndex offered = kNoSlot;  // the job that is among the ready jobs of its lane
 
-  // The job that is next to run, whatever its state; kNoSlot: one runs, or there is none.
+  // The next job to run, whatever its state; kNoSlot: one is running, or there is none.
   SlotIndex turn() const {
     return running != kNoSlot || jobs.empty() ? kNoSlot : jobs.begin()->second;
   }
@@ -30,7 +30,7 @@ struct OrderLine {
 
 class OrderIndex {
  public:
-  // Null: no job of this key has not ended.
+  // Null: no unfinished job has this key.
   OrderLine* find(std::string_view queue, std::string_view key) {
     const auto found = lines_.find(name_of(queue, key));
     return found == lines_.end() ? nullptr : found->second.get();
@@ -45,7 +45,7 @@ class OrderIndex {
     MILLRACE_CHECK(line->jobs.emplace(std::pair(place, ord), slot).second);
     return *line;
   }
-  // An empty line goes.
+  // Removes the line when it becomes empty.
   void leave(std::string_view queue, std::string_view key, Time place, std::uint64_t ord) {
     const auto line = lines_.find(name_of(queue, key));
     MILLRACE_CHECK(line != lines_.end() && line->second->jobs.erase({place, ord}) == 1);

@@ -1,5 +1,5 @@
-// How fast jobs start, over the last 10 to 20 seconds. For answers that say when to come back: it
-// is not durable, and decides nothing.
+// How fast jobs start, over the last 10 to 20 seconds. Used to tell clients when to come back; not
+// durable, and decides nothing.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Pace {
     }
     ++starts_;
   }
-  // How long so many starts take at this pace, from kLeast to kMost; none: too little was seen.
+  // How long `starts` take at this pace, from kLeast to kMost; none: too few were seen.
   std::optional<Duration> time_of(std::uint64_t starts, Time now) const {
     if (since_ == Time{}) return std::nullopt;
     Duration over = now - since_;
@@ -48,8 +48,8 @@ class Pace {
  private:
   static constexpr Duration kStretch{10'000};
 
-  Time since_{};                         // the present stretch began; the epoch: there is none
-  std::uint64_t starts_ = 0;             // in it; not 0 once it began
+  Time since_{};                         // when the current period began; the epoch: there is none
+  std::uint64_t starts_ = 0;             // in it; not 0 once it has begun
   std::optional<std::uint64_t> before_;  // in the one before it
 };
 

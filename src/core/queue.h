@@ -15,7 +15,7 @@
 
 namespace millrace::core {
 
-// How long a finished job is kept; none: for ever; zero: not at all.
+// How long a finished job is kept; none: for ever; zero: it is dropped at once.
 struct Retention {
   std::optional<Duration> succeeded = kDefaultRetention;
   std::optional<Duration> dead = kDefaultDeadRetention;
@@ -39,8 +39,8 @@ struct QueueSettings {
   std::optional<Rate> rate;
   std::vector<JobLimit> limits;  // added to each job that is submitted; without incarnations
   std::optional<BreakerRule> breaker;
-  std::optional<FairSettings> fair;  // none: keys do not count. Not together with `ageing`
-  std::optional<Duration> ageing;    // waiting that long is worth one step of priority; none: never
+  std::optional<FairSettings> fair;  // none: keys have no effect. Excludes `ageing`
+  std::optional<Duration> ageing;    // waiting this long is worth one step of priority; none: never
   std::optional<std::uint64_t> max_ready_per_key;  // of each fair key, with `fair`; none: no bound
   Bounds bounds() const { return {concurrency, rate}; }
   LimitSettings gate() const { return {bounds(), false, {}, breaker, std::nullopt}; }
@@ -52,12 +52,12 @@ inline bool names_limits(const QueueSettings& settings) {
          settings.fair || settings.ageing || settings.max_ready_per_key;
 }
 
-// As a list that a patch may lack.
+// A list wrapped so that a patch may omit it.
 struct QueueLimits {
   std::vector<JobLimit> limits;
 };
 
-// A partial change: absent members keep their values. An inner optional that is empty sets "none".
+// A partial change: absent members keep their values. An empty inner optional sets "none".
 struct QueuePatch {
   std::optional<std::uint32_t> max_attempts;
   std::optional<std::optional<std::uint32_t>> max_crashes;

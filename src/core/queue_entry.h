@@ -15,13 +15,13 @@ namespace millrace::core {
 struct QueueEntry {
   explicit QueueEntry(SharedBytes queue_name) : name(std::move(queue_name)), ready(this) {}
 
-  // The members that a look-up and a claim read first lie together.
+  // The members that a look-up and a claim read first are adjacent.
   SharedBytes name;
   bool paused = false;
   bool dirty = false;               // in the list of changes
   bool woken = false;               // in the list of woken queues
   Gate* gate = nullptr;             // null: the queue has no bounds of its own
-  std::int64_t ageing_ms = 0;       // what a step of priority is worth; 0: it is strict
+  std::int64_t ageing_ms = 0;       // the worth of one step of priority; 0: priority is strict
   std::unique_ptr<FairQueue> fair;  // null: the queue does not share fairly
   ReadyIndex ready;
   QueueSettings settings;
@@ -31,7 +31,7 @@ struct QueueEntry {
   StateCounts loaded{};  // jobs that recovery has loaded, to be compared with `counts`
   std::uint64_t created = 0;
   std::uint64_t pruned = 0;
-  Pace pace;  // where it has a max_ready
+  Pace pace;  // only with a max_ready
 
   std::uint64_t& count(State state) { return counts[static_cast<std::size_t>(state)]; }
   std::uint64_t count(State state) const { return counts[static_cast<std::size_t>(state)]; }

@@ -17,7 +17,7 @@ class QueueIndex {
  public:
   // Null: there is no such queue.
   const QueueEntry* find(std::string_view name) const { return look_up(name); }
-  // The same, to be changed.
+  // As find(), for changing the entry.
   QueueEntry* find_entry(std::string_view name) { return look_up(name); }
   // Creates the queue if it does not exist.
   QueueEntry& ensure(const SharedBytes& name) {
@@ -39,7 +39,7 @@ class QueueIndex {
   }
 
   std::size_t size() const { return queues_.size(); }
-  // In order of name, beginning after `after`, until `visit` returns false.
+  // Visits entries in order of name, starting after `after`, until `visit` returns false.
   template <typename Visit>
   void walk(std::string_view after, Visit visit) const {
     for (auto at = by_name_.upper_bound(after); at != by_name_.end(); ++at) {

@@ -1,6 +1,5 @@
-// The ready jobs of a queue, in the order in which they are claimed: priority, then due time, then
-// submission. Each type has a lane, so that a worker that names its types never scans the jobs of
-// others.
+// The ready jobs of a queue in claim order: priority, then due time, then submission. Each type has
+// a lane, so a worker that names its types never scans jobs of other types.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +40,8 @@ struct ReadyKey {
   }
 };
 
-// The place of a lane, or of a group of lanes, in a queue's order. Where the queue shares fairly,
-// its key's tag comes before the due time (fair.h); elsewhere tags are zero.
+// The place of a lane, or of a group of lanes, in a queue's order. If the queue shares fairly, the
+// tag of the key precedes the due time (fair.h); otherwise tags are zero.
 struct HeadKey : ReadyKey {
   std::uint64_t tag = 0;
 
@@ -56,7 +55,7 @@ struct HeadKey : ReadyKey {
   }
 };
 
-// The groups of lanes with limits, of one queue and type, whose gates have room.
+// The groups, of one queue and type, of lanes with limits whose gates have room.
 struct GateOrder {
   struct Listed {
     HeadKey key;  // of the first job of the group
@@ -66,12 +65,12 @@ struct GateOrder {
   absl::btree_set<Listed> groups;
   std::uint32_t lanes = 0;      // with limits
   std::uint32_t ready = 0;      // ready jobs in them
-  std::optional<HeadKey> head;  // as it stands among the heads of the queue
+  std::optional<HeadKey> head;  // its current entry among the queue's heads
 };
 
-// A queue's jobs of one type that have no limits, or that have the same ones; where the queue
-// shares fairly, those of one key, also without limits. It exists while any
-// job in memory is of it. The lane without limits also exists while one with limits does.
+// A queue's jobs of one type that have no limits, or the same limits; if the queue shares fairly,
+// the jobs of one key, even without limits. The lane exists while a job in memory belongs to it.
+// The lane without limits also exists while one with limits does.
 struct TypeLane {
   QueueEntry* queue = nullptr;
   SharedBytes type;
@@ -83,7 +82,7 @@ struct TypeLane {
   // Of the lane without limits only:
   std::unique_ptr<GateOrder> order;  // null: there is no lane with limits
   Gate* type_gate = nullptr;
-  std::uint64_t serial = 0;  // 0: no gate has met it
+  std::uint64_t serial = 0;  // 0: no gate has seen it
 };
 
 class ReadyIndex {
@@ -93,7 +92,7 @@ class ReadyIndex {
   ReadyIndex& operator=(const ReadyIndex&) = delete;
 
   // Returns the type's lane, creating it if necessary, and counts one more job in it. Every
-  // acquire_lane() needs its release_lane().
+  // acquire_lane() needs a release_lane().
   TypeLane& acquire_lane(const SharedBytes& type);
   void release_lane(TypeLane& lane);
 
@@ -108,15 +107,15 @@ class ReadyIndex {
   }
   void add_limited(TypeLane& plain);
   void remove_limited(TypeLane& plain);
-  // The first of `plain`'s jobs, or of its order's, may be another one now.
+  // Call when the first of `plain`'s jobs, or of its order's, may have changed.
   void rehead(TypeLane& plain);
-  // A job of `plain`'s type, with limits, is ready, or is no longer.
+  // Adds a ready job with limits of `plain`'s type to the counts, or (`more` is false) removes it.
   void count_limited(TypeLane& plain, Time since, std::uint64_t ord, bool more);
   // The ready jobs of this type, those with limits included.
   static std::size_t ready_of(const TypeLane& plain) {
     return plain.ready.size() + (plain.order == nullptr ? 0 : plain.order->ready);
   }
-  // Some gate counts jobs of the queue: only GatedWalk finds the next one.
+  // A gate counts jobs of the queue, so only GatedWalk finds the next one.
   bool gated() const { return gates_ > 0; }
   void count_gates(int more) { gates_ += static_cast<std::size_t>(more); }
   template <typename Visit>
@@ -129,11 +128,11 @@ class ReadyIndex {
   }
 
   std::size_t size() const { return size_; }
-  // A job of a queue that ages, without limits, is ready, or is no longer.
+  // Adds a ready job without limits, in a queue that ages, or (`more` is false) removes it.
   void count_since(Time since, std::uint64_t ord, bool more);
-  // When the job that has been ready longest became ready. It looks at the first due job of each
-  // type and priority, unless the queue ages. A job that was submitted after its due time is ready
-  // since its submission. Cost: the number of lanes times their distinct priorities.
+  // When the longest-ready job became ready. Examines the first due job of each type and priority,
+  // unless the queue ages. A job submitted after its due time is ready since its submission. Cost:
+  // the number of lanes times their distinct priorities.
   std::optional<Time> ready_since(const SlotPool& slots, bool ages) const;
 
   // Walks the ready jobs of the named types (empty: all) in claim order until `visit` returns
@@ -160,9 +159,9 @@ class ReadyIndex {
   QueueEntry* queue_;
   std::size_t size_ = 0;
   StringMap<std::unique_ptr<TypeLane>> lanes_;
-  // The first job of each lane without limits; with an order, of the order too.
+  // The first job of each lane without limits; if the lane has an order, also the order's first.
   absl::btree_set<Head> heads_;
-  // When each ready job with limits became so, with its ord; where the queue ages, every job.
+  // When each ready job with limits became ready, with its ord; if the queue ages, every ready job.
   absl::btree_set<std::pair<Time, std::uint64_t>> limited_since_;
   std::size_t gates_ = 0;  // lanes with limits, types with a gate, and the queue's own
 };

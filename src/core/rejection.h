@@ -13,7 +13,7 @@
 
 namespace millrace::core {
 
-// When several apply, decide() gives the first one in this order.
+// If several apply, decide() gives the first in this order.
 enum class Rejection : std::uint8_t {
   kNone,                 // not refused
   kOverloaded,           // retry later: memory, lag, too many keys
@@ -24,12 +24,12 @@ enum class Rejection : std::uint8_t {
   kLeaseLost,            // the token is not the live one
   kVersionConflict,      // If-Match
   kInvalidState,         // not in this state
-  // Added later, since numbers never change. They rank with kDuplicateJob and with kQueueFull.
+  // Added later, since numbers never change. They rank with kDuplicateJob and with kQueueFull:
   kIdMismatch,        // fix: a job with this id was submitted with other content
   kTooManyQueues,     // fix: the queue would be one too many
-  kTooManySchedules,  // the same of a schedule
-  kTooManyEntries,    // the same of an entry of the catalog
-  kTooManyLimits,     // the same of a limit, or of its pauses
+  kTooManySchedules,  // the same for a schedule
+  kTooManyEntries,    // the same for an entry of the catalog
+  kTooManyLimits,     // the same for a limit, or for its pauses
   // These rank with kDuplicateJob.
   kUnknownLimit,  // fix: no limit has that name
   kUnfitLimit,    // fix: the job does not fit the limit that it names
@@ -40,7 +40,7 @@ enum class Rejection : std::uint8_t {
 
 inline constexpr auto kLastRejection = Rejection::kKeyFull;
 
-// The detail of a refusal. A number, so that nodes send it to each other as one.
+// The detail of a refusal, as a number that nodes can send to each other.
 enum class RefusalDetail : std::uint8_t {
   kNone,  // nothing to add
   kBehind,
@@ -56,7 +56,7 @@ enum class RefusalDetail : std::uint8_t {
   kNotWaiting,
   kMaxAttemptsTooLow,
   kRunning,
-  // For an item whose shard could not be asked, unlike the others':
+  // For an item whose shard could not be reached, although others' could:
   kShardSilent,
   kShardWithoutLeader,
   kShardStopping,
@@ -167,7 +167,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
 struct Fullness {
   std::uint64_t depth = 0;          // ready jobs
   Duration oldest{};                // how long the oldest of them has been ready
-  std::optional<Duration> room_in;  // when there is room again, at the pace so far; none: unknown
+  std::optional<Duration> room_in;  // when there will be room, at the current pace; none: unknown
   friend bool operator==(const Fullness&, const Fullness&) = default;
 };
 

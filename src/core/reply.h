@@ -1,5 +1,5 @@
-// Replies: what decide() returns. Values; the engine holds each one back until the state that it
-// was made from is durable.
+// Replies: the values that decide() returns. The engine holds each one back until the state from
+// which it was made is durable.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,11 @@
 
 namespace millrace::core {
 
-// A job as memory knows it. The tables may hold older attempts, log lines and marks of it; rows
-// found in both are equal.
+// A job as memory knows it. The tables may hold older attempts, log lines and marks; rows found in
+// both are equal.
 struct JobView {
   Job job;
-  std::vector<Attempt>
-      attempts;  // earlier ones that memory holds, oldest first; the latest stands in the job
+  std::vector<Attempt> attempts;  // earlier ones in memory, oldest first; the latest is in the job
   std::vector<LogLine> logs;
   std::vector<Mark> marks;
   struct LogTrim {  // lines of the start `n` below this seq are gone, in the tables too
@@ -44,7 +43,7 @@ struct EnqueueReply {
   struct Item {
     Fate fate{};
     Refusal refusal;
-    JobId id;  // of the job that now stands under the id or key
+    JobId id;  // of the job that now has the id or key
     // None: the existing job is not in memory; the tables know it, or it was pruned.
     std::optional<State> state;
     std::shared_ptr<const JobView> job;  // with Detail::kJobs, if in memory
@@ -52,7 +51,7 @@ struct EnqueueReply {
     bool by_key = false;                 // kExisting: found by its idempotency key
   };
   std::vector<Item> items;
-  bool refused_as_one = false;  // Atomicity::kAll and some item was refused: nothing was stored
+  bool refused_as_one = false;  // Atomicity::kAll and an item was refused: nothing was stored
 };
 
 struct ClaimReply {
@@ -72,8 +71,8 @@ struct ItemReply {
   std::uint64_t version = 0;
   std::shared_ptr<const JobView> job;  // with Detail::kJobs, and for operators' commands on one id
   bool deleted = false;                // see JobReply
-  // For a fence that was won with a token that was never the job's: the lowest token that may win
-  // it again, which is that of the job's live lease or, without one, of its next lease. Not sent
+  // If a fence was won with a token that was never the job's: the lowest token that may win it
+  // again. That is the token of the job's live lease or, without one, of its next lease. Not sent
   // from node to node.
   LeaseToken fence{};
 };
@@ -83,7 +82,7 @@ struct ItemsReply {
 
 struct JobReply {
   std::shared_ptr<const JobView> job;  // null: not in memory; the tables may know it
-  bool deleted = false;                // known to be deleted: a row in the tables is out of date
+  bool deleted = false;                // known to be deleted: a row in the tables is stale
 };
 
 struct QueueReply {
@@ -92,8 +91,8 @@ struct QueueReply {
   std::vector<Queue> queues;  // by name
   // Pass it as `after` for the next page; empty: there are no more.
   SharedBytes next = {};
-  // Where GetQueues asked for it: by how many ready jobs wait, most first; and how many ready jobs
-  // could not start now.
+  // If GetQueues asked for them: the blockers, those with the most waiting ready jobs first; and
+  // the number of ready jobs that could not start now.
   std::vector<Blocker> blocked_by = {};
   std::uint64_t held_back = 0;
 };
@@ -103,7 +102,7 @@ struct ScheduleReply {
   bool created = false;
   bool changed = false;
   std::vector<Schedule> schedules;  // by name
-  // For GetSchedules of one: its runs that the tables may lack, oldest first.
+  // For GetSchedules of one: its runs that the tables may not have yet, oldest first.
   std::vector<ScheduleRunRow> runs;
   // Pass it as `after` for the next page; empty: there are no more.
   SharedBytes next;
@@ -112,12 +111,12 @@ struct ScheduleReply {
 struct CatalogReply {
   Refusal refusal;
   bool created = false;
-  // For PutCatalogEntry: the entry. For GetCatalog: those that have changed, in order of revision.
+  // For PutCatalogEntry: the entry. For GetCatalog: the changed entries, in order of revision.
   std::vector<CatalogEntry> entries;
-  // How many entries there are. A copy that holds another number after it has taken `entries` in
-  // has missed a deletion: it asks for all of them.
+  // The number of entries in the catalog. If a copy has another number after applying `entries`, it
+  // has missed a deletion, and requests all entries.
   std::uint64_t total = 0;
-  bool more = false;  // ask again, from the last entry's revision on
+  bool more = false;  // ask again, from the revision of the last entry
 };
 
 // A job that holds a slot of a limit.
@@ -144,7 +143,7 @@ struct WhyReply {
   bool known = false;  // false: the job is not in memory
   State state{};
   Time at{};
-  // All that holds, in order. Empty: the next claim of the job's queue and type gets it.
+  // All current reasons, in order. Empty: the next claim of the job's queue and type gets it.
   std::vector<Blocker> blocking;
 };
 

@@ -9,10 +9,10 @@
 
 namespace millrace::core {
 
-// The delay after attempt `attempt` (from 1) has failed: the strategy's delay, capped, then moved
+// The delay after attempt `attempt` (from 1) has failed: the strategy's delay, capped, then varied
 // by up to the policy's jitter. The jitter is computed from the job, its generation and the
 // attempt, so that replays agree and jobs that failed together do not retry together. Saturates;
-// never negative, never above kTenYears and its jitter.
+// never negative, never above kTenYears plus its jitter.
 Duration retry_delay(const RetryPolicy& policy, const JobId& id, std::uint32_t generation,
                      std::uint32_t attempt);
 

@@ -1,4 +1,5 @@
-// Equality by content, through pointers, for records that describe themselves and their members.
+// Equality by content, through pointers, for records that describe themselves and for their
+// members.
 #pragma once
 
 #include <algorithm>

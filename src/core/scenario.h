@@ -1,5 +1,5 @@
-// For tests: a machine with a terse interface. It journals what it decides, and proves after every
-// step that replaying the journal gives the same state.
+// For tests: a machine with a terse interface. It journals its decisions, and checks after every
+// step that a replay of the journal gives the same state.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,12 +31,12 @@ class Scenario {
     }
   }
 
-  // A later term's tokens start above those of earlier terms.
+  // Tokens of a later term start above those of earlier terms.
   void start_epoch(Epoch epoch) {
     record([&](std::vector<Event>& events) { machine_.start_epoch(epoch, now_, events); });
   }
 
-  // --- Jobs. A test names them by a letter or a word, from which the id is made.
+  // --- Jobs. A test names them by a letter or a word, from which the id is derived.
   static JobId id(const std::string& name) {
     JobId id;
     for (std::size_t i = 0; i < name.size() && i < 16; ++i)
@@ -139,7 +139,7 @@ class Scenario {
   Queue queue(const std::string& name = "mail") {
     return std::get<QueueReply>(decide(GetQueues{SharedBytes(name)})).queues.at(0);
   }
-  // The job as memory holds it; fails the test if it is not there.
+  // The job in memory; fails the test if it is not there.
   Job job(const std::string& name) {
     const auto view = machine_.view(id(name));
     EXPECT_NE(view, nullptr) << name << " is not in memory";
@@ -164,7 +164,7 @@ class Scenario {
     record([&](std::vector<Event>& events) { machine_.fire(firing, now_, admission, events); });
   }
 
-  // The projection, into tables that are a map. Jobs that have left memory are found there.
+  // The projection, into tables that are a map. It contains jobs that have left memory.
   void project() {
     const auto changes = machine_.take_changes();
     for (const JobId& gone : changes->deleted) tables_.jobs.erase(gone);

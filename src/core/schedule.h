@@ -1,9 +1,8 @@
-// A schedule: what submits jobs at times that a calendar names. The machine knows no calendar: the
-// engine computes instants (engine/schedules/planner.h), and the machine decides what becomes of
-// them.
+// A schedule submits jobs at times given by a calendar. The machine knows no calendar: the engine
+// computes instants (engine/schedules/planner.h), and the machine decides what to do with them.
 //
-// Times here are those of the wall clock, not of the shard, since people mean that one: the shard's
-// time never goes back and so may be ahead of it.
+// Times here are wall-clock times, not the shard's, because users mean the former: the shard's time
+// never goes back and so may be ahead of it.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +17,16 @@
 
 namespace millrace::core {
 
-// What becomes of instants that could not be dealt with in time.
+// What to do with instants that were not handled in time.
 enum class MissedPolicy : std::uint8_t { kSkip, kOne, kAll };
-// What becomes of an instant while the schedule's newest job has not ended.
+// What to do with an instant while the schedule's newest job has not ended.
 enum class OverlapPolicy : std::uint8_t { kAllow, kSkip, kQueue, kReplace };
 
-// What its owner says of a schedule. The service has checked every bound, and the machine reads
+// The owner's settings of a schedule. The service has checked every bound; the machine reads
 // neither the timing nor the job.
 struct ScheduleSpec {
   SharedBytes cron;        // empty: `every` counts
-  Duration every{};        // whole multiples, from `start_at` or from the Unix epoch
+  Duration every{};        // whole multiples, counted from `start_at` or from the Unix epoch
   SharedBytes timezone;    // an IANA name
   SharedBytes job;         // a submission without an id (store/submission_codec.h)
   SharedBytes queue;       // of that job
@@ -35,45 +34,46 @@ struct ScheduleSpec {
   std::optional<Time> start_at;
   std::optional<Time> end_at;
   Duration jitter{};
-  Duration missed_after{60'000};  // later than this, an instant is missed
+  Duration missed_after{60'000};  // an instant is missed if handled later than this
   MissedPolicy missed = MissedPolicy::kOne;
   OverlapPolicy overlap = OverlapPolicy::kAllow;
   bool skip_dst_gap = false;
   bool twice_in_dst_overlap = false;
-  std::uint32_t missed_limit = 100;  // kAll: the newest so many
+  std::uint32_t missed_limit = 100;  // kAll: at most this many, the newest
 
   friend bool operator==(const ScheduleSpec& a, const ScheduleSpec& b);
 };
 
 inline constexpr JobId kNoJob{};
-// Before every time by any clock: now.
+// Earlier than any clock's time: at once.
 inline constexpr Time kAtOnce = time_from_ms(kMinTimeMs);
 
-// How far a schedule has come. The engine and the machine make it anew at each firing.
+// The progress of a schedule. The engine and the machine recompute it at each firing.
 struct ScheduleProgress {
-  Time done_until{};  // every instant at or before this has been dealt with, except those in `owed`
-  // From before an edit, oldest first: they had passed and not been dealt with, and the new
-  // specification has them too. At most kMaxOwed.
+  Time done_until{};  // every instant up to this has been handled, except those in `owed`
+  // Instants from before an edit, oldest first, that had passed unhandled and that the new
+  // specification also contains. At most kMaxOwed.
   std::vector<Time> owed;
-  // What the clock of the zone showed at `done_until`, if that was an instant, as if it were UTC.
+  // The local time in the schedule's zone at `done_until`, as if it were UTC, if that was an
+  // instant.
   std::optional<Time> done_local;
-  // False: `next` and `due` are to be computed before anything else happens.
+  // False: `next` and `due` must be computed first.
   bool planned = false;
   std::optional<Time> next;  // none, if planned: the schedule has ended
-  std::optional<Time> due;   // when to deal with `next`: later by its jitter, or after a refusal
-  std::uint32_t tries = 0;   // how often what is owed was refused, or nothing computed, in a row
-  SharedBytes zone_version;  // of the zone data that `next` comes from
+  std::optional<Time> due;   // when to handle `next`: later by its jitter, or after a refusal
+  std::uint32_t tries = 0;   // consecutive refusals of owed instants, or failures to compute one
+  SharedBytes zone_version;  // of the zone data used for `next`
   SharedBytes broken;        // why no instant can be computed; empty: they can
 
-  // The newest job by instant, and its instant. None: there is no job yet.
+  // The newest job, ordered by instant, and its instant. None: there is no job yet.
   std::optional<Time> last_scheduled_at;
   JobId last_job;
-  // The job's queue lies on another shard: the id under which the job went into the outbox. Else
-  // kNoJob.
+  // If the job's queue lies on another shard: the id under which the job entered the outbox.
+  // Otherwise kNoJob.
   JobId last_box;
-  // An instant that waits until the newest job has ended.
+  // The instant that waits until the newest job has ended.
   std::optional<Time> waiting;
-  bool replaces = false;   // the newest job was cancelled for it
+  bool replaces = false;   // the newest job was cancelled for the waiting instant
   std::uint64_t runs = 0;  // entries in the list of runs, ever
 };
 
@@ -81,7 +81,7 @@ struct Schedule {
   SharedBytes name;
   ScheduleSpec spec;
   std::uint64_t version = 1;
-  std::uint64_t incarnation = 0;  // random; another one after the name was deleted and set again
+  std::uint64_t incarnation = 0;  // random; changes if the name is deleted and set again
   bool paused = false;
   SharedBytes pause_reason;
   Time created_at{};
@@ -103,17 +103,17 @@ enum class RunOutcome : std::uint8_t {
 };
 std::string_view to_string(RunOutcome outcome);
 
-// What became of an instant, or of `count` instants up to this one.
+// The outcome of an instant, or of `count` instants up to this one.
 struct ScheduleRun {
   Time scheduled_at{};
-  Time at{};  // when that was decided: the shard's time
+  Time at{};  // the shard's time of the decision
   RunOutcome outcome{};
   JobId job;                // kSubmitted, kReplaced; else kNoJob
   std::uint64_t count = 1;  // above 1: kSkippedMissed
   RefusalDetail error = RefusalDetail::kNone;
 };
 
-// A run as the tables keep it: number `n` of its schedule, from 1.
+// A run as stored in the tables: number `n` of its schedule, from 1.
 struct ScheduleRunRow {
   SharedBytes schedule;
   std::uint64_t n = 0;

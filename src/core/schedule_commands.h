@@ -14,17 +14,17 @@
 
 namespace millrace::core {
 
-// Creates the schedule, or gives it this specification. A schedule that has it already stays as it
-// is, and keeps its version. A new one owes nothing from before its creation.
+// Creates the schedule, or replaces its specification. A schedule that already has it is not
+// changed and keeps its version. A new schedule owes no instants from before its creation.
 struct SetSchedule {
   SharedBytes name;
   ScheduleSpec spec;
-  std::optional<bool> paused;     // none: as it is; a new one is not
+  std::optional<bool> paused;     // none: unchanged; a new schedule is not paused
   std::uint64_t incarnation = 0;  // random; for a new schedule
-  // Else kVersionConflict; 0: there must be no such schedule.
+  // Otherwise kVersionConflict; 0: the schedule must not exist.
   std::optional<std::uint64_t> if_version;
-  Time wall{};             // the shard fills it in
-  std::vector<Time> owed;  // it too: see ScheduleProgress::owed
+  Time wall{};             // filled in by the shard
+  std::vector<Time> owed;  // filled in by the shard: see ScheduleProgress::owed
   SharedOrigin by = {};
 };
 struct PauseSchedule {
@@ -34,23 +34,23 @@ struct PauseSchedule {
 };
 struct ResumeSchedule {
   SharedBytes name;
-  Time wall{};  // the shard fills it in
+  Time wall{};  // filled in by the shard
   SharedOrigin by = {};
 };
 struct DeleteSchedule {
   SharedBytes name;
-  std::optional<std::uint64_t> if_version;  // else kVersionConflict
+  std::optional<std::uint64_t> if_version;  // otherwise kVersionConflict
   SharedOrigin by = {};
 };
-// Enters a job that somebody has submitted for the schedule into its list of runs.
+// Adds a job that a user submitted for the schedule to its list of runs.
 struct NoteScheduleRun {
   SharedBytes name;
-  std::uint64_t incarnation = 0;  // else kNotFound
+  std::uint64_t incarnation = 0;  // otherwise kNotFound
   Time scheduled_at{};
   JobId job;
-  JobId box;  // the shard fills it in: see ScheduleProgress::last_box
+  JobId box;  // filled in by the shard: see ScheduleProgress::last_box
 };
-// One schedule, or all in order of name, beginning after `after`.
+// Returns one schedule, or all in order of name, starting after `after`.
 struct GetSchedules {
   SharedBytes name;  // empty: all
   SharedBytes after;

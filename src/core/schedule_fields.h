@@ -1,4 +1,4 @@
-// The members of a schedule and of what becomes of its instants: see describe.h.
+// The members of schedules and of their runs: see describe.h.
 #pragma once
 
 #include <tuple>

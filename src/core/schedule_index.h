@@ -1,5 +1,5 @@
-// The schedules of a shard: by name, by the time when something is due, and by the job whose end
-// one of their instants awaits. An entry's address stays the same until its schedule is deleted.
+// The schedules of a shard: by name, by the time of their next due action, and by the job whose end
+// an instant awaits. An entry's address stays the same until its schedule is deleted.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ namespace millrace::core {
 
 struct ScheduleEntry {
   Schedule schedule;
-  bool dirty = false;  // the projection has to write it
-  // When the schedule needs attention, by the wall clock; none: an event must come first. Kept by
-  // the index.
+  bool dirty = false;  // the projection must write it
+  // The wall-clock time at which the schedule needs attention; none: it waits for an event.
+  // Maintained by the index.
   std::optional<Time> wakes;
 };
 
@@ -49,8 +49,8 @@ class ScheduleIndex {
     by_name_.erase(entry.schedule.name.view());
   }
 
-  // To be called before and after every change of an entry. `job_lives`: the newest job of the
-  // schedule has not ended, as far as this shard knows.
+  // Call before and after every change of an entry. `job_lives`: to this shard's knowledge, the
+  // newest job of the schedule has not ended.
   void unlist(ScheduleEntry& entry) {
     if (!entry.schedule.progress.broken.empty()) --broken_;
     if (entry.wakes) due_.erase({*entry.wakes, entry.schedule.name.view()});
@@ -65,7 +65,7 @@ class ScheduleIndex {
     if (entry.wakes) due_.insert({*entry.wakes, entry.schedule.name.view()});
   }
   // The entries with an instant that awaits the end of this job. There are several if their jobs
-  // have one unique key.
+  // share a unique key.
   std::vector<ScheduleEntry*> awaiting(const JobId& job) {
     std::vector<ScheduleEntry*> entries;
     if (awaited_.empty()) return entries;
@@ -85,14 +85,14 @@ class ScheduleIndex {
     if (first == due_.end()) return std::nullopt;
     return first->first;
   }
-  // In order of time, until `visit` returns false.
+  // Visits entries in order of time, until `visit` returns false.
   template <typename Visit>
   void walk_due(Visit visit) const {
     for (const auto& [at, name] : due_) {
       if (!visit(at, by_name_.find(name)->second->schedule)) return;
     }
   }
-  // In order of name, beginning after `after`, until `visit` returns false.
+  // Visits entries in order of name, starting after `after`, until `visit` returns false.
   template <typename Visit>
   void walk(std::string_view after, Visit visit) const {
     for (auto at = by_name_.upper_bound(after); at != by_name_.end(); ++at) {
@@ -103,7 +103,7 @@ class ScheduleIndex {
   static std::optional<Time> wakes_at(const Schedule& schedule, bool job_lives) {
     const ScheduleProgress& progress = schedule.progress;
     if (schedule.paused) return std::nullopt;
-    // What can't be planned is tried again when it says so.
+    // An unplannable schedule is retried at its `due` time.
     if (!progress.planned) return progress.broken.empty() ? kAtOnce : progress.due;
     if (!progress.waiting || progress.last_box != kNoJob || job_lives) return progress.due;
     return progress.tries == 0 ? kAtOnce : progress.due;

@@ -1,4 +1,4 @@
-// Schedules: what their owners do to them, and what becomes of an instant that is due.
+// Schedules: the commands of their owners, and the handling of due instants.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 namespace millrace::core {
 namespace {
 
-// What was refused is tried again after a pause that doubles.
+// A refused instant is retried after a pause that doubles.
 constexpr Duration kFirstPause{1'000};
 constexpr Duration kLongestPause{60'000};
 
@@ -22,7 +22,7 @@ Duration pause_after(std::uint32_t tries) {
   return std::min(kFirstPause * (1 << std::min(tries, 6U)), kLongestPause);
 }
 
-// Whether a refusal may be over a little later.
+// Whether the refusal may be temporary.
 bool may_pass(Rejection why) {
   return why == Rejection::kOverloaded || why == Rejection::kQueueFull ||
          why == Rejection::kKeyFull || why == Rejection::kTooManyQueues;
@@ -103,10 +103,10 @@ Reply Decider::operator()(const SetSchedule& command) {
     schedule.pause_reason = {};
   }
   if (!(schedule.spec == command.spec)) {
-    // What was planned was planned for the older version.
+    // The plan was made for the older version.
     if (!mutated(Mutant::kStaleScheduleFires)) {
       owe_nothing_until(schedule.progress, command.wall);
-      schedule.progress.done_local.reset();  // of another specification
+      schedule.progress.done_local.reset();  // it belongs to another specification
       if (!entry->schedule.paused) schedule.progress.owed = command.owed;
     }
     schedule.spec = command.spec;
@@ -134,7 +134,7 @@ bool Decider::owes(const ScheduleProgress& progress, Time instant) {
   return instant > progress.done_until || std::ranges::binary_search(progress.owed, instant);
 }
 
-// Everything up to this instant has been dealt with.
+// Marks every instant up to this one as handled.
 void Decider::settle(ScheduleProgress& progress, Time instant, const std::optional<Time>& local) {
   std::erase_if(progress.owed, [&](Time owed) { return owed <= instant; });
   if (instant <= progress.done_until) return;
@@ -142,7 +142,7 @@ void Decider::settle(ScheduleProgress& progress, Time instant, const std::option
   progress.done_local = local;
 }
 
-// A schedule that is paused owes nothing, not even what waits.
+// A paused schedule owes nothing, not even a waiting instant.
 void Decider::drop_waiting(const Schedule& schedule) {
   if (!schedule.progress.waiting) return;
   ScheduleAdvanced advanced{schedule.name, schedule.progress, {}, schedule.spec.queue};
@@ -201,7 +201,7 @@ Reply Decider::operator()(const NoteScheduleRun& command) {
   }
   ScheduleAdvanced advanced{command.name, entry->schedule.progress, {}, entry->schedule.spec.queue};
   ScheduleProgress& progress = advanced.progress;
-  // While an instant waits, it waits for the job that was the newest when it came.
+  // A waiting instant waits for the job that was the newest when it was due.
   const bool newest =
       !progress.last_scheduled_at || *progress.last_scheduled_at <= command.scheduled_at;
   if (newest && !progress.waiting) {
@@ -256,8 +256,8 @@ bool Decider::newest_lives(const ScheduleProgress& progress, const Firing& firin
   return state_.lives(progress.last_job);
 }
 
-// Submits the job of an instant. The detail of a refusal that may be over a little later; none: the
-// instant is dealt with.
+// Submits the job of an instant. Returns the detail of a refusal that may be temporary; none: the
+// instant is handled.
 std::optional<RefusalDetail> Decider::run_instant(const Firing::Instant& instant,
                                                   ScheduleAdvanced& advanced) {
   ScheduleProgress& progress = advanced.progress;
@@ -274,7 +274,7 @@ std::optional<RefusalDetail> Decider::run_instant(const Firing::Instant& instant
     run.outcome = RunOutcome::kRefused;
     run.error = RefusalDetail::kUniqueKeyHeld;
   } else {
-    // A job that exists was made for this instant already.
+    // An existing job with this id was made for this instant.
     run.job = instant.job;
     progress.last_scheduled_at = instant.at;
     progress.last_job = instant.job;
@@ -285,7 +285,7 @@ std::optional<RefusalDetail> Decider::run_instant(const Firing::Instant& instant
   return std::nullopt;
 }
 
-// What the overlap policy makes of an instant while the newest job has not ended.
+// Applies the overlap policy to an instant while the newest job has not ended.
 void Decider::hold_back(const Firing::Instant& instant, OverlapPolicy overlap,
                         ScheduleAdvanced& advanced) {
   ScheduleProgress& progress = advanced.progress;
@@ -312,7 +312,7 @@ void Decider::fire(const Firing& firing) {
       mutated(Mutant::kOverlapIgnored) ? OverlapPolicy::kAllow : entry->schedule.spec.overlap;
   ScheduleAdvanced advanced{firing.name, entry->schedule.progress, {}, entry->schedule.spec.queue};
   ScheduleProgress& progress = advanced.progress;
-  // What was broken is mended.
+  // The fault that broke the schedule is gone.
   if (!progress.broken.empty() && firing.broken.empty()) progress.tries = 0;
   progress.broken = firing.broken;
   if (!firing.broken.empty()) {
@@ -322,7 +322,7 @@ void Decider::fire(const Firing& firing) {
     ++progress.tries;
     return advance(std::move(advanced));
   }
-  bool owed = false;  // something was refused and is tried again
+  bool owed = false;  // a refused instant will be retried
   bool lives = newest_lives(progress, firing);
   if (firing.waited && progress.waiting == firing.waited->at &&
       (!lives || overlap == OverlapPolicy::kAllow)) {
@@ -377,7 +377,7 @@ void Decider::fire(const Firing& firing) {
   advance(std::move(advanced));
 }
 
-// Emits the event, unless it would say nothing new.
+// Emits the event, unless it changes nothing.
 void Decider::advance(ScheduleAdvanced advanced) {
   advanced.progress.runs += advanced.runs.size();
   const ScheduleEntry* const entry = state_.schedules.find(advanced.name.view());

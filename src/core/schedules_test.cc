@@ -1,4 +1,4 @@
-// What owners do to schedules. What becomes of instants: firing_test.cc.
+// Owners' commands on schedules. For the handling of instants see firing_test.cc.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(SetSchedule, AnEditKeepsTheInstantThatIsDueAndHasNotFired) {
   s.set("nightly");
   s.fire(s.firing("nightly", {}, 60));
   s.wait_until(65);
-  // Which of those that had passed the new specification has too, the engine says.
+  // The engine says which of the passed instants the new specification also has.
   SetSchedule edit = s.set_of("nightly", ScheduleScenario::every_minute());
   edit.spec.jitter = Duration{5'000};
   edit.owed = {ScheduleScenario::at(60)};
@@ -89,7 +89,7 @@ TEST(SetSchedule, AnEditKeepsTheInstantThatIsDueAndHasNotFired) {
   edit.spec.jitter = Duration{6'000};
   s.schedules(edit);
   EXPECT_THAT(s.progress().owed, ElementsAre(ScheduleScenario::at(60)));
-  // What is neither owed nor later is not dealt with.
+  // Instants that are neither owed nor later are ignored.
   s.fire(s.firing("nightly",
                   {ScheduleScenario::instant("a", 60), ScheduleScenario::instant("b", 61)}, 120));
   EXPECT_THAT(s.runs(), ElementsAre("60 submitted a"));
@@ -293,7 +293,7 @@ TEST(DeleteSchedule, TheListOfTheNextOneDoesNotShowRunsThatAreBeingStored) {
   s.fire_at(60, "a");
   const auto taken = s.machine().take_changes();
   EXPECT_EQ(taken->schedule_runs.size(), 1U);
-  EXPECT_THAT(s.runs(), ElementsAre("60 submitted a"));  // the tables may lack it still
+  EXPECT_THAT(s.runs(), ElementsAre("60 submitted a"));  // the tables may not have it yet
   s.remove_schedule("nightly");
   s.set("nightly");
   EXPECT_THAT(s.runs(), IsEmpty());

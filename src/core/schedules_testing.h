@@ -1,5 +1,5 @@
-// For tests: a scenario with schedules. A test counts time in seconds from the scenario's begin,
-// and plays the engine's part: it says what is due, and which job an instant has.
+// For tests: a scenario with schedules. A test counts time in seconds from the scenario's start. It
+// acts as the engine: it names the due instants and the job of each.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class ScheduleScenario : public Scenario {
 
   static Time at(std::int64_t second) { return time_from_ms(1'700'000'000'000 + second * 1'000); }
 
-  // --- What owners do.
+  // --- Actions of owners.
   static ScheduleSpec every_minute(OverlapPolicy overlap = OverlapPolicy::kAllow) {
     ScheduleSpec spec;
     spec.cron = SharedBytes("* * * * *");
@@ -70,7 +70,7 @@ class ScheduleScenario : public Scenario {
     return schedule(name).progress;
   }
 
-  // --- The engine's part.
+  // --- The engine's role.
   static Firing::Instant instant(const std::string& job, std::int64_t second,
                                  const std::string& queue = "mail") {
     Firing::Instant instant;
@@ -80,7 +80,7 @@ class ScheduleScenario : public Scenario {
     instant.spec.lease = Duration{3'600'000};
     return instant;
   }
-  // Its job lies on another shard: this one has it in the outbox as "<job>-box".
+  // An instant whose job lies on another shard: this shard has it in the outbox as "<job>-box".
   static Firing::Instant boxed(const std::string& job, std::int64_t second) {
     Firing::Instant boxed = instant(job, second);
     boxed.spec.id = id(job + "-box");
@@ -97,12 +97,12 @@ class ScheduleScenario : public Scenario {
     if (next) firing.next = firing.due = at(*next);
     return firing;
   }
-  // Waits until `second` and deals with that instant of "nightly"; the next one is a minute later.
+  // Waits until `second` and handles that instant of "nightly"; the next one is a minute later.
   void fire_at(std::int64_t second, const std::string& job) {
     wait_until(second);
     fire(firing("nightly", {instant(job, second)}, second + 60));
   }
-  // The instant of `second` has waited; the next one is a minute after the last.
+  // Fires the waiting instant of `second`; the next instant is a minute after the last.
   void fire_waiting(const std::string& job, std::int64_t second) {
     Firing waited = firing("nightly", {}, {});
     waited.waited = instant(job, second);
@@ -119,7 +119,7 @@ class ScheduleScenario : public Scenario {
     return false;
   }
 
-  // What became of instants, oldest first, as lines: "60 submitted a".
+  // The outcomes of instants, oldest first, as lines: "60 submitted a".
   std::vector<std::string> runs(const std::string& name = "nightly") {
     std::vector<std::string> lines;
     for (const ScheduleRunRow& row : get(name).runs) {

@@ -1,4 +1,4 @@
-// Commands about limits, and what a job must be like to name one.
+// Commands about limits, and the checks of the limits that jobs name.
 #include <algorithm>
 #include <utility>
 
@@ -80,7 +80,7 @@ JobLimits Decider::limits_of(const JobSpec& spec) const {
     JobLimit limit = added;
     if (std::exchange(limit.key_from_fair, false)) {
       limit.key = spec.extras == nullptr ? SharedBytes() : spec.extras->fair_key;
-      if (limit.key.empty()) continue;  // it does not apply to jobs without a fair key
+      if (limit.key.empty()) continue;  // the limit does not apply to jobs without a fair key
     }
     limits.push_back(std::move(limit));
   }
@@ -140,7 +140,7 @@ Refusal Decider::fit_limits(Job& job, bool drop) const {
       return {Rejection::kUnknownLimit, {}, RefusalDetail::kLimitGone};
     }
   }
-  // A cost that is too high by now makes the job wait, as it would if the rate were lowered later.
+  // If the cost now exceeds the burst, the job waits, as it would if the rate were lowered later.
   for (const JobLimit& limit : extras.limits) {
     const LimitEntry* const entry = state_.gates.find(LimitKind::kNamed, limit.name.view());
     if (entry->counts_by_key() == !limit.key.empty()) continue;

@@ -1,4 +1,4 @@
-// What a shard decides about its shares of limits, and a limit's home about the shares of all.
+// Decides on a shard's own shares of limits, and at a limit's home on the shares of all shards.
 #include <algorithm>
 #include <utility>
 
@@ -54,7 +54,7 @@ void Decider::share_out(LimitEntry& entry, std::uint32_t from, const ShareReport
   learn(needs, from, report, now_);
   allot(book, needs, version, now_);
   tidy(book, now_);
-  // A share that nobody has, and of which all there is is left, is as if there had been none.
+  // A new book without grants is the same as no book.
   const bool nothing = !has_book && book.grants.empty();
   if (book != before && !nothing) emit(SharesSet{limit.kind, limit.name, report.key, book});
   if (Gate* const now_there = entry.find_gate(report.key.view());
@@ -130,7 +130,7 @@ void Decider::take_gift(LimitEntry& entry, const ShareGift& gift) {
   emit(std::move(taken));
   Gate* const now_there = entry.find_gate(gift.key.view());
   if (now_there == nullptr) return gates.report_missing(GateIndex::report_of(entry, gift.key));
-  // Said once: if the message is lost, so are the tokens.
+  // Reported once: if the message is lost, so are the tokens.
   now_there->shares->surplus = surplus;
   now_there->shares->surplus_per = per;
 }
@@ -144,7 +144,7 @@ Reply Decider::operator()(const GiveShares& command) {
       take_gift(*entry, gift);
       continue;
     }
-    // The home sends a copy of the limit, and the share again.
+    // In reply, the home sends a copy of the limit, and the share again.
     ShareReport report;
     report.kind = gift.kind;
     report.name = gift.name;

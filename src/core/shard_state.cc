@@ -94,7 +94,7 @@ std::vector<SharedBytes> take_names(std::vector<SharedBytes>& names) {
   return std::exchange(names, {});
 }
 
-// The deleted queues that have not been created again.
+// The deleted queues that were not created again.
 void take_deleted_queues(ShardState& state, Changes& changes) {
   std::vector<SharedBytes>& names = state.changes.deleted_queues;
   std::erase_if(names,
@@ -102,7 +102,8 @@ void take_deleted_queues(ShardState& state, Changes& changes) {
   changes.deleted_queues = take_names(names);
 }
 
-// A schedule that was deleted and set again is among the deleted ones too: its old runs go.
+// A schedule that was deleted and set again is also among the deleted ones: its old runs are
+// removed.
 void take_schedules(ShardState& state, Changes& changes) {
   ChangeLog& log = state.changes;
   changes.deleted_schedules = take_names(log.deleted_schedules);
@@ -180,7 +181,7 @@ std::unique_ptr<Changes> take_changes(ShardState& state) {
     slot.stored = true;
     Job& job = changes->jobs.emplace_back(to_job(slot));
     if (slot.payload_stored) {
-      job.payload = {};  // what the tables have stays
+      job.payload = {};  // the tables already have it
     } else {
       slot.payload_taken = true;
     }
@@ -239,12 +240,12 @@ void changes_stored(ShardState& state, std::uint64_t keep_bytes) {
     if (slot.ord != ord) continue;
     if (!slot.dirty && is_terminal(slot.state)) {
       evict(state, index);
-    } else if (slot.payload_taken) {  // it ended otherwise since: a finish that was committed
+    } else if (slot.payload_taken) {  // a committed finish has since ended it differently
       slot.payload_taken = false;
       slot.payload_stored = true;
     }
   }
-  // The last ones first: early jobs will be claimed first.
+  // From the end: early jobs will be claimed first.
   for (const auto& [index, ord] : std::views::reverse(stored.payloads)) {
     JobSlot& slot = state.slots.at(index);
     if (slot.ord != ord || !slot.payload_taken) continue;  // gone, or changed since

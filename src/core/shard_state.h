@@ -1,4 +1,4 @@
-// All live state of a shard. apply() alone changes it; deciding code reads it through a const
+// All live state of a shard. Only apply() changes it; deciding code reads it through a const
 // reference.
 #pragma once
 
@@ -67,20 +67,20 @@ struct ShardState {
   OperationIndex operations;
   GateIndex gates;
   OrderIndex orders;
-  std::uint64_t audited = 0;  // entries, ever
+  std::uint64_t audited = 0;  // number of entries ever made
   Sha256 audit_head{};        // the hash of the newest one
 
   ChangeLog changes;
-  // Another node writes the tables: they may hold any job.
+  // Another node writes the tables, so they may hold any job.
   bool following = false;
   std::uint64_t bytes_held = 0;  // payloads and results
 
   // Within a step:
   std::vector<QueueEntry*> woken;
   std::vector<Ending> endings;
-  // Jobs forgotten on ending, until free_retired(): `retired_slots` has all of them in order,
-  // `retired` the last one of each id. An id may be reused, and its job forgotten again, within one
-  // step.
+  // Jobs forgotten on ending, until free_retired(). `retired_slots` has all of them in order,
+  // `retired` the last one of each id: within one step an id may be reused, and its job forgotten
+  // again.
   absl::flat_hash_map<JobId, SlotIndex> retired;
   std::vector<SlotIndex> retired_slots;
   std::vector<std::unique_ptr<QueueEntry>> deleted_queues;  // jobs in `retired_slots` point to them
@@ -90,13 +90,13 @@ struct ShardState {
     const auto found = by_id.find(id);
     return found == by_id.end() ? kNoSlot : found->second;
   }
-  // The job is in memory and has not ended, which is so for every job of the shard that has not.
+  // The job has not ended. Every unfinished job of the shard is in memory.
   bool lives(const JobId& id) const {
     const SlotIndex index = find(id);
     return index != kNoSlot && !is_terminal(slots.at(index).state);
   }
-  // The jobs of a batch are about to be looked up: loads their index entries and slots into the
-  // cache, for all of them in parallel.
+  // Prefetches the index entries and slots of a batch of jobs, all in parallel, before they are
+  // looked up.
   template <typename Items, typename IdOf>
   void prefetch(const Items& items, IdOf id_of) const {
     for (const auto& item : items) by_id.prefetch(id_of(item));
@@ -116,40 +116,41 @@ struct ShardState {
 // The only function that changes state.
 void apply_event(ShardState& state, const Event& event, Time at);
 
-// Recovery: loads a job from the tables; with its payload while less than `keep_bytes` are in
+// Recovery: loads a job from the tables, with its payload while less than `keep_bytes` are in
 // memory.
 void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
 void load_schedule(ShardState& state, const Schedule& schedule);
-// Makes a limit, or gives it these settings, with the jobs that it counts.
+// Creates a limit or replaces its settings, and counts its jobs.
 void set_limit(ShardState& state, const Limit& limit, Time now);
-// The queue shares and ages as its settings say. It has no jobs, or they are sorted again.
+// Applies the queue's settings for shares and ageing. It must be empty, or the caller re-sorts its
+// jobs.
 void set_fair(QueueEntry& queue);
 // Wakes the queues of gates that have opened.
 void wake_opened(ShardState& state);
-// Opens gates whose time has come, and wakes the queues concerned.
+// Opens gates that are due, and wakes their queues.
 void open_gates(ShardState& state, Time now);
 // The queue has gained claimable jobs.
 void wake(ShardState& state, QueueEntry& queue);
-// Frees what was forgotten within the step.
+// Frees the jobs and queues retired within the step.
 void free_retired(ShardState& state);
 // Drops from memory a payload that the tables have.
 void let_go_of_payload(ShardState& state, JobSlot& slot);
 // Removes a job's slot from memory; the tables keep the job.
 void evict(ShardState& state, SlotIndex index);
 
-// The slot as a value; to_view() adds what else memory holds of the job.
+// The slot as a value; to_view() adds the job's other data in memory.
 Job to_job(const JobSlot& slot);
 std::shared_ptr<const JobView> to_view(const ShardState& state, const JobSlot& slot);
 JobRef to_ref(const JobSlot& slot);
 JobRef to_ref(const Job& job);
 
 ReadyKey ready_key(const JobSlot& slot, SlotIndex index);
-// When a lease is over: the earlier of its expiry and the attempt's deadline.
+// When a lease ends: the earlier of its expiry and the attempt's deadline.
 Time lease_end(const Activity& activity);
 
-// The job must not start any more, although its timer has not fired yet.
+// The job must no longer start, although its timer has not fired yet.
 bool is_past_expiry(const JobSlot& slot, Time now);
-// When the job became ready, if it is.
+// When the job became ready. Meaningful only for a ready job.
 Time ready_since(const JobSlot& slot);
 
 // The line of a job with an order key that has not ended.

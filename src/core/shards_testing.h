@@ -1,4 +1,4 @@
-// For tests: what all shards of a store have of limits, and which jobs run under which gate.
+// For tests: the limits of all shards of a store, and the jobs that run under each gate.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class ShardsOfLimits {
     }
     return bounds;
   }
-  // The gates that a start of the job passes on this shard, each with its cost.
+  // The gates that the job passes when it starts on this shard, each with its cost.
   std::vector<std::pair<GateName, std::uint64_t>> gates_of(const Shard& shard,
                                                            const Job& job) const {
     std::vector<std::pair<GateName, std::uint64_t>> gates;
@@ -73,15 +73,15 @@ class ShardsOfLimits {
     const bool is_it = limit != home.copies.end() && limit->second.incarnation == std::get<2>(gate);
     return is_it ? &limit->second : nullptr;
   }
-  // The highest concurrency that some shard still goes by; none: there is no bound, or no such
-  // limit any more.
+  // The highest concurrency that any shard still applies; none: there is no bound, or the limit is
+  // gone.
   std::optional<std::uint32_t> concurrency_of(const GateName& gate) const {
     std::uint32_t most = 0;
     if (at_home(gate) == nullptr) return std::nullopt;
     for (const Shard& shard : shards_) {
       const auto copy = shard.copies.find({std::get<0>(gate), std::get<1>(gate)});
       if (copy == shard.copies.end() || copy->second.incarnation != std::get<2>(gate)) {
-        // Jobs of a type need no limit to name.
+        // A type's jobs pass without naming a limit.
         if (std::get<0>(gate) == LimitKind::kType) return std::nullopt;
         continue;
       }

@@ -23,7 +23,7 @@ std::uint32_t rate_of(const ShareBook& book) {
 std::uint32_t burst_of(const ShareBook& book) {
   return book.bounds.rate ? book.bounds.rate->most_at_once() : 0;
 }
-Units room_of(const ShareBook& book) {  // for units that no shard has
+Units room_of(const ShareBook& book) {  // capacity for units that no shard has
   return book.bounds.rate ? free_of(book).burst * per_token(*book.bounds.rate) : 0;
 }
 
@@ -37,7 +37,7 @@ Grant& grant_of(ShareBook& book, std::uint32_t shard) {
   const auto place = std::ranges::lower_bound(book.grants, shard, {}, &Grant::shard);
   Grant grant;
   grant.shard = shard;
-  grant.taken = true;  // it has nothing, as it should
+  grant.taken = true;  // an empty grant needs no confirmation
   return *book.grants.insert(place, grant);
 }
 
@@ -49,12 +49,12 @@ void call_back(Grant& grant, const Portion& keeps, std::uint64_t& next_version) 
   if (mutated(Mutant::kShareRaisedFirst)) grant.counted = keeps;
 }
 
-// --- Who should have how much.
+// --- The target of each shard.
 
 struct Member {
   ShareNeed* need = nullptr;
   Portion has;
-  Time usable_from{};  // what it has; by the home's clock
+  Time usable_from{};  // when the share takes effect; by the home's clock
   std::uint64_t version = 0;
   bool asks = false;
   Portion target;
@@ -64,7 +64,7 @@ struct Member {
 
 bool is_fresh(const ShareNeed& need, Time now) { return now - need.heard_at <= kShareNeedLasts; }
 
-// Long enough for the tokens of a start to come in.
+// Long enough to earn the tokens of a start.
 Duration turn_of(const Rate* rate, const Member& member) {
   if (rate == nullptr || member.has.rate == 0) return kShareTurn;
   const Duration fills{member.need->burst * rate->per.count() / member.has.rate};
@@ -74,12 +74,12 @@ Duration turn_of(const Rate* rate, const Member& member) {
 bool in_turn(const ShareBook& book, const Member& member, Time now) {
   if (member.has.empty()) return false;
   const Rate* const rate = book.bounds.rate ? &*book.bounds.rate : nullptr;
-  // Of changing length: a job of two limits must find both at one shard some time.
+  // The length varies: a job with two limits must at some time find both at one shard.
   const auto times = static_cast<std::int64_t>(1 + mix64(member.version) % 3);
   return now < std::max(member.need->served_at, member.usable_from) + times * turn_of(rate, member);
 }
 
-// Those that want some, and those that have some and have not said that they use none of it.
+// The shards that want a share, and those that have one and have not reported it as unused.
 std::vector<Member> members_of(const ShareBook& book, std::vector<ShareNeed>& needs, Time now) {
   for (const Grant& grant : book.grants) {
     if (std::ranges::find(needs, grant.shard, &ShareNeed::shard) != needs.end()) continue;
@@ -99,7 +99,7 @@ std::vector<Member> members_of(const ShareBook& book, std::vector<ShareNeed>& ne
       member.usable_from = grant->not_before - need.ahead;
       member.version = grant->version;
     }
-    // Given by an earlier leader of the home: its turn begins now.
+    // An earlier leader of the home granted it: its turn begins now.
     if (!member.has.empty() && need.served_at == Time{}) need.served_at = now;
     member.asks = need.wants && is_fresh(need, now);
     if (member.asks || (!member.has.empty() && !need.idle)) members.push_back(member);
@@ -107,7 +107,7 @@ std::vector<Member> members_of(const ShareBook& book, std::vector<ShareNeed>& ne
   return members;
 }
 
-// How many can have a share that is of use. The others wait for their turn.
+// How many shards can have a usable share. The others wait for their turn.
 std::size_t most_members(const ShareBook& book, const std::vector<Member>& members) {
   std::uint64_t most = members.size();
   if (book.bounds.concurrency) most = std::min<std::uint64_t>(most, slots_of(book));
@@ -121,8 +121,8 @@ std::size_t most_members(const ShareBook& book, const std::vector<Member>& membe
   return std::max<std::uint64_t>(most, 1);
 }
 
-// What is left beyond all needs goes to the first that asks: a limit that one shard uses costs it
-// nothing.
+// The remainder beyond all needs goes to the first shard that asks, so that a limit used by one
+// shard costs it nothing.
 void share_out(const ShareBook& book, std::vector<Member>& members) {
   const auto count = static_cast<std::uint32_t>(members.size());
   std::uint32_t left = slots_of(book);
@@ -140,7 +140,7 @@ void share_out(const ShareBook& book, std::vector<Member>& members) {
     member.target.rate = rate_of(book) / count;
     member.target.burst = burst_of(book) / count;
   }
-  // Always the same one, or what is left would wander.
+  // Always the same shard, or the remainder would wander.
   Member* asking = nullptr;
   for (Member& member : members) {
     if (!member.asks) continue;
@@ -163,12 +163,12 @@ Portion least(const Portion& a, const Portion& b) {
 
 void raise(ShareBook& book, Member& member, bool contested, std::uint64_t& next_version, Time now) {
   Grant& grant = grant_of(book, member.need->shard);
-  if (!grant.taken) return;  // it has yet to hear of an earlier change
+  if (!grant.taken) return;  // it has not confirmed an earlier change yet
   const Portion free = free_of(book);
   std::uint64_t counted = 0;
   for (const Grant& each : book.grants) counted += each.counted.slots;
-  // What it still has of an earlier share counts already. While there are more leases than slots,
-  // nobody starts another.
+  // What remains of the shard's earlier share is already counted. While there are more leases than
+  // slots, no shard gets more slots.
   const std::uint64_t slots =
       counted > slots_of(book)
           ? 0
@@ -179,7 +179,7 @@ void raise(ShareBook& book, Member& member, bool contested, std::uint64_t& next_
   to.rate = std::max(to.rate, std::min(member.target.rate, to.rate + free.rate));
   to.burst = std::max(to.burst, std::min(member.target.burst, to.burst + free.burst));
   if (to == grant.portion) return;
-  // Slots without a token, or the other way round, are of no use.
+  // Slots without a token, or tokens without a slot, are of no use.
   if (book.bounds.concurrency && to.slots == 0) return;
   if (book.bounds.rate &&
       (to.rate == 0 || to.burst < std::min(member.need->burst, burst_of(book)))) {
@@ -246,7 +246,7 @@ void rebind(ShareBook& book, const Bounds& bounds, std::uint64_t of, bool uncoun
             std::uint32_t shards, std::uint64_t& next_version, Time now) {
   grow(book, now);
   const std::optional<Rate> before = book.bounds.rate;
-  const bool full = !before || book.tokens == capacity(*before);  // so no shard has any of it
+  const bool full = !before || book.tokens == capacity(*before);  // so no shard has any of them
   book.bounds = bounds;
   book.of = of;
   book.at = std::max(book.at, now);
@@ -256,7 +256,7 @@ void rebind(ShareBook& book, const Bounds& bounds, std::uint64_t of, bool uncoun
     }
   }
   for (Grant& grant : book.grants) {
-    // Parts of rates by different times can't be added.
+    // Rates with different periods cannot be added.
     const bool has_rate = grant.counted.rate > 0;
     if (has_rate && (!bounds.rate || !before || before->per != bounds.rate->per)) {
       grant.counted.rate = grant.counted.burst = kAny;
@@ -276,10 +276,10 @@ void rebind(ShareBook& book, const Bounds& bounds, std::uint64_t of, bool uncoun
 
 void settle(ShareBook& book, std::uint32_t shard, const ShareReport& report, Time now) {
   Grant* const grant = find(book, shard);
-  // A shard that does not know these bounds yet may go by none at all.
+  // A shard that does not know these bounds yet may be applying none at all.
   if (grant == nullptr || report.revision < book.of) return;
   const bool has_it = report.version == grant->version;
-  // It has no share, and will never take this one.
+  // The shard has no share, and will never take this one.
   const bool passed_over = report.version == 0 && report.floor >= grant->version;
   if (!has_it && !passed_over) return;
   grow(book, now);
@@ -307,7 +307,8 @@ void allot(ShareBook& book, std::vector<ShareNeed>& needs, std::uint64_t& next_v
   }
   if (std::ranges::none_of(members, &Member::asks)) return;
   std::ranges::sort(members, [&](const Member& a, const Member& b) {
-    // Whose turn it is, who has nothing, and who has had its turn; of these who has waited longest.
+    // First the shards whose turn it is, then those that have nothing, then those that had their
+    // turn; within these by time of waiting, longest first.
     const auto rank = [&](const Member& m) {
       const int group = in_turn(book, m, now) ? 0 : m.has.empty() ? 1 : 2;
       return std::tuple(group, m.need->served_at, m.need->shard);

@@ -1,5 +1,5 @@
-// What shards send each other about limits: see command.h. Each is repeated until it has done its
-// work, and does no harm if it comes twice or late.
+// Messages between shards about limits: see command.h. Each is repeated until it has taken effect,
+// and is idempotent.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace millrace::core {
 
-// To the home of the limits: what a shard has, and needs, of their gates.
+// To the limits' home: the shares that a shard has and needs at their gates.
 struct ReportShares {
-  std::uint32_t shard = 0;  // to which it goes
+  std::uint32_t shard = 0;  // the receiver
   std::uint32_t from = 0;
   std::vector<ShareReport> items;
 };
@@ -22,11 +22,11 @@ struct GiveShares {
   std::uint32_t shard = 0;
   std::vector<ShareGift> items;
 };
-// The limit as it is at its home, to one shard or to all. Older than the shard's copy: nothing.
+// The limit as its home has it, for one shard or all. No-op if older than the shard's copy.
 struct CopyLimit {
   std::optional<std::uint32_t> shard;
   Limit limit;
-  bool gone = false;  // there is no such limit any more
+  bool gone = false;  // the limit is deleted
 };
 
 }  // namespace millrace::core

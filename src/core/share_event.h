@@ -1,4 +1,4 @@
-// What happens to shares of limits: see share.h.
+// Events of shares of limits: see share.h.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace millrace::core {
 
-// This shard has another share of a gate of the limit. Without a portion it has none.
+// This shard's share of a gate of the limit has changed. Without a portion it has none.
 struct ShareTaken {
   LimitKind kind{};
   SharedBytes name;
@@ -19,7 +19,7 @@ struct ShareTaken {
   std::optional<std::uint64_t> level;  // of its bucket; none: it has no rate
 };
 
-// At the home of the limit: who has what of a gate of it. None: nobody has anything.
+// At the limit's home: the book of a gate has changed. None: no shard has anything.
 struct SharesSet {
   LimitKind kind{};
   SharedBytes name;

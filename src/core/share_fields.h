@@ -1,4 +1,4 @@
-// The members of shares, and of what shards tell each other about them: see describe.h.
+// The members of shares and of messages about them: see describe.h.
 #pragma once
 
 #include <tuple>

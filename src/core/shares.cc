@@ -1,4 +1,4 @@
-// What the fair keys of a queue have, and what they were given lately.
+// The current and recent use of the fair keys of a queue.
 #include <algorithm>
 #include <vector>
 
@@ -14,7 +14,7 @@ Reply Decider::operator()(const GetShares& command) {
   LimitReply reply;
   if (queue->fair == nullptr) return reply;
   const FairQueue& fair = *queue->fair;
-  // By time, what runs counts as far as it has come.
+  // By time, a running attempt counts with its time so far.
   absl::flat_hash_map<const FairKey*, std::uint64_t> running_ms;
   std::uint64_t total = fair.given(now_);
   for (const TimerKey& lease : state_.leases) {
@@ -37,7 +37,7 @@ Reply Decider::operator()(const GetShares& command) {
     if (total > 0) use.share_ppm = static_cast<std::uint32_t>(given * 1'000'000 / total);
     return use;
   };
-  // A key that only the memory of its running time keeps is told while it has a share.
+  // A key kept only for its mean running time is listed while it has a share.
   const auto is_told = [&](const GateUse& use) {
     return use.in_use > 0 || use.waiting > 0 || use.share_ppm > 0;
   };
@@ -64,7 +64,7 @@ Reply Decider::operator()(const GetShares& command) {
     GateUse use = use_of(key);
     if (!is_told(use)) return true;
     if (reply.keys.size() == command.limit) {
-      // The first key may be empty, and an empty `next` is the end.
+      // The first key may be empty, but an empty `next` marks the end.
       reply.next = SharedBytes("=" + std::string(reply.keys.back().key.view()));
       return false;
     }

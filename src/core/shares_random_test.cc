@@ -1,6 +1,6 @@
-// Several shards that share limits, over a network that loses, repeats, delays and reorders what
-// they say, with crashes at any time and clocks that differ. After every event no bound is broken
-// (shares_testing.h), and once the network is sound all jobs end.
+// Several shards that share limits over a network that loses, repeats, delays and reorders their
+// messages, with crashes at any time and clocks that differ. After every event no bound is broken
+// (shares_testing.h), and once the network is reliable all jobs end.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -47,7 +47,7 @@ class Store {
     EXPECT_EQ(watch_.check_rates(), "");
   }
 
-  // Everything is sound from now on: all jobs end, whatever their limits.
+  // The network becomes reliable: all jobs end, whatever their limits.
   void heal() {
     sound_ = true;
     for (const auto& [name, limit] : standing_) {
@@ -167,7 +167,7 @@ class Store {
     }
     return count;
   }
-  // Of the jobs that are left: why they wait.
+  // The reasons why the remaining jobs wait.
   std::string reasons() {
     std::map<std::string, int> counts;
     for (auto& shard : shards_) {
@@ -282,7 +282,7 @@ class Store {
     decide(home_of(is.name), DeleteLimit{is.kind, is.name, true, {}});
     copy(is, true);
   }
-  // What the service sends to all shards; some may not be there.
+  // A message of the service to all shards; some may not be reachable.
   void copy(const Limit& limit, bool gone) {
     if (!gone) standing_[{limit.kind, std::string(limit.name.view())}] = limit;
     for (std::uint32_t number = 0; number < shards_.size(); ++number) {

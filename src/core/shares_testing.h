@@ -1,12 +1,12 @@
-// For tests: follows the journals of all shards of a store, and says what is broken of the promises
-// about limits that hold over all of them.
+// For tests: follows the journals of all shards of a store, and reports the first broken promise
+// about limits.
 //
-// F1: the live leases under a gate are at most its concurrency, wherever they are; a bound that was
-// lowered only stops new starts. F2: the starts in any stretch of time, each by its own shard's
-// clock, are at most the burst and what the rate brings meanwhile. F8: the shares of a gate sum to
-// at most its bounds.
+// F1: the live leases under a gate, on all shards, are at most its concurrency; a lowered bound
+// only stops new starts. F2: the starts in any period, each by its own shard's clock, are at most
+// the burst plus the rate's tokens of that period. F8: the shares of a gate sum to at most its
+// bounds.
 //
-// It knows no machine: only events, in the order in which they became durable.
+// It does not know the machine, only events, in the order in which they became durable.
 #pragma once
 
 #include <fmt/format.h>
@@ -39,13 +39,13 @@ class ShareWatch : public ShardsOfLimits {
     }
   }
 
-  // The first broken promise; empty: none. A check of F2 looks at all starts so far.
+  // The first broken promise; empty: none. A check of F2 covers all starts so far.
   const std::string& broken() const { return broken_; }
   const std::string& check_rates() {
     for (auto& [gate, starts] : starts_) check_rate(gate, starts);
     return broken_;
   }
-  // The books, for whoever looks for a fault.
+  // The books, to help find a fault.
   std::string books() const {
     std::string all;
     for (const auto& [gate, book] : books_) {

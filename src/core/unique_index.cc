@@ -5,7 +5,7 @@ namespace millrace::core {
 std::string UniqueIndex::name(std::string_view queue, std::string_view key) {
   std::string result;
   result.reserve(queue.size() + 1 + key.size());
-  result.append(queue).push_back('\0');  // no queue's name has one
+  result.append(queue).push_back('\0');  // a queue's name has no such character
   return result.append(key);
 }
 

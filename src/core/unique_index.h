@@ -1,5 +1,5 @@
-// Unique keys: which job of a queue holds each one. A job holds its key while it is live, and
-// beyond that for as long after its submission as it asked.
+// Unique keys and the job of a queue that holds each. A job holds its key while it is live, and
+// longer if its requested hold time, counted from submission, is not over.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ class UniqueIndex {
   const Holder* find(std::string_view queue, std::string_view key, Time now) const;
   // Whether an ended job holds the key, even if its hold time is over.
   bool is_held_after_end(std::string_view queue, std::string_view key) const;
-  // The live job takes the key, whoever holds it. True: an ended job held it until now.
+  // Gives the key to the live job, whoever held it. True: an ended job held it until now.
   bool take(std::string_view queue, std::string_view key, const JobId& job);
   // The holder has ended. It keeps the key until `hold_until`, or frees it now (none). False:
   // another job holds the key, or no job does.

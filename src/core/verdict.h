@@ -1,4 +1,4 @@
-// Deciding on submissions: what is decided on one, and what those before it in a request will do.
+// Decisions on submissions, and the pending effects of earlier ones in the same request.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ namespace millrace::core {
 struct Verdict {
   Fate fate = Fate::kCreated;
   Refusal refusal;
-  JobId id;                    // of the job that now stands under the id or key
+  JobId id;                    // of the job that now has the id or key
   std::optional<State> state;  // of an existing job, where known
   std::optional<JobId> replaces;
-  bool debounces = false;  // the existing job takes over what the submission says
+  bool debounces = false;  // the existing job takes over the submission's content
   bool deleted = false;    // the existing job is known to be deleted
   bool by_key = false;     // it was found by an idempotency key
 };
 
-// What the earlier items of an atomic submission will have done, while none of them is decided yet.
+// The effects of earlier items of an atomic submission, none of which is decided yet.
 struct PendingEffects {
   absl::flat_hash_map<JobId, const JobSpec*> ids;
-  // Jobs that will have ended and left nothing behind. One that is submitted anew after that is in
+  // Jobs that will have ended and left nothing behind. One that is submitted again after that is in
   // `ids`.
   absl::flat_hash_set<JobId> forgotten;
   StringMap<JobId> uniques;        // "queue \0 key"
   StringMap<std::uint64_t> ready;  // by queue, and "queue \0 fair key", where that is bounded
   absl::flat_hash_map<Fingerprint, const JobSpec*> keys;  // idempotency keys
   StringMap<bool> queues;                                 // queues that will be created
-  // The job that the same ack ends, before the jobs that come with it.
+  // The job that the same ack ends, before the jobs that it submits.
   struct Ended {
     JobId id;
     bool frees_unique = false;

@@ -1,5 +1,5 @@
-// Why a job is not running. The gates and the walk that claims go by are asked, so an answer
-// without a reason means that the next claim of the job's queue and type gets it.
+// Why a job is not running. The answer uses the gates and the walk of claims, so an answer without
+// a reason means that the next claim of the job's queue and type gets the job.
 #include <algorithm>
 #include <utility>
 
@@ -34,7 +34,7 @@ std::vector<std::pair<const Gate*, std::uint32_t>> gates_of(const TypeLane& lane
   return gates;
 }
 
-// What stands in the way of a job that is not ready; none: it is.
+// The reason why a job is not ready; none: it is.
 std::optional<Blocker> not_ready(const JobSlot& slot, Time now) {
   switch (slot.state) {
     case State::kRunning: {
@@ -74,12 +74,12 @@ Blocker pause_of(const Gate& gate) {
 
 const Gate* Decider::held_gate(const JobSlot& slot, const LimitEntry& entry) {
   for (const auto& [gate, cost] : gates_of(*slot.lane)) {
-    if (gate->limit == &entry) return gate;  // of a key, where the limit counts by key
+    if (gate->limit == &entry) return gate;  // the gate of the key, if the limit counts by key
   }
   return nullptr;
 }
 
-// Another shard has the rest of the limit. None: this shard has all of it, or enough.
+// Whether another shard has the rest of the limit. None: this shard has all of it, or enough.
 std::optional<Blocker> Decider::lacking_share(const Gate& gate, std::uint32_t cost) const {
   if (gate.shares == nullptr) return std::nullopt;
   const Bounds& whole = gate.shares->whole;
@@ -125,7 +125,7 @@ void Decider::add_closed_gates(const TypeLane& lane, std::vector<Blocker>& block
   }
   for (const auto& [gate, cost] : gates) {
     const bool full = !gate->dropped && gate->is_full({});
-    // With less than the whole limit, it is the share that is used up.
+    // If the gate has less than the whole limit, its share is used up, not the limit.
     if (full && (gate->shares == nullptr || gate->in_use >= *gate->shares->whole.concurrency)) {
       blocking.push_back(full_gate(*gate, holders));
     }
@@ -162,7 +162,7 @@ Blocker Decider::jobs_ahead(const JobSlot& slot) const {
   TakenMap taken;
   const std::vector<SharedBytes> types = {slot.lane->type};
   const QueueEntry& queue = *slot.lane->queue;
-  // Lanes that are held back cost a claim a move each; here nothing is moved.
+  // A claim must move each lane that it holds back; this walk moves none.
   GatedWalk walk(queue, types, now_, taken, std::max(queue.ready.size(), std::size_t{1}));
   while (const auto found = walk.next()) {
     const JobSlot& ahead = state_.slots.at(found->key.slot);
