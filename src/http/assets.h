@@ -1,4 +1,4 @@
-// The files of the dashboard, which the program carries: web/dist, taken in at build.
+// The dashboard's files, which are compiled into the program: web/dist as of the build.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 namespace millrace::http {
 
 struct Asset {
-  std::string_view path;  // "/" or "/assets/NAME"; a NAME has a hash of the content in it
+  std::string_view path;  // "/" or "/assets/NAME"; NAME contains a hash of the content
   std::string_view content_type;
-  std::string_view tag;  // of the content
+  std::string_view tag;  // ETag, derived from the content
   std::string_view plain;
   std::string_view gzip;
   std::string_view brotli;

@@ -12,7 +12,7 @@ namespace millrace::http {
 namespace {
 
 constexpr std::string_view kName = "millrace";
-// A browser takes this name from nobody but the very host, over TLS.
+// Browsers accept a cookie of this name only from the host itself, over TLS.
 constexpr std::string_view kSecureName = "__Host-millrace";
 constexpr std::string_view kAttributes = "; Path=/; HttpOnly; SameSite=Strict; Max-Age=";
 
@@ -20,7 +20,7 @@ std::int64_t seconds_of(Time time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
-// The value of a cookie; none: it is not there.
+// The value of a cookie; none if it is absent.
 std::optional<std::string_view> cookie_named(std::string_view cookies, std::string_view name) {
   while (!cookies.empty()) {
     const std::size_t end = std::min(cookies.find(';'), cookies.size());

@@ -1,7 +1,7 @@
-// The session of a browser: a cookie that has the token, which no script can read.
+// A browser's session: a cookie that holds the token and that no script can read.
 //
-// Nothing of it is kept here. So it is good on every node, ends when the token is revoked, and a
-// stolen store opens nothing. The time at which it ends stands in the cookie too.
+// The server stores nothing about it. So it is valid on every node, ends when the token is revoked,
+// and can't be recovered from a stolen store. The cookie also holds the session's expiry.
 #pragma once
 
 #include <chrono>
@@ -16,21 +16,21 @@ namespace millrace::http {
 
 constexpr std::chrono::hours kSessionLife{12};
 
-// In lower case. What a page sends with a change.
+// In lower case. The dashboard's page sends this field with every change.
 constexpr std::string_view kGuardField = "x-millrace-guard";
 
-// The token in the request's cookie, if the session is not over.
+// The token in the request's cookie, unless the session has expired.
 std::optional<std::string_view> token_in_cookie(const RequestHead& head, Time now);
 
-// The same text for the same credentials, from which they can't be told.
+// The same credentials always give the same guard; the guard does not reveal them.
 std::string guard_of(std::string_view credentials);
 bool is_guard_of(std::string_view guard, std::string_view credentials);
 
-// Lines of a head that set the cookie, or take it away. `secure`: the page came over TLS, so that
-// the browser must never send the cookie without.
+// Head lines that set or remove the cookie. `secure`: the page came over TLS, so the browser must
+// never send the cookie without it.
 std::string cookie_field(std::string_view token, Time ends_at, bool secure);
 std::string no_cookie_fields();
-// The page that asks came over TLS, by its own word.
+// Whether the requesting page came over TLS, according to its Origin.
 bool comes_over_tls(const RequestHead& head);
 
 }  // namespace millrace::http

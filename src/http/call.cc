@@ -49,7 +49,7 @@ void Call::introduce() {
   caller.request_id = request_id;
   caller.via = by_cookie ? core::AuditVia::kDashboard : core::AuditVia::kHttp;
   if (route_id() == api::RouteId::kMetrics) {
-    // A scraper's one read now and then waits for no turn of its neighbours at the same address.
+    // An occasional scrape does not wait for its turn behind other clients at the same address.
     caller.reader = "metrics";
   } else {
     caller.reader =
@@ -64,7 +64,7 @@ void Call::refuse(const api::Problem& problem) {
   response.media_type = MediaType::kProblem;
   response.problem = kind.name;
   response.retry_after = problem.retry_after;
-  // Clients are told when to come back even where nobody can know it.
+  // Clients get a Retry-After even if the time can't be known.
   if (!response.retry_after && (kind.status == 429 || kind.status == 503)) {
     response.retry_after = kRetryAfterTrouble;
   }

@@ -1,4 +1,4 @@
-// A call: one HTTP request and its answer. Handlers see calls and nothing of sockets.
+// A call: one HTTP request and its answer. Handlers see calls, never sockets.
 #pragma once
 
 #include <atomic>
@@ -26,11 +26,11 @@ using service::Task;
 struct Services : service::Services {
   api::DecodeLimits limits;
   HeadLimits head_limits;
-  service::ByteBudget bodies{std::size_t{1} << 30};  // for bodies of requests
+  service::ByteBudget bodies{std::size_t{1} << 30};  // for request bodies
   PeerAccess* peers = nullptr;                       // null: there are no other nodes
   net::AddressSet proxies{};                         // trusted to name their clients' addresses
   service::LoginThrottle* logins = nullptr;          // outlives this
-  std::atomic<std::int64_t> failed_sign_ins = 0;     // with an entry in the audit: see session.cc
+  std::atomic<std::int64_t> failed_sign_ins = 0;     // counted for the audit: see session.cc
   std::atomic<bool> closing = false;                 // connections of other nodes are refused too
 };
 
@@ -45,23 +45,23 @@ struct Response {
   std::optional<Duration> retry_after;
   std::string allow;         // with 405
   std::string_view problem;  // its code
-  // In place of what the media type says; empty: that.
+  // Overrides the media type; empty: not overridden.
   std::string_view content_type{};
   std::string more_fields{};  // whole lines of the head
   bool must_close = false;    // the connection is closed after the answer
-  // 101: from here on the connection is one between nodes, and has this level.
+  // With 101: the connection now links two nodes, and uses this level.
   std::optional<engine::PeerLevel> upgrades;
 
   void clear();
 };
 
-// The way of an answer that comes piece by piece and ends with its connection.
+// Sends an answer in pieces; the answer ends with its connection.
 class AnswerStream {
  public:
-  // The head goes with the first piece. Waits until the client has taken it; who takes nothing for
-  // too long is cut off. False: it takes nothing more.
+  // The head is sent with the first piece. Waits until the client has taken the piece; a client
+  // that takes nothing for too long is cut off. False: nothing more can be sent.
   virtual Task<bool> send(std::string_view piece) = 0;
-  // Waits about so long. False: the client has gone, or the server stops.
+  // Waits for about `time`. False: the client has gone, or the server is stopping.
   virtual Task<bool> rest(Duration time) = 0;
   virtual bool over() const = 0;
 
@@ -76,15 +76,15 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // --- The request. Views of the connection's buffer, whole and in place until the answer is made.
+  // --- The request. Views of the connection's buffer, stable until the answer is made.
   const RequestHead* head = nullptr;
   std::string_view body;
   api::RouteMatch route;
   std::string request_id;
   std::string_view peer;       // the client's address; a trusted proxy may have named it
-  std::string certified_name;  // as net::ByteStream gives it, once a head was read
+  std::string certified_name;  // see net::ByteStream; known once a head was read
 
-  // For other nodes: see engine::kCertified; or the token that a browser's cookie has.
+  // For other nodes: see engine::kCertified; or the token from a browser's cookie.
   std::string certified_credentials;
   bool by_cookie = false;          // the token came in a cookie
   AnswerStream* stream = nullptr;  // set by the connection
@@ -101,7 +101,7 @@ class Call {
 
   // Resets the call for the next request, except for members that every request sets.
   void clear();
-  // The request is complete: copies what operations need to know of it to `caller`.
+  // The request is complete: copies the parts that operations need to `caller`.
   void introduce();
 
   // --- Answering.

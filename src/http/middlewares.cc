@@ -34,7 +34,7 @@ Refusal take_request_id(Call& call) {
   return std::nullopt;
 }
 
-// The name in "name:port"; in brackets where it is an address of IPv6.
+// The name in "name:port"; an IPv6 address is in brackets.
 std::string_view without_port(std::string_view host) {
   const std::size_t colon = host.rfind(':');
   const std::size_t bracket = host.rfind(']');
@@ -59,11 +59,12 @@ bool names_loopback(std::string_view host) {
   return address.is_loopback();
 }
 
-// Without tokens the server is on loopback, which pages in a browser on this machine reach too. One
-// whose name has been pointed here would be of this very site to the browser: the name tells.
+// A server without tokens listens on loopback, which pages in this machine's browsers can reach
+// too. A page whose host name resolves to this machine would count as same-site. Its Host header
+// gives it away.
 Refusal demand_local_name(Call& call) {
   if (!call.services.tokens.empty()) return std::nullopt;
-  // Other nodes come by the name that this one advertises, and prove themselves.
+  // Other nodes use the name that this one advertises, and authenticate themselves.
   if (call.route.route != nullptr && call.route.route->id == api::RouteId::kPeer) {
     return std::nullopt;
   }
@@ -74,7 +75,7 @@ Refusal demand_local_name(Call& call) {
                  "configure tokens, or have the proxy send Host: localhost");
 }
 
-// Browsers send simple requests of any page anywhere, and say whose they are.
+// Browsers send simple requests from any page, and state the page's origin.
 Refusal refuse_other_sites(Call& call) {
   const api::Method method = call.head->method;
   if (method == api::Method::kGet || method == api::Method::kHead) return std::nullopt;
@@ -105,15 +106,15 @@ bool is_open(const Call& call) {
          (call.route.route != nullptr && call.route.route->scope == api::Scope::kNone);
 }
 
-// Whatever a proxy passes on for its own sake is none of ours.
+// Other schemes are meant for a proxy and ignored here.
 bool names_bearer(std::string_view credentials) {
   constexpr std::string_view kScheme = "bearer";
   const std::string_view scheme = credentials.substr(0, credentials.find(' '));
   return equals_ignoring_case(scheme, kScheme);
 }
 
-// A server that knows no tokens is another one than its client takes it for, or has lost its
-// configuration: it must not look as if the token were good.
+// The client has reached the wrong server, or the server has lost its configuration. The request
+// must not look as if its token were valid.
 Refusal refuse_unknown_tokens(const Call& call, const Field* field) {
   const bool is_open = call.route.route != nullptr && call.route.route->scope == api::Scope::kNone;
   if (field == nullptr || is_open || !names_bearer(field->value)) return std::nullopt;
@@ -130,7 +131,7 @@ Refusal slowed(Duration wait) {
   return refusal;
 }
 
-// Of a browser: what its cookie says.
+// Authenticates a browser by the token in its cookie.
 Refusal authenticate_session(Call& call, std::string_view token) {
   call.certified_credentials.assign("Bearer ").append(token);
   Refusal refusal = log_in(call, call.certified_credentials);
@@ -156,17 +157,17 @@ Refusal authenticate(Call& call) {
         call.services.tokens.authenticate_certified(call.certified_name, call.now());
   }
   if (call.caller.access != nullptr || is_open(call)) return std::nullopt;
-  return refused(ProblemCode::kUnauthenticated, {});  // it is told how
+  return refused(ProblemCode::kUnauthenticated, {});  // the answer says how to log in
 }
 
-// A cookie goes wherever the browser sends it, so a change must also come from the dashboard's own
-// page, and know what only that page was told.
+// A browser may send its cookie with any page's request. So a change must also come from the
+// dashboard's page and prove knowledge of its guard.
 Refusal demand_guard(Call& call) {
   const api::Method method = call.head->method;
   if (!call.by_cookie || method == api::Method::kGet || method == api::Method::kHead) {
     return std::nullopt;
   }
-  // To sign in once more needs the token itself.
+  // Signing in again requires the token itself.
   if (call.route.route != nullptr && call.route.route->id == api::RouteId::kSignIn) {
     return std::nullopt;
   }
@@ -228,19 +229,19 @@ Refusal bound_body(Call& call) {
 using Middleware = Refusal (*)(Call&);
 
 constexpr std::array<Middleware, 10> kMiddlewares = {
-    take_request_id,     // first: every answer and every line of the log carries it
-    find_route,          // a look-up that refuses nothing yet: what is open is known from it
-    demand_local_name,   // who is fooled about whom it speaks to learns nothing else
-    refuse_other_sites,  // nor does a page that has no business here
-    authenticate,        // before anything that tells a stranger what there is
-    demand_guard,        // as the two before the last: whose page it is
-    demand_route,        // 404 and 405; a scope can be asked only for a route
-    demand_scope,        // before anything about the request's content
-    demand_json,         // cheap, and from the head alone
-    bound_body,          // last: what is refused above need not be measured
+    take_request_id,     // first: every answer and every log line carries it
+    find_route,          // refuses nothing yet; determines whether the route is open
+    demand_local_name,   // a client misled about the server's identity learns nothing more
+    refuse_other_sites,  // the same for a page of another site
+    authenticate,        // before any check that would reveal what exists
+    demand_guard,        // like refuse_other_sites, for sessions
+    demand_route,        // 404 and 405; only a route has a scope
+    demand_scope,        // before any check of the request's content
+    demand_json,         // cheap: only reads the head
+    bound_body,          // last: the checks above need no size
 };
-// The shard itself refuses new work while it drains, since acks, heartbeats and reads go on; the
-// session renders errors and logs, since it also answers what never became a call.
+// The shard itself refuses new work while it drains, since acks, heartbeats and reads continue. The
+// session renders errors and logs, since it also answers requests that never became calls.
 
 }  // namespace
 
@@ -261,7 +262,7 @@ Refusal log_in(Call& call, std::string_view credentials) {
                    "that keeps the tokens; try again later");
   }
   const auto wait = logins.failed(call.peer, found.known ? id : std::string_view(), now);
-  return wait ? slowed(*wait) : refused(ProblemCode::kUnauthenticated, {});  // it is told how
+  return wait ? slowed(*wait) : refused(ProblemCode::kUnauthenticated, {});  // says how to log in
 }
 
 std::string make_request_id(service::IdMaker& ids) {

@@ -1,4 +1,4 @@
-// What HTTP reports: one record per request, for the request log and the metrics.
+// Reports of the HTTP server: one record per request, for the request log and the metrics.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace millrace::http {
 
-// The views are valid only during the call. The text may be hostile: escape it before writing it.
+// The views are valid only during the call. The text may be hostile: escape it before writing.
 struct RequestRecord {
   std::string_view request_id;
   std::string_view method;
@@ -27,10 +27,10 @@ struct RequestRecord {
   std::string_view note;                // a detail that the client did not see; empty: none
 };
 
-// Any I/O thread; must be quick.
+// Called on any I/O thread; must return quickly.
 class Observer : public net::ConnectionObserver {
  public:
-  // An answer in pieces. Cut off: its reader took nothing for too long.
+  // An answer in pieces. kCutOff: its reader took nothing for too long.
   enum class Streamed : std::uint8_t { kOpened, kEnded, kCutOff };
   virtual void streamed(Streamed what) = 0;
   virtual void answered(const RequestRecord& record) = 0;

@@ -15,14 +15,14 @@
 namespace millrace::http {
 namespace {
 
-constexpr std::uint64_t kLoginSeed = 0x6c6f67696e73;  // so that it is no thread's seed
+constexpr std::uint64_t kLoginSeed = 0x6c6f67696e73;  // differs from every thread's seed
 
 std::size_t threads_for(std::size_t wanted) {
   if (wanted != 0) return wanted;
   return std::max<std::size_t>(1, std::thread::hardware_concurrency());
 }
 
-// Passes everything on, and knows how many connections there are.
+// Passes everything on, and counts the open connections.
 class CountingObserver final : public Observer {
  public:
   explicit CountingObserver(Observer& next) : next_(next) {}
@@ -86,7 +86,7 @@ class HttpServer::Impl {
         net::ListenerOptions{options_.proxies, options_.max_handshakes});
   }
 
-  // Sessions name what the readers write to: those end first.
+  // Sessions refer to the objects that readers write to, so the readers must end first.
   ~Impl() {
     readers_.stop();
     for (const auto& thread : threads_) thread->io().stop();
@@ -123,7 +123,7 @@ class HttpServer::Impl {
   const std::unique_ptr<PeerAccess> peers_;
   Services services_;
   std::vector<std::unique_ptr<IoThread>> threads_;
-  std::unique_ptr<net::Listener> listener_;  // before the threads whose loop it uses
+  std::unique_ptr<net::Listener> listener_;  // destroyed before the threads whose loop it uses
 };
 
 HttpServer::HttpServer(ServerOptions options, ServerParts parts)

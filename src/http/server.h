@@ -1,4 +1,5 @@
-// The HTTP server: listener, I/O threads, readers. server/ makes one and wires it to the engine.
+// The HTTP server: listener, I/O threads, readers. server/ creates it and connects it to the
+// engine.
 #pragma once
 
 #include <algorithm>
@@ -41,18 +42,18 @@ struct ServerOptions {
   std::string path;                    // the path of a Unix socket to use instead; empty: none
   unsigned path_mode = 0600;           // its permissions
   net::AddressSet proxies;             // trusted to name their clients' addresses
-  std::size_t max_handshakes = 1'024;  // of TLS, under way at a time
-  std::uint32_t failed_logins_per_minute = 100;  // of an address
+  std::size_t max_handshakes = 1'024;  // the most TLS handshakes at a time
+  std::uint32_t failed_logins_per_minute = 100;  // per address
   std::size_t io_threads = 0;                    // 0: as many as the machine has cores
   std::size_t reader_threads = 4;
 
   api::DecodeLimits limits;
-  // The bytes of all request bodies above 64 KiB that are on their way. Beyond it a request gets
+  // The limit on all request bodies above 64 KiB that are being received. Requests beyond it get
   // 503.
   std::size_t bodies_bytes = std::size_t{1} << 30;
-  // The bytes of all answers above 64 KiB that clients have not read yet.
+  // The limit on all answers above 64 KiB that clients have not read yet.
   std::size_t answers_bytes = std::size_t{1} << 30;
-  // The most bytes of an answer with many items: eight such answers have room at once.
+  // The limit on an answer with many items: eight such answers fit at a time.
   std::size_t page_bytes() const {
     return std::clamp(answers_bytes / 8, std::size_t{1} << 20, store::kMaxPageBytes);
   }
@@ -68,7 +69,7 @@ struct ServerOptions {
   std::optional<Duration> audit_retention;
 };
 
-// All of it outlives the server.
+// All members must outlive the server.
 struct ServerParts {
   engine::Gateway& gateway;
   const engine::Reads& reads;
@@ -80,20 +81,19 @@ struct ServerParts {
   Observer& observer;
   const Clock& clock;
   engine::Zones& zones = engine::utc_alone();  // for schedules
-  // The seed of the ids of jobs and requests. From the system's generator; a new one at every
+  // The seed for the ids of jobs and requests. Taken from the system's random generator at every
   // start.
   std::uint64_t seed;
-  // The access of other nodes; none: there are no other nodes.
+  // The access of other nodes; none if there are no other nodes.
   std::optional<PeerParts> peers = std::nullopt;
-  // Makes the stream of a connection: TCP or TLS. A TLS stream may know the client's certified
-  // name.
+  // Makes a connection's stream: TCP or TLS. A TLS stream may know the client's certified name.
   net::StreamMaker make_stream = net::make_tcp_stream;
   service::PushDesk* push = nullptr;  // null: nobody serves push targets
 };
 
-// One owner, one thread at a time. The order of a stop: drain(), the engine drains, close(), the
-// engine stops, destruction. The engine uses ports of this object as long as requests are under
-// way.
+// Used by one owner, on one thread at a time. To stop: call drain(), drain the engine, call
+// close(), stop the engine, destroy this object. The engine uses this object's ports while requests
+// are pending.
 class HttpServer {
  public:
   HttpServer(ServerOptions options, ServerParts parts);
@@ -101,17 +101,17 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Binds, then serves. The error is a sentence for the operator. Call it at most once.
+  // Binds, then serves. The error is a sentence for the operator. Call at most once.
   Status start();
-  std::uint16_t port() const;  // the one bound to
+  std::uint16_t port() const;  // the bound port
 
-  // /readyz says that the server drains, and connections close after their next answer. Requests
-  // are still taken, so that each gets an answer that says so.
+  // /readyz reports that the server is draining, and connections close after their next answer.
+  // Requests are still accepted, so that each gets an answer that says so.
   void drain();
-  // Any thread.
+  // Thread-safe.
   void set_failed_logins_per_minute(std::uint32_t failures);
-  // Takes no more connections, closes idle ones, and waits for the answers of the others, for
-  // `at_most`.
+  // Accepts no more connections, closes idle ones, and waits for the answers of the others for at
+  // most `at_most`.
   void close(Duration at_most);
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 using api::ProblemCode;
 
-// More digits than any size here needs; zeros in front count too, so a size can't be drawn out.
+// More digits than any size here needs. Leading zeros count too, so a size can't be drawn out.
 constexpr unsigned kMaxSizeDigits = 15;
 
 }  // namespace
@@ -44,7 +44,7 @@ ChunkDecoder::Verdict ChunkDecoder::advance(char* body, std::size_t& received) {
     }
     verdict = take(body[in++]);
   }
-  // Framing goes; content, and whatever came after it, moves together.
+  // Removes the framing: moves the bytes after it, content or not, to the end of the content.
   if (in != content_) std::memmove(body + content_, body + in, received - in);
   received -= in - content_;
   return verdict;
@@ -65,7 +65,8 @@ ChunkDecoder::Verdict ChunkDecoder::take(char c) {
       if (c != '\r') {
         return refuse(ProblemCode::kInvalidRequest, "CRLF must follow the size of a chunk");
       }
-      // Judged only now: whether it is a size at all (too many digits: 400) goes before how large.
+      // Checked only now, so that a malformed size (too many digits: 400) is reported before a
+      // large one.
       if (chunk_left_ > max_bytes_ - content_) {
         return refuse(ProblemCode::kPayloadTooLarge, "the body is too large");
       }

@@ -1,6 +1,5 @@
-// Reads a chunked body strictly: sizes of hexadecimal digits, CRLF, no extensions, no trailers.
-// Works in place: it moves the content together at the front of the buffer in which the chunks
-// arrived.
+// Reads a chunked body strictly: hexadecimal sizes, CRLF, no extensions, no trailers. Works in
+// place: it moves the content to the front of the buffer in which the chunks arrived.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +16,10 @@ class ChunkDecoder {
   // Starts a body of at most `max_bytes`.
   void reset(std::size_t max_bytes);
 
-  // Reads on. `body` points to the body's first byte, and `received` is the number of bytes there,
-  // earlier content included. It removes framing, so on return `received` is smaller. On kComplete
-  // the content is body[0, content_size()), and the bytes after it belong to the next request. The
-  // verdict does not depend on how the bytes were split.
+  // Continues reading. `body` points to the body's first byte, and `received` is the number of
+  // bytes there, earlier content included. Framing is removed, which reduces `received`. On
+  // kComplete the content is body[0, content_size()), and the bytes after it belong to the next
+  // request. The verdict does not depend on how the bytes were split.
   Verdict advance(char* body, std::size_t& received);
 
   std::size_t content_size() const { return content_; }
@@ -39,7 +38,7 @@ class ChunkDecoder {
     kDone,
   };
   Verdict refuse(api::ProblemCode code, std::string_view detail);
-  // One byte of framing; kNeedMore: go on.
+  // Reads one byte of framing; kNeedMore: continue.
   Verdict take(char c);
   Verdict take_size_digit(char c);
   Verdict expect(char c, char wanted, State then);

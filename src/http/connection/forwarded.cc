@@ -35,7 +35,7 @@ std::optional<std::string> address_in(std::string_view entry) {
   return net::to_text(*parsed);
 }
 
-// In the order of the header, and of its fields where there are several.
+// In the order of the header; several fields are read in sequence.
 std::vector<std::string_view> entries_of(const RequestHead& head) {
   std::vector<std::string_view> entries;
   for (const Field& field : head.fields) {

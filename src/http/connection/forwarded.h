@@ -1,5 +1,4 @@
-// The client of a request that a proxy passes on, from the header X-Forwarded-For of trusted
-// proxies.
+// The client of a request that a trusted proxy forwards, from the header X-Forwarded-For.
 #pragma once
 
 #include <string>
@@ -10,13 +9,13 @@
 
 namespace millrace::http {
 
-// At most this many addresses are read, from the end.
+// The most addresses that are read, from the end.
 constexpr std::size_t kMaxForwardedHops = 32;
 
 // The client's address. It is `peer`, the address of the connection, unless that is a proxy's.
 // Otherwise it is the last address in the header that is not a proxy's, or the first address if all
-// are proxies'. The client may have written the addresses before it itself. The search ends at a
-// text that is not an address.
+// are proxies'. The client could have forged any address before it. The search ends at a text that
+// is not an address.
 std::string client_of(const RequestHead& head, std::string_view peer,
                       const net::AddressSet& proxies);
 

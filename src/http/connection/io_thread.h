@@ -1,4 +1,4 @@
-// An I/O thread that speaks HTTP: its connections, and its port for the engine's answers.
+// An I/O thread that speaks HTTP, with its connections and the port for the engine's answers.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ class Session;
 struct SessionOptions {
   Duration header_timeout{5'000};
   Duration idle_timeout{60'000};
-  // The time for a body to arrive, or for a client to read an answer: this, plus a second for every
-  // transfer_bytes_per_s bytes. A client that reads nothing for this time has stopped.
+  // The time allowed for a body to arrive, or for a client to read an answer: this, plus a second
+  // for every transfer_bytes_per_s bytes. A client that reads nothing for this long is taken to
+  // have stopped.
   Duration transfer_grace{10'000};
   std::size_t transfer_bytes_per_s = 16 * 1024;
-  // The time for a refused client that still sends its request to read the answer.
+  // How long a refused client that is still sending has to read the answer.
   Duration linger{2'000};
 };
 
@@ -42,8 +43,8 @@ class IoThread final : net::IoThread::Protocol {
   const SessionOptions& options() const { return options_; }
   // For the header Date: "Sun, 01 Mar 2026 09:30:00 GMT".
   std::string_view date();
-  // The session's connection becomes one between nodes, at the level that both know. `received`:
-  // the bytes that came after the request.
+  // Turns the session's connection into a link between nodes, at the newest level that both know.
+  // `received`: the bytes that came after the request.
   void upgrade(std::shared_ptr<Session> session, std::unique_ptr<net::ByteStream> stream,
                std::string_view received, engine::PeerLevel level);
 

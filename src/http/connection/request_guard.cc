@@ -12,14 +12,14 @@ namespace {
 
 using api::ProblemCode;
 
-// A method longer than this is nobody's; with the version and the spaces it is what a request line
-// may have beside its target.
+// The space in a request line for everything but its target: the method, the version and the
+// spaces. No known method is longer.
 constexpr std::size_t kRequestLineSlackBytes = 64;
 
 enum CharacterClass : std::uint8_t {
   kTokenCharacter = 1,   // RFC 9110: names and methods
-  kTargetCharacter = 2,  // visible ASCII but '#', which begins what is never sent
-  kValueCharacter = 4,   // tab, space, visible ASCII, bytes above it
+  kTargetCharacter = 2,  // visible ASCII except '#', since fragments are never sent
+  kValueCharacter = 4,   // tab, space, visible ASCII, and all bytes above ASCII
   kHostCharacter = 8,
 };
 
@@ -75,7 +75,7 @@ std::uint64_t saturating_number(std::string_view digits) {
 constexpr std::string_view kNoProxyHeader =
     "the server takes a PROXY header of version 2 alone, and from the addresses of `proxies` alone";
 
-// A PROXY header of version 2 begins with an empty line.
+// A version 2 PROXY header begins with an empty line.
 constexpr std::string_view kEmptyLine =
     "the request line is empty; the server takes a PROXY header from the addresses of `proxies` "
     "alone";
@@ -108,8 +108,8 @@ RequestGuard::Verdict RequestGuard::refuse(ProblemCode code, std::string_view de
   return Verdict::kRefused;
 }
 
-// Sizes are judged before contents, for whole lines and for parts alike: so a line that came in
-// pieces meets the same verdict as one that came at once.
+// Sizes are checked before contents, for whole and partial lines alike. So a line that came in
+// pieces gets the same verdict as one that came at once.
 std::optional<GuardFault> RequestGuard::overflow(std::size_t line_size) const {
   if (line_start_ == 0 && line_size > limits_.target_bytes + kRequestLineSlackBytes) {
     return GuardFault{ProblemCode::kUriTooLong,
@@ -122,9 +122,9 @@ std::optional<GuardFault> RequestGuard::overflow(std::size_t line_size) const {
   return std::nullopt;
 }
 
-// Looks for the end of the head line by line; contents are read once, when it is there. What can be
-// judged before (sizes, bare line feeds, the number of fields) is, so that nobody waits for an end
-// that changes nothing.
+// Looks for the end of the head line by line; contents are parsed once it has arrived. Sizes, bare
+// line feeds and the number of fields are checked before, so that nobody waits for an end that
+// would change nothing.
 RequestGuard::Verdict RequestGuard::advance(std::string_view received) {
   if (fault_) return Verdict::kRefused;
   while (true) {
@@ -225,7 +225,7 @@ std::optional<GuardFault> RequestGuard::read_field(std::string_view line) {
   return note_framing(field, untrimmed);
 }
 
-// Of these one value is meant: with two, what is done would rest on which one is read.
+// Fields that must have a single value. With two, the result would depend on which one is read.
 std::optional<GuardFault> RequestGuard::note_repeated(const Field& field) const {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSingle = {
       {{"if-match", "the request has two different values of If-Match"},
@@ -240,8 +240,8 @@ std::optional<GuardFault> RequestGuard::note_repeated(const Field& field) const 
   return std::nullopt;
 }
 
-// What decides where the request ends. Here a tab is no white space: some readers trim it, others
-// take the value for an unknown one.
+// Reads the fields that decide where the request ends. A tab does not count as white space here:
+// some readers trim it, others take the value for an unknown one.
 std::optional<GuardFault> RequestGuard::note_framing(const Field& field,
                                                      std::string_view untrimmed) {
   if (equals_ignoring_case(field.name, "content-length")) {

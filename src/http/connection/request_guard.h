@@ -1,10 +1,9 @@
-// Reads a request's head strictly, and refuses every head that two readers could frame in two ways.
+// Reads a request's head strictly, and refuses every head that two readers could frame differently.
 // It is the only reader of heads, so no other reader can disagree with it.
 //
-// Strict means: CRLF and nothing else ends a line; no folding, no control characters, no space
-// before a colon; one Host; at most one Content-Length of digits; Transfer-Encoding only as
-// "chunked", and never beside a Content-Length. The verdict depends on the bytes alone, not on how
-// they were split.
+// Strict means: lines end only in CRLF; no folding, no control characters, no space before a colon;
+// one Host; at most one Content-Length of digits; Transfer-Encoding only as "chunked", and never
+// together with Content-Length. The verdict depends only on the bytes, not on how they were split.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +23,7 @@ struct HeadLimits {
   std::size_t target_bytes = 8 * 1024;
 };
 
-// Views of the buffer that was read; valid as long as the buffer is not moved.
+// Views of the buffer that was read; invalid once the buffer is moved.
 struct Field {
   std::string_view name;
   std::string_view value;  // without the white space around it
@@ -47,22 +46,22 @@ struct RequestHead {
   const Field* find(std::string_view name) const;
 };
 
-// Why the request is refused. The connection is closed after the answer.
+// The reason for a refusal. The connection is closed after the answer.
 struct GuardFault {
   api::ProblemCode code{};
-  std::string_view detail;  // a constant, fit for the client
+  std::string_view detail;  // a constant, suitable for the client
 };
 
-// Reads one head. Whenever more bytes have come, call advance() with everything since the request's
-// first byte. Call reset() before the next request.
+// Reads one head. Whenever more bytes have come, call advance() with all bytes since the start of
+// the request. Call reset() before the next request.
 class RequestGuard {
  public:
   enum class Verdict : std::uint8_t { kNeedMore, kComplete, kRefused };
 
   explicit RequestGuard(const HeadLimits& limits) : limits_(limits) {}
 
-  // `received` starts at the same byte at every call and may lie elsewhere than before: the views
-  // of head() are made when the head is complete.
+  // `received` must start at the same byte in every call, but may be at a different address: the
+  // views of head() are made when the head is complete.
   Verdict advance(std::string_view received);
   void reset();
 
@@ -82,8 +81,8 @@ class RequestGuard {
 
   HeadLimits limits_;
   RequestHead head_;
-  std::size_t line_start_ = 0;  // of the line being received; everything before is whole lines
-  std::size_t scanned_ = 0;     // no line feed before this
+  std::size_t line_start_ = 0;  // of the line being received; all lines before it are complete
+  std::size_t scanned_ = 0;     // there is no line feed before this
   std::size_t field_lines_ = 0;
   std::size_t hosts_ = 0;
   bool asks_keep_alive_ = false;

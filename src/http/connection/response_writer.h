@@ -1,4 +1,4 @@
-// An answer as bytes.
+// Serialises an answer.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct ResponseFraming {
   bool http_1_0 = false;
   bool close = false;
   bool head_only = false;    // HEAD: the length, not the body
-  bool until_close = false;  // the body has no length: it follows, and ends with the connection
+  bool until_close = false;  // the body has no length: it follows, and the connection's end ends it
   bool body_apart = false;   // the body is too large to be copied, and is sent from its own buffer
 };
 

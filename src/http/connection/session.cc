@@ -18,11 +18,11 @@ namespace asio = boost::asio;
 using net::error_code;
 using net::InputBuffer;
 
-// Answers of pipelined requests are gathered up to here before they are written.
+// Answers to pipelined requests are gathered up to this size before they are written.
 constexpr std::size_t kOutputGatheredBytes = 64 * 1024;
-// A refused request's body is taken in, so that the connection lives on, if it is no larger.
+// A refused request's body is read if it is not larger, so that the connection can be kept.
 constexpr std::size_t kRefusedBodyBytes = 64 * 1024;
-// What a refused client may still send before it is cut off.
+// The most that a refused client may still send before it is cut off.
 constexpr std::size_t kMaxLingerBytes = 64 * 1024 * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -52,7 +52,7 @@ class Session::Output {
     sent_ += bytes;
     handle_.resume();
   }
-  // So much of the output has been taken in all.
+  // The number of output bytes written in all.
   std::size_t await_resume() const { return sent_; }
 
  private:
@@ -95,7 +95,7 @@ void Session::start() {
 void Session::drain() {
   draining_ = true;
   if (streamed_) {
-    call_.caller.abandon();  // a stream has no end of its own
+    call_.caller.abandon();  // a stream never ends by itself
     cut_rest_short();
     return;
   }
@@ -104,11 +104,11 @@ void Session::drain() {
   stream_->cancel();
 }
 
-// --- Deadlines. A wait that is over its time is cut short by cancelling what the stream does.
+// --- Deadlines. An operation that exceeds its deadline is ended by cancelling the stream's work.
 
 void Session::expect_within(Duration time) { deadline_ = call_.services.clock.steady() + time; }
 
-// What is to be sent or received may take longer the larger it is, but not for ever.
+// The time to send or receive data grows with its size, but is limited.
 void Session::expect_transfer(std::size_t bytes) {
   const SessionOptions& options = thread_.options();
   expect_within(options.transfer_grace +
@@ -118,7 +118,7 @@ void Session::expect_transfer(std::size_t bytes) {
 void Session::expect_nothing() { deadline_ = Steady::max(); }
 
 void Session::check(Steady now) {
-  // Who waits with a token that was revoked waits no longer.
+  // A client whose token was revoked does not wait any longer.
   if (answering_ && !call_.caller.revoked() &&
       !call_.services.tokens.holds(call_.caller.access, call_.now())) {
     call_.caller.revoke();
@@ -138,7 +138,7 @@ Task<void> Session::run() {
   while (next == Next::kRequest) next = co_await serve();
   const bool written = co_await flush();
   if (written && next == Next::kUpgrade) {
-    MILLRACE_CHECK(!reading_);  // its handler does not wait
+    MILLRACE_CHECK(!reading_);  // the upgrade's handler does not wait
     thread_.upgrade(shared_from_this(), std::move(stream_), input_.view(),
                     *call_.response.upgrades);
     co_return;
@@ -157,7 +157,7 @@ Task<Session::Next> Session::serve() {
   const bool begun = co_await read_head();
   if (!begun) co_return Next::kClose;
   head_read_at_ = call_.services.clock.steady();
-  // The handshake is over once something was read, and shows nothing new after it.
+  // Once something was read, the handshake is over and the name does not change.
   if (!std::exchange(knows_other_side_, true)) call_.certified_name = stream_->certified_name();
   if (call_.head != nullptr) {
     if (!call_.services.proxies.empty()) {
@@ -188,9 +188,9 @@ Task<Session::Next> Session::serve() {
   co_return closing() ? Next::kClose : Next::kRequest;
 }
 
-// True: there is a head (call_.head), or a refusal to send. False: nothing more comes.
+// True: there is a head (call_.head), or a refusal to send. False: nothing more will arrive.
 Task<bool> Session::read_head() {
-  // A connection that rests does not keep what its last body took.
+  // An idle connection does not keep the memory of its last body.
   if (!reading_) input_.compact();
   if (!input_.is_large()) give_back();
   guard_.reset();
@@ -228,14 +228,14 @@ bool Session::takes_body_of_refused() const {
   return !head.chunked && (length == 0 || (length <= bound && !head.expects_continue));
 }
 
-// True: call_.body is whole. False: it will not come, or is refused.
+// True: call_.body is complete. False: it will not arrive, or is refused.
 Task<bool> Session::read_body() {
   const Steady start = call_.services.clock.steady();
   const bool chunked = call_.head->chunked;
   const std::size_t head_size = guard_.head_size();
   const auto length = static_cast<std::size_t>(call_.head->content_length.value_or(0));
   bool invites = call_.head->expects_continue;
-  MILLRACE_CHECK(!reading_);  // the head came with the last read; the body is worked on in place
+  MILLRACE_CHECK(!reading_);  // the head's read has completed; the body is decoded in place
   if (chunked) chunks_.reset(call_.services.limits.body_bytes);
   while (true) {
     if (chunked) {
@@ -269,7 +269,7 @@ Task<bool> Session::read_body() {
             {api::ProblemCode::kRequestTimeout, "the body of the request did not arrive in time"});
       co_return false;
     }
-    if (input_.data() != before) {  // it has moved, and what the head's views point at with it
+    if (input_.data() != before) {  // the buffer has moved, so the head's views are invalid
       guard_.reset();
       guard_.advance(input_.view());
     }
@@ -284,14 +284,14 @@ Task<void> Session::answer() {
   handler.start();
   if (!handler.done()) {
     if (!output_.empty()) co_await flush();
-    // No read while bytes of the next request are there: nobody would know when to start another.
+    // No read while bytes of the next request are buffered: nothing would later start another.
     const bool all_used = input_.size() == guard_.head_size() + body_size_;
     const bool can_read = all_used && !input_.is_large() && input_.room() > 0;
     if (!input_ended_) can_read ? start_read() : start_watch();
     answering_ = true;
     co_await handler;
     answering_ = false;
-    // What was claimed meanwhile was given back.
+    // Jobs claimed in the meantime were given back.
     const bool cut = call_.caller.abandoned() || call_.response.status >= 400;
     if (call_.caller.revoked() && cut && !input_ended_ && !streamed_) {
       call_.refuse(api::ProblemCode::kUnauthenticated, "the token was revoked, or has expired");
@@ -299,8 +299,8 @@ Task<void> Session::answer() {
   }
 }
 
-// The client is told why, and gets time to read it: closing at once while it still sends would
-// reset the connection and take the answer with it.
+// Gives the client time to read the reason. Closing at once while it still sends would reset the
+// connection, and the answer would be lost.
 Task<void> Session::linger() {
   stream_->end_output();
   expired_ = false;
@@ -332,7 +332,7 @@ Task<bool> Session::fill(std::size_t wanted) {
   co_return !input_ended_ && !expired_;
 }
 
-// Before fill(): what it will make the buffer grow by. False: there is not so much.
+// Called before fill(): takes the buffer's growth from the budget. False: the budget is used up.
 bool Session::borrow(std::size_t wanted) {
   if (input_.room() > 0) return true;
   const std::size_t bytes = input_.grown(wanted);
@@ -366,7 +366,7 @@ void Session::on_written(const error_code& error, std::size_t bytes) {
   std::exchange(writing_, nullptr)->written(bytes);
 }
 
-// Leaves the buffer alone, and what comes in the stream.
+// Leaves the buffer alone, and new bytes in the stream.
 void Session::start_watch() {
   if (std::exchange(watching_, true)) return;
   stream_->watch(self());
@@ -374,7 +374,7 @@ void Session::start_watch() {
 
 void Session::on_readable(const error_code& error) {
   watching_ = false;
-  if (error || reading_) return;  // a read tells more
+  if (error || reading_) return;  // a read reports more
   if (!stream_->ended()) return;
   input_ended_ = true;
   call_.caller.abandon();
@@ -397,13 +397,13 @@ Task<bool> Session::flush() {
     sent += written;
   }
   if (sent < size && !output_failed_) {
-    // What the client takes to read is not of the time that it has for the next thing.
+    // The time that the client takes to read does not count against its next deadline.
     const bool bounded = deadline_ != Steady::max();
     const auto left = deadline_ - call_.services.clock.steady();
     expect_transfer(size - sent);
     const Steady in_all = deadline_;
     while (sent < size && !output_failed_) {
-      // A client that has stopped reading is not waited for as long as one that is slow.
+      // A client that has stopped reading gets less time than one that is slow.
       expect_within(thread_.options().transfer_grace);
       deadline_ = std::min(deadline_, in_all);
       Output some(*this, sent);
@@ -446,25 +446,25 @@ Task<bool> Session::rest(Duration time) {
   co_return !over();
 }
 
-// Never from within a call of the handler, which may end the session.
+// Must not be called from inside the handler, which may end the session.
 void Session::cut_rest_short() {
   if (resting_) thread_.port().resume(std::exchange(resting_, nullptr));
 }
 
 // --- Answers.
 
-// In the log only, where other servers have the same number for it.
+// Appears only in the log; other servers use the same number.
 constexpr int kClientGone = 499;
 
-// What can't be framed has no next request behind it.
+// Without reliable framing, no further request can be read.
 void Session::refuse(const GuardFault& fault) {
   if (call_.head == nullptr) call_.request_id = make_request_id(call_.caller.ids);
   call_.refuse(fault.code, std::string(fault.detail));
   call_.response.must_close = true;
 }
 
-// A large answer counts from here on until the client has it. What changed nothing can be asked for
-// again; an answer that says what was done is sent whatever it takes.
+// A large answer counts against the budget until the client has it. A read can be repeated, so its
+// answer may be refused; the answer to a change is always sent.
 void Session::count_answer() {
   Response& response = call_.response;
   service::ByteBudget& budget = call_.services.answers;

@@ -1,5 +1,5 @@
-// A connection: reads requests, lets handlers answer them one after the other, writes the answers
-// in order.
+// An HTTP connection: reads requests, lets handlers answer them one after the other, and writes the
+// answers in order.
 //
 // While a handler waits, a read stays outstanding. It takes in bytes that the client sends ahead,
 // and it notices when the client has gone, so that a waiting claim is given up before it takes a
@@ -34,7 +34,7 @@ class Session final : public net::Connection,
   Session& operator=(const Session&) = delete;
 
   void start() override;
-  // Takes no further request. Closes at once if none is under way.
+  // Accepts no further request. Closes at once if none is in progress.
   void drain() override;
   void check(Steady now) override;
   const std::string& peer() const override { return peer_; }
@@ -42,7 +42,7 @@ class Session final : public net::Connection,
  private:
   class Input;   // awaitable: more bytes have come, or none will
   class Rest;    // awaitable: some time has passed, or the wait is cut short
-  class Output;  // awaitable: the rest of the output is written, or can't be
+  class Output;  // awaitable: the output is written, or can't be
 
   enum class Next : std::uint8_t { kRequest, kClose, kLinger, kUpgrade };
 
@@ -58,7 +58,7 @@ class Session final : public net::Connection,
   Task<void> answer();
   Task<void> linger();
 
-  // Of a handler that streams.
+  // --- For a handler that streams.
   Task<bool> send(std::string_view piece) override;
   Task<bool> rest(Duration time) override;
   bool over() const override {
@@ -90,33 +90,33 @@ class Session final : public net::Connection,
   IoThread& thread_;
   std::unique_ptr<net::ByteStream> stream_;  // null: handed over
   const std::string peer_;
-  std::string client_;  // of the request, by the word of a trusted proxy
+  std::string client_;  // the request's client, as named by a trusted proxy
 
   net::InputBuffer input_;
-  std::size_t borrowed_ = 0;  // of the budget for bodies
-  bool reading_ = false;      // a read is outstanding
-  bool watching_ = false;     // on_readable() comes when there is something to read
-  bool input_ended_ = false;  // the client sends no more
+  std::size_t borrowed_ = 0;  // bytes taken from the budget for bodies
+  bool reading_ = false;      // a read is pending
+  bool watching_ = false;     // a watch is pending: on_readable() will be called
+  bool input_ended_ = false;  // the client will send no more
   std::coroutine_handle<> reader_;
 
   std::string output_;
   std::string large_body_;  // sent after `output_`
   bool output_failed_ = false;
-  Output* writing_ = nullptr;  // a write is outstanding
+  Output* writing_ = nullptr;  // set while a write is pending
 
   RequestGuard guard_;
   ChunkDecoder chunks_;
   Call call_;
   std::size_t body_size_ = 0;
   bool has_head_ = false;
-  bool knows_other_side_ = false;  // call_.certified_name is set, if there is one
+  bool knows_other_side_ = false;  // call_.certified_name is final
   bool keep_alive_ = true;
   bool draining_ = false;
-  bool answering_ = false;                 // a handler waits
-  std::optional<std::uint64_t> streamed_;  // the bytes of an answer in pieces so far
+  bool answering_ = false;                 // a handler is waiting
+  std::optional<std::uint64_t> streamed_;  // bytes sent so far of an answer in pieces
   std::coroutine_handle<> resting_;        // until rests_until_
   Steady rests_until_{};
-  bool idle_ = true;  // no byte of the next request has come
+  bool idle_ = true;  // no byte of the next request has arrived
   Steady head_read_at_{};
 
   Steady deadline_ = Steady::max();

@@ -1,5 +1,5 @@
-// The audit: a page, newest first; or all of it as lines, oldest first, with a cursor after each
-// page, from which a later call goes on.
+// The audit, in one of two forms: a page, newest first; or all of it as lines, oldest first. Each
+// page of lines ends with a cursor, from which a later call continues.
 #include "service/audit.h"
 
 #include "api/list.h"
@@ -13,7 +13,7 @@ using service::AuditOrder;
 
 constexpr std::int64_t kLinesAtOnce = 500;
 
-// The type of lines that the client asks for; empty: it wants a page.
+// The media type of lines that the client requests; empty: it wants a page.
 std::string_view type_of_lines(const Call& call) {
   const Field* const accept = call.head->find("accept");
   if (accept == nullptr || call.head->method != api::Method::kGet) return {};
@@ -33,7 +33,7 @@ Task<void> send_lines(Call& call, api::AuditFilter filter, std::string_view type
       call.response.content_type = type;
       call.response.more_fields = "Cache-Control: no-store\r\n";
     }
-    // The lines end without a cursor: the client goes on from the last one that it has.
+    // The lines end without a cursor: the client continues from the last one it has.
     if (!page) co_return;
     for (const api::AuditEntry& entry : page->entries) {
       JsonWriter json(piece);

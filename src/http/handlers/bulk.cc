@@ -1,4 +1,4 @@
-// Calls that touch many jobs.
+// Calls that affect many jobs.
 #include "service/bulk.h"
 
 #include "api/queue.h"

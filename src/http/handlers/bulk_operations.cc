@@ -1,4 +1,4 @@
-// Operations on many jobs: shown, paused, resumed, cancelled, and their rate.
+// Operations on many jobs: reading, pausing, resuming and cancelling them, and setting their rate.
 #include "service/bulk_operations.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Steps that several handlers share.
+// Steps shared by several handlers.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ namespace millrace::http {
 // The id in the path; none: the call is answered with 404 (a malformed id names no job).
 std::optional<JobId> path_id(Call& call);
 
-// The id, and the parameter `include` of a call that answers with that job.
+// A call's job id and its parameter `include`, for calls that answer with that job.
 struct NamedJob {
   JobId id;
   api::Include include;
@@ -38,7 +38,7 @@ bool take_if_match(Call& call, std::optional<std::uint64_t>& version);
 // The header Idempotency-Key, if there is one. False: it is invalid, and the call is answered.
 bool take_key(Call& call, std::optional<std::string>& key);
 
-// Answers 202 with the operation that has begun. bulk_operations.cc
+// Answers 202 with the operation that was started. See bulk_operations.cc.
 void answer_begun(Call& call, const service::OperationAnswer& begun);
 
 void answer_job(Call& call, const core::JobView& view, const api::Include& include);

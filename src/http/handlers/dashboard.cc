@@ -10,8 +10,8 @@
 namespace millrace::http {
 namespace {
 
-// Nothing inline, nothing evaluated, nothing of another origin; no text becomes markup, since no
-// policy for trusted types can be made.
+// No inline code, no eval, nothing from another origin. Text never becomes markup, since no
+// trusted-types policy can be created.
 constexpr std::string_view kGuards =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// "gzip, br;q=0.5" takes br. What has the quality 0 is refused.
+// "gzip, br;q=0.5" accepts br. A coding with quality 0 is not accepted.
 bool takes(std::string_view accepted, std::string_view coding) {
   while (!accepted.empty()) {
     const std::size_t comma = std::min(accepted.find(','), accepted.size());

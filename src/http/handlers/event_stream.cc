@@ -1,8 +1,9 @@
-// The log of events as a stream (text/event-stream): each event, or what has happened now and then.
+// The event log as a stream (text/event-stream): every event, or a periodic digest.
 //
-// The reader pulls: a page is read when the client has taken the one before, so a slow one costs a
-// page of memory and no more. Who takes nothing for too long is cut off, and comes back with the
-// last id that it has: it misses nothing, unless the log was trimmed meanwhile.
+// The reader sets the pace: a page is read once the client has taken the previous one, so a slow
+// client costs no more than a page of memory. A client that takes nothing for too long is cut off.
+// It reconnects with the last id that it has, and misses nothing unless the log was trimmed
+// meanwhile.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -15,16 +16,16 @@
 namespace millrace::http {
 namespace {
 
-// Also how soon a silent proxy's connection is noticed to be dead by either side.
+// Also the time in which either side notices that a silent connection is dead.
 constexpr Duration kHeartbeat{15'000};
 constexpr std::uint32_t kPageEvents = 500;
 constexpr std::size_t kPageBytes = 256 * 1024;
-// A digest looks at so many pages at most; what is left is skipped.
+// The most pages that a digest reads; the rest is skipped.
 constexpr int kDigestPages = 5;
 constexpr std::uint32_t kDigestPageEvents = 1'000;
-// When the store or the shard can't tell now.
+// Used while the store or the shard is unavailable.
 constexpr Duration kLater{1'000};
-// Before the answer's head, when the client has too many reads in progress; growing.
+// Before the answer's head, while too many reads are in progress; grows with each try.
 constexpr Duration kFirstPause{100};
 constexpr int kFirstTries = 10;
 
@@ -32,8 +33,8 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out.append(name).append(": ").append(value).append("\n");
 }
 
-// A message's data is one line. Line ends in JSON are white space between its parts: within strings
-// they are escaped.
+// A message's data is one line. JSON has line ends only as white space between tokens: within
+// strings they are escaped.
 template <typename Encode>
 void append_message(std::string& out, std::string_view type, std::string_view position,
                     Encode&& encode) {
@@ -48,7 +49,7 @@ void append_message(std::string& out, std::string_view type, std::string_view po
   out.append("\n\n");
 }
 
-// Where the reader stands, and when it is: the first message, and those of a log without news.
+// The reader's position and the time: the first message, and the message of a log without news.
 void append_position(std::string& out, std::string_view type, std::string_view position, Time at) {
   append_message(out, type, position, [&](JsonWriter& json) {
     json.begin_object();
@@ -84,7 +85,7 @@ class Stream {
     };
     const service::OnPage* const on_page = query_.digest ? nullptr : &render;
     Answered page = co_await service::read_events(call_.caller, wanted_, Duration{0}, on_page);
-    // All come back at once after a restart, and a browser gives up where it is refused.
+    // After a restart, all readers reconnect at once, and a browser gives up if it is refused.
     for (int tries = 1; !page && tries < kFirstTries; ++tries) {
       if (page.error().code != api::ProblemCode::kOverloaded || call_.stream->over()) break;
       const bool rested = co_await call_.stream->rest(kFirstPause * tries);
@@ -116,7 +117,7 @@ class Stream {
         page->next = wanted_.after;
         continue;
       }
-      // The shard can't wait for more now.
+      // The shard can't wait for events now.
       if (!news && page->events.empty() &&
           call_.services.clock.steady() - asked_at < kHeartbeat / 2) {
         goes_on = co_await call_.stream->rest(kLater);
@@ -127,7 +128,7 @@ class Stream {
  private:
   using Answered = service::Answered<engine::FeedPage>;
 
-  // On a thread of the readers: the threads that answer workers have no time for it.
+  // Runs on a reader thread: the threads that answer workers have no time for it.
   void render(engine::FeedPage& page, bool payloads) {
     if (!payloads) std::ranges::for_each(page.events, service::redact);
     for (const api::JobEvent& event : service::to_api(page.events)) {
@@ -144,7 +145,7 @@ class Stream {
     end_page(page);
   }
 
-  // A heartbeat says that nothing was passed over, and moves the id on past what filters hid.
+  // A heartbeat confirms that nothing was missed, and advances the id past filtered events.
   void end_page(const engine::FeedPage& page) {
     wanted_.after = page.next;
     if (page.events.empty() && piece_.empty()) {
@@ -188,11 +189,11 @@ class Stream {
 
   Task<bool> send() {
     const bool sent = co_await call_.stream->send(piece_);
-    piece_ = {};  // while it waits, a reader keeps no page
+    piece_ = {};  // a waiting reader keeps no page
     co_return sent;
   }
 
-  // What a moment may mend is waited for; the rest is told, and ends the stream.
+  // Waits if the trouble may pass soon; otherwise reports it and ends the stream.
   Task<bool> trouble(const api::Problem& problem) {
     if (call_.stream->over()) co_return false;
     if (problem.code == api::ProblemCode::kOverloaded ||
@@ -208,7 +209,7 @@ class Stream {
   Call& call_;
   const api::EventsQuery& query_;
   engine::FeedQuery wanted_;
-  std::string rendered_;  // the events of the page that is being read
+  std::string rendered_;  // the events of the page being read
   std::string piece_;
 };
 

@@ -1,4 +1,5 @@
-// The handlers: decode, one operation of the service, encode. One file per noun.
+// The handlers: each decodes the request, calls one operation of the service, and encodes the
+// result. There is one file per noun.
 #pragma once
 
 #include "http/call.h"

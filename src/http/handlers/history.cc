@@ -10,7 +10,7 @@
 namespace millrace::http {
 namespace {
 
-// What the three ask for alike. None: the call is answered.
+// The parameters common to the three calls. None: the call has been answered.
 struct Wanted {
   JobId id;
   api::Page page;

@@ -42,9 +42,9 @@ void encode_results(Call& call, const api::BatchSubmission& batch,
   json.end_object();
 }
 
-// About what the jobs take in an answer, so that a large one is not copied as it grows.
+// The approximate size of the jobs in an answer. Reserving it avoids copies as the answer grows.
 std::size_t bytes_of(const std::vector<core::Job>& jobs) {
-  constexpr std::size_t kOthers = 1'024;  // what is neither payload nor result
+  constexpr std::size_t kOthers = 1'024;  // all but payload and result
   std::size_t bytes = 0;
   for (const core::Job& job : jobs) bytes += kOthers + job.payload.size() + job.result.size();
   return bytes;

@@ -1,4 +1,4 @@
-// The workers' calls: claim, heartbeat, ack, poll, and the single forms for curl.
+// The workers' calls: claim, heartbeat, ack, poll, and their single-job forms for curl.
 #include "api/worker.h"
 #include "api/worker_reply.h"
 #include "http/handlers/common.h"
@@ -9,12 +9,12 @@
 namespace millrace::http {
 namespace {
 
-// What a job takes in an answer beside its payload, about.
+// The approximate size of a job in an answer, without its payload.
 constexpr std::size_t kJobEnvelopeBytes = 1'024;
-// A smaller answer may grow as it is written.
+// Smaller answers may grow as they are written.
 constexpr std::size_t kLargeAnswerBytes = 64 * 1024;
 
-// The id as a refused entry shows it: absent where the item named none.
+// The id shown in a refused entry: none if the item named none.
 std::optional<JobId> shown_id(const JobId& id) {
   return id == JobId{} ? std::nullopt : std::optional(id);
 }
@@ -49,7 +49,7 @@ void answer_results(Call& call, const service::Answered<service::ItemAnswers>& a
   json.end_object();
 }
 
-// So that a large answer is not copied as it grows.
+// Avoids copying a large answer as it grows.
 void make_room(Call& call, const core::ClaimReply& claim) {
   const std::size_t bytes = service::payload_bytes(claim);
   if (bytes <= kLargeAnswerBytes) return;

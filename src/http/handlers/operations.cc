@@ -127,7 +127,7 @@ Task<void> get_diagnosis(Call& call) {
   encode(json, *found);
 }
 
-// Both ways: the route says which.
+// Drains or resumes, depending on the route.
 Task<void> drain_node(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;

@@ -1,10 +1,10 @@
-// The door for other nodes: what is said behind it is in http/peer/peer_frames.h.
+// The entrance for other nodes; http/peer/peer_frames.h describes the protocol behind it.
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 
 namespace millrace::http {
 
-// Does not wait: the session hands the connection over right after.
+// Does not wait: the session hands the connection over right afterwards.
 Task<void> connect_peer(Call& call) {
   const RequestHead& head = *call.head;
   const Field* upgrade = head.find("upgrade");
@@ -18,7 +18,7 @@ Task<void> connect_peer(Call& call) {
   } else if (call.services.peers->certified() && call.certified_name.empty()) {
     call.refuse(api::ProblemCode::kForbidden,
                 "nodes must show a certificate that an authority of this node's tls.ca has signed");
-  } else if (call.services.closing) {  // before that its successors ask it for its shards
+  } else if (call.services.closing) {  // until then the node's successors ask it for its shards
     call.refuse(service::problem_of(engine::Unavailable::kDraining));
   } else {
     call.response.status = 101;

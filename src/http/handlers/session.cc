@@ -1,4 +1,4 @@
-// The session of a browser: signing in and out, and what it may do.
+// A browser's session: signing in and out, and its rights.
 #include <algorithm>
 #include <array>
 
@@ -37,7 +37,7 @@ void answer_session(Call& call) {
   call.response.more_fields.append("Cache-Control: no-store\r\n");
 }
 
-// A change of the session itself, which no shard decides.
+// Audits a change of the session itself, which no shard decides.
 Task<void> note(Call& call, std::string_view action) {
   call.caller.via = core::AuditVia::kDashboard;
   const auto& access = call.caller.access;
@@ -46,7 +46,7 @@ Task<void> note(Call& call, std::string_view action) {
   co_await noted;
 }
 
-// Whoever tries tokens makes the server write no more than this.
+// Limits the writes that a client can cause by trying tokens.
 bool may_note_failure(Call& call) {
   constexpr std::int64_t kMostAMinute = 60;
   const std::int64_t minute = to_ms(call.now()) / 60'000;

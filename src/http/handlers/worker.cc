@@ -22,7 +22,7 @@ Task<void> list_workers(Call& call) {
   api::encode_list(json, workers, page->next);
 }
 
-// Both orders: the route says which.
+// Both commands: the route decides which.
 Task<void> command_worker(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;

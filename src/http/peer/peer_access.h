@@ -1,4 +1,4 @@
-// The access of other nodes: the service that they may ask, and the secret that they must know.
+// The access of other nodes: the service that they may use, and the secret that they must prove.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace millrace::http {
 
 // The value of the header Upgrade.
 constexpr std::string_view kPeerProtocol = "millrace-peer/1";
-// The header in which each side tells the newest level that it knows.
+// The header in which each side states the newest level that it knows.
 constexpr std::string_view kPeerLevelField = "Millrace-Peer-Level";
-constexpr std::string_view kPeerLevelHead = "millrace-peer-level";  // as RequestHead::find() has it
-// The level for a node whose header has this value: the older of its level and ours. Without a
+constexpr std::string_view kPeerLevelHead = "millrace-peer-level";  // for RequestHead::find()
+// The level to use with a node that sent this value: the older of its level and ours. Without the
 // header, or if the value is not a number, it is the first level.
 engine::PeerLevel peer_level(std::string_view told);
 std::string own_peer_level();  // the value to send
@@ -28,10 +28,10 @@ std::string own_peer_level();  // the value to send
 struct PeerTiming {
   Duration handshake{5'000};  // from the start of the connection to the last proof
   Duration ping_every{1'000};
-  Duration silence{3'000};  // no byte for this time: the other side is gone
+  Duration silence{3'000};  // no byte for this time: the peer is taken for dead
 };
 
-// Logs at most one line in kEvery; the line tells how many others were left out. Any thread.
+// Logs at most one line in kEvery; each line counts the others left out. Thread-safe.
 class SeldomLog {
  public:
   static constexpr Duration kEvery{10'000};
@@ -64,10 +64,10 @@ struct PeerParts {
   std::string secret;            // store::Registry::secret()
   Logger log;
   PeerTiming timing = {};
-  bool certified = false;  // they must show a certificate
+  bool certified = false;  // other nodes must show a certificate
 };
 
-// One for the server. Any thread.
+// One per server. Thread-safe.
 class PeerAccess {
  public:
   explicit PeerAccess(PeerParts parts) : parts_(std::move(parts)), log_(parts_.log) {}

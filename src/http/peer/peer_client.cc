@@ -24,7 +24,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A node that nothing was asked of for so long is forgotten, if it has no connection.
+// A node without a connection is forgotten after it has been unused for this time.
 constexpr Duration kForgottenAfter{60'000};
 constexpr Duration kLongestTick{250};
 
@@ -70,13 +70,13 @@ class PeerClient::Impl final : PeerLink::Host {
   };
   using Mail = std::variant<Submit, Cancel>;
 
-  // Any thread.
+  // Thread-safe.
   void post(Mail mail) {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
     const bool was_empty = inbox_.empty();
     inbox_.push_back(std::move(mail));
-    // With the lock held: before what stop() posts.
+    // Posted under the lock, so that it precedes anything that stop() posts.
     if (was_empty) asio::post(context_, [this] { take_mail(); });
   }
 
@@ -91,7 +91,7 @@ class PeerClient::Impl final : PeerLink::Host {
         for (const auto& link : node->links) link->close();
       }
       ticker_.cancel();
-      work_.reset();  // the loop ends when nothing is under way any more
+      work_.reset();  // the loop ends when no work is pending
     });
     thread_.join();
   }
@@ -108,7 +108,7 @@ class PeerClient::Impl final : PeerLink::Host {
     PeerLink* link = nullptr;
   };
 
-  // --- The thread's.
+  // --- On the client's thread.
 
   void take_mail() {
     std::vector<Mail> mails;
@@ -168,11 +168,11 @@ class PeerClient::Impl final : PeerLink::Host {
     return *node.links[1 + node.next_large++ % (node.links.size() - 1)];
   }
 
-  // --- Of the links.
+  // --- Called by the links.
 
   void answered(const std::shared_ptr<PeerAsk>& ask, engine::Answer answer) override {
     over(ask);
-    // Who has gone is told only of jobs that it must give back.
+    // A client that has gone is told only of jobs that it must give back.
     if (ask->cancelled) {
       const core::ClaimReply* const claim = service::claim_in(answer);
       if (claim == nullptr || claim->jobs.empty()) return;
@@ -189,7 +189,7 @@ class PeerClient::Impl final : PeerLink::Host {
     found->second.node->bytes -= ask->bytes;
     under_way_.erase(found);
     if (ask->port == nullptr) return;
-    // Another ask may have the same name by now.
+    // Another request may use the same address by now.
     const auto named = by_address_.find(ReplyAddress{ask->port, ask->ticket});
     if (named != by_address_.end() && named->second == ask) by_address_.erase(named);
   }
@@ -239,7 +239,7 @@ class PeerClient::Impl final : PeerLink::Host {
   asio::executor_work_guard<net::Executor> work_;
   net::Timer ticker_;
 
-  // The thread's own.
+  // Only for the client's thread.
   bool ending_ = false;
   std::unordered_map<std::string, std::unique_ptr<Node>> nodes_;  // by URL
   std::unordered_map<const PeerAsk*, UnderWay> under_way_;
@@ -259,7 +259,7 @@ void PeerClient::ask(const engine::PeerShard& where, engine::Request request,
   ask->ticket = ticket;
   ask->expected = engine::ExpectedAnswer(request);
   ask->level = engine::level_of(request);
-  // What is longer is nobody's token.
+  // Longer credentials can't be a valid token.
   if (credentials.size() > kMaxCredentialsBytes) credentials = {};
   append_ask_head(ask->body, where.shard, credentials);
   std::string encoded;

@@ -1,5 +1,5 @@
-// Sends requests to the shards that other nodes lead: engine::Peers over connections, with a thread
-// of its own.
+// Sends requests to the shards that other nodes lead. Implements engine::Peers over connections,
+// with its own thread.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 namespace millrace::http {
 
 struct PeerClientOptions {
-  // The connections to each node, opened when they are needed. The first one is for small requests,
-  // so that no large one delays them.
+  // The connections to each node, opened on demand. The first one is for small requests, so that no
+  // large one delays them.
   std::size_t connections = 2;
   std::size_t small_request_bytes = 64 * 1024;
-  // The most bytes of unanswered requests to one node. Beyond it the answer is kOverloaded.
+  // The most bytes of unanswered requests to one node. Requests beyond it are answered kOverloaded.
   std::size_t bytes_in_flight = std::size_t{256} * 1024 * 1024;
   Duration connect{3'000};
   Duration first_pause{50};
@@ -42,15 +42,15 @@ class PeerClient final : public engine::Peers {
   PeerClient(const PeerClient&) = delete;
   PeerClient& operator=(const PeerClient&) = delete;
 
-  // Every answer comes on the client's thread, never from within ask().
+  // Every answer comes on the client's thread, never from inside ask().
   void ask(const engine::PeerShard& where, engine::Request request, std::string_view credentials,
            engine::ReplyPort& port, engine::Ticket ticket) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
   void ask_for_shard(const engine::PeerShard& where, std::uint64_t requester, Epoch epoch,
                      Done done) override;
 
-  // Closes all connections. When it returns, all requests have their answers, and later ones get
-  // none, so the ports may be destroyed. To be called at most once, and not from a port.
+  // Closes all connections. After it returns, all requests have been answered and later ones get no
+  // answer, so the ports may be destroyed. Call at most once, and not from a port.
   void stop();
 
  private:

@@ -17,7 +17,7 @@ constexpr std::string_view kPlain = "http://";
 constexpr std::string_view kEncrypted = "https://";
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
-// The value of the first field of this name, in the case that nodes write it in; empty: none.
+// The value of the first field of this name, in the case that nodes write; empty: none.
 std::string_view field_in(std::string_view head, std::string_view name) {
   const std::string line = "\r\n" + std::string(name) + ": ";
   const std::size_t at = head.find(line);

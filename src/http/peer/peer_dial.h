@@ -1,4 +1,4 @@
-// Opens a connection to another node and upgrades it; after that frames begin.
+// Opens a connection to another node and upgrades it, so that frames can be sent.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace millrace::http {
 
-// "http://10.0.0.7:7600" or "https://queue-1.internal:7600", as store::NodeFacts has it.
+// "http://10.0.0.7:7600" or "https://queue-1.internal:7600", as in store::NodeFacts.
 struct PeerUrl {
   bool encrypted = false;
   std::string host;  // an address or a name, without brackets
@@ -24,26 +24,26 @@ struct PeerUrl {
 };
 std::optional<PeerUrl> parse_peer_url(std::string_view url);
 
-// On the loop's thread. It has no deadline of its own: the caller bounds the time.
+// Used on the loop's thread. Has no deadline: the caller limits the time.
 class PeerDial final : public std::enable_shared_from_this<PeerDial>, net::ByteStream::User {
  public:
   struct Dialled {
     std::unique_ptr<net::ByteStream> stream;
-    std::string received;       // the bytes after the upgrade
+    std::string received;       // the bytes that came after the upgrade
     engine::PeerLevel level{};  // the newest that both sides know
   };
-  // Called once, from the loop. The error is a text for the log.
+  // Called once, from the loop. The error is text for the log.
   using Done = std::function<void(Result<Dialled>)>;
 
-  // `tls`: for https; null: such a URL fails. Outlives the dial.
+  // `tls`: for https URLs, which fail if it is null. Must outlive the dial.
   PeerDial(boost::asio::io_context& context, const net::Tls* tls)
       : connector_(std::make_shared<net::Connector>(context)), tls_(tls) {}
   PeerDial(const PeerDial&) = delete;
   PeerDial& operator=(const PeerDial&) = delete;
 
-  // `turn`: as for the connector.
+  // `turn`: see net::Connector.
   void start(const PeerUrl& url, std::uint64_t turn, Done done);
-  // After this `done` is not called.
+  // `done` is not called afterwards.
   void cancel();
 
  private:

@@ -14,7 +14,7 @@ void put(std::string& out, Number number) {
   }
 }
 
-// Precondition: they are there.
+// Requires enough bytes in `from`.
 template <typename Number>
 Number take(std::string_view& from) {
   Number number = 0;

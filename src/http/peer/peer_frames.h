@@ -1,13 +1,14 @@
 // The protocol between nodes on an upgraded connection (GET /internal/v1/peer, Upgrade:
-// millrace-peer/1): frames, with many requests at a time. Numbers are little-endian.
+// millrace-peer/1). It consists of frames and allows many requests at a time. Numbers are
+// little-endian.
 //
-//   length  4 bytes, of all that follows
-//   number  8 bytes: the request's, as its asker counts them from 1; 0: of none
+//   length  4 bytes: the size of the rest of the frame
+//   number  8 bytes: the request's, counted by its asker from 1; 0: no request
 //   kind    1 byte
 //   body
 //
-// The node that connected is the asker, the other one the answerer. First each proves that it knows
-// the secret of their database (peer_proof.h); before that neither reads anything else:
+// The node that connected is the asker, the other one the answerer. First, each proves that it
+// knows the secret of their database (peer_proof.h). Until then, neither reads any other frame:
 //
 //   kChallenge  answerer's nonce            ->  asker
 //   kProof      asker's nonce, asker's mac  ->  answerer
@@ -20,11 +21,12 @@
 // it has, and answers later ones with Unavailable::kNoLeader. The asker sends no more requests, and
 // closes when it has its answers.
 //
-// The two nodes may have different versions. Each tells its newest level (engine/wire/peer_level.h)
-// in the upgrade, as Millrace-Peer-Level; without that header it has the first level. They use the
-// older of the two levels. If a node still does not understand a frame, the connection goes on: a
-// request gets Unavailable::kUpgrading, an answer becomes Unavailable::kUnknown, and a frame of an
-// unknown kind is answered like a request if it has a number, and ignored if it has none.
+// The two nodes may have different versions. Each states its newest level
+// (engine/wire/peer_level.h) in the upgrade, as Millrace-Peer-Level; a node without that header has
+// the first level. They use the older of the two levels. If a node still does not understand a
+// frame, the connection continues: a request gets Unavailable::kUpgrading, an answer becomes
+// Unavailable::kUnknown, and a frame of an unknown kind is answered like a request if it has a
+// number, and ignored if it has none.
 //
 // Any other violation ends the connection.
 #pragma once
@@ -40,7 +42,7 @@
 
 namespace millrace::http {
 
-// A node of a newer version may send a kind that is none of these.
+// A node of a newer version may send other kinds.
 enum class FrameKind : std::uint8_t {
   kChallenge = 1,
   kProof,
@@ -62,8 +64,8 @@ struct Frame {
 
 constexpr std::size_t kFrameLengthBytes = 4;
 constexpr std::size_t kFrameHeadBytes = kFrameLengthBytes + 8 + 1;
-// The bound on a frame's length field, which counts the number, the kind and the body. A request is
-// bounded by the limit on an HTTP body; a claim's answer is cut to kMaxClaimBytes.
+// The limit on a frame's length field, which counts the number, the kind and the body. A request is
+// limited by the size of an HTTP body; a claim's answer is cut to kMaxClaimBytes.
 constexpr std::size_t kMaxFrameBytes = std::size_t{128} * 1024 * 1024;
 constexpr std::size_t kMaxHandshakeFrameBytes = 8 + 1 + 64;
 constexpr std::size_t kMaxClaimBytes = std::size_t{64} * 1024 * 1024;
@@ -72,16 +74,16 @@ static_assert(2 * kMaxClaimBytes <= kMaxFrameBytes);
 enum class FrameRead : std::uint8_t { kNeedMore, kFrame, kBad };
 
 // Reads the frame at the beginning of `received`. `frame_bytes`: the size of the frame with its
-// length field; on kNeedMore the size that it will have, 0 if it is not known yet. A bad frame is
-// refused as soon as its head is there.
+// length field; on kNeedMore the size that it will have, or 0 if that is not known yet. A bad frame
+// is refused as soon as its head has arrived.
 FrameRead read_frame(std::string_view received, std::size_t most, Frame& frame,
                      std::size_t& frame_bytes);
 
-// The body consists of the parts, one after the other.
+// The body is the concatenation of `parts`.
 void append_frame(std::string& out, FrameKind kind, std::uint64_t number,
                   std::initializer_list<std::string_view> parts = {});
 
-// --- Bodies. None: not one.
+// --- Bodies. The readers return nullopt if the body is malformed.
 
 // kAsk: the shard, the client's credentials, the request.
 struct AskBody {

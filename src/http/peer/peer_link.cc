@@ -74,14 +74,14 @@ void PeerLink::connected(PeerDial::Dialled dialled) {
   state_ = State::kProving;
   leaving_ = false;
   challenge_.reset();
-  // Whatever there is to send has its bound where it is asked.
+  // No limit on unwritten bytes: the client limits them when it accepts a request.
   stream_ = std::make_shared<PeerStream>(static_cast<PeerStream::Owner&>(*this),
                                          std::move(dialled.stream), parts_.clock, options_.timing,
                                          ~std::size_t{0});
   stream_->start(dialled.received);
 }
 
-// Before there is a stream. An empty reason is none that the log should hear of.
+// Used before there is a stream. An empty reason is not logged.
 void PeerLink::fail(std::string_view why) {
   if (!why.empty()) {
     parts_.log.warn(clock_now(), "this node can't reach another node", url_, why);
@@ -124,7 +124,7 @@ bool PeerLink::received(const Frame& frame) {
     case FrameKind::kGiveShard:
       return false;
   }
-  return true;  // of a newer version; it asked for no answer
+  return true;  // sent by a newer version; expects no answer
 }
 
 bool PeerLink::take_challenge(const Frame& frame) {
@@ -157,14 +157,14 @@ void PeerLink::open() {
 
 // --- Asking.
 
-// The request was written at the newest level that this node knows. False: the other side does not
-// know what it needs.
+// The request was encoded at the newest level that this node knows. False: the other side's level
+// is too old for it.
 bool PeerLink::translate(PeerAsk& ask) const {
   if (ask.kind != FrameKind::kAsk || level_ == engine::kNewestPeerLevel) return true;
   if (ask.level > level_) return false;
   const auto body = read_ask(ask.body);
   const auto request = engine::decode_request(body->request);
-  MILLRACE_CHECK(request.has_value());  // this node wrote it
+  MILLRACE_CHECK(request.has_value());  // this node encoded it
   std::string translated;
   append_ask_head(translated, body->shard, body->credentials);
   std::string encoded;
@@ -233,7 +233,7 @@ void PeerLink::give_up_waiting() {
   }
 }
 
-// A frame that the kernel did not take whole was read by nobody.
+// The other node can't have acted on a frame that the kernel did not take in full.
 void PeerLink::ended() {
   if (!stream_->fault().empty()) {
     parts_.log.warn(clock_now(), "this node closed its connection to another node", url_,

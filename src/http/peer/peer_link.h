@@ -1,5 +1,5 @@
-// A connection to another node, opened when it is needed: the asking side of peer_frames.h. Runs on
-// the thread of its PeerClient.
+// A connection to another node, opened on demand: the asking side of peer_frames.h. Runs on the
+// thread of its PeerClient.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@
 
 namespace millrace::http {
 
-// A request that waits to be sent, or for its answer.
+// A request that waits to be sent or to be answered.
 struct PeerAsk {
   FrameKind kind = FrameKind::kAsk;
   std::string body;  // of the frame; empty after it is sent
   std::size_t bytes = 0;
 
   // kAsk:
-  engine::PeerLevel level{};  // which the request needs: engine::level_of()
+  engine::PeerLevel level{};  // required by the request: engine::level_of()
   engine::ReplyPort* port = nullptr;
   engine::Ticket ticket{};
   engine::ExpectedAnswer expected{engine::Request()};
@@ -35,14 +35,14 @@ struct PeerAsk {
   // kGiveShard:
   engine::Peers::Done done;
 
-  // Set when it is sent: its number, and the position of its frame's end in the stream.
+  // Set when it is sent: its number, and the end of its frame as a position in the stream.
   std::uint64_t number = 0;
   std::uint64_t ends_at = 0;
 };
 
 struct PeerLinkOptions {
   Duration connect{3'000};  // until the connection is upgraded
-  // The pause after a failure; it doubles each time, and is moved by up to a half.
+  // The pause after a failure; it doubles each time, with a jitter of up to half of it.
   Duration first_pause{50};
   Duration longest_pause{2'000};
   PeerTiming timing = {};
@@ -50,7 +50,7 @@ struct PeerLinkOptions {
 
 class PeerLink final : public std::enable_shared_from_this<PeerLink>, private PeerStream::Owner {
  public:
-  // Implemented by the client; outlives the link's work.
+  // Implemented by the client. Must exist as long as the link has work.
   struct Host {
     virtual ~Host() = default;
     // Called exactly once for every ask.
@@ -64,7 +64,7 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
     const std::string& secret;
     SeldomLog& log;
     Random& random;
-    const net::Tls* tls;  // null: https can't be spoken
+    const net::Tls* tls;  // null: https URLs fail
   };
 
   PeerLink(const Parts& parts, std::string url, const PeerLinkOptions& options);
@@ -73,10 +73,10 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
   PeerLink& operator=(const PeerLink&) = delete;
 
   void ask(std::shared_ptr<PeerAsk> ask);
-  // An answer still comes, from this object or from the other node; the host knows that nobody
-  // waits.
+  // The request is still answered, by this object or by the other node; the host knows that nobody
+  // waits for it.
   void cancel(const std::shared_ptr<PeerAsk>& ask);
-  // To be called a few times a second.
+  // Must be called a few times a second.
   void check(Steady now);
   // The link can't be used after this.
   void close();
@@ -118,7 +118,7 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
   Steady retry_at_ = Steady::min();
   Duration pause_;
 
-  // --- After it.
+  // --- After the upgrade.
   std::shared_ptr<PeerStream> stream_;
   engine::PeerLevel level_{};  // the newest that both sides know
   PeerNonce nonce_{};

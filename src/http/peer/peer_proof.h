@@ -1,6 +1,6 @@
-// Two nodes prove to each other that they know the secret of their database, without sending it:
-// each sends an HMAC-SHA256, under the secret, of its role and of both sides' nonces. Because of
-// the roles a proof can't be sent back to its maker; because of the nonces it can't be used again.
+// Two nodes prove to each other that they know the secret of their database, without sending it.
+// Each sends an HMAC-SHA256, keyed with the secret, of its role and of both nonces. The role
+// prevents a proof from being reflected to its maker, the nonces prevent replay.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@ using PeerMac = std::array<std::uint8_t, kPeerMacBytes>;
 
 enum class PeerRole : std::uint8_t { kAsker, kAnswerer };
 
-// From OpenSSL's random generator, never from a seed, so that no nonce comes twice.
+// Uses OpenSSL's random generator and no seed, so that no nonce is repeated.
 PeerNonce make_peer_nonce();
 
 PeerMac peer_proof(std::string_view secret, PeerRole role, const PeerNonce& answerer,
                    const PeerNonce& asker);
-// In constant time.
+// Compares in constant time.
 bool is_peer_proof(std::string_view mac, std::string_view secret, PeerRole role,
                    const PeerNonce& answerer, const PeerNonce& asker);
 

@@ -15,10 +15,10 @@ namespace {
 
 namespace asio = boost::asio;
 
-// With so much that the other has not taken in, no more of its requests are read.
+// While this many bytes are unread by the other node, its further requests are not read.
 constexpr std::size_t kMaxUnwrittenBytes = 2 * kMaxClaimBytes;
 
-// Cuts a claim to what may be sent at once; the first job always may. What is cut off.
+// Cuts a claim to the size that may be sent at once, but keeps the first job. Returns the rest.
 core::ClaimReply cut(core::ClaimReply& claim) {
   core::ClaimReply rest;
   std::size_t bytes = 0;
@@ -42,7 +42,7 @@ struct PeerSession::Asked {
   engine::Request request;
   service::Wait wait;
   bool cancelled = false;
-  Task<void> run;  // last: its frames name everything above
+  Task<void> run;  // last: its frames use everything above
 };
 
 PeerSession::PeerSession(IoThread& thread, std::unique_ptr<net::ByteStream> stream,
@@ -76,7 +76,7 @@ void PeerSession::log(std::string_view message, std::string_view why) {
   access().log().warn(thread_.services().clock.steady(), message, peer_, why);
 }
 
-// --- What comes.
+// --- Incoming frames.
 
 bool PeerSession::received(const Frame& frame) {
   if (!proven_) return take_proof(frame);
@@ -86,7 +86,7 @@ bool PeerSession::received(const Frame& frame) {
     case FrameKind::kAsk:
       return take_ask(frame);
     case FrameKind::kCancel: {
-      const auto found = asked_.find(frame.number);  // else its answer is on the way
+      const auto found = asked_.find(frame.number);  // otherwise its answer is on the way
       if (found != asked_.end()) cancel(*found->second);
       return frame.body.empty();
     }
@@ -103,8 +103,8 @@ bool PeerSession::received(const Frame& frame) {
   return take_unknown(frame);
 }
 
-// What a newer node sends without having been told that this one knows it. It is answered for
-// itself: the other requests of the connection are none the worse for it.
+// A frame from a newer node that does not know this node's level yet. It gets an answer of its own,
+// and the connection's other requests are not affected.
 bool PeerSession::take_unknown(const Frame& frame) {
   if (frame.number == 0) return true;
   if (asked_.contains(frame.number)) return false;
@@ -204,7 +204,7 @@ Task<engine::Answer> PeerSession::answer_of(Asked& asked) {
     std::optional<engine::Answer> refusal = co_await looking;
     if (refusal) co_return std::move(*refusal);
   }
-  if (asked.cancelled) co_return engine::Unavailable::kDraining;  // which nobody looks at
+  if (asked.cancelled) co_return engine::Unavailable::kDraining;  // nobody reads it
   service::Ask ask(thread_.port(), std::move(asked.request),
                    service::Asking{asked.credentials, shard.get()}, &asked.wait);
   engine::Answer answer = co_await ask;
@@ -232,7 +232,7 @@ void PeerSession::send_answer(std::uint64_t number, const engine::Answer& answer
 
 void PeerSession::forget(const Asked& asked) {
   auto node = asked_.extract(asked.number);
-  // Its coroutine is still on the stack.
+  // Deferred: the request's coroutine is still on the stack.
   asio::post(thread_.io().context(), [last = std::move(node.mapped())] {});
   if (stream_ended_ && asked_.empty()) thread_.io().retire(shared_from_this());
 }

@@ -1,6 +1,6 @@
 // A connection from another node, which sends requests to the shards that this node leads: the
-// answering side of peer_frames.h. The shard itself answers each request, or it is refused: no
-// request of a node is passed on to a third node.
+// answering side of peer_frames.h. Each request is answered by the shard itself or refused: a
+// node's request is never forwarded to a third node.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace millrace::http {
 
-// On the I/O thread that took the connection.
+// Used on the I/O thread that accepted the connection.
 class PeerSession final : public net::Connection,
                           public std::enable_shared_from_this<PeerSession>,
                           PeerStream::Owner {
  public:
-  // Precondition: Services::peers is set. `level`: the newest that both sides know.
+  // Requires Services::peers to be set. `level`: the newest that both sides know.
   PeerSession(IoThread& thread, std::unique_ptr<net::ByteStream> stream, std::string peer,
               engine::PeerLevel level);
   ~PeerSession() override;
@@ -29,9 +29,9 @@ class PeerSession final : public net::Connection,
   PeerSession& operator=(const PeerSession&) = delete;
 
   void start() override { take({}); }
-  // Starts, with the bytes that have come already.
+  // Starts, with the bytes that have already arrived.
   void take(std::string_view received);
-  // Takes no new requests; the other node closes when it has its answers.
+  // Accepts no new requests; the other node closes when it has its answers.
   void drain() override;
   void check(Steady now) override;
   const std::string& peer() const override { return peer_; }
@@ -64,8 +64,8 @@ class PeerSession final : public net::Connection,
   bool proven_ = false;
   bool draining_ = false;
   bool stream_ended_ = false;
-  std::string body_;  // the body of the answer that is being sent
-  std::unordered_map<std::uint64_t, std::unique_ptr<Asked>> asked_;  // by number, not answered yet
+  std::string body_;  // the body of the answer being sent
+  std::unordered_map<std::uint64_t, std::unique_ptr<Asked>> asked_;  // unanswered, by number
 };
 
 }  // namespace millrace::http

@@ -64,7 +64,7 @@ void PeerStream::check(Steady now) {
   }
 }
 
-// --- The end: the connection is closed at once, and the owner told when what was under way is
+// --- The end: the connection is closed at once, and the owner is told when pending operations are
 // over.
 
 void PeerStream::close() {
@@ -87,7 +87,7 @@ void PeerStream::end_if_idle() {
 
 // --- Reading.
 
-// Many small frames should come with one read; one that is large gets room as it comes.
+// Makes room for many small frames in one read; a large frame gets room as it arrives.
 void PeerStream::make_room(std::size_t wanted) {
   input_.compact();
   while (input_.empty() && input_.room() < InputBuffer::kKeptBytes) {
@@ -131,7 +131,7 @@ void PeerStream::take_frames() {
   }
 }
 
-// --- Writing: one write at a time; what is sent meanwhile is gathered for the next.
+// --- Writing: one write at a time; frames sent meanwhile are gathered for the next.
 
 void PeerStream::write_more() {
   if (closing_ || write_under_way_) return;
@@ -148,12 +148,12 @@ void PeerStream::write_more() {
 
 void PeerStream::on_written(const error_code& error, std::size_t bytes) {
   write_under_way_ = false;
-  // Counted although the stream may be closed by now: the bytes have left.
+  // Counted even if the stream has been closed: the bytes have left.
   written_ += bytes;
   writing_from_ += bytes;
   if (closing_) return end_if_idle();
   if (error) return close();
-  // Where nothing is read, that the other takes something in is a sign of life.
+  // While this side does not read, the peer's progress in reading counts as a sign of life.
   if (!reading_) heard_at_ = clock_.steady();
   write_more();
   read_more();

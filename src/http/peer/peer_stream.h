@@ -1,5 +1,5 @@
-// One side of a connection between two nodes: reads frames, writes frames, and notices when the
-// other side is gone. Its owner interprets the frames. Runs on the loop's thread.
+// One side of a connection between two nodes: reads and writes frames, and detects that the peer is
+// gone. Its owner interprets the frames. Runs on the loop's thread.
 #pragma once
 
 #include <cstddef>
@@ -19,44 +19,44 @@ namespace millrace::http {
 
 class PeerStream final : public std::enable_shared_from_this<PeerStream>, net::ByteStream::User {
  public:
-  // Must outlive the stream's work, which lasts until ended().
+  // Must outlive the stream's work, which ends with ended().
   class Owner {
    public:
     virtual ~Owner() = default;
-    // It may call send() and close(). False: the frame is not allowed here, and the stream closes.
+    // May call send() and close(). False: the frame is not allowed here, and the stream closes.
     virtual bool received(const Frame& frame) = 0;
-    // The last call; from the loop, not from within a call of the owner's. No read or write is
-    // under way, so written() is final.
+    // The last call, made from the loop and never from inside a call by the owner. No read or write
+    // is pending, so written() is final.
     virtual void ended() = 0;
   };
 
-  // While more than `most_unwritten_bytes` wait to be written, the stream reads nothing.
+  // The stream stops reading while more than `most_unwritten_bytes` wait to be written.
   PeerStream(Owner& owner, std::unique_ptr<net::ByteStream> bytes, const Clock& clock,
              const PeerTiming& timing, std::size_t most_unwritten_bytes);
   PeerStream(const PeerStream&) = delete;
   PeerStream& operator=(const PeerStream&) = delete;
 
-  // `received`: the bytes that came after the upgrade. Until open(), frames have the bound of the
-  // handshake.
+  // `received`: the bytes that came after the upgrade. Until open(), frames have the handshake's
+  // size limit.
   void start(std::string_view received);
-  // The handshake is over: allows frames of any size, begins to send pings, and ends the
+  // The handshake is over: allows frames of any size, begins to send pings, and lifts the
   // handshake's deadline.
   void open();
 
-  // Sends a frame, and returns the position of its end among all the bytes sent. After close() it
-  // sends nothing, and returns a position that written() never reaches.
+  // Sends a frame, and returns the position of its end among all bytes sent. After close() it sends
+  // nothing, and returns a position that written() never reaches.
   std::uint64_t send(FrameKind kind, std::uint64_t number,
                      std::initializer_list<std::string_view> parts = {});
-  // The number of bytes that the kernel has taken. The other side can't have a frame that ends
-  // after it.
+  // The number of bytes that the kernel has accepted. The peer can't have received a frame that
+  // ends after it.
   std::uint64_t written() const { return written_; }
 
   void close();
   bool closing() const { return closing_; }
-  // The reason for closing, for the log; empty: the other side closed, or the connection broke.
+  // The reason for closing, for the log; empty: the peer closed, or the connection broke.
   std::string_view fault() const { return fault_; }
 
-  // To be called a few times a second: sends pings, and closes if the other side is silent.
+  // Sends pings, and closes if the peer is silent. Must be called a few times a second.
   void check(Steady now);
 
  private:
@@ -80,10 +80,10 @@ class PeerStream final : public std::enable_shared_from_this<PeerStream>, net::B
 
   net::InputBuffer input_;
   std::size_t most_frame_ = kMaxHandshakeFrameBytes;
-  std::size_t frame_wanted_ = 0;  // the size of the frame that is arriving
+  std::size_t frame_wanted_ = 0;  // the size of the frame being received
   bool reading_ = false;
 
-  std::string writing_;  // handed to bytes_
+  std::string writing_;  // passed to bytes_
   std::size_t writing_from_ = 0;
   std::string gathering_;
   bool write_under_way_ = false;
