@@ -1,4 +1,4 @@
-// What the tests of this room have in common.
+// Helpers shared by the tests of this room.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace millrace::calendar {
 
-// Rules as the footers of files have them.
+// Rules as in the footers of zone files.
 constexpr std::string_view kZurich = "CET-1CEST,M3.5.0,M10.5.0/3";              // at 01:00 UTC
 constexpr std::string_view kNewYork = "EST5EDT,M3.2.0,M11.1.0";                 // at 02:00 local
 constexpr std::string_view kLordHowe = "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0";  // half an hour
@@ -36,7 +36,8 @@ inline Time at(std::string_view text) {
   return *time;
 }
 
-// "2026-03-29T01:00:00Z": those after `after`, so many; fewer if there are no more.
+// The next `count` instants after `after`, such as "2026-03-29T01:00:00Z"; fewer if there are no
+// more.
 inline std::vector<std::string> next_times(const Timing& timing, const Zone& zone,
                                            std::string_view after, int count) {
   std::vector<std::string> times;

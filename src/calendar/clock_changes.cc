@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kYear = 366L * 86'400;
 constexpr std::size_t kMostSentences = 2;
 
-// A local time is seconds since 1970 on a wall clock: written as if it were UTC.
+// A local time is seconds since 1970 on a wall clock, so it is formatted as if it were UTC.
 std::string day_of(std::int64_t local) {
   return format_rfc3339(time_from_ms(local * 1'000)).substr(0, 10);
 }
@@ -19,7 +19,7 @@ std::string clock_of(std::int64_t local) {
   return format_rfc3339(time_from_ms(local * 1'000)).substr(11, 5);
 }
 
-// The expression names a time of [begin, end) on the wall clock.
+// Whether the expression names a time of [begin, end) on the wall clock.
 bool meets(const Cron& cron, std::int64_t begin, std::int64_t end) {
   const std::optional<std::int64_t> first = next_local(cron, begin);
   return first && *first < end;

@@ -14,8 +14,8 @@ constexpr std::int64_t kDay = 86'400;
 constexpr int kMonthsOfCycle = 400 * 12;
 constexpr std::uint32_t kWeek = 0x7f;
 
-// A mask of weekdays (bit 0 is Sunday) as one of the first seven days of a month (bit 0 is its
-// first), which begins on `first`.
+// Converts a mask of weekdays (bit 0 is Sunday) to a mask of the first seven days of a month (bit 0
+// is day 1), whose first day is the weekday `first`.
 std::uint32_t from_first(std::uint32_t weekdays, unsigned first) {
   return ((weekdays >> first) | (weekdays << (7 - first))) & kWeek;
 }
@@ -81,7 +81,7 @@ std::uint32_t matching_days(const Cron& cron, const Month& month) {
   return (cron.both_days ? by_month & by_week : by_month | by_week) & exists;
 }
 
-// The lowest bit of `mask` at or above `from`; 64 if there is none. The highest at or below; -1.
+// The lowest bit of `mask` at or above `from`, or 64; the highest at or below `from`, or -1.
 int lowest_from(std::uint64_t mask, int from) {
   return from > 63 ? 64 : std::countr_zero(mask & ~std::uint64_t{0} << from);
 }
@@ -89,7 +89,7 @@ int highest_to(std::uint64_t mask, int to) {
   return to < 0 ? -1 : 63 - std::countl_zero(mask & ~std::uint64_t{0} >> (63 - to));
 }
 
-// Seconds of the day, at or after `from`; none if there is none on that day.
+// The first matching second of the day at or after `from`; none if there is none on that day.
 std::optional<int> next_of_day(const Cron& cron, int from) {
   int hour = from / 3600;
   int minute = from / 60 % 60;
@@ -123,7 +123,7 @@ std::optional<int> previous_of_day(const Cron& cron, int from) {
   return found_hour * 3600 + same * 60 + second;
 }
 
-// The first day that matches, at or after `day` (days since 1970-01-01).
+// The first matching day at or after `day` (days since 1970-01-01).
 std::optional<std::int64_t> next_day(const Cron& cron, std::int64_t day) {
   const year_month_day date{sys_days{days{day}}};
   int year = static_cast<int>(date.year());

@@ -22,7 +22,7 @@ struct Field {
   unsigned min;
   unsigned max;
   std::span<const std::string_view> names;  // of min, min + 1, ...
-  std::string_view may;                     // what may stand in it
+  std::string_view may;                     // the accepted forms
 };
 
 constexpr Field kSecond{
@@ -63,7 +63,7 @@ std::uint64_t bits(unsigned first, unsigned last, unsigned step) {
   return mask;
 }
 
-// As it can stand in a message: printable, and not long.
+// Formatted for a message: printable, and not long.
 std::string shown(std::string_view text) {
   constexpr std::size_t kShown = 40;
   std::string out(text.substr(0, kShown));
@@ -94,7 +94,7 @@ std::optional<unsigned> number(std::string_view text) {
   return value;
 }
 
-// Reads one field; what it finds goes into a mask, or right into the expression.
+// Parses one field into a mask, or directly into the expression.
 class FieldReader {
  public:
   FieldReader(const Field& field, std::string_view text, Cron& cron)
@@ -162,7 +162,7 @@ class FieldReader {
     return true;
   }
 
-  // What only a day may be. False: nothing of that kind stands there.
+  // Forms that only day fields accept. False: the text is none of them.
   bool special(std::string_view text) {
     if (is(kDayOfMonth)) return special_day(text);
     if (is(kDayOfWeek)) return special_weekday(text);
@@ -210,12 +210,12 @@ class FieldReader {
   const Field& field_;
   const std::string_view text_;
   Cron& cron_;
-  std::string why_;  // more than that it can't be read
+  std::string why_;  // a more specific reason
 };
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// At most seven: more than an expression can have.
+// Stops at seven: more than an expression can have.
 std::vector<std::string_view> fields_of(std::string_view text) {
   std::vector<std::string_view> fields;
   std::size_t at = 0;

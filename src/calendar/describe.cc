@@ -34,7 +34,7 @@ std::string ordinal(unsigned n) {
   return fmt::format("{}{}", n, teen || n % 10 > 3 ? "th" : kEnds[n % 10]);
 }
 
-// A set of numbers from `min` to `max`, and how they are spaced.
+// A set of numbers from `min` to `max`, and its spacing.
 struct Numbers {
   std::uint64_t mask;
   unsigned min;
@@ -60,13 +60,13 @@ struct Numbers {
   bool has(unsigned number) const { return (mask >> number & 1) != 0; }
   bool all() const { return count == max - min + 1; }
   bool to_the_end() const { return last + step > max; }
-  // Evenly spaced over the end as well: 0, 15, 30, 45, but not 0, 7, ..., 56 of 60.
+  // Evenly spaced across the wrap-around too: 0, 15, 30, 45, but not 0, 7, ..., 56 of 60.
   bool cyclic() const {
     return step > 0 && (max - min + 1) % step == 0 && to_the_end() && first < min + step;
   }
 };
 
-// Each number, or three and more in a row as "2 to 5".
+// Lists each number; three or more in a row become "2 to 5".
 template <typename Name>
 Words runs(const Numbers& numbers, Name name) {
   Words words;
@@ -93,7 +93,7 @@ std::string from_to(const Numbers& numbers, std::string_view unit) {
   return fmt::format(" from {} {} to {}", unit, numbers.first, numbers.last);
 }
 
-// How the sentence begins: "Every 5 minutes", "At minutes 5 and 10".
+// The beginning of the sentence: "Every 5 minutes", "At minutes 5 and 10".
 std::string leading(const Numbers& numbers, std::string_view unit) {
   if (numbers.all()) return fmt::format("Every {}", unit);
   if (numbers.count == 1) return fmt::format("At {} {}", unit, numbers.first);
@@ -106,7 +106,7 @@ std::string leading(const Numbers& numbers, std::string_view unit) {
   return fmt::format("At {}s {}", unit, joined(runs(numbers, plain)));
 }
 
-// What it says of the next larger unit: " in every 5th minute", " from 09:00 to 17:59".
+// The part about the next larger unit: " in every 5th minute", " from 09:00 to 17:59".
 std::string within(const Numbers& numbers, std::string_view unit, bool after_cycle) {
   if (numbers.all()) return after_cycle ? "" : fmt::format(" of every {}", unit);
   const bool row = numbers.count == 1 || numbers.step == 1;
@@ -122,7 +122,7 @@ std::string within(const Numbers& numbers, std::string_view unit, bool after_cyc
 
 constexpr unsigned kMaxClockTimes = 6;
 
-// "At 09:00 and 17:30"; empty where that would be too many, or follows no clock.
+// "At 09:00 and 17:30"; empty if that would be too many times, or if they follow elapsed time.
 std::string clock_times(const Cron& cron) {
   if (std::popcount(cron.seconds) != 1 ||
       std::popcount(cron.minutes) * std::popcount(cron.hours) > int{kMaxClockTimes}) {
@@ -187,7 +187,7 @@ std::string days_of_month(const Cron& cron) {
 std::string days_of_week(const Cron& cron, std::string_view last_joint) {
   Words words;
   if (cron.weekdays != 0) {
-    // From Monday on.
+    // Rotated so that Monday comes first.
     const unsigned from_monday = (cron.weekdays >> 1U | cron.weekdays << 6U) & 0x7fU;
     words = runs(Numbers(from_monday, 0, 6),
                  [](unsigned i) { return std::string(kWeekdays[(i + 1) % 7]); });
@@ -208,7 +208,7 @@ std::string days_of_week(const Cron& cron, std::string_view last_joint) {
   return joined(words, last_joint);
 }
 
-// With a blank before it; empty for each day.
+// With a leading blank; empty for every day.
 std::string days(const Cron& cron) {
   const bool any_day = cron.days == 0xfffffffe;
   const bool any_weekday = cron.weekdays == 0x7f;

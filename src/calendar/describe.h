@@ -1,4 +1,4 @@
-// Says in plain words when a schedule is due: "At 09:00 on Monday to Friday, Europe/Zurich".
+// Describes in plain words when a schedule is due: "At 09:00 on Monday to Friday, Europe/Zurich".
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace millrace::calendar {
 
-// It follows from what matches, not from how that was written: "0,30" and "*/30" read the same. The
-// zone is left out where there is none to name (`Every`).
+// Depends on the matching times, not on the spelling: "0,30" and "*/30" read the same. The zone is
+// omitted if the rule has none (`Every`).
 std::string describe(const Timing& timing, std::string_view zone);
 
 }  // namespace millrace::calendar

@@ -1,5 +1,5 @@
 // The rule at the end of a zone's file, for all time after its last transition: the TZ variable of
-// POSIX.1-2024 (XBD 8.3), with the hours that RFC 9636 (TZif) adds, 3.3.1. For instance
+// POSIX.1-2024 (XBD 8.3), with the wider range of hours of RFC 9636 (TZif), 3.3.1. For instance
 // "CET-1CEST,M3.5.0,M10.5.0/3".
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace millrace::calendar {
 
-// A day of each year, and a time of that day on the clock that is in force before.
+// A day of each year, and a time of that day on the clock in force until then.
 struct YearlyDay {
   enum class Form : std::uint8_t {
     kJulian,        // "J60": 1 to 365, the 29th of February is never counted
-    kZeroBased,     // "59": 0 to 365, it is
+    kZeroBased,     // "59": 0 to 365, the 29th of February is counted
     kMonthWeekday,  // "M3.5.0": month, week 1 to 5 (5 is the last), weekday 0 to 6
   };
   Form form = Form::kJulian;
@@ -39,7 +39,7 @@ struct PosixRule {
   std::optional<Daylight> daylight;
 };
 
-// What can be written keeps offsets above -25 hours and below 26, as RFC 9636 has them.
+// The syntax limits offsets to more than -25 hours and less than 26, as in RFC 9636.
 Result<PosixRule> parse_posix_rule(std::string_view text);
 
 }  // namespace millrace::calendar

@@ -7,11 +7,11 @@
 namespace millrace::calendar {
 namespace {
 
-// Two clocks of a zone differ by less than this. What a search over months finds is sure for all
-// instants that are so far away from its beginning, and kMaxOffset from its end, on any clock.
+// Two clocks of a zone differ by less than this. The result of a search over months holds for all
+// instants that are this far from its beginning, and kMaxOffset from its end, on any clock.
 constexpr std::int64_t kMaxShift = 2 * kMaxOffset;
 
-// Which instants an expression has within one span, and where it begins.
+// The instants of an expression within one span.
 class CronInSpan {
  public:
   CronInSpan(const Cron& cron, const Timing& timing, const Span& span)
@@ -20,15 +20,15 @@ class CronInSpan {
         gap_(cron.fixed_times && timing.dst_gap == DstGap::kRun && span.offset > span.before),
         repeats_(!cron.fixed_times || timing.dst_overlap == DstOverlap::kTwice) {}
 
-  // Does the clock leap over a time that must run all the same, at the span's begin?
+  // Whether the clock at the span's begin skipped a time that must still run.
   bool due_at_begin() const {
     if (!gap_) return false;
     const auto found = next_local(cron_, span_.begin + span_.before);
     return found && *found < span_.begin + span_.offset;
   }
 
-  // The first local time of the span that counts: not one that the clock showed before, unless
-  // times repeat.
+  // The first local time of the span that counts. Unless times repeat, this skips times that the
+  // clock showed before.
   std::int64_t first_local() const {
     return span_.begin + (repeats_ ? span_.offset : std::max(span_.offset, span_.before));
   }
@@ -40,7 +40,7 @@ class CronInSpan {
   bool repeats_;
 };
 
-// Not before `second`.
+// The first instant not before `second`.
 std::optional<std::int64_t> next_second(const Cron& cron, const Timing& timing, const Zone& zone,
                                         std::int64_t second) {
   second = std::max(second, kMinSecond);
@@ -54,13 +54,13 @@ std::optional<std::int64_t> next_second(const Cron& cron, const Timing& timing, 
     if (found < span.end) {
       return found <= kMaxSecond ? std::optional<std::int64_t>(found) : std::nullopt;
     }
-    // No need to visit each span of the years until then.
+    // Skip the spans of the years until then.
     second = span.end - second > kMaxShift ? std::max(span.end, *local - kMaxOffset) : span.end;
   }
   return std::nullopt;
 }
 
-// Not after `second`.
+// The last instant not after `second`.
 std::optional<std::int64_t> previous_second(const Cron& cron, const Timing& timing,
                                             const Zone& zone, std::int64_t second) {
   second = std::min(second, kMaxSecond);

@@ -139,9 +139,9 @@ TEST(Timing, TakesInstantsWithinASecond) {
   EXPECT_EQ(previous_instant(day, Zone(), nine), nine - std::chrono::days{1});
 }
 
-// ---- against a calculator that looks at each minute
+// ---- against a calculator that checks each minute
 
-// Does the expression name this local time? Read off the definition, a field at a time.
+// Whether the expression names this local time, by the definition, field by field.
 bool names(const Cron& cron, std::int64_t local) {
   using namespace std::chrono;
   const auto day = floor<days>(sys_seconds{seconds{local}});
@@ -254,7 +254,7 @@ TEST(Timing, IsWhatAWalkOverEachMinuteFinds) {
   EXPECT_TRUE(rc::check([] {
     const Zone zone = zone_of(kRules[*rc::gen::inRange<std::size_t>(0, kRules.size())]);
     const Timing timing = arbitrary_timing();
-    // Three days around a change of the clock, or anywhere.
+    // Around a change of the clock, within three days, or anywhere.
     const std::int64_t minute = *rc::gen::inRange<std::int64_t>(0, 4'000'000'000 / 60);
     const Span span = zone.span_at(minute * 60);
     const std::int64_t from =
@@ -288,7 +288,7 @@ TEST(Timing, GoesForthAndBackOverAnyDistance) {
     const auto next = next_instant(timing, zone, start);
     if (!next) return;
     RC_ASSERT(*next > start);
-    // Nothing lies between, whichever way one looks.
+    // No instant lies between, in either direction.
     const auto previous = previous_instant(timing, zone, *next);
     if (!previous) return;
     RC_ASSERT(*previous <= start);

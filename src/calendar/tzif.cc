@@ -21,7 +21,8 @@ struct Header {
   std::size_t typecnt = 0;
   std::size_t charcnt = 0;
 
-  // Of the block that follows, with times of so many bytes. Counts have 32 bits: no overflow.
+  // The size of the following block, whose times have `time_size` bytes. Counts have 32 bits: no
+  // overflow.
   std::size_t block_size(std::size_t time_size) const {
     return timecnt * (time_size + 1) + typecnt * 6 + charcnt + leapcnt * (time_size + 4) +
            isstdcnt + isutcnt;
@@ -87,7 +88,7 @@ Result<Block> read_block(std::string_view bytes, const Header& header, std::size
   return block;
 }
 
-// "\n<rule>\n"; an empty rule is none.
+// "\n<rule>\n"; an empty rule means none.
 Result<std::optional<PosixRule>> read_footer(std::string_view bytes) {
   const std::size_t end = bytes.find('\n', 1);
   if (!bytes.starts_with('\n') || end == std::string_view::npos) {

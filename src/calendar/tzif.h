@@ -12,9 +12,9 @@ namespace millrace::calendar {
 // The largest of tzdata's files has 4 KB.
 constexpr std::size_t kMaxTzifBytes = 65'536;
 
-// Of a version above 1, the second block (64-bit times) and the footer count. Refused: what the
-// standard forbids, a rule that contradicts the last transition, and leap seconds (tzdata's
-// "right/"), whose clock is not UTC. The digest is FNV-1a of the bytes.
+// For versions above 1, only the second block (64-bit times) and the footer are used. Rejected:
+// data that the standard forbids, a rule that contradicts the last transition, and leap seconds
+// (tzdata's "right/"), whose clock is not UTC. The digest is FNV-1a of the bytes.
 Result<Zone> read_tzif(std::string_view bytes);
 
 }  // namespace millrace::calendar

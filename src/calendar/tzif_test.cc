@@ -24,7 +24,7 @@ std::string big_endian(std::int64_t value, int bytes) {
   return text;
 }
 
-// What a file may be made of, right by default; each test spoils one part.
+// The parts of a file, correct by default; each test spoils one.
 struct File {
   char version = '2';
   std::vector<std::int64_t> times{0, 1'000'000};

@@ -21,7 +21,7 @@ int year_of(std::int64_t second) {
 Zone::Zone(std::int32_t first_offset, std::vector<Transition> transitions,
            std::optional<PosixRule> rule)
     : first_offset_(first_offset), rule_(rule) {
-  // Those outside the instants that are handled count only by what they leave behind.
+  // Transitions outside the supported range only determine the first offset.
   for (const Transition& transition : transitions) {
     MILLRACE_CHECK(transition.offset > -kMaxOffset && transition.offset < kMaxOffset);
     if (transition.at < kMinSecond) {
@@ -64,7 +64,7 @@ Span Zone::span_by_rule(std::int64_t second) const {
   if (!rule_->daylight) return span;
   const PosixRule::Daylight& daylight = *rule_->daylight;
 
-  // A day's time may lie a week before or after its day: two years on each side are enough.
+  // A yearly change may be a week away from its day: two years on each side are enough.
   std::array<Transition, 10> changes{};
   std::size_t count = 0;
   const int year = year_of(second);
@@ -76,14 +76,14 @@ Span Zone::span_by_rule(std::int64_t second) const {
     changes[count++] = end;
   }
   for (auto change = changes.begin(); change != changes.end();
-       ++change) {  // stable, in order nearly
+       ++change) {  // stable; nearly sorted already
     const auto place =
         std::upper_bound(changes.begin(), change, *change,
                          [](const Transition& a, const Transition& b) { return a.at < b.at; });
     std::rotate(place, change, std::next(change));
   }
 
-  // Where daylight saving ends at the instant at which it begins again, it lasts.
+  // If daylight saving ends at the instant at which it begins again, it continues.
   span.begin = changes.front().at;
   span.end = changes.back().at;
   span.offset = span.before = changes.front().offset;

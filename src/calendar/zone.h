@@ -1,5 +1,5 @@
-// A time zone: its offset from UTC at each instant. A value that never changes once read; schedules
-// of one zone share it.
+// A time zone: its offset from UTC at each instant. An immutable value, shared by all schedules of
+// the zone.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace millrace::calendar {
 
-// What Millrace handles, in seconds: the years 0 to 9999, as in base/time.h.
+// The supported range in seconds: the years 0 to 9999, as in base/time.h.
 constexpr std::int64_t kMinSecond = -62'167'219'200;
 constexpr std::int64_t kMaxSecond = 253'402'300'799;
 
-// Every offset is nearer to UTC than this, whatever the file says.
+// Every offset is smaller than this in either direction, whatever the file says.
 constexpr std::int64_t kMaxOffset = 26L * 3600;
 
-// Seconds since the Unix epoch between which the clock is not changed: [begin, end).
+// The period [begin, end), in seconds since the Unix epoch, in which the clock does not change.
 struct Span {
   std::int64_t begin = kMinSecond - kMaxOffset;
   std::int64_t end = kMaxSecond + kMaxOffset;
   std::int32_t offset = 0;  // local time minus UTC
-  std::int32_t before = 0;  // the offset until `begin`; the same where nothing changes there
+  std::int32_t before = 0;  // the offset until `begin`; equal to `offset` if nothing changes there
 };
 
 class Zone {
@@ -33,14 +33,14 @@ class Zone {
   };
 
   Zone() = default;  // UTC
-  // Transitions ascend. After the last one the rule holds, if there is one, else its offset.
+  // Transitions must ascend. After the last one the rule applies or, without a rule, its offset.
   Zone(std::int32_t first_offset, std::vector<Transition> transitions,
        std::optional<PosixRule> rule);
 
-  // The span that the instant lies in. Two that meet may have the same offset.
+  // The span that contains the instant. Adjacent spans may have the same offset.
   Span span_at(std::int64_t second) const;
 
-  // Of the bytes that it was read from: other data, another digest. 0 if it was read from none.
+  // The digest of the bytes from which the zone was read; 0: it was not read from any.
   std::uint64_t digest() const { return digest_; }
   void set_digest(std::uint64_t digest) { digest_ = digest; }
 

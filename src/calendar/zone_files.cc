@@ -37,7 +37,7 @@ struct Content {
   FileStamp stamp;
 };
 
-// A regular file of at most so many bytes; no symbolic link.
+// A regular file of at most `max_bytes`; no symbolic link.
 Result<Content> read_file(const std::string& path, std::size_t max_bytes) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return failure(why(errno));
@@ -63,7 +63,7 @@ Result<Content> read_file(const std::string& path, std::size_t max_bytes) {
   return content;
 }
 
-// Words of a line, apart by blanks or tabs; "#" begins a comment.
+// Words of a line, separated by blanks or tabs; "#" begins a comment.
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
   line = line.substr(0, line.find('#'));
@@ -85,7 +85,7 @@ void for_each_line(std::string_view text, Take take) {
   }
 }
 
-// Letters, digits, "_+-" in parts apart by "/": so no "..", no empty part, no path from the root.
+// Letters, digits, "_+-" in parts separated by "/": so no "..", no empty part, no absolute path.
 bool is_zone_name(std::string_view name) {
   const auto may = [](char c) { return is_alphanumeric(c) || c == '_' || c == '+' || c == '-'; };
   bool in_part = false;
@@ -96,8 +96,8 @@ bool is_zone_name(std::string_view name) {
   return in_part && name.size() <= kMaxNameBytes;
 }
 
-// The names that a line of such a list has: "Z Europe/Zurich ..." and "L Europe/Zurich Old/Name" of
-// tzdata.zi, whose words backward spells out ("Link"), and the third column of zone*.tab.
+// Appends the names in a list: "Z Europe/Zurich ..." and "L Europe/Zurich Old/Name" of tzdata.zi,
+// the same with the word "Link" of `backward`, and the third column of zone*.tab.
 void add_names(std::string_view list, std::string_view text, std::vector<std::string>& names) {
   for_each_line(text, [&](std::string_view line) {
     const auto words = words_of(line);
@@ -114,7 +114,7 @@ void add_names(std::string_view list, std::string_view text, std::vector<std::st
   });
 }
 
-// How many characters must be changed, added or left out (Levenshtein), whatever their case.
+// The number of characters to change, add or remove (Levenshtein), ignoring case.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -131,7 +131,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-// As it can stand in a message.
+// Formatted for a message.
 std::string shown(std::string_view name) {
   std::string out(name.substr(0, kMaxNameBytes));
   for (char& c : out) {
@@ -179,11 +179,11 @@ Result<ZoneFiles> ZoneFiles::open(std::string directory) {
   return files;
 }
 
-// The nearest name: the same but for its case, then the same city, then few other characters.
+// The nearest name: one that differs only in case, then the same city, then few other characters.
 std::string ZoneFiles::nearest(std::string_view name) const {
   if (name.empty() || name.size() > kMaxNameBytes) return "";
   constexpr std::size_t kFar = 1000;
-  std::size_t best = 1 + name.size() / 4;  // more changes than that are another name
+  std::size_t best = 1 + name.size() / 4;  // with more changes it is a different name
   std::string found;
   for (const std::string& known : names_) {
     std::size_t far = distance(name, known);

@@ -1,5 +1,5 @@
-// The zones of a directory, as Debian's tzdata fills /usr/share/zoneinfo. Only names that the
-// data's own list has are opened: no path, nothing outside the directory.
+// The zones of a directory such as /usr/share/zoneinfo of Debian's tzdata. Only names in the data's
+// own list are opened: no path, nothing outside the directory.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@ namespace millrace::calendar {
 
 constexpr std::string_view kDefaultZoneDirectory = "/usr/share/zoneinfo";
 
-// Says whether a file is still the one that was read: a package's update replaces it.
+// Identifies the version of a file that was read: a package update replaces the file.
 struct FileStamp {
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
@@ -27,22 +27,22 @@ struct FileStamp {
 
 class ZoneFiles {
  public:
-  // Reads the list of names: tzdata.zi, or where that is missing zone1970.tab or zone.tab, and
-  // `backward`. UTC is in every list. An error if the directory has none of them.
+  // Reads the list of names: tzdata.zi or, if it is missing, zone1970.tab or zone.tab, plus
+  // `backward`. UTC is in every list. Fails if the directory has none of them.
   static Result<ZoneFiles> open(std::string directory);
 
-  // As tzdata.zi says, "2025b"; empty if it does not.
+  // As given in tzdata.zi, such as "2025b"; empty if missing.
   const std::string& version() const { return version_; }
   const std::vector<std::string>& names() const { return names_; }  // sorted
 
-  // UTC needs no file. The error names the zone, says why not, and suggests the nearest name.
+  // UTC needs no file. The error names the zone and the reason, and suggests the nearest name.
   Result<Zone> load(std::string_view name) const;
 
-  // Of a zone's file as it is now. Another stamp means that the zone should be loaded again; the
-  // digests say whether its data differ. Of UTC always the same.
+  // The stamp of a zone's current file. If it changes, the zone should be loaded again; the digests
+  // tell whether its data differ. UTC's stamp never changes.
   Result<FileStamp> stamp(std::string_view name) const;
 
-  // Has the list changed since open()? Then it is time to open the directory anew.
+  // Whether the list has changed since open(). If so, the directory should be opened again.
   bool list_changed() const;
 
  private:
@@ -51,7 +51,7 @@ class ZoneFiles {
   std::string nearest(std::string_view name) const;
 
   std::string directory_;  // without symbolic links
-  std::string list_;       // the path of the file that the names came from
+  std::string list_;       // the path of the file with the names
   FileStamp list_stamp_;
   std::string version_;
   std::vector<std::string> names_;

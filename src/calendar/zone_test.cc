@@ -149,7 +149,7 @@ TEST(Zone, HasAbseilsOffsetsInEveryZone) {
     const auto same = [&](std::int64_t t) {
       return ours->span_at(t).offset == theirs.At(absl::FromUnixSeconds(t)).offset;
     };
-    // Each change of ours, and each of theirs: in between neither has one.
+    // Each change in ours and in theirs; between two changes neither has one.
     for (std::int64_t t = from; t < to; t = ours->span_at(t).end) {
       ASSERT_TRUE(same(t) && same(ours->span_at(t).end - 1)) << name << " at " << t;
       ++transitions;
@@ -158,7 +158,8 @@ TEST(Zone, HasAbseilsOffsetsInEveryZone) {
     absl::Time t = absl::FromUnixSeconds(from);
     std::int64_t last = from - 1;
     while (theirs.NextTransition(t, &change) && t < absl::FromUnixSeconds(to)) {
-      const auto back = theirs.At(change.to);  // repeated, or else what was skipped says when
+      const auto back =
+          theirs.At(change.to);  // the repeated time, or else the skipped one, gives the instant
       const bool repeated = back.kind == absl::TimeZone::TimeInfo::REPEATED;
       t = repeated ? back.trans : theirs.At(change.from).trans;
       ASSERT_TRUE(same(absl::ToUnixSeconds(t)) && same(absl::ToUnixSeconds(t) - 1)) << name;
@@ -190,8 +191,8 @@ TEST(Zone, HasSpansThatMeetWhateverTheRule) {
     };
     const Day first = day();
     const Day second = day();
-    // Of changes within days of each other, by offsets of up to two days, one may swallow the
-    // other.
+    // If changes lie within days of each other and offsets differ by up to two days, one change may
+    // swallow the other.
     constexpr int kYear = 366 * 24;
     const int apart = std::abs(first.hour - second.hour) % kYear;
     RC_PRE(std::min(apart, kYear - apart) > 15 * 24);
