@@ -12,7 +12,7 @@ namespace millrace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-// By character; -1: not a digit.
+// Indexed by character; -1: not a digit.
 constexpr auto kHexValues = [] {
   std::array<std::int8_t, 256> values{};
   values.fill(-1);

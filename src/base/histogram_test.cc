@@ -43,7 +43,7 @@ TEST(Histogram, IsNoFurtherOffThanItSays) {
   }
 }
 
-// Statistics that a server has saved are read by these numbers.
+// Saved statistics of a server are read by these numbers.
 TEST(Histogram, KeepsTheNumbersOfItsBuckets) {
   EXPECT_EQ(Coarse::kBuckets, 960);
   EXPECT_EQ(Coarse::bucket_of(15), 15);

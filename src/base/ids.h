@@ -41,7 +41,7 @@ bool is_uuid_v7(const JobId& id);
 // that any node finds a job's shard from its id alone.
 std::uint16_t queue_bits(std::string_view queue);
 
-// Those bits of an id. Meaningless for an id that was not made by make_job_id().
+// The same bits of an id. Meaningless for an id that was not made by make_job_id().
 constexpr std::uint16_t queue_bits(const JobId& id) {
   return static_cast<std::uint16_t>((id.bytes[6] & 0x0f) << 8 | id.bytes[7]);
 }

@@ -124,7 +124,8 @@ class Checker {
     }
   }
 
-  // Closes what ends here, and stops before the next value or at the end of the outermost one.
+  // Closes the containers that end here, and stops before the next value or at the end of the
+  // outermost one.
   bool after_value() {
     while (depth_ > 0) {
       skip_space();

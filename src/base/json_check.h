@@ -18,7 +18,7 @@ enum class LoneSurrogates : std::uint8_t { kRefused, kKept };
 
 struct JsonFault {
   std::size_t position =
-      0;  // of the first byte that is wrong, from 0; the size of the text where it ends too early
+      0;  // offset of the first wrong byte, from 0; the size of a text that ends too early
   std::string_view reason;  // a constant, fit for the client: "expected ',' or '}'"
 };
 

@@ -165,7 +165,7 @@ TEST(CheckJson, CountsDepth) {
 }
 
 TEST(CheckJson, KeepsObjectsAndArraysApartAtEveryDepth) {
-  // A stack of bits that mixed up its levels would take one of these.
+  // A stack of bits that mixed up its levels would accept one of these.
   for (std::size_t depth = 1; depth <= 200; ++depth) {
     std::string open;
     std::string close;
@@ -305,7 +305,7 @@ RC_GTEST_PROP(CheckJsonProperty, APrefixOfAContainerIsNeverJson, ()) {
   RC_ASSERT(!is_json(text.substr(0, size)));
 }
 
-// --- The cursor, on what the check has passed.
+// --- The cursor, on text that passed the check.
 
 RC_GTEST_PROP(JsonCursorProperty, SkipsExactlyOneValue, ()) {
   const std::string value = make_value(5);

@@ -59,7 +59,7 @@ TEST(Log, HostileTextIsEscaped) {
       {"nul\0!"s, R"("nul\x00!")"},
       {"del\x7f", R"("del\x7f")"},
       {"c1\xc2\x9b", R"("c1\u{9b}")"},          // CSI in eight bits
-      {"rtl\xe2\x80\xae", R"("rtl\u{202e}")"},  // turns the rest of the line round
+      {"rtl\xe2\x80\xae", R"("rtl\u{202e}")"},  // reverses the rest of the line
       {"sep\xe2\x80\xa8", R"("sep\u{2028}")"},
       {"zero\xe2\x80\x8b", R"("zero\u{200b}")"},
       {"tag\xf3\xa0\x81\x81", R"("tag\u{e0041}")"},

@@ -11,15 +11,15 @@ namespace millrace {
 enum class Mutant : std::uint8_t {
   kNone,
   kReplyBeforeCommit,    // answers leave before their batch is durable
-  kRefusalBeforeCommit,  // only refusals do
+  kRefusalBeforeCommit,  // only refusals leave before their batch is durable
   kSkipSync,             // the journal commits without a sync
   kRetrySync,            // a failed sync is retried and then trusted
   kChecksumIgnored,      // damaged journal rows are used
   kAppendIgnoresPredecessor,
   kAppendOverwrites,     // a row replaces another one at its seq
   kUnknownAppendedAnew,  // an append of unknown outcome is repeated as the next row
-  kFlushUnfenced,        // the projection does not check where the progress stands
-  kStalePrefetch,        // the tables' job wins over memory's
+  kFlushUnfenced,        // the projection does not check the position of the stored progress
+  kStalePrefetch,        // the tables' copy of a job takes precedence over memory's
   kSlotReleasedTwice,
   kSlotLeakedOnCancel,
   kWakeUpDropped,
@@ -36,30 +36,30 @@ enum class Mutant : std::uint8_t {
   kRetryWithoutRecord,  // the event needs a job that only the leader had
   kPauseForgotten,      // the flag is not durable
   kPayloadNormalised,   // white space in payloads is not kept
-  kReadAfterLease,      // a node considers itself the leader after its lease is over
-  kTakeUncompared,      // a shard is taken whoever leads it
-  kForwardedTwice,      // a request that was perhaps done is sent again, whatever it is
+  kReadAfterLease,      // a node considers itself the leader after its lease has expired
+  kTakeUncompared,      // a node takes over a shard regardless of its leader
+  kForwardedTwice,      // any request that may have been executed is sent again
   kOutboxUnkeyed,       // a job passed on from an outbox has no idempotency key
-  kOutboxAckedUnheard,  // the outbox job is acknowledged, whatever the answer
+  kOutboxAckedUnheard,  // the outbox job is acknowledged, whatever the reply
   kDoubtIgnored,        // a renewal of unknown outcome changes nothing
-  kInboxRowKept,        // a row that a journal row has taken stays in the inbox
-  kInboxOrderIgnored,   // a row of the inbox is taken after an earlier one of its queue was put off
+  kInboxRowKept,        // a row already taken into the journal stays in the inbox
+  kInboxOrderIgnored,   // an inbox row is taken although an earlier one of its queue was deferred
   kRetryUnfenced,       // a generation begins while transactions may still finish the previous one
   kForgottenUnfenced,   // the finish of a forgotten job reopens its fence
   kClaimUnbounded,      // the payloads of a claim are not counted
   kForeignFinishBelieved,    // a transaction finishes a job with the token of another job's lease
-  kFormatRaisedAlone,        // the store's format is that of whichever node renews
+  kFormatRaisedAlone,        // the renewing node sets the store's format alone
   kDeletedQueueKept,         // a deleted queue stays in the tables
-  kFormatGateOpen,           // a shard writes what other nodes present can't read
+  kFormatGateOpen,           // a shard writes records that other live nodes cannot read
   kCatalogEntryKept,         // a deleted entry of the catalog stays in the tables
-  kScheduleProgressLost,     // what a schedule has dealt with is in memory only
-  kStaleScheduleFires,       // a schedule fires as it was before an edit
-  kOverlapIgnored,           // a schedule fires while the job before it lives
+  kScheduleProgressLost,     // a schedule's progress is only in memory
+  kStaleScheduleFires,       // a schedule fires by its settings from before an edit
+  kOverlapIgnored,           // a schedule fires while its previous job is unfinished
   kInstantEarly,             // a schedule fires half a second before its instant
-  kMissedInstantKept,        // an instant that was skipped as missed is dealt with again
+  kMissedInstantKept,        // an instant skipped as missed is handled again
   kLimitSlotLate,            // a slot counts only once the lease that takes it has begun
   kLimitSlotLeaked,          // the end of a lease does not always free its slots
-  kLimitBucketForgotten,     // what a bucket holds is in memory only
+  kLimitBucketForgotten,     // the content of a bucket is only in memory
   kLimitOpeningDropped,      // a gate that opens wakes nobody
   kAuditLate,                // the entry of a change is in a later batch than the change
   kLimitPauseForgotten,      // a paused limit lets jobs through after a restart
@@ -71,12 +71,12 @@ enum class Mutant : std::uint8_t {
   kBreakerProbesUnbounded,   // a half-open breaker lets everything through
   kDebounceShortensBackoff,  // a debounced job that failed starts before its backoff is over
   kFairCreditWoundUp,        // a fair key that could not run for a while catches up on it
-  kFairTagForgotten,         // where fair keys stand is in memory only
-  kShareRaisedFirst,         // a share is given on before the shard that had it has let go of it
-  kOldShareBelieved,         // a shard takes a share that is older than the one it has
-  kSlotLeakedAtTakeover,     // shares that a new leader of the home finds called back stay so
-  kOperationCursorApart,     // a part of an operation moves on in a commit of its own
-  kOperationCursorLost,      // a new leader begins an operation anew
+  kFairTagForgotten,         // the tags of fair keys are only in memory
+  kShareRaisedFirst,         // a share is granted before its previous shard has released it
+  kOldShareBelieved,         // a shard accepts a share older than its own
+  kSlotLeakedAtTakeover,     // a new leader of the home leaves recalled shares recalled
+  kOperationCursorApart,     // a part of an operation advances in a separate commit
+  kOperationCursorLost,      // a new leader restarts an operation
   kOperationRateWoundUp,     // an operation catches up on a pause
   kLast,
 };
@@ -89,7 +89,7 @@ inline bool mutated(Mutant mutant) { return planted_mutant == mutant; }
 constexpr bool mutated(Mutant) { return false; }
 #endif
 
-// "reply-before-commit" for kReplyBeforeCommit; empty: there is none of that number.
+// "reply-before-commit" for kReplyBeforeCommit; empty: no mutant has this number.
 std::string_view mutant_name(Mutant mutant);
 // kNone: unknown name.
 Mutant mutant_by_name(std::string_view name);

@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-// put() and end() on the producer's thread, take() on the consumer's; both threads must end before
-// this object does.
+// put() and end() run on the producer's thread, take() on the consumer's; both threads must end
+// before this object does.
 template <typename Item>
 class ReadAhead {
  public:

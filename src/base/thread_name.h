@@ -1,4 +1,4 @@
-// Names for threads, as `top -H`, `perf` and debuggers show them.
+// Thread names, as shown by `top -H`, `perf` and debuggers.
 #pragma once
 
 namespace millrace {

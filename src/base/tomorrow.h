@@ -1,7 +1,8 @@
 // A program of tomorrow, for tests of upgrades. Built with MILLRACE_TOMORROW (preset `tomorrow`),
-// it knows one more level than today's, both of what is stored and of what nodes send each other.
-// That level adds a member of a job, an event and a column that today's program can't read, for
-// jobs of a type of their own. `tools/soak upgrade tomorrow` upgrades today's program to it under
+// it knows one more level of both the storage format and the peer protocol than today's. That level
+// adds a member of a job, an event and a column that today's program cannot read, for jobs of a
+// type of their own. `tools/soak upgrade tomorrow` upgrades today's program to it under load. In
+// all other builds kOfTomorrow is the constant false and the binary has none of this.
 // load. Elsewhere kOfTomorrow is the constant false and the binary has none of this.
 #pragma once
 

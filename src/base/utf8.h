@@ -42,7 +42,7 @@ bool is_utf8(std::string_view text);
 // not UTF-8, a prefix that may be up to three bytes shorter.
 std::string_view cut_utf8(std::string_view text, std::size_t max_bytes);
 
-// U+FFFD, which replaces what is not a character.
+// U+FFFD, which replaces invalid bytes.
 constexpr char32_t kReplacementCharacter = 0xFFFD;
 constexpr std::string_view kReplacementUtf8 = "\xEF\xBF\xBD";
 
