@@ -1,4 +1,4 @@
-// Fingerprints of content: what an idempotency key and a request's body are kept as.
+// Fingerprints of content: the stored form of idempotency keys and request bodies.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace millrace {
 
 Fingerprint fingerprint(std::string_view content);
-// Of two parts, unambiguous about where the first ends.
+// Of two parts; it is unambiguous where the first ends.
 Fingerprint fingerprint(std::string_view first, std::string_view second);
 
 }  // namespace millrace

@@ -24,7 +24,7 @@ TEST(Fingerprints, OfTwoPartsTellWhereTheFirstEnds) {
 
 TEST(Sha256, OfTwoTextsIsThatOfBothTogether) { EXPECT_EQ(sha256("ab", "c"), sha256("abc")); }
 
-// Queues have their bits from a SHA-256 of base's own, for the SDK does without OpenSSL.
+// queue_bits() uses base's own SHA-256, because the SDK does without OpenSSL.
 std::uint16_t first_bits(std::string_view text) {
   const Sha256 digest = sha256(text);
   return static_cast<std::uint16_t>(digest[0] << 4 | digest[1] >> 4);

@@ -9,7 +9,7 @@ namespace millrace {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
-// Of the two texts, one behind the other.
+// Of the two texts, concatenated.
 Sha256 sha256(std::string_view first, std::string_view second = {});
 
 }  // namespace millrace
