@@ -200,7 +200,7 @@ class Workers(OperatingCase):
         self.addCleanup(worker.kill)
         harness.eventually(lambda: "to-stop" in self.cli("worker", "list").stdout)
         self.cli("worker", "stop", "to-stop")
-        self.assertEqual(worker.wait(15), 0)
+        self.assertEqual(worker.wait(harness.PATIENCE_S), 0)
 
 
 class Events(OperatingCase):
@@ -278,7 +278,8 @@ class EightyColumns(OperatingCase):
             self.submit_many(12_345, delay_ms=3_600_000)
             self.submit_many(10_001)
             self.submit("a-type-of-no-short-name-either", max_attempts=1, priority=-10)
-            self.claim_one(worker="a-worker-with-a-long-name.example.org-4711")
+            # It runs until the last test has looked.
+            self.claim_one(worker="a-worker-with-a-long-name.example.org-4711", lease_ms=3_600_000)
             self.api.post(f"/v1/queues/{LONG_NAME}/pause", {"reason": "because"})
 
     def assert_fits(self, shown):

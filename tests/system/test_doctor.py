@@ -21,6 +21,8 @@ import postgres
 import receiver
 
 PATIENCE = "1s"
+# What is the machine's, and none of a test's.
+OF_THE_MACHINE = {"disk_full", "slow_syncs"}
 
 
 class DoctorCase(harness.MillraceCase):
@@ -43,7 +45,7 @@ class DoctorCase(harness.MillraceCase):
             found.setdefault(finding["id"], finding)
         return found
 
-    def find(self, kind, *args, severity=None, timeout_s=15, **options):
+    def find(self, kind, *args, severity=None, timeout_s=60, **options):
         """The finding of that kind, waited for."""
         found = harness.eventually(
             lambda: self.doctor(*args, **options).get(kind), timeout_s, 0.3, what=f"finding {kind}"
@@ -61,13 +63,16 @@ class DoctorCase(harness.MillraceCase):
 class Shared(harness.ServerCase, DoctorCase):
     """Each test has a queue of its own, and looks for findings that name it."""
 
-    def named(self, kind, name, **options):
+    def named(self, kind, name, why=""):
+        """The finding that has this name, once its reason has these words: counts come late."""
+
         def look():
             done = self.server.cli("doctor", "--patience", PATIENCE, "-o", "json", timeout=60)
             found = json.loads(done.stdout)["findings"]
-            return next((f for f in found if f["id"] == kind and name in f["what"]), None)
+            found = [f for f in found if f["id"] == kind and name in f["what"]]
+            return next((f for f in found if why in f["why"]), None)
 
-        return harness.eventually(look, 15, 0.3, what=f"{kind} of {name}")
+        return harness.eventually(look, 60, 0.3, what=f"{kind} of {name}")
 
     def test_no_worker_for_a_queue_with_ready_jobs(self):
         self.submit()
@@ -106,7 +111,7 @@ class Shared(harness.ServerCase, DoctorCase):
         self.api.put(f"/v1/limits/{name}", {"concurrency": 1})
         for _ in range(2):
             self.submit(limits=[{"name": name}])
-        held = self.claim_within(worker="hangs")
+        held = self.claim_within(worker="hangs", lease_ms=300_000)
         found = self.named("gate_full", name)
         self.assertIn(f"millrace limit holders {name}", found["next"])
         found = self.find("limit_stuck", patience="100ms")
@@ -135,9 +140,8 @@ class Shared(harness.ServerCase, DoctorCase):
         self.submit(self.queue, retry={"strategy": "fixed", "base_ms": 0}, max_attempts=99)
         for _ in range(6):
             self.fail_attempt(self.claim_within(), "card declined")
-        found = self.named("poison_retries", self.queue)
+        found = self.named("poison_retries", self.queue, why="is at attempt 6")
         self.assertIn("card declined", found["why"])
-        self.assertIn("is at attempt 6", found["why"])
         self.assertIn(f"millrace error get {self.error_group('card declined')['id']}", found["next"])
 
     def test_jobs_that_lose_their_workers(self):
@@ -151,8 +155,7 @@ class Shared(harness.ServerCase, DoctorCase):
         self.submit_many(3, type=self.queue, max_attempts=1)
         for job in self.claim(limit=3):
             self.fail_attempt(job, "no such user")
-        found = self.named("poison_dead", self.queue)
-        self.assertTrue(found["what"].startswith("3 jobs of type"), found)
+        found = self.named("poison_dead", f"3 jobs of type {self.queue}")
         self.assertIn("no such user", found["why"])
         self.assertIn(f"millrace error retry {self.error_group('no such user')['id']}", found["next"])
         self.named("type_dies", f"3 jobs of type {self.queue} died")
@@ -177,6 +180,7 @@ class Shared(harness.ServerCase, DoctorCase):
                 self.fail_attempt(job, "newer")
                 left -= 1
         self.named("poison_dead", old)
+        self.named("poison_dead", muted)
         items = self.api.get("/v1/error-groups", limit=1000, type=muted).json["items"]
         (group,) = [item for item in items if muted in item["types"]]
         reply = self.api.patch(f"/v1/error-groups/{group['id']}", {"status": "muted"})
@@ -191,8 +195,8 @@ class Shared(harness.ServerCase, DoctorCase):
         self.claim_one(worker=f"silent-{self.queue}")
         found = self.named("worker_silent", f"silent-{self.queue}")
         self.assertIn("It holds 1 job", found["why"])
-        done = self.server.cli("doctor", "-o", "json")  # of usual patience
-        self.assertNotIn("worker_silent", done.stdout)
+        done = self.server.cli("doctor", "--patience", "1h", "-o", "json")
+        self.assertNotIn(f"silent-{self.queue}", done.stdout)
 
     def test_a_type_whose_gate_is_full_or_paused(self):
         self.api.put(f"/v1/types/{self.queue}", {"concurrency": 1})
@@ -210,7 +214,7 @@ class Shared(harness.ServerCase, DoctorCase):
                 self.fail_attempt(job)
             else:
                 self.finish(job)
-        self.assertIn("50 %", self.named("type_fails", self.queue)["why"])
+        self.named("type_fails", self.queue, why="50 %")
 
     def schedule(self, **members):
         body = {"every_ms": 3_600_000, "job": {"type": "t", "queue": self.queue}, **members}
@@ -265,10 +269,13 @@ class Alone(DoctorCase):
         self.start()
         self.submit()
         self.finish(self.claim_one())
-        done = self.server.cli("doctor")
-        self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn("nothing is wrong", done.stdout)
-        self.assertEqual(self.doctor(code=0), {})
+        self.list_jobs()  # the tables have got there
+        found = self.doctor().keys()
+        self.assertLessEqual(found, OF_THE_MACHINE)
+        if not found:
+            done = self.server.cli("doctor")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn("nothing is wrong", done.stdout)
 
     def test_it_says_that_it_could_not_look(self):
         self.start()
@@ -352,14 +359,12 @@ class Alone(DoctorCase):
                 self.skipTest("this process can't be traced")
 
             def slow():
-                began = time.monotonic()
-                self.submit()
-                return time.monotonic() - began > 0.1
+                for _ in range(12):
+                    self.submit()
+                return self.doctor().get("slow_syncs")
 
-            harness.eventually(slow, what="a slow sync")
-            for _ in range(12):
-                self.submit()
-            self.assertIn("appends to the journal", self.doctor()["slow_syncs"]["why"])
+            found = harness.eventually(slow, 60, what="slow syncs")
+            self.assertIn("appends to the journal", found["why"])
         finally:
             tracer.send_signal(signal.SIGINT)
             tracer.wait()
@@ -378,7 +383,8 @@ class Alone(DoctorCase):
         if "libfaketime" in done.stderr or harness.is_sanitized():
             self.skipTest("faketime does not work here")
         found = {f["id"]: f for f in json.loads(done.stdout)["findings"]}
-        self.assertIn("1m30s ahead", found["clock_apart"]["what"])
+        # By so much at least: the answer may have been on its way for a while.
+        self.assertRegex(found["clock_apart"]["what"], r"1m(2\d|30)s ahead")
         self.assertEqual(found["clock_apart"]["severity"], "bad")
 
     def test_a_certificate_that_is_about_to_expire(self):
@@ -460,7 +466,7 @@ class Alone(DoctorCase):
             self.submit()  # an idle shard looks at no clock
             return self.doctor().get("clock_changed")
 
-        found = harness.eventually(changed, 20, 0.3, what="the clock's change")
+        found = harness.eventually(changed, 60, 0.3, what="the clock's change")
         self.assertIn("behind its shards' time", found["what"])
 
     def test_files_of_a_store(self):
@@ -469,10 +475,12 @@ class Alone(DoctorCase):
 
         def look(code=1):
             done = harness.run("doctor", "--data", where, "--url", "http://127.0.0.1:9", "-o", "json")
-            self.assertEqual(done.returncode, code, done.stderr)
             answer = json.loads(done.stdout)
             self.assertIn("the server", answer["not_looked_at"][0])
-            return {f["id"]: f["what"] for f in answer["findings"]}
+            found = {f["id"]: f["what"] for f in answer["findings"]}
+            full = found.pop("disk_full", None)
+            self.assertEqual(done.returncode, 1 if full and code == 0 else code, done.stderr)
+            return found
 
         self.assertIn("store_missing", look(code=2))
         for name in ("journal.db", "jobs.db", "millrace.store"):
@@ -493,7 +501,8 @@ class Alone(DoctorCase):
     def test_a_running_server_and_its_files(self):
         self.start()
         if harness.STORE == "sqlite":
-            self.assertEqual(self.doctor("--data", self.server.data, code=0), {})
+            found = self.doctor("--data", self.server.data).keys()
+            self.assertLessEqual(found, OF_THE_MACHINE)
 
 
 @unittest.skipUnless(harness.STORE == "postgres", "a story of PostgreSQL")

@@ -121,7 +121,7 @@ class LocalSocket(harness.MillraceCase):
     def test_a_live_server_is_not_pushed_aside(self):
         server = self.local().start()
         second = self.local(data="other").spawn()
-        self.assertEqual(second.process.wait(10), 1)
+        self.assertEqual(second.process.wait(harness.PATIENCE_S), 1)
         self.assertIn("another process listens there", second.log.read_text())
         self.assertFalse((self.home / "other").exists(), "nor is a store made")
         self.assertEqual(server.get("/livez")[0], 200)
@@ -130,7 +130,7 @@ class LocalSocket(harness.MillraceCase):
         path = self.home / "socket"
         path.write_text("precious")
         server = self.local().spawn()
-        self.assertEqual(server.process.wait(10), 1)
+        self.assertEqual(server.process.wait(harness.PATIENCE_S), 1)
         self.assertEqual(path.read_text(), "precious")
 
     def test_its_permissions_are_a_setting(self):
@@ -147,7 +147,10 @@ class LocalSocket(harness.MillraceCase):
         self.assertEqual(server.get("/v1/meta")[0], 401)
         self.assertEqual(server.get("/v1/meta", Authorization=f"Bearer {token}")[0], 200)
         self.assertEqual(server.cli("queue", "list", MILLRACE_TOKEN=token).returncode, 0)
-        self.assertRegex(server.log.read_text(), rf"peer=unix:{os.getuid()}\b")
+        harness.eventually(
+            lambda: re.search(rf"peer=unix:{os.getuid()}\b", server.log.read_text()),
+            what="the log line",
+        )
 
     def test_what_does_not_go_with_it_is_refused(self):
         for args, told in (
@@ -242,11 +245,11 @@ class Proxies(harness.MillraceCase):
             self.assertEqual(self.ask(connection).status, 200)
 
     def test_a_header_that_never_ends_costs_its_time_alone(self):
-        with self.server.connect(timeout=8) as connection:
+        with self.server.connect(timeout=60) as connection:
             connection.send(proxy_header("192.0.2.7")[:14])
             start = time.monotonic()
             connection.read_reply()
-            self.assertLess(time.monotonic() - start, 7)
+            self.assertLess(time.monotonic() - start, 40)
         self.assertEqual(self.api.get("/livez").status, 200)
 
     def test_forwarded_for_names_the_client_of_the_request(self):
@@ -274,12 +277,15 @@ class Proxies(harness.MillraceCase):
     def test_failed_logins_are_the_clients(self):
         wrong = new_token("--name", "x", "--scope", "read")[0]
         with self.server.connect() as connection:
-            statuses = [
-                self.ask(connection, "/v1/meta", "X-Forwarded-For: 192.0.2.40", token=wrong).status
-                for _ in range(110)
-            ]
-            self.assertEqual(statuses[0], 401)
-            self.assertEqual(statuses[-1], 429)
+            # A hundred a minute: while it asks, some more are allowed.
+            for count in range(1000):
+                reply = self.ask(
+                    connection, "/v1/meta", "X-Forwarded-For: 192.0.2.40", token=wrong
+                )
+                if reply.status != 401:
+                    break
+            self.assertEqual(reply.status, 429)
+            self.assertGreaterEqual(count, 100)
             other = self.ask(connection, "/v1/meta", "X-Forwarded-For: 192.0.2.41", token=wrong)
             self.assertEqual(other.status, 401)
 

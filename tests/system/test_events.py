@@ -175,14 +175,14 @@ class Events(harness.ServerCase):
         waiter = threading.Thread(
             # Groups of errors of other tests open a little later, in no queue.
             target=lambda: box.append(
-                self.page(self.new_client(), cursor=start, wait_ms=10000, queues=self.queue)
+                self.page(self.new_client(), cursor=start, wait_ms=60000, queues=self.queue)
             )
         )
         waiter.start()
         time.sleep(0.3)
         job = self.submit()
         waiter.join()
-        self.assertLess(time.monotonic() - started, 5)
+        self.assertLess(time.monotonic() - started, 30)
         self.assertEqual(box[0]["items"][-1]["job_id"], job["id"])
 
     def test_the_wait_ends_with_the_time(self):
@@ -190,14 +190,14 @@ class Events(harness.ServerCase):
         started = time.monotonic()
         page = self.page(cursor=start, wait_ms=300, queues=self.queue)
         self.assertEqual(page["items"], [])
-        self.assertTrue(0.29 <= time.monotonic() - started < 5)
+        self.assertTrue(0.29 <= time.monotonic() - started < 30)
 
     def test_waiting_passes_over_what_the_filter_holds_back(self):
         start = self.end()
         box = []
         waiter = threading.Thread(
             target=lambda: box.append(
-                self.page(self.new_client(), cursor=start, wait_ms=10000, types="job.succeeded")
+                self.page(self.new_client(), cursor=start, wait_ms=60000, types="job.succeeded")
             )
         )
         waiter.start()
@@ -248,7 +248,7 @@ class Positions(harness.MillraceCase):
             self.submit()
             return self.api.get("/v1/events", cursor=start).status == 410
 
-        harness.eventually(gone, timeout_s=15, every_s=0.3, what="the end of the retention")
+        harness.eventually(gone, every_s=0.3, what="the end of the retention")
         self.assert_refused(self.api.get("/v1/events", cursor=start), 410, "gone")
         self.assertEqual(self.api.get("/v1/events").status, 200)
 

@@ -4,6 +4,7 @@ import contextlib
 import pathlib
 import shutil
 import subprocess
+import threading
 import time
 import unittest
 
@@ -135,7 +136,9 @@ class Executors(ExecutorCase, harness.ServerCase):
         self.assertEqual((done["state"], done["attempt"], len(r.calls)), ("succeeded", 1, 2))
 
     def test_http_times_out_and_holds_no_more_jobs_than_slots(self):
-        r = self.receive(lambda _: time.sleep(0.2) or (200, b"", {}))
+        # Each is answered once three are there, and there are a few threes.
+        three = threading.Barrier(3, timeout=harness.PATIENCE_S)
+        r = self.receive(lambda _: three.wait() is None or (200, b"", {}))
         with self.working("--http", r.url, "-c", 3):
             for job_id in self.submit_many(12):
                 self.assertEqual(self.final(job_id)["state"], "succeeded")
