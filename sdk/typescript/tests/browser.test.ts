@@ -23,7 +23,7 @@ try {
   const mr = new Millrace({ url: location.origin });
   const { job, isNew } = await mr.submit({ type: "from.page", payload: { a: "é" } });
   const missing = await mr.get("nope").catch((error) => error instanceof NotFound);
-  const ended = await mr.wait(job.id, { timeout: 10000 });
+  const ended = await mr.wait(job.id, { timeout: 60000 });
   await fetch("/done", { method: "POST", body: JSON.stringify({ isNew, missing, result: ended.result }) });
 } catch (error) {
   await fetch("/done", { method: "POST", body: JSON.stringify({ error: String(error?.stack) }) });

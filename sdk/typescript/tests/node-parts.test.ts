@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import test, { describe } from "node:test";
 
@@ -8,8 +9,6 @@ import { Gate } from "#dist/node/gate.js";
 import { CANCELLED, LeaseTable } from "#dist/node/lease-table.js";
 import { Outbox } from "#dist/node/outbox.js";
 import { ackText } from "#dist/node/wire-worker.js";
-
-import { sleep } from "./support.js";
 
 const ack = (id: string, text = "x", isSuspect = false) => ({ id, token: 1, text, isSuspect });
 
@@ -118,18 +117,23 @@ test("an answer that came while the thread was busy is read, however late it is"
   const { Worker } = await import("node:worker_threads");
   const program = `
     const { createServer } = require("node:http");
-    const { parentPort } = require("node:worker_threads");
-    const server = createServer((_, response) =>
-      setTimeout(() => response.end('{"items":[],"next_cursor":null}'), 100));
+    const { parentPort, workerData } = require("node:worker_threads");
+    const server = createServer((_, response) => {
+      parentPort.postMessage("asked");
+      const sent = () => Atomics.store(workerData, 0, 1);
+      setTimeout(() => response.end('{"items":[],"next_cursor":null}', sent), 100);
+    });
     server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));`;
-  const thread = new Worker(program, { eval: true });
+  const isSent = new Int32Array(new SharedArrayBuffer(4));
+  const thread = new Worker(program, { eval: true, workerData: isSent });
   t.after(() => thread.terminate());
   const port = await new Promise<number>((resolve) => thread.once("message", resolve));
-  const client = new Millrace({ url: `http://127.0.0.1:${port}`, timeout: 400 });
+  const client = new Millrace({ url: `http://127.0.0.1:${port}`, timeout: 3_000 });
+  const asked = once(thread, "message");
+  const until = performance.now() + 3_500;
   const call = client.queues();
-  await sleep(50); // the request is out
+  await asked;
   await turn(); // timers come next, before what has arrived is read
-  const until = performance.now() + 800;
-  while (performance.now() < until);
+  while (performance.now() < until || !Atomics.load(isSent, 0));
   assert.deepEqual((await call).items, []);
 });

@@ -30,7 +30,7 @@ delete (env as Record<string, unknown>).NODE_TEST_CONTEXT;
 
 after(() => rmSync(project, { recursive: true, force: true }));
 
-async function sh(program: string, timeout = 60_000): Promise<string> {
+async function sh(program: string, timeout = 300_000): Promise<string> {
   const { stdout } = await run("bash", ["-ec", program], { cwd: project, env, timeout });
   return stdout;
 }

@@ -16,18 +16,35 @@ export { sleep };
 const TREE = fileURLToPath(new URL("../../../../", import.meta.url));
 const BINARY = process.env.MILLRACE_BIN ?? join(TREE, "build/release/millrace");
 
+const PORTS_OF_A_PROCESS = 40;
+let nextPort = 0;
+
+/**
+ * As in tests/postgres.py: each process has some ports of its own, below those that the system gives to outgoing
+ * connections, so that one is still free when its server (re)starts.
+ */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
+  for (;;) {
+    const first = 20_000 + (process.pid % 300) * PORTS_OF_A_PROCESS;
+    const port = first + (nextPort++ % PORTS_OF_A_PROCESS);
+    const probe = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(probe, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    probe.close();
+    await once(probe, "close");
+    return port;
+  }
 }
+
+/** On a machine that does much else at the same time. */
+export const PATIENCE = 60_000;
 
 export async function eventually(
   condition: () => unknown,
-  timeout = 10_000,
+  timeout = PATIENCE,
   what = "the condition",
 ): Promise<void> {
   const deadline = performance.now() + timeout;
@@ -67,7 +84,7 @@ export class Server {
         (answer) => answer.ok,
         () => false,
       );
-    await eventually(isReady, 20_000, "readiness of the server");
+    await eventually(isReady, PATIENCE, "readiness of the server");
   }
 
   async end(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {

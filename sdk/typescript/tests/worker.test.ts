@@ -165,19 +165,18 @@ describe("what a handler is told", () => {
       worker.on(job, async (_, ctx) => {
         resolve();
         await sleep(50); // so that this test can cancel the job below
-        const until = performance.now() + 5_000;
+        const since = performance.now();
         let saw: unknown;
-        while (performance.now() < until && !saw) saw = ctx.told;
-        const took = 5_000 - (until - performance.now());
-        return { saw, tookMoreThanLease: took > 1_000 };
+        while (performance.now() < since + 60_000 && !saw) saw = ctx.told;
+        return { saw, tookMoreThanLease: performance.now() - since > 5_000 };
       });
     });
     worker.start();
-    const { job: sent } = await job.submit(null, { lease: 1_000 });
+    const { job: sent } = await job.submit(null, { lease: 5_000 });
     await begun;
     // The test's own thread is kept, too: the server's command line cancels the job.
     const { spawn } = await import("node:child_process");
-    const program = `sleep 1.5; curl -s -X POST ${server.url}/v1/jobs/${sent.id}/cancel`;
+    const program = `sleep 6.5; curl -s -X POST ${server.url}/v1/jobs/${sent.id}/cancel`;
     spawn("sh", ["-c", program], { stdio: "ignore" });
     const ended = await job.wait(sent.id);
     assert.deepEqual(ended.result, { saw: "cancelled", tookMoreThanLease: true });
@@ -198,12 +197,8 @@ describe("what is kept of a job", () => {
         console.log("from console");
         process.stdout.write = write;
         ctx.progress(150, "x".repeat(2_000));
-        await eventually(async () => (await mr.get(ctx.job.id)).progress, 3_000, "progress");
-        await eventually(
-          async () => (await mr.logs(ctx.job.id)).items.length === 2,
-          3_000,
-          "lines",
-        );
+        await eventually(async () => (await mr.get(ctx.job.id)).progress);
+        await eventually(async () => (await mr.logs(ctx.job.id)).items.length === 2);
         ctx.log.error("the last");
       })
       .start();
@@ -350,14 +345,15 @@ describe("the end", () => {
     worker
       .on(job, async (payload, ctx) => {
         begun++;
-        await sleep(3_000, undefined, payload === "obeys" ? { signal: ctx.signal } : {});
+        const told = payload === "obeys" ? { signal: ctx.signal } : {};
+        await sleep(60_000, undefined, { ref: false, ...told });
       })
       .start();
     const sent = [await job.submit("obeys"), await job.submit("does not")];
     await eventually(() => begun === 2);
     const began = performance.now();
     await worker.stop();
-    assert.ok(performance.now() - began < 2_900);
+    assert.ok(performance.now() - began < 30_000);
     for (const { job: each } of sent) {
       const { state, attempt } = await mr.get(each.id);
       assert.deepEqual([state, attempt], ["ready", 0]);
@@ -401,19 +397,21 @@ test("a worker outlives its server, and says so once", async (t) => {
   const client = new Millrace({ url: own.url });
   const lines: string[] = [];
   const note = (line: string) => void lines.push(line);
+  let begun = false;
   const worker = client.worker({ logger: { info: note, warn: note } }).on("work", async () => {
+    begun = true;
     await sleep(700);
     return "late";
   });
   t.after(() => worker.stop());
   worker.start();
   const { job } = await client.submit({ type: "work" });
-  await eventually(async () => (await client.get(job.id)).state === "running");
+  await eventually(() => begun); // the server's answer has come
   await own.end("SIGKILL");
   await sleep(1_000); // the handler ends meanwhile
   await own.start();
   assert.equal((await client.wait(job.id)).result, "late");
-  await eventually(() => lines.length > 1, 5_000, "the line that the server is back");
+  await eventually(() => lines.length > 1, 60_000, "the line that the server is back");
   assert.deepEqual(
     lines.map((line) => line.replace(/^.*(tries again|reached).*$/, "$1")),
     ["tries again", "reached"],
@@ -424,9 +422,14 @@ test("an idle worker uses no processor time that can be seen", async (t) => {
   const { job, worker } = setUp(t, { pollWait: 10_000 });
   worker.on(job, () => 1).start();
   await job.wait((await job.submit(null)).job.id);
-  await sleep(500);
-  const before = process.cpuUsage();
-  await sleep(2_000);
-  const { user, system } = process.cpuUsage(before);
-  assert.ok(user + system < 40_000, `${user + system} µs in two seconds`);
+  // It has come to rest some time later.
+  let used = Infinity;
+  for (let i = 0; i < 10 && used >= 40_000; i++) {
+    await sleep(500);
+    const before = process.cpuUsage();
+    await sleep(2_000);
+    const { user, system } = process.cpuUsage(before);
+    used = user + system;
+  }
+  assert.ok(used < 40_000, `${used} µs in two seconds`);
 });

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,16 +26,27 @@ type Server struct {
 	process *exec.Cmd
 }
 
+var ports atomic.Int64
+
+// FreeAddress returns an address at which nobody listens. As in tests/postgres.py, each process has some ports of its
+// own, below those that the system gives to outgoing connections, so that it is still free when a server (re)starts.
+func FreeAddress() string {
+	const ofAProcess = 40
+	for {
+		port := 20_000 + os.Getpid()%300*ofAProcess + int(ports.Add(1))%ofAProcess
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		if listener, err := net.Listen("tcp", address); err == nil {
+			_ = listener.Close()
+			return address
+		}
+	}
+}
+
 // New starts a server with these arguments, and ends it with the test.
 func New(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, home: t.TempDir(), args: args}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.URL = "http://" + listener.Addr().String()
-	_ = listener.Close()
+	s.URL = "http://" + FreeAddress()
 	s.Start()
 	t.Cleanup(func() {
 		if s.process != nil {
@@ -84,7 +96,7 @@ func (s *Server) Start() {
 }
 
 func (s *Server) await() error {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for time.Now().Before(deadline) {
 		answer, err := http.Get(s.URL + "/readyz")
 		if err == nil {
@@ -95,7 +107,7 @@ func (s *Server) await() error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	return fmt.Errorf("the server at %s is not ready after 20 s", s.URL)
+	return fmt.Errorf("the server at %s is not ready after 60 s", s.URL)
 }
 
 // Kill ends the process at once.

@@ -19,6 +19,7 @@ const (
 	LoseRequest      // the server never sees it, and the connection breaks
 	LoseAnswer       // the server does it, and the connection breaks
 	Refuse           // 503 with Retry-After: 1, and the server never sees it
+	RefuseLong       // the same with a minute
 	Hang             // no answer, as long as the client waits
 )
 
@@ -51,8 +52,8 @@ func NewWay(t testing.TB, server string) *Way {
 		case Hang:
 			<-r.Context().Done()
 			return
-		case Refuse:
-			out.Header().Set("Retry-After", "1")
+		case Refuse, RefuseLong:
+			out.Header().Set("Retry-After", map[Harm]string{Refuse: "1", RefuseLong: "60"}[harm])
 			out.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = io.WriteString(out, `{"code": "draining", "title": "draining", "detail": "the test refuses", "status": 503}`)
 			return
