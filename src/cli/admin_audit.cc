@@ -1,4 +1,4 @@
-// millrace admin audit: who changed what.
+// millrace admin audit: shows who changed what.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::uint64_t kPageLimit = 1'000;
-constexpr std::chrono::milliseconds kPause{1'000};  // between two looks at what is new
+constexpr std::chrono::milliseconds kPause{1'000};  // between polls for new entries
 constexpr std::size_t kMostDepth = 128;
 
 struct Audit {
@@ -26,7 +26,7 @@ struct Audit {
   bool follow = false;
 };
 
-// A member of a JSON object that the server has made; empty: there is none, or it is null.
+// A member of a JSON object from the server; empty if it is missing or null.
 std::string_view value_of(std::string_view object, std::string_view name) {
   JsonCursor cursor(object);
   if (cursor.type() != JsonType::kObject) return {};
@@ -46,7 +46,7 @@ std::string text_of(std::string_view object, std::string_view name) {
   return text;
 }
 
-// "sent by" in one word: the token's name, else where the request came from.
+// "sent by" as one word: the token's name, else the request's source.
 std::string who(std::string_view entry) {
   const std::string_view actor = value_of(entry, "actor");
   std::string name = text_of(actor, "name");
@@ -88,7 +88,7 @@ std::string query_of(const Audit& options, std::string_view cursor, std::uint64_
   return query;
 }
 
-// Null: the answer is not what this program knows.
+// None: this program does not know the answer's format.
 std::optional<std::vector<std::string_view>> entries_in(std::string_view body) {
   std::vector<std::string_view> entries;
   if (check_json(body, kMostDepth, LoneSurrogates::kKept)) return std::nullopt;

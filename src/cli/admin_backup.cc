@@ -1,4 +1,4 @@
-// millrace admin backup: a consistent copy of the store of a running server.
+// millrace admin backup: makes a consistent copy of a running server's store.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr sdk::Milliseconds kTimeout{24 * 3'600 * 1'000};  // a large store takes its time
+constexpr sdk::Milliseconds kTimeout{24 * 3'600 * 1'000};  // a large store takes long
 
 void run(const std::string& path, Session& session) {
   if (session.refuse_dashes()) return;

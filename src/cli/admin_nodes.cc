@@ -1,4 +1,4 @@
-// millrace admin nodes, drain, undrain: who serves the store, and who leads which shard.
+// millrace admin nodes, drain, undrain: the nodes that serve the store, and the shards they lead.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

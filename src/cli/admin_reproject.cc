@@ -1,4 +1,4 @@
-// millrace admin reproject: the read models anew, from the log.
+// millrace admin reproject: rebuilds the read models from the log.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

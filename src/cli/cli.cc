@@ -39,8 +39,8 @@ std::string wrapped(const std::string& text, std::size_t columns) {
   return out;
 }
 
-// The prose of a footer: joins lines of a paragraph and breaks them again. Indented lines, such as
-// examples, stay as they are.
+// Reflows a footer's prose paragraph by paragraph. Indented lines, such as examples, stay as they
+// are.
 std::string wrapped_footer(const std::string& footer) {
   std::string out;
   std::string prose;
@@ -66,8 +66,8 @@ std::string wrapped_footer(const std::string& footer) {
   return out;
 }
 
-// Limits descriptions to the width of a usual terminal; mentions under every command's help that
-// the global options apply too, and where `work` takes its command.
+// Limits descriptions to the width of a usual terminal. Adds to every command's help that the
+// global options also apply, and where `work` takes its command.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
@@ -99,7 +99,8 @@ class HelpFormatter : public CLI::Formatter {
 };
 
 void add_global_options(CLI::App& app, Session& session) {
-  // The client reads the environment itself: a bench must know what was given here.
+  // The client reads the environment itself: a bench must know which options were given on the
+  // command line.
   app.add_option(
          "--url", session.url,
          "Address of the server, or unix: and the path of its socket; MILLRACE_URL sets it too")
@@ -226,7 +227,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_version(app, session);
 }
 
-// Everything after the first "--" goes to the command that asks for it, whatever it looks like.
+// Everything after the first "--" belongs to the command that wants it, whatever it looks like.
 std::vector<std::string> split_at_dashes(int argc, char** argv, Session& session) {
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) {
@@ -250,20 +251,20 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, const Sessi
     arguments.erase(arguments.begin());
     arguments.emplace_back("--help");
   }
-  // Of a check, a monitoring system reads 2 as "critical".
+  // For `check`, a monitoring system reads 2 as "critical".
   const int usage = arguments.front() == "check" ? kUnknownState : kUsage;
   if (const auto complaint = unknown_command(app, arguments)) {
     note(*complaint);
     return usage;
   }
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes a vector
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 expects a vector in this order
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError&) {
     note(unexpected_words(app, app.remaining(true)));
     return usage;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // help or version was asked for
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version
     note(fmt::format("{}; see `{} --help`", error.what(), named_command(app)));
     return usage;
   }

@@ -1,5 +1,5 @@
-// One function for each sub-command: adds it to the tree, with a callback that runs it and sets the
-// session's exit code.
+// One function per sub-command. Each adds its command to the tree, with a callback that runs it and
+// sets the session's exit code.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -10,7 +10,7 @@
 
 namespace millrace::cli {
 
-// Of the application itself.
+// Top-level commands.
 void add_enqueue(CLI::App& app, Session& session);
 void add_work(CLI::App& app, Session& session);
 void add_top(CLI::App& app, Session& session);
@@ -23,7 +23,7 @@ void add_bench(CLI::App& app, Session& session);
 void add_events(CLI::App& app, Session& session);
 void add_stats(CLI::App& app, Session& session);
 
-// Of `job`.
+// `job`.
 void add_job_list(CLI::App& job, Session& session);
 void add_job_get(CLI::App& job, Session& session);
 void add_job_wait(CLI::App& job, Session& session);
@@ -32,7 +32,7 @@ void add_job_cancel(CLI::App& job, Session& session);
 void add_job_delete(CLI::App& job, Session& session);
 void add_job_logs(CLI::App& job, Session& session);
 
-// Of `queue`.
+// `queue`.
 void add_queue_list(CLI::App& queue, Session& session);
 void add_queue_get(CLI::App& queue, Session& session);
 void add_queue_set(CLI::App& queue, Session& session);
@@ -45,7 +45,7 @@ void add_queue_delete(CLI::App& queue, Session& session);
 
 void add_job_why(CLI::App& job, Session& session);
 
-// Of `limit`, and of `type`.
+// `limit` and `type`.
 void add_limit_list(CLI::App& limit, Session& session);
 void add_limit_get(CLI::App& limit, Session& session);
 void add_limit_set(CLI::App& limit, Session& session);
@@ -59,7 +59,7 @@ void add_type_get(CLI::App& type, Session& session);
 void add_type_set(CLI::App& type, Session& session);
 void add_type_delete(CLI::App& type, Session& session);
 
-// Of `schedule`.
+// `schedule`.
 void add_schedule_list(CLI::App& schedule, Session& session);
 void add_schedule_get(CLI::App& schedule, Session& session);
 void add_schedule_set(CLI::App& schedule, Session& session);
@@ -73,24 +73,24 @@ void add_schedule_preview(CLI::App& schedule, Session& session);
 void add_schedule_apply(CLI::App& schedule, Session& session);
 void add_schedule_import(CLI::App& schedule, Session& session);
 
-// Of `error`: all of them.
+// `error`: all sub-commands.
 void add_error(CLI::App& group, Session& session);
 
-// Of `push-target`: all of them.
+// `push-target`: all sub-commands.
 void add_push_target(CLI::App& group, Session& session);
 
-// Of `worker`.
+// `worker`.
 void add_worker_list(CLI::App& worker, Session& session);
 void add_worker_quiet(CLI::App& worker, Session& session);
 void add_worker_stop(CLI::App& worker, Session& session);
 
-// Of `token`, beside the server's own command.
+// `token`, in addition to the server's own command.
 void add_token_create(CLI::App& token, Session& session);
 void add_token_list(CLI::App& token, Session& session);
 void add_token_rotate(CLI::App& token, Session& session);
 void add_token_revoke(CLI::App& token, Session& session);
 
-// Of `admin`, beside the server's own commands.
+// `admin`, in addition to the server's own commands.
 void add_admin_audit(CLI::App& admin, Session& session);
 void add_admin_backup(CLI::App& admin, Session& session);
 void add_admin_nodes(CLI::App& admin, Session& session);

@@ -10,8 +10,8 @@
 namespace millrace::cli {
 namespace {
 
-// @CASES@ becomes a branch for each command with the words that may follow it; @VALUES@ the options
-// that take a value, so that the word after one of them is not taken for a sub-command.
+// @CASES@ is replaced by a branch per command with the words that may follow it; @VALUES@ by the
+// options that take a value, so that the word after one of them is not taken for a sub-command.
 constexpr std::string_view kBashScript =
     R"SCRIPT(# bash completion for millrace: source it, or put it into /etc/bash_completion.d
 _millrace_words() {

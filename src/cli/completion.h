@@ -1,5 +1,4 @@
-// Completion scripts for shells, generated from the tree of commands, so that they are always up to
-// date.
+// Shell completion scripts, generated from the command tree so that they are always up to date.
 #pragma once
 
 #include <string>
@@ -17,7 +16,7 @@ struct CompletedOption {
   bool takes_value = false;
 };
 
-// One command of the tree. `path` is what the user types after the program's name: "job list".
+// One command of the tree. `path` is its name as typed after the program's name: "job list".
 struct CompletedCommand {
   std::string path;
   std::string description;
@@ -25,7 +24,7 @@ struct CompletedCommand {
   std::vector<CompletedOption> options;
 };
 
-// All commands; the application itself (with an empty path) comes first. Options of outer commands
+// All commands. The application itself (with an empty path) comes first. Options of outer commands
 // are not repeated.
 std::vector<CompletedCommand> describe_tree(const CLI::App& app);
 

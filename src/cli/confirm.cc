@@ -18,8 +18,8 @@ void add_yes(CLI::App& command, bool& yes) {
 
 bool is_confirmed(Session& session, bool yes, std::string_view question) {
   if (yes) return true;
-  // Both must be terminals: otherwise whatever a script pipes in would answer a question that
-  // nobody sees.
+  // Both must be terminals: otherwise a script's piped input would answer a question that nobody
+  // sees.
   if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) {
     session.fail(
         kUsage,

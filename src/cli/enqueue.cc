@@ -1,4 +1,4 @@
-// millrace enqueue: submit one job.
+// millrace enqueue: submits one job.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -29,8 +29,8 @@ struct Enqueue {
   std::optional<sdk::Milliseconds> wait_timeout;
 };
 
-// The payload from the argument, from after "--" (if it looks like an option), or from standard
-// input. False: an error was printed.
+// Takes the payload from the argument, from after "--" (if it looks like an option), or from
+// standard input. False: an error was printed.
 bool read_payload(Enqueue& options, Session& session) {
   if (session.has_dashes) {
     if (session.after_dashes.size() != 1 || !options.payload.empty()) {
@@ -83,7 +83,7 @@ bool complete(Enqueue& options, Session& session) {
   return read_payload(options, session);
 }
 
-// The job has ended, and its queue kept it for less time than we took to ask.
+// The job has ended, and its queue's retention was shorter than the time between two requests.
 void show_pruned(Session& session, const std::string& id) {
   session.exit_code = kDidNotSucceed;
   note(
@@ -159,7 +159,7 @@ void add_attempt_options(CLI::App& command, Enqueue& options) {
                "Time after which a silent worker loses the job");
 }
 
-// An empty key probably comes from an unset variable: without a key, nothing prevents a second job.
+// An empty key probably comes from an unset variable: without a key, duplicates are not prevented.
 std::string is_not_empty(const std::string& key) { return key.empty() ? "must not be empty" : ""; }
 
 void add_identity_options(CLI::App& command, Enqueue& options) {

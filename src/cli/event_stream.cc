@@ -43,7 +43,7 @@ bool StreamParser::line(std::string_view text) {
 }
 
 sdk::Milliseconds ComeBack::next() {
-  // xorshift64: chance enough for a pause.
+  // xorshift64: random enough for jitter.
   random_ ^= random_ << 13;
   random_ ^= random_ >> 7;
   random_ ^= random_ << 17;

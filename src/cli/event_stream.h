@@ -1,4 +1,4 @@
-// A stream of server-sent events: messages out of bytes, and a reader that comes back where it was.
+// Server-sent events: a parser for the stream, and the pauses between reconnection attempts.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,32 @@
 namespace millrace::cli {
 
 struct StreamMessage {
-  std::string event{};  // "message" where the stream names none
+  std::string event{};  // "message" if the stream names none
   std::string id{};     // empty: none
   std::string data{};
 };
 
-// Takes a stream apart, whatever pieces it comes in.
+// Splits a stream into messages, however its bytes are divided.
 class StreamParser {
  public:
-  // Returns false to take no more.
+  // Returns false to stop.
   using Take = std::function<bool(StreamMessage message)>;
   explicit StreamParser(Take take) : take_(std::move(take)) {}
 
-  // False: the taker wants no more.
+  // False: the callback wants no more.
   bool feed(std::string_view bytes);
 
  private:
   bool line(std::string_view text);
 
   Take take_;
-  std::string rest_;  // a line that is not complete
+  std::string rest_;  // an incomplete line
   StreamMessage message_;
   bool has_data_ = false;
 };
 
-// Pauses between attempts to come back: doubling, within bounds, each moved by chance, so that many
-// readers do not come back together.
+// Pauses between attempts to reconnect. They double within bounds, with random jitter so that many
+// readers do not reconnect at the same moment.
 class ComeBack {
  public:
   static constexpr sdk::Milliseconds kFirst{500};

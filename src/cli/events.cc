@@ -1,4 +1,4 @@
-// millrace events: the event log, and what is added to it.
+// millrace events: shows the event log, and follows it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr int kPageLimit = 1'000;
-// A stream says something each 15 s: one that is silent for longer than this is dead.
+// A stream sends something every 15 s. One that is silent for longer than this is dead.
 constexpr sdk::Milliseconds kSilence{45'000};
 constexpr std::size_t kTypeColumns = 20;  // "job.cancel_requested"
 
@@ -52,8 +52,8 @@ void show(const sdk::Page<sdk::Event>& page, std::uint64_t& left, bool json) {
   if (!text.empty()) print(text);
 }
 
-// Prints the events that the log has. Returns the position after them; none: it failed, and said
-// so.
+// Prints the events in the log. Returns the position after them; none: it failed and printed the
+// error.
 std::optional<std::string> print_kept(sdk::Client& client, sdk::EventFilter filter,
                                       std::uint64_t& left, Session& session) {
   while (left > 0) {
@@ -71,7 +71,7 @@ std::optional<std::string> print_kept(sdk::Client& client, sdk::EventFilter filt
   return filter.cursor;
 }
 
-// An event of the stream, of which the server sends the same JSON as in a list.
+// An event from the stream, for which the server sends the same JSON as in a list.
 sdk::Event event_of(const std::string& data) {
   const sdk::JsonView view(data);
   const auto text = [&](std::string_view name) { return view[name].string().value_or(""); };
@@ -88,7 +88,7 @@ sdk::Event event_of(const std::string& data) {
   return event;
 }
 
-// Follows the log by a stream, from `position` on; a connection that breaks off is made again.
+// Follows the log by a stream, from `position` on, and reconnects if the connection breaks.
 class Follower {
  public:
   Follower(sdk::Client& client, const Events& options, Session& session, std::uint64_t left)
@@ -98,7 +98,8 @@ class Follower {
         left_(left),
         come_back_(static_cast<std::uint64_t>(now().time_since_epoch().count())) {}
 
-  // `position`: empty: the end of the log. Returns when no more is wanted, or when it must give up.
+  // An empty `position` is the end of the log. Returns when no more is wanted, or when it must give
+  // up.
   void run(std::string position) {
     position_ = std::move(position);
     while (left_ > 0 && !given_up_) {
@@ -151,7 +152,7 @@ class Follower {
       tell_gone();
       return false;
     }
-    if (message.event != "message") {  // the problem that ends the stream
+    if (message.event != "message") {  // a problem that ends the stream
       const sdk::JsonView problem(message.data);
       session_.fail(kFailure, fmt::format("the server ended the stream: {}",
                                           problem["detail"].string().value_or(message.event)));
@@ -162,7 +163,7 @@ class Follower {
     return --left_ > 0;
   }
 
-  // What came after the position is deleted. Nothing more than that is to be missed.
+  // The events after the position were deleted. Continues with the oldest one, to miss no more.
   void tell_gone() {
     note(
         "the server has deleted events that come after the last one shown, so some are missing "

@@ -38,7 +38,7 @@ int exit_code_of(const sdk::Error& error) {
     case sdk::ErrorKind::kWaitTimeout:
       return kUnreachable;
     case sdk::ErrorKind::kRefused:
-      // Its status is that of a bad request, but the conflict is with an earlier submission.
+      // Its status is that of an invalid request, but the conflict is with an earlier submission.
       if (error.code == "idempotency_mismatch") return kConflict;
       return of_status(error.status);
     case sdk::ErrorKind::kBadAnswer:

@@ -1,4 +1,4 @@
-// millrace health: can the server serve? For people and for container probes.
+// millrace health: tells whether the server can serve, for people and for container probes.
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -25,8 +25,7 @@ void run(Session& session) {
       print_line(printable(readiness->status));
       if (!readiness->checks.empty()) print(check_table(*readiness));
     }
-    // A server that is about to stop, or that catches up after its start, will soon be replaced or
-    // ready.
+    // A server that is stopping, or catching up after its start, will soon be replaced or ready.
     session.exit_code = readiness->is_ready ? kOk : kTryAgain;
   });
 }

@@ -24,7 +24,7 @@ class Histogram {
 
   std::uint64_t count() const { return count_; }
   std::chrono::nanoseconds max() const { return max_; }
-  // The value that a share `quantile` (0 to 1) of all values does not exceed; zero if there are
+  // The smallest value not exceeded by a share `quantile` (0 to 1) of all values; zero if there are
   // none.
   std::chrono::nanoseconds at(double quantile) const {
     const auto bucket = values_.quantile(quantile);

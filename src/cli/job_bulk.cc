@@ -49,7 +49,7 @@ class Bulk {
   }
 
  private:
-  // False: stop here.
+  // False: stop.
   bool preview() {
     sdk::BulkByFilter count = request_;
     count.dry_run = true;
@@ -114,7 +114,7 @@ class Bulk {
     tell(sum);
   }
 
-  // It goes on by itself.
+  // The operation runs on the server by itself.
   void follow(std::string operation) {
     if (!options_.rate || options_.watch) {
       return watch_operation(client_, session_, std::move(operation));

@@ -1,4 +1,4 @@
-// job retry, cancel and delete with --filter: on all jobs that an expression matches.
+// job retry, cancel and delete with --filter: act on all jobs that match an expression.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,12 @@ struct BulkKind {
 // which excludes `ids`.
 CLI::Option* add_bulk_options(CLI::App& command, CLI::Option* ids, JobBulk& bulk);
 
-// Shows what would be affected, asks unless told not to, and acts. What is too much for a call is
-// an operation, which the command follows to its end, unless the user has given a rate.
+// Shows the affected jobs, asks unless told not to, and acts. If there are too many jobs for one
+// call, the server starts an operation, which the command follows to its end unless the user has
+// set a rate.
 void run_bulk(const JobBulk& bulk, const BulkKind& kind, Session& session);
 
-// True: the call names jobs in neither way; an error was printed.
+// True: the call names jobs in neither way, and an error was printed.
 bool refuse_no_jobs(const std::vector<std::string>& ids, const JobBulk& bulk, Session& session);
 
 }  // namespace millrace::cli

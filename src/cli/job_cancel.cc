@@ -1,4 +1,4 @@
-// millrace job cancel: end jobs before their time.
+// millrace job cancel: ends jobs early.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

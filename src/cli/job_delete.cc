@@ -1,4 +1,4 @@
-// millrace job delete: delete jobs and their history.
+// millrace job delete: deletes jobs and their history.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

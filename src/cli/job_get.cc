@@ -1,4 +1,4 @@
-// millrace job get: all about one job.
+// millrace job get: shows all about one job.
 #include "cli/commands.h"
 #include "cli/job_view.h"
 #include "cli/output.h"

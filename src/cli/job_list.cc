@@ -1,4 +1,4 @@
-// millrace job list: jobs, newest first.
+// millrace job list: lists jobs, newest first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr int kTableLimit = 50;  // jobs that fit a person's eye
+constexpr int kTableLimit = 50;  // as many as a person can survey
 constexpr int kPageLimit = 1'000;
 
 struct List {
@@ -73,7 +73,7 @@ void run(List& options, Session& session) {
   const bool all = options.all || (session.json() && !options.limit);
   session.with_client([&](sdk::Client& client) {
     int left = options.limit.value_or(kTableLimit);
-    std::optional<Printer> printer;  // begins with the first answer: a failure prints nothing
+    std::optional<Printer> printer;  // begins with the first answer, so a failure prints nothing
     do {
       options.filter.limit = all ? kPageLimit : std::min(left, kPageLimit);
       auto page = client.list(options.filter);

@@ -1,4 +1,4 @@
-// millrace job logs: what the workers wrote while they ran it.
+// millrace job logs: shows the lines that workers logged for a job.
 #include <fmt/format.h>
 
 #include "base/time.h"

@@ -1,4 +1,4 @@
-// From the end of a command to the outcome of a job.
+// Converts a command's end to the outcome of its job.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@ constexpr int kExitRetry = 75;       // sysexits' EX_TEMPFAIL
 
 // By default the server accepts a result of up to 1 MiB.
 constexpr std::size_t kMaxResultBytes = std::size_t{1} << 20;
-// How much of a command's output is kept. Two bytes more than the bound: one shows that there is
-// more, and JSON of exactly the bound keeps its line end.
+// How much of a command's output is kept. It exceeds the limit by two bytes: one shows that there
+// is more, the other leaves room for a line end after JSON of exactly the limit.
 constexpr std::size_t kMaxOutputBytes = kMaxResultBytes + 2;
 
 struct CommandResult {
   std::string json;       // empty: none
   bool is_cut = false;    // it did not fit into kMaxResultBytes
-  std::size_t bytes = 0;  // of the output, included in it
+  std::size_t bytes = 0;  // of the output that the result includes
 };
 
-// The command's output: as JSON if it is JSON, else as a string without its final line ends, as
-// much of it as fits. `is_cut`: the command printed more than was kept.
+// The command's output as a result: as JSON if it is valid JSON, else as a string without its final
+// line ends, cut to fit. `is_cut`: the command printed more than was kept.
 CommandResult result_of(std::string_view output, bool is_cut);
 
 // `result`: the job's result if the command succeeded.

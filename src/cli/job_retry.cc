@@ -1,4 +1,4 @@
-// millrace job retry: run ended jobs again.
+// millrace job retry: runs ended jobs again.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

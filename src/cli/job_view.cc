@@ -17,11 +17,11 @@ using std::chrono::steady_clock;
 constexpr std::size_t kNoteColumns = 60;
 constexpr std::size_t kAttemptsShown = 10;
 constexpr std::int64_t kFirstGeneration = 1;
-constexpr sdk::Milliseconds kLongestWait{30'000};  // of one request
-constexpr sdk::Milliseconds kPause{500};           // before asking a server again that is away
-constexpr sdk::Milliseconds kAwayLimit{30'000};    // for how long it may be away
+constexpr sdk::Milliseconds kLongestWait{30'000};  // per request
+constexpr sdk::Milliseconds kPause{500};           // before an unreachable server is asked again
+constexpr sdk::Milliseconds kAwayLimit{30'000};    // how long it may be unreachable
 
-// What a list shows next to the state.
+// The text that a list shows next to the state.
 std::string list_note(const sdk::Job& job, sdk::Timestamp now) {
   if (job.state == "scheduled" || job.state == "retrying") {
     std::string note = relative_time(job.run_at, now);
@@ -61,7 +61,8 @@ std::string progress_text(const sdk::Job& job) {
   return text;
 }
 
-// An operator's retry restarts the count of attempts: an earlier failure is not of this generation.
+// An operator's retry restarts the count of attempts, so an earlier failure is of another
+// generation.
 bool is_before_retry(const sdk::Job& job, const sdk::JobError& error) {
   if (job.generation <= kFirstGeneration) return false;
   return job.state == "running" ? error.attempt >= job.attempt : error.attempt > job.attempt;
@@ -89,7 +90,7 @@ std::string generation_text(const sdk::Job& job) {
                      retries == 1 ? "once" : fmt::format("{} times", retries));
 }
 
-// The past attempts, newest ones.
+// The newest past attempts.
 std::string attempts_text(const sdk::Job& job, sdk::Timestamp now) {
   if (job.attempts.empty()) return {};
   Table table({{"#", Align::kRight},
@@ -226,7 +227,7 @@ sdk::Result<std::optional<sdk::Job>> wait_for_end(sdk::Client& client, std::stri
       if (job->is_final()) return std::move(*job);
       if (timeout && steady_clock::now() - began >= *timeout) return std::nullopt;
       last_answer = steady_clock::now();
-      // A server that is about to stop lets no request wait.
+      // A server that is about to stop answers waiting requests at once.
       if (last_answer - asked < wait / 2) std::this_thread::sleep_for(std::min(kPause, wait));
       continue;
     }

@@ -1,4 +1,4 @@
-// Jobs as shown to people, and what several commands do with jobs.
+// Jobs as shown to people, and steps shared by several job commands.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@ std::string job_details(const sdk::Job& job, sdk::Timestamp now);
 // "succeeded after 2 attempts", "dead: timeout: no answer"
 std::string job_summary(const sdk::Job& job);
 
-// Waits for the job's end, through restarts of the server. None: `timeout` passed first.
+// Waits for the job's end, across restarts of the server. None: `timeout` passed first.
 sdk::Result<std::optional<sdk::Job>> wait_for_end(sdk::Client& client, std::string_view id,
                                                   std::optional<sdk::Milliseconds> timeout);
 // kOk if the job succeeded, else kDidNotSucceed.
 int exit_code_of_end(const sdk::Job& job);
 
-// Acts on each job in turn and prints the result. `act` returns what to print for people. The exit
-// code is that of the failures if all jobs failed alike, and kPartlyFailed if some succeeded.
+// Applies `act` to each job in turn and prints the text that it returns. If all jobs failed, the
+// exit code is that of the failures; if some succeeded, it is kPartlyFailed.
 using Act = std::function<sdk::Result<std::string>(sdk::Client& client, const std::string& id)>;
 void for_each_job(Session& session, const std::vector<std::string>& ids, const Act& act);
 

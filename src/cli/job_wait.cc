@@ -1,4 +1,4 @@
-// millrace job wait: until jobs have ended.
+// millrace job wait: waits until jobs have ended.
 #include <fmt/format.h>
 
 #include "base/time.h"

@@ -9,11 +9,11 @@
 namespace millrace::cli {
 namespace {
 
-// Names that other programs use.
+// Command names used by other programs.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kOtherNames{
     {{"ls", "list"}, {"rm", "delete"}, {"remove", "delete"}, {"show", "get"}, {"describe", "get"}}};
 constexpr std::size_t kMostSuggestions = 3;
-// Shorter words are similar to everything.
+// Shorter words would be similar to everything.
 constexpr std::size_t kLeastLettersForTwo = 5;
 
 std::vector<const CLI::App*> children_of(const CLI::App& app) {
@@ -34,7 +34,7 @@ std::string path_of(const CLI::App& app) {
   return above.empty() ? app.get_name() : above + " " + app.get_name();
 }
 
-// Whether `part` is `whole` with letters left out, in order, like "del".
+// Whether `part` is `whole` with letters left out, such as "del".
 bool is_shortened(std::string_view part, std::string_view whole) {
   if (part.size() < 2 || part.front() != whole.front()) return false;
   for (const char letter : part) {
@@ -54,7 +54,7 @@ std::optional<std::size_t> nearness(std::string_view typed, std::string_view nam
   return std::nullopt;
 }
 
-// All commands of exactly that name in the tree, such as `job retry` for `retry`.
+// All commands with exactly that name in the tree, such as `job retry` for `retry`.
 void find_everywhere(const CLI::App& app, std::string_view name, std::vector<std::string>& out) {
   for (const CLI::App* child : children_of(app)) {
     if (child->get_name() == name) out.push_back(path_of(*child));
@@ -62,7 +62,7 @@ void find_everywhere(const CLI::App& app, std::string_view name, std::vector<std
   }
 }
 
-// The most similar commands possible there; otherwise those of that name elsewhere.
+// The most similar commands at this place; otherwise those with that name elsewhere.
 std::vector<std::string> suggestions(const CLI::App& at, const CLI::App& root,
                                      std::string_view typed) {
   for (const auto& [other, ours] : kOtherNames) {
@@ -85,7 +85,7 @@ std::vector<std::string> suggestions(const CLI::App& at, const CLI::App& root,
   return names;
 }
 
-// The suggestions, and which help to read.
+// The suggestions, and the help to read.
 std::string advice(const std::vector<std::string>& names, const CLI::App& at) {
   const std::string path = path_of(at);
   const std::string help = fmt::format("ee `millrace {}--help`", path.empty() ? "" : path + " ");
@@ -93,7 +93,7 @@ std::string advice(const std::vector<std::string>& names, const CLI::App& at) {
   return fmt::format("; did you mean `{}`? S{}", fmt::join(names, "` or `"), help);
 }
 
-// The option that `word` names, of the command or of one above it.
+// The option named by `word`, of the command or of one above it.
 const CLI::Option* option_of(const CLI::App& command, std::string_view word) {
   const std::string name(word.substr(0, word.find('=')));
   for (const CLI::App* at = &command; at != nullptr; at = at->get_parent()) {
@@ -154,7 +154,7 @@ std::optional<std::string> unknown_command(const CLI::App& app,
     const std::string& word = arguments[i];
     if (is_option(word)) {
       const CLI::Option* option = option_of(*at, word);
-      if (option == nullptr) return std::nullopt;  // whether a value follows is not known
+      if (option == nullptr) return std::nullopt;  // unknown whether a value follows
       const bool takes_value = option->get_items_expected_max() > 0;
       if (takes_value && word.find('=') == std::string::npos) ++i;
       continue;

@@ -40,7 +40,7 @@ Result<sdk::RetryPolicy> parse_list(std::string_view delays) {
   return policy;
 }
 
-// An option with one value, which `read` turns into `out`.
+// An option with one value, which `read` converts to `out`.
 template <typename T, typename Read>
 CLI::Option* add_read(CLI::App& app, const std::string& flags, std::optional<T>& out,
                       const std::string& description, Read read) {

@@ -1,4 +1,4 @@
-// Values of options in human form: durations, times, NAME=VALUE, retry policies.
+// Option values in human form: durations, times, NAME=VALUE, retry policies.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace millrace::cli {
 
-// Options whose values are read during parsing, so that a bad value is a usage error that names the
-// option.
+// Options whose values are converted during parsing, so that an invalid value is a usage error that
+// names the option.
 CLI::Option* add_duration(CLI::App& app, const std::string& flags,
                           std::optional<sdk::Milliseconds>& out, const std::string& description);
 CLI::Option* add_time(CLI::App& app, const std::string& flags, std::optional<sdk::Timestamp>& out,

@@ -17,8 +17,8 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::string_view kGap = "  ";
-constexpr std::size_t kLeastCut = 12;      // of a column that may go wholly
-constexpr std::size_t kUsualColumns = 80;  // of a terminal that does not say
+constexpr std::size_t kLeastCut = 12;      // of a column that may disappear
+constexpr std::size_t kUsualColumns = 80;  // of a terminal that does not report its width
 
 // The bytes of the character at `at`; 0: it is not valid UTF-8. Control characters count as invalid
 // here; C1 (U+0080 to U+009F) control terminals like C0.

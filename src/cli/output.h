@@ -10,13 +10,12 @@
 
 namespace millrace::cli {
 
-// Control characters become
-//  or \x1b, and bytes that are not UTF-8 become \xff, so that a stranger's text in a job can't
-//  control the terminal. One line.
+// Control characters become \n or \x1b, and bytes that are not UTF-8 become \xff, so that text in a
+// stranger's job can't control the terminal. The result is one line.
 std::string printable(std::string_view text);
-// The same, at most `columns` wide, cut with "...".
+// Also cut with "..." to at most `columns`.
 std::string printable(std::string_view text, std::size_t columns);
-// The same for text of several lines: keeps line ends and tabs.
+// For text of several lines: keeps line ends and tabs.
 std::string printable_block(std::string_view text);
 
 // The width in columns of a text made by printable(); every character counts as one.
@@ -35,8 +34,8 @@ enum class Align { kLeft, kRight };
 struct Column {
   std::string title;
   Align align = Align::kLeft;
-  // The least width to which the column shrinks if the table is too wide; 0: it may disappear.
-  // None: it never shrinks.
+  // The width to which the column may shrink if the table is too wide; 0: it may disappear. None:
+  // it never shrinks.
   std::optional<std::size_t> least{};
 };
 
@@ -50,9 +49,9 @@ class Table {
   // One cell for each column; shown as given.
   void add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  // The width when all columns that may shrink have shrunk.
+  // The width after all columns that may shrink have shrunk.
   std::size_t least_width() const;
-  // At most `width` columns wide, as far as its columns shrink: the widest first.
+  // At most `width` columns wide, if its columns can shrink that far. The widest shrink first.
   std::string text(std::size_t width = kNoLimit) const;
 
  private:
@@ -76,11 +75,11 @@ class Properties {
 };
 
 void print(std::string_view text);       // to standard output, unchanged
-void print_line(std::string_view text);  // adds a line end if there is none
-void note(std::string_view text);        // to standard error, one line, for the person watching
+void print_line(std::string_view text);  // adds a line end if missing
+void note(std::string_view text);        // one line to standard error, for a person watching
 
 bool is_terminal(int descriptor);
-// The width of the terminal on standard output; kNoLimit: it is not a terminal.
+// The width of the terminal on standard output; kNoLimit if it is not a terminal.
 std::size_t output_width();
 
 }  // namespace millrace::cli

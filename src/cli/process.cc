@@ -30,9 +30,9 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMaxLineBytes = 8 << 10;
 constexpr std::size_t kTailBytes = 2 << 10;
 constexpr milliseconds kLongestWait{60'000};
-constexpr milliseconds kReapEvery{20};  // where no descriptor tells of the end
-// From each stream, before anything else is checked: a command that writes faster than we read must
-// not keep us from stopping it.
+constexpr milliseconds kReapEvery{20};  // if no descriptor reports the end
+// Read from each stream before other checks: a command that writes faster than we read must not
+// keep us from stopping it.
 constexpr std::size_t kBytesPerStep = 64 << 10;
 constexpr std::size_t kPipeBytes = 64 << 10;  // Linux's default
 
@@ -61,7 +61,7 @@ struct Pipe {
   Descriptor write_end;
 };
 
-// The machine or this process lacks a resource, which may be available again in a moment.
+// The machine or this process lacks a resource, which may be available again soon.
 bool is_shortage(int fault) {
   return fault == EMFILE || fault == ENFILE || fault == EAGAIN || fault == ENOMEM;
 }
@@ -111,15 +111,15 @@ struct Streams {
   Pipe err;
 };
 
-// In a process group of its own, so that signals reach everything it starts, and the terminal's
-// Ctrl-C reaches only us.
+// Starts the command in its own process group. So signals reach all of its descendants, and the
+// terminal's Ctrl-C reaches only this process.
 std::expected<pid_t, StartError> spawn(const Command& command, const Streams& streams) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, streams.in.read_end.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.out.write_end.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.err.write_end.get(), STDERR_FILENO);
-  // A job's command must not inherit descriptors that we were started with or that a library has
+  // A job's command must not inherit descriptors that we inherited ourselves or that a library has
   // opened.
   posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_t attributes;
@@ -153,7 +153,7 @@ std::expected<pid_t, StartError> spawn(const Command& command, const Streams& st
   return pid;
 }
 
-// Cuts standard error into lines.
+// Splits standard error into lines.
 class LineReader {
  public:
   explicit LineReader(const std::function<void(std::string_view)>& on_line) : on_line_(on_line) {}
@@ -188,7 +188,7 @@ class LineReader {
   std::string tail_;
 };
 
-// One running command and the loop that feeds and reads it.
+// A running command, and the loop that feeds it and reads its output.
 class Running {
  public:
   Running(const Command& command, const StopPolicy& policy, pid_t pid, Streams streams,
@@ -214,7 +214,8 @@ class Running {
       signal_if_due();
       step();
     }
-    // What is in the pipes still belongs to it. What its children write from now on does not.
+    // The bytes now in the pipes still belong to the command; anything its children write later
+    // does not.
     drain(out_, capacity(out_), [this](std::string_view bytes) { keep_output(bytes); });
     drain(err_, capacity(err_), [this](std::string_view bytes) { lines_.add(bytes); });
     lines_.finish();
@@ -254,7 +255,7 @@ class Running {
     if (count >= 0) {
       written_ += static_cast<std::size_t>(count);
     } else if (errno != EAGAIN && errno != EINTR) {
-      in_.close();  // it does not want the rest of its input
+      in_.close();  // the command does not want the rest of its input
     }
   }
 
@@ -303,12 +304,12 @@ class Running {
     if (!pidfd_.is_open()) return kReapEvery;
     if (!kill_at_ || is_killed_) return kLongestWait;
     const auto left = std::chrono::ceil<milliseconds>(*kill_at_ - steady_clock::now());
-    // `now` may turn true without a wake: look at it now and then while somebody waits for the end.
+    // `now` may become true without a wake-up, so check it regularly while the command is to stop.
     return std::clamp(left, milliseconds{0}, milliseconds{200});
   }
 
   void reap() {
-    // Before the process is collected its id, and so its group's, can't be another's.
+    // Before the process is reaped, its id and its group's id can't be reused.
     if (end_.was_stopped) kill(-pid_, SIGKILL);
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) != pid_) return;
@@ -323,7 +324,7 @@ class Running {
   Descriptor in_;
   Descriptor out_;
   Descriptor err_;
-  Descriptor pidfd_;  // not open: there were too many
+  Descriptor pidfd_;  // not open: too many descriptors were in use
   Descriptor wake_;
   LineReader lines_;
   std::size_t written_ = 0;

@@ -1,5 +1,5 @@
-// Running a job's command: the payload goes in, the output and error lines come out, and a stop
-// reaches the whole process group.
+// Runs a job's command: passes the payload in, collects output and error lines, and delivers a stop
+// to the whole process group.
 #pragma once
 
 #include <chrono>
@@ -30,13 +30,13 @@ constexpr std::size_t kFilesToStart = 3;
 
 struct Command {
   std::vector<std::string> words;  // a program, found by PATH, and its arguments
-  std::vector<std::pair<std::string, std::string>> environment;  // added to our own
+  std::vector<std::pair<std::string, std::string>> environment;  // in addition to our own
   std::string input;
   std::size_t max_output = 0;  // of standard output; the rest is read and dropped
   std::function<void(std::string_view line)> on_error_line;
-  // Limits of the command, if they differ from this process's. They are set just after its start: a
-  // command that checks at once may still see this process's limits, and one that runs as another
-  // user keeps them.
+  // The command's limits, if they differ from this process's. They are set just after its start: a
+  // command that checks immediately may still see this process's limits, and one that runs as
+  // another user keeps them.
   std::optional<OpenFiles> open_files{};
 };
 
@@ -59,13 +59,13 @@ struct StopPolicy {
 
 struct StartError {
   std::string message;
-  bool is_shortage = false;  // of files, processes or memory: it may work in a moment
+  bool is_shortage = false;  // of files, processes or memory; it may be over soon
 };
 
-// Returns when the command's process has ended. An error: it could not be started.
+// Returns when the command's process has ended. An error means that it could not be started.
 std::expected<CommandEnd, StartError> run_command(const Command& command, const StopPolicy& policy);
 
-// The file that would be run for `program`; empty: there is none.
+// The file that would be run for `program`; empty if there is none.
 std::string find_program(const std::string& program);
 
 }  // namespace millrace::cli

@@ -1,4 +1,5 @@
-// millrace push-target list, get, set, delete: receivers that the server calls for each job.
+// millrace push-target list, get, set, delete: manages the receivers that the server calls for
+// jobs.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -36,7 +37,7 @@ void add_names(JsonWriter& json, std::string_view key, const std::vector<std::st
   json.end_array();
 }
 
-// One or two lines: the new secret, and the one that it replaces.
+// The file has one or two lines: the new secret, and the one that it replaces.
 Result<std::vector<std::string>> read_secrets(const std::string& path) {
   std::ifstream file(path);
   std::vector<std::string> secrets;

@@ -44,7 +44,7 @@ JsonMembers object_in(const JsonMembers& members, std::string_view name) {
   return value && value->starts_with('{') ? members_of(*value) : JsonMembers();
 }
 
-// "up", "paused", "open": what a person wants to know first.
+// "up", "paused", "open": the state that matters most to a person.
 std::string state_of(const JsonMembers& target) {
   if (text_of(target, "paused") == "true") return "paused";
   const JsonMembers health = object_in(target, "health");

@@ -1,4 +1,4 @@
-// Push targets as text for people.
+// Push targets as shown to people.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ bool is_object(const sdk::Response& answer);
 void fail_on_answer(Session& session);
 
 std::string push_target_path(std::string_view name);
-// The answer that is one, or the error instead.
+// Prints the push target in the answer, or the error.
 void show_push_target(const sdk::Result<sdk::Response>& answer, Session& session);
 void list_push_targets(sdk::Client& client, Session& session);
 

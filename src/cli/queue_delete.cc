@@ -1,4 +1,4 @@
-// millrace queue delete: a queue that is not used any more.
+// millrace queue delete: deletes an unused queue.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -10,7 +10,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::chrono::minutes kDeleteWithin{10};  // millions of jobs may go with it
+constexpr std::chrono::minutes kDeleteWithin{10};  // it may have millions of jobs
 
 struct Delete {
   std::string name;
@@ -34,7 +34,7 @@ void run(const Delete& options, Session& session) {
           fmt::format("queue {} still has jobs; use --force to delete them too", options.name));
     }
     if (!deleted) return session.fail(deleted.error());
-    // Too many jobs for one call.
+    // There were too many jobs for one call.
     if (deleted->status == 202) return watch_operation(client, session, std::move(deleted->body));
     if (!session.json()) print_line(fmt::format("{}  deleted", printable(options.name)));
   });

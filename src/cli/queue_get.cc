@@ -1,4 +1,4 @@
-// millrace queue get: all about one queue.
+// millrace queue get: shows all about one queue.
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/queue_view.h"

@@ -1,4 +1,4 @@
-// millrace queue list: every queue with its counts.
+// millrace queue list: lists all queues with their counts.
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/queue_view.h"

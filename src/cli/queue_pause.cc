@@ -1,4 +1,4 @@
-// millrace queue pause and resume: no new claims, and claims again.
+// millrace queue pause and resume: stops and restarts claims.
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/queue_view.h"

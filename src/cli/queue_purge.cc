@@ -1,4 +1,4 @@
-// millrace queue purge: delete a queue's jobs.
+// millrace queue purge: deletes a queue's jobs.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -11,7 +11,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::chrono::minutes kPurgeWithin{10};  // of millions
+constexpr std::chrono::minutes kPurgeWithin{10};  // there may be millions
 
 struct Purge {
   std::string name;

@@ -1,4 +1,4 @@
-// millrace queue scale: how many workers a queue needs.
+// millrace queue scale: tells how many workers a queue needs.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// millrace queue set: a queue's settings.
+// millrace queue set: changes a queue's settings.
 #include <fmt/format.h>
 
 #include <array>
@@ -72,7 +72,7 @@ Status write_retention(sdk::JsonWriter& json, const std::vector<std::string>& wo
   return {};
 }
 
-// Weights of fair keys come whole: those that are not named have the default one.
+// The weights of fair keys are replaced as a whole: keys that are not named get the default.
 Status write_fair(sdk::JsonWriter& json, const Set& options) {
   json.key("fair");
   if (options.fair == "none") {
@@ -107,7 +107,7 @@ Status write_ageing(sdk::JsonWriter& json, const std::string& text) {
   return {};
 }
 
-// The settings that were named, as the API takes them.
+// The given settings in the API's format.
 Result<std::string> settings(const Set& options) {
   sdk::JsonWriter json;
   json.begin_object();
@@ -161,7 +161,7 @@ Result<std::string> settings(const Set& options) {
   return json.take();
 }
 
-// PUT makes a queue that is not there: whether it is to is asked first.
+// PUT creates a missing queue, so existence is checked first unless creation is allowed.
 sdk::Result<sdk::Queue> replace(const Set& options, const std::string& body, sdk::Client& client) {
   if (!options.create) {
     auto there = client.queue(options.name);

@@ -1,4 +1,4 @@
-// millrace queue shares: who has how much of a queue that shares fairly.
+// millrace queue shares: shows the keys' shares of a queue that shares fairly.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

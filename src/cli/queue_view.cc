@@ -11,7 +11,7 @@
 namespace millrace::cli {
 namespace {
 
-// Of a queue's name, where the table must be narrow.
+// Of a queue's name in a narrow table.
 constexpr std::size_t kReadableName = 12;
 constexpr std::size_t kShortestName = 6;
 
@@ -24,7 +24,7 @@ std::string pause_note(const sdk::Queue& queue) {
   return queue.pause_reason.empty() ? "paused" : "paused: " + printable(queue.pause_reason, 40);
 }
 
-// With every count in full.
+// Shows every count in full.
 Table whole_table(const std::vector<sdk::Queue>& queues) {
   Table table({{.title = "QUEUE", .least = 16},
                {"READY", Align::kRight},
@@ -49,7 +49,7 @@ Table whole_table(const std::vector<sdk::Queue>& queues) {
   return table;
 }
 
-// For a terminal of 80 columns: the name gives way, never a number.
+// For a terminal of 80 columns: shortens names, never numbers.
 Table short_table(const std::vector<sdk::Queue>& queues, bool any_paused, std::size_t gap) {
   std::vector<Column> columns{{.title = "QUEUE", .least = gap > 1 ? kReadableName : kShortestName}};
   if (any_paused) columns.push_back({"STATE"});

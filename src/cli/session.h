@@ -1,5 +1,5 @@
-// What every command works with: the global options, the connection to the server, and how to
-// report errors.
+// The context of every command: the global options, the connection to the server, and error
+// reporting.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace millrace::cli {
 struct Session {
   std::string url;
   std::string token;
-  std::string ca_file;  // like the next two of TLS; empty: none
+  std::string ca_file;  // for TLS, like the next two; empty: none
   std::string cert_file;
   std::string key_file;
   std::string token_file;
@@ -27,13 +27,13 @@ struct Session {
   int exit_code = 0;
   std::stop_token stop;  // cancels every later call of the client
 
-  // Commands that show one thing a line do so with both.
+  // Commands that print one item per line use JSON with both.
   bool json() const { return output == "json" || output == "jsonl"; }
 
-  // Tries each call once: a script decides by the exit code.
+  // Calls are tried once, without retries: a script decides by the exit code.
   Result<sdk::Client> connect() const;
 
-  // Prints on standard error what went wrong and what to do next, and sets the exit code.
+  // Prints the error and the next step on standard error, and sets the exit code.
   void fail(const sdk::Error& error);
   void fail(int code, std::string_view message);
 
@@ -52,7 +52,7 @@ struct Session {
   void fail_to_connect(const millrace::Error& error);
 };
 
-// One line: what went wrong, and the next step if there is one.
+// One line: the error, and the next step if there is one.
 std::string explain(const sdk::Error& error);
 
 }  // namespace millrace::cli

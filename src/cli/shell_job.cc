@@ -10,7 +10,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::string_view kDefaultShell = "/bin/sh";
-// $0 is the shell, $1 the command. An environment without HOME leaves the folder as it is.
+// $0 is the shell, $1 the command. Without HOME, the folder does not change.
 constexpr const char* kInHome = R"(cd >/dev/null 2>&1; exec "$0" -c "$1")";
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
@@ -41,7 +41,7 @@ class Reader {
   std::string fault;  // the first one
 
  private:
-  // Of what a process is started with.
+  // Reads text that is passed to a process.
   void read_text(const std::string& name, JsonCursor value, std::string& out) {
     if (value.type() == JsonType::kString) out = text_at(value);
     if (value.type() != JsonType::kString || out.empty() || has_nul(out)) {

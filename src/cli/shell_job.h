@@ -1,4 +1,4 @@
-// Jobs whose payload says which command to run: made by `schedule import crontab`, run by `millrace
+// Jobs whose payload holds the command to run: made by `schedule import crontab`, run by `millrace
 // work --shell`.
 #pragma once
 
@@ -26,10 +26,10 @@ struct ShellJob {
 };
 
 std::string shell_payload(const ShellJob& job);
-// The error says what the payload lacks.
+// The error names the payload's fault.
 Result<ShellJob> parse_shell_payload(std::string_view payload);
 
-// The words of a process that runs it in the user's home folder, where there is one, as cron does.
+// The argument vector that runs the job in the user's home folder, if there is one, as cron does.
 std::vector<std::string> shell_words(const ShellJob& job);
 
 }  // namespace millrace::cli

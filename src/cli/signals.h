@@ -1,4 +1,4 @@
-// Turns SIGINT, SIGTERM and SIGHUP into calls on a thread of its own.
+// Turns SIGINT, SIGTERM and SIGHUP into calls on its own thread.
 #pragma once
 
 #include <functional>
@@ -6,10 +6,10 @@
 
 namespace millrace::cli {
 
-// Must be made before any other thread, since it blocks these signals, and threads inherit that.
+// Must be made before any other thread: it blocks these signals, and threads inherit that.
 class SignalWatcher {
  public:
-  // `on_signal` gets the number of the signal, counted from 1.
+  // `on_signal` gets the number of signals so far, counted from 1.
   explicit SignalWatcher(std::function<void(int count)> on_signal);
   ~SignalWatcher();
   SignalWatcher(const SignalWatcher&) = delete;

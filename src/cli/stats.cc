@@ -1,4 +1,4 @@
-// millrace stats: how much was done, and how long it took.
+// millrace stats: shows how much was done, and how long it took.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -24,7 +24,7 @@ std::string time_taken(const std::vector<std::optional<double>>& column, std::si
   return format_duration_for_people(sdk::Milliseconds{static_cast<std::int64_t>(*column[i])});
 }
 
-// When a column begins.
+// The beginning of a column.
 std::string clock_of(const sdk::Stats& stats, std::size_t i) {
   if (!stats.from) return "-";
   const auto at = *stats.from + stats.step * static_cast<std::int64_t>(i);
@@ -72,7 +72,7 @@ std::string stats_table(const sdk::Stats& stats, const Options& options) {
 void run(const Options& options, Session& session) {
   if (session.refuse_dashes()) return;
   session.with_client([&](sdk::Client& client) {
-    // One column of the whole window, where no other is asked for: percentiles don't add up.
+    // One column for the whole window by default, since percentiles can't be added up.
     const auto stats = client.stats({.window = options.window,
                                      .step = options.step ? options.step : options.window,
                                      .by = options.by});

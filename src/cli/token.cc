@@ -1,5 +1,5 @@
-// millrace token create, list, rotate and revoke: tokens of a running server. `token new` makes one
-// for a configuration file.
+// millrace token create, list, rotate and revoke: manages tokens of a running server. `token new`
+// makes one for a configuration file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -61,7 +61,7 @@ std::optional<sdk::Timestamp> time_of(const sdk::JsonView& value) {
   return text ? parse_rfc3339(*text) : std::nullopt;
 }
 
-// The secret alone on standard output, so that a script takes it; the rest is for the reader.
+// Prints only the secret on standard output, so that a script can take it; the rest is for people.
 void show_made(const sdk::Result<sdk::Response>& made, Session& session) {
   if (!made) return session.fail(made.error());
   if (session.json()) return print_line(made->body);

@@ -1,4 +1,4 @@
-// millrace top: queues and jobs, live.
+// millrace top: shows queues and jobs, live.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -28,10 +28,10 @@ constexpr int kDefaultHeight = 24;
 constexpr int kDefaultWidth = 80;
 constexpr sdk::Milliseconds kLeastEvery{100};
 constexpr int kLookForEndEveryMs = 100;
-constexpr std::size_t kJobsOfOneFrame = 10;  // where there is no screen to fill
+constexpr std::size_t kJobsOfOneFrame = 10;  // without a screen to fill
 constexpr std::size_t kMostJobs = 200;
 constexpr std::size_t kLeastQueues = 3;
-constexpr std::size_t kMostFindings = 4;  // of a screen
+constexpr std::size_t kMostFindings = 4;  // per screen
 constexpr std::size_t kFindingsOfOneFrame = 20;
 constexpr sdk::Milliseconds kLatencyWindow{60'000};
 
@@ -40,8 +40,8 @@ struct Top {
   std::optional<sdk::Milliseconds> every = sdk::Milliseconds{1'000};
 };
 
-// The terminal while the live view has it: the alternate screen, no cursor, keys without Enter. As
-// it was, afterwards.
+// Sets the terminal up for the live view: the alternate screen, no cursor, keys without Enter.
+// Restores it afterwards.
 class LiveTerminal {
  public:
   LiveTerminal() {
@@ -60,7 +60,7 @@ class LiveTerminal {
   LiveTerminal(const LiveTerminal&) = delete;
   LiveTerminal& operator=(const LiveTerminal&) = delete;
 
-  // Until q is pressed, or until `end`.
+  // Returns when q is pressed or `end` is requested.
   bool await_q(const std::stop_token& end) const {
     bool has_keys = has_keys_;
     while (!end.stop_requested()) {
@@ -68,7 +68,7 @@ class LiveTerminal {
       if (::poll(&keys, 1, kLookForEndEveryMs) <= 0) continue;
       char key = 0;
       const auto got = ::read(STDIN_FILENO, &key, 1);
-      if (got == 0) has_keys = false;  // nobody types any more
+      if (got == 0) has_keys = false;  // end of input: no more keys
       if (got == 1 && (key == 'q' || key == 'Q')) return true;
     }
     return false;
@@ -79,11 +79,11 @@ class LiveTerminal {
   bool has_keys_ = false;
 };
 
-// Queues that are asked what holds them back, and lines of that.
+// The most queues that are asked what holds them back, and the most lines about that.
 constexpr std::size_t kMostLookedAt = 5;
 constexpr std::size_t kMostHeldBack = 4;
 
-// What a frame may take.
+// The space that a frame may use.
 struct Size {
   std::size_t width = kNoLimit;
   std::size_t height = kNoLimit;
@@ -99,7 +99,7 @@ winsize terminal_size() {
   return size;
 }
 
-// The jobs have what the queues leave, most of the other half.
+// The queues get half of the screen; the jobs get the rest.
 Size size_of(const winsize& screen) {
   const std::size_t height = screen.ws_row;
   return {screen.ws_col, height, std::max<std::size_t>(kLeastQueues, height / 2)};
@@ -110,7 +110,7 @@ std::string time_taken(const std::vector<std::optional<double>>& column) {
   return format_duration_for_people(sdk::Milliseconds{static_cast<std::int64_t>(*column.back())});
 }
 
-// Throughput, backlog, and how long the jobs of the last minute waited and ran.
+// Throughput, backlog, and the wait and run times of the last minute's jobs.
 std::string headline(const sdk::ServerInfo& info, const std::vector<sdk::Queue>& queues,
                      const sdk::Result<sdk::Stats>& stats, std::size_t width) {
   double in = 0, done = 0, failed = 0;
@@ -152,13 +152,13 @@ std::string headline(const sdk::ServerInfo& info, const std::vector<sdk::Queue>&
          "\n";
 }
 
-// What needs attention, and the next step for each: the words of `millrace doctor`.
+// What needs attention and the next step for each, in the words of `millrace doctor`.
 std::string attention_text(sdk::Client& client, const std::vector<sdk::Queue>& queues,
                            const Size& size) {
   Facts::Items items;
   for (const sdk::Queue& queue : queues) items.push_back(queue.json);
   const auto facts = look(client, &items);
-  if (!facts) return {};  // the next frame says so
+  if (!facts) return {};  // the next frame reports the error
   Findings findings = judge(*facts, Patience{});
   put_in_order(findings);
   if (findings.empty()) return {};
@@ -166,7 +166,7 @@ std::string attention_text(sdk::Client& client, const std::vector<sdk::Queue>& q
   return "\n" + findings_lines(findings, size.width, most);
 }
 
-// The busiest first; the name decides between equals, so that rows do not jump about.
+// The busiest first; ties are ordered by name, so that rows do not jump.
 std::string queues_text(std::vector<sdk::Queue> queues, const Size& size) {
   if (queues.empty()) return "there are no queues yet; the first job of a queue creates it\n";
   std::ranges::sort(queues, {}, [](const sdk::Queue& queue) {
@@ -180,7 +180,7 @@ std::string queues_text(std::vector<sdk::Queue> queues, const Size& size) {
   return text;
 }
 
-// What holds back the queues in which most jobs wait.
+// The reasons that hold back the queues with the most ready jobs.
 sdk::Result<std::string> held_back_text(sdk::Client& client, std::vector<sdk::Queue> queues,
                                         const Size& size) {
   std::erase_if(queues, [](const sdk::Queue& queue) { return queue.counts.ready == 0; });
@@ -192,7 +192,7 @@ sdk::Result<std::string> held_back_text(sdk::Client& client, std::vector<sdk::Qu
   std::size_t told = 0;
   for (const sdk::Queue& queue : queues) {
     const auto whole = client.queue(queue.name);
-    if (!whole && whole.error().code == "not_found") continue;  // deleted in between
+    if (!whole && whole.error().code == "not_found") continue;  // deleted in the meantime
     if (!whole) return std::unexpected(whole.error());
     for (const std::string& line : held_back(*whole)) {
       if (told++ == kMostHeldBack) return "\n" + text;
@@ -202,7 +202,7 @@ sdk::Result<std::string> held_back_text(sdk::Client& client, std::vector<sdk::Qu
   return text.empty() ? text : "\n" + text;
 }
 
-// What runs, and below it what went wrong: the newest of each.
+// Running jobs, and below them failed ones: the newest of each.
 sdk::Result<std::string> jobs_text(sdk::Client& client, const Size& size, std::size_t rows) {
   std::vector<sdk::Job> jobs;
   for (const auto& states : {std::vector<std::string>{"running"}, {"retrying", "dead"}}) {
@@ -228,7 +228,7 @@ sdk::Result<std::string> frame(sdk::Client& client, const Size& size) {
   if (!blocked) return std::unexpected(blocked.error());
   text += *blocked;
   const auto used = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-  // Of a screen: also the blank line and the head of the jobs' table, and the line at the bottom.
+  // For a screen: also the blank line, the header of the jobs' table, and the line at the bottom.
   constexpr std::size_t kAround = 4;
   const std::size_t rows = size.height == kNoLimit        ? kJobsOfOneFrame
                            : size.height > used + kAround ? size.height - used - kAround
@@ -239,7 +239,7 @@ sdk::Result<std::string> frame(sdk::Client& client, const Size& size) {
   return text + "\n" + *jobs;
 }
 
-// The frame cut to the screen, each line cleared to its end: nothing flickers.
+// Cuts the frame to the screen and clears each line to its end, so that nothing flickers.
 void draw(std::string_view text, std::string_view status) {
   const winsize size = terminal_size();
   std::string out = "\x1b[H";
@@ -254,7 +254,7 @@ void draw(std::string_view text, std::string_view status) {
   print(out);
 }
 
-// `stop` breaks off the client's calls: a server that does not answer keeps nobody here.
+// `stop` cancels the client's calls, so that an unresponsive server does not delay the exit.
 void run_live(sdk::Client& client, sdk::Milliseconds every, std::stop_source stop) {
   const SignalWatcher signals([&stop](int) { stop.request_stop(); });
   LiveTerminal terminal;
@@ -285,8 +285,8 @@ void run(const Top& options, Session& session) {
       if (!queues) return session.fail(queues.error());
       return print_line(queue_list_json(*queues));
     }
-    // The first frame is made outside the live view, so that a wrong address is told in the usual
-    // way.
+    // The first frame is made before the live view starts, so that a wrong address is reported in
+    // the usual way.
     auto first = frame(client, {.width = output_width()});
     if (!first) return session.fail(first.error());
     if (options.once || !is_terminal(STDOUT_FILENO)) return print(*first);

@@ -1,4 +1,4 @@
-// millrace version: of this program, not of the server.
+// millrace version: the version of this program, not of the server.
 #include "base/version.h"
 
 #include <fmt/format.h>

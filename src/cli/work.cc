@@ -1,4 +1,4 @@
-// millrace work: a worker that runs a command for each job, or carries it out in another way.
+// millrace work: runs a worker that runs a command for each job or carries it out in another way.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr int kMaxConcurrency = 1'000;
-constexpr std::size_t kOtherFiles = 64;  // the server's connections and what we began with
+constexpr std::size_t kOtherFiles = 64;               // connections, and the inherited ones
 constexpr sdk::Milliseconds kPauseOnShortage{1'000};  // before another job is tried
 
 struct Work {
@@ -33,7 +33,7 @@ struct Work {
   std::optional<sdk::Milliseconds> lease;
   std::optional<sdk::Milliseconds> grace = sdk::Milliseconds{10'000};
   std::string id;
-  bool shell = false;  // the payload says which command to run
+  bool shell = false;  // the payload names the command to run
   std::string http_url;
   std::optional<sdk::Milliseconds> http_timeout = sdk::Milliseconds{30'000};
   bool simulate = false;
@@ -43,10 +43,10 @@ struct Work {
   bool once = false;
   bool until_empty = false;
   bool verbose = false;
-  std::optional<OpenFiles> open_files_before;  // where ours had to be raised
+  std::optional<OpenFiles> open_files_before;  // set if our limits were raised
 };
 
-// A line of a job's standard error, passed on. One write each, so that jobs do not mix within a
+// Passes on a line of a job's standard error. One write per line, so that jobs do not mix within a
 // line.
 void echo(std::string_view line) {
   const std::string text = (is_terminal(2) ? printable(line) : std::string(line)) + "\n";
@@ -72,7 +72,7 @@ Command command_for(const sdk::ClaimedJob& job, const std::vector<std::string>& 
   return command;
 }
 
-// With --shell: what the payload says, in place of the words. Our own variables stay as they are.
+// With --shell: takes the command from the payload. Our own variables keep precedence.
 Status read_command(const sdk::ClaimedJob& job, Command& command) {
   auto shell = parse_shell_payload(job.payload);
   if (!shell) return std::unexpected(shell.error());
@@ -86,7 +86,7 @@ Status read_command(const sdk::ClaimedJob& job, Command& command) {
   return {};
 }
 
-// There is no room for another process: the job is another's, or ours in a moment.
+// No room for another process: after a pause, gives the job back so that any worker can take it.
 sdk::Outcome give_back(sdk::Context& context, const std::string& reason) {
   note(fmt::format("{}; the worker gives job {} back", reason, context.job().id));
   std::mutex mutex;
@@ -97,10 +97,10 @@ sdk::Outcome give_back(sdk::Context& context, const std::string& reason) {
                                                        : sdk::Outcome::released();
 }
 
-// What the jobs and the main thread tell each other.
+// State shared by the jobs and the main thread.
 struct Told {
   std::atomic<bool> is_aborted = false;
-  std::atomic<bool> was_given_back = false;  // a job, for want of room
+  std::atomic<bool> was_given_back = false;  // a job was given back for want of room
 };
 
 sdk::Outcome run_job(sdk::Context& context, const Work& options,
@@ -134,7 +134,7 @@ sdk::Outcome run_job(sdk::Context& context, const Work& options,
   return outcome;
 }
 
-// Whichever way, and says how it ended.
+// Carries the job out with `carry`, and reports the end if verbose.
 sdk::Outcome carry_out(sdk::Context& context, const Work& options, const Executor& carry) {
   const auto began = std::chrono::steady_clock::now();
   auto outcome = carry(context);
@@ -161,7 +161,7 @@ sdk::WorkerOptions worker_options(const Work& options) {
   return worker;
 }
 
-// What carries jobs out in place of commands; empty: commands do.
+// The executor that replaces commands; empty: commands are run.
 Result<Executor> executor_of(const Work& options) {
   if (!options.http_url.empty()) {
     return make_http_executor(
@@ -207,7 +207,7 @@ void run(Work& options, Session& session) {
   const auto jobs = static_cast<std::size_t>(options.concurrency);
   options.open_files_before =
       allow_open_files(jobs * (kFilesPerCommand + kFilesToStart) + kOtherFiles);
-  std::signal(SIGPIPE, SIG_IGN);  // a command that closes its standard input is not our end
+  std::signal(SIGPIPE, SIG_IGN);  // a command that closes its standard input must not end us
   session.with_client([&](sdk::Client& client) {
     std::stop_source stop;
     sdk::Worker* running = nullptr;

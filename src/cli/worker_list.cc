@@ -1,4 +1,4 @@
-// millrace worker list: who works, and on what.
+// millrace worker list: lists workers and the jobs they run.
 #include <fmt/format.h>
 
 #include "base/time.h"
@@ -20,7 +20,7 @@ sdk::Result<std::vector<sdk::SeenWorker>> all_workers(sdk::Client& client) {
   return all;
 }
 
-// "email.send 019c..., 2 more": the job that it has been at for longest.
+// "email.send 019c..., 2 more": the job that has been running longest.
 std::string running_text(const sdk::SeenWorker& worker, sdk::Timestamp at) {
   const sdk::RunningJob* oldest = nullptr;
   for (const sdk::RunningJob& job : worker.running) {

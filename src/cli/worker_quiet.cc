@@ -1,4 +1,4 @@
-// millrace worker quiet and stop: what workers are told with their next poll.
+// millrace worker quiet and stop: sends workers an order with their next poll.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Call = sdk::Result<sdk::SeenWorker> (sdk::Client::*)(std::string_view);
 
-// One after the other; the code is that of the failures where all failed alike.
+// Sends the orders one after the other. If all fail alike, the exit code is that of the failures.
 void tell(const std::vector<std::string>& ids, Call call, std::string_view what, Session& session) {
   if (session.refuse_dashes()) return;
   session.with_client([&](sdk::Client& client) {

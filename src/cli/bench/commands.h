@@ -1,4 +1,4 @@
-// The sub-commands of `bench`, and what two of them share.
+// The sub-commands of `bench`, and the options shared by two of them.
 #pragma once
 
 #include <cstdint>

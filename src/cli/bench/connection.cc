@@ -34,7 +34,7 @@ struct Head {
   std::size_t length = 0;
 };
 
-// For answers as Millrace sends them: with a Content-Length.
+// Only for Millrace's answers: they have a Content-Length.
 std::optional<Head> read_head(std::string_view text) {
   Head head;
   if (!text.starts_with("HTTP/1.1 ")) return std::nullopt;

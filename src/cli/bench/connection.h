@@ -1,6 +1,5 @@
 // The load generator's own connection to the server: one blocking socket, requests as prepared
-// bytes, no unnecessary copies. The CPU time that an HTTP library takes would be missing for the
-// server under test.
+// bytes, no unnecessary copies. An HTTP library would take CPU time from the server under test.
 #pragma once
 
 #include <atomic>
@@ -17,7 +16,7 @@ struct ServerAddress {
   std::string path;  // precedes every request's path; usually empty
 };
 
-// "http://host:port/path". https is refused: the cost of TLS is not what is measured.
+// "http://host:port/path". https is refused, since the benches do not measure the cost of TLS.
 Result<ServerAddress> parse_address(std::string_view url);
 
 // The head of a request up to the length of its body, which follows.
@@ -27,7 +26,7 @@ std::string request_head(const ServerAddress& address, std::string_view token,
 // Not thread-safe, except abort().
 class BenchConnection {
  public:
-  // The least buffer to receive into; it grows if an answer needs more.
+  // `receive_bytes`: the initial size of the receive buffer, which grows if an answer needs more.
   explicit BenchConnection(std::size_t receive_bytes = std::size_t{128} << 10)
       : receive_bytes_(receive_bytes) {}
   ~BenchConnection();
@@ -40,7 +39,7 @@ class BenchConnection {
     int status = 0;
     std::string_view body;  // valid until the next answer is received
   };
-  // `head` is from request_head(). Only one request may be under way.
+  // `head` is from request_head(). Only one request may be pending.
   Status send(std::string_view head, std::string_view body);
   Result<Answer> receive();
   Result<Answer> exchange(std::string_view head, std::string_view body);

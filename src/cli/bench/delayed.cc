@@ -1,4 +1,4 @@
-// millrace bench delayed: how punctual a server's timers are.
+// millrace bench delayed: measures how punctual a server's timers are.
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -16,7 +16,7 @@ struct Delayed {
   std::optional<sdk::Milliseconds> lead;
 };
 
-// The time to submit all jobs before the first is due, on a slow disk.
+// The time needed to submit all jobs before the first is due, on a slow disk.
 sdk::Milliseconds lead_of(const Delayed& options) {
   constexpr std::uint64_t kSurelySubmittedPerMs = 40;
   return options.lead.value_or(

@@ -1,4 +1,4 @@
-// millrace bench idle: what many waiting workers cost.
+// millrace bench idle: measures the cost of many waiting workers.
 #include <fmt/format.h>
 
 #include "cli/bench/commands.h"
@@ -15,13 +15,13 @@ using std::chrono::steady_clock;
 constexpr int kOpenedAtOnce = 250;
 constexpr std::chrono::milliseconds kHeldAtOnce{250};
 constexpr std::chrono::seconds kWakeWithin{30};
-// So that the cost of opening the last connections does not count as the cost of waiting.
+// Keeps the cost of opening the last connections out of the cost of waiting.
 constexpr std::chrono::seconds kSettle{1};
 
 struct Idle {
   BenchSetup setup;
   int connections = 1'000;
-  // Polls wait for half of it, since their renewal is part of the cost.
+  // Polls wait for half of this, since their renewal is part of the cost.
   std::optional<sdk::Milliseconds> duration = sdk::Milliseconds{60'000};
 };
 
@@ -117,7 +117,7 @@ Result<IdleFigures> measure(const Idle& options, const Bench& bench, IdlePolls& 
 }
 
 void run(const Idle& options, Session& session) {
-  // Before the server is started, since it inherits the limit.
+  // Must precede the server's start, since the server inherits the limit.
   if (auto allowed = allow_connections(options.connections); !allowed) {
     return session.fail(kFailure, allowed.error().message);
   }

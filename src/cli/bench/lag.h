@@ -1,4 +1,4 @@
-// How far the server's tables lagged behind its journal during a load.
+// Measures how far the server's tables lag behind its journal during a load.
 #pragma once
 
 #include <condition_variable>
@@ -11,9 +11,9 @@
 
 namespace millrace::cli {
 
-// Samples from its construction on, over a connection of its own: the list of nodes five times a
-// second, which costs the server almost nothing. If the token does not allow that, it reads
-// /metrics once a second, which lists every queue.
+// Samples from its construction on, over its own connection: the list of nodes five times a second,
+// which costs the server almost nothing. If the token does not allow that, it reads /metrics once a
+// second, which lists every queue.
 class LagWatch {
  public:
   explicit LagWatch(const Session& session);
@@ -30,7 +30,7 @@ class LagWatch {
 
   std::mutex mutex_;
   std::condition_variable_any ended_;
-  std::optional<double> worst_;  // the thread's until it has ended
+  std::optional<double> worst_;  // owned by the thread until that has ended
   std::jthread thread_;
 };
 

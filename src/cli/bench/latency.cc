@@ -1,4 +1,4 @@
-// millrace bench latency: how long jobs take to reach a waiting worker, at a given rate.
+// millrace bench latency: measures how long jobs take to reach a waiting worker, at a given rate.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ LoadPlan plan_of(const Latency& options, const Bench& bench) {
   plan.rate = options.rate;
   plan.jobs =
       static_cast<std::uint64_t>(std::max(1.0, std::round(options.rate * duration.count())));
-  // A server that can't keep up is not waited for endlessly.
+  // Bounds the wait for a server that can't keep up.
   plan.submit_for = 2 * *options.duration + std::chrono::seconds{10};
   plan.patience += std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(2 * options.setup.batch / options.rate));

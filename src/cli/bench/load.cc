@@ -23,7 +23,7 @@ constexpr milliseconds kProgressEvery{250};
 // The time between the workers' first claims and the first due job, so that they wait for it.
 constexpr milliseconds kWorkersFirst{300};
 
-// Returns when all is done, something has failed, or nothing has moved for too long.
+// Returns when the load is over, something has failed, or nothing has moved for too long.
 void watch(LoadShared& shared, const OnProgress& on_progress) {
   const LoadPlan& plan = shared.plan;
   std::uint64_t last = 0;
@@ -52,7 +52,7 @@ void watch(LoadShared& shared, const OnProgress& on_progress) {
   }
 }
 
-// Opens `count` producers or workers, each with a connection of its own.
+// Opens `count` producers or workers, each with its own connection.
 template <typename Client>
 Result<std::vector<std::unique_ptr<Client>>> open_clients(LoadShared& shared, int count) {
   std::vector<std::unique_ptr<Client>> clients;
@@ -64,8 +64,8 @@ Result<std::vector<std::unique_ptr<Client>>> open_clients(LoadShared& shared, in
   return clients;
 }
 
-// The thread wakes up exactly when it asked to: the delay that the kernel adds by default to save
-// power would count as the server's.
+// The thread must wake exactly when it asked to: the delay that the kernel adds by default to save
+// power would be counted as the server's.
 template <typename Client>
 std::jthread start(Client& client) {
   return std::jthread([&client] {
@@ -88,7 +88,7 @@ Result<LoadResult> run_load_with(const LoadPlan& plan, const OnProgress& on_prog
     for (const auto& worker : *workers) threads.push_back(start(*worker));
     for (const auto& producer : *producers) threads.push_back(start(*producer));
     watch(shared, on_progress);
-    // Polls that wait for more jobs have nothing to wait for.
+    // Ends the polls that still wait: no more jobs will come.
     for (const auto& producer : *producers) producer->abort();
     for (const auto& worker : *workers) worker->abort();
   }

@@ -1,5 +1,5 @@
-// The load of most benches: producers that submit, and workers that claim, acknowledging the last
-// batch with the next claim. Each has its own thread and connection.
+// The load of most benches: producers that submit jobs, and workers that claim them and acknowledge
+// the last batch with the next claim. Each has its own thread and connection.
 #pragma once
 
 #include <chrono>
@@ -40,16 +40,16 @@ struct LoadPlan {
   std::size_t payload_bytes = kLeastPayload;  // as JSON, quotes included
   std::string type = "bench";
   int priority = 0;
-  std::uint64_t fair_keys = 0;  // the jobs take these in turn; 0: jobs without one
+  std::uint64_t fair_keys = 0;  // the jobs use this many keys in turn; 0: jobs without one
   bool claims_by_type = false;  // for queues that hold other jobs too
-  // Not null: the workers are the SDK's; each of them works on one batch at a time.
+  // Set: SDK workers are used, each of which works on one batch at a time.
   sdk::Client* sdk_client = nullptr;
 
   // Jobs a second: the n-th is due n/rate after the start. Latencies count from then, even if no
   // producer was free to send it. 0: each producer sends as soon as its last request was answered.
   double rate = 0;
   std::optional<Delays> delays{};
-  std::optional<std::chrono::nanoseconds> submit_for{};          // the end of submissions
+  std::optional<std::chrono::nanoseconds> submit_for{};          // when submissions end
   std::chrono::nanoseconds patience = std::chrono::seconds{30};  // without any progress
   std::stop_token stop{};
 };

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kReceiveBytes = 2'048;  // an answer with one small job fits
+constexpr std::size_t kReceiveBytes = 2'048;  // room for an answer with one small job
 constexpr int kSubmitBatch = 1'000;
 constexpr rlim_t kOtherFiles = 64;
 
@@ -80,7 +80,7 @@ Status IdlePolls::hold_for(milliseconds duration) {
   return {};
 }
 
-// Blocks until the answer is complete, which is quick: it is small and was sent at once.
+// Blocks until the answer is complete. That is quick: it is small and was sent at once.
 void IdlePolls::handle(Worker& worker) {
   const auto answer = worker.connection.receive();
   if (!answer || answer->status != 200) return lose(worker);
@@ -123,7 +123,7 @@ Status IdlePolls::submit_jobs() {
   if (auto opened = submitter_.open(plan_.address); !opened) return opened;
   const auto queues = static_cast<int>(plan_.queues.size());
   for (int queue = 0; queue < queues; ++queue) {
-    // As many jobs as there are workers at this queue.
+    // One job for each worker at this queue.
     int left = open() / queues + (queue < open() % queues ? 1 : 0);
     while (left > 0) {
       const int jobs = std::min(left, kSubmitBatch);
@@ -138,7 +138,7 @@ Status IdlePolls::submit_jobs() {
       if (!all_submitted(*answer, jobs)) {
         return std::unexpected(unexpected_answer("a submission", *answer));
       }
-      // Handles other answers meanwhile.
+      // Meanwhile handles other answers.
       if (auto held = hold_for(milliseconds{1}); !held) return held;
     }
   }

@@ -1,4 +1,4 @@
-// Many workers in long poll on one thread. Their connections are opened and kept waiting; in the
+// Many workers in long poll on one thread. Their connections are opened and kept waiting. At the
 // end each gets one job, which shows that it was alive.
 #pragma once
 
@@ -45,7 +45,7 @@ class IdlePolls {
   int lost() const { return lost_; }    // connections that broke or were refused
   int woken() const { return woken_; }  // workers that got a job
   std::uint64_t polls_renewed() const { return polls_renewed_; }
-  const Histogram& hand_out() const { return hand_out_; }  // submission sent to the worker's hand
+  const Histogram& hand_out() const { return hand_out_; }  // submission to receipt
 
  private:
   struct Worker {

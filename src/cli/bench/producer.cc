@@ -9,10 +9,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// More queues than this are divided among the producers, so that their bodies don't take gigabytes.
+// More queues than this are divided among the producers, since the bodies would need gigabytes.
 constexpr std::size_t kQueuesOfEach = 100;
 
-// The queues of the producer with this index; each producer begins with another one.
+// The queues of the producer with this index; each producer begins with a different one.
 std::vector<std::size_t> queues_of(const LoadPlan& plan, int index) {
   const auto first = static_cast<std::size_t>(index);
   const auto producers = static_cast<std::size_t>(plan.producers);

@@ -1,4 +1,4 @@
-// One connection that submits jobs until all are submitted.
+// A connection that submits jobs until all are submitted.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ class BenchProducer {
   using Jobs = std::vector<std::uint64_t>;  // their numbers
 
   bool submit(LoadShared::Taken taken);
-  // Sends them in one call; returns those that were refused for now.
+  // Sends the jobs in one call; returns those that were temporarily refused.
   Result<Jobs> send(const Jobs& jobs, std::optional<LoadShared::Instant> due);
   JobsBody& next_body(int jobs);
   std::optional<LoadShared::Instant> due(LoadShared::Taken taken) const;
@@ -33,7 +33,7 @@ class BenchProducer {
   bool fail(Error error);
 
   LoadShared& shared_;
-  std::vector<std::size_t> queues_;  // which it submits to in turn
+  std::vector<std::size_t> queues_;  // the queues it submits to, in turn
   std::vector<JobsBody> bodies_;     // a full batch for each of them
   std::size_t next_ = 0;
   std::optional<JobsBody> last_;  // for the last batch, which may be smaller

@@ -1,4 +1,4 @@
-// How benches report: percentiles as a table and as JSON, and progress while they run.
+// The benches' reports: percentiles as a table and as JSON, and progress during a run.
 #pragma once
 
 #include <chrono>
@@ -69,7 +69,7 @@ class ProgressLine {
   std::chrono::steady_clock::time_point shown_;
 };
 
-// What the server's /metrics say about it; empty where they say nothing.
+// Figures from the server's /metrics; empty if missing there.
 struct ServerFigures {
   std::chrono::steady_clock::time_point at;  // the time of the request
   std::optional<double> cpu_seconds;
@@ -82,7 +82,7 @@ void write_server_figures(sdk::JsonWriter& json, const ServerFigures& before,
                           const ServerFigures& after);
 std::string describe_server_figures(const ServerFigures& before, const ServerFigures& after);
 
-// On a line of its own, ending the line before; empty if nothing was refused.
+// A separate line that ends the previous one; empty if nothing was refused.
 std::string describe_refusals(std::uint64_t refused);
 
 }  // namespace millrace::cli

@@ -1,5 +1,5 @@
-// millrace bench roundtrip: how many jobs a second go through a server, submitted, claimed and
-// completed.
+// millrace bench roundtrip: measures how many jobs a second pass through a server: submitted,
+// claimed and completed.
 #include <fmt/format.h>
 
 #include "cli/bench/commands.h"
@@ -15,7 +15,7 @@ struct Roundtrip {
   JobsOrDuration amount{.default_jobs = 100'000};
 };
 
-// How far the tables were behind, in seconds; none: the server does not tell.
+// How far the tables were behind, in seconds; none if the server does not report it.
 using Lag = std::optional<double>;
 
 std::string json_report(const Bench& bench, const LoadResult& result, const ServerFigures& before,

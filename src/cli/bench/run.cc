@@ -35,7 +35,7 @@ std::optional<std::string> refuse_queues(const BenchSetup& setup) {
       setup.queues, (setup.queues - 1) / most + 1);
 }
 
-// New queues, so that nothing else is measured and no other user's jobs are taken.
+// Uses new queues, so that nothing else is measured and no other user's jobs are taken.
 sdk::Result<std::vector<std::string>> make_queues(std::string_view bench, const BenchSetup& setup,
                                                   sdk::Client& client) {
   const auto keep = setup.retention.value_or(sdk::Milliseconds{0}).count();
@@ -57,8 +57,8 @@ sdk::Result<std::vector<std::string>> make_queues(std::string_view bench, const 
   return names;
 }
 
-// Waits until the tables hold everything submitted, since writing it is not part of what is
-// measured. The server waits for some seconds itself. A token without read access skips this.
+// Waits until the tables hold all submitted jobs, since writing them is not part of the
+// measurement. The server itself waits for some seconds. A token without read access skips this.
 Status await_tables(const Bench& bench) {
   const auto deadline = std::chrono::steady_clock::now() + kSettleWithin;
   for (;;) {
@@ -87,7 +87,7 @@ Result<LoadResult> submit_backlog(const Bench& bench) {
   return loaded;
 }
 
-// Deletes the waiting jobs, then the queue. Running jobs can't be deleted; their leases end by
+// Deletes the waiting jobs, then the queue. Running jobs can't be deleted; their leases expire by
 // themselves.
 sdk::Result<void> clean_up(sdk::Client& client, const std::string& queue, bool keeps_ended) {
   auto purged = client.call({.method = "POST",

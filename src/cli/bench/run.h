@@ -1,5 +1,5 @@
-// What every bench does before and after: finds or starts a server, creates its own queues, fills
-// them with a backlog if requested, and cleans up.
+// The steps common to all benches: find or start a server, create the bench's queues, fill them
+// with a backlog if requested, and clean up.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace millrace::cli {
 
-// Options that most benches have.
+// Options common to most benches.
 struct BenchSetup {
   int producers = 8;
   int workers = 8;
@@ -31,7 +31,8 @@ struct BenchSetup {
   std::string memory{};  // like `serve --memory`; empty: its default
   bool keep = false;     // the jobs are not deleted
   bool uses_sdk = false;
-  // Gates of each queue, too wide to hold a job back: the bench measures what they cost. 0: none.
+  // Settings of each queue's gates, too wide to hold back a job: the bench measures their cost. 0:
+  // none.
   std::uint64_t concurrency = 0;
   std::uint64_t rate = 0;  // starts a second
   std::uint64_t fair_keys = 0;
@@ -47,7 +48,7 @@ void add_flow(CLI::App& command, BenchSetup& setup);    // --concurrency, --rate
 void add_backlog(CLI::App& command, BenchSetup& setup);
 void add_own_server(CLI::App& command, BenchSetup& setup);  // --data, --memory
 
-// What a bench works with.
+// The context of a running bench.
 struct Bench {
   Session& session;
   sdk::Client& client;
@@ -58,19 +59,18 @@ struct Bench {
   std::stop_token stop;             // set when the bench should end early
   bool is_own_server = false;
 
-  // The load on these queues; the caller sets jobs, rate and the like.
+  // The load on these queues; the caller sets the jobs, the rate and so on.
   LoadPlan plan() const;
   ServerFigures server_figures() const;
-  // The first members of every report.
+  // Writes the first members of every report.
   void begin_report(sdk::JsonWriter& json) const;
-  // Tells the server that a worker has ended, so that it is not listed any more. Errors are
-  // ignored.
+  // Tells the server that a worker has ended, so that it is no longer listed. Errors are ignored.
   void say_goodbye(std::string_view worker) const;
-  // Prints what went wrong, or that the bench was interrupted.
+  // Prints the error, or that the bench was interrupted.
   void fail(const Error& error) const;
 };
 
-// Runs `body` between setup and cleanup; reports on standard error what fails in these two.
+// Runs `body` between setup and cleanup. Failures of these two are printed on standard error.
 void run_bench(std::string_view name, const BenchSetup& setup, Session& session,
                const std::function<void(const Bench&)>& body);
 

@@ -10,10 +10,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-// The last completions are answered only when the claim beside them has waited, so that must be
-// short.
+// The last completions are answered only after the claim sent with them has waited, so that wait
+// must be short.
 constexpr sdk::Milliseconds kClaimWait{50};
-constexpr sdk::Milliseconds kFlushTimeout{2'000};  // of a bench that somebody ends
+constexpr sdk::Milliseconds kFlushTimeout{2'000};  // when the user ends the bench
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// A worker of the SDK in place of the load generator's own: measures what the server and a real
-// program achieve together, including the library's share of the CPU.
+// An SDK worker in place of the load generator's own. It measures the combined performance of the
+// server and a real program, including the library's share of the CPU.
 #pragma once
 
 #include <mutex>
@@ -12,12 +12,12 @@
 
 namespace millrace::cli {
 
-// The same members as BenchWorker. It works on as many jobs at a time as a batch has.
+// Has the same members as BenchWorker. It works on up to one batch of jobs at a time.
 class BenchSdkWorker {
  public:
   BenchSdkWorker(LoadShared& shared, int index) : shared_(shared), index_(index) {}
 
-  Status open() { return {}; }  // the first polls open its connections
+  Status open() { return {}; }  // the first polls open the connections
   // Thread-safe.
   void abort() { stop_.request_stop(); }
   void run();

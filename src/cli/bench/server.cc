@@ -38,7 +38,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// Without variables that would configure the server: its defaults are measured.
+// Drops the variables that would configure the server, since the bench measures its defaults.
 std::vector<std::string> plain_environment() {
   std::vector<std::string> plain;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -47,10 +47,10 @@ std::vector<std::string> plain_environment() {
   return plain;
 }
 
-// In the child, between fork and exec: only what is safe there.
+// Runs in the child between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become_server(char** words, char** environment, int log) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  setpgid(0, 0);  // the terminal's Ctrl-C is for the bench, which stops it
+  setpgid(0, 0);  // Ctrl-C in the terminal goes to the bench, which stops it
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -82,7 +82,7 @@ Result<std::unique_ptr<OwnServer>> OwnServer::start(const std::string& parent,
 }
 
 Status OwnServer::spawn(const std::string& memory) {
-  std::ofstream(folder_ + "/millrace.toml") << "";  // so that the machine's own is not read
+  std::ofstream(folder_ + "/millrace.toml") << "";  // hides the machine's own
   const int log = ::open((folder_ + "/log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC,
                          S_IRUSR | S_IWUSR);
   if (log < 0) return failure(fmt::format("cannot write to {}", folder_));

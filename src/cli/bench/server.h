@@ -1,5 +1,5 @@
 // The bench's own server, used if the user names none: this binary's `serve` with its defaults, on
-// a free port, with a store that is deleted when the bench ends.
+// a free port, with a store that is deleted at the end.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,8 @@ namespace millrace::cli {
 
 class OwnServer {
  public:
-  // `parent`: where the store's folder is created; empty: TMPDIR, else /tmp. `memory`: its
-  // --memory; empty: the default. Returns when the server is ready.
+  // `parent`: the folder in which the store's folder is created; empty: TMPDIR, else /tmp.
+  // `memory`: the server's --memory; empty: its default. Returns when the server is ready.
   static Result<std::unique_ptr<OwnServer>> start(const std::string& parent,
                                                   const std::string& memory);
   // Stops the server and removes its folder.
@@ -24,7 +24,7 @@ class OwnServer {
 
   const std::string& url() const { return url_; }
   const std::string& folder() const { return folder_; }
-  // Whether its files are on an in-memory file system, where a sync costs nothing and makes nothing
+  // Whether its files are on an in-memory file system, where a sync is free and makes nothing
   // durable.
   bool is_in_memory() const;
 
@@ -40,7 +40,7 @@ class OwnServer {
   pid_t pid_ = -1;
 };
 
-// The address that `serve` logs when it listens; empty: it has not logged it yet.
+// The address that `serve` logs when it listens; empty if it has not logged it yet.
 std::string listening_url(const std::string& log);
 
 }  // namespace millrace::cli

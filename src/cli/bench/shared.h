@@ -1,4 +1,4 @@
-// The state that all threads of a load share: its progress, and whether it is over.
+// The state shared by all threads of a load: its progress, and whether it is over.
 #pragma once
 
 #include <atomic>
@@ -40,12 +40,13 @@ class LoadShared {
   // Ends submissions: only the jobs taken so far count.
   void stop_taking();
 
-  // The time for payloads: wall-clock time if jobs are delayed, since run_at is wall-clock time.
+  // The time written to payloads: wall-clock time if jobs are delayed, since run_at is wall-clock
+  // time.
   std::uint64_t now_us() const;
 
-  // False: the load is over before that.
+  // False: the load ended before `instant`.
   bool sleep_until(Instant instant);
-  // Returns when the load is over or the instant has come.
+  // Returns when the load is over or `instant` has come.
   void wait_until(Instant instant);
 
   void sent(Instant now);

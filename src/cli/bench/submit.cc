@@ -1,4 +1,4 @@
-// millrace bench submit: how many jobs a second a server takes.
+// millrace bench submit: measures how many jobs a second a server accepts.
 #include <fmt/format.h>
 
 #include "cli/bench/commands.h"

@@ -12,7 +12,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::size_t kStampDigits = 16;  // of microseconds
+constexpr std::size_t kStampDigits = 16;  // a time in microseconds
 constexpr std::size_t kFairKeyDigits = 6;
 
 // Writes the last `digits` digits of the number.
@@ -93,7 +93,7 @@ std::optional<std::vector<std::size_t>> refused_for_now(const BenchConnection::A
     std::iota(refused.begin(), refused.end(), std::size_t{0});
     return refused;
   }
-  // Of each job; an error's own status is not its first member.
+  // Once per job; an error's own status is not its first member.
   constexpr std::string_view kResult = R"({"status":)";
   std::size_t place = 0;
   for (std::size_t at = 0; (at = find(answer.body, kResult, at)) != std::string_view::npos;

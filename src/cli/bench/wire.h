@@ -1,5 +1,5 @@
-// The messages of the load generators. Bodies are built once; later only the times in them change.
-// Answers are searched for the few values that are needed, never parsed as a whole.
+// The load generators' messages. Bodies are built once; afterwards only the times in them change.
+// Answers are searched for the few values that are needed, and never fully parsed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace millrace::cli {
 
-// The least payload: quotes and a time.
+// The smallest payload: quotes and a time.
 constexpr std::size_t kLeastPayload = 18;
 
 struct JobShape {
@@ -37,9 +37,9 @@ class JobsBody {
   // Sets the time in the payload of job `i`, in microseconds; below 10^16.
   void stamp(std::size_t i, std::uint64_t time_us);
   void stamp_all(std::uint64_t time_us);
-  // Precondition: the shape has a run_at.
+  // The shape must have a run_at.
   void set_run_at(std::size_t i, Time time);
-  // Precondition: the shape has a fair key, and `key` is below 10^6.
+  // The shape must have a fair key, and `key` must be below 10^6.
   void set_fair_key(std::size_t i, std::uint64_t key);
 
   const std::string& text() const { return text_; }
@@ -54,19 +54,18 @@ class JobsBody {
 
 // Whether all `jobs` of a submission were accepted.
 bool all_submitted(const BenchConnection::Answer& answer, int jobs);
-// The positions in a submission of the jobs that were refused and may be sent again later, if all
-// others were accepted (memory may run short in the middle of a batch). None: the answer was
-// something else.
+// The positions in a submission of the jobs that were temporarily refused, if all others were
+// accepted (memory may run short in the middle of a batch). None: any other answer.
 std::optional<std::vector<std::size_t>> refused_for_now(const BenchConnection::Answer& answer,
                                                         int jobs);
 
-// memmem is several times as fast as std::string_view::find on JSON, where the first character
-// occurs everywhere.
+// memmem is several times as fast as std::string_view::find on JSON, where the first character of
+// most patterns is frequent.
 std::size_t find(std::string_view text, std::string_view wanted, std::size_t from = 0);
 std::size_t count(std::string_view text, std::string_view wanted);
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view mark);
 
-// The part of a claimed job that a load generator reads.
+// The parts of a claimed job that a load generator reads.
 struct HandedOut {
   std::string_view id;
   std::uint64_t token = 0;

@@ -15,11 +15,11 @@ using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
 constexpr int kClaimWaitMs = 1'000;
-// If nobody knows which batch is the last one, the last completions wait for a claim that finds
+// If no worker can know which batch is the last, the last completions wait for a claim that finds
 // nothing, so that wait must be short.
 constexpr int kShortClaimWaitMs = 100;
-// A worker that names its queues in turn does not wait at one of them; it pauses when all were
-// empty.
+// A worker that names its queues in turn does not wait for jobs of one group; it pauses when all
+// were empty.
 constexpr auto kPauseAfterEmptyRound = std::chrono::milliseconds(2);
 
 }  // namespace
@@ -61,8 +61,8 @@ void BenchWorker::run() {
   const std::string head = request_head(plan.address, plan.token, "/v1/workers/" + id_ + "/poll");
   std::string body;
   while (!shared_.is_over) {
-    // Near the end a claim may wait for jobs that never come, and the answer to the acks with it:
-    // so the acks go alone.
+    // Near the end a claim may wait for jobs that never come, and would delay the answer to the
+    // acks. So the acks are sent alone.
     const std::uint64_t to_do = shared_.to_do;
     const auto unclaimed = to_do - std::min(to_do, shared_.claimed.load());
     const bool is_near_end = unclaimed <= static_cast<std::uint64_t>(plan.batch) *
@@ -74,7 +74,7 @@ void BenchWorker::run() {
     if (claims) body += claims_[next_claim_];
     body += "}";
     if (!exchange(head, body)) return;
-    // A full batch suggests that there are more jobs there.
+    // A full batch suggests that these queues have more jobs.
     if (claims && stamps_us_.size() < static_cast<std::size_t>(plan.batch)) next_group();
   }
 }
@@ -95,7 +95,7 @@ bool BenchWorker::exchange(const std::string& head, const std::string& body) {
     return true;
   }
   if (answer->status != 200) return fail(unexpected_answer("a poll", *answer));
-  // Acks are answered with statuses; the jobs claimed have none.
+  // Each ack's answer has a status; claimed jobs have none.
   if (count(answer->body, R"("status":200)") != stamps_us_.size()) {
     return fail(unexpected_answer("a completion", *answer));
   }

@@ -1,4 +1,4 @@
-// One connection that claims jobs and completes them.
+// A connection that claims jobs and completes them.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace millrace::cli {
 
 // The queues that a worker serves, in groups; its claims name one group after another. If one claim
-// can name all queues, there is one group, and each worker has another queue first; otherwise each
-// worker gets its share of the queues.
+// can name all queues, there is one group, and each worker starts with a different queue; otherwise
+// the queues are divided among the workers.
 std::vector<std::vector<std::string>> claimed_queues(const LoadPlan& plan, int index);
 
 class BenchWorker {
@@ -39,7 +39,7 @@ class BenchWorker {
   std::size_t next_claim_ = 0;
   std::size_t empty_claims_ = 0;  // consecutive
   std::string acks_;
-  std::vector<std::uint64_t> stamps_us_;  // of the jobs held, which acks_ acknowledges
+  std::vector<std::uint64_t> stamps_us_;  // of the held jobs, whose completions are in acks_
   LoadShared::Instant claimed_at_;
   BenchConnection connection_;
   Histogram hand_out_;

@@ -1,4 +1,5 @@
-// millrace check: one fact for a monitoring system, in Nagios's form and with its exit codes.
+// millrace check: reports one fact to a monitoring system, in Nagios's format and with its exit
+// codes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ void answer_with(const CheckAnswer& answer, std::string_view subject, Session& s
   session.exit_code = static_cast<int>(answer.state());
 }
 
-// What cannot be asked is unknown; a server that does not answer is down.
+// A fact that can't be read is unknown; a server that does not answer is down.
 void fail_with(const sdk::Error& error, std::string_view subject, CheckState unreachable,
                Session& session) {
   CheckAnswer answer;
@@ -44,7 +45,7 @@ void fail_with(const sdk::Error& error, std::string_view subject, CheckState unr
   answer_with(answer, subject, session);
 }
 
-// A command line that makes no sense answers kUnknown too: see cli.cc.
+// An invalid command line also exits with kUnknown: see cli.cc.
 void with_client(Session& session, std::string_view subject,
                  const std::function<void(sdk::Client&)>& check) {
   auto client = session.connect();
@@ -81,7 +82,7 @@ void check_queue(const QueueCheck& options, Session& session) {
     const Duration age = queue->oldest_ready_age.value_or(Duration{0});
     answer.measure("age", std::chrono::duration<double>(age).count(), "s",
                    "oldest " + format_duration_for_people(age), options.age.value_or(Thresholds{}));
-    // Only where it is asked for: the list of workers is long in a large house.
+    // Only on request: a large installation has a long list of workers.
     if (options.workers) {
       const auto workers = all_pages(client, "/v1/workers");
       if (!workers) return fail_with(workers.error(), subject, CheckState::kUnknown, session);
@@ -159,7 +160,7 @@ void check_server(const ServerCheck& options, Session& session) {
       if (check.is_ok) continue;
       answer.say(CheckState::kCritical, fmt::format("{} fails: {}", check.name, check.detail));
     }
-    // With a token that does not show it, readiness is all that there is.
+    // If the token does not allow the diagnosis, only readiness is checked.
     const auto facts = send(client, "GET", "/v1/admin/diagnosis");
     if (facts) measure_server(options, sdk::JsonView(*facts), answer);
     answer_with(answer, subject, session);

@@ -109,12 +109,12 @@ std::string CheckAnswer::line(std::string_view subject) const {
       joint = ", ";
     }
   }
-  // A bar ends the text for Nagios, and a line end the whole.
+  // For Nagios, a bar ends the text, and a line end the whole answer.
   std::ranges::replace(line, '|', '/');
   std::ranges::replace(line, '\n', ' ');
   joint = " | ";
   for (const Measure& measure : measures_) {
-    // A range that begins with the bound: an alert below it.
+    // A range that begins with the bound alerts below it.
     const auto bound = [&](const std::optional<double>& value) {
       if (!value) return std::string();
       return number(*value) + (measure.least ? ":" : "");

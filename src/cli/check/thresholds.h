@@ -1,4 +1,4 @@
-// Thresholds and answers as Nagios and its kin read them.
+// Thresholds and answers in the format of Nagios and compatible monitoring systems.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace millrace::cli {
 
-// Its number is the exit code.
+// The values are the exit codes.
 enum class CheckState : std::uint8_t { kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3 };
 std::string_view name_of(CheckState state);  // "OK", "WARNING", ...
 
-// What is more than the bounds is a fault: "100:1000". Either may be left out: "100:", ":1000".
+// Values above a bound are faults: "100:1000". Either bound may be omitted: "100:", ":1000".
 struct Thresholds {
   std::optional<double> warning{};
   std::optional<double> critical{};
@@ -23,16 +23,16 @@ struct Thresholds {
 // Numbers, or durations such as "10s", which become seconds.
 Result<Thresholds> parse_thresholds(std::string_view text, bool durations);
 
-// The answer of a check, made measure by measure.
+// The answer of a check, built measure by measure.
 class CheckAnswer {
  public:
   // `unit`: "s", "B" or nothing. `text` is for people: "12 ready".
   void measure(std::string_view name, double value, std::string_view unit, std::string text,
                const Thresholds& most);
-  // The same for what must not be too little: a value below the bounds is a fault.
+  // The same for a lower bound: a value below it is a fault.
   void measure_least(std::string_view name, double value, std::string text,
                      const Thresholds& least);
-  // Something else that is wrong, or worth saying (kOk).
+  // Adds another fault, or a remark (kOk).
   void say(CheckState state, std::string text);
 
   CheckState state() const { return state_; }
@@ -51,7 +51,7 @@ class CheckAnswer {
   void add(Measure measure, CheckState state, std::string text);
 
   CheckState state_ = CheckState::kOk;
-  // The faults come first.
+  // Faults come first.
   std::vector<std::pair<CheckState, std::string>> texts_;
   std::vector<Measure> measures_;
 };

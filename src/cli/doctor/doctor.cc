@@ -1,4 +1,4 @@
-// millrace doctor: what is wrong with a server and its store, and what to do.
+// millrace doctor: finds problems of a server and its store, and suggests what to do.
 #include <fmt/format.h>
 
 #include <memory>
@@ -28,7 +28,7 @@ struct Looked {
   std::string summary{};
 };
 
-// Another address with the same token and certificates.
+// Connects to another address with the same token and certificates.
 OpenClient opener(const Session& session) {
   return [&session](const std::string& url) {
     Session other = session;

@@ -1,4 +1,4 @@
-// What the files of a store tell without opening them.
+// Checks a store's files without opening the store.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kMiB = 1024 * 1024;
 constexpr std::uint64_t kLittleRoom = 1024 * kMiB;
 constexpr std::uint64_t kNoRoom = 200 * kMiB;
-constexpr std::uint64_t kLongLog = 1024 * kMiB;  // of SQLite's write-ahead log
+constexpr std::uint64_t kLongLog = 1024 * kMiB;  // for SQLite's write-ahead log
 constexpr mode_t kOfOthers = 077;
 
 struct File {

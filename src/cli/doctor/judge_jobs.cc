@@ -1,4 +1,4 @@
-// What stands still for ever: jobs that pass no gate, that nobody takes, that fail again and again.
+// Finds jobs without progress: jobs held by a gate, taken by no worker, or failing again and again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::int64_t kManyDead = 3;
-constexpr std::size_t kManyRuns = 3;  // that came to nothing, the newest ones
+constexpr std::size_t kManyRuns = 3;  // newest runs, all without a job
 
 std::string error_text(sdk::JsonView group) {
   constexpr std::size_t kMostBytes = 120;
@@ -43,7 +43,7 @@ std::string types_text(sdk::JsonView group) {
   return types_text(types);
 }
 
-// By type: the job that has lost most workers.
+// By type: the job that has lost the most workers.
 void judge_crashes(const Facts::Items& jobs, Findings& found) {
   struct Worst {
     std::string job;

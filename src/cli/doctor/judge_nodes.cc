@@ -11,14 +11,14 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kGiB = 1024.0 * kMiB;
-// Of the disk: warned of below, and told as bad below.
+// Free disk space: below the first line a warning, below the second an error.
 constexpr double kLittleShare = 0.10, kLittleBytes = 1 * kGiB;
 constexpr double kNoneShare = 0.03, kNoneBytes = 200 * kMiB;
 constexpr double kSlowSyncMs = 100, kVerySlowSyncMs = 1'000;
-constexpr std::int64_t kFewSyncs = 10;  // say little
+constexpr std::int64_t kFewSyncs = 10;  // fewer say little
 constexpr Duration kClockOff{2'000}, kClockFarOff{60'000};
 constexpr Duration kTablesBehind{5'000}, kTablesFarBehind{60'000};
-constexpr int kVeryLong = 10;  // times as long as is patient
+constexpr int kVeryLong = 10;  // times the usual patience
 constexpr Duration kDay{86'400'000};
 constexpr Duration kCertificateSoon = 14 * kDay, kTokenSoon = 7 * kDay;
 
@@ -27,7 +27,7 @@ std::string size_text(double bytes) {
                        : fmt::format("{:.0f} MiB", bytes / kMiB);
 }
 
-// "the server's ", "node a's ".
+// "the server's", "node a's".
 std::string of(const NodeSeen& node) { return node.name + "'s"; }
 
 std::string sentence(std::string text) {
@@ -48,7 +48,7 @@ void judge_disk(const NodeSeen& node, sdk::JsonView facts, Findings& found) {
   const auto free = static_cast<double>(number_of(disk, "free_bytes"));
   const auto total = std::max(1.0, static_cast<double>(number_of(disk, "total_bytes")));
   if (free >= kLittleBytes && free / total >= kLittleShare) return;
-  if (free >= kLittleBytes * 20) return;  // of a large disk a small share is much
+  if (free >= kLittleBytes * 20) return;  // a small share of a large disk is still much
   const bool none = free < kNoneBytes || free / total < kNoneShare;
   found.push_back(
       {"disk_full", none ? Severity::kBad : Severity::kWarn,

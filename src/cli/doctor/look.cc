@@ -16,12 +16,12 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Bounds on the calls of one look.
+// Limits on the calls made by one run.
 constexpr std::size_t kMostQueues = 50;
 constexpr std::size_t kMostGates = 50;
 constexpr std::size_t kMostSchedules = 200;
 constexpr std::size_t kMostTypes = 40;
-constexpr std::size_t kMostGroups = 50;  // whose jobs are looked at
+constexpr std::size_t kMostGroups = 50;  // groups whose jobs are read
 
 // The first page of a list.
 Facts::Items first_page(sdk::Client& client, const std::string& path, std::string_view what,
@@ -103,7 +103,8 @@ void look_at_nodes(sdk::Client& client, const OpenClient& open, DoctorFacts& fac
   }
 }
 
-// Whether some worker or push target takes any type of the queue; else the types that one takes.
+// Whether some worker or push target takes every type of the queue. If not, `types` gets the types
+// that are taken.
 bool takes_all(const Facts& facts, const std::string& queue, std::set<std::string>& types) {
   bool all = false;
   const auto add = [&](sdk::JsonView who) {
@@ -126,7 +127,7 @@ void look_for_untaken(sdk::Client& client, DoctorFacts& facts) {
     const std::string name = text_of(queue, "name");
     if (number_of(queue["counts"], "ready") == 0) continue;
     std::set<std::string> types;
-    // A queue without any worker is another finding.
+    // A queue without any worker is a separate finding.
     if (takes_all(facts.overview, name, types) || types.empty() || types.size() > kMostTypes) {
       continue;
     }
@@ -165,7 +166,7 @@ void look_at_gates(sdk::Client& client, DoctorFacts& facts) {
 void look_at_groups(sdk::Client& client, DoctorFacts& facts) {
   read_list(client, "/v1/error-groups?status=open", "the groups of errors", facts.groups,
             facts.overview);
-  // Those whose jobs wait for their next attempt, then the others, each newest first.
+  // First the groups whose jobs wait for their next attempt, then the others, each newest first.
   std::vector<const std::string*> tried, others;
   for (const std::string& item : facts.groups) {
     const sdk::JsonView group(item);

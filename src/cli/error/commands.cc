@@ -1,4 +1,4 @@
-// millrace error: groups of errors, and what to do with their jobs.
+// millrace error: shows error groups, and acts on their jobs.
 #include "cli/commands.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::chrono::minutes kWithin{10};  // of many jobs
+constexpr std::chrono::minutes kWithin{10};  // to change many jobs
 
 std::string path_of(const std::string& id, std::string_view rest = {}) {
   return fmt::format("/v1/error-groups/{}{}", sdk::url_encode(id), rest);
@@ -47,7 +47,7 @@ void list(const List& options, Session& session) {
   });
 }
 
-// Prints the group as the answer has it.
+// Prints the group contained in the answer.
 void print_group(const std::string& body, Session& session) {
   print_line(session.json() ? body : error_details(sdk::JsonView(body)));
 }
@@ -68,7 +68,7 @@ struct Jobs {
   std::optional<int> rate;
 };
 
-// All jobs of the group.
+// Changes all jobs of the group.
 void change_all(const Jobs& options, std::string_view what, sdk::JsonWriter& body,
                 Session& session) {
   if (options.rate) body.key("rate_per_s").integer(*options.rate);

@@ -1,4 +1,4 @@
-// Groups of errors as shown to people.
+// Error groups as shown to people.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace millrace::cli {
 
 std::string error_table(const std::vector<sdk::JsonView>& groups, std::size_t width);
 std::string error_details(sdk::JsonView group);
-// ".:|" for the failures of each of the last 24 hours.
+// The failures in each of the last 24 hours, as in ".:|".
 std::string trend_text(sdk::JsonView trend);
 
 }  // namespace millrace::cli

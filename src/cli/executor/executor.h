@@ -1,4 +1,4 @@
-// What `millrace work` does with a job, besides running a command.
+// The ways in which `millrace work` can carry out a job besides running a command.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace millrace::cli {
 
-// Called on as many threads at once as the worker has slots.
+// Called on as many threads at a time as the worker has slots.
 using Executor = std::function<sdk::Outcome(sdk::Context&)>;
 
-// POSTs each job to a service, with the headers and the answers of a push (api/push_call.h). Since
-// the worker holds the lease, 202 is a success.
+// POSTs each job to a service, with the headers and answers of a push call (api/push_call.h). Since
+// the worker holds the lease, 202 counts as success.
 struct HttpExecutorOptions {
   std::string url;
   sdk::Milliseconds timeout{30'000};
@@ -24,8 +24,8 @@ Result<Executor> make_http_executor(HttpExecutorOptions options);
 // Carries out the steps that each payload lists (simulation.h).
 Executor make_simulator(bool allow_http_calls);
 
-// Loads a shared library with the functions of millrace/module.h, which stays loaded until the
-// process ends; it is told to stop when the last copy of the executor goes.
+// Loads a shared library with the functions of millrace/module.h. It stays loaded until the process
+// ends, and is told to stop when the last copy of the executor is destroyed.
 struct ModuleOptions {
   std::string path;
   std::string config;

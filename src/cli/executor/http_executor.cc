@@ -1,4 +1,4 @@
-// millrace work --http: each job is a POST to a service.
+// millrace work --http: sends each job as a POST to a service.
 #include <algorithm>
 
 #include "api/push_call.h"
@@ -46,7 +46,7 @@ sdk::Request request_of(const sdk::Context& context, sdk::Milliseconds timeout) 
                         .tracestate = job.tracestate};
   if (job.schedule) pushed.schedule = job.schedule->name;
   sdk::Headers headers = api::push_headers(pushed);
-  // The transport sets its own.
+  // The transport sets this header itself.
   std::erase_if(headers, [](const auto& header) { return header.first == "content-type"; });
   return {.method = "POST",
           .path = {},

@@ -1,4 +1,4 @@
-// millrace work --module: jobs are carried out by a shared library.
+// millrace work --module: carries out jobs with a shared library.
 #include "millrace/module.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 #include "cli/job_outcome.h"
 #include "millrace/json.h"
 
-// The C interface's type: what the module holds a pointer to.
+// The type of the C interface that the module gets a pointer to.
 struct millrace_run {  // NOLINT: its name is the interface's
   explicit millrace_run(millrace::sdk::Context& its_context) : context(its_context) {}
 
@@ -57,10 +57,10 @@ constexpr millrace_host kHost = {
 
 class Module {
  public:
-  // The error says which function it lacks.
+  // The error names the missing function.
   static Result<std::shared_ptr<Module>> load(const ModuleOptions& options) {
     auto made = std::make_shared<Module>();
-    // By its path alone, never from the linker's folders.
+    // Loaded only by its path, never from the linker's folders.
     const std::string path =
         options.path.find('/') == std::string::npos ? "./" + options.path : options.path;
     void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

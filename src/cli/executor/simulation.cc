@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kKinds = "sleep, log, compute, http_call or fail";
 
-// The members of one step, taken one by one; what is left at the end is unknown.
+// The members of one step, removed as they are read; those left at the end are unknown.
 class Members {
  public:
   explicit Members(JsonMembers members) : members_(std::move(members)) {}

@@ -1,5 +1,5 @@
-// Jobs that say what they would like to be: for demonstrations and load tests. A payload lists
-// steps, as in {"steps": [{"do": "sleep", "ms": 200}, {"do": "fail", "until_attempt": 2}]}.
+// Simulated jobs, for demonstrations and load tests. A payload lists steps, as in {"steps": [{"do":
+// "sleep", "ms": 200}, {"do": "fail", "until_attempt": 2}]}.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +30,16 @@ struct ComputeStep {  // {"do": "compute", "ms": N}: keeps a processor busy
 struct HttpCallStep {  // {"do": "http_call", "url": "...", "method": "GET", "status": 200}
   std::string url{};
   std::string method = "GET";
-  std::int64_t status = 0;  // that must be answered; 0: any of 2xx
+  std::int64_t status = 0;  // the expected status; 0: any 2xx
 };
 struct FailStep {  // {"do": "fail", "message": "...", "retryable": true, "until_attempt": N}
   std::string message = "the payload says so";
   bool retryable = true;
-  std::int64_t until_attempt = 0;  // later attempts go on; 0: all fail
+  std::int64_t until_attempt = 0;  // later attempts pass this step; 0: all fail
 };
 using Step = std::variant<SleepStep, LogStep, ComputeStep, HttpCallStep, FailStep>;
 
-// The error names the step, by its number from 1, and what it lacks.
+// The error names the faulty step, by its number from 1, and the fault.
 Result<std::vector<Step>> parse_steps(std::string_view payload);
 
 }  // namespace millrace::cli

@@ -15,7 +15,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr sdk::Milliseconds kHttpCallTimeout{30'000};
 
-// Each step gives how the attempt ends, or nothing: then the next step comes.
+// Each step returns the attempt's outcome, or none to continue with the next step.
 struct Doing {
   sdk::Context& context;
   bool allow_http_calls;

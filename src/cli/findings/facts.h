@@ -1,4 +1,4 @@
-// What the API tells, as the server sent it, from which findings are made.
+// The API's data from which findings are made, as the server sent it.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace millrace::cli {
 
-// Lists as JSON texts, an item each.
+// Each list holds its items as JSON texts.
 struct Facts {
   using Items = std::vector<std::string>;
   Items queues{};
@@ -21,32 +21,33 @@ struct Facts {
   Items types{};
   Items schedules{};
   Items targets{};
-  std::string readiness{};  // GET /readyz?verbose; empty: not known
-  std::string by_type{};    // GET /v1/stats by type, of kFailureWindow
+  std::string readiness{};  // GET /readyz?verbose; empty if unknown
+  std::string by_type{};    // GET /v1/stats by type, over kFailureWindow
   Time now{};               // the server's
-  // What could not be read, and why: "the tokens: ...". Findings about it are missing.
+  // The data that could not be read, and the reason: "the tokens: ...". Findings about it are
+  // missing.
   std::vector<std::string> unknown{};
 };
 
 inline constexpr Duration kFailureWindow{900'000};
 
-// How long something may stand still before it is told.
+// How long something may make no progress before it is reported.
 struct Patience {
   Duration late{60'000};    // a ready job, a schedule
-  Duration alone{5'000};    // a ready job that nobody takes
+  Duration alone{5'000};    // a ready job that no worker takes
   Duration silent{45'000};  // a worker
   Duration stuck{600'000};  // a holder of a slot that others wait for
 };
 
-// Reads what an overview needs; the queues only if `queues` is null, else it has them as the server
-// sent them. An error: the server does not answer at all.
+// Reads the data for an overview. `queues`: the queues as the server sent them; null: they are read
+// too. An error means that the server does not answer at all.
 sdk::Result<Facts> look(sdk::Client& client, const Facts::Items* queues = nullptr);
 
-// Adds the items of all pages of a list to `items`, or to `unknown` why that failed.
+// Adds the items of all pages of a list to `items`; on failure, adds the reason to `unknown`.
 void read_list(sdk::Client& client, const std::string& path, std::string_view what,
                Facts::Items& items, Facts& facts);
 
-// Queues and workers; limits and types; schedules; push targets; failures; checks. Pure.
+// --- Pure functions, one for each kind of item.
 void judge_queues(const Facts& facts, const Patience& patience, Findings& found);
 void judge_workers(const Facts& facts, const Patience& patience, Findings& found);
 void judge_gates(const Facts& facts, Findings& found);
@@ -58,14 +59,14 @@ void judge_readiness(const Facts& facts, Findings& found);
 // All of the above.
 Findings judge(const Facts& facts, const Patience& patience);
 
-// --- Of the API's items.
+// --- Members of the API's items.
 std::string text_of(sdk::JsonView item, std::string_view name);
 std::int64_t number_of(sdk::JsonView item, std::string_view name);
 bool truth_of(sdk::JsonView item, std::string_view name);
 std::optional<Time> time_of(sdk::JsonView item, std::string_view name);
 // "1 ready job waits", "12 ready jobs wait".
 std::string count_of(std::int64_t count, std::string_view one, std::string_view many);
-// For a command line: quoted where a shell would take it apart.
+// Quotes `text` for a command line if a shell would split or expand it.
 std::string shell_word(std::string_view text);
 
 }  // namespace millrace::cli

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kIndent = 6;
 constexpr std::size_t kLeastWidth = 40;
-constexpr std::size_t kWidth = 100;  // where there is no terminal
+constexpr std::size_t kWidth = 100;  // used without a terminal
 
-// Breaks a text between words, each line after the first indented.
+// Breaks text between words, and indents every line but the first.
 std::string wrapped(std::string_view text, std::size_t width) {
   std::string out;
   std::size_t line = 0;
@@ -122,7 +122,7 @@ std::string findings_lines(const Findings& findings, std::size_t width, std::siz
       text += printable(line) + "\n";
       continue;
     }
-    // The step is what a person needs most, so it has a line of its own.
+    // The next step matters most to a person, so it gets a line of its own.
     text += printable(title, width) + "\n";
     text += printable(std::string(kIndent, ' ') + finding.next, width) + "\n";
   }

@@ -8,7 +8,7 @@
 namespace millrace::cli {
 namespace {
 
-// How many take jobs of each queue, workers and push targets.
+// The number of workers and push targets that take jobs of each queue.
 std::map<std::string, std::size_t> servers_of(const Facts& facts) {
   std::map<std::string, std::size_t> servers;
   for (const std::string& item : facts.workers) {
@@ -189,8 +189,8 @@ void judge_targets(const Facts& facts, Findings& found) {
 }
 
 void judge_failures(const Facts& facts, Findings& found) {
-  constexpr std::int64_t kFew = 20;     // attempts say little
-  constexpr std::int64_t kOneInSo = 5;  // that fail
+  constexpr std::int64_t kFew = 20;     // fewer attempts say little
+  constexpr std::int64_t kOneInSo = 5;  // one in this many attempts fails
   const auto sum = [](sdk::JsonView column) {
     std::int64_t all = 0;
     for (const sdk::JsonView value : column.elements()) all += value.integer().value_or(0);

@@ -1,4 +1,4 @@
-// The calls of the API that these commands make.
+// The API calls of these commands.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace millrace::cli {
 
-// Of named limits, or of the gates of types: "/v1/limits", "/v1/types".
+// The path of a named limit, or of a type's gate: "/v1/limits", "/v1/types".
 std::string limit_path(bool of_type, std::string_view name, std::string_view rest = {});
 
 // The items of all pages of a list, each as the server sent it.

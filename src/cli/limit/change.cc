@@ -79,7 +79,7 @@ Status write_keys(sdk::JsonWriter& json, const Set& options) {
   return {};
 }
 
-// The settings that were named, as the API takes them.
+// The given settings in the API's format.
 Result<std::string> settings(const Set& options) {
   sdk::JsonWriter json;
   json.begin_object();
@@ -102,7 +102,7 @@ Result<std::string> settings(const Set& options) {
   return json.take();
 }
 
-// Changes what is named of a limit that is there; else makes it.
+// Changes the given settings of an existing limit; else creates the limit.
 sdk::Result<std::string> set_limit(sdk::Client& client, const Set& options,
                                    const std::string& body) {
   const std::string path = limit_path(false, options.name);

@@ -24,7 +24,7 @@ std::string rate_text(sdk::JsonView rate) {
   return made;
 }
 
-// What keeps the gate closed although it has room.
+// The reason why the gate is closed although it has room.
 std::string closed_text(sdk::JsonView limit) {
   const std::string breaker = text(limit["breaker_state"]);
   if (breaker == "open") {
@@ -67,7 +67,7 @@ std::string bounds_text(sdk::JsonView limit) {
 std::string use_bar(std::int64_t in_use, std::optional<std::int64_t> bound) {
   if (!bound || *bound <= 0) return std::to_string(in_use);
   std::int64_t filled = std::min(in_use, *bound) * kBarWidth / *bound;
-  if (in_use > 0) filled = std::max<std::int64_t>(filled, 1);  // some use is seen
+  if (in_use > 0) filled = std::max<std::int64_t>(filled, 1);  // any use is visible
   return fmt::format("{}{} {}/{}", std::string(static_cast<std::size_t>(filled), '#'),
                      std::string(static_cast<std::size_t>(kBarWidth - filled), '.'), in_use,
                      *bound);

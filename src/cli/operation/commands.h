@@ -1,4 +1,4 @@
-// millrace operation: what touches many jobs and takes long.
+// millrace operation: long-running changes of many jobs.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -54,7 +54,7 @@ bool reads_rows(const sdk::JsonView& operation) {
   return text_of(operation, "kind") == "reproject";
 }
 
-// What it does, and to what.
+// The operation's action and its object.
 std::string subject(const sdk::JsonView& operation) {
   if (reads_rows(operation)) return text_of(operation, "kind");
   const std::string action = text_of(operation, "action");

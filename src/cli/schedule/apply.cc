@@ -1,4 +1,4 @@
-// millrace schedule apply: the whole set of one owner, from a file.
+// millrace schedule apply: writes the whole set of one owner from a file.
 #include "cli/schedule/apply.h"
 
 #include <fmt/format.h>

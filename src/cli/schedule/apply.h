@@ -1,4 +1,4 @@
-// Putting a whole set of schedules: what `apply` and the imports share.
+// Steps shared by `apply` and the imports, which write a whole set of schedules.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace millrace::cli {
 
-// --prune and --force, which apply to what the file says besides.
+// --prune and --force, in addition to the file's settings.
 void add_set_options(CLI::App& command, sdk::ScheduleSet& set);
 
-// Asks the server, and prints what became of it or where in the file at `path` the faults are.
+// Sends the set to the server, and prints the result or the places of faults in the file at `path`.
 void apply_set(const sdk::ScheduleSet& set, std::string_view path, const Lines& lines,
                Session& session);
 

@@ -1,4 +1,4 @@
-// millrace schedule backfill: jobs for the instants of a past range.
+// millrace schedule backfill: submits jobs for the instants of a past range.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -10,7 +10,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr int kMaxBackfill = 1'000;  // jobs of one call
+constexpr int kMaxBackfill = 1'000;  // jobs per call
 
 struct Backfill {
   std::string name;
@@ -38,7 +38,7 @@ void run(Backfill& options, Session& session) {
         return fail_on_schedule(done.error(), options.name, session);
       }
       submitted += done->submitted;
-      // What has been submitted exists, so that the next call goes on behind it.
+      // Submitted jobs exist, so the next call continues after them.
       if (options.all && done->more && done->submitted > 0) continue;
       if (session.json()) {
         return print_line(fmt::format(R"({{"submitted":{},"existing":{},"more":{}}})", submitted,

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kFields = 5;
 constexpr std::size_t kMaxUserBytes = 32;  // useradd(8)
 
-// cron has more names for the same.
+// cron's synonyms.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kOtherNames{
     {{"@annually", "@yearly"}, {"@midnight", "@daily"}}};
 
@@ -32,7 +32,7 @@ void skip_blanks(std::string_view& rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
 }
 
-// Takes the next word off the front of `rest`, and the blanks on both sides of it.
+// Takes the next word off the front of `rest`, with the blanks on both sides of it.
 std::string_view take_word(std::string_view& rest) {
   skip_blanks(rest);
   const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
@@ -42,7 +42,7 @@ std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
-// "x" in quotes of either kind is x.
+// Removes a pair of quotes of either kind.
 std::string_view without_quotes(std::string_view text) {
   const bool is_quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'') &&
                          text.back() == text.front();
@@ -60,8 +60,8 @@ bool is_user_name(std::string_view text) {
       text, [](char c) { return is_alphanumeric(c) || c == '_' || c == '-' || c == '.'; });
 }
 
-// Splits a command at its first % without a backslash, as cron does: the rest is standard input, in
-// which each % ends a line. A backslash before a % goes.
+// Splits a command at its first unescaped %, as cron does: the rest is standard input, in which
+// each % ends a line. A backslash before a % is removed.
 void split_input(std::string_view text, CrontabEntry& entry) {
   std::string* out = &entry.command;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -116,7 +116,7 @@ class Parser {
     if (!parse_variable(line)) parse_entry(line);
   }
 
-  // False: it is no NAME=VALUE.
+  // False: the line is not NAME=VALUE.
   bool parse_variable(std::string_view line) {
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos) return false;
@@ -236,7 +236,7 @@ Crontab parse_crontab(std::string_view text, CrontabForm form) {
 }
 
 std::string program_of(std::string_view command) {
-  // Assignments before the program, as in LANG=C sort; and what only changes the folder.
+  // Skips assignments before the program, as in LANG=C sort, and leading changes of the folder.
   std::string_view word;
   for (std::string_view rest = command; !rest.empty();) {
     word = take_word(rest);

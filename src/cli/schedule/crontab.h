@@ -1,12 +1,12 @@
-// Reads a crontab as cron(8) of Debian does, see crontab(5). Pure: text in, lines out.
+// Reads a crontab as Debian's cron(8) does, see crontab(5). Pure: text in, lines out.
 //
 //     # a comment
 //     CRON_TZ=Europe/Zurich               a variable, for the lines after it
 //     30 2 * * MON-FRI  backup --all      minute hour day-of-month month day-of-week command
-//     @daily            mail -s hi me%Hi  after the first % comes standard input, % ends its lines
+//     @daily            mail -s hi me%Hi  standard input follows the first %; each % ends a line
 //
-// Of the variables, CRON_TZ is the lines' zone, SHELL runs their commands, and all others but those
-// about mail go into the commands' environment.
+// Among the variables, CRON_TZ is the lines' time zone, SHELL runs their commands, and all others
+// except those about mail are added to the commands' environment.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,11 @@ constexpr std::size_t kMaxCrontabVariables = 100;
 // A line of the crontab that runs a command.
 struct CrontabEntry {
   std::size_t line = 0;
-  std::string cron{};      // an expression as schedules have it
-  std::string timezone{};  // empty: the machine's
+  std::string cron{};      // an expression as in schedules
+  std::string timezone{};  // empty: the machine's zone
   std::string user{};      // only in the system's crontab
   std::string shell{};     // empty: /bin/sh
-  std::string command{};   // with \% as %
+  std::string command{};   // with \% converted to %
   std::optional<std::string> input{};
   std::vector<std::pair<std::string, std::string>> environment{};
 
@@ -41,16 +41,16 @@ struct CrontabEntry {
 
 struct Crontab {
   std::vector<CrontabEntry> entries;
-  FileFaults faults;  // what no schedule can be made of
-  FileFaults notes;   // what is not taken over, though nothing is wrong
+  FileFaults faults;  // lines that can't become schedules
+  FileFaults notes;   // parts that are ignored although they are valid
 };
 
-// kSystem: /etc/crontab and /etc/cron.d have a user before the command.
+// kSystem: /etc/crontab and /etc/cron.d name a user before the command.
 enum class CrontabForm : std::uint8_t { kUser, kSystem };
 
 Crontab parse_crontab(std::string_view text, CrontabForm form);
 
-// What a schedule may be named after: the program that a command runs. "/opt/a.sh -x" gives "a.sh".
+// The program that a command runs, to name a schedule after. "/opt/a.sh -x" gives "a.sh".
 std::string program_of(std::string_view command);
 
 }  // namespace millrace::cli

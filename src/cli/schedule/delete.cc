@@ -1,4 +1,4 @@
-// millrace schedule delete: no more jobs of a schedule.
+// millrace schedule delete: deletes a schedule, so that it gives no more jobs.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

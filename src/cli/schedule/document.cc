@@ -17,10 +17,10 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::size_t kMaxDepth = 60;  // of JSON, as a payload's
+constexpr std::size_t kMaxDepth = 60;  // of JSON; the same limit as for payloads
 constexpr std::size_t kMostFaultsShown = 20;
 
-// Counts lines up to positions that ascend.
+// Counts lines up to ascending positions.
 class LineCounter {
  public:
   explicit LineCounter(std::string_view text) : text_(text) {}
@@ -43,7 +43,7 @@ class JsonLines {
  public:
   JsonLines(std::string_view json, Lines& lines) : json_(json), counter_(json), lines_(lines) {}
 
-  // The cursor is before a value.
+  // The cursor must be before a value.
   void add_members(JsonCursor value, const std::string& pointer, std::size_t depth) {
     if (depth == kMaxLineDepth) return;
     if (value.type() == JsonType::kObject) {
@@ -60,7 +60,7 @@ class JsonLines {
 
  private:
   void add(JsonCursor value, const std::string& pointer, std::size_t depth) {
-    value.type();  // it skips the white space before the value
+    value.type();  // skips the white space before the value
     const auto position = static_cast<std::size_t>(value.position() - json_.data());
     lines_.add(pointer, counter_.line_at(position));
     add_members(value, pointer, depth + 1);
@@ -115,7 +115,8 @@ FileFormat format_of(std::string_view path, std::string_view content) {
   if (path.ends_with(".json")) return FileFormat::kJson;
   if (path.ends_with(".toml")) return FileFormat::kToml;
   const std::size_t first = content.find_first_not_of(" \t\r\n");
-  // A TOML file may begin with a table's name in brackets; a document that is a list is JSON.
+  // A TOML file may begin with a table's name in brackets, so a leading bracket does not imply
+  // JSON.
   if (first == std::string_view::npos || content[first] == '{') return FileFormat::kJson;
   return FileFormat::kToml;
 }

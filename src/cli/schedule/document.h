@@ -1,5 +1,4 @@
-// Files that people write, as JSON: a document in TOML or JSON, and the line of each of its
-// members.
+// Files written by people, converted to JSON: a TOML or JSON document, and the line of each member.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +13,11 @@
 
 namespace millrace::cli {
 
-// The server takes no longer body, unless its operator says so.
+// The server's default limit on a body.
 constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
 
 struct FileFault {
-  std::size_t line = 0;  // from 1; 0: of the whole file
+  std::size_t line = 0;  // from 1; 0: the whole file
   std::string message;
 };
 using FileFaults = std::vector<FileFault>;
@@ -27,7 +26,7 @@ using FileFaults = std::vector<FileFault>;
 class Lines {
  public:
   void add(std::string pointer, std::size_t line) { lines_.emplace(std::move(pointer), line); }
-  // Of the member, or of the nearest one around it; 0: it is not known.
+  // The line of the member, or of the nearest one around it; 0 if unknown.
   std::size_t of(std::string_view pointer) const;
 
  private:
@@ -37,21 +36,22 @@ class Lines {
 std::string join_pointer(std::string_view pointer, std::string_view name);
 
 struct Document {
-  std::string json;  // checked, and an object or array; never anything else
-  Lines lines;       // of members of objects, kMaxLineDepth deep
+  std::string json;  // validated; always an object or array
+  Lines lines;       // of objects' members, up to kMaxLineDepth deep
 };
 constexpr std::size_t kMaxLineDepth = 4;  // schedules, a name, job, queue
 
 enum class FileFormat : std::uint8_t { kJson, kToml };
-// By the name's end, .json or .toml, else by what it begins with.
+// By the name's extension, .json or .toml, else by the first character.
 FileFormat format_of(std::string_view path, std::string_view content);
 
 std::expected<Document, FileFaults> read_document(std::string_view content, FileFormat format);
 
-// "-" is standard input. An error if it has more than `max_bytes`.
+// "-" is standard input. Fails if the file has more than `max_bytes`.
 Result<std::string> read_whole_file(const std::string& path, std::size_t max_bytes = kMaxFileBytes);
 
-// Prints "FILE:LINE: message" for each, but not for hundreds; `path` "-" is called standard input.
+// Prints "FILE:LINE: message" for the first faults, but not for hundreds; `path` "-" is called
+// standard input.
 void print_faults(std::string_view path, const FileFaults& faults);
 
 }  // namespace millrace::cli

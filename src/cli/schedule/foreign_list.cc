@@ -124,7 +124,7 @@ std::optional<std::string> text_of(JsonCursor value) {
   return text_at(value);
 }
 
-// A zone's name begins with a letter, and has one behind its slash: not MON/2.
+// A zone's name begins with a letter, and has a letter after its slash: not MON/2.
 bool is_zone(std::string_view word) {
   if (word == "UTC" || word == "GMT") return true;
   const std::size_t slash = word.find('/');
@@ -134,7 +134,7 @@ bool is_zone(std::string_view word) {
 
 bool is_star(std::string_view field) { return field.starts_with('*'); }
 
-// Reads one entry; faults go to a list with its line.
+// Reads one entry; adds faults to a list, with the entry's line.
 class EntryReader {
  public:
   EntryReader(std::size_t line, FileFaults& faults) : faults_(faults) { entry.line = line; }
@@ -227,7 +227,7 @@ class EntryReader {
 
   void read_integer(const std::string& name, JsonCursor value, std::optional<int>& out) {
     const auto number = number_of(value);
-    constexpr double kFar = 1'000'000;  // the server's bounds are nearer
+    constexpr double kFar = 1'000'000;  // the server's bounds are smaller
     if (!number || *number != std::trunc(*number) || std::abs(*number) > kFar) {
       return fail(name + " must be a whole number");
     }
@@ -256,7 +256,7 @@ class EntryReader {
     entry.schedule.paused = text == "disabled";
   }
 
-  // A string that is JSON counts as what it holds.
+  // A string that contains JSON counts as that JSON.
   static std::string json_of(JsonCursor value) {
     if (const auto text = text_of(value); text && sdk::is_json(*text)) return *text;
     return std::string(value.skip());
@@ -352,7 +352,7 @@ class EntryReader {
       if (field.empty()) field = "*";
       cron += (cron.empty() ? "" : " ") + field;
     }
-    // Celery runs where both days match; a cron expression would run on either.
+    // Celery requires both days to match; a cron expression requires either.
     if (!is_star(fields[2]) && !is_star(fields[4])) {
       return fail(
           "day_of_month and day_of_week both restrict the day; Celery takes days that both name, "

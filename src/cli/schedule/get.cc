@@ -1,4 +1,4 @@
-// millrace schedule get: all about one schedule.
+// millrace schedule get: shows all about one schedule.
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/schedule/view.h"

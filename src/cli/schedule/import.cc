@@ -20,7 +20,7 @@ static_assert(kMaxCrontabVariables <= kMaxShellVariables);
 
 using Faults = std::expected<std::vector<Imported>, FileFaults>;
 
-// What the server would refuse with the name alone is refused here with the line.
+// Checks here what the server would reject, since the server's error has the name but not the line.
 void check(const Imported& one, FileFaults& faults) {
   const auto fail = [&](std::string message) { faults.push_back({one.line, std::move(message)}); };
   if (!api::is_name(one.name)) {
@@ -52,11 +52,11 @@ std::string rule_of(const sdk::NewSchedule& schedule) {
   return schedule.every ? "every " + format_duration(*schedule.every) : schedule.cron;
 }
 
-// The second line of a program is "name-2": its place does not change with other programs' lines.
+// A program's second line is "name-2". Other programs' lines do not affect the number.
 class Names {
  public:
   std::string next(const std::string& wanted) {
-    // The number goes on where it stopped, so that many lines of one program take no longer.
+    // Continues from the last number, so that many lines of one program do not take quadratic time.
     std::size_t& n = last_[wanted];
     std::string name;
     do {
@@ -151,7 +151,7 @@ std::string owner_of(std::string_view kind, std::string_view path) {
   if (path == "-") return owner;
   owner += ':';
   for (const char c : path) owner += api::is_name(std::string_view(&c, 1)) ? c : '-';
-  // Of a long path its end says more.
+  // For a long path, the end says more.
   if (owner.size() > api::kMaxNameBytes) {
     const std::size_t head = kind.size() + 1;
     owner.erase(head, owner.size() - api::kMaxNameBytes);

@@ -1,4 +1,4 @@
-// What the imports make of the lines of other programs.
+// Converts other programs' lines to schedules.
 #pragma once
 
 #include <expected>
@@ -13,16 +13,16 @@
 
 namespace millrace::cli {
 
-// The server takes no larger payload of a schedule.
+// The server's limit on a schedule's payload.
 constexpr std::size_t kMaxSchedulePayload = 64 << 10;
 
-// What holds of all lines of an import.
+// Settings for all lines of an import.
 struct ImportDefaults {
-  std::string timezone{};  // of lines that have none
+  std::string timezone{};  // for lines that have none
   std::string queue{};
   std::string type{};
-  std::string prefix{};         // of each name
-  sdk::NewSchedule schedule{};  // its policies, and max_attempts of its job
+  std::string prefix{};         // of every name
+  sdk::NewSchedule schedule{};  // its policies, and its job's max_attempts
 };
 
 struct Imported {
@@ -32,19 +32,19 @@ struct Imported {
   std::string what{};  // for people: the command, or the type
 };
 
-// Of the system's crontab, each user's commands go to a queue of their own: "QUEUE.USER".
+// In the system's crontab, each user's commands go to a separate queue: "QUEUE.USER".
 std::expected<std::vector<Imported>, FileFaults> import_crontab(
     const std::vector<CrontabEntry>& entries, const ImportDefaults& defaults);
 std::expected<std::vector<Imported>, FileFaults> import_list(
     const std::vector<ForeignEntry>& entries, const ImportDefaults& defaults);
 
-// The set that they make, without its owner.
+// The set of these schedules, without its owner.
 sdk::ScheduleSet set_of(const std::vector<Imported>& imported);
 Lines lines_of(const std::vector<Imported>& imported);
 std::string import_table(const std::vector<Imported>& imported, std::size_t width);
 
-// "crontab:FILE", in the characters and the length that an owner may have; of standard input
-// ("-") the kind alone.
+// "crontab:FILE", reduced to the characters and length that an owner may have. For standard input
+// ("-") only the kind.
 std::string owner_of(std::string_view kind, std::string_view path);
 
 }  // namespace millrace::cli

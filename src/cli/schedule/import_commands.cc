@@ -1,4 +1,4 @@
-// millrace schedule import: schedules from a crontab, or from another program's list.
+// millrace schedule import: imports schedules from a crontab or another program's list.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct Import {
   std::string file;
   ImportDefaults defaults;
   std::optional<Missed> missed;
-  sdk::ScheduleSet set;  // its flags
+  sdk::ScheduleSet set;  // its options
   bool is_system = false;
   bool yes = false;
   bool print = false;
@@ -35,7 +35,7 @@ void complete_policies(Import& options, std::string_view missed) {
   if (options.missed) schedule.missed_limit = options.missed->limit;
 }
 
-// The owner is the same from whatever folder the command is run.
+// Makes the owner independent of the current folder.
 std::string whole_path(const std::string& file) {
   if (file == "-") return file;
   std::error_code error;
@@ -43,7 +43,7 @@ std::string whole_path(const std::string& file) {
   return error ? file : path.string();
 }
 
-// What was read, as a dry run or with --yes as a change of the server.
+// Sends the imported schedules to the server: as a dry run, or with --yes as a change.
 void apply_import(Import& options, std::string_view kind, const std::vector<Imported>& imported,
                   Session& session) {
   sdk::ScheduleSet set = set_of(imported);

@@ -1,4 +1,4 @@
-// millrace schedule list: every schedule, by name.
+// millrace schedule list: lists all schedules, by name.
 #include <fmt/format.h>
 
 #include <algorithm>

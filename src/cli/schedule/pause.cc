@@ -1,4 +1,4 @@
-// millrace schedule pause and resume: nothing is due, and due again.
+// millrace schedule pause and resume: stops and restarts a schedule.
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/schedule/view.h"

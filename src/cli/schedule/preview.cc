@@ -1,4 +1,4 @@
-// millrace schedule preview: when an expression is due, before anything is made of it.
+// millrace schedule preview: shows when an expression is due, without creating anything.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

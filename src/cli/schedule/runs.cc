@@ -1,4 +1,4 @@
-// millrace schedule runs: what became of a schedule's instants.
+// millrace schedule runs: shows the results of a schedule's instants.
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/schedule/view.h"

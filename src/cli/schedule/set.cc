@@ -1,4 +1,4 @@
-// millrace schedule set: makes a schedule, or changes one.
+// millrace schedule set: creates or changes a schedule.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -20,20 +20,20 @@ namespace {
 struct Set {
   std::string name;
   std::string file;
-  sdk::NewSchedule schedule;  // what was named of the timing, as options read it
+  sdk::NewSchedule schedule;  // the given timing options
   std::optional<Missed> missed;
   std::optional<std::string> payload;
   std::vector<std::string> meta;
   bool replace = false;
 };
 
-// The members of `json` that `names` tells, or all of them.
+// `members` without those named in `names`.
 JsonMembers without(JsonMembers members, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) erase_member(members, name);
   return members;
 }
 
-// The members that were named, beside `job`.
+// The given members, except `job`.
 JsonMembers named_members(const Set& options) {
   sdk::NewSchedule schedule = options.schedule;
   if (options.missed) {
@@ -43,7 +43,7 @@ JsonMembers named_members(const Set& options) {
   return without(members_of(to_json(schedule)), {"job"});
 }
 
-// Those of the job.
+// The given members of `job`.
 JsonMembers named_job(const Set& options) {
   const auto job = find_member(members_of(to_json(options.schedule)), "job");
   JsonMembers members = members_of(*job);
@@ -52,7 +52,7 @@ JsonMembers named_job(const Set& options) {
   return members;
 }
 
-// From the argument or standard input into the job. False: an error was printed.
+// Takes the payload and the metadata into the job. False: an error was printed.
 bool complete(Set& options, Session& session) {
   for (const std::string& text : options.meta) {
     auto assignment = parse_assignment(text);
@@ -126,7 +126,7 @@ void set_from_options(Set& options, Session& session) {
   });
 }
 
-// The first option beside --file that was given; empty: none.
+// The first given option other than --file; empty: none.
 std::string other_option(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0 || option->get_lnames().empty()) continue;
@@ -174,7 +174,7 @@ void add_policy_options(CLI::App& command, Set& options) {
   add_missed(command, options.missed);
   add_duration(command, "--missed-after", schedule.missed_after,
                "Delay after which an instant counts as missed (default: 1m)");
-  // With a member of three states as the target, CLI11 would set it where the flag is not given.
+  // A target with three states would not work: CLI11 would set it even if the flag is not given.
   command.add_flag_function(
       "--paused,!--no-paused", [&schedule](std::int64_t count) { schedule.paused = count > 0; },
       "Pause the schedule, or not (default: no change)");

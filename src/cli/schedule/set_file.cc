@@ -72,7 +72,7 @@ class Reader {
     }
   }
 
-  // TOML reads [schedules.mail.digest] as the table digest in the table mail.
+  // TOML reads [schedules.mail.digest] as a table digest inside a table mail.
   static bool is_split_name(JsonCursor specification) {
     bool any = false;
     bool all_tables = true;
@@ -83,7 +83,7 @@ class Reader {
     return any && all_tables;
   }
 
-  // A specification was taken for a set.
+  // The file has a single specification instead of a set.
   static std::string_view hint(JsonCursor value) {
     return value.type() == JsonType::kObject ? "; a schedule stands below schedules" : "";
   }

@@ -1,4 +1,4 @@
-// A set of schedules as a file has it, in TOML or JSON: the body of PUT /v1/schedules.
+// A set of schedules in a TOML or JSON file: the body of PUT /v1/schedules.
 #pragma once
 
 #include <expected>
@@ -11,16 +11,16 @@
 
 namespace millrace::cli {
 
-constexpr std::size_t kMaxSetSchedules = 10'000;  // the server takes no more in one set
+constexpr std::size_t kMaxSetSchedules = 10'000;  // the server's limit for one set
 
 struct SetFile {
   sdk::ScheduleSet set;  // managed_by may be empty
-  Lines lines;           // by pointers into the body
+  Lines lines;           // by JSON pointers into the body
 };
 
 std::expected<SetFile, FileFaults> read_set_file(std::string_view content, FileFormat format);
 
-// One specification, the body of PUT /v1/schedules/{name}.
+// A single specification, the body of PUT /v1/schedules/{name}.
 std::expected<Document, FileFaults> read_specification_file(std::string_view content,
                                                             FileFormat format);
 

@@ -66,7 +66,7 @@ JsonMembers specification_of(std::string_view there) {
 JsonMembers merged(JsonMembers there, const JsonMembers& named, const JsonMembers& job) {
   if (find_member(named, "cron")) erase_member(there, "every_ms");
   if (find_member(named, "every_ms")) erase_member(there, "cron");
-  // Its bound belongs to the policy "all".
+  // This limit belongs to the policy "all".
   if (find_member(named, "missed")) erase_member(there, "missed_limit");
   for (const auto& [name, value] : named) set_member(there, name, value);
   if (job.empty()) return there;

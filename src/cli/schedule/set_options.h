@@ -1,4 +1,4 @@
-// What `millrace schedule set` and the imports understand alike.
+// Options shared by `millrace schedule set` and the imports.
 #pragma once
 
 #include <optional>
@@ -22,13 +22,12 @@ CLI::Option* add_missed(CLI::App& command, std::optional<Missed>& out);
 
 CLI::Option* add_overlap(CLI::App& command, std::string& out);
 
-// What `set` changes: the members that were named, over those that are there.
+// The members to send for `set`: those that were given, over the existing ones.
 //
-// `there`: the schedule as the server answered it, of which only the specification counts; empty:
-// there is none. `paused` is left out, since a PUT without it leaves that as it is.
+// `there`: the schedule as the server returned it; empty if it does not exist. Only its
+// specification is used. `paused` is left out, since a PUT without it leaves it unchanged.
 JsonMembers specification_of(std::string_view there);
-// Members of `job` are replaced one by one; cron takes the place of every_ms, and the other way
-// round.
+// Members of `job` are replaced one by one. `cron` replaces `every_ms`, and vice versa.
 JsonMembers merged(JsonMembers there, const JsonMembers& named, const JsonMembers& job);
 
 }  // namespace millrace::cli

@@ -1,4 +1,4 @@
-// TOML as JSON.
+// Converts TOML to JSON.
 #pragma once
 
 #include <expected>
@@ -8,8 +8,8 @@
 
 namespace millrace::cli {
 
-// A date with time and offset becomes text in RFC 3339. Faults: what is no TOML, and what JSON
-// can't hold: a date or time without an offset, infinity, no number.
+// A date-time with an offset becomes RFC 3339 text. Faults are invalid TOML and values that JSON
+// can't hold: a date or time without an offset, infinity, NaN.
 std::expected<Document, FileFaults> read_toml(std::string_view content);
 
 }  // namespace millrace::cli

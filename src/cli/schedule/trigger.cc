@@ -1,4 +1,4 @@
-// millrace schedule trigger: one job of a schedule, now.
+// millrace schedule trigger: submits one job of a schedule now.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

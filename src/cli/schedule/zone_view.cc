@@ -55,7 +55,7 @@ Result<std::string> zone_of_machine(const std::optional<std::string>& tz, bool h
     if (!name.starts_with('/')) return std::string(name);
     if (std::string inner = name_in_path(name); !inner.empty()) return inner;
   } else if (!has_localtime) {
-    return std::string("UTC");  // as the C library has it
+    return std::string("UTC");  // like the C library
   } else if (std::string name = name_in_path(localtime); !name.empty()) {
     return name;
   } else if (!timezone_file.empty()) {
