@@ -13,7 +13,7 @@ ReadinessAnswer readiness(const Caller& caller) {
   ReadinessAnswer answer;
   answer.draining = found.draining || caller.services.draining;
   answer.ready = !answer.draining && std::ranges::all_of(found.checks, &ReadinessCheck::ok);
-  // Strangers are told yes or no.
+  // Callers without a token learn only yes or no.
   if (caller.services.tokens.empty() || caller.access != nullptr) {
     answer.checks = std::move(found.checks);
   }

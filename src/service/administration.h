@@ -24,7 +24,7 @@ Task<Answered<std::string>> metrics(Caller& caller);  // in Prometheus's text fo
 Task<Answered<api::Diagnosis>> diagnosis(Caller& caller);
 Task<Answered<BackupDone>> backup(Caller& caller, const std::string& path);
 
-// `node`: the node's id; must stay valid until the answer has come.
+// `node`: the node's id; must stay valid until the answer arrives.
 Task<Answered<api::Cluster>> set_draining(Caller& caller, const std::string& node, bool draining);
 
 }  // namespace millrace::service

@@ -9,7 +9,7 @@
 namespace millrace::service {
 namespace {
 
-// Answers to what nobody waits for have this ticket.
+// The ticket of answers that nobody waits for.
 constexpr engine::Ticket kNobody{~std::uint64_t{0}};
 
 engine::Ticket ticket_of(std::uint32_t slot, std::uint32_t generation) {
@@ -101,8 +101,8 @@ void AnswerPort::run() {
   resuming_.clear();
 }
 
-// The claimer's connection closed before the answer could be sent: the jobs need not wait for their
-// leases to run out.
+// The claimer's connection closed before the answer could be sent: do not make the jobs wait for
+// the end of their leases.
 void AnswerPort::give_back(engine::Delivery& delivery) {
   const core::ClaimReply* const claim = claim_in(delivery.answer);
   if (claim == nullptr) return;

@@ -1,4 +1,4 @@
-// An I/O thread's side of the engine: gives out tickets, takes batches of answers from the shard's
+// An I/O thread's side of the engine: it issues tickets, takes batches of answers from the shard's
 // thread, and resumes the coroutines that wait for them on its own thread.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace millrace::service {
 
 class EventTail;
 
-// The credentials under which to ask, and the shard to ask.
+// The credentials and the shard of a request.
 struct Asking {
   std::string_view credentials;      // the client's; valid until the answer
   engine::Gateway* shard = nullptr;  // null: the port's own gateway, which finds the shard
@@ -28,29 +28,29 @@ struct Asking {
 
 class AnswerPort final : public engine::ReplyPort {
  public:
-  // Waits for an answer. It must outlive the wait, or call forget().
+  // Receives an answer. It must outlive the wait, or call forget().
   class Waiter {
    public:
     virtual ~Waiter() = default;
     virtual void answered(engine::Answer answer) = 0;
   };
 
-  // `wake` is called, on any thread, when run() has work again.
+  // `wake` is called, on any thread, when run() has work.
   AnswerPort(engine::Gateway& gateway, std::function<void()> wake);
   ~AnswerPort() override;
 
   // --- The I/O thread.
   engine::Ticket ask(engine::Request request, Waiter& waiter, const Asking& asking = {});
-  // The caller has gone: nobody waits for the ticket any more. If the shard claims jobs for it all
-  // the same, the port gives them back, with these credentials.
+  // The caller has gone, so nobody waits for the ticket. If the shard claims jobs for it anyway,
+  // the port gives them back with these credentials.
   void cancel(engine::Ticket ticket, std::string_view credentials);
   // The waiter is being destroyed.
   void forget(engine::Ticket ticket);
-  // The readers of events of this thread that wait for more.
+  // This thread's event readers that wait for more.
   EventTail& events() { return *events_; }
-  // Hands out the answers that have come.
+  // Delivers the answers that have arrived.
   void run();
-  // Gives back the jobs of a claim whose answer can't be sent.
+  // Gives back the jobs of a claim whose answer cannot be sent.
   void give_back(const core::ClaimReply& claim, std::string_view credentials);
 
   // --- Any thread.
@@ -64,7 +64,7 @@ class AnswerPort final : public engine::ReplyPort {
     engine::Gateway* asked = nullptr;
     std::uint32_t generation = 0;
   };
-  // A cancelled ticket whose answer may still come, with jobs.
+  // A cancelled ticket whose answer may still arrive, with jobs.
   struct Cancelled {
     engine::Ticket ticket{};
     std::string credentials;
@@ -77,7 +77,7 @@ class AnswerPort final : public engine::ReplyPort {
   engine::Gateway& gateway_;
   const std::function<void()> wake_;
 
-  // A ticket is a slot's number and its generation: a late answer finds its slot reused.
+  // A ticket is a slot's number and generation, so a late answer does not match a reused slot.
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<Cancelled> cancelled_;  // a ring; only those with credentials
@@ -94,7 +94,7 @@ class AnswerPort final : public engine::ReplyPort {
 // The jobs that an answer hands out, or null.
 core::ClaimReply* claim_in(engine::Answer& answer);
 
-// A wait of a call that may be given up. On the I/O thread.
+// A wait that may be given up. On the I/O thread.
 class Abandonable {
  public:
   virtual void give_up() = 0;
@@ -103,16 +103,16 @@ class Abandonable {
   ~Abandonable() = default;
 };
 
-// The present wait of a caller, for the code that may give it up.
+// The caller's current wait, for the code that may give it up.
 struct Wait {
-  Abandonable* waiting = nullptr;  // null: the caller waits for nothing now
-  bool over = false;               // the client has gone: a later wait is given up at once
+  Abandonable* waiting = nullptr;  // null: the caller is not waiting
+  bool over = false;               // the client has gone: later waits are given up at once
   bool given_up = false;           // a wait was given up
 };
 
 // co_await Ask(port, request): the answer. With `wait` the wait can be given up. The answer is then
-// Unavailable::kDraining; for a poll with acks, heartbeats or logs, which are carried out, it is
-// kUnknown. A client that has closed only its side of the connection still sees this answer.
+// Unavailable::kDraining, or kUnknown for a poll whose acks, heartbeats or logs are still executed.
+// A client that has closed only its side of the connection still receives this answer.
 class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
  public:
   Ask(AnswerPort& port, engine::Request request, const Asking& asking = {}, Wait* wait = nullptr)
@@ -128,8 +128,8 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
   }
 
   bool await_ready() const { return false; }
-  // If the wait is given up at once, the request is still sent, and then cancelled: a poll's acks
-  // count.
+  // Even if the wait is given up at once, the request is sent and then cancelled, so that a poll's
+  // acks take effect.
   bool await_suspend(std::coroutine_handle<> handle) {
     handle_ = handle;
     if (wait_ != nullptr) wait_->waiting = this;

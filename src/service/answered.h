@@ -1,4 +1,4 @@
-// The result of an operation, and the reply in an answer.
+// The result of an operation, and access to the reply in an answer.
 #pragma once
 
 #include <expected>
@@ -14,7 +14,7 @@
 
 namespace millrace::service {
 
-// The result of an operation, or the problem that its caller gets instead.
+// The result of an operation, or the problem that its caller receives instead.
 template <typename T = void>
 using Answered = std::expected<T, api::Problem>;
 

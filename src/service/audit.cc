@@ -14,11 +14,11 @@
 namespace millrace::service {
 namespace {
 
-// What one call looks at, whatever its filter hides.
+// The most entries examined per call, whatever the filter hides.
 constexpr std::size_t kMostLookedAt = 50'000;
 constexpr std::uint32_t kRowsAtOnce = 500;
 
-// By shard: the last entry looked at; none: from the end, or the beginning.
+// By shard: the last entry examined; none: start at the end, or at the beginning.
 using Places = std::vector<std::optional<std::uint64_t>>;
 
 std::string cursor_of(AuditOrder order, const Places& places) {
@@ -72,7 +72,7 @@ bool fits(const api::AuditFilter& filter, const core::AuditRow& row) {
   return filter.object.empty() || fits_object(filter.object, entry);
 }
 
-// The rows of one shard, read piece by piece.
+// Reads the rows of one shard in pieces.
 class ShardRows {
  public:
   ShardRows(const engine::Reads& reads, engine::ShardNumber shard, AuditOrder order,
@@ -117,7 +117,7 @@ struct FoundPage {
   bool more = false;
 };
 
-// Several commands of one call are one entry.
+// Whether two entries are commands of one call, which are shown as one entry.
 bool are_one(const core::Audited& a, const core::Audited& b) {
   return (a.jobs || b.jobs) && !a.actor.request.empty() && a.actor.request == b.actor.request &&
          a.action == b.action && a.kind == b.kind && a.name == b.name;
@@ -133,7 +133,7 @@ void fold(Found& into, const Found& more, AuditOrder order) {
   };
   if (is_empty(entry.before)) entry.before = other.before;
   if (is_empty(entry.after)) entry.after = other.after;
-  // It is told by its beginning.
+  // The first command represents the call.
   if (order == AuditOrder::kNewestFirst) {
     into.shard = more.shard;
     into.row.at = more.row.at;
@@ -177,12 +177,12 @@ class Gathering {
   }
 
  private:
-  // Nothing after this one fits.
+  // No entry after this one can match.
   bool is_past(const core::AuditRow& row) const {
     return order_ == AuditOrder::kNewestFirst ? filter_.since && row.at < *filter_.since
                                               : filter_.until && row.at >= *filter_.until;
   }
-  // The shard whose row comes next in the order of times.
+  // The shard with the next row in order of time.
   Result<ShardRows*> earliest() {
     ShardRows* chosen = nullptr;
     Time time{};
@@ -233,7 +233,7 @@ Task<void> note_audit(Caller& caller, core::Origin about) {
 
 Task<Answered<AuditPage>> list_audit(Caller& caller, const api::AuditFilter& filter,
                                      AuditOrder order) {
-  // It tells of all queues.
+  // The audit covers all queues.
   auto admitted = admits_to_all_queues(caller);
   if (!admitted) co_return refused(admitted);
   const engine::Reads& reads = caller.services.reads;

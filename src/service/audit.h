@@ -1,4 +1,4 @@
-// The audit: entries of what no shard decides, and reading all of them.
+// The audit: adding entries for actions that no shard decides, and reading all entries.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace millrace::service {
 
-// Makes an entry of something that has been done. The first shard commits it; if it can't now,
-// there is none, and the log says so.
+// Adds an entry for a completed action. The first shard commits it; if it cannot do so now, the
+// entry is missing and the log says so.
 Task<void> note_audit(Caller& caller, core::Origin about);
 
-// For the audit: what the commands of this call are about, where they do not say it themselves.
+// The audit's description of this call's commands, if they do not imply it.
 core::Origin about(std::string_view action, std::string_view kind, std::string_view name,
                    std::string_view reason = {});
 
@@ -24,7 +24,7 @@ struct AuditPage {
   std::string next;  // empty: newest first: the end; oldest first: never
   bool more = false;
 };
-// `order`: the cursor is of the same one.
+// `order`: the cursor must be from the same order.
 Task<Answered<AuditPage>> list_audit(Caller& caller, const api::AuditFilter& filter,
                                      AuditOrder order);
 

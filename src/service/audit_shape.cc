@@ -23,7 +23,7 @@ void add_pause(JsonWriter& json, bool paused, const SharedBytes& reason) {
   json.text_or_null("pause_reason", reason.view());
 }
 
-// The members of `text`, an object, as the first ones of `json`.
+// Adds the members of the object `text` as the first members of `json`.
 void add_members(JsonWriter& json, std::string_view text) {
   text.remove_prefix(1);
   text.remove_suffix(1);
@@ -149,7 +149,8 @@ std::string text_of(const Caller& caller, const core::AuditImage& image) {
   if (image.schedule != nullptr) return text_of(caller, *image.schedule);
   if (image.job != nullptr) return text_of(*image.job);
   const std::string_view text = image.text.view();
-  // It went through the store: no other program shall make the answer something else than JSON.
+  // The text was in the store: whatever another program wrote there, the answer must stay valid
+  // JSON.
   const bool good = text.starts_with('{') && !check_json(text, kMostDepth, LoneSurrogates::kKept);
   return good ? std::string(text) : std::string();
 }

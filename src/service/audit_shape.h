@@ -1,4 +1,4 @@
-// How an entry of the audit looks to those who read it.
+// The shape of an audit entry for the API.
 #pragma once
 
 #include "api/audit.h"

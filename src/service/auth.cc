@@ -63,7 +63,7 @@ std::optional<HashParts> take_apart_hash(std::string_view hash) {
 
 std::uint32_t bit_of(api::Scope scope) { return 1u << static_cast<unsigned>(scope); }
 
-// What the header says behind its scheme; empty: it is of another scheme.
+// The header's text after its scheme; empty: it has another scheme.
 std::string_view bearer_in(std::string_view credentials) {
   constexpr std::string_view kScheme = "bearer ";
   if (!equals_ignoring_case(credentials.substr(0, kScheme.size()), kScheme)) return {};
@@ -126,7 +126,7 @@ bool Access::allows_queue(std::string_view queue) const {
 
 bool Access::reaches(const TokenSettings& other) const {
   if (!limited()) return true;
-  // A glob with a '*' is reached where all its endings are.
+  // A glob with a '*' is covered if all its endings are.
   return !other.queues.empty() &&
          std::ranges::all_of(other.queues, [this](const std::string& glob) {
            return std::ranges::any_of(settings_->queues, [&glob](const std::string& own) {
@@ -245,12 +245,12 @@ const Access* TokenBook::authenticate(std::string_view credentials, Time now) co
   const Sha256& expected = known ? found->second.digest : kNobodys;
   const bool rotated = known && found->second.former.has_value();
   const Sha256& former = rotated ? *found->second.former : kNobodys;
-  // Both are always compared, so that the time tells nothing.
+  // Compares both in every case, so that the time reveals nothing.
   const bool equal = CRYPTO_memcmp(digest.data(), expected.data(), digest.size()) == 0;
   const bool was = CRYPTO_memcmp(digest.data(), former.data(), digest.size()) == 0;
   if (!known || (!equal && !was)) return nullptr;
   const Access& access = found->second.access;
-  if (access.settings_->hash.empty()) return nullptr;  // its secret is a key
+  if (access.settings_->hash.empty()) return nullptr;  // the token's secret is a private key
   if (!equal && (!rotated || access.settings_->former_until.value_or(now) <= now)) return nullptr;
   return access.live(now) ? &access : nullptr;
 }

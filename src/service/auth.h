@@ -1,6 +1,6 @@
-// Tokens: who may call what. A token reads mlr_ID_SECRET_CHECKSUM; of the secret only its SHA-256
-// is kept. The checksum tells a mistyped token from an unknown one and lets scanners find leaked
-// ones.
+// Tokens and the rights that they give. A token has the form mlr_ID_SECRET_CHECKSUM; only the
+// SHA-256 of the secret is kept. The checksum distinguishes a mistyped token from an unknown one
+// and lets scanners find leaked ones.
 #pragma once
 
 #include <array>
@@ -20,22 +20,22 @@
 
 namespace millrace::service {
 
-// A token as it is configured.
+// The settings of a token.
 struct TokenSettings {
   std::string name;
   std::string hash;                 // as make_token() gives it
   std::vector<std::string> scopes;  // names of api::Scope
-  std::vector<std::string> queues;  // names, a '*' at the end stands for any ending; empty: all
+  std::vector<std::string> queues;  // names, a trailing '*' matches any ending; empty: all
   std::optional<Time> expires_at;
-  // In place of the hash: the name in the client's certificate that stands for the token.
+  // Instead of the hash: the name in a client certificate that identifies the token.
   std::string certificate{};
-  // It has the scope `payload` without naming it: so do those of the configuration, which are older
-  // than the scope, unless they say otherwise.
+  // The token has the scope `payload` even if it does not name it. Configured tokens do unless they
+  // say otherwise, because they may be older than the scope.
   bool sees_payloads = true;
-  // Of the secret that a rotation has replaced, and how long it is still good for.
+  // The hash of the secret that a rotation replaced, and how long that secret stays valid.
   std::string former_hash{};
   std::optional<Time> former_until{};
-  // Of one that was made at run time.
+  // For a token made at run time:
   std::string description{};
   std::optional<Time> created_at{};
   std::string created_by{};   // the name of the token that asked for it
@@ -46,38 +46,38 @@ struct NewToken {
   std::string token;  // shown once
   std::string hash;   // kept: "ID:sha256:DIGEST"
 };
-// From 32 random bytes for the secret, and 6 for the id.
+// The secret is made from 32 random bytes, the id from 6.
 NewToken make_token(const std::array<std::uint8_t, 32>& secret,
                     const std::array<std::uint8_t, 6>& id);
 
 // The scope with that name; kNone has none.
 std::optional<api::Scope> scope_named(std::string_view name);
-// A name, or with a '*' at its end any ending.
+// Whether `glob` is a name, possibly with a trailing '*', which matches any ending.
 bool is_queue_glob(std::string_view glob);
-// The public part of what the header Authorization says; none: it is no token.
+// The token's public part in an Authorization header; none: it is not a token.
 std::optional<std::string_view> token_id_in(std::string_view credentials);
 
-// What a caller may do. Lives as long as the TokenBook.
+// The rights of a caller. Lives as long as the TokenBook.
 class Access {
  public:
   bool allows(api::Scope scope) const;
   bool allows_queue(std::string_view queue) const;
   bool limited() const { return !settings_->queues.empty(); }
-  // All queues that `other` opens, this one does too.
+  // Whether this one allows every queue that `other` allows.
   bool reaches(const TokenSettings& other) const;
-  // Nor has `other` a scope that this one lacks, or a longer life.
+  // Also requires that `other` has no further scope and no later expiry.
   bool covers(const TokenSettings& other) const;
   // The token's public part, or the name in its certificate.
   std::string_view id() const;
   const TokenSettings& settings() const { return *settings_; }
   bool live(Time now) const { return !settings_->expires_at || *settings_->expires_at > now; }
 
-  // By the minute. Any thread.
+  // Records the use with a resolution of a minute. Any thread.
   void note_use(Time now) const;
 
  private:
   friend class TokenBook;
-  // In minutes; 0: not since this node began.
+  // In minutes; 0: unused since this node started.
   using Used = std::atomic<std::int64_t>;
 
   const TokenSettings* settings_ = nullptr;
@@ -85,13 +85,13 @@ class Access {
   std::shared_ptr<Used> used_ = std::make_shared<Used>(0);
 };
 
-// What a caller is told whose token lacks it.
+// The problem for a caller whose token lacks the scope.
 api::Problem lacks_scope(api::Scope scope);
 
 // The configured tokens. Immutable: any thread.
 class TokenBook {
  public:
-  // Faults name the token they are about.
+  // An error names the token.
   static Result<TokenBook> make(std::vector<TokenSettings> tokens);
   TokenBook(TokenBook&&) = default;
   TokenBook& operator=(TokenBook&&) = default;
@@ -103,17 +103,17 @@ class TokenBook {
   // Does the same work for an unknown id as for a wrong secret, and compares in constant time.
   const Access* authenticate(std::string_view credentials, Time now) const;
 
-  // Who shows a certificate with this name, which an authority of the server's has signed; null:
-  // not a live token's.
+  // The token for a client certificate with this name, signed by an authority that the server
+  // trusts; null: not a live token.
   const Access* authenticate_certified(std::string_view name, Time now) const;
 
   const std::vector<TokenSettings>& tokens() const { return tokens_; }
-  // Of the token with that public part, live or not; null: there is none.
+  // The settings of the token with this public part, live or not; null: there is none.
   const TokenSettings* find(std::string_view id) const;
   const Access* access_of(std::string_view id) const;
-  // On this node, by the minute; none: not since it began.
+  // On this node, to the minute; none: not since it started.
   std::optional<Time> last_used(std::string_view id) const;
-  // It takes the place of `former`: what was noted there goes on.
+  // This book replaces `former`: takes over its recorded uses.
   void take_uses_of(const TokenBook& former);
 
  private:

@@ -1,4 +1,4 @@
-// Jobs for instants of a schedule's past.
+// Jobs for past instants of a schedule.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -16,9 +16,9 @@
 namespace millrace::service {
 namespace {
 
-// So many instants are looked at in one call.
+// The most instants examined per call.
 constexpr std::size_t kMostInstants = 10'000;
-// About the bytes of the jobs that are submitted as one.
+// The approximate number of bytes of jobs submitted together.
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 
 std::unexpected<api::Problem> fault(std::string_view member, std::string detail) {
@@ -50,7 +50,7 @@ class Backfill {
            const BackfillRequest& request)
       : caller_(caller), schedule_(schedule), timing_(timing), request_(request) {
     const core::ScheduleProgress& progress = schedule.progress;
-    // What the schedule owes by itself is no past.
+    // Instants that the schedule itself still owes are not past.
     until_ = request.backfill.to;
     if (!schedule.paused && progress.next) until_ = std::min(until_, *progress.next);
     if (!schedule.paused && !progress.planned) {
@@ -68,7 +68,7 @@ class Backfill {
       seen += items.size();
       auto done = request_.backfill.dry_run ? co_await look(items) : co_await submit(items);
       if (!done) {
-        co_await note_runs();  // of what was done before
+        co_await note_runs();  // for the earlier part
         co_return refused(done);
       }
       for (const Item& item : items) {
@@ -95,7 +95,7 @@ class Backfill {
     return items;
   }
 
-  // Which of the jobs exist.
+  // Determines which of the jobs exist.
   Task<Answered<>> look(std::vector<Item>& items) {
     std::vector<engine::Request> questions;
     std::vector<JobId> ids;
@@ -118,8 +118,8 @@ class Backfill {
     co_return Answered<>();
   }
 
-  // All or nothing: a key that came with another body before must not do a part. A job that was
-  // edited since still exists; the others are then tried again.
+  // All or nothing: a key that was used with another body must not submit only a part. A job that
+  // was edited since still exists; the others are then tried again.
   Task<Answered<>> submit(std::vector<Item>& items) {
     for (bool done = false; !done;) {
       std::vector<Item*> asked;
@@ -157,7 +157,7 @@ class Backfill {
     return enqueue;
   }
 
-  // A job that is found by its key was made by a call that this one repeats.
+  // A job found by its key was made by an earlier call that this one repeats.
   void settle(Item& item, const core::EnqueueReply::Item& answered) {
     item.existing = answered.fate == core::Fate::kExisting && !answered.by_key;
     item.created = answered.fate == core::Fate::kCreated;
@@ -172,7 +172,7 @@ class Backfill {
     return made;
   }
 
-  // The list of runs shows the last ones. The jobs are there, whether or not it does.
+  // Adds the latest jobs to the list of runs. A failure does not affect the jobs.
   Task<void> note_runs() {
     const std::size_t shown = std::min<std::size_t>(created_.size(), core::kRunsKept);
     std::vector<engine::Request> notes;

@@ -18,7 +18,7 @@ namespace {
 using api::ProblemCode;
 using core::RefusalDetail;
 
-constexpr std::uint64_t kMaxBulkJobs = 100'000;  // of one call by filter
+constexpr std::uint64_t kMaxBulkJobs = 100'000;  // per call by filter
 constexpr std::chrono::milliseconds kSelectBudget{5'000};
 constexpr std::chrono::milliseconds kCountBudget{1'000};
 constexpr std::uint64_t kCountedPerRound = 10'000;
@@ -30,7 +30,7 @@ const std::vector<api::JobState> kAnyButRunning = {
     api::JobState::kBlocked,   api::JobState::kSucceeded, api::JobState::kDead,
     api::JobState::kCancelled, api::JobState::kExpired};
 
-// `states`: what the ids were selected by, which may have changed since.
+// `states`: the states by which the ids were selected, which may have changed since.
 engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids, core::StateSet states) {
   switch (bulk.action) {
     case api::BulkAction::kRetry:
@@ -124,7 +124,7 @@ Task<Answered<api::BulkOutcome>> bulk_ids(Caller& caller, const api::Bulk& bulk)
     if (reach[i].open) {
       const core::ItemReply& item = reply->items[next++];
       refusal = item.refusal;
-      // A job that is deleted has no state; it is told by the one it had.
+      // A deleted job has no state; the result gives its last one.
       if (item.state) result.state = state_name(item.state);
     }
     if (refusal) result.refused = to_problem(refusal);
@@ -135,7 +135,7 @@ Task<Answered<api::BulkOutcome>> bulk_ids(Caller& caller, const api::Bulk& bulk)
   co_return outcome;
 }
 
-// Runs `command` (made of ids) over all jobs that match, up to `most`.
+// Runs `command` (made of ids) on all jobs that match, up to `most`.
 template <typename MakeCommand>
 Task<Answered<api::BulkOutcome>> for_all(Caller& caller, const engine::JobFilter& filter,
                                          std::uint64_t most, const MakeCommand& make_command) {
@@ -168,8 +168,8 @@ Task<Answered<api::BulkOutcome>> for_all(Caller& caller, const engine::JobFilter
   }
 }
 
-// How many jobs match, up to one more than a call by filter takes. In one go where that is quick,
-// else round by round, as for_all() does.
+// How many jobs match, up to one more than a call by filter may take. In one go if that is quick,
+// otherwise page by page, like for_all().
 Task<Answered<api::BulkOutcome>> count_filter(Caller& caller, const engine::JobFilter& filter) {
   auto fresh = co_await await_projection(caller);
   if (!fresh) co_return refused(fresh);
@@ -219,7 +219,7 @@ core::OperationAction to_core(api::BulkAction action) {
   return core::OperationAction::kReprioritize;
 }
 
-// In the language of searches.
+// The filter in the search language.
 std::string text_of(const api::JobFilter& filter) {
   std::string text;
   const auto add = [&](std::string_view word, std::string_view value) {
@@ -240,7 +240,7 @@ std::string text_of(const api::JobFilter& filter) {
   return text;
 }
 
-// What acks have submitted to other shards is on its way, and nobody's to change by a filter.
+// Jobs that acks submitted to other shards are in transit, and filters must not change them.
 engine::Condition of_users() {
   engine::Condition condition;
   condition.field = engine::JobField::kQueue;
@@ -288,7 +288,7 @@ Task<Answered<BulkAnswer>> bulk_filter(Caller& caller, const api::Bulk& bulk) {
   co_return BulkAnswer{std::move(*outcome), {}};
 }
 
-// The queue as its shard knows it; refused where there is none.
+// The queue as known to its shard; refused if it does not exist.
 Task<Answered<core::Queue>> known_queue(Caller& caller, std::string_view name) {
   auto admitted = admits_queue(caller, name);
   if (!admitted) co_return refused(admitted);
@@ -328,7 +328,7 @@ Task<Answered<OperationAnswer>> begin_purge(Caller& caller, const core::Queue& q
   co_return begun;
 }
 
-// Deletes the jobs in these states, and has the log of events say how many they were.
+// Deletes the jobs in these states, and records their number in the log of events.
 Task<Answered<std::int64_t>> purge(Caller& caller, const SharedBytes& queue,
                                    const std::vector<api::JobState>& states) {
   const engine::JobFilter filter = jobs_of_queue(queue.view(), states);
@@ -406,7 +406,7 @@ Task<Answered<std::optional<OperationAnswer>>> delete_queue(Caller& caller, std:
   };
   if (has_jobs() && end == QueueEnd::kWithJobs) {
     constexpr auto kRunning = static_cast<std::size_t>(core::State::kRunning);
-    // Then none is deleted.
+    // In that case no job is deleted.
     if (queue->counts[kRunning] > 0) co_return refused(still_has_jobs(*queue, end));
     if (jobs_in(*queue, kAnyButRunning) > kMaxBulkJobs) {
       auto begun = co_await begin_purge(caller, *queue, kAnyButRunning, true);

@@ -28,7 +28,6 @@ api::Problem no_such_operation() {
   return api::make_problem(ProblemCode::kNotFound, "there is no such operation");
 }
 
-// A token that is limited to queues sees what is about its queues, and what it began itself.
 // For the audit.
 SharedBytes rate_text(const std::optional<std::uint32_t>& rate_per_s) {
   std::string text;
@@ -54,6 +53,7 @@ core::Origin about_start(const core::StartOperation& start) {
   return made;
 }
 
+// A token limited to queues sees operations on its queues, and those it started itself.
 bool may_see(const Caller& caller, const OperationPart& part) {
   if (!caller.limited()) return true;
   const core::OperationSpec& spec = part.spec;
@@ -62,7 +62,7 @@ bool may_see(const Caller& caller, const OperationPart& part) {
          spec.created_by.view() == std::string_view(caller.access->settings().name);
 }
 
-// Of the parts of one operation.
+// The state of an operation, from its parts.
 OperationState state_of(const std::vector<const OperationPart*>& parts) {
   const auto any = [&](OperationState state) {
     return std::ranges::any_of(parts, [&](const auto* part) { return part->state == state; });
@@ -74,7 +74,7 @@ OperationState state_of(const std::vector<const OperationPart*>& parts) {
   return OperationState::kCompleted;
 }
 
-// When it ends, at its rate or at the pace so far.
+// The expected end, at its rate or at the pace so far.
 std::optional<Time> estimated_end(const OperationPart& whole, Time now) {
   if (whole.state != OperationState::kRunning || !whole.spec.matched) return std::nullopt;
   const std::uint64_t done = whole.done();
@@ -116,7 +116,7 @@ OperationAnswer united(const std::vector<const OperationPart*>& parts, Time now)
   return answer;
 }
 
-// Each with its parts; newest first.
+// Groups parts by operation; newest first.
 std::vector<OperationAnswer> unite(std::vector<OperationPart>& parts, Time now) {
   std::ranges::sort(parts, std::greater{}, &OperationPart::id);
   std::vector<OperationAnswer> all;
@@ -129,7 +129,7 @@ std::vector<OperationAnswer> unite(std::vector<OperationPart>& parts, Time now) 
   return all;
 }
 
-// An estimate: of what the tables show now, and only as far as that is quick.
+// Estimates the number of jobs from the current tables, as far as that is quick.
 Task<std::optional<std::uint64_t>> estimate(Caller& caller, const engine::JobFilter& filter) {
   std::optional<std::uint64_t> counted;
   auto count = [&](const std::stop_token& gone) {
@@ -171,7 +171,7 @@ api::Operation to_api(const OperationAnswer& operation) {
 Task<Answered<OperationAnswer>> start_operation(Caller& caller, const OperationSpec& spec) {
   core::StartOperation start;
   start.id = caller.ids.make(caller.now(), "operation");
-  start.shard = 0;  // the node that leads it has the others begin
+  start.shard = 0;  // the node that leads it has the others start
   start.rate_per_s = spec.rate_per_s;
   start.spec.kind = spec.kind;
   start.spec.action = spec.action;
@@ -206,8 +206,8 @@ Task<Answered<OperationAnswer>> start_operation(Caller& caller, const OperationS
   if (reply->refusal) co_return refused(to_problem(reply->refusal, "operation"));
   if (reply->parts.empty()) co_return refused(other_number_of_jobs());
   if (caller.services.shards() > 1) {
-    // It has begun, and jobs that come after the answer are none of its. A shard that is out of
-    // reach now is told later, by the node that leads the first one.
+    // The operation has started and ignores jobs created from now on. A shard that cannot be
+    // reached is told later, by the node that leads the first one.
     start.shard.reset();
     engine::Request others = core::Command(start);
     Ask told(caller.port, std::move(others), Asking{engine::kNodesOwn, nullptr});
@@ -277,7 +277,7 @@ Task<Answered<OperationAnswer>> order_operation(Caller& caller, JobId id,
   if (!reply) co_return refused(reply);
   if (reply->refusal) co_return refused(to_problem(reply->refusal, "operation"));
   if (reply->parts.empty()) co_return refused(no_such_operation());
-  // Every shard takes the order in a commit of its own, so the entry has one of its own too.
+  // Every shard takes the order in its own commit, so the entry needs a commit of its own too.
   constexpr std::array<std::string_view, 4> kActions = {
       "operation.paused", "operation.resumed", "operation.cancelled", "operation.rate_changed"};
   core::Origin entry =

@@ -1,5 +1,5 @@
-// Operations on many jobs that take long (core/operation.h): begun, shown, paused, resumed,
-// cancelled, and their rate. Every shard has a part; here they are one.
+// Long-running operations on many jobs (core/operation.h): start, show, pause, resume, cancel, and
+// change of rate. Every shard has a part; here the parts appear as one.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 
 namespace millrace::service {
 
-// What starts. The filter is narrowed to what the caller may touch, and `action` is what is done to
-// each job; a retry leaves out what ends after the beginning.
+// The operation to start. The filter is limited to the caller's queues, and `action` applies to
+// each job; a retry skips jobs that end after the start.
 struct OperationSpec {
   core::OperationKind kind{};
   core::OperationAction action{};
   std::int16_t priority = 0;  // kReprioritize
   engine::JobFilter filter;
-  std::string query;        // the filter as text; each text may be empty
-  std::string queue;        // the one queue that it is about
+  std::string query;        // the filter as text; any of these texts may be empty
+  std::string queue;        // the only queue concerned
   std::string error_group;  // a fingerprint
   bool deletes_queue = false;
-  std::optional<std::uint32_t> rate_per_s;  // 1 to api::kMaxOperationRate; none: as it goes
-  std::optional<std::uint64_t> matched;     // none: counted now, for a second at most
+  std::optional<std::uint32_t> rate_per_s;  // 1 to api::kMaxOperationRate; none: unlimited
+  std::optional<std::uint64_t> matched;     // none: counted now, for at most a second
 };
 
-// The parts of an operation as one.
+// An operation, combined from its parts.
 struct OperationAnswer {
   core::OperationPart whole;
   std::optional<Time> estimated_end_at;
@@ -41,7 +41,7 @@ struct OperationPage {
 };
 api::Operation to_api(const OperationAnswer& operation);
 
-// Refused while a node takes part that does not know operations.
+// Refused while a node that does not know operations takes part.
 Task<Answered<OperationAnswer>> start_operation(Caller& caller, const OperationSpec& spec);
 Task<Answered<OperationAnswer>> get_operation(Caller& caller, JobId id);
 Task<Answered<OperationPage>> list_operations(Caller& caller, const api::OperationListQuery& query);

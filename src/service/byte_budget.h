@@ -1,5 +1,5 @@
-// A budget of memory for large messages on their way in or out, for all connections together. Small
-// messages are not counted: every connection has a buffer for them.
+// A memory budget for large messages in either direction, shared by all connections. Small messages
+// are not counted: every connection has a buffer for them.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@ class ByteBudget {
   explicit ByteBudget(std::size_t bytes)
       : whole_(static_cast<std::int64_t>(bytes)), free_(whole_) {}
 
-  // False: less than that is left, and nothing was taken. A message that is larger than the whole
-  // budget is admitted if nothing else is counted, since it must be possible to send it at all.
+  // False: less than that is left, and nothing was taken. A message larger than the whole budget is
+  // admitted if nothing else is counted, because otherwise it could never be sent.
   bool take(std::size_t bytes) {
     const auto wanted = static_cast<std::int64_t>(bytes);
     std::int64_t free = free_.load(std::memory_order_relaxed);
@@ -24,7 +24,7 @@ class ByteBudget {
     }
     return false;
   }
-  // For a message that can't be refused any more: others find less room.
+  // For a message that can no longer be refused; may exceed the budget.
   void take_anyway(std::size_t bytes) {
     free_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
   }

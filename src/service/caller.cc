@@ -73,12 +73,12 @@ api::Problem Caller::problem_of(const engine::Answer& answer) {
       "the shard sent an answer of the wrong kind; report this bug with the request_id");
 }
 
-// As if this node had refused it, which found the token good: the log is told that.
+// Same as a refusal by this node, except that this node accepted the token, which the log records.
 api::Problem Caller::problem_of(engine::Denied why) {
   note = "the node that leads the shard refused the token; configure the same tokens on all nodes";
   switch (why) {
     case engine::Denied::kUnauthenticated:
-      return api::make_problem(ProblemCode::kUnauthenticated, {});  // the door says how
+      return api::make_problem(ProblemCode::kUnauthenticated, {});  // the door adds the challenge
     case engine::Denied::kScope:
       return lacks_scope(scope);
     case engine::Denied::kQueue:

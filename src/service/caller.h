@@ -1,5 +1,5 @@
-// The caller of an operation, and the services that the operation uses. An operation sees nothing
-// of the door that the caller came through.
+// The caller of an operation, and the services that the operation uses. An operation does not see
+// the door through which the caller came.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ namespace millrace::service {
 
 class PushDesk;
 
-// The objects that operations use. One for the server; outlives every call.
+// The objects that operations use. One instance for the server; outlives every call.
 struct Services {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
@@ -52,10 +52,10 @@ struct Services {
   core::Retention default_retention;  // for queues without a setting of their own
   engine::Zones* zones = &engine::utc_alone();
   std::atomic<bool> draining = false;
-  ByteBudget answers{std::size_t{1} << 30};  // for large ones, until their clients have read them
-  std::size_t page_bytes = store::kMaxPageBytes;  // the most for one answer with many items
-  PushDesk* push = nullptr;                       // null: this server calls nobody
-  std::optional<Duration> audit_retention{};      // of what the audit shows; none: for ever
+  ByteBudget answers{std::size_t{1} << 30};       // for large answers, until they are read
+  std::size_t page_bytes = store::kMaxPageBytes;  // the most for an answer with many items
+  PushDesk* push = nullptr;                       // null: this server pushes no jobs
+  std::optional<Duration> audit_retention{};      // of entries shown by the audit; none: for ever
 
   engine::ShardNumber shards() const { return reads.shards(); }
 };
@@ -74,27 +74,27 @@ class Caller {
   AnswerPort& port;
   IdMaker& ids;
 
-  // --- Set by the door before an operation begins; views stay in place until it is over.
+  // --- Set by the door before an operation begins; the viewed text must stay valid until it ends.
   SharedAccess access;  // null: no tokens are configured, or the operation is open
-  // The client's credentials, which the node that leads the shard checks again; empty: none.
+  // The client's credentials, which the leader of the shard checks again; empty: none.
   std::string_view credentials;
-  std::string_view reader;               // the client under which its reads take turns
-  api::Scope scope = api::Scope::kNone;  // the one that the operation needs
+  std::string_view reader;               // the client name by which its reads take turns
+  api::Scope scope = api::Scope::kNone;  // the scope that the operation requires
 
-  // --- For the audit. The first three are as above.
+  // --- For the audit. The first three are set likewise.
   std::string_view address;
   std::string_view request_id;
   core::AuditVia via = core::AuditVia::kHttp;
-  // An operation sets it whose commands do not say themselves what it does.
+  // Set by an operation whose commands do not imply its description.
   core::Origin about;
-  // Who asks, for a command about that.
+  // The origin for a command with this description.
   core::SharedOrigin origin_of(core::Origin about) const;
 
-  std::string note;  // for the log; the client does not see it
+  std::string note;  // for the log; not shown to the client
 
   Time now() const { return services.clock.now(); }
 
-  // --- Who may see what.
+  // --- Visibility.
   bool limited() const { return access != nullptr && access->limited(); }
   bool allows_queue(std::string_view queue) const {
     return access == nullptr || access->allows_queue(queue);
@@ -102,17 +102,16 @@ class Caller {
   // Payloads, results, checkpoints, texts of errors and log lines.
   bool sees_payloads() const { return access == nullptr || access->allows(api::Scope::kPayload); }
 
-  // --- Asking. A wait is given up when the client goes away; other requests run to their end.
+  // --- Requests. A wait is given up when the client goes away; other requests run to their end.
   enum class Patience : std::uint8_t { kCommit, kWait };
-  // co_await caller.ask(request): the reply of the request's kind, or the problem that stands for
-  // any other answer. It takes a reference and makes the Request itself: see the note on GCC 12 in
-  // task.h.
+  // co_await caller.ask(request): the reply of the request's kind, or the problem for any other
+  // answer. It takes a reference and makes the Request itself: see the note on GCC 12 in task.h.
   template <typename T>
   AskFor<typename engine::Kind<T>::Answer> ask(T&& request, Patience patience = Patience::kCommit);
   // The same for a request of unknown kind, if all the possible kinds have this reply.
   template <typename Reply>
   AskFor<Reply> ask_for(engine::Request&& request);
-  // What may be given up.
+  // The wait to give up, if `patience` allows it.
   Wait* wait_for(Patience patience) { return patience == Patience::kWait ? &wait_ : nullptr; }
   // Returns any answer as it is.
   template <typename T>
@@ -125,8 +124,8 @@ class Caller {
     return AskAll(port, std::move(requests), {credentials, nullptr});
   }
   // co_await caller.read(lane, function): the function's result. `function` must be a named local.
-  // Refused if the tables can't be read, if the client has too many reads under way, or, with
-  // kWait, if the client has gone.
+  // Refused if the tables cannot be read, if the client has too many pending reads or, with kWait,
+  // if the client has gone.
   template <typename Function>
   auto read(Lane lane, Function& function, Patience patience = Patience::kCommit)
       -> Task<Answered<typename internal::ReadValue<typename Blocking<Function>::Value>::Type>> {
@@ -148,17 +147,17 @@ class Caller {
     }
   }
 
-  // The client has gone: gives up the present wait and any later one; the answer goes nowhere.
+  // The client has gone: gives up the current wait and any later one; the answer is dropped.
   void abandon();
   // Resets the caller for the next request.
   void begin_anew() {
     access = nullptr;
     about = {};
-    if (revoked_) wait_ = {};  // the wait of a client that has gone stays over
+    if (revoked_) wait_ = {};  // a wait after the client has gone stays over
     revoked_ = false;
   }
-  // The token is no longer valid: gives up the present wait, as if the client had gone; the answer
-  // says why.
+  // The token is no longer valid: gives up the current wait, as if the client had gone; the answer
+  // gives the reason.
   void revoke();
   bool revoked() const { return revoked_; }
   bool abandoned() const { return wait_.given_up; }
@@ -169,15 +168,15 @@ class Caller {
   // Writes the reason to the log.
   api::Problem problem_of_read(const Error& error);
 
-  // Reserves room for this many bytes of the answer. False: there is no room for them now.
+  // Reserves this many bytes for the answer. False: there is no room now.
   bool hold_answer(std::size_t bytes);
-  // The bytes taken from the budget for answers. The code that sends the answer gives them back.
+  // The bytes taken from the budget for answers. The code that sends the answer returns them.
   std::size_t held = 0;
 
  private:
   template <typename Reply>
   friend class AskFor;
-  // An operator's command names who asks: the one place that sees to this.
+  // Records the caller in an operator's command. The only place that does so.
   void attribute(engine::Request& request) const;
   template <typename T>
   engine::Request attributed(T&& asked) const {

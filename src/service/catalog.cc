@@ -56,7 +56,7 @@ bool Catalog::take(core::CatalogReply reply, Steady asked_at) {
     heard_at_ = asked_at;
     return false;
   }
-  // An entry was deleted, or the store is an older one than before: a restored backup.
+  // An entry was deleted, or the store is older than before: a restored backup.
   since_ = 0;
   anew_ = std::make_shared<CatalogSnapshot>();
   return true;

@@ -1,5 +1,5 @@
-// This node's copy of the catalog (core/catalog.h). Code that needs a document, perhaps at each
-// request, looks here and asks no shard.
+// This node's copy of the catalog (core/catalog.h). Code that needs a document, perhaps for each
+// request, reads it here without a request to a shard.
 #pragma once
 
 #include <chrono>
@@ -32,20 +32,21 @@ struct CatalogSnapshot {
   }
 };
 
-// Thread-safe. Its owner keeps it up to date: it sends next() to the first shard at least every
+// Thread-safe. Its owner keeps it current: it sends next() to the first shard at least every
 // kCatalogPause, and passes the reply to take().
 class Catalog {
  public:
   std::shared_ptr<const CatalogSnapshot> snapshot() const;
-  // When the first shard was last heard: the snapshot is no older. Steady::min(): never yet.
+  // The time of the newest reply of the first shard: the snapshot is no older. Steady::min():
+  // never.
   Steady heard_at() const;
 
   core::GetCatalog next() const;
-  // `asked_at`: when next() was asked for. True: there is more, ask again at once.
+  // `asked_at`: when next() was called. True: there is more, ask again at once.
   bool take(core::CatalogReply reply, Steady asked_at);
 
-  // Called after a write of this node, so that the change is here at once, and not only with the
-  // next reply.
+  // Call after a write by this node, so that the change is visible at once, not only with the next
+  // reply.
   void put(const core::CatalogEntry& entry);
   void remove(const core::CatalogKey& key);
 
@@ -57,14 +58,13 @@ class Catalog {
   std::shared_ptr<const CatalogSnapshot> snapshot_ MILLRACE_GUARDED_BY(mutex_) =
       std::make_shared<const CatalogSnapshot>();
   std::uint64_t since_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  // A snapshot that is being read from the first revision on; it replaces the present one when it
-  // is complete.
+  // A snapshot that is being read from the first revision; it replaces the current one when
+  // complete.
   std::shared_ptr<CatalogSnapshot> anew_ MILLRACE_GUARDED_BY(mutex_);
   Steady heard_at_ MILLRACE_GUARDED_BY(mutex_) = Steady::min();
 };
 
-// A changed document is on every node within a second: twice this pause, and the time of two
-// answers.
+// A changed document reaches every node within a second: twice this pause, plus two round trips.
 inline constexpr std::chrono::milliseconds kCatalogPause{250};
 
 }  // namespace millrace::service

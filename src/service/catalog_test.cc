@@ -66,11 +66,11 @@ TEST(Catalog, ADeletionIsSeenByTheNumberOfEntries) {
   Catalog catalog;
   catalog.take(reply({entry("a", 1), entry("b", 2)}, 2), kAt);
   const Steady later = kAt + std::chrono::seconds{1};
-  // One was deleted and another one made since.
+  // One entry was deleted and another made since.
   EXPECT_TRUE(catalog.take(reply({entry("c", 4)}, 2), later));
   EXPECT_EQ(catalog.heard_at(), kAt);
   EXPECT_EQ(catalog.next().since, 0u);
-  // What is known stays in force until all of it has been read again.
+  // The known entries stay in force until all have been read again.
   EXPECT_TRUE(catalog.take(reply({entry("b", 2)}, 2, true), later));
   EXPECT_EQ(names(catalog), (Names{"a", "b", "c"}));
   EXPECT_FALSE(catalog.take(reply({entry("c", 4)}, 2), later));

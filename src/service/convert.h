@@ -1,5 +1,5 @@
 // Translates between the contract and the machine: api structs into core commands, core values into
-// api structs. Neither room sees the other; they meet only here.
+// api structs. Neither room includes the other.
 //
 // Results for clients are views of the arguments, which must outlive them.
 #pragma once
@@ -30,13 +30,13 @@ namespace millrace::service {
 
 // --- In.
 
-// Makes specifications for the jobs of one request. Successive jobs mostly have the same queue and
-// type, so it keeps those as shared bytes from one job to the next.
+// Makes job specifications for one request. Successive jobs usually have the same queue and type,
+// so it keeps these as shared bytes from one job to the next.
 class SpecMaker {
  public:
   SpecMaker(IdMaker& ids, Time now) : ids_(ids), now_(now) {}
   core::JobSpec make(const api::JobSubmission& job);
-  // Trace headers of the request, for jobs that have none of their own.
+  // The request's trace headers, for jobs that have none of their own.
   void set_trace(std::string_view traceparent, std::string_view tracestate);
 
  private:
@@ -64,8 +64,8 @@ engine::WorkerInfo to_engine(const api::WorkerInfo& worker);
 core::QueuePatch to_core(const api::QueueSettingsChange& change,
                          const core::Retention& default_retention);
 
-// The filter for the engine, narrowed to the queues that `access` may see (null: all). If a word of
-// `q` can't be searched for, that is a fault of the parameter `q`.
+// The filter for the engine, limited to the queues that `access` may see (null: all). A word of `q`
+// that cannot be searched for is a fault of the parameter `q`.
 api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Access* access);
 // The states of the jobs that the filter can find.
 core::StateSet states_of(const engine::JobFilter& filter);
@@ -77,7 +77,7 @@ engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::J
 api::JobState to_api(core::State state);
 api::RetryPolicy to_api(const core::RetryPolicy& policy);
 
-// A job's shape for the API, and the texts that its views point at.
+// A job's shape for the API, which owns the text that its views refer to.
 class JobShape {
  public:
   JobShape(const core::JobView& view, const api::Include& include);
@@ -94,11 +94,11 @@ class JobShape {
 };
 
 // A job's attempts, the latest included, oldest first.
-enum class Shown : std::uint8_t { kWhole, kRedacted };  // as of api::Include
+enum class Shown : std::uint8_t { kWhole, kRedacted };  // as in api::Include
 inline Shown shown_to(const Caller& caller) {
   return caller.sees_payloads() ? Shown::kWhole : Shown::kRedacted;
 }
-// The members that the caller wants, without those that it may not see.
+// The members that the caller wants, except those it may not see.
 inline api::Include shown_to(const Caller& caller, api::Include include) {
   if (caller.sees_payloads()) return include;
   include.redacted = true;
@@ -113,7 +113,7 @@ std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log,
 void redact(engine::FeedEvent& event);
 api::JobEvent to_api(const engine::FeedEvent& event);
 std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events);
-// No state means that the job is kept nowhere: "pruned".
+// No state: the job is no longer kept, "pruned".
 std::string_view state_name(const std::optional<core::State>& state);
 api::ClaimedJob claimed(const core::Job& job);
 api::WorkerCommand to_api(const engine::WorkerCommand& order);
@@ -125,7 +125,7 @@ std::optional<api::Breaker> to_api(const std::optional<core::BreakerRule>& rule)
 api::UniqueKey to_api(const core::UniqueRule& rule);
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now);
 
-// A refusal as the client sees it. `what`: the noun of the requested thing ("job").
+// A refusal as shown to the client. `what`: the noun of the requested thing ("job").
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what = "job");
 
 }  // namespace millrace::service

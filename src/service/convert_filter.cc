@@ -1,4 +1,4 @@
-// Filters and the words of `q`, as conditions that the tables can be asked for.
+// Converts filters and the words of `q` into conditions for the tables.
 #include <expected>
 #include <utility>
 
@@ -74,15 +74,15 @@ Comparison comparison_of(api::QueryOperator op) {
   return Comparison::kEqual;
 }
 
-// Compared as a number, of which the tables take one.
+// Whether the field is compared as a number; the tables accept only one.
 bool is_number(api::QueryField field) {
   using enum api::QueryField;
   return field == kPriority || field == kAttempt || field == kCreated || field == kRunAt ||
          field == kFinished;
 }
 
-// The text that the tables compare with. They take a '*' at the end of a name for a pattern; as
-// itself it is in no name, and the empty text, which is none either, says so.
+// The text with which the tables compare. They treat a trailing '*' of a name as a pattern. No name
+// contains a literal '*', so such a text becomes the empty one, which matches no name either.
 std::string text_of(const api::QueryTerm& term, const api::QueryValue& value) {
   using enum api::QueryField;
   if (value.id) return to_string(*value.id);
@@ -140,7 +140,7 @@ std::vector<std::string> names_of(const std::vector<api::JobState>& states) {
 
 namespace {
 
-// What is found tells what is there.
+// The result of such a search reveals the content.
 bool looks_into_payloads(const api::QueryTerm& term) {
   return term.field == api::QueryField::kPayload || term.field == api::QueryField::kResult ||
          (term.field == api::QueryField::kError && term.op == api::QueryOperator::kContains);
@@ -187,7 +187,7 @@ core::StateSet states_of(const engine::JobFilter& filter) {
   core::StateSet states;
   for (const Condition& condition : filter.conditions) {
     if (condition.field != JobField::kState) continue;
-    if (condition.comparison != Comparison::kEqual) continue;  // narrows it no further
+    if (condition.comparison != Comparison::kEqual) continue;  // does not narrow it further
     core::StateSet named = core::StateSet::of({});
     for (const std::string& value : condition.values) {
       if (const auto state = core::parse_state(value)) named.add(*state);

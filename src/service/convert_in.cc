@@ -10,7 +10,7 @@
 namespace millrace::service {
 namespace {
 
-// The two rooms keep their own bounds; here both are seen.
+// The two rooms keep separate bounds; only this file sees both.
 static_assert(api::kMaxBatchItems == core::kMaxItemsPerCommand);
 static_assert(api::kMaxAttempts == core::kMaxAttempts);
 static_assert(api::kMaxCrashes == core::kMaxCrashes);
@@ -24,7 +24,7 @@ static_assert(api::kErrorMessageBytes == core::kMaxErrorMessageBytes);
 static_assert(api::kErrorStackBytes == core::kMaxErrorStackBytes);
 static_assert(api::kLogLineBytes == core::kMaxLogLineBytes);
 
-// The enumerations name the same things in the same order.
+// The enumerations have the same values in the same order.
 static_assert(static_cast<int>(api::JobState::kExpired) == static_cast<int>(core::State::kExpired));
 static_assert(api::kJobStates == core::kStateCount);
 static_assert(static_cast<int>(api::JobState::kSucceeded) ==
@@ -223,7 +223,7 @@ core::FairSettings to_core(const api::FairSettings& fair) {
 std::optional<core::BreakerRule> to_core(const std::optional<api::Breaker>& breaker) {
   if (!breaker) return std::nullopt;
   core::BreakerRule rule;
-  // The least share that can be told from none is one in a million.
+  // The least representable share is one in a million.
   rule.failure_ppm = static_cast<std::uint32_t>(
       std::max(1L, std::lround(breaker->failure_rate * kPartsPerMillion)));
   rule.min_attempts = static_cast<std::uint32_t>(breaker->min_attempts);
@@ -236,7 +236,7 @@ std::optional<core::BreakerRule> to_core(const std::optional<api::Breaker>& brea
 core::QueuePatch to_core(const api::QueueSettingsChange& change,
                          const core::Retention& default_retention) {
   core::QueuePatch patch;
-  // null is the default, save where a bound can be none.
+  // null sets the default, except for bounds that may be none.
   if (change.max_attempts.present) {
     patch.max_attempts = to_unsigned(change.max_attempts.value).value_or(core::kDefaultMaxAttempts);
   }

@@ -338,7 +338,7 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
 
 namespace {
 
-// An item is answered as the whole request is when it lies on one shard.
+// An item gets the same answer as a whole request to its shard.
 engine::Unavailable unavailable_of(core::RefusalDetail detail) {
   using core::RefusalDetail;
   using engine::Unavailable;
@@ -356,7 +356,7 @@ engine::Unavailable unavailable_of(core::RefusalDetail detail) {
   }
 }
 
-// The member of the request that is at fault.
+// The faulty member of the request.
 std::string_view place_of(core::RefusalDetail detail, std::string_view what) {
   if (detail == core::RefusalDetail::kFairAndAgeing) return "/ageing_ms";
   if (detail == core::RefusalDetail::kKeyBoundWithoutFair) return "/max_ready_per_key";
@@ -426,7 +426,7 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kUnknownLimit:
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
-      // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
+      // The fault may lie in a job or queue that names the limit, or in a pause of one of its keys.
       return api::make_fault(api::FieldError::Place::kPointer,
                              std::string(place_of(refusal.detail, what)), std::string(said));
     case core::Rejection::kLimitInUse:

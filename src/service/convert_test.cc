@@ -206,7 +206,7 @@ TEST(Convert, EveryRejectionIsAProblem) {
   EXPECT_EQ(said.detail, "the job has not ended; only an ended job can be retried");
 }
 
-// What may have been done must not be told under a code that says that nothing was.
+// An item that may have been executed must not get a code that says that it was not.
 TEST(Convert, AnItemWhoseShardWasSilentIsNoRefusal) {
   const struct {
     core::RefusalDetail detail;

@@ -18,8 +18,8 @@ using api::ErrorStatus;
 using api::ProblemCode;
 
 constexpr auto kKind = core::CatalogKind::kErrorGroup;
-constexpr int kTries = 4;                  // of a change to what somebody else is changing
-constexpr std::uint32_t kCandidates = 20;  // dead jobs that are tried as a canary
+constexpr int kTries = 4;                  // for a document that another user is changing
+constexpr std::uint32_t kCandidates = 20;  // dead jobs tried as a canary
 constexpr std::chrono::milliseconds kSelectBudget{5'000};
 constexpr Duration kHour{3'600'000};
 constexpr std::string_view kCanary = "canary";
@@ -28,7 +28,7 @@ api::Problem no_such_group() {
   return api::make_problem(ProblemCode::kNotFound, "there is no such group of errors");
 }
 
-// A group's numbers are of all its queues.
+// A group's numbers cover all its queues.
 bool sees(const Caller& caller, const engine::ErrorGroup& group) {
   if (!caller.limited()) return true;
   return !group.more_queues && std::ranges::all_of(group.queues, [&](const std::string& queue) {
@@ -53,7 +53,7 @@ ErrorGroupAnswer answer_of(const Caller& caller, engine::ErrorGroup group,
   return answer;
 }
 
-// Looks how the canaries went that were running when that was last stored.
+// Updates the canaries that were running when their state was last stored.
 Task<void> look_at_canaries(Caller& caller, std::vector<ErrorGroupAnswer>& answers) {
   std::vector<JobId> ids;
   for (const ErrorGroupAnswer& answer : answers) {
@@ -95,7 +95,7 @@ std::int64_t key_of(const engine::ErrorGroup& group, api::ErrorOrder order) {
   return to_ms(group.last_seen);
 }
 
-// Where a group stands in a list: its key, and its id.
+// A group's position in a list: its key, and its id.
 struct Place {
   std::int64_t key = 0;
   std::string id;
@@ -128,7 +128,7 @@ Task<Answered<ErrorGroupAnswer>> find_group(Caller& caller, const std::string& i
   co_return answer_of(caller, std::move(*group), *caller.services.catalog.snapshot());
 }
 
-// In the node's own name: the token was looked at here.
+// In the node's own name: this node has checked the token.
 template <typename Command>
 Task<Answered<core::CatalogReply>> ask_catalog(Caller& caller, const Command& command) {
   engine::Request request{core::Command(command)};
@@ -149,7 +149,7 @@ core::Origin origin_of(const std::string& id, const api::ErrorGroupState& before
   return origin;
 }
 
-// Writes what `change` makes of the group's document, which is durable on return.
+// Writes `change`'s version of the group's document, which is durable on return.
 template <typename Change>
 Task<Answered<api::ErrorGroupState>> change_state(Caller& caller, const std::string& id,
                                                   const engine::ErrorGroup& group,
@@ -162,14 +162,14 @@ Task<Answered<api::ErrorGroupState>> change_state(Caller& caller, const std::str
                         "a newer program has written the state of this group; ask a node of its "
                         "version");
     }
-    // That it was opened is told first, and once.
+    // The opening is recorded first, and once.
     api::ErrorGroupState made = opened_group(group);
     core::SharedOrigin by;
     if (known != nullptr) {
       const api::ErrorGroupState before =
           state_now(said_of(*snapshot, id), group.last_seen, caller.now());
       made = change(before);
-      // A canary's retry is an entry of its own.
+      // A canary's retry has an audit entry of its own.
       if (made.change != kCanary) by = caller.origin_of(origin_of(id, before, made));
     }
     core::PutCatalogEntry put;
@@ -187,7 +187,7 @@ Task<Answered<api::ErrorGroupState>> change_state(Caller& caller, const std::str
       if (known == nullptr) continue;
       co_return made;
     }
-    // Somebody else has changed it, and this node has not heard of that yet.
+    // Another node has changed it, and this node does not know yet.
     core::GetCatalog get;
     get.since = known == nullptr ? 0 : known->revision;
     do {
@@ -254,7 +254,7 @@ api::CanaryState canary_now(const api::Canary& canary, const core::Job* job,
   using enum api::CanaryState;
   if (canary.state != kRunning) return canary.state;
   if (job == nullptr) {
-    // It has ended, and was not kept.
+    // The job has ended, and was not kept.
     const bool failed = std::ranges::any_of(group.sample, [&](const auto& failure) {
       return failure.job == canary.job && failure.at > canary.at;
     });
@@ -426,7 +426,7 @@ Task<Answered<ErrorGroupAnswer>> retry_canary(Caller& caller, std::string_view i
     retry.states = states_of(filter);
     auto reply = co_await caller.ask(std::move(retry));
     if (!reply) co_return refused(reply);
-    // Somebody else was quicker.
+    // Another request was faster.
     if (reply->items.size() != 1 || reply->items.front().refusal) continue;
     const auto& view = reply->items.front().job;
     if (view != nullptr) canary.generation = view->job.generation;

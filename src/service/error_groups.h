@@ -1,6 +1,6 @@
-// Groups of errors: what the read models have counted, and what somebody has said of them. That is
-// a document of the catalogue, whose member `change` tells readers of the log what was changed
-// last: opened, reopened, resolved, muted; or noted, unmuted, canary.
+// Groups of errors: the counts of the read models, and the state that users set. The state is a
+// document of the catalog. Its member `change` tells readers of the log the latest change: opened,
+// reopened, resolved, muted; or noted, unmuted, canary.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ namespace millrace::service {
 struct ErrorGroupAnswer {
   engine::ErrorGroup group;
   std::string id;
-  api::ErrorGroupState state;  // as it is now
+  api::ErrorGroupState state;  // the current state
   bool redacted = false;
 
-  // Valid as long as this object. `now`: the trend ends there.
+  // The view is valid as long as this object. `now`: the end of the trend.
   api::ErrorGroup view(Time now) const;
 };
 struct ErrorGroupPage {
@@ -33,7 +33,7 @@ struct ErrorGroupPage {
   Time as_of{};
 };
 
-// A caller who is limited to some queues sees the groups of these alone.
+// A caller limited to some queues sees only groups within these queues.
 Task<Answered<ErrorGroupPage>> list_error_groups(Caller& caller,
                                                  const api::ErrorGroupsQuery& query);
 Task<Answered<ErrorGroupAnswer>> get_error_group(Caller& caller, std::string_view id);
@@ -41,12 +41,12 @@ Task<Answered<ErrorGroupAnswer>> patch_error_group(Caller& caller, std::string_v
                                                    const api::ErrorGroupPatch& patch);
 // Retries one dead job of the group.
 Task<Answered<ErrorGroupAnswer>> retry_canary(Caller& caller, std::string_view id);
-// Retries all dead jobs of the group, or deletes those that wait: an operation.
+// Retries all dead jobs of the group, or deletes its waiting jobs, by an operation.
 Task<Answered<OperationAnswer>> change_group_jobs(Caller& caller, std::string_view id,
                                                   api::BulkAction action,
                                                   std::optional<std::int64_t> rate_per_s);
 
-// --- For whoever keeps the documents up to date (server/error_watch.h), too.
+// --- Also for the code that keeps the documents current (server/error_watch.h).
 
 std::string error_group_id(std::uint64_t fingerprint);
 std::optional<std::uint64_t> parse_error_group_id(std::string_view id);
@@ -54,10 +54,10 @@ std::optional<std::uint64_t> parse_error_group_id(std::string_view id);
 // The document of a new group.
 api::ErrorGroupState opened_group(const engine::ErrorGroup& group);
 
-// What somebody has said, and what time has made of it: a resolved group that came back is open,
-// and so is one that was muted until now.
+// The state set by users, adjusted for time: a resolved group that came back is open, and so is one
+// whose mute has ended.
 api::ErrorGroupState state_now(const api::ErrorGroupState& said, Time last_seen, Time now);
-// How the canary went; `job`: as the tables have it, null: they don't.
+// The outcome of the canary. `job`: its row in the tables; null: there is none.
 api::CanaryState canary_now(const api::Canary& canary, const core::Job* job,
                             const engine::ErrorGroup& group);
 

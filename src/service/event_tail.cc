@@ -6,7 +6,7 @@
 namespace millrace::service {
 namespace {
 
-// In some shard `places` lies before `others`.
+// Whether `places` is before `others` in some shard.
 bool before(const engine::EventPlaces& places, const engine::EventPlaces& others) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (std::pair(places[i].seq, places[i].index) < std::pair(others[i].seq, others[i].index)) {
@@ -39,7 +39,7 @@ void EventTail::remove(Reader& reader) {
   deadlines_.erase({reader.give_up_, &reader});
 }
 
-// Another one leads on.
+// Another reader takes the lead.
 void EventTail::leave(Reader& reader) {
   remove(reader);
   if (leader_ != &reader) return;
@@ -51,7 +51,8 @@ void EventTail::leave(Reader& reader) {
   wake(*leader_, Woken::kLead);
 }
 
-// In its turn on this thread: whoever wakes readers goes through their lists.
+// Deferred to this thread's queue, because the code that wakes readers is iterating over their
+// lists.
 void EventTail::wake(Reader& reader, Woken why) {
   reader.why_ = why;
   if (reader.wait_ != nullptr) reader.wait_->waiting = nullptr;
@@ -136,7 +137,7 @@ void EventTail::Reader::looked(const engine::FeedScan& scan, Steady now) {
   tail_.looked_for_.clear();
   if (std::exchange(tail_.any_late_, false)) {
     for (const auto& [deadline, reader] : tail_.deadlines_) {
-      // Nobody has looked for it.
+      // The scan did not use its filter.
       if (!std::exchange(reader->late_, false) || !before(reader->places_, scan.places)) continue;
       woken.emplace_back(reader, Woken::kNews);
     }

@@ -1,7 +1,7 @@
-// The readers of events on one I/O thread that have seen all there is. One of them leads: it asks
-// the shards for more, and looks at each new row for all. Readers whose filter lets something
-// through are woken and read for themselves; the others sleep on. So a row costs a reader that it
-// does not concern nothing, however many there are.
+// The readers of events on one I/O thread that have read everything so far. One of them leads: it
+// asks the shards for more, and scans each new row for all. Readers whose filter matches are woken
+// and read for themselves; the others sleep on. So a row costs nothing to a reader that it does not
+// concern, however many readers there are.
 #pragma once
 
 #include <coroutine>
@@ -45,32 +45,32 @@ class EventTail {
   void wake(Reader& reader, Woken why);
 
   AnswerPort& port_;
-  // Everybody here has been told what lies below, or told that it does not concern them.
+  // Every reader here has read, or was not concerned by, the rows up to here.
   engine::EventPlaces places_;
   Reader* leader_ = nullptr;
-  std::optional<Steady> asleep_until_;  // the leader waits for the shards
+  std::optional<Steady> asleep_until_;  // the leader is waiting for the shards
   std::unordered_map<std::string, std::shared_ptr<Group>> groups_;
-  std::vector<std::shared_ptr<Group>> looked_for_;  // while the leader looks
+  std::vector<std::shared_ptr<Group>> looked_for_;  // the groups for which the leader is scanning
   bool any_late_ = false;
   std::set<std::pair<Steady, Reader*>> deadlines_;
 };
 
-// One reader's stay. Its owner keeps it at its address, and co_awaits it once, if it was admitted;
-// then, while it leads(), it does the leader's work.
+// One reader's stay. It must not move. Its owner co_awaits it once, if it was admitted, and does
+// the leader's work while it leads().
 class EventTail::Reader final : Abandonable {
  public:
-  // `key`: the same for the same filters. `places`: where the reader stands, at the end of all that
-  // could be read. `wait`: may be null.
+  // `key`: equal for equal filters. `places`: the reader's position, at the end of all that could
+  // be read. `wait`: may be null.
   Reader(EventTail& tail, Wait* wait, std::string key, const engine::FeedFilter& filter,
          engine::EventPlaces places, Steady give_up);
-  // Without leave() first, as when the thread ends with all that waits on it, nobody is woken.
+  // Without a prior leave(), as when the thread ends with all its waits, nobody is woken.
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // False: there may be something for it already, or nobody would wake it in time.
+  // False: there may be events for it already, or nobody would wake it in time.
   bool admitted() const { return admitted_; }
-  // Why it was not.
+  // Whether it was refused because of possible events.
   bool is_behind() const { return behind_; }
 
   bool await_ready() const { return leads(); }
@@ -79,15 +79,15 @@ class EventTail::Reader final : Abandonable {
 
   bool leads() const { return tail_.leader_ == this && why_ != Woken::kGone; }
   bool has_news() const { return why_ == Woken::kNews; }
-  // To be called when the stay is over: the next one leads, if this one did.
+  // Call at the end of the stay: if this reader led, another one takes over.
   void leave() { tail_.leave(*this); }
 
-  // What lies below does not concern the reader, or it was told.
+  // The reader has read, or is not concerned by, the rows up to here.
   const engine::EventPlaces& places() const { return places_; }
 
-  // --- The leader's work, over and over: to wait until then for rows after reached(), to scan for
-  // filters() after tail_places(), and to pass the result on. It no longer leads when that has
-  // brought it news, or its time has come.
+  // --- The leader's work, repeated: wait until until() for rows after reached(), scan for
+  // filters() after tail_places(), and pass the result to looked(). The reader stops leading when
+  // it has news or its time is over.
   Steady until() const { return tail_.deadlines_.begin()->first; }
   std::vector<Seq> reached() const;
   void sleeps(bool asleep);
@@ -108,7 +108,7 @@ class EventTail::Reader final : Abandonable {
   Woken why_ = Woken::kTime;
   bool admitted_ = false;
   bool behind_ = false;
-  bool late_ = false;  // came with a filter of its own while the leader looked for others
+  bool late_ = false;  // it came with a new filter while the leader was scanning
   std::coroutine_handle<> handle_;
 };
 

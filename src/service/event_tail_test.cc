@@ -22,7 +22,7 @@ class NoGateway final : public engine::Gateway {
 Steady at(std::int64_t ms) { return Steady{Duration{ms}}; }
 engine::EventPlaces places(std::uint64_t seq) { return {{seq, 0}}; }
 
-// One that waits once; it is told what became of it.
+// A reader that waits once and records the outcome.
 struct Stay {
   Stay(EventTail& tail, const std::string& queue, std::uint64_t seq, std::int64_t until,
        bool patient = false)
@@ -55,7 +55,7 @@ class EventTailTest : public ::testing::Test {
     return std::make_unique<Stay>(tail(), queue, seq, until);
   }
   EventTail& tail() { return port_.events(); }
-  // The leader has looked at all up to `seq`, and found something for these queues.
+  // The leader has scanned up to `seq`, and found events for these queues.
   void looked(Stay& leader, std::uint64_t seq, const std::vector<std::string>& queues,
               std::int64_t now = 0) {
     const auto filters = leader.reader.filters();
@@ -132,7 +132,7 @@ TEST_F(EventTailTest, WhoStandsBehindReadsFirstAndWhoStandsAheadStaysThere) {
   EXPECT_EQ(ahead->stands_at(), 9u);
 }
 
-// Its filter was not among those that were looked for.
+// Its filter was not among those scanned for.
 TEST_F(EventTailTest, WhoComesMeanwhileWithAFilterOfItsOwnReadsAgain) {
   const auto leader = stay("a", 5, 1'000);
   const auto filters = leader->reader.filters();

@@ -9,12 +9,12 @@ namespace {
 // Sizes are rounded up to a step; larger frames go to malloc.
 constexpr std::size_t kStepBytes = 256;
 constexpr std::size_t kSteps = 16;
-// Of each size: enough for what a busy thread has waiting, 2 MiB a thread at most.
+// Per size: enough for the waiting frames of a busy thread, 2 MiB a thread at most.
 constexpr std::size_t kKeptFrames = 60;
 static_assert(kKeptFrames * kStepBytes * (kSteps * (kSteps + 1) / 2) <= std::size_t{2} << 20);
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kPooling = false;  // a frame used after its end must be seen
+constexpr bool kPooling = false;  // so that the sanitizer sees a use after free
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 constexpr bool kPooling = false;

@@ -13,7 +13,7 @@ namespace {
 
 struct History {
   SharedJobView view;
-  std::uint64_t after = 0;  // show what is numbered above
+  std::uint64_t after = 0;  // show items with greater numbers
 };
 
 std::optional<std::uint64_t> parse_number(std::string_view cursor) {
@@ -34,7 +34,7 @@ Task<Answered<History>> find_history(Caller& caller, JobId id, const api::Page& 
   co_return History{std::move(*view), *after};
 }
 
-// About the bytes of an item in an answer.
+// The approximate size of an item in an answer.
 std::size_t shown_bytes(const api::Attempt& attempt) {
   return attempt.error ? attempt.error->message.size() + attempt.error->stack.size() : 0;
 }
@@ -47,7 +47,7 @@ std::uint64_t number_of(const engine::FeedEvent& event) {
   return parse_number(event.position).value_or(0);  // the engine numbers the events of a job
 }
 
-// Leaves the items numbered above `after`, as many as a page may hold; numbers rise. Gives the
+// Keeps the items numbered above `after`, at most a page of them; numbers ascend. Returns the
 // cursor of the next page.
 template <typename Item>
 std::string cut_to_page(const Caller& caller, const api::Page& page, std::uint64_t after,

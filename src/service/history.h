@@ -15,7 +15,7 @@ namespace millrace::service {
 
 // `next`: the cursor of the next page; empty: there are no more.
 struct AttemptPage {
-  std::vector<api::Attempt> attempts;  // views of the two below
+  std::vector<api::Attempt> attempts;  // views of the next two
   std::string next;
   SharedJobView job;
   std::deque<std::string> texts;

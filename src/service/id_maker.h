@@ -1,4 +1,4 @@
-// Makes ids for jobs that come without one.
+// Makes ids for jobs submitted without one.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ Answered<> admits_page(Caller& caller, const engine::FeedPage& page) {
 
 namespace {
 
-// That a chart of the query can mark.
+// The deployments that a chart of the query can mark.
 std::vector<engine::Deploy> deploys_for(const Caller& caller, const api::StatsQuery& query,
                                         Time from) {
   std::vector<engine::Deploy> deploys = caller.services.models.deploys();
@@ -106,7 +106,7 @@ engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query
 
 namespace {
 
-// The same for the same filters. What the reader may see stays as long as its filter.
+// Equal for equal filters. The reader's rights are part of its filter.
 std::string key_of(const Caller& caller, const engine::FeedFilter& filter) {
   const void* const access = caller.limited() ? caller.access.get() : nullptr;
   std::string key = fmt::format("{} ", access);
@@ -116,7 +116,7 @@ std::string key_of(const Caller& caller, const engine::FeedFilter& filter) {
   return key;
 }
 
-// Waits for rows after what was read, without the others' help. True: there are some.
+// Waits for rows after those read, independently of the other readers. True: there are some.
 Task<bool> await_rows(Caller& caller, std::vector<Seq> reached, Steady give_up) {
   const auto left = std::chrono::ceil<Duration>(give_up - caller.services.clock.steady());
   engine::AwaitEvents await{std::move(reached), std::max(left, Duration{0})};
@@ -125,7 +125,7 @@ Task<bool> await_rows(Caller& caller, std::vector<Seq> reached, Steady give_up) 
   co_return std::holds_alternative<std::monostate>(answer);
 }
 
-// Looks for all that wait, as long as the reader leads them. None: it can't go on.
+// Scans for all waiting readers, as long as this reader leads. None: it cannot go on.
 Task<Answered<bool>> lead(Caller& caller, EventTail::Reader& reader) {
   const engine::EventFeed& feed = caller.services.feed;
   while (reader.leads()) {
@@ -139,15 +139,15 @@ Task<Answered<bool>> lead(Caller& caller, EventTail::Reader& reader) {
     auto scan = [&](const std::stop_token& gone) { return feed.scan(from, filters, gone); };
     auto seen = co_await caller.read(Lane::kSearches, scan, Caller::Patience::kWait);
     if (!seen) co_return refused(seen);
-    // Its own read says what is wrong.
+    // The reader's own read will report the fault.
     if (seen->fault != engine::FeedFault::kNone) co_return true;
     reader.looked(*seen, caller.services.clock.steady());
   }
   co_return reader.has_news();
 }
 
-// Waits for something that may concern the reader after the page; `next` moves on past what does
-// not. False: the time is over, or the shard can't wait now.
+// Waits for rows after the page that may concern the reader; moves `next` past those that do not.
+// False: the time is over, or the shard cannot wait now.
 Task<Answered<bool>> await_news(Caller& caller, const engine::FeedQuery& wanted,
                                 engine::FeedPage& page, Steady give_up) {
   EventTail::Reader reader(caller.port.events(), caller.wait_for(Caller::Patience::kWait),

@@ -1,4 +1,4 @@
-// Statistics and the log of events, as far as the caller may see them.
+// Statistics and the log of events, limited to what the caller may see.
 #pragma once
 
 #include <functional>
@@ -18,16 +18,17 @@ struct StatsAnswer {
   Time as_of{};
 };
 Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& query);
-// Has the read models of all shards made anew: an operation.
+// Rebuilds the read models of all shards, by an operation.
 Task<Answered<OperationAnswer>> reproject(Caller& caller);
-// The query as far as the caller may see its answer.
+// The query, limited to what the caller may see.
 engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query);
-// What a reader makes of a page with events; on a thread of the readers, which gives way to others.
+// Processes a page with events on a low-priority thread of the reader pool.
 using OnPage = std::function<void(engine::FeedPage&)>;
-// The next page; waits for an event if there is none. `wanted.after` moves on. `on_page`: or null.
+// The next page; waits for an event if there is none. Advances `wanted.after`. `on_page` may be
+// null.
 Task<Answered<engine::FeedPage>> read_events(Caller& caller, engine::FeedQuery& wanted,
                                              Duration wait, const OnPage* on_page = nullptr);
-// If the query asks for it, and there is no event, waits for one.
+// Waits for an event if there is none and the query asks for it.
 Task<Answered<engine::FeedPage>> list_events(Caller& caller, const api::EventsQuery& query);
 
 }  // namespace millrace::service

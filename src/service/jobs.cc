@@ -20,22 +20,22 @@ bool lies_on_one_shard(const std::vector<core::JobSpec>& jobs, engine::ShardNumb
   return std::ranges::adjacent_find(jobs, std::ranges::not_equal_to(), shard_of_job) == jobs.end();
 }
 
-// Not the request's fault: the whole can be sent again as it is.
+// Not the request's fault: the client may send the same request again.
 bool is_for_later(ProblemCode code) {
   using enum ProblemCode;
   return code == kRateLimited || code == kQueueFull || code == kKeyFull || code == kDraining ||
          code == kStorageUnavailable || code == kOverloaded;
 }
 
-// With what there is already, or is full.
+// A conflict with existing jobs or with a bound.
 bool is_conflict(ProblemCode code) {
   using enum ProblemCode;
   return code == kDuplicateJob || code == kLeaseLost || code == kInvalidState ||
          code == kIdMismatch || code == kTooManyQueues;
 }
 
-// The problem of an atomic submission: one for all. Of conflicts alone the first, else every fault
-// where it stands in the request.
+// The single problem of an atomic submission. If there are only conflicts, the first one; otherwise
+// every fault, with its position in the request.
 api::Problem refused_as_one(const core::EnqueueReply& reply) {
   bool conflicts_only = true;
   api::Problem together = api::make_problem(ProblemCode::kValidationFailed,
@@ -84,7 +84,7 @@ Task<Answered<>> look_up_states(Caller& caller, core::EnqueueReply& reply) {
   co_return Answered<>();
 }
 
-// A key of a batch's item, bound to the item and the defaults it came with.
+// The key of a batch item, bound to the item and its defaults.
 std::shared_ptr<const core::SubmissionKey> key_of(const Caller& caller,
                                                   const api::JobSubmission& job,
                                                   std::string_view defaults) {
@@ -94,7 +94,7 @@ std::shared_ptr<const core::SubmissionKey> key_of(const Caller& caller,
                           fingerprint(defaults, job.as_sent), caller.services.idempotency_window});
 }
 
-// Asks for something of one job, and gives what became of it.
+// Sends a command on one job, and returns the job afterwards.
 template <typename Command>
 Task<Answered<JobAnswer>> command_job(Caller& caller, JobId id, Command command,
                                       api::Include include) {
@@ -107,7 +107,7 @@ Task<Answered<JobAnswer>> command_job(Caller& caller, JobId id, Command command,
   co_return job;
 }
 
-// It goes on, on another shard than its id names, which therefore had nothing to wait for.
+// The job continues on another shard than its id's, so the latter had nothing to wait for.
 bool must_wait_elsewhere(const Caller& caller, const core::Job& job) {
   const engine::ShardNumber shards = caller.services.shards();
   return !core::is_terminal(job.state) &&
@@ -192,7 +192,7 @@ Task<Answered<SharedJobView>> get_job(Caller& caller, JobId id, const api::JobQu
     auto found = co_await find_job(caller, id, query.include);
     co_return found;
   }
-  // Nobody waits for the end of a job that they may not see.
+  // A caller cannot wait for the end of a job that it may not see.
   auto admitted = co_await admits_job(caller, id);
   if (!admitted) co_return refused(admitted);
   engine::WatchJob watch{id, query.wait};

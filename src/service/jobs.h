@@ -13,7 +13,7 @@
 
 namespace millrace::service {
 
-// The trace of a request, for its jobs that have none of their own. Valid; empty: none.
+// The trace of a request, for its jobs that have none of their own. Well-formed; empty: none.
 struct Trace {
   std::string_view parent;
   std::string_view state;
@@ -21,7 +21,7 @@ struct Trace {
 
 struct Submission {
   const api::JobSubmission& job;
-  // The idempotency key, and the bytes that it is bound to: a repetition must have the same bytes.
+  // The idempotency key, and the bytes bound to it: a repetition must have the same bytes.
   std::optional<std::string> key;
   std::string_view as_sent;
   Trace trace;
@@ -37,14 +37,14 @@ Task<Answered<Submitted>> submit_one(Caller& caller, core::Enqueue enqueue, api:
 Task<Answered<Submitted>> submit_job(Caller& caller, const Submission& submission);
 
 struct BatchAnswer {
-  // By item of the request: the problem that kept it from its shard, if any.
+  // By item of the request: the problem that prevented its submission to a shard, if any.
   std::vector<std::optional<api::Problem>> refused;
-  core::EnqueueReply reply;  // of the others, in order; each job's state is known, or it is pruned
+  core::EnqueueReply reply;  // of the others, in order; a job without a state was pruned
 };
 Task<Answered<BatchAnswer>> submit_batch(Caller& caller, const api::BatchSubmission& batch,
                                          const Trace& trace);
 
-// If the query asks for it, waits for the end of the job.
+// If the query asks for it, waits for the job to end.
 Task<Answered<SharedJobView>> get_job(Caller& caller, JobId id, const api::JobQuery& query);
 Task<Answered<engine::JobPage>> list_jobs(Caller& caller, const api::JobListQuery& query);
 

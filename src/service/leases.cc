@@ -12,7 +12,7 @@ namespace {
 
 using api::ProblemCode;
 
-// A claim's answer from here on is counted before it is written.
+// Claim answers of at least this size are counted before they are written.
 constexpr std::size_t kLargeAnswerBytes = 64 * 1024;
 
 api::Problem lease_lost() { return to_problem({core::Rejection::kLeaseLost, {}, {}}); }
@@ -22,8 +22,8 @@ void add_ids(std::vector<JobId>& ids, const std::vector<api::Item<T>>& items) {
   for (const api::Item<T>& item : items) ids.push_back(item.value.id);
 }
 
-// Items with faults are refused, and those for jobs of queues that the token does not open: to it
-// they are not there. `reach`: of the items' jobs, one for each.
+// Refuses items with faults, and those for jobs of queues that the token does not allow, as if the
+// jobs did not exist. `reach`: the visibility of each item's job.
 template <typename T>
 ItemAnswers admitted_items(const std::vector<api::Item<T>>& items,
                            std::span<const Visibility> reach) {
@@ -40,7 +40,7 @@ ItemAnswers admitted_items(const std::vector<api::Item<T>>& items,
   return made;
 }
 
-// Jobs that come with acks are submitted, and to queues.
+// Jobs in acks are submissions, and need the same rights.
 std::optional<api::Problem> refusal_of_enqueued(const Caller& caller, const api::Ack& ack) {
   if (ack.enqueue.empty()) return std::nullopt;
   if (caller.access != nullptr && !caller.access->allows(api::Scope::kSubmit)) {
@@ -62,7 +62,7 @@ ItemAnswers sieve_acks(const Caller& caller, const std::vector<api::Item<api::Ac
   return sieved;
 }
 
-// The items that are not refused, as one command.
+// The items that were not refused, as one command.
 template <typename Command, typename T, typename Convert>
 Command command_of(const std::vector<api::Item<T>>& items, const ItemAnswers& sieved,
                    const Convert& convert) {
@@ -106,7 +106,7 @@ api::Problem crowded() {
       "the server is sending too many large answers, and gave the jobs back; claim again later");
 }
 
-// The payloads that memory has let go of.
+// Reads the payloads that memory has dropped.
 Task<Answered<>> read_payloads(Caller& caller, core::ClaimReply& claim) {
   const Steady begun = caller.services.clock.steady();
   auto read = [&](const std::stop_token&) { return caller.services.reads.complete(claim); };
@@ -125,7 +125,7 @@ Task<Answered<>> read_payloads(Caller& caller, core::ClaimReply& claim) {
   co_return Answered<>();
 }
 
-// Makes a claim ready to be sent, or gives its jobs back, and says why.
+// Prepares a claim for sending, or gives its jobs back and returns the reason.
 Task<Answered<>> complete_claim(Caller& caller, core::ClaimReply& claim) {
   if (claim.jobs.empty()) co_return Answered<>();
   const bool whole = std::ranges::none_of(
@@ -144,7 +144,7 @@ Task<Answered<>> complete_claim(Caller& caller, core::ClaimReply& claim) {
   co_return complete;
 }
 
-// Sends one batch command, if anything is left in it.
+// Sends one batch command, unless it is empty.
 template <typename Command>
 Task<Answered<core::ItemsReply>> ask_items(Caller& caller, Command& command) {
   if (command.items.empty()) co_return core::ItemsReply{};
@@ -163,8 +163,8 @@ Task<Answered<core::ItemReply>> ask_one(Caller& caller, JobId id, Command& comma
   co_return std::move(reply->items.front());
 }
 
-// Waits until the job is to be cancelled, or its lease is over (false); `item` then has the job as
-// it is. The heartbeat stands whatever comes of that: a shard that stops lets nobody wait.
+// Waits until the job is to be cancelled, or its lease is over (false); updates `item` accordingly.
+// The heartbeat is valid in any case: a stopping shard lets nobody wait.
 Task<bool> still_holds(Caller& caller, core::ItemReply& item, const api::Heartbeat& heartbeat) {
   if (item.refusal || item.cancel_requested || item.job == nullptr) co_return true;
   engine::WatchJob watch{item.id, heartbeat.wait, item.job->job.queue, heartbeat.token};
@@ -178,7 +178,7 @@ Task<bool> still_holds(Caller& caller, core::ItemReply& item, const api::Heartbe
 
 }  // namespace
 
-// To a worker, a job that is not there is one that it does not hold.
+// To a worker, a missing job is a job that it does not hold.
 api::Problem ItemAnswers::problem_of(const core::ItemReply& item) {
   return item.refusal.why == core::Rejection::kNotFound ? lease_lost() : to_problem(item.refusal);
 }
@@ -258,7 +258,7 @@ Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const a
   if (poll.claim) poll.claim->worker = poll.worker.id;
   auto reply = co_await caller.ask(std::move(poll), Caller::Patience::kWait);
   if (!reply) co_return refused(reply);
-  // What was acknowledged is answered whether or not the jobs can be handed out.
+  // Acknowledgements are answered whether or not jobs can be handed out.
   co_await complete_claim(caller, reply->claim);
   answer.acks.reply = std::move(reply->acks);
   answer.heartbeats.reply = std::move(reply->heartbeats);

@@ -13,9 +13,9 @@ namespace millrace::service {
 // The results of the items of a batch.
 struct ItemAnswers {
   std::vector<std::optional<api::Problem>>
-      refused;             // by item: the problem that kept it from its shard, if any
+      refused;             // by item: the problem that prevented a request to its shard, if any
   std::vector<JobId> ids;  // by item
-  core::ItemsReply reply;  // of the others, in order
+  core::ItemsReply reply;  // of the other items, in order
 
   // Calls refused(id, problem) or done(reply) for each item, in the order of the request.
   template <typename Refused, typename Done>
@@ -35,8 +35,8 @@ struct ItemAnswers {
   static api::Problem problem_of(const core::ItemReply& item);
 };
 
-// Returns jobs with their payloads, once there is room for the answer. Jobs that can't be sent, or
-// only with little of their lease left, are given back, and their attempt does not count.
+// Returns jobs with their payloads, once there is room for the answer. Jobs that cannot be sent, or
+// only with little time left on their lease, are given back without counting the attempt.
 Task<Answered<core::ClaimReply>> claim(Caller& caller, const api::Claim& claim);
 std::size_t payload_bytes(const core::ClaimReply& claim);
 
@@ -48,14 +48,14 @@ struct PollAnswer {
   ItemAnswers acks;
   ItemAnswers heartbeats;
   ItemAnswers logs;
-  core::ClaimReply claim;  // without jobs if they can't be handed out
+  core::ClaimReply claim;  // without jobs if they cannot be handed out
   std::vector<engine::WorkerCommand> orders;
 };
-// `worker`: the id that the worker gives itself; must stay valid until the answer has come.
+// `worker`: the id that the worker chose; must stay valid until the answer arrives.
 Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const api::Poll& poll);
 
 Task<Answered<JobAnswer>> finish_job(Caller& caller, const api::Ack& ack, api::Include include);
-// If the heartbeat asks for it, waits until somebody cancels the job.
+// If the heartbeat asks for it, waits until a user cancels the job.
 Task<Answered<JobAnswer>> heartbeat_job(Caller& caller, const api::Heartbeat& heartbeat,
                                         api::Include include);
 

@@ -20,14 +20,14 @@ using core::LimitKind;
 static_assert(api::kMaxJobLimits == core::kMaxLimitsPerJob);
 static_assert(api::kMaxKeyBounds == core::kMaxKeyBounds);
 
-// A change that finds another version than the one looked at is made again so often.
+// How often a change is retried if the version has changed meanwhile.
 constexpr int kTries = 5;
 
 std::string_view noun(LimitKind kind) {
   return kind == LimitKind::kType ? "gate of a type" : "limit";
 }
 
-// A limit holds for all queues: not for somebody who may see some of them only.
+// A limit applies to all queues, so a caller limited to some of them may not change it.
 Answered<> admits_limit(const Caller& caller, std::string_view name) {
   if (auto all = admits_to_all_queues(caller); !all) return all;
   if (!api::is_name(name)) {
@@ -80,7 +80,7 @@ Task<Answered<core::LimitReply>> ask_limit(Caller& caller, LimitKind kind, std::
   return command_limit(caller, std::move(get));
 }
 
-// All shards have the limit as its home has it now, or the answer says that some may not.
+// Sends the limit's current state to all shards; the answer tells if some may not have it.
 Task<Answered<>> copy_to_all(Caller& caller, core::Limit limit, bool gone) {
   if (caller.services.shards() == 1) co_return Answered<>();
   auto copied = co_await caller.ask(core::CopyLimit{std::nullopt, std::move(limit), gone});
@@ -92,7 +92,7 @@ Task<Answered<>> copy_to_all(Caller& caller, core::Limit limit, bool gone) {
   co_return std::unexpected(std::move(problem));
 }
 
-// The home's answer to a change, once all shards know it; with what they all count.
+// The home's answer to a change, after all shards know it, with their total counts.
 Task<Answered<LimitAnswer>> changed_everywhere(Caller& caller, core::LimitReply reply) {
   LimitAnswer answer{std::move(reply.limits.front()), reply.created};
   if (caller.services.shards() == 1) co_return answer;
@@ -110,7 +110,7 @@ Task<Answered<LimitAnswer>> change_limit(Caller& caller, Command command) {
   co_return co_await changed_everywhere(caller, std::move(*reply));
 }
 
-// A shard alone can't say whether jobs or queues of others name the limit.
+// A single shard cannot tell whether jobs or queues of others name the limit.
 Task<Answered<>> delete_everywhere(Caller& caller, core::DeleteLimit command) {
   auto standing = co_await ask_limit(caller, command.kind, command.name.view());
   if (!standing) co_return refused(standing);
@@ -125,7 +125,7 @@ Task<Answered<>> delete_everywhere(Caller& caller, core::DeleteLimit command) {
   command.force = true;
   auto reply = co_await caller.ask(std::move(command));
   if (!reply) co_return refused(reply);
-  // Gone at its home, but not everywhere: this is said again.
+  // The home has deleted it, but some shards may not have: repeat the message.
   const bool again = reply->refusal.why == core::Rejection::kNotFound;
   if (reply->refusal && !again) {
     co_return refused(to_problem(reply->refusal, noun(limit.kind)));
@@ -133,8 +133,8 @@ Task<Answered<>> delete_everywhere(Caller& caller, core::DeleteLimit command) {
   co_return co_await copy_to_all(caller, std::move(limit), true);
 }
 
-// The job of a schedule is made long after the schedule was set, and would then be refused. Only
-// the service reads a schedule's job, so a schedule that is set at this moment may be missed.
+// A schedule's job is made long after the schedule was set, and would then be refused. Only the
+// service reads a schedule's job, so a schedule that is being set at this moment may be missed.
 Task<Answered<>> refuse_if_scheduled(Caller& caller, std::string_view name) {
   core::GetSchedules get;
   do {
@@ -228,7 +228,7 @@ Task<Answered<LimitAnswer>> set_limit(Caller& caller, LimitKind kind, std::strin
                                         "must be empty unless per_key is true"));
     }
     if (caller.services.shards() > 1) {
-      // The home alone can't say whether jobs on other shards name the limit.
+      // The home alone cannot tell whether jobs on other shards name the limit.
       auto standing = co_await ask_limit(caller, kind, name);
       const bool turns = standing && standing->limits.front().use.unfinished > 0 &&
                          standing->limits.front().limit.settings.per_key != set.settings.per_key;
@@ -292,7 +292,7 @@ Task<Answered<LimitKeyPage>> list_limit_keys(Caller& caller, std::string_view na
   auto reply = co_await command_limit(caller, std::move(get));
   if (!reply) co_return refused(reply);
   LimitKeyPage made{std::move(reply->keys), {}};
-  if (query.by_waiting) {  // each shard's own, so far
+  if (query.by_waiting) {  // the busiest of each shard
     std::ranges::sort(made.keys, [](const core::GateUse& a, const core::GateUse& b) {
       return a.waiting != b.waiting ? a.waiting > b.waiting : a.key.view() < b.key.view();
     });
@@ -320,7 +320,7 @@ Task<Answered<LimitHolderPage>> list_limit_holders(Caller& caller, std::string_v
   co_return made;
 }
 
-// --- How they look.
+// --- Shapes for the API.
 
 api::GateUse use_of(const core::GateUse& use) {
   api::GateUse shown;

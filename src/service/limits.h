@@ -1,4 +1,4 @@
-// Operations on limits, on the gates of types, and why a job is not running.
+// Operations on limits and on the gates of types, and the reasons why a job is not running.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct LimitPage {
 Task<Answered<LimitPage>> list_limits(Caller& caller, core::LimitKind kind, const api::Page& page);
 Task<Answered<LimitAnswer>> get_limit(Caller& caller, core::LimitKind kind, std::string_view name);
 
-// PUT or PATCH: what `change` leaves out gets its default, or stays.
+// PUT or PATCH: members absent from `change` get their default, or stay unchanged.
 enum class Absent : std::uint8_t { kDefault, kStays };
 Task<Answered<LimitAnswer>> set_limit(Caller& caller, core::LimitKind kind, std::string_view name,
                                       const api::LimitChange& change, Absent absent,
@@ -60,7 +60,7 @@ struct WhyAnswer {
 };
 Task<Answered<WhyAnswer>> why(Caller& caller, JobId id);
 
-// --- How they look. Views of what is given.
+// --- Shapes for the API. Views of the arguments.
 api::Limit to_api(const core::LimitView& view);
 api::LimitKey to_api(const core::GateUse& use);
 api::LimitHolder to_api(const core::LimitHolder& holder);

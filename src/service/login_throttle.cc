@@ -18,7 +18,7 @@ constexpr double kMinute = 60.0;
 
 double seconds(Steady from, Steady to) { return std::chrono::duration<double>(to - from).count(); }
 
-// What counts as one caller.
+// The part of an address that counts as one caller.
 std::string neighbourhood(std::string_view address) {
   std::string text(address);
   in6_addr v6{};
@@ -60,7 +60,7 @@ LoginThrottle::LoginThrottle(std::uint32_t failures_per_minute, std::uint64_t se
 std::uint64_t LoginThrottle::key(std::string_view first, std::string_view second) const {
   const std::hash<std::string_view> hash;
   const std::uint64_t made = mix64(mix64(hash(first) ^ seed_) + hash(second));
-  return made == 0 ? 1 : made;  // 0 is an empty place
+  return made == 0 ? 1 : made;  // 0 marks an empty place
 }
 
 std::uint64_t LoginThrottle::key_of(std::string_view address) const {
@@ -71,8 +71,8 @@ std::uint32_t LoginThrottle::per_token() const {
   return std::max<std::uint32_t>(3, per_minute_.load(std::memory_order_relaxed) / 10);
 }
 
-// A new one is full. Where there is no room, those that are full again go, else the one that comes
-// first: a caller with very many addresses is slowed by its connections.
+// A new bucket is full. If there is no room, removes those that are full again or else the first
+// one: a caller with very many addresses is slowed by its connections.
 SpendingBucket& LoginThrottle::bucket(Buckets& buckets, std::uint64_t key, std::uint32_t per_minute,
                                       Steady now) {
   const auto found = buckets.find(key);

@@ -1,11 +1,11 @@
-// Slows down clients that guess tokens: by their address, and by the token that they name. Its
+// Slows down clients that guess tokens, by their address and by the token that they name. Its
 // memory is bounded.
 //
-// An address has a number of failures a minute. Beyond it the answer to a failure is the time to
-// wait, not the reason. A good token is always admitted, so that other clients at a guesser's
-// address go on working. For an existing token the bound is a tenth of that from one address.
-// Beyond it the credentials are not checked for a while, unless the same credentials were good from
-// that address before.
+// An address may cause a number of failures per minute. Beyond it, the answer to a failure is the
+// time to wait, not the reason. A good token is always admitted, so that other clients at a
+// guesser's address can go on working. For an existing token the bound is a tenth of that from one
+// address. Beyond it, the credentials are not checked for a while, unless the same credentials were
+// good from that address before.
 #pragma once
 
 #include <array>
@@ -20,11 +20,11 @@
 
 namespace millrace::service {
 
-// A token bucket: it refills with time, up to its size.
+// A token bucket: it refills over time, up to its size.
 class SpendingBucket {
  public:
   SpendingBucket(std::uint32_t per_minute, Steady now) : left_(per_minute), at_(now) {}
-  // The time until one is there; none: there is one now.
+  // The time until a token is available; none: now.
   std::optional<Duration> wait(std::uint32_t per_minute, Steady now);
   void spend() { left_ -= left_ >= 1 ? 1 : left_; }
   bool full(std::uint32_t per_minute, Steady now) const;
@@ -41,17 +41,17 @@ class LoginThrottle {
  public:
   static constexpr std::size_t kMaxTracked = 8'192;  // addresses, and as many tokens at addresses
 
-  // `seed`: random, so that nobody can know which addresses share a place.
+  // `seed`: random, so that nobody can predict which addresses share a place.
   LoginThrottle(std::uint32_t failures_per_minute, std::uint64_t seed);
   LoginThrottle(const LoginThrottle&) = delete;
   LoginThrottle& operator=(const LoginThrottle&) = delete;
 
-  // To be called before credentials that name the token `id` are checked. Returns the time to wait
-  // instead; none: check them.
+  // Call before checking credentials that name the token `id`. Returns the time to wait instead of
+  // a check; none: check them.
   std::optional<Duration> refuses(std::string_view address, std::string_view id,
                                   std::string_view credentials, Steady now);
   // The credentials were bad. `known_id`: the existing token that they name; empty: there is none.
-  // Returns the time to wait, which the answer says in place of the reason; none: it may say the
+  // Returns the time to wait, which the answer gives instead of the reason; none: it may give the
   // reason.
   std::optional<Duration> failed(std::string_view address, std::string_view known_id, Steady now);
   // The credentials were good.
@@ -64,7 +64,7 @@ class LoginThrottle {
   using Buckets = std::unordered_map<std::uint64_t, SpendingBucket>;
 
   std::uint64_t key(std::string_view first, std::string_view second) const;
-  // The key of the network that the address counts for: an IPv6 address counts for its /64.
+  // The key of the network to which the address belongs: for IPv6 its /64.
   std::uint64_t key_of(std::string_view address) const;
   SpendingBucket& bucket(Buckets& buckets, std::uint64_t key, std::uint32_t per_minute, Steady now)
       MILLRACE_REQUIRES(mutex_);
@@ -72,8 +72,8 @@ class LoginThrottle {
 
   const std::uint64_t seed_;
   std::atomic<std::uint32_t> per_minute_;
-  std::atomic<bool> quiet_ = true;  // nobody has failed lately: nothing is looked up
-  // Good credentials with their addresses: each in the single place for its hash.
+  std::atomic<bool> quiet_ = true;  // no recent failures: look-ups are skipped
+  // Good credentials and their addresses, each in the single place for its hash.
   std::array<std::atomic<std::uint64_t>, 4'096> good_{};
   mutable Mutex mutex_;
   Buckets by_address_ MILLRACE_GUARDED_BY(mutex_);

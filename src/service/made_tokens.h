@@ -12,14 +12,14 @@
 
 namespace millrace::service {
 
-// If the node has heard nothing from the first shard for this long, a token may have been revoked
-// without its knowledge.
+// If the node has not heard from the first shard for this long, a token may have been revoked
+// without the node's knowledge.
 constexpr std::chrono::seconds kTokensStale{15};
 
 // Any thread.
 class CatalogTokens final : public MadeTokens {
  public:
-  // All of it outlives this.
+  // The arguments must outlive this object.
   CatalogTokens(const Catalog& catalog, const Clock& clock, Logger log);
 
   View view() const override;

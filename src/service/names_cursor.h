@@ -1,5 +1,5 @@
-// Cursors of lists that are ordered by name: the last name shown, in hexadecimal, which is safe in
-// a URL whatever the name.
+// Cursors of lists ordered by name: the last name shown, in hexadecimal, which is safe in a URL
+// whatever the name.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The operations that only the server itself can carry out: readiness, metrics, nodes, backups. The
-// server implements the interface.
+// The operations that only the server can carry out: readiness, metrics, nodes, backups. The server
+// implements the interface.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct ReadinessCheck {
 };
 struct Readiness {
   bool draining = false;
-  std::vector<ReadinessCheck> checks;  // ready: not draining, and all of them are ok
+  std::vector<ReadinessCheck> checks;  // ready: not draining, and all checks are ok
 };
 
-// Facts that do not change while the server runs.
+// Facts that stay the same while the server runs.
 struct About {
   std::string version;
-  std::string commit;  // empty: not known
+  std::string commit;  // empty: unknown
   std::string store;   // "sqlite"
   std::string node;
   std::int64_t shards = 1;
@@ -48,13 +48,13 @@ class Operations {
   virtual api::Cluster cluster() const = 0;
   virtual api::Configuration configuration() const = 0;
 
-  // Any thread; these block, so they are called on the pool for reads.
+  // Any thread. These block, so they run on the reader pool.
   virtual std::string metrics_text() = 0;  // in Prometheus's text format
   virtual api::Diagnosis diagnosis() = 0;
   // `node`: the node's id. Returns the state of all nodes afterwards.
   virtual api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) = 0;
-  // On return the backup is complete and synced. The caller sees the detail of a problem; it has
-  // the scope admin.
+  // On return the backup is complete and synced. The problem's detail is shown to the caller, who
+  // has the scope admin.
   virtual api::Decoded<BackupDone> backup(const std::string& path) = 0;
 };
 

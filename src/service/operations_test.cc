@@ -1,4 +1,4 @@
-// Operations asked for without any door: an engine that is told what to answer, and one thread.
+// Operations without a door, on one thread, with an engine that gives prepared answers.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -63,7 +63,7 @@ TEST_F(OperationsTest, AnAnswerOfAnotherKindIsAnInternalProblem) {
   EXPECT_EQ(answer.error().code, api::ProblemCode::kInternal);
 }
 
-// Which door it came through, and what that calls its headers, is the door's.
+// Which door was used, and what it calls its headers, is the door's concern.
 TEST_F(OperationsTest, ADeniedTokenIsNotedForTheLog) {
   caller().scope = api::Scope::kWork;
   gateway_.answer = [](const engine::Request&) { return engine::Denied::kScope; };
@@ -88,7 +88,7 @@ TEST_F(OperationsTest, AnAckForAJobOutOfReachIsToldThatItsLeaseIsLost) {
   EXPECT_EQ(gateway_.asked.size(), 1u) << "the job was looked up, and no ack sent";
 }
 
-// What acks have submitted to other shards waits there, and is nobody's to cancel by a filter.
+// Jobs that acks submitted to other shards wait there, and no filter may cancel them.
 TEST_F(OperationsTest, ACallByFilterLeavesTheOutboxAlone) {
   const core::Job mine = store::make_job(1, "mail");
   const core::Job on_its_way = store::make_job(2, std::string(engine::kOutboxQueue));

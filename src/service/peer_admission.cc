@@ -9,8 +9,8 @@
 namespace millrace::service {
 namespace {
 
-// --- By kind: the scopes of the routes that make such requests, of which one is enough. GetJob
-// also goes before whatever names a job, to learn its queue.
+// --- By kind: the scopes of the routes that make such requests; any one is enough. GetJob also
+// precedes every request that names a job, to find its queue.
 
 using Scopes = std::uint32_t;
 constexpr Scopes bit(api::Scope scope) { return 1u << static_cast<unsigned>(scope); }
@@ -40,7 +40,7 @@ struct ScopesOf {
   Scopes operator()(const core::DeleteSchedule&) const { return kOperate; }
   Scopes operator()(const core::NoteScheduleRun&) const { return kOperate; }
   Scopes operator()(const core::GetSchedules&) const { return kRead | kOperate; }
-  // A node asks for these in its own name, after it has looked at the token.
+  // A node sends these in its own name, after it has checked the token.
   Scopes operator()(const core::PutCatalogEntry&) const { return 0; }
   Scopes operator()(const core::DeleteCatalogEntry&) const { return 0; }
   Scopes operator()(const core::GetCatalog&) const { return 0; }
@@ -74,14 +74,14 @@ struct ScopesOf {
   Scopes operator()(const engine::AwaitEvents&) const { return kRead; }
   Scopes operator()(const engine::AwaitWork&) const { return kWork; }
   Scopes operator()(const engine::ListWorkers&) const { return kRead; }
-  // Nobody asks another node's shard.
+  // Never sent to another node.
   Scopes operator()(const engine::AwaitJobQuestions&) const { return 0; }
   Scopes operator()(const engine::TellOfJob&) const { return 0; }
   Scopes operator()(const engine::AwaitOperationWork&) const { return 0; }
   Scopes operator()(const engine::SetWorkerState&) const { return kOperate; }
 };
 
-// --- What a request names. Of GetJob, WatchJob and FindJob the answer is looked at.
+// --- The names in a request. For GetJob, WatchJob and FindJob the answer is checked instead.
 
 struct Named {
   std::vector<std::string_view> queues;
@@ -126,7 +126,7 @@ struct Named {
   void operator()(const core::GetLimits&) {}
   void operator()(const core::GetShares& c) { queues.push_back(c.queue.view()); }
   void operator()(const core::CopyLimit&) {}
-  // Its filter is narrowed to what its token may touch, by the node that was asked.
+  // The node that received the request has limited the filter to what the token allows.
   void operator()(const core::StartOperation& command) {
     if (!command.spec.queue.empty()) queues.push_back(command.spec.queue.view());
   }
@@ -189,7 +189,7 @@ bool brings_jobs(const core::Ack& ack) {
                              [](const core::AckItem& item) { return !item.enqueue.empty(); });
 }
 
-// Acks that submit jobs.
+// Whether the request has acks that submit jobs.
 bool brings_jobs(const engine::Request& request) {
   if (const auto* const poll = std::get_if<engine::Poll>(&request)) return brings_jobs(poll->acks);
   const auto* const command = std::get_if<core::Command>(&request);
@@ -238,8 +238,7 @@ Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& 
   std::vector<JobId> elsewhere;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const auto* reply = reply_in<core::JobReply>(answers[i]);
-    if (reply == nullptr)
-      co_return std::move(answers[i]);  // what can't be looked at is not touched
+    if (reply == nullptr) co_return std::move(answers[i]);  // deny access if it cannot be checked
     if (reply->job != nullptr) {
       if (!access.allows_queue(reply->job->job.queue.view())) co_return engine::Denied::kQueue;
     } else if (!reply->deleted) {

@@ -1,5 +1,5 @@
-// The second check of a client's token, by the node that leads the shard. The node that received
-// the request has checked it already, but the two nodes may have different sets of tokens.
+// The second check of a client's token, by the leader of the shard. The node that received the
+// request has checked it already, but the two nodes may have different sets of tokens.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace millrace::service {
 // Whether the token has a scope that this kind of request needs.
 bool allows_kind(const Access& access, const engine::Request& request);
 
-// The refusal to send instead of asking the shard; none: the token allows the request. A request
-// for a job that does not exist is allowed: the shard answers that there is no such job.
+// The refusal to send instead of a request to the shard; none: the token allows the request. A
+// request for a job that does not exist is allowed: the shard answers that there is no such job.
 Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& port,
                                                 engine::Gateway& shard, const Access& access,
                                                 const engine::Request& request);

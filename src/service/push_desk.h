@@ -1,4 +1,4 @@
-// What operations on push targets need of whoever calls the receivers. The server implements it.
+// The interface to the component that calls push receivers. The server implements it.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ class PushDesk {
   virtual ~PushDesk() = default;
 
   // --- Any thread; does not block.
-  // Why the server would not call it: a URL that the policy forbids, a secret that is none.
+  // Why the server would not call the target: a URL that the policy forbids, an invalid secret.
   virtual std::optional<api::Problem> fault_of(const api::PushTarget& target) const = 0;
   // None: this node does not serve the targets.
   virtual std::optional<api::PushHealth> health(std::string_view target) = 0;
-  // The URL of the node that does, as far as this one knows; empty: it is this one, or unknown.
+  // The URL of the serving node, as far as this node knows; empty: this node, or unknown.
   virtual std::string served_by() const = 0;
-  // The targets have changed on this node.
+  // Call after the targets changed on this node.
   virtual void look() = 0;
 
-  // Blocks, for some seconds: called on the pool for reads. One call with no job.
+  // Makes one call without a job. Blocks for some seconds, so it runs on the reader pool.
   virtual api::Decoded<api::PushTestResult> test(std::string_view name,
                                                  const api::PushTarget& target) = 0;
 };

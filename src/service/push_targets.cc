@@ -17,9 +17,9 @@ namespace {
 using api::ProblemCode;
 
 constexpr auto kKind = core::CatalogKind::kPushTarget;
-// Of all targets together: a target never waits for another's calls, so each has its own.
+// For all targets together: a target never waits for another's calls, so each has its own.
 constexpr std::int64_t kMaxConcurrencyTogether = 4'000;
-constexpr int kTries = 3;  // of a change to what somebody else is changing
+constexpr int kTries = 3;  // for a document that another user is changing
 
 api::Problem no_such_target() {
   return api::make_problem(ProblemCode::kNotFound, "there is no such push target");
@@ -42,7 +42,7 @@ PushTargetAnswer answer_of(Caller& caller, const core::CatalogEntry& entry,
   if (desk == nullptr) return answer;
   answer.health = desk->health(entry.name.view());
   answer.served_by = desk->served_by();
-  // What a receiver answers may tell of the network that it is in.
+  // A receiver's answer may reveal details of its network.
   const bool operates = caller.access == nullptr || caller.access->allows(api::Scope::kOperate) ||
                         caller.access->allows(api::Scope::kAdmin);
   if (answer.health && !(operates && caller.sees_payloads())) {
@@ -51,7 +51,7 @@ PushTargetAnswer answer_of(Caller& caller, const core::CatalogEntry& entry,
   return answer;
 }
 
-// As this node knows it: the first shard's answer to a change decides.
+// As this node knows it; the first shard's answer to a change decides.
 std::optional<PushTargetAnswer> find_target(Caller& caller, std::string_view name) {
   const auto snapshot = caller.services.catalog.snapshot();
   const core::CatalogEntry* const entry = snapshot->find(kKind, name);
@@ -61,7 +61,7 @@ std::optional<PushTargetAnswer> find_target(Caller& caller, std::string_view nam
   return answer_of(caller, *entry, std::move(*target));
 }
 
-// In the node's own name: the token was looked at here.
+// In the node's own name: this node has checked the token.
 Task<Answered<core::CatalogReply>> change(Caller& caller, const core::Command& command) {
   engine::Request request(command);
   const Asking asking{engine::kNodesOwn, nullptr};
@@ -80,7 +80,7 @@ std::string members_of(const api::PushTarget& target) {
   return text;
 }
 
-// `before`: what the target was at that version; none: there was none. `action`: of the audit.
+// `before`: the target at that version; none: it did not exist. `action`: for the audit.
 Task<Answered<PushTargetAnswer>> write(Caller& caller, const std::string& name,
                                        const api::PushTarget& target,
                                        const std::optional<std::uint64_t>& if_version,
@@ -165,7 +165,7 @@ Task<Answered<PushTargetAnswer>> put_push_target(Caller& caller, std::string_vie
   if (!sees(caller, put.target)) {
     co_return refused(ProblemCode::kForbidden, "the token does not open all of these queues");
   }
-  // It sends payloads to where the caller says.
+  // The target sends payloads to a place of the caller's choice.
   if (!caller.sees_payloads()) co_return refused(lacks_scope(api::Scope::kPayload));
   if (auto problem = refusal_of_sum(caller, name, put.target)) {
     co_return refused(std::move(*problem));

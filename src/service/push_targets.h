@@ -1,4 +1,4 @@
-// Push targets: documents of the catalog, and how those who serve them say they are.
+// Push targets: documents of the catalog, and the health that their serving node reports.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct PushTargetPage {
   std::string next;  // empty: there are no more
 };
 
-// A caller who is limited to some queues sees and changes the targets of these alone.
+// A caller limited to some queues sees and changes only the targets of these queues.
 Task<Answered<PushTargetPage>> list_push_targets(Caller& caller, const api::Page& page);
 Task<Answered<PushTargetAnswer>> get_push_target(Caller& caller, std::string_view name);
 Task<Answered<PushTargetAnswer>> put_push_target(Caller& caller, std::string_view name,
@@ -36,7 +36,7 @@ Task<Answered<PushTargetAnswer>> put_push_target(Caller& caller, std::string_vie
                                                  std::optional<std::uint64_t> if_version);
 Task<Answered<>> delete_push_target(Caller& caller, std::string_view name,
                                     std::optional<std::uint64_t> if_version);
-// `reason`: of a pause.
+// `reason`: for the pause.
 Task<Answered<PushTargetAnswer>> pause_push_target(Caller& caller, std::string_view name,
                                                    bool paused, std::string_view reason);
 Task<Answered<api::PushTestResult>> test_push_target(Caller& caller, std::string_view name);

@@ -10,7 +10,7 @@
 namespace millrace::service {
 namespace {
 
-// Sends a command on one queue, and gives that queue.
+// Sends a command on one queue, and returns that queue.
 template <typename Command>
 Task<Answered<QueueAnswer>> command_queue(Caller& caller, Command command) {
   auto admitted = admits_queue(caller, command.queue.view());
@@ -33,7 +33,7 @@ Task<Answered<QueueAnswer>> command_queue(Caller& caller, Command command) {
 Task<Answered<QueuePage>> list_queues(Caller& caller, const api::Page& page) {
   const auto after = parse_name_cursor(page.cursor);
   if (!after) co_return refused(bad_cursor());
-  // One more, to know whether there are more. The caller may not see all of them.
+  // One more, to detect a further page. The caller may not see all of them.
   const auto wanted = static_cast<std::size_t>(page.limit) + 1;
   core::GetQueues get;
   get.after = SharedBytes(*after);

@@ -1,4 +1,4 @@
-// Operations on queues; bulk.h has their purge and deletion.
+// Operations on queues; for their purge and deletion see bulk.h.
 #pragma once
 
 #include <optional>
@@ -28,8 +28,8 @@ Task<Answered<QueueAnswer>> get_queue(Caller& caller, std::string_view queue);
 
 struct QueueChange {
   const api::QueueSettingsChange& settings;
-  bool replace = false;  // settings that are left out get their defaults
-  bool create = false;   // create the queue if there is none of that name
+  bool replace = false;  // absent settings get their defaults
+  bool create = false;   // create the queue if it does not exist
   std::optional<std::uint64_t> if_version;
 };
 Task<Answered<QueueAnswer>> set_queue(Caller& caller, std::string_view queue,

@@ -10,11 +10,11 @@
 namespace millrace::service {
 namespace {
 
-// Of the lanes of short reads: a second one goes on while the first waits for a disk.
+// For the lanes of short reads: a second thread continues while the first waits for a disk.
 constexpr std::size_t kShortThreads = 2;
 
-// Searches take whole cores, and nothing that a worker waits for comes from them. Linux keeps a
-// priority for each thread; where it refuses, they compete as others do.
+// Searches use whole cores, and no worker waits for them. Linux has a priority per thread; if it
+// refuses the change, searches compete as equals.
 void give_way() {
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10));
 }
@@ -41,7 +41,7 @@ bool ReaderPool::add(Lane lane, std::string_view client, Work& work) {
   Queue& queue = queues_[static_cast<std::size_t>(lane)];
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return true;  // it waits for ever, as everything does then
+    if (stopping_) return true;  // it waits for ever, like everything after stop()
     auto [place, added] = queue.clients.try_emplace(std::string(client));
     Client& of_client = place->second;
     if (of_client.waiting.size() >= kMostWaiting) return false;
@@ -117,7 +117,7 @@ void ReaderPool::loop(Queue& queue) {
     if (place->second.running == 0 && place->second.waiting.empty()) {
       queue.clients.erase(place);
     }
-    // Its client may have another one now, for which the threads that wait had no leave.
+    // The client may now run another read, which the waiting threads were not allowed to take.
     queue.ready.notify_one();
   }
 }

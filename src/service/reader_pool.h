@@ -1,9 +1,8 @@
 // The few threads on which reads of the tables block, so that no I/O thread does.
 //
-// There are lanes, each with threads of its own, so that short reads do not wait behind long ones,
-// and a worker's reads wait for nobody else. Within a lane clients take turns. One client has at
-// most half of the threads for searches at a time, so that another client's search need not wait
-// for them.
+// Each lane has its own threads, so that short reads do not wait behind long ones, and a worker's
+// reads wait for no other lane. Within a lane clients take turns. One client has at most half of
+// the threads for searches at a time, so that another client's search need not wait for them.
 #pragma once
 
 #include <array>
@@ -28,9 +27,9 @@
 namespace millrace::service {
 
 enum class Lane : std::uint8_t {
-  kClaims,    // payloads of jobs that are already leased, whose leases run meanwhile
+  kClaims,    // payloads of jobs whose leases are already running
   kLookups,   // a few rows by their ids
-  kSearches,  // reads that may take seconds; their threads give way to all others
+  kSearches,  // reads that may take seconds; their threads have low priority
 };
 inline constexpr std::size_t kLanes = 3;
 
@@ -39,7 +38,7 @@ class ReaderPool {
   // The most waiting reads of one client in one lane; further ones are refused for now.
   static constexpr std::size_t kMostWaiting = 256;
 
-  // A read. Its owner must keep it at its address until it has run or was taken back.
+  // A read. Its owner must not move it until it has run or was taken back.
   class Work {
    public:
     // On a thread of the pool.
@@ -49,21 +48,21 @@ class ReaderPool {
     ~Work() = default;
   };
 
-  // `searches`: the number of threads of that lane; the other lanes have fixed numbers.
+  // `searches`: the number of threads of the lane kSearches; the others have fixed numbers.
   explicit ReaderPool(std::size_t searches);
   ~ReaderPool() { stop(); }
   ReaderPool(const ReaderPool&) = delete;
   ReaderPool& operator=(const ReaderPool&) = delete;
 
-  // --- Any thread. After stop() nothing is run any more.
-  // False: too many reads of the client wait already.
+  // --- Any thread. After stop() no read runs.
+  // False: the client has too many waiting reads.
   bool add(Lane lane, std::string_view client, Work& work);
-  // False: it runs already, or has run.
+  // False: it is running, or has run.
   bool take_back(Lane lane, std::string_view client, Work& work);
-  // Waits for the reads that run, ends the threads, and drops the reads that wait.
+  // Waits for running reads, ends the threads, and drops waiting reads.
   void stop();
 
-  // For tests: reads that wait or run.
+  // For tests: reads that are waiting or running.
   std::size_t busy(Lane lane) const;
 
  private:
@@ -74,12 +73,12 @@ class ReaderPool {
   struct Queue {
     std::size_t share = 0;  // the most threads that one client may have
     std::condition_variable ready;
-    std::unordered_map<std::string, Client> clients;  // that have work
-    std::deque<std::string> turns;                    // clients with work that waits
+    std::unordered_map<std::string, Client> clients;  // clients that have work
+    std::deque<std::string> turns;                    // clients with waiting work
     std::size_t busy = 0;
   };
 
-  // The next read whose client may have another thread, and that client; null: none.
+  // The next read whose client may use another thread, and that client; null: none.
   std::pair<Work*, std::string> next(Queue& queue);
   void loop(Queue& queue);
 
@@ -89,10 +88,10 @@ class ReaderPool {
   std::vector<std::thread> threads_;
 };
 
-// The client of a read, and whether the read may be given up.
+// The client of a read, and the wait by which the read may be given up.
 struct Reader {
-  std::string_view client;  // valid until the read is over
-  Wait* wait = nullptr;     // null: the read goes on when the client has gone
+  std::string_view client;  // valid until the read ends
+  Wait* wait = nullptr;     // null: the read continues after the client has gone
 };
 
 // co_await Blocking(...): runs `function(stop_token)` on a lane of the pool, and returns its result
@@ -120,14 +119,14 @@ class Blocking final : public ReaderPool::Work, public Abandonable {
     refused_ = true;
     return false;
   }
-  // None: it was refused, or given up.
+  // None: the read was refused or given up.
   std::optional<Value> await_resume() {
     leave();
     return std::move(value_);
   }
   bool refused() const { return refused_; }
 
-  // A read that runs goes on until it notices the stop; its result is dropped.
+  // A running read continues until it notices the stop; its result is dropped.
   void give_up() override {
     reader_.wait->given_up = true;
     gone_.request_stop();

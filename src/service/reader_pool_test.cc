@@ -24,7 +24,7 @@ class Read final : public ReaderPool::Work {
   std::function<void()> body_;
 };
 
-// Reads that run until they are let go, and a record of who ran in which order.
+// Reads that run until they are released, with a record of their order.
 class ReaderPoolTest : public testing::Test {
  protected:
   ~ReaderPoolTest() override { gate_.release(1'000); }
@@ -40,7 +40,7 @@ class ReaderPoolTest : public testing::Test {
     });
     return pool_.add(lane, client, read);
   }
-  // Those that have begun, once there are so many; after a while without.
+  // The reads that have begun, once there are `count`; gives up after a while.
   std::vector<std::string> begun(std::size_t count) {
     std::unique_lock lock(mutex_);
     started_.wait_for(lock, 5s, [&] { return order_.size() >= count; });
@@ -61,7 +61,7 @@ using Order = std::vector<std::string>;
 TEST_F(ReaderPoolTest, OneClientHasHalfOfTheThreadsForSearches) {
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(add("greedy"));
   ASSERT_EQ(begun(2), (Order{"greedy", "greedy"}));
-  // The others are free for whoever comes next, although 48 wait.
+  // The remaining threads serve the next client, although 48 reads wait.
   ASSERT_TRUE(add("modest"));
   EXPECT_EQ(begun(3).back(), "modest");
   ASSERT_TRUE(add("another"));

@@ -12,7 +12,7 @@
 namespace millrace::service {
 namespace {
 
-// For a queue of which no attempt has ended in that time.
+// For a queue with no recently ended attempt.
 constexpr Duration kAssumedRun{1'000};
 
 double seconds(Duration time) { return static_cast<double>(time.count()) / 1'000; }
@@ -45,12 +45,12 @@ api::Scale scale_of(const ScaleFigures& figures, const api::ScaleQuery& query) {
   scale.run = figures.run;
   if (figures.paused) {
     scale.because = "The queue is paused, so no job starts.";
-    // Those that run need their workers until they end.
+    // Running jobs need their workers until they end.
     scale.desired_slots = scale.running;
   } else {
     const Duration run = figures.run.value_or(kAssumedRun);
     const auto startable = static_cast<double>(figures.ready - figures.held_back);
-    // What comes in while gates are closed mostly waits at them too.
+    // While gates are closed, most new jobs wait at them too.
     const double arrivals = figures.held_back == 0
                                 ? figures.submitted_per_s
                                 : std::min(figures.submitted_per_s, figures.started_per_s);
@@ -94,7 +94,7 @@ ScaleFigures scale_figures(const engine::ReadModels& models, const core::Queue& 
         "The queue's own bound");
   for (const core::JobLimit& named : queue.settings.limits) {
     const core::LimitSettings* const settings = find_limit(named.name.view());
-    if (settings == nullptr || settings->per_key) continue;  // each key has slots of its own
+    if (settings == nullptr || settings->per_key) continue;  // each key has its own slots
     bound(figures, slots_of(settings->bounds.concurrency, settings->bounds.rate, run),
           fmt::format("The limit {}", named.name.view()));
   }

@@ -11,7 +11,7 @@
 namespace millrace::service {
 namespace {
 
-// So many requests are under way at once.
+// The most pending requests at once.
 constexpr std::size_t kAtOnce = 500;
 
 std::string pointer_to(std::string_view name) {
@@ -30,7 +30,7 @@ std::string pointer_to(std::string_view name) {
 
 using Standing = std::map<std::string, core::Schedule, std::less<>>;
 
-// Sends all, kAtOnce at a time. The first answer that is no reply refuses the whole.
+// Sends all, kAtOnce at a time. The first answer that is not a reply refuses the whole set.
 Task<Answered<std::vector<core::ScheduleReply>>> ask_each(Caller& caller,
                                                           std::vector<core::Command> commands) {
   std::vector<core::ScheduleReply> replies;
@@ -49,7 +49,7 @@ Task<Answered<std::vector<core::ScheduleReply>>> ask_each(Caller& caller,
   co_return replies;
 }
 
-// The owner's schedules, and those that have a name of the set.
+// The owner's schedules, and those with a name in the set.
 Task<Answered<Standing>> look_at(Caller& caller, const api::ScheduleSet& set) {
   Standing standing;
   core::GetSchedules get;

@@ -18,7 +18,7 @@ static_assert(api::kMinEveryMs == calendar::kMinEvery.count());
 static_assert(api::kMaxEveryMs <= calendar::kMaxEvery.count());
 static_assert(api::kMaxCronBytes == calendar::kMaxCronBytes);
 
-// So many gaps between instants are looked at for the least one.
+// The number of gaps examined to find the least one.
 constexpr int kGapsLookedAt = 200;
 
 std::unexpected<api::Problem> fault(const std::string& where, std::string_view member,
@@ -27,7 +27,7 @@ std::unexpected<api::Problem> fault(const std::string& where, std::string_view m
                                  where + "/" + std::string(member), std::move(detail)));
 }
 
-// The least gap between instants, as far as they are looked at; none: there are not two.
+// The least gap between instants, among those examined; none: there are fewer than two instants.
 std::optional<Duration> least_gap(const engine::ScheduleTiming& timing, Time now) {
   std::optional<Duration> least;
   std::optional<Time> before = timing.next(now);

@@ -1,5 +1,5 @@
-// Translates a schedule's specification between the contract and the machine, and checks and
-// describes it by the calendar.
+// Translates a schedule's specification between the contract and the machine, and uses the calendar
+// to check and describe it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace millrace::service {
 
-// Whether a schedule can have this name. It can't be `preview`, which is a path of the API.
+// Whether a schedule may have this name. `preview` is reserved as a path of the API.
 Answered<> admits_schedule_name(std::string_view name);
 
 // Checks the expression, the zone and the jitter. `where`: the pointer to the specification in the

@@ -23,7 +23,7 @@ static_assert(static_cast<int>(api::OverlapPolicy::kReplace) ==
               static_cast<int>(core::OverlapPolicy::kReplace));
 
 constexpr std::size_t kNextShown = 5;
-// A change that finds another version than the one looked at is made again so often.
+// How often a change is retried if the version has changed meanwhile.
 constexpr int kTries = 5;
 
 api::Problem problem_of(const core::Refusal& refusal) { return to_problem(refusal, "schedule"); }
@@ -31,7 +31,7 @@ api::Problem no_such_schedule() {
   return api::make_problem(api::ProblemCode::kNotFound, "there is no such schedule");
 }
 
-// The schedule, if there is one and the caller may see it.
+// The schedule, if it exists and the caller may see it.
 Task<Answered<core::ScheduleReply>> find_schedule(Caller& caller, std::string_view name) {
   auto admitted = admits_schedule_name(name);
   if (!admitted) co_return refused(admitted);
@@ -65,7 +65,7 @@ Task<Answered<ScheduleAnswer>> command_schedule(Caller& caller, Command command)
 Task<Answered<SchedulePage>> list_schedules(Caller& caller, const api::ScheduleListQuery& query) {
   const auto after = parse_name_cursor(query.cursor);
   if (!after) co_return refused(bad_cursor());
-  // One more, to know whether there are more. The caller may not see all of them.
+  // One more, to detect a further page. The caller may not see all of them.
   const auto wanted = static_cast<std::size_t>(query.limit) + 1;
   core::GetSchedules get;
   get.after = SharedBytes(*after);
@@ -161,7 +161,7 @@ Task<Answered<std::vector<core::ScheduleRun>>> list_runs(Caller& caller, std::st
   auto stored = co_await caller.read(Lane::kLookups, read);
   if (!stored) co_return refused(stored);
   std::vector<core::ScheduleRunRow> rows = std::move(*stored);
-  // Of a new schedule memory has all runs. The tables may still have those of an earlier one.
+  // Memory has all runs of a new schedule. The tables may still have those of an earlier one.
   const std::uint64_t ever = found->schedules.front().progress.runs;
   if (found->runs.size() >= ever) rows.clear();
   rows.insert(rows.end(), found->runs.begin(), found->runs.end());
@@ -205,13 +205,13 @@ Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name
   if (!submitted) co_return refused(submitted);
   if (submitted->created) {
     core::NoteScheduleRun note{schedule.name, schedule.incarnation, at, submitted->job.id, {}};
-    // The job is there, whether or not the list of runs says so.
+    // The job exists even if the list of runs does not show it.
     (void)co_await caller.ask(std::move(note));
   }
   co_return submitted;
 }
 
-// --- How it looks.
+// --- Shape for the API.
 
 ScheduleShape::ScheduleShape(const Caller& caller, const core::Schedule& schedule) {
   const core::ScheduleSpec& spec = schedule.spec;

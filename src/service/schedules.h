@@ -1,5 +1,5 @@
-// Operations on schedules. A token that is limited to queues sees the schedules whose jobs go to
-// its queues.
+// Operations on schedules. A token limited to queues sees the schedules whose jobs go to its
+// queues.
 #pragma once
 
 #include <optional>
@@ -60,8 +60,8 @@ Task<Answered<api::SetOutcome>> apply_schedules(Caller& caller, const api::Sched
 
 Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::SchedulePreview& preview);
 
-// A schedule's shape for the API, with its next instants. The views point into `schedule` and into
-// this object.
+// A schedule's shape for the API, with its next instants. The views refer to `schedule` and to this
+// object.
 class ScheduleShape {
  public:
   ScheduleShape(const Caller& caller, const core::Schedule& schedule);

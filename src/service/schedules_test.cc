@@ -139,7 +139,7 @@ class SchedulesTest : public ::testing::Test {
   Time begin_{};
 };
 
-// --- What a specification means.
+// --- The meaning of a specification.
 
 TEST_F(SchedulesTest, WhatASpecificationMeansIsCheckedAndTheFaultHasItsPlace) {
   const auto fault = [&](const api::ScheduleSpec& spec, const std::string& where = "") {
@@ -175,7 +175,7 @@ TEST_F(SchedulesTest, JitterIsLessThanTheLeastGap) {
   once.start_at = begin_ + 1h;
   once.end_at = begin_ + 2h;
   EXPECT_EQ(fault(once, 24h), "none");
-  // Nor does it matter what comes before the start.
+  // Nor do instants before the start matter.
   api::ScheduleSpec later = every(60s);
   later.start_at = begin_ + 24h;
   EXPECT_EQ(fault(later, 60s).substr(0, 10), "/jitter_ms");
@@ -277,7 +277,7 @@ TEST_F(SchedulesTest, ShowsHowItIs) {
     EXPECT_THAT(shown.description, HasSubstr("09:00"));
     EXPECT_THAT(shown.description, HasSubstr("Europe/Zurich"));
   }
-  // Its zone has gone: the machine does not know it yet, and whoever looks does.
+  // The zone is gone: the machine does not know it yet, but a reader notices.
   zones_->zones.clear();
   const ScheduleShape broken(caller(), made);
   EXPECT_EQ(broken.schedule().error, "no such zone: Europe/Zurich");
@@ -301,7 +301,7 @@ TEST_F(SchedulesTest, APreviewBeginsAtItsInstantAndSaysWhatItMeans) {
   EXPECT_THAT(refusal(preview_schedule(caller(), preview)), HasSubstr("/timezone: "));
 }
 
-// --- A token that is limited to the queue `mail`.
+// --- A token limited to the queue `mail`.
 
 TEST_F(SchedulesTest, WhatGoesToAnotherQueueIsNotThereForALimitedToken) {
   set("secret", every(60s, "secret"));
@@ -317,7 +317,7 @@ TEST_F(SchedulesTest, WhatGoesToAnotherQueueIsNotThereForALimitedToken) {
   const api::Trigger trigger;
   EXPECT_TRUE(
       is(finish(trigger_schedule(caller(), "secret", {trigger, {}, ""})), ProblemCode::kNotFound));
-  // Neither into its queue, nor over it.
+  // The token may neither set a schedule for another queue, nor replace one of it.
   EXPECT_TRUE(is(set("new", every(60s, "secret")), ProblemCode::kNotFound));
   EXPECT_TRUE(is(set("secret", every(60s)), ProblemCode::kNotFound));
   EXPECT_TRUE(is(set("secret", every(60s), 1), ProblemCode::kNotFound));
@@ -537,7 +537,7 @@ TEST_F(SchedulesTest, WhatNobodyKnowsOfIsRunAgainOnlyIfTheCallerSaysSo) {
 TEST_F(SchedulesTest, ABackfillLeavesAloneWhatTheScheduleOwesItself) {
   api::Backfill call;
   set("nightly", every(60s));
-  shard_.now += 45s;  // the instant of second 40 is due, and nobody has woken the shard
+  shard_.now += 45s;  // the instant of second 40 is due, and nothing has woken the shard
   call.from = begin_;
   call.to = shard_.now + 1ms;
   EXPECT_EQ(refusal(backfill("nightly", call)), "/to: must not be later than now");
@@ -548,7 +548,7 @@ TEST_F(SchedulesTest, ABackfillLeavesAloneWhatTheScheduleOwesItself) {
   EXPECT_EQ(backfill("nightly", call).value().submitted, 0);
   shard_.pass(10s);
   EXPECT_THAT(runs("nightly"), ElementsAre("40 submitted"));
-  // Of a paused one nothing is owed.
+  // A paused schedule owes nothing.
   finish(pause_schedule(caller(), "nightly", ""));
   shard_.pass(60s);
   call.to = shard_.now;
@@ -556,7 +556,7 @@ TEST_F(SchedulesTest, ABackfillLeavesAloneWhatTheScheduleOwesItself) {
   EXPECT_THAT(runs("nightly"), ElementsAre("100 submitted", "40 submitted"));
 }
 
-// What is submitted as one is a megabyte of jobs.
+// A backfill submits a megabyte of jobs at a time.
 TEST_F(SchedulesTest, ABackfillThatIsRefusedListsWhatItDid) {
   core::QueuePatch patch;
   patch.max_ready = std::optional<std::uint64_t>(20);
@@ -645,7 +645,7 @@ TEST_F(ApplyTest, MakesWhatIsDeclared) {
   EXPECT_EQ(apply(set_of({{"a", every(90s)}, {"c", every(60s)}})), "+c ~a = -");
   EXPECT_EQ(owner("a"), "crontab");
   EXPECT_EQ(owner("b"), "crontab");  // stays, without prune
-  // One that somebody paused stays so, unless the set says otherwise.
+  // A paused schedule stays paused, unless the set says otherwise.
   finish(pause_schedule(caller(), "a", ""));
   api::ScheduleSet set = set_of({{"a", every(90s)}});
   EXPECT_EQ(apply(set), "+ ~ =a -");
@@ -685,11 +685,11 @@ TEST_F(ApplyTest, AnotherOwnersIsTakenOverByForceAlone) {
   const auto refused = finish(apply_schedules(caller(), set));
   EXPECT_TRUE(is(refused, ProblemCode::kInvalidState));
   EXPECT_THAT(refusal(refused), HasSubstr("schedule a is managed by terraform"));
-  EXPECT_EQ(owner("b"), "not there");  // none of it was done
+  EXPECT_EQ(owner("b"), "not there");  // nothing was applied
   set.force = true;
   EXPECT_EQ(apply(set), "+b ~a = -");
   EXPECT_EQ(owner("a"), "crontab");
-  // What is nobody's needs no force.
+  // A schedule without an owner needs no force.
   EXPECT_EQ(apply(set_of({{"hand", every(60s)}})), "+ ~hand = -");
 }
 

@@ -1,5 +1,5 @@
-// Task: a coroutine that runs on one thread. It is lazy: it runs when it is awaited or started. Its
-// owner destroys its frame. At its end it resumes its awaiter directly, without a queue.
+// Task: a coroutine that runs on one thread. It is lazy: it runs when awaited or started. Its owner
+// destroys its frame. When it ends, it resumes its awaiter directly, without a queue.
 //
 // GCC 12 destroys some temporaries within a co_await expression twice. So the expression must have
 // no temporary with a destructor: no conversions, no arguments passed by value, no capturing
@@ -22,8 +22,8 @@ class Task;
 
 namespace internal {
 
-// At its end a task resumes its awaiter, unless it ended within the awaiter's own call: then the
-// awaiter has not suspended yet and goes on by itself. So a loop over tasks that end at once does
+// When a task ends, it resumes its awaiter, unless it ended within the awaiter's own call: then the
+// awaiter has not suspended yet and simply continues. So a loop over tasks that end at once does
 // not grow the stack.
 struct TaskPromiseBase {
   std::coroutine_handle<> awaiter;
@@ -47,7 +47,8 @@ struct TaskPromiseBase {
 
   std::suspend_always initial_suspend() noexcept { return {}; }
   Final final_suspend() noexcept { return {}; }
-  // No exception crosses our interfaces; what the library throws (out of memory) ends the process.
+  // No exception crosses our interfaces; one thrown by the library (out of memory) ends the
+  // process.
   [[noreturn]] void unhandled_exception() noexcept { std::abort(); }
 };
 
@@ -83,7 +84,7 @@ class [[nodiscard]] Task {
     if (handle_) handle_.destroy();
   }
 
-  // Runs the task up to its first suspension; a later await runs the rest. Call it at most once.
+  // Runs the task up to its first suspension; a later await runs the rest. Call at most once.
   void start() {
     started_ = true;
     handle_.resume();

@@ -22,7 +22,7 @@ using api::ProblemCode;
 
 using TokenId = std::array<std::uint8_t, 6>;
 
-// Other nodes look at the store four times a second: after this long each that can has done so.
+// Other nodes poll the store four times a second: after this long, each node that can has read it.
 constexpr std::chrono::milliseconds kHeardEverywhere{600};
 
 std::string_view id_of(const TokenSettings& token) {
@@ -61,7 +61,7 @@ bool sees(const Caller& caller, const TokenSettings& token) {
   return caller.access == nullptr || caller.access->reaches(token);
 }
 
-// One that was made at run time, and may be changed by the caller.
+// A token made at run time that the caller may change.
 struct Changeable {
   std::shared_ptr<const TokenBook> book;
   const TokenSettings* token = nullptr;
@@ -89,8 +89,8 @@ NewToken fresh_token(const TokenId& id) {
   return made;
 }
 
-// So that whoever has been answered finds all nodes of one mind. A reader's thread waits: a token
-// is a rare thing.
+// Waits so that all nodes agree when the caller is answered. It occupies a thread of the reader
+// pool, since token changes are rare.
 Task<void> until_heard_everywhere(Caller& caller) {
   if (caller.services.shards() == 1) co_return;
   auto wait = [](const std::stop_token&) {
@@ -100,7 +100,8 @@ Task<void> until_heard_everywhere(Caller& caller) {
   co_await caller.read(Lane::kSearches, wait);
 }
 
-// The token of the request was looked at here: the first shard's node takes the node's own word.
+// This node has checked the request's token: the first shard's node accepts this node's own
+// credentials.
 Task<Answered<core::CatalogReply>> in_own_name(Caller& caller, core::Command command) {
   Ask asked(caller.port, std::move(command), Asking{engine::kNodesOwn, nullptr});
   engine::Answer answer = co_await asked;
@@ -109,7 +110,7 @@ Task<Answered<core::CatalogReply>> in_own_name(Caller& caller, core::Command com
   co_return std::move(*reply);
 }
 
-// What of a token the audit shows. No hash.
+// The members of a token that the audit shows. No hash.
 std::string members_of(const TokenSettings& token) {
   std::string text;
   JsonWriter json(text);
@@ -157,7 +158,7 @@ bool name_is_taken(const Caller& caller, const std::string& name) {
   return has(caller.services.tokens.configured()) || has(caller.services.tokens.made().book);
 }
 
-// What the caller may not hand on.
+// Refuses rights that the caller does not have itself.
 Answered<> admits_token(const Caller& caller, const TokenSettings& token) {
   if (caller.services.tokens.empty()) {
     return refused(ProblemCode::kInvalidState,
@@ -226,7 +227,7 @@ Task<Answered<TokenMade>> create_token(Caller& caller, const api::NewToken& want
   }
   if (caller.access != nullptr) {
     token.created_by = caller.access->settings().name;
-    // One that is not told how long to live lives as long as the one that makes it.
+    // Without an expiry, the token expires with its maker's.
     if (!token.expires_at) token.expires_at = caller.access->settings().expires_at;
   }
   if (auto admitted = admits_token(caller, token); !admitted) co_return refused(admitted);
@@ -248,7 +249,7 @@ Task<Answered<TokenMade>> rotate_token(Caller& caller, const std::string& id,
   auto found = changeable(caller, id);
   if (!found) co_return refused(found);
   TokenSettings token = *found->token;
-  // Whoever gets its secret can do what it can.
+  // The caller gets the secret, so it must have all the token's rights.
   if (auto admitted = admits_token(caller, token); !admitted) co_return refused(admitted);
   const auto bytes = from_hex(id);
   TokenId raw{};

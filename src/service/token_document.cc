@@ -33,7 +33,7 @@ Result<TokenSettings> decode_token(std::string_view document) {
   token.former_until = stored->former_until;
   token.created_at = stored->created_at;
   token.created_by = std::move(stored->created_by);
-  token.sees_payloads = false;  // it names the scope where it has it
+  token.sees_payloads = false;  // a token with the scope names it
   return token;
 }
 
@@ -60,7 +60,7 @@ TokenBook book_of(const std::vector<TokenDocument>& documents, std::vector<std::
   }
   auto book = TokenBook::make(std::move(good));
   if (book) return std::move(*book);
-  faults.push_back(book.error().message);  // two of one id, which the store does not have
+  faults.push_back(book.error().message);  // a duplicate id, which the store rules out
   return std::move(*TokenBook::make({}));
 }
 

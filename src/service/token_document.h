@@ -1,4 +1,4 @@
-// A token that was made at run time, as the store keeps it: JSON, with hashes of its secrets.
+// The stored form of a token made at run time: JSON, with hashes of its secrets.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ struct TokenDocument {
   std::string_view body;
   std::uint64_t version = 0;
 };
-// The tokens of the documents. Leaves out a document that is not a token, and reports it in
-// `faults`.
+// The tokens of the documents. Skips a document that is not a token, and reports it in `faults`.
 TokenBook book_of(const std::vector<TokenDocument>& documents, std::vector<std::string>& faults);
 
 }  // namespace millrace::service

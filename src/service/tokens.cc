@@ -46,8 +46,8 @@ Tokens::Found Tokens::authenticate(std::string_view credentials, Time now) const
   found.known = configured_book->access_of(*id) != nullptr;
   if (found.known || made_ == nullptr) return found;
   const MadeTokens::View view = made_->view();
-  // A token that is good by what was heard long ago may have been revoked since, and one that is
-  // not known may have been made.
+  // With a stale view, a good token may have been revoked since, and an unknown one may have been
+  // made.
   found.unsure = view.stale || view.book == nullptr;
   if (found.unsure) return found;
   found.known = view.book->access_of(*id) != nullptr;

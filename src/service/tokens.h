@@ -1,5 +1,5 @@
-// All tokens that this node accepts: those of its configuration, and those made at run time. The
-// first stay until the configuration is read again; the second may change at any time, on any node.
+// All tokens that this node accepts: configured ones, and those made at run time. The former change
+// when the configuration is read again; the latter may change at any time, on any node.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace millrace::service {
 
-// The tokens made at run time, as this node knows them. Any thread.
+// This node's view of the tokens made at run time. Any thread.
 class MadeTokens {
  public:
   virtual ~MadeTokens() = default;
   struct View {
-    std::shared_ptr<const TokenBook> book;  // null: none was read yet
-    // Nothing was heard from the store for so long that a token may have been revoked since.
+    std::shared_ptr<const TokenBook> book;  // null: none has been read yet
+    // The store has been silent for so long that a token may have been revoked since.
     bool stale = true;
   };
   virtual View view() const = 0;
@@ -30,21 +30,20 @@ using SharedAccess = std::shared_ptr<const Access>;
 // Any thread.
 class Tokens {
  public:
-  // `made`: outlives this; null: there are none.
+  // `made`: outlives this object; null: there are none.
   explicit Tokens(TokenBook configured, const MadeTokens* made = nullptr);
   Tokens(const Tokens&) = delete;
   Tokens& operator=(const Tokens&) = delete;
 
-  // No token is configured: everything is open, and the server serves loopback only. Tokens that
-  // are made at run time change nothing about that, so that to revoke the last one does not open a
-  // server.
+  // No token is configured: everything is open, and the server serves loopback only. Tokens made at
+  // run time do not change this, so that revoking the last one does not open a server.
   bool empty() const { return configured()->empty(); }
 
   struct Found {
     SharedAccess access;  // null: the credentials belong to no live token
-    // It may be a token that was made at run time, and that can't be checked now.
+    // The token may have been made at run time and cannot be checked now.
     bool unsure = false;
-    // There is a token of that id, whether its secret is this one or not.
+    // A token with that id exists, whether or not the secret matches.
     bool known = false;
   };
   Found authenticate(std::string_view credentials, Time now) const;
@@ -56,7 +55,7 @@ class Tokens {
 
   std::shared_ptr<const TokenBook> configured() const;
   MadeTokens::View made() const;
-  // The configuration was read again.
+  // Replaces the configured tokens.
   void configure(TokenBook tokens);
 
  private:

@@ -177,7 +177,7 @@ TEST(TokenDocument, ReadsBackWhatItWrote) {
   EXPECT_FALSE(read->sees_payloads);
 }
 
-// What can't be understood lets nobody in: a limit might be lost with it.
+// A document that is not understood gives no access: a restriction might be lost with it.
 TEST(TokenDocument, WhatIsNotUnderstoodOpensNothing) {
   const TokenSettings token = settings(token_of(2), "made");
   const std::string good = encode_token(token);

@@ -25,8 +25,7 @@ api::Problem no_such_job() {
   return api::make_problem(ProblemCode::kNotFound, "there is no such job");
 }
 
-// The job that memory answered with, or else the tables of those shards have; null: neither knows
-// it.
+// The job from memory's answer or from the tables of those shards; null: neither has it.
 Task<Answered<SharedJobView>> look_up(Caller& caller, JobId id, const core::JobReply& memory,
                                       api::Include include, engine::Lookup lookup) {
   if (!needs_tables(memory, include)) co_return memory.job;
@@ -44,14 +43,14 @@ Task<Answered<SharedJobView>> look_up(Caller& caller, JobId id, const core::JobR
   co_return std::make_shared<const core::JobView>(std::move(**found));
 }
 
-// Also where the node that was asked knows the token otherwise: another time it may not.
+// Also applies if the node that was asked has other tokens: this may change.
 api::Problem problem_of_silence(const engine::Answer& answer) {
   const auto* why = std::get_if<engine::Unavailable>(&answer);
   return problem_of(why != nullptr ? *why : engine::Unavailable::kNoLeader);
 }
 
-// Asks the memory of the jobs' shards, or of all, of those at `places` of `ids`. Gives the places
-// of those that it does not know.
+// Asks the memory of the jobs' shards, or of all shards, about the ids at `places`. Returns the
+// places of unknown jobs.
 Task<std::vector<std::size_t>> look_in_memory(Caller& caller, const std::vector<JobId>& ids,
                                               const std::vector<std::size_t>& places,
                                               engine::Lookup lookup,
@@ -71,7 +70,7 @@ Task<std::vector<std::size_t>> look_in_memory(Caller& caller, const std::vector<
     Visibility& found = reach[places[i]];
     const auto* reply = reply_in<core::JobReply>(answers[i]);
     if (reply == nullptr) {
-      // The node that leads its shard says that it is out of reach.
+      // The leader of its shard says that it is out of reach.
       const auto* denied = std::get_if<engine::Denied>(&answers[i]);
       const bool closed = denied != nullptr && *denied == engine::Denied::kQueue;
       if (!closed) found.unknown = problem_of_silence(answers[i]);
@@ -111,7 +110,7 @@ Task<Answered<SharedJobView>> find_job(Caller& caller, JobId id, api::Include in
 Task<Answered<JobAnswer>> job_of(Caller& caller, const core::ItemReply& reply,
                                  api::Include include) {
   if (reply.refusal) co_return refused(to_problem(reply.refusal));
-  // The pruned form is for jobs that ended and are kept nowhere.
+  // The pruned form is only for jobs that ended and are not kept.
   const core::JobReply memory{reply.job, reply.deleted};
   auto view = co_await find_job(caller, reply.id, memory, include);
   if (view) co_return JobAnswer{reply.id, std::move(*view)};
@@ -133,8 +132,8 @@ Task<std::vector<Visibility>> visibility_of(Caller& caller, const std::vector<Jo
   if (caller.services.shards() > 1) {
     nowhere = co_await look_in_memory(caller, ids, places, engine::Lookup::kOtherShards, reach);
   }
-  // Also of those that another shard knows: a client may give a job the id of somebody else's on
-  // another shard, whose tables alone have it, and what is done then is done to that one.
+  // Includes jobs that another shard knows: a client may give a job the id of another client's job
+  // on another shard, which only the tables have, and a command would then affect that job.
   std::vector<JobId> unknown;
   for (const std::size_t place : places) unknown.push_back(ids[place]);
   auto read = [&](const std::stop_token&) { return caller.services.reads.fetch(unknown); };
@@ -203,7 +202,7 @@ Task<void> refresh_statistics(Caller& caller) {
     caller.services.models.refresh(now);
     return true;
   };
-  // Where it can't be read, what was known a moment ago will do.
+  // If the read fails, the previous statistics will do.
   co_await caller.read(Lane::kLookups, refresh);
 }
 

@@ -1,5 +1,5 @@
-// The jobs and queues that a caller may see and change. A token that is limited to queues gets the
-// same answer for everything else as for things that do not exist.
+// The jobs and queues that a caller may see and change. To a token limited to queues, everything
+// else looks as if it did not exist.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace millrace::service {
 
 using SharedJobView = std::shared_ptr<const core::JobView>;
 
-// The job as it is now: `memory`, the answer of its id's shard, completed from the tables if
+// The job's current state: `memory`, the answer of its id's shard, completed from the tables if
 // `include` needs them. If neither knows the job, asks the other shards. Never null.
 Task<Answered<SharedJobView>> find_job(Caller& caller, JobId id, const core::JobReply& memory,
                                        api::Include include);
@@ -26,18 +26,18 @@ Task<Answered<SharedJobView>> find_job(Caller& caller, JobId id, api::Include in
 // A job after an operation on it.
 struct JobAnswer {
   JobId id;
-  SharedJobView view;  // null: the job has ended, and is no longer kept
+  SharedJobView view;  // null: the job has ended and is no longer kept
 };
-// The job that `reply` is about. If memory no longer has it, it is in the tables or was pruned.
+// The job of `reply`. If memory no longer has it, it is in the tables or was pruned.
 Task<Answered<JobAnswer>> job_of(Caller& caller, const core::ItemReply& reply,
                                  api::Include include);
 
 struct Visibility {
   bool open = false;  // the job is in a queue that the token allows
-  // The job could not be read now, so nobody knows whether the token allows it.
+  // Set if the job could not be read now, so that it is unknown whether the token allows it.
   std::optional<api::Problem> unknown;
 };
-// The visibility of each of these jobs. Costs nothing if the caller is not limited.
+// The visibility of each of these jobs. Free if the caller is not limited.
 Task<std::vector<Visibility>> visibility_of(Caller& caller, const std::vector<JobId>& ids);
 // For one job: if the token does not allow it, the problem says that there is no such job.
 Task<Answered<>> admits_job(Caller& caller, JobId id);
@@ -49,11 +49,11 @@ Answered<> admits_to_all_queues(const Caller& caller);
 // The problem for a submission to, or a claim from, a queue that the token does not allow.
 api::Problem no_queue_for_token();
 
-// The engine's name for the worker that calls itself `id`: a token that is limited to queues has
-// workers of its own.
+// The engine's name for the worker that calls itself `id`: tokens limited to queues have workers of
+// their own.
 SharedBytes worker_name(const Caller& caller, std::string_view id);
 
-// Waits until the tables hold everything that was acknowledged before.
+// Waits until the tables hold everything acknowledged before.
 Task<Answered<>> await_projection(Caller& caller);
 
 // Reads the saved statistics of shards that other nodes lead, so that statistics cover all shards.

@@ -1,4 +1,4 @@
-// Why a job is not running: what the shard says, and what it can't know.
+// Why a job is not running: the shard's answer, plus facts that the shard cannot know.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using core::BlockCode;
 
-// Nobody has asked for the queue and type for so long: there is no worker.
+// Without a claim for the queue and type in this time, there is no worker.
 constexpr Duration kNoWorkerAfter{60'000};
 
 constexpr std::array<std::string_view, 17> kCodes = {
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 17> kCodes = {
     "retry_rate",   "breaker_open", "slow_down",    "share",   "behind"};
 static_assert(kCodes.size() == static_cast<std::size_t>(BlockCode::kBehind) + 1);
 
-// When a worker last asked for jobs of this queue and type; none: no worker that is known has.
+// When a worker last asked for jobs of this queue and type; none: no known worker has.
 Task<Answered<std::optional<Time>>> last_worker(Caller& caller, std::string_view queue,
                                                 std::string_view type) {
   auto workers = co_await caller.ask(engine::ListWorkers{});
@@ -118,7 +118,7 @@ std::string sentence(const core::Blocker& blocker) {
 }  // namespace
 
 Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
-  // The tables know jobs that have ended; and who may not see the job is told that there is none.
+  // The tables have ended jobs; a caller that may not see the job is told that there is none.
   auto view = co_await find_job(caller, id, api::Include{});
   if (!view) co_return refused(view);
   const core::Job& job = (*view)->job;
@@ -132,7 +132,7 @@ Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
     answer.why.blocking.emplace_back().code = BlockCode::kEnded;
   }
   if (caller.limited()) {
-    // Jobs of other queues may hold what this one waits for.
+    // Jobs of other queues may hold the resource that this one waits for.
     for (core::Blocker& blocker : answer.why.blocking) blocker.jobs.clear();
   }
   if (answer.why.state == core::State::kReady) {

@@ -13,8 +13,8 @@ namespace {
 
 using api::ProblemCode;
 
-// A caller who is limited to some queues sees its own workers, those of tokens that open nothing
-// more than its own, and of those that are nobody's alone the ones that serve one of its queues.
+// A caller limited to some queues sees its own workers, those of tokens that allow nothing beyond
+// its own, and among the shared ones those that serve one of its queues.
 bool sees(const Caller& caller, const engine::WorkerView& worker) {
   if (!caller.limited()) return true;
   const std::string_view owner = engine::owner_in(worker.info.id.view());
@@ -52,7 +52,8 @@ Task<Answered<WorkerPage>> list_workers(Caller& caller, const api::Page& page) {
 
 Task<Answered<engine::WorkerView>> command_worker(Caller& caller, std::string_view id,
                                                   engine::WorkerState state) {
-  // It touches all the worker's queues: not for somebody who may see some of them only.
+  // The command affects all the worker's queues, so a caller limited to some of them may not send
+  // it.
   if (caller.limited()) {
     co_return refused(
         ProblemCode::kForbidden,

@@ -17,7 +17,7 @@ struct WorkerPage {
 };
 Task<Answered<WorkerPage>> list_workers(Caller& caller, const api::Page& page);
 
-// Tells a worker to go quiet, or to stop. `id` must stay valid until the answer has come.
+// Tells a worker to go quiet or to stop. `id` must stay valid until the answer arrives.
 Task<Answered<engine::WorkerView>> command_worker(Caller& caller, std::string_view id,
                                                   engine::WorkerState state);
 
