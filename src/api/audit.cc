@@ -10,7 +10,7 @@
 namespace millrace::api {
 namespace {
 
-// Of the members of one side of an entry, and of one of them.
+// The most bytes shown for the members of one side of an entry, and for one of them.
 constexpr std::size_t kMostShown = 4'096;
 constexpr std::size_t kMostOfOne = 2'048;
 constexpr std::string_view kTooLong = "\"(too long to be shown)\"";
@@ -53,7 +53,7 @@ std::string_view value_in(const Members& members, std::string_view name) {
   return found == members.end() ? std::string_view() : found->second;
 }
 
-// The members of `own` whose value `other` does not have.
+// The members of `own` whose value differs from that in `other`.
 std::string changed(const Members& own, const Members& other) {
   std::string made;
   for (const auto& [name, value] : own) {

@@ -1,4 +1,4 @@
-// The audit: who changed what. Its query, its entries out.
+// The audit log: the decoded query and the encoded entries.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace millrace::api {
 // GET /v1/admin/audit. Empty: any.
 struct AuditFilter {
   std::string actor;   // the id of a token, or its name
-  std::string action;  // "queue.paused"; "queue.*": any that begins so
+  std::string action;  // "queue.paused"; "queue.*": any with this prefix
   std::string object;  // a name, a kind, or "kind:name"
   std::optional<Time> since;
-  std::optional<Time> until;  // before this
+  std::optional<Time> until;  // exclusive
   std::int64_t limit = kDefaultListLimit;
   std::string cursor;
   bool fresh = false;
@@ -44,8 +44,8 @@ struct AuditEntry {
 };
 void encode(JsonWriter& json, const AuditEntry& entry);
 
-// Of two JSON objects only the members that differ; "{}" is left as an empty text. A member that is
-// too long for what an entry shows is named without its value.
+// Reduces two JSON objects to the members that differ; "{}" becomes an empty text. A member too
+// long for an entry is listed without its value.
 void keep_changed_members(std::string& before, std::string& after);
 
 }  // namespace millrace::api

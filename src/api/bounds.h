@@ -41,7 +41,7 @@ constexpr std::int64_t kMaxClaimLimit = 1'000;
 constexpr std::int64_t kMaxWaitMs = 60'000;
 constexpr std::int64_t kMinTargetWaitMs = 100;
 constexpr std::int64_t kMaxTargetWaitMs = 86'400'000;
-constexpr std::int64_t kMaxSlots = 10'000;  // of one worker, where it is asked how many are needed
+constexpr std::int64_t kMaxSlots = 10'000;  // of one worker, as a parameter of a queue's scale
 constexpr std::size_t kMaxProgressBytes = 64 * 1024;
 constexpr std::size_t kMaxProgressMessageBytes = 1'024;
 constexpr std::size_t kErrorTypeBytes = 128;          // cut
@@ -94,13 +94,13 @@ constexpr std::int64_t kMinSlowDownMs = 100;
 constexpr std::int64_t kMaxSlowDownMs = 3'600'000;
 constexpr std::size_t kMaxFairKeyBytes = 128;
 constexpr std::int64_t kMaxFairWeight = 1'000;
-constexpr std::size_t kMaxFairWeights = 1'000;  // keys of a queue with a weight of their own
+constexpr std::size_t kMaxFairWeights = 1'000;  // keys of a queue with their own weight
 constexpr std::int64_t kMinAgeingMs = 1'000;
 constexpr std::int64_t kMaxAgeingMs = 86'400'000;
 constexpr std::int64_t kMaxLimitCost = 1'000'000;
 constexpr std::size_t kMaxLimitKeyBytes = 255;
 constexpr std::size_t kMaxJobLimits = 8;    // of a job, those of its queue included
-constexpr std::size_t kMaxKeyBounds = 100;  // keys of a limit with bounds of their own
+constexpr std::size_t kMaxKeyBounds = 100;  // keys of a limit with their own bounds
 
 // Statistics.
 constexpr std::int64_t kMinStatsStepMs = 1'000;
@@ -109,7 +109,7 @@ constexpr std::int64_t kMaxStatsSteps = 1'000;
 constexpr std::int64_t kDefaultStatsWindowMs = 3'600'000;
 constexpr std::int64_t kDefaultStatsStepMs = 60'000;
 
-// The bounds that an operator can set.
+// The bounds that an operator can configure.
 struct DecodeLimits {
   std::size_t body_bytes = 16 * 1024 * 1024;
   std::size_t payload_bytes = 1024 * 1024;  // payload and result, as sent

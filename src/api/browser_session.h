@@ -1,4 +1,4 @@
-// The session of a browser: what signs in, and what it may do. Views as in job.h.
+// The session of a browser: the sign-in and its rights. Views as in job.h.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ Decoded<SignIn> decode_sign_in(std::string_view body, const DecodeLimits& limits
 
 struct BrowserSession {
   bool required = false;   // the server has tokens, so a call needs one
-  bool signed_in = false;  // this one came with one that is good
+  bool signed_in = false;  // this call presented a valid one
   std::string_view name;   // of the token; empty: null
   std::vector<std::string> scopes;
   std::vector<std::string> queues;  // globs; empty: null, all

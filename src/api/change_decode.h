@@ -1,5 +1,5 @@
-// How a member of a change is decoded, of which null is a value of its own. Only for the sources of
-// this room.
+// Decodes a member of a change, for which null is a distinct value. Only for the sources of this
+// room.
 #pragma once
 
 #include "api/decode.h"

@@ -55,7 +55,7 @@ bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
   return true;
 }
 
-// Even a value that nobody reads must be valid text.
+// Even an ignored value must be valid text.
 void skip_unread(Decode& decode) {
   const std::string_view raw = decode.cursor.skip();
   if (raw.find('\\') == std::string_view::npos) return;
@@ -72,7 +72,7 @@ std::string unknown_member(std::string_view name, std::span<const std::string_vi
 
 }  // namespace
 
-// Without its escapes; `scratch` backs the view where it had some.
+// The name without escapes; `scratch` backs the view if it had any.
 std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch) {
   if (body.find('\\') == std::string_view::npos) return body;
   scratch.clear();
@@ -81,7 +81,7 @@ std::string_view member_name(Decode& decode, std::string_view body, std::string&
   return scratch;
 }
 
-// Names that occur twice make `whole` ambiguous.
+// Duplicate names make `whole` ambiguous.
 void refuse_repeated(Decode& decode, std::string_view whole, std::vector<std::string> names) {
   std::ranges::sort(names);
   if (std::ranges::adjacent_find(names) != names.end())
@@ -151,8 +151,7 @@ std::optional<Seen> walk_object(Decode& decode, const Path& path,
     return std::nullopt;
   }
   Seen seen;
-  std::vector<std::string>
-      unknown;  // as many as faults are kept: beyond, a repetition changes no answer's kind
+  std::vector<std::string> unknown;  // bounded; further repetitions change no result
   std::string scratch;
   std::string_view body;
   cursor.enter();

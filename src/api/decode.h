@@ -1,4 +1,4 @@
-// How this room decodes a body: a table of members per object, one reading function per kind of
+// Decoding of bodies in this room: a table of members per object, one reading function per kind of
 // value; every fault is recorded with its JSON Pointer. Only for the sources of this room.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace millrace::api {
 
-// The place of a value, as a chain on the stack; it becomes text only if there is a fault there.
+// The place of a value, as a chain on the stack; formatted as text only for a fault.
 struct Path {
   const Path* parent = nullptr;  // null: the root
   std::string_view name;         // of a member
@@ -40,7 +40,7 @@ class Decode {
   // invalid_json outranks every other fault: because of the bytes `where`, the body has no
   // unambiguous meaning.
   void invalid(std::string_view where, std::string_view reason);
-  // The problem to refuse the body with, if there is one; clears the faults.
+  // The problem for refusing the body, if there is one; clears the faults.
   std::optional<Problem> take_faults();
   // Runs `read` and returns the faults that it caused, without earlier ones; for one item of a
   // batch.
@@ -82,7 +82,7 @@ using MemberSet = std::uint32_t;
 
 struct Seen {
   MemberSet named = 0;   // present, though perhaps null
-  MemberSet valued = 0;  // present with a value, though perhaps a wrong one
+  MemberSet valued = 0;  // present with a value, though perhaps an invalid one
 
   bool has(MemberSet set) const { return (valued & set) != 0; }
 };
@@ -137,7 +137,8 @@ bool read_array(Decode& decode, const Path& path, std::size_t min, std::size_t m
 
 std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch);
 void refuse_repeated(Decode& decode, std::string_view whole, std::vector<std::string> names);
-// An object of at most `max` members with names of the client's: calls `read(name, path)` for each.
+// An object of at most `max` members with names chosen by the client: calls `read(name, path)` for
+// each.
 template <typename Read>
 bool read_map(Decode& decode, const Path& path, std::size_t max, Read&& read);
 
@@ -164,7 +165,7 @@ bool read_word(Decode& decode, const Path& path, std::span<const std::string_vie
                std::size_t& out);
 bool read_retry_policy(Decode& decode, const Path& path, RetryPolicy& out);
 
-// The same into an optional.
+// Reads the same into an optional.
 template <typename T, typename Read, typename... Bounds>
 void read_into(std::optional<T>& out, Read read, Decode& decode, const Path& path,
                Bounds... bounds) {

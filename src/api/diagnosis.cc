@@ -5,7 +5,7 @@
 namespace millrace::api {
 namespace {
 
-// To a microsecond: more is noise.
+// Rounds to a microsecond: further digits are noise.
 double rounded(double ms) { return std::round(ms * 1'000) / 1'000; }
 
 void encode(JsonWriter& json, const DiskRoom& disk) {

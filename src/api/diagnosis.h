@@ -1,5 +1,5 @@
-// What only a server itself can tell about its health: GET /v1/admin/diagnosis. `millrace doctor`
-// judges it.
+// The facts about a server's health that only the server can report: GET /v1/admin/diagnosis.
+// `millrace doctor` evaluates them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct SyncTimes {
   double max_ms = 0;
 };
 
-// A session that holds a transaction open: the database can't remove dead rows meanwhile.
+// A session that holds a transaction open, which keeps the database from removing dead rows.
 struct OpenTransaction {
   std::int64_t pid = 0;
   std::string user{};
@@ -36,9 +36,9 @@ struct OpenTransaction {
 };
 
 struct DatabaseFacts {
-  std::int64_t clock_ahead_ms = 0;  // of the server's clock
+  std::int64_t clock_ahead_ms = 0;  // ahead of the server's clock
   std::optional<OpenTransaction> oldest{};
-  std::int64_t prepared = 0;  // transactions that somebody prepared and did not end
+  std::int64_t prepared = 0;  // prepared transactions that were not ended
   std::int64_t connections = 0;
   std::int64_t max_connections = 0;
 };
@@ -51,7 +51,7 @@ struct Diagnosis {
   std::int64_t wall_ahead_ms = 0;  // the wall clock against the time of the shard that differs most
   std::optional<DiskRoom> disk{};  // where the store's files are; none: in a database
   std::optional<SyncTimes> syncs{};  // of the last five minutes; none: there were none
-  std::optional<std::int64_t> projection_lag_ms{};  // the longest of the shards that it leads
+  std::optional<std::int64_t> projection_lag_ms{};  // the longest of its shards
   std::vector<std::string> failing{};               // "journal", "tables", "archive"
   std::uint64_t memory_budget_bytes = 0;
   std::uint64_t resident_bytes = 0;

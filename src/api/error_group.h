@@ -31,11 +31,11 @@ struct ErrorGroupsQuery {
 };
 Decoded<ErrorGroupsQuery> decode_error_groups_query(std::string_view query_string);
 
-// PATCH /v1/error-groups/{id}: absent members stay.
+// PATCH /v1/error-groups/{id}: absent members stay unchanged.
 struct ErrorGroupPatch {
   std::optional<ErrorStatus> status;
   bool has_muted_until = false;
-  std::optional<Time> muted_until;  // none: until somebody says otherwise
+  std::optional<Time> muted_until;  // none: until a user changes it
   bool has_note = false;
   std::string note;  // empty: none
 };
@@ -44,7 +44,7 @@ Decoded<ErrorGroupPatch> decode_error_group_patch(std::string_view body,
 
 // POST /v1/error-groups/{id}/retry and .../delete
 struct ErrorGroupRetry {
-  bool all = false;  // else one, as a canary
+  bool all = false;  // false: one job, as a canary
   std::optional<std::int64_t> rate_per_s;
 };
 Decoded<ErrorGroupRetry> decode_error_group_retry(std::string_view body,
@@ -57,7 +57,7 @@ struct Canary {
   JobId job;
   CanaryState state = CanaryState::kRunning;
   Time at{};
-  std::uint32_t generation = 0;  // of the job since it was retried; not shown
+  std::uint32_t generation = 0;  // of the job since the retry; not shown
   friend bool operator==(const Canary&, const Canary&) = default;
 };
 
@@ -66,7 +66,7 @@ struct ErrorGroup {
   std::string_view id;
   std::string_view error_type;
   std::string_view message;
-  bool redacted = false;  // the caller may not see texts of errors: the message is null
+  bool redacted = false;  // the caller may not see error texts: the message is null
   ErrorStatus status = ErrorStatus::kOpen;
   std::optional<Time> muted_until;
   std::string_view note;  // empty: null
@@ -77,7 +77,7 @@ struct ErrorGroup {
   std::uint64_t total = 0;
   Time first_seen{};
   Time last_seen{};
-  std::vector<std::uint64_t> trend;  // failures an hour, oldest first
+  std::vector<std::uint64_t> trend;  // failures per hour, oldest first
   struct Version {
     std::string_view version;
     Time first_seen{};
@@ -93,9 +93,9 @@ void encode(JsonWriter& json, const ErrorGroup& group);
 void encode_error_groups(JsonWriter& json, const std::vector<ErrorGroup>& groups,
                          std::string_view next_cursor, Time as_of);
 
-// What somebody has said of a group, as it is stored.
+// The state of a group as set by users, and as stored.
 struct ErrorGroupState {
-  std::string change;  // what was changed last: see service/error_groups.h
+  std::string change;  // the latest change: see service/error_groups.h
   ErrorStatus status = ErrorStatus::kOpen;
   Time since{};  // of the status
   std::optional<Time> muted_until;
@@ -106,9 +106,9 @@ struct ErrorGroupState {
   friend bool operator==(const ErrorGroupState&, const ErrorGroupState&) = default;
 };
 std::string stored_error_group(const ErrorGroupState& state);
-// A JSON object of what a person has changed, for the audit.
+// A JSON object of the members that users set, for the audit.
 std::string members_of(const ErrorGroupState& state);
-// None: a newer program has stored it in a form of its own.
+// None: a newer program stored it in a different form.
 std::optional<ErrorGroupState> read_stored_error_group(std::string_view stored);
 
 }  // namespace millrace::api

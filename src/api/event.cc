@@ -96,7 +96,7 @@ void read_digest(const Argument& argument, EventsQuery& out) {
   if (take_duration(argument, kMinDigestMs, kMaxDigestMs, digest)) out.digest = digest;
 }
 
-// Keeps the first of them, each once.
+// Keeps the first names, each once.
 void note_name(std::vector<std::string>& names, std::string_view name) {
   if (names.size() == kMaxDigestNames || std::ranges::find(names, name) != names.end()) return;
   names.emplace_back(name);

@@ -69,8 +69,8 @@ constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kErrorGr
 std::string_view name_of(EventType type);  // "job.submitted"
 std::optional<EventType> parse_event_type(std::string_view name);
 
-// One fact. Views as in job.h. An empty view is null; in an event of a queue, so are the job's
-// members, and in one of a limit or a type's gate the queue.
+// One event. Views as in job.h. An empty view is encoded as null. The job's members are empty in an
+// event of a queue; so is the queue in an event of a limit or a type's gate.
 struct JobEvent {
   std::string_view id;  // opaque: a position
   Time at{};
@@ -87,7 +87,7 @@ constexpr std::size_t kMaxDigestNames = 200;
 constexpr std::int64_t kMinDigestMs = 250;
 constexpr std::int64_t kMaxDigestMs = 60'000;
 
-// GET /v1/events, as pages or as a stream. An empty cursor means the oldest event that is kept.
+// GET /v1/events, as pages or as a stream. An empty cursor means the oldest event still kept.
 struct EventsQuery {
   std::string cursor;
   std::int64_t limit = kDefaultListLimit;
@@ -95,18 +95,18 @@ struct EventsQuery {
   std::vector<EventType> types;     // empty: all
   std::vector<std::string> queues;  // empty: all
   std::optional<JobId> job;         // none: all
-  // Of a stream: in place of each event, what has happened in such times. None: each event.
+  // For a stream: send a digest at this interval instead of each event. None: send each event.
   std::optional<Duration> digest;
 };
 Decoded<EventsQuery> decode_events_query(std::string_view query_string);
 
 void encode(JsonWriter& json, const JobEvent& event);
 
-// What has happened since the last one.
+// A summary of the events since the last digest.
 struct EventDigest {
   Time at{};
   std::int64_t events = 0;
-  bool skipped = false;  // there were more, which were not looked at
+  bool skipped = false;  // there were more, which were not examined
   std::array<std::int64_t, kEventTypes> by_type{};
   std::vector<std::string> queues;  // each once; the first kMaxDigestNames
   std::vector<std::string> jobs;    // likewise

@@ -1,4 +1,4 @@
-// What an event says beside its type: a JSON object.
+// The data of an event besides its type: a JSON object.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace millrace::api {
 
-// The same without the texts of an error, which then says `redacted`. Precondition: valid JSON.
+// Removes the texts of an error, and adds `redacted` if it had any. Precondition: valid JSON.
 std::string without_error_texts(std::string_view data);
 
 }  // namespace millrace::api

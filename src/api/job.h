@@ -1,5 +1,5 @@
-// A job as the API shows it: states, policies, attempts, log lines. submission.h and job_calls.h
-// have what comes in. Outgoing structs hold views: the caller that fills one keeps the viewed data
+// A job as the API shows it: states, policies, attempts, log lines. For decoding see submission.h
+// and job_calls.h. Outgoing structs hold views: the caller that fills one keeps the viewed data
 // alive until it is encoded.
 #pragma once
 
@@ -42,7 +42,7 @@ std::string_view name_of(RetryStrategy strategy);
 
 struct RetryPolicy {
   RetryStrategy strategy = RetryStrategy::kExponential;
-  Duration base{kDefaultRetryBaseMs};  // these three: not for kList
+  Duration base{kDefaultRetryBaseMs};  // this and the next two: not for kList
   Duration max{kDefaultRetryMaxMs};
   double jitter = kDefaultRetryJitter;  // 0 to 1, of the delay
   std::vector<Duration> delays;         // kList only; never empty there
@@ -57,12 +57,12 @@ struct UniqueKey {
   std::string key;
   std::optional<Duration> hold;  // `for_ms`, from submission; none: while the job is not terminal
   OnConflict on_conflict = OnConflict::kReturn;
-  std::optional<Duration> max_wait = {};  // kDebounce alone: since the first submission
+  std::optional<Duration> max_wait = {};  // kDebounce only: since the first submission
 
   friend bool operator==(const UniqueKey&, const UniqueKey&) = default;
 };
 
-// A token bucket: `limit` starts in each `per`, and `burst` at once.
+// A token bucket: `limit` starts per `per`, at most `burst` at once.
 struct Rate {
   std::int64_t limit = 1;
   Duration per{1'000};
@@ -71,7 +71,7 @@ struct Rate {
   friend bool operator==(const Rate&, const Rate&) = default;
 };
 
-// Opens once too many attempts of a window fail.
+// Opens if too many attempts within a window fail.
 struct Breaker {
   double failure_rate = 1;  // above 0 to 1
   std::int64_t min_attempts = 1;
@@ -87,13 +87,13 @@ struct JobLimit {
   std::string name;
   std::string key;             // empty: none
   std::int64_t cost = 1;       // of a start, against the limit's rate
-  bool key_from_fair = false;  // of a queue: the key is the job's fair_key
+  bool key_from_fair = false;  // only in a queue's limits: the key is the job's fair_key
 
   friend bool operator==(const JobLimit&, const JobLimit&) = default;
 };
 
-// What a failed attempt of a job with an order key means for its successors: they wait until it has
-// ended, or they run while it waits for its next attempt.
+// How a failed attempt of a job with an order key affects its successors: they wait until the job
+// has ended, or run while it waits for its next attempt.
 enum class OrderOnFailure : std::uint8_t { kHold, kPass };
 std::string_view name_of(OrderOnFailure rule);
 
@@ -118,7 +118,7 @@ struct JobError {
   bool redacted = false;  // message and stack are left out
 };
 
-// kRunning, or how the attempt ended.
+// kRunning, or the outcome of the attempt.
 enum class AttemptOutcome : std::uint8_t {
   kRunning,
   kSucceeded,
@@ -134,7 +134,7 @@ std::string_view name_of(AttemptOutcome outcome);
 
 struct Attempt {
   std::int64_t n = 0;        // counts every start, from 1
-  std::int64_t attempt = 0;  // as in the job: without starts that were snoozed or released
+  std::int64_t attempt = 0;  // as in the job: does not count snoozed or released starts
   std::string_view worker;
   Time started_at{};
   std::optional<Time> finished_at;
@@ -186,7 +186,7 @@ struct Job {
   OrderOnFailure order_on_failure = OrderOnFailure::kHold;
   std::string_view fair_key;     // empty: absent
   std::string_view traceparent;  // empty: absent
-  std::string_view schedule;     // that made it, for an instant; empty: absent
+  std::string_view schedule;     // the schedule that made the job; empty: absent
   Time scheduled_at{};
   bool redacted = false;  // payload, result, checkpoint and the texts of errors are left out
   // Absent unless requested. Payload and result are raw JSON; an empty result is null.
@@ -197,7 +197,7 @@ struct Job {
   std::optional<std::vector<JobEvent>> events;
 };
 
-// The answer to a repeated Idempotency-Key when retention has removed the job: {"id", "state":
+// The answer to a repeated Idempotency-Key if retention has removed the job: {"id", "state":
 // "pruned"}.
 void encode_pruned_job(JsonWriter& json, const JobId& id);
 

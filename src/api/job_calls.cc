@@ -127,7 +127,7 @@ constexpr Member<Retry> kRetryMembers[] = {
      [](Decode& d, const Path& p, Retry& out) { read_boolean(d, p, out.drop_limits); }},
 };
 
-// In a patch null is not the same as an absent member: it would look like a request to clear it.
+// In a patch, null differs from an absent member: it would look like a request to clear it.
 constexpr NullMember kNull = NullMember::kValue;
 constexpr Member<JobPatch> kPatchMembers[] = {
     {"priority",

@@ -1,4 +1,4 @@
-// What operators and readers ask of jobs: look-ups, lists, cancel, retry, edit, bulk. Views and
+// The calls of operators and readers on jobs: look-ups, lists, cancel, retry, edit, bulk. Views and
 // faults as in submission.h. If every member of a body is optional, the body may be empty.
 #pragma once
 
@@ -24,8 +24,8 @@ struct Include {
   bool attempts = false;
   bool logs = false;
   bool events = false;
-  // The caller may not see payloads, results, checkpoints, texts of errors and log lines: they are
-  // left out, and the answer says so.
+  // The caller may not see payloads, results, checkpoints, error texts and log lines: they are left
+  // out, and the answer says so.
   bool redacted = false;
 
   friend bool operator==(const Include&, const Include&) = default;
@@ -69,12 +69,12 @@ Decoded<Cancel> decode_cancel(std::string_view body, const DecodeLimits& limits)
 struct Retry {
   std::optional<Time> run_at;  // none: now
   bool reset_attempts = true;
-  bool drop_limits = false;  // those that are gone
+  bool drop_limits = false;  // drop limits that no longer exist
 };
 Decoded<Retry> decode_retry(std::string_view body, const DecodeLimits& limits);
 
-// PATCH /v1/jobs/{id}: absent members stay. null is a value for `payload` and a fault for the
-// others.
+// PATCH /v1/jobs/{id}: absent members stay unchanged. null is a value for `payload` and a fault for
+// the others.
 struct JobPatch {
   std::optional<std::int16_t> priority;
   std::optional<Time> run_at;
@@ -96,7 +96,7 @@ struct Bulk {
   std::vector<JobId> ids;                // 1 to kMaxBatchItems
   std::optional<JobFilter> filter;       // has at least one member
   bool dry_run = false;
-  // With `filter` only, and not with dry_run: an operation, which goes on after the answer.
+  // With `filter` only, and not with dry_run: start an operation, which continues after the answer.
   bool operation = false;
   std::optional<std::int64_t> rate_per_s;
 };

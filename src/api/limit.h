@@ -1,4 +1,4 @@
-// Limits: their settings in and out, their use, and why a job is not running.
+// Limits: their settings, decoded and encoded, their use, and the reasons why a job is not running.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace millrace::api {
 
-// Values of one key, or gate; none: no bound.
+// Bounds of one key or gate; none: no bound.
 struct Bounds {
   std::optional<std::int64_t> concurrency;
   std::optional<Rate> rate;
@@ -26,8 +26,8 @@ struct KeyBounds {
 };
 
 // PUT and PATCH /v1/limits/{name}, PUT /v1/types/{type}. Absent members get their defaults with
-// PUT, and stay with PATCH; null means the default. `per_key` and `keys` are of named limits alone,
-// `paused` and `pause_reason` of types.
+// PUT, and stay unchanged with PATCH; null means the default. `per_key` and `keys` apply only to
+// named limits, `paused` and `pause_reason` only to types.
 struct LimitChange {
   Change<std::int64_t> concurrency;  // null: no bound
   Change<Rate> rate;                 // null: no bound
@@ -44,7 +44,7 @@ Decoded<LimitChange> decode_type(std::string_view body, const DecodeLimits& limi
 // POST /v1/limits/{name}/pause and .../resume.
 struct LimitPause {
   std::string reason;
-  std::optional<Duration> length;  // none: until somebody resumes it
+  std::optional<Duration> length;  // none: until a user resumes it
   std::string key;                 // empty: the whole limit
 };
 Decoded<LimitPause> decode_limit_pause(std::string_view body, const DecodeLimits& limits);
@@ -53,7 +53,7 @@ struct LimitResume {
 };
 Decoded<LimitResume> decode_limit_resume(std::string_view body, const DecodeLimits& limits);
 
-// DELETE: whether the jobs that name the limit go free.
+// DELETE: whether to free the jobs that name the limit.
 struct DeleteLimitQuery {
   bool force = false;
 };
@@ -63,7 +63,7 @@ Decoded<DeleteLimitQuery> decode_delete_limit_query(std::string_view query_strin
 struct LimitKeysQuery {
   std::int64_t limit = kDefaultListLimit;
   std::string cursor;
-  bool by_waiting = false;  // the keys for which most jobs wait
+  bool by_waiting = false;  // the keys with the most waiting jobs
 };
 Decoded<LimitKeysQuery> decode_limit_keys_query(std::string_view query_string);
 struct LimitHoldersQuery {
@@ -80,10 +80,10 @@ struct GateUse {
   std::optional<Time> next_token_at;
   bool paused = false;
   std::string_view pause_reason;     // empty: null
-  std::optional<Time> paused_until;  // none: until somebody resumes it
+  std::optional<Time> paused_until;  // none: until a user resumes it
   std::string_view breaker_state;    // empty: null
   std::optional<Time> open_until;
-  std::optional<Time> blocked_until;  // a pause ends then, or what a worker asked for
+  std::optional<Time> blocked_until;  // the end of a pause or of a worker's slowdown
 };
 struct Limit {
   std::string_view name;

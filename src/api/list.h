@@ -14,7 +14,7 @@ namespace millrace::api {
 
 struct Page {
   std::int64_t limit = kDefaultListLimit;  // 1 to kMaxListLimit
-  std::string cursor;  // empty: the first page; else URL-safe characters, opaque to this room
+  std::string cursor;  // empty: the first page; otherwise URL-safe characters, opaque to this room
   bool fresh = false;  // wait until the tables have everything acknowledged before
 };
 

@@ -1,4 +1,4 @@
-// The server about itself: GET /v1/meta, and backups.
+// Facts about the server: GET /v1/meta, and backups.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ struct Meta {
 };
 void encode(JsonWriter& json, const Meta& meta);
 
-// GET /v1/admin/config: one setting in force, as `millrace config show` prints it.
+// GET /v1/admin/config: a setting in force, in the form that `millrace config show` prints.
 struct SettingInForce {
   std::string key;
-  std::string value;   // a secret is never in it
+  std::string value;   // never contains a secret
   std::string source;  // "flag --drain", "environment MILLRACE_DRAIN", "file PATH:3", "default"
-  std::optional<std::string> waiting;  // the value that a restart of the server would bring
+  std::optional<std::string> waiting;  // the value that takes effect after a restart
 };
 struct Configuration {
   std::string file;  // empty: none was read

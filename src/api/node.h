@@ -1,4 +1,4 @@
-// The nodes of a store and what each one leads: GET /v1/admin/nodes.
+// The nodes of a store and the shards that each one leads: GET /v1/admin/nodes.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct NodeInfo {
   std::string url;
   std::string version;
   std::optional<Time> started_at;
-  bool live = false;      // its lease is not over
-  bool draining = false;  // it hands over what it leads
-  bool self = false;      // it is the one that answers
+  bool live = false;      // its lease has not expired
+  bool draining = false;  // it hands over its shards
+  bool self = false;      // it is the answering node
 };
 void encode(JsonWriter& json, const NodeInfo& node);
 

@@ -1,4 +1,4 @@
-// Operations: what touches many jobs and takes long. Views as in job.h.
+// Operations: long-running actions on many jobs. Views as in job.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace millrace::api {
 
-constexpr std::int64_t kMaxOperationRate = 100'000;  // jobs a second
+constexpr std::int64_t kMaxOperationRate = 100'000;  // jobs per second
 
 enum class OperationState : std::uint8_t { kRunning, kPaused, kCompleted, kCancelled, kFailed };
 
@@ -29,7 +29,7 @@ Decoded<OperationListQuery> decode_operation_list_query(std::string_view query_s
 
 // PATCH /v1/operations/{id}
 struct OperationPatch {
-  Change<std::int64_t> rate_per_s;  // null: as fast as it goes
+  Change<std::int64_t> rate_per_s;  // null: unlimited
 };
 Decoded<OperationPatch> decode_operation_patch(std::string_view body, const DecodeLimits& limits);
 

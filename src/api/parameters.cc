@@ -12,7 +12,7 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::size_t kMaxParameterNameBytes = 128;  // of one that is named in a fault
+constexpr std::size_t kMaxParameterNameBytes = 128;  // of a parameter named in a fault
 
 void add_fault(std::vector<FieldError>& faults, std::string_view name, std::string detail) {
   if (faults.size() == kMaxFieldErrors) return;

@@ -1,4 +1,4 @@
-// How this room decodes a query string: a table of parameters per call; every fault is recorded
+// Decoding of query strings in this room: a table of parameters per call; every fault is recorded
 // with its parameter. Only for the sources of this room.
 #pragma once
 
@@ -78,7 +78,7 @@ bool take_time(const Argument& argument, std::optional<Time>& out);
 bool take_boolean(const Argument& argument, bool& out);
 bool take_name(const Argument& argument, std::string& out);
 bool take_cursor(const Argument& argument, std::string& out);
-// Calls `each` with each of the values between commas.
+// Calls `each` for each of the comma-separated values.
 template <typename Each>
 void take_list(const Argument& argument, Each&& each) {
   std::string_view rest = argument.value;

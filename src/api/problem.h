@@ -1,5 +1,5 @@
-// Problems (RFC 9457): the answer to a client whose request is refused. Clients switch on `code`,
-// which never changes.
+// Problems (RFC 9457): the answers to refused requests. Clients switch on `code`, which never
+// changes.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ struct ProblemKind {
 };
 const ProblemKind& kind_of(ProblemCode code);
 
-// One fault of a request and its place.
+// A fault of a request, and its place.
 struct FieldError {
   enum class Place : std::uint8_t { kPointer, kParameter, kHeader };
   Place place = Place::kPointer;
@@ -72,7 +72,7 @@ struct FieldError {
   friend bool operator==(const FieldError&, const FieldError&) = default;
 };
 
-// Of a queue, or of a key of it, that is full.
+// A queue, or a key of it, that is full.
 struct Fullness {
   std::uint64_t depth = 0;  // ready jobs
   Duration oldest_ready_age{};
@@ -98,13 +98,13 @@ inline Problem make_problem(ProblemCode code, std::string detail) {
 // kValidationFailed with one fault.
 Problem make_fault(FieldError::Place place, std::string where, std::string detail);
 
-// Puts `prefix` ("/jobs/3") in front of every pointer, for a problem within a larger body.
+// Prepends `prefix` ("/jobs/3") to every pointer, for a problem within a larger body.
 void prefix_pointers(Problem& problem, std::string_view prefix);
 
 // As application/problem+json. Members: type, title, status, detail, code, request_id, errors?.
 void encode(JsonWriter& json, const Problem& problem, std::string_view request_id);
 
-// {"status", "id"?, "error"}: a refused entry of any batch call. `id` is absent if the item named
+// A refused entry of any batch call: {"status", "id"?, "error"}. `id` is absent if the item named
 // none.
 void encode_refused_result(JsonWriter& json, const std::optional<JobId>& id, const Problem& problem,
                            std::string_view request_id);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kResultDepth = 64;
 
-// As CloudEvents asks for in headers: what is no visible ASCII, a quote, or "%" is escaped.
+// Escaped as CloudEvents requires in headers: quotes, "%", and all but visible ASCII.
 std::string header_value(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -44,7 +44,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return value;
 }
 
-// "Sun, 06 Nov 1994 08:49:37 GMT", the form that RFC 9110 lets senders write.
+// "Sun, 06 Nov 1994 08:49:37 GMT", the only form that RFC 9110 lets senders generate.
 std::optional<Time> http_date(std::string_view text) {
   constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
   if (text.size() != 29 || text.substr(3, 2) != ", " || text[7] != ' ' || text[11] != ' ' ||
@@ -78,7 +78,7 @@ std::optional<Duration> retry_after(std::string_view header, Time now) {
   return Duration{std::clamp(*ms, kMinSnoozeMs, kMaxRetryAfterMs)};
 }
 
-// The start of the body as text for people, whatever bytes it has.
+// The start of the body as readable text, whatever bytes it contains.
 std::string excerpt(const PushAnswer& answer) {
   std::string clean(trimmed(answer.body).substr(0, kPushErrorBytes));
   for (char& c : clean) {

@@ -1,5 +1,5 @@
-// The contract of a call that carries a job to a receiver: which headers say what, and what each
-// answer makes of the job. For the server's pushes and for `millrace work --http`.
+// The contract of a call that delivers a job to a receiver: its headers, and the effect of each
+// answer on the job. For the server's pushes and for `millrace work --http`.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace millrace::api {
 
-constexpr std::size_t kPushErrorBytes = 1'024;         // of an answer's body in a job's error
+constexpr std::size_t kPushErrorBytes = 1'024;         // of an answer's body, kept in a job's error
 constexpr std::int64_t kMaxRetryAfterMs = 86'400'000;  // a longer Retry-After is cut to it
 constexpr std::int64_t kMinSnoozeMs = 1'000;
 
@@ -24,26 +24,26 @@ struct PushedJob {
   std::string_view type;
   std::uint32_t attempt = 0;
   std::uint64_t token = 0;
-  std::optional<Time> created_at{};  // none: not known
-  Duration timeout{};                // how long the receiver has
+  std::optional<Time> created_at{};  // none: unknown
+  Duration timeout{};                // how long the receiver may take
   std::string_view traceparent = {};
   std::string_view tracestate = {};
   std::string_view schedule = {};  // empty: none
 };
-// Names in lower case. CloudEvents 1.0 in binary mode, and the same facts once more for those who
-// do not know CloudEvents.
+// Names in lower case. CloudEvents 1.0 in binary mode, plus the same facts for receivers that do
+// not use CloudEvents.
 std::vector<std::pair<std::string, std::string>> push_headers(const PushedJob& job);
 
 struct PushAnswer {
   int status = 0;
   std::string_view retry_after = {};  // the header; empty: none
   std::string_view body = {};
-  bool is_cut = false;  // the body is longer
+  bool is_cut = false;  // the body was longer
 };
 
 enum class PushEnd : std::uint8_t {
   kSucceeded,
-  kAccepted,  // whoever took it acknowledges it with the token
+  kAccepted,  // the receiver will acknowledge the job with the token
   kDead,
   kDeadAndDisabled,  // the receiver wants no more calls
   kSnoozed,          // no attempt is counted
@@ -58,7 +58,7 @@ struct PushVerdict {
   std::string error_type = {};  // "http_500"
   std::string error_message = {};
 };
-// What becomes of the job. `now`: for a Retry-After that names a time.
+// The verdict on the job. `now`: for a Retry-After that gives a time.
 PushVerdict judge_push_answer(const PushAnswer& answer, Time now, std::size_t max_result_bytes);
 
 }  // namespace millrace::api

@@ -12,7 +12,7 @@
 namespace millrace::api {
 namespace {
 
-// Those that the server sets itself, and those that say how the bytes are framed or who is called.
+// The headers that the server sets itself, and those that determine framing or the destination.
 constexpr std::array<std::string_view, 15> kReservedHeaders = {"host",
                                                                "content-length",
                                                                "transfer-encoding",

@@ -1,5 +1,5 @@
-// Push targets: receivers that the server calls for each job of some queues. Their settings in, and
-// out without what is secret, and how they are.
+// Push targets: receivers that the server calls for each job of some queues. Their settings,
+// decoded, and encoded without secrets, and their health.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ constexpr std::int64_t kDefaultPushTimeoutMs = 30'000;
 constexpr std::size_t kMaxPushHeaders = 32;
 constexpr std::size_t kMaxPushHeaderBytes = 8 * 1024;  // of all names and values
 constexpr std::size_t kMaxPushUrlBytes = 2'048;
-constexpr std::size_t kMaxPushSecrets = 2;  // while one replaces the other
+constexpr std::size_t kMaxPushSecrets = 2;  // two while one replaces the other
 
 struct PushTarget {
   std::string url;
   StringMap headers;                 // sent with each call; names in lower case
-  std::vector<std::string> secrets;  // "whsec_...", the newest first; empty: no signatures
+  std::vector<std::string> secrets;  // "whsec_...", newest first; empty: no signatures
   std::int64_t concurrency = kDefaultPushConcurrency;
   Duration timeout{kDefaultPushTimeoutMs};
   std::vector<std::string> queues;
@@ -38,7 +38,7 @@ struct PushTarget {
   std::string pause_reason;  // empty: none
 };
 
-// PUT /v1/push-targets/{name}. What nobody can read back stays as it is where it is absent.
+// PUT /v1/push-targets/{name}. Absent write-only members stay unchanged.
 struct PutPushTarget {
   PushTarget target;
   bool has_headers = false;
@@ -47,7 +47,7 @@ struct PutPushTarget {
 };
 Decoded<PutPushTarget> decode_push_target(std::string_view body, const DecodeLimits& limits);
 
-// As it is stored, secrets and all; and read from there.
+// The stored form, including secrets, and its decoder.
 std::string stored_push_target(const PushTarget& target);
 std::optional<PushTarget> read_stored_push_target(std::string_view stored);
 
@@ -58,7 +58,7 @@ struct PushOutcome {
   Time at{};
   JobId job{};
   std::string_view outcome{};  // "succeeded", "accepted", "dead", "snoozed", "failed", "cancelled"
-  int status = 0;              // of HTTP; 0: there was no answer
+  int status = 0;              // of HTTP; 0: no answer
   Duration took{};
   std::string error{};  // empty: null
 };
@@ -67,14 +67,14 @@ struct PushHealth {
   int failures_in_a_row = 0;
   std::optional<Duration>
       calls_again_in{};             // while the breaker is open, or the receiver asked for it
-  std::int64_t running = 0;         // calls under way
-  std::int64_t held_elsewhere = 0;  // calls of a former node that may not be over
+  std::int64_t running = 0;         // pending calls
+  std::int64_t held_elsewhere = 0;  // calls of the former node that may still be running
   std::uint64_t succeeded = 0, accepted = 0, dead = 0, snoozed = 0, failed = 0, cancelled = 0;
   std::optional<double> p50_ms{}, p90_ms{}, p99_ms{};  // of the last minutes
   std::vector<PushOutcome> last{};                     // newest first
 };
 
-// An object of its settings, without what is secret.
+// Encodes the settings as an object without secrets.
 void encode_settings(JsonWriter& json, const PushTarget& target);
 
 struct PushTargetView {
@@ -88,7 +88,7 @@ struct PushTargetView {
 };
 void encode(JsonWriter& json, const PushTargetView& view);
 
-// What came of a call that tries a target out.
+// The outcome of a test call to a target.
 struct PushTestResult {
   int status = 0;
   Duration took{};

@@ -69,7 +69,7 @@ constexpr bool takes(QueryField field, QueryOperator op) {
 
 constexpr bool has_path(QueryField field) { return field >= QueryField::kMeta; }
 
-// A final '*' stands for any ending only in fields that are names.
+// A final '*' is a wildcard only in fields that are names.
 constexpr bool takes_wildcard(QueryField field) {
   return field == QueryField::kQueue || field == QueryField::kType || field == QueryField::kTag ||
          field == QueryField::kSchedule || field == QueryField::kLimit;
@@ -148,7 +148,7 @@ class Parser {
   }
 
   std::optional<std::string> parse_operator(std::string_view name, QueryTerm& term) {
-    // The longer ones first.
+    // Longer operators first.
     for (const QueryOperator op :
          {QueryOperator::kGreaterOrEqual, QueryOperator::kLessOrEqual, QueryOperator::kGreater,
           QueryOperator::kLess, QueryOperator::kMatches, QueryOperator::kEquals,
@@ -273,7 +273,7 @@ class Parser {
     return value;
   }
 
-  // A time, or a date: its first instant in UTC.
+  // Parses a time, or a date as its first instant in UTC.
   static std::optional<Time> parse_time(std::string_view text) {
     constexpr std::size_t kDateSize = 10;
     if (text.size() == kDateSize) return parse_rfc3339(std::string(text) + "T00:00:00Z");

@@ -45,7 +45,7 @@ enum class QueryField : std::uint8_t {
 std::string_view name_of(QueryField field);
 
 enum class QueryOperator : std::uint8_t {
-  kMatches,   // ':' equal; a '*' at the end of an unquoted name stands for any ending
+  kMatches,   // ':' equal; a '*' at the end of an unquoted name matches any ending
   kEquals,    // '=' equal; '*' has no special meaning
   kContains,  // '~' contains the text, ignoring case
   kGreater,
@@ -55,10 +55,10 @@ enum class QueryOperator : std::uint8_t {
 };
 std::string_view text_of(QueryOperator op);
 
-// Next to its text, a value has the form in which its field compares it.
+// A value as text, and in the form in which its field compares it.
 struct QueryValue {
   std::string text;
-  bool wildcard = false;  // kMatches of names: the '*' that ends the text stands for any ending
+  bool wildcard = false;  // kMatches of names: the trailing '*' matches any ending
   // kPriority, kAttempt: always; paths: if the text is an integer.
   std::optional<std::int64_t> number;
   std::optional<double> real;  // paths: if the text is any JSON number

@@ -12,7 +12,7 @@
 namespace millrace::api {
 namespace {
 
-// null is a value of its own here.
+// null is a distinct value here.
 constexpr NullMember kNull = NullMember::kValue;
 
 bool read_max_crashes(Decode& decode, const Path& path, int& out) {

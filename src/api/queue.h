@@ -1,4 +1,4 @@
-// Queues: their settings in and out, their state, pause and purge.
+// Queues: their settings, decoded and encoded, their state, pause and purge.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace millrace::api {
 
-// A member that may be absent, null or a value: three different requests in a change.
+// A member that may be absent, null or a value: three distinct requests in a change.
 template <typename T>
 struct Change {
   bool present = false;
@@ -33,13 +33,14 @@ struct RetentionChange {
 enum class FairBy : std::uint8_t { kTime, kStarts };
 struct FairSettings {
   std::vector<std::pair<std::string, std::int64_t>>
-      weights;  // by fair key; "": of jobs without one
+      weights;  // by fair key; "": for jobs without one
   std::int64_t default_weight = 1;
   FairBy by = FairBy::kTime;
 };
 
-// PUT and PATCH /v1/queues/{name}. Absent members get their defaults with PUT, and stay with PATCH.
-// null means the default, except for `max_ready` (no bound) and retention times (for ever).
+// PUT and PATCH /v1/queues/{name}. Absent members get their defaults with PUT, and stay unchanged
+// with PATCH. null means the default, except for `max_ready` (no bound) and retention times (for
+// ever).
 struct QueueSettingsChange {
   Change<int> max_attempts;
   Change<int> max_crashes;
@@ -47,11 +48,11 @@ struct QueueSettingsChange {
   Change<Duration> lease;
   Change<std::int64_t> max_ready;
   Change<RetentionChange> retention;  // null: the defaults
-  Change<std::int64_t> concurrency;   // null: no bound, as of the rate
+  Change<std::int64_t> concurrency;   // null: no bound; likewise the rate
   Change<Rate> rate;
   Change<Breaker> breaker;                 // null: none
   Change<std::vector<JobLimit>> limits;    // null: none
-  Change<FairSettings> fair;               // null: keys do not count
+  Change<FairSettings> fair;               // null: keys have no effect
   Change<Duration> ageing;                 // null: priorities are strict
   Change<std::int64_t> max_ready_per_key;  // null: no bound
 };
@@ -79,21 +80,21 @@ Decoded<DeleteQueueQuery> decode_delete_queue_query(std::string_view query_strin
 struct SharesQuery {
   std::int64_t limit = kDefaultListLimit;
   std::string cursor;
-  bool by_waiting = false;  // the keys for which most jobs wait
+  bool by_waiting = false;  // the keys with the most waiting jobs
 };
 Decoded<SharesQuery> decode_shares_query(std::string_view query_string);
 struct Share {
-  std::string_view key;  // empty: of jobs without a fair key
+  std::string_view key;  // empty: the jobs without a fair key
   std::int64_t weight = 1;
   std::uint64_t running = 0;
   std::uint64_t waiting = 0;  // ready jobs
-  double share = 0;           // of what the queue gave in the last minute, 0 to 1
+  double share = 0;           // of the service that the queue gave in the last minute, 0 to 1
 };
 void encode(JsonWriter& json, const Share& share);
 
 struct Purge {
   std::vector<JobState> states;  // never empty, never kRunning; by default the waiting states
-  bool operation = false;        // goes on after the answer
+  bool operation = false;        // continues after the answer
 };
 Decoded<Purge> decode_purge(std::string_view body, const DecodeLimits& limits);
 void encode_purged(JsonWriter& json, std::int64_t deleted);  // {"deleted": n}
@@ -152,7 +153,7 @@ struct Scale {
   std::int64_t ready = 0;
   std::int64_t held_back = 0;
   std::int64_t running = 0;
-  std::optional<Duration> run;  // the mean; none: no attempt has ended of late
+  std::optional<Duration> run;  // the mean; none: no recently ended attempt
 };
 void encode(JsonWriter& json, const Scale& scale);
 

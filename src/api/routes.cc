@@ -100,7 +100,7 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kGet, "/v1/schedules/{name}/runs", RouteId::kListRuns, kRead},
     {kGet, "/v1/push-targets", RouteId::kListPushTargets, kRead},
     {kGet, "/v1/push-targets/{name}", RouteId::kGetPushTarget, kRead},
-    // Where payloads go is for administrators to say.
+    // Only administrators may choose where payloads are sent.
     {kPut, "/v1/push-targets/{name}", RouteId::kPutPushTarget, kAdmin},
     {kDelete, "/v1/push-targets/{name}", RouteId::kDeletePushTarget, kAdmin},
     {kPost, "/v1/push-targets/{name}/pause", RouteId::kPausePushTarget, kOperate},
@@ -113,14 +113,14 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/error-groups/{id}/retry", RouteId::kRetryErrorGroup, kOperate},
     {kPost, "/v1/error-groups/{id}/delete", RouteId::kDeleteErrorGroupJobs, kOperate},
     {kGet, "/v1/events", RouteId::kEvents, kRead},
-    // Of a browser. What opens nothing by itself is open.
+    // For browsers. These routes give no access by themselves, so they are open.
     {kGet, "/v1/session", RouteId::kGetSession, kNone},
     {kPost, "/v1/session", RouteId::kSignIn, kNone},
     {kDelete, "/v1/session", RouteId::kSignOut, kNone},
-    // The files of the dashboard, which are the same for everybody; not in openapi.yaml.
+    // The dashboard's files, the same for all callers; not in openapi.yaml.
     {kGet, "/", RouteId::kDashboard, kNone},
     {kGet, "/assets/{name}", RouteId::kDashboardAsset, kNone},
-    // Between nodes, which authenticate in another way (http/peer/peer_frames.h). Not part of the
+    // Between nodes, which authenticate differently (http/peer/peer_frames.h). Not part of the
     // public contract, so not in openapi.yaml.
     {kGet, "/internal/v1/peer", RouteId::kPeer, kNone},
 }};

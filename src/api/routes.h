@@ -124,7 +124,7 @@ constexpr std::size_t kRouteIds = static_cast<std::size_t>(RouteId::kPeer) + 1;
 
 struct Route {
   Method method;
-  std::string_view pattern;  // a segment in braces takes any one segment
+  std::string_view pattern;  // a segment in braces matches any one segment
   RouteId id;
   Scope scope;
 };

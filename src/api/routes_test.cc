@@ -28,8 +28,8 @@ TEST(Routes, EachIsFoundByItsOwnPath) {
   }
 }
 
-// And the nodes' own, where a stranger gets as far as a challenge; the dashboard's files, which are
-// the same for everybody; and the way in.
+// Also open: the nodes' own route, where an unauthenticated client only gets a challenge; the
+// dashboard's files, the same for all callers; and the sign-in.
 TEST(Routes, NothingIsOpenButTheProbesAndTheDoor) {
   const std::set<std::string_view> open = {"/livez",      "/readyz", "/internal/v1/peer",
                                            "/v1/session", "/",       "/assets/{name}"};
@@ -41,13 +41,13 @@ TEST(Routes, NothingIsOpenButTheProbesAndTheDoor) {
 TEST(Routes, ReadingNeverNeedsMoreThanReadAndWritingNeverLess) {
   for (const Route& route : all_routes()) {
     if (route.scope == Scope::kNone) continue;
-    // Who the others are is for administrators.
+    // Only administrators may see other tokens.
     if (route.id == RouteId::kListTokens || route.id == RouteId::kGetToken) continue;
     if (route.pattern.starts_with("/v1/admin/")) {
       EXPECT_EQ(route.scope, Scope::kAdmin) << route.pattern;
       continue;
     }
-    // A question with a body.
+    // A read-only call with a body.
     if (route.id == RouteId::kPreviewSchedule) continue;
     EXPECT_EQ(route.method == Method::kGet, route.scope == Scope::kRead) << route.pattern;
   }

@@ -1,5 +1,5 @@
-// Schedules: specifications in, how they are doing out. What an expression means is not looked at
-// here.
+// Schedules: specifications, decoded, and their state, encoded. This room does not interpret
+// expressions.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct ScheduleSpec {
   int missed_limit = 100;
   OverlapPolicy overlap = OverlapPolicy::kAllow;
   std::optional<bool> paused;
-  std::string managed_by;  // empty: nobody
+  std::string managed_by;  // empty: none
 };
 Decoded<ScheduleSpec> decode_schedule(std::string_view body, const DecodeLimits& limits);
 
@@ -97,7 +97,7 @@ struct ScheduleListQuery {
 };
 Decoded<ScheduleListQuery> decode_schedule_list_query(std::string_view query_string);
 
-// The job of a schedule, as it was given. Views as in job.h.
+// The job of a schedule, as specified. Views as in job.h.
 struct ScheduleJob {
   std::string_view type;
   std::string_view queue;

@@ -150,7 +150,7 @@ TEST(DecodeSchedule, NeedsAJobAndOneOfCronAndEvery) {
             (Strings{"/job: is required", "/cron: is required, unless every_ms is given"}));
   EXPECT_EQ(faults(with(R"("cron":"@daily","every_ms":1000)")),
             Strings{"/every_ms: must not be given together with cron"});
-  // A member that is wrong is there.
+  // An invalid member still counts as present.
   EXPECT_EQ(places(with(R"("every_ms":1)")), Strings{"/every_ms"});
   EXPECT_EQ(places(with(R"("crn":"@daily")")), Strings{"/crn"});
   EXPECT_EQ(code_of(decode_schedule("", kLimits)), code_of(decode_job("", kLimits)));
@@ -205,7 +205,7 @@ TEST(DecodeScheduleSet, TakesEveryMember) {
   ASSERT_EQ(set->schedules.size(), 2U);
   EXPECT_EQ(set->schedules[0].first, "b");
   EXPECT_EQ(set->schedules[0].second.timing.cron, "0 9 * * *");
-  EXPECT_EQ(set->schedules[0].second.managed_by, "crontab");  // all of them are the owner's
+  EXPECT_EQ(set->schedules[0].second.managed_by, "crontab");  // all belong to the owner
   EXPECT_EQ(set->schedules[1].first, "a/b.c");
   EXPECT_EQ(set->schedules[1].second.timing.every, Duration{1'000});
   const auto empty = decode_schedule_set(R"({"managed_by":"x","schedules":{}})", kLimits);
@@ -322,7 +322,7 @@ TEST(DecodeScheduleListQuery, TakesOwnerAndQueue) {
   EXPECT_EQ(query->queue, "a/b");
   EXPECT_EQ(decode_schedule_list_query("")->limit, 50);
   EXPECT_EQ(decode_schedule_list_query("")->managed_by, std::nullopt);
-  EXPECT_EQ(decode_schedule_list_query("managed_by=")->managed_by, "");  // nobody's
+  EXPECT_EQ(decode_schedule_list_query("managed_by=")->managed_by, "");  // without an owner
   EXPECT_EQ(places(decode_schedule_list_query("limit=0&managed_by=a%20b&queue=&cursor=%2F&x=1")),
             (Strings{"limit", "managed_by", "queue", "cursor", "x"}));
   EXPECT_EQ(places(decode_schedule_list_query("limit=1001")), Strings{"limit"});

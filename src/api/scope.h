@@ -1,4 +1,4 @@
-// What a token may be good for.
+// The scopes of tokens.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace millrace::api {
 
-// kNone: open to everyone. kPayload is no call's: with it, payloads, results, checkpoints, texts of
-// errors and log lines are shown in what other calls answer.
+// kNone: open to everyone. No call requires kPayload: it adds payloads, results, checkpoints, error
+// texts and log lines to the answers of other calls.
 enum class Scope : std::uint8_t { kNone, kSubmit, kWork, kRead, kOperate, kAdmin, kPayload };
 std::string_view name_of(Scope scope);
 

@@ -22,7 +22,7 @@ void read_by(const Argument& argument, Parts& out) {
   out.by = static_cast<StatsBy>(at - kBy.begin());
 }
 
-// The step for a window without one: the shortest of these that does not make too many columns.
+// The step for a window without one: the shortest of these that gives few enough columns.
 Duration suitable_step(Duration window) {
   constexpr Duration kMinute{kDefaultStatsStepMs};
   if (window < kMinute) return window;

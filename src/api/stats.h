@@ -1,4 +1,4 @@
-// Statistics over time, in columns: one value a step.
+// Statistics over time, in columns: one value per step.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct StatsQuery {
   Duration window{kDefaultStatsWindowMs};  // at most kMaxStatsSteps steps
   Duration step{kDefaultStatsStepMs};      // by default, one that suits the window
   StatsBy by = StatsBy::kAll;
-  std::string name;  // the only group wanted; empty: all
+  std::string name;  // return only this group; empty: all
 };
 Decoded<StatsQuery> decode_stats_query(std::string_view query_string);
 
@@ -32,7 +32,7 @@ struct PercentileColumns {
 
 struct StatsGroup {
   std::string_view name;  // of the queue, type, fair key or tag
-  // The group of all that have no group of their own; the name is then null.
+  // The combined group of everything without a group of its own; the name is then null.
   bool others = false;
   std::vector<std::int64_t> submitted;
   std::vector<std::int64_t> started;
@@ -61,7 +61,7 @@ struct Stats {
     Time from{};
     Time to{};
   };
-  std::vector<Gap> gaps;  // of which nothing is known
+  std::vector<Gap> gaps;  // periods without data
   Time as_of{};
 };
 void encode(JsonWriter& json, const Stats& stats);

@@ -1,4 +1,4 @@
-// What somebody has said of a group of errors, as the catalogue keeps it.
+// The stored form of a group's state, a document of the catalog.
 #include <array>
 #include <charconv>
 
@@ -79,7 +79,7 @@ bool read_member(JsonCursor& cursor, std::string_view name, ErrorGroupState& out
 
 }  // namespace
 
-// The change comes first: readers of the log look for it there (engine/feed/event_facts.cc).
+// `change` comes first: readers of the log look for it there (engine/feed/event_facts.cc).
 std::string stored_error_group(const ErrorGroupState& state) {
   std::string document;
   JsonWriter json(document);

@@ -21,7 +21,7 @@ void time_in_ms(JsonWriter& json, std::string_view name, const std::optional<Tim
   if (time) json.member(name, to_ms(*time));
 }
 
-// Reads the value at the cursor where it is of the kind; false: it is not, and nothing was read.
+// Reads the value at the cursor if it has the right kind; false: it does not, and nothing was read.
 bool read(JsonCursor& cursor, std::string& out) {
   if (cursor.type() != JsonType::kString) return false;
   out.clear();
@@ -43,7 +43,7 @@ bool read(JsonCursor& cursor, std::vector<std::string>& out) {
   while (cursor.next_element()) {
     if (!read(cursor, out.emplace_back())) return false;
   }
-  return !out.empty();  // no queues would be all of them
+  return !out.empty();  // no queues would mean all of them
 }
 
 bool read_member(JsonCursor& cursor, std::string_view name, StoredToken& token) {

@@ -1,4 +1,4 @@
-// A token that was made at run time, as the store keeps it: JSON, with hashes of its secrets.
+// The stored form of a token made at run time: JSON, with hashes of its secrets.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ struct StoredToken {
 };
 
 std::string encode_stored(const StoredToken& token);
-// What is no token's document is an error, and nobody gets in by it: also one with a member that
-// this version does not know, since that may narrow what the token opens.
+// Fails for anything else than a token's document, so that it gives no access. This includes a
+// document with an unknown member, since that may restrict the token.
 Result<StoredToken> decode_stored(std::string_view document);
 
 }  // namespace millrace::api

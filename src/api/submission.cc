@@ -77,7 +77,7 @@ void read_key(Decode& decode, const Path& path, JobSubmission& job) {
 
 using Job = JobSubmission;
 
-// How a member is taken from `defaults`.
+// Copies a member from `defaults`.
 template <auto kField>
 void copy(const Job& from, Job& to) {
   to.*kField = from.*kField;
@@ -160,7 +160,7 @@ constexpr Member<Job> kMembers[] = {
      kNoValue, copy<&Job::order_on_failure>},
 };
 
-// If an item names one of these, the other is not taken from the defaults.
+// If an item has one of these, the others are not taken from the defaults.
 constexpr MemberSet kTogether[] = {
     bit_of(kMembers, "run_at") | bit_of(kMembers, "delay_ms"),
     bit_of(kMembers, "expires_at") | bit_of(kMembers, "expires_in_ms"),

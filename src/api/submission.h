@@ -1,7 +1,7 @@
-// Jobs as they come in. `payload`, `meta` and the like are views of the body's bytes, valid as long
-// as the body. Every decoder is a pure function of its body: it checks all of it, collects every
-// fault (at most kMaxFieldErrors) and never reads past the end. `null` means the same as an absent
-// member, except in `payload`, where it is a value.
+// Decoding of submissions. `payload`, `meta` and the like are views of the body's bytes, valid as
+// long as the body. Every decoder is a pure function of its body: it checks all of it, collects
+// every fault (at most kMaxFieldErrors) and never reads past the end. `null` means the same as an
+// absent member, except in `payload`, where it is a value.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct JobSubmission {
   std::string fair_key;     // empty: none
   std::string traceparent;  // empty: none
   std::string tracestate;
-  // Only in a batch.
+  // Only in a batch:
   std::string idempotency_key;  // empty: none
   std::string_view as_sent;     // with a key: the whole item
 };

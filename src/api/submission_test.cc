@@ -281,7 +281,7 @@ TEST(DecodeJob, HasAFairKey) {
   EXPECT_TRUE(with("\"fair_key\":\"" + std::string(128, 'k') + "\"").has_value());
   EXPECT_FALSE(with("\"fair_key\":\"" + std::string(129, 'k') + "\"").has_value());
   EXPECT_FALSE(with(R"("fair_key":"")").has_value());
-  // The key of a job's own limit is written out.
+  // A limit of a single job must spell out its key.
   EXPECT_FALSE(with(R"("limits":[{"name":"a","key_from":"fair_key"}])").has_value());
 }
 

@@ -16,7 +16,7 @@ namespace millrace::api {
 namespace {
 
 constexpr std::size_t kMaxQuotedBytes = 64;
-constexpr std::size_t kMaxSuggestedBytes = 32;  // nobody mistypes more, and distance is quadratic
+constexpr std::size_t kMaxSuggestedBytes = 32;  // the distance takes quadratic time
 
 constexpr std::array<bool, 256> make_name_characters() {
   std::array<bool, 256> table{};
@@ -28,7 +28,7 @@ constexpr std::array<bool, 256> make_name_characters() {
 }
 constexpr std::array<bool, 256> kNameCharacters = make_name_characters();
 
-// Levenshtein's.
+// The Levenshtein distance.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -80,7 +80,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   std::string_view best;
   if (word.empty() || word.size() > kMaxSuggestedBytes) return best;
   std::size_t best_distance =
-      word.size() <= 4 ? 2 : 3;  // one slip in a short word, two in a long one
+      word.size() <= 4 ? 2 : 3;  // one typing error in a short word, two in a long one
   for (const std::string_view candidate : known) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

@@ -1,4 +1,4 @@
-// Small rules for text that several parts of the contract share.
+// Small rules for text, shared by several parts of the contract.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class PlusSign : std::uint8_t { kItself, kSpace };
 // nullopt: a '%' without two hexadecimal digits, or bytes that are not UTF-8.
 std::optional<std::string> percent_decode(std::string_view text, PlusSign plus);
 
-// The known word that `word` was most likely meant to be; empty: none is similar.
+// The known word most similar to `word`; empty: none is similar.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
 // Messages about a value that breaks the rule.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kScopes = {"submit",  "work",  "read",
                                                      "operate", "admin", "payload"};
 
-// Text that needs no escapes in a line of the log or a file of TOML.
+// Text that needs no escapes in a log line or a TOML file.
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text,
                              [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });

@@ -1,4 +1,4 @@
-// Tokens: what is asked for a new one, and what is shown of each. Views and faults as in
+// Tokens: the request for a new one, and the public form of each. Views and faults as in
 // submission.h.
 #pragma once
 
@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxGraceMs = 7LL * 86'400'000;
 
 // POST /v1/tokens
 struct NewToken {
-  std::string name;  // plain characters: it stands in the log
+  std::string name;  // plain characters, since it appears in the log
   std::string description;
   std::vector<std::string> scopes;  // names of Scope, each once
   std::vector<std::string> queues;  // globs; empty: all
@@ -34,7 +34,7 @@ Decoded<NewToken> decode_new_token(std::string_view body, const DecodeLimits& li
 
 // POST /v1/tokens/{id}/rotate
 struct Rotation {
-  Duration grace{kDefaultGraceMs};  // for which the former secret is good still
+  Duration grace{kDefaultGraceMs};  // how long the former secret stays valid
 };
 Decoded<Rotation> decode_rotation(std::string_view body, const DecodeLimits& limits);
 
@@ -45,14 +45,14 @@ struct TokenInfo {
   std::string description;  // empty: null
   std::vector<std::string> scopes;
   std::vector<std::string> queues;  // globs; empty: null, all
-  bool configured = false;          // it stands in the configuration of the nodes
+  bool configured = false;          // it is in the configuration of the nodes
   std::optional<Time> expires_at;
   std::optional<Time> created_at;    // of a configured one: none
   std::string created_by;            // the name of a token; empty: null
-  std::optional<Time> last_used_at;  // on this node, by the minute
-  std::optional<Time> former_until;  // the former secret is good until then
+  std::optional<Time> last_used_at;  // on this node, to the minute
+  std::optional<Time> former_until;  // the former secret is valid until then
 };
-// `secret`: the token itself, for the one time that it is shown; empty: absent.
+// `secret`: the token itself, shown only once; empty: absent.
 void encode(JsonWriter& json, const TokenInfo& token, std::string_view secret);
 inline void encode(JsonWriter& json, const TokenInfo& token) { encode(json, token, {}); }
 

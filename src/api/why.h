@@ -1,4 +1,4 @@
-// Why a job is not running, and what holds a queue back.
+// The reasons why a job is not running, or a queue is held back.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace millrace::api {
 
-// What holds a job or a queue back. Views as in job.h.
+// A reason that holds back a job or a queue. Views as in job.h.
 struct Reason {
   std::string_view code;
-  std::string_view limit;  // empty: absent, as all texts here
+  std::string_view limit;  // empty: absent; likewise for all texts here
   std::string_view limit_kind;
   std::string_view key;
   std::string_view worker;
@@ -27,13 +27,13 @@ struct Reason {
   std::optional<Time> last_seen;
   std::optional<std::uint64_t> in_use;
   std::optional<std::uint64_t> concurrency;
-  std::optional<std::uint64_t> have;  // of a share
+  std::optional<std::uint64_t> have;  // the size of a share
   std::optional<Time> wanted_since;
   std::optional<JobId> waits_for;
   std::vector<JobId> holders;
   std::optional<std::uint64_t> ahead;
-  std::optional<std::uint64_t> waiting;  // of a queue: its ready jobs that must pass the gate
-  bool more = false;                     // of `ahead` or `waiting`
+  std::optional<std::uint64_t> waiting;  // for a queue: its ready jobs that must pass the gate
+  bool more = false;                     // there are more than `ahead` or `waiting`
 };
 void encode(JsonWriter& json, const Reason& reason);
 

@@ -22,7 +22,7 @@ bool read_token(Decode& decode, const Path& path, LeaseToken& out) {
   return true;
 }
 
-// What every call about a lease begins with.
+// The first member of every call about a lease.
 template <typename T>
 constexpr Member<T> kId{"id", [](Decode& d, const Path& p, T& out) { read_id(d, p, out.id); }};
 template <typename T>
@@ -43,7 +43,7 @@ constexpr Member<WorkerInfo> kWorkerMembers[] = {
                   WorkerInfo& w) { read_string_map(d, p, kMaxWorkerLabelsBytes, w.labels); }},
 };
 
-// Of the claim's queues: a queue named twice would be a mistake that nobody notices.
+// For a claim's queues: naming a queue twice would be an unnoticed mistake.
 void refuse_repetition(Decode& decode, const Path& path, const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -54,7 +54,7 @@ void refuse_repetition(Decode& decode, const Path& path, const std::vector<std::
   }
 }
 
-// Who asks: in a claim of its own the worker names itself; in a poll the path does.
+// In a claim of its own the worker names itself; in a poll the path does.
 struct ClaimParts {
   Claim claim;
   Seen worker;
@@ -138,7 +138,7 @@ constexpr Member<SlowDown> kSlowDownMembers[] = {
      }},
 };
 
-// Of an ack or a heartbeat.
+// For an ack or a heartbeat.
 template <typename T>
 constexpr Member<T> kSlowDown{
     "slow_down", [](Decode& d, const Path& p, T& out) {
@@ -241,7 +241,7 @@ constexpr Member<Ack> kFailMembers[] = {kToken<Ack>, kError,   kDelay,
 constexpr Member<Ack> kSnoozeMembers[] = {kToken<Ack>, kDelay, kLogs, kEnqueue, kSlowDown<Ack>};
 constexpr Member<Ack> kReleaseMembers[] = {kToken<Ack>, kLogs, kEnqueue, kSlowDown<Ack>};
 
-// What goes with which outcome: a member that would change nothing is a mistake worth telling.
+// Checks which members go with the outcome: a member without effect is reported as a mistake.
 void check_outcome(Decode& decode, const Path& path, Ack& ack) {
   const auto refuse = [&](bool given, std::string_view name) {
     if (given)

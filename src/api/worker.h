@@ -39,7 +39,7 @@ struct ReportedProgress {
   std::string_view checkpoint;  // raw JSON; empty: none
 };
 
-// Nothing more passes the limit's gate for so long.
+// Nothing more passes the limit's gate for `length`.
 struct SlowDown {
   std::string limit;  // that the job names
   std::string key;    // empty: the whole limit

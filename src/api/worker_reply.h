@@ -1,4 +1,4 @@
-// The answers to workers, and workers as the API shows them. Views as in job.h.
+// The answers to workers, and workers as shown by the API. Views as in job.h.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct ClaimedJob {
   std::int64_t max_attempts = 0;
   LeaseToken token{kNoToken};
   Time lease_expires_at{};
-  Duration lease{};  // what a heartbeat extends by
+  Duration lease{};  // by which a heartbeat extends the lease
   Time created_at{};
-  std::optional<Time> deadline;  // absent: none, like the timeout that it comes from
+  std::optional<Time> deadline;  // absent without a timeout
   std::optional<Duration> timeout;
   std::vector<std::string_view> tags;
   StringMapView meta;
@@ -43,7 +43,7 @@ void encode_heartbeat_result(JsonWriter& json, const JobId& id, Time expires_at,
 struct WorkerCommand {
   enum class Type : std::uint8_t { kQuiet, kStop, kCancel };
   Type type = Type::kQuiet;
-  JobId job_id;  // like the token, kCancel only
+  JobId job_id;  // this and the token: kCancel only
   LeaseToken token{kNoToken};
 };
 void encode(JsonWriter& json, const WorkerCommand& command);
