@@ -158,8 +158,7 @@ TEST(Zone, HasAbseilsOffsetsInEveryZone) {
     absl::Time t = absl::FromUnixSeconds(from);
     std::int64_t last = from - 1;
     while (theirs.NextTransition(t, &change) && t < absl::FromUnixSeconds(to)) {
-      const auto back =
-          theirs.At(change.to);  // the repeated time, or else the skipped one, gives the instant
+      const auto back = theirs.At(change.to);  // the repeated or skipped time gives the instant
       const bool repeated = back.kind == absl::TimeZone::TimeInfo::REPEATED;
       t = repeated ? back.trans : theirs.At(change.from).trans;
       ASSERT_TRUE(same(absl::ToUnixSeconds(t)) && same(absl::ToUnixSeconds(t) - 1)) << name;

@@ -101,8 +101,7 @@ struct Audited {
   SharedBytes action;
   SharedBytes kind;  // of the object
   SharedBytes name;
-  std::optional<std::uint64_t>
-      jobs;  // how many the command changed; none: it does not act on several
+  std::optional<std::uint64_t> jobs;  // number changed; none: not about several
   SharedBytes reason;
   AuditImage before;
   AuditImage after;

@@ -97,8 +97,7 @@ struct Changes {
   std::vector<KeyRow> keys;               // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
-  std::optional<Time>
-      uniques_released_until;  // then delete rows whose `until` is at or before this
+  std::optional<Time> uniques_released_until;  // then delete rows with `until` up to this
   std::vector<EndedLease>
       ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
   std::vector<AuditRow> audit;  // insert only, by number; an existing row stays

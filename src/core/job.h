@@ -42,8 +42,7 @@ struct RetryPolicy {
   RetryStrategy strategy = RetryStrategy::kExponential;
   Duration base{};
   Duration max{};
-  std::uint32_t jitter_ppm =
-      0;  // the delay varies by up to this share of itself, in either direction
+  std::uint32_t jitter_ppm = 0;  // the delay varies by up to this share, either way
   std::vector<Duration> delays;  // kList only: before attempt 2, 3, ...; the last one repeats
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
@@ -96,8 +95,7 @@ struct JobExtras {
   // With an order key: the job's place, which is its due time as submitted, or as last edited or
   // retried by hand. Backoff and snoozing never change it.
   std::optional<Time> place = {};
-  SharedBytes fair_key =
-      {};  // the key whose share of the queue the job takes; empty: the share of jobs without a key
+  SharedBytes fair_key = {};  // whose share of the queue it takes; empty: jobs without a key
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };
 

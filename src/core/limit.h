@@ -173,8 +173,7 @@ struct Blocker {
   std::optional<Time> since;
   std::optional<Time> until;  // kScheduled, kBackoff, gates; kRate: when there is a token
   std::uint64_t in_use = 0;   // kLimitFull, kShare
-  std::uint64_t bound =
-      0;  // kLimitFull: the concurrency; kShare: the part of it that this shard may use
+  std::uint64_t bound = 0;    // kLimitFull: the concurrency; kShare: the usable part of it
   std::vector<JobId> jobs;    // kLimitFull: up to 5 holders; kOrder: the job ahead
   std::uint64_t ahead = 0;    // kBehind: at most kMaxAheadCounted
   bool more = false;          // kBehind, `waiting`: there are more
