@@ -8,14 +8,14 @@
 
 namespace millrace::sdk {
 
-// A random pause within a bound that doubles with every failure, so that many clients of a server
-// that was down do not return at the same instant.
+// A random pause below a bound that doubles with every failure, so that many clients do not return
+// at the same instant after their server was down.
 class Backoff {
  public:
   Backoff(std::chrono::milliseconds first, std::chrono::milliseconds most, std::uint64_t seed)
       : first_(first), most_(most), bound_(first), random_(seed) {}
 
-  // Between nothing and the bound ("full jitter").
+  // Between zero and the bound ("full jitter").
   std::chrono::milliseconds next() {
     const auto pause = random_.next() % static_cast<std::uint64_t>(bound_.count() + 1);
     bound_ = bound_ * 2 < most_ ? bound_ * 2 : most_;

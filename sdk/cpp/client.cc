@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstRetryDelay{100};
 constexpr milliseconds kMaxRetryDelay{5'000};
-constexpr milliseconds kLongestWait{60'000};  // of one request
+constexpr milliseconds kLongestWait{60'000};  // per request
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -62,7 +62,7 @@ std::optional<milliseconds> read_retry_after(const Response& response) {
   return std::chrono::seconds{seconds};
 }
 
-// Millrace never redirects: a proxy in between does, for example to its login page.
+// Millrace never redirects, but a proxy may, for example to its login page.
 Error redirected(const Response& response, const std::string& url) {
   Error error;
   error.code = "bad_answer";
@@ -142,7 +142,7 @@ Result<Response> Client::send_repeatedly(Request request, int* tries) {
     Error error;
     if (response) {
       if (response->status >= 200 && response->status < 300) return response;
-      // The try before, whose answer was lost, has deleted it.
+      // An earlier try has deleted it, and its answer was lost.
       const bool was_deleted = request.method == "DELETE" && response->status == 404 && !is_first;
       if (was_deleted) return Response{.status = 204};
       if (response->status < 400) return std::unexpected(redirected(*response, options_.url));
@@ -163,7 +163,7 @@ Result<Response> Client::send_repeatedly(Request request, int* tries) {
   }
 }
 
-// With what a submission needs to be sent again, and with the trace context of who submits.
+// Adds what a retry needs, and the submitter's trace context.
 NewJob Client::complete(NewJob job) const {
   if (job.id.empty() && job.idempotency_key.empty()) job.id = make_id(job.queue);
   if (job.traceparent.empty() && options_.traceparent) job.traceparent = options_.traceparent();
@@ -246,7 +246,7 @@ AllItems<Job> Client::list_all(JobFilter filter) {
 }
 
 Result<std::vector<LogLine>> Client::logs(std::string_view id) {
-  // One attempt's log is bounded, but there may be many attempts: read page by page.
+  // One attempt's log is bounded, but there may be many attempts, so it is read page by page.
   std::vector<LogLine> lines;
   std::string cursor;
   do {
@@ -271,7 +271,7 @@ Result<Job> Client::cancel(std::string_view id, std::string_view reason) {
   int tries = 0;
   auto answer = then(send_repeatedly(std::move(request), &tries), read_job);
   if (answer || tries < 2 || answer.error().problem() != Problem::kInvalidState) return answer;
-  // The job has ended, perhaps by the try before, whose answer was lost.
+  // The job has ended, perhaps by an earlier try whose answer was lost.
   auto ended = get(id);
   return ended && ended->state == "cancelled" ? ended : answer;
 }

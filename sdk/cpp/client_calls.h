@@ -1,4 +1,4 @@
-// Helpers of the client's calls: query strings, and reading an answer.
+// Helpers for the client's calls: query strings, and reading an answer.
 #pragma once
 
 #include <fmt/format.h>

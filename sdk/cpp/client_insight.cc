@@ -1,4 +1,4 @@
-// The client's calls for operators: on many jobs, workers, events, statistics.
+// The client's calls for operators: bulk changes, workers, events, statistics.
 #include <fmt/format.h>
 
 #include "client_calls.h"
@@ -20,7 +20,7 @@ std::string operation_path(std::string_view id, std::string_view rest = {}) {
   return fmt::format("/v1/operations/{}{}", url_encode(id), rest);
 }
 
-// To say it twice changes nothing.
+// These orders are idempotent.
 Request operation_order(std::string_view id, std::string_view order, Milliseconds timeout) {
   return {.method = "POST",
           .path = operation_path(id, order),

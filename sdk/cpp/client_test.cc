@@ -29,7 +29,8 @@ const std::string kJob = R"({"id":"019cb0b7-3f5c-737a-8def-0123456789ab","queue"
 class ClientTest : public ::testing::Test {
  protected:
   std::shared_ptr<FakeTransport> transport_ = std::make_shared<FakeTransport>();
-  Client client_{{.url = "http://server", .timeout = Milliseconds{400}}, transport_};
+  Client client_{{.url = "http://server", .timeout = Milliseconds{30'000}}, transport_};
+  Client hasty_{{.url = "http://server", .timeout = Milliseconds{3'000}}, transport_};
 
   const Request& request(std::size_t i = 0) { return transport_->requests.at(i); }
 };
@@ -130,12 +131,12 @@ TEST_F(ClientTest, SubmitsTheSameJobAgainWhenTheAnswerIsLost) {
 TEST_F(ClientTest, GivesUpWhenItsTimeIsOver) {
   transport_->lose_answer();
   const auto began = std::chrono::steady_clock::now();
-  const auto job = client_.get(kId);
+  const auto job = hasty_.get(kId);
   ASSERT_FALSE(job);
   EXPECT_EQ(job.error().kind, ErrorKind::kUnreachable);
   EXPECT_GE(transport_->requests.size(), 2u);
-  EXPECT_LT(transport_->requests.back().timeout, Milliseconds{400});  // what is left of it
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds{5});
+  EXPECT_LT(transport_->requests.back().timeout, Milliseconds{3'000});  // what is left of it
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds{20});
 }
 
 constexpr char kInvalidState[] = R"({"status":409,"code":"invalid_state","detail":"no"})";
@@ -189,12 +190,12 @@ TEST_F(ClientTest, RepeatsARetryOnlyIfTheServerCannotHaveBegunIt) {
 }
 
 TEST_F(ClientTest, DoesNotWaitForATryThatItsTimeDoesNotAllow) {
-  transport_->answer(503, R"({"status":503,"code":"draining"})", {{"retry-after", "1"}});
+  transport_->answer(503, R"({"status":503,"code":"draining"})", {{"retry-after", "60"}});
   const auto began = std::chrono::steady_clock::now();
   const auto job = client_.get(kId);
   EXPECT_EQ(job.error().problem(), Problem::kUnavailable);
-  EXPECT_EQ(job.error().retry_after, Milliseconds{1'000});
-  EXPECT_LT(std::chrono::steady_clock::now() - began, Milliseconds{400});
+  EXPECT_EQ(job.error().retry_after, Milliseconds{60'000});
+  EXPECT_LT(std::chrono::steady_clock::now() - began, Milliseconds{20'000});
 }
 
 TEST_F(ClientTest, WaitsUntilTheJobHasEnded) {
@@ -292,7 +293,7 @@ TEST_F(ClientTest, TellsAnAnswerThatIsNotMillraces) {
   EXPECT_EQ(job.error().kind, ErrorKind::kBadAnswer);
   transport_->answer(502, "<html>bad gateway</html>");
   transport_->requests.clear();
-  EXPECT_FALSE(client_.get(kId));
+  EXPECT_FALSE(hasty_.get(kId));
 }
 
 TEST_F(ClientTest, NamesFiltersInTheQuery) {

@@ -1,6 +1,6 @@
-// The transport over libcurl. Every call in flight owns a Connection: a multi handle (for its
-// socket cache, and because another thread can wake its wait) with one easy handle. Idle ones are
-// kept in a pool.
+// The transport over libcurl. Every pending call owns a Connection: a multi handle (for its socket
+// cache, and because another thread can wake its wait) with one easy handle. Idle ones are kept in
+// a pool.
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace millrace::sdk {
 namespace {
 
 constexpr std::size_t kMaxAnswerBytes = std::size_t{256} << 20;
-constexpr int kMaxWaitMs = 10'000;  // of one round of the wait: only a bound, never needed
+constexpr int kMaxWaitMs = 10'000;  // per round of waiting; only a bound, never needed
 
 struct FreeMulti {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
@@ -38,17 +38,17 @@ void add_header(HeaderList& list, const std::string& line) {
 }
 
 struct Connection {
-  // The easy handle is detached from the multi handle whenever no call is under way.
+  // The easy handle is detached from the multi handle while no call is pending.
   std::unique_ptr<CURLM, FreeMulti> multi{curl_multi_init()};
   std::unique_ptr<CURL, FreeEasy> easy{curl_easy_init()};
 };
 
-// An answer that comes in.
+// An answer being received.
 struct Answer {
   Response response;
   CURL* easy = nullptr;
-  const std::function<bool(std::string_view)>* on_part = nullptr;  // null: it is gathered
-  bool is_left = false;                                            // the taker wants no more
+  const std::function<bool(std::string_view)>* on_part = nullptr;  // null: the body is gathered
+  bool is_left = false;  // the receiver wants no more
 };
 
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* context) {
@@ -76,19 +76,19 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) 
   const std::string_view line(data, size);
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) {
-    if (line.starts_with("HTTP/")) response.headers.clear();  // after an interim answer, as 100
+    if (line.starts_with("HTTP/")) response.headers.clear();  // discards an interim answer, such as 100
     return size;
   }
   response.headers.emplace_back(lowered(line.substr(0, colon)), trim(line.substr(colon + 1)));
   return size;
 }
 
-// Programs that a worker starts must not inherit its connections.
+// Programs started by a worker must not inherit its connections.
 curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-// The path in "unix:/run/millrace.sock"; empty: the address is another.
+// The path in "unix:/run/millrace.sock"; empty for other addresses.
 std::string_view socket_path(std::string_view url) {
   constexpr std::string_view kLocal = "unix:";
   return url.starts_with(kLocal) ? url.substr(kLocal.size()) : std::string_view();
@@ -118,7 +118,7 @@ class CurlTransport : public Transport {
   Result<Response> send(const Request& request) override {
     Connection connection = take();
     auto response = send_on(connection, request);
-    // After a failure the connection may be in the middle of an answer.
+    // After a failure, the connection may be in the middle of an answer, so it is not reused.
     if (response) put_back(std::move(connection));
     return response;
   }
@@ -188,8 +188,8 @@ class CurlTransport : public Transport {
       curl_easy_setopt(easy, CURLOPT_SSLCERT, options_.certificate_file.c_str());
       curl_easy_setopt(easy, CURLOPT_SSLKEY, options_.key_file.c_str());
     }
-    // On a connection that it has kept, libcurl sends a request again by itself if the server
-    // closes that without an answer.
+    // On a reused connection, libcurl itself resends a request if the server closes it without an
+    // answer.
     if (request.repeat == Repeat::kIfUnbegun) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     if (request.on_part) {
@@ -201,7 +201,7 @@ class CurlTransport : public Transport {
     }
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      static_cast<long>(options_.connect_timeout.count()));
-    // A proxy to the outside can't reach this machine's own addresses.
+    // An external proxy can't reach this machine's own addresses.
     if (is_loopback(root_)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -236,7 +236,7 @@ class CurlTransport : public Transport {
         error.message = "interrupted";
         break;
       case CURLE_UNSUPPORTED_PROTOCOL:
-        // libcurl says the same of a scheme that it does not know and of bytes that are not HTTP.
+        // libcurl reports unknown schemes and bytes that are not HTTP in the same way.
         if (options_.url.starts_with("http://") || options_.url.starts_with("https://")) {
           error.kind = ErrorKind::kBadAnswer;
           error.code = "bad_answer";
@@ -272,8 +272,8 @@ class CurlTransport : public Transport {
   }
 
   HttpOptions options_;
-  std::string socket_path_;  // empty: the server listens at an address
-  std::string root_;         // what precedes a request's path in its URL
+  std::string socket_path_;  // empty: the server has a network address
+  std::string root_;  // precedes a request's path in its URL
   std::mutex mutex_;
   std::vector<Connection> idle_;
 };

@@ -13,7 +13,7 @@ namespace {
 struct Named {
   Problem problem;
   std::string_view name;
-  std::string_view code;  // of the server; empty: there are several or none
+  std::string_view code;  // the server's; empty: several or none
 };
 
 constexpr std::array kProblems = {

@@ -1,4 +1,4 @@
-// What a Fake answers to the requests of a client.
+// A Fake's answers to the requests of a client.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<std::string> split(std::string_view text, char at) {
   return parts;
 }
 
-// The parameter `name`; empty: there is none.
+// The parameter `name`; empty if there is none.
 std::string parameter(std::string_view query, std::string_view name) {
   for (const std::string& pair : split(query, '&')) {
     const std::size_t equals = pair.find('=');
@@ -255,7 +255,7 @@ Response FakeJobs::submit_batch(const Request& request) {
   return json_response(200, json.end_array().end_object().take());
 }
 
-// Newest first. The cursor is the number of the last job of the page before.
+// Newest first. The cursor is the number of the previous page's last job.
 Response FakeJobs::list(std::string_view query) {
   const auto wanted = [&query](std::string_view name, const std::vector<std::string>& values) {
     const auto any_of = split(parameter(query, name), ',');

@@ -34,7 +34,7 @@ RetryPolicy with_defaults(RetryPolicy retry) {
   return retry;
 }
 
-// After attempt `n`, counted from 1.
+// The pause after attempt `n`, counted from 1.
 Milliseconds backoff(const RetryPolicy& retry, int n) {
   if (retry.strategy == "list") {
     const auto last = retry.delays.size() - 1;
@@ -89,7 +89,7 @@ std::vector<FieldError> FakeJobs::faults_of(const NewJob& spec, std::string_view
   return faults;
 }
 
-// A job that the submission does not make, since it is there.
+// An existing job that takes the place of the submission.
 auto FakeJobs::known(const NewJob& spec, std::string_view text)
     -> Answer<std::pair<FakeJob*, bool>> {
   if (!spec.idempotency_key.empty()) {

@@ -1,5 +1,5 @@
-// The jobs of a Fake, and the rules by which they change. A transport: what a client sends to it is
-// answered at once.
+// The jobs of a Fake, and the rules by which they change. It is a transport that answers a client's
+// requests immediately.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct FakeJob {
   std::optional<JobError> last_error;
   std::optional<std::string> result;
   std::vector<LogLine> logs;
-  std::stop_source stop;  // of the attempt that runs
+  std::stop_source stop;  // for the running attempt
 
   bool has_ended() const { return finished_at.has_value(); }
 };
@@ -63,7 +63,7 @@ class FakeJobs : public Transport {
   template <typename T>
   using Answer = std::expected<T, Refusal>;
 
-  // The API (fake_api.cc).
+  // --- The API (fake_api.cc).
   Response answer(const Request& request);
   Response answer_job(const std::string& id, std::string_view action, const Request& request);
   Response submit_one(const Request& request);
@@ -72,7 +72,7 @@ class FakeJobs : public Transport {
   static std::string problem(const Refusal& refusal);
   static Response refused(const Refusal& refusal);
 
-  // The rules (fake_jobs.cc). `text` is the submission as it was sent, for its key.
+  // --- The rules (fake_jobs.cc). `text` is the submission as sent, to compare repeated keys.
   Answer<std::pair<FakeJob*, bool>> submit(NewJob spec, std::string_view text);
   static std::vector<FieldError> faults_of(const NewJob& spec, std::string_view at);
   Answer<std::pair<FakeJob*, bool>> known(const NewJob& spec, std::string_view text);
@@ -86,7 +86,7 @@ class FakeJobs : public Transport {
   void settle(FakeJob& job, Outcome outcome);
   void end(FakeJob& job, std::string_view state);
 
-  mutable std::recursive_mutex mutex_;  // handlers submit while they run
+  mutable std::recursive_mutex mutex_;  // recursive: handlers submit jobs while they run
   Handlers handlers_;
   FakeMode mode_;
   Timestamp now_ = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};

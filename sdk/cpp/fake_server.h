@@ -44,7 +44,8 @@ class FakeServer : public Transport {
     }
   }
 
-  std::atomic<int> lease_ms = 300;  // for jobs added from now on
+  // For jobs added from now on. A heartbeat comes after a third of it; the rest is for a machine that stands still.
+  std::atomic<int> lease_ms = 30'000;
 
   // How the next requests fare.
   std::atomic<int> failures = 0;                // this many requests are lost

@@ -19,7 +19,7 @@ class FakeTransport : public Transport {
     answers_.push_back(Response{status, std::move(body), std::move(headers)});
   }
   void lose_answer() { answers_.push_back(unreachable()); }
-  // Replaces the script. Called from any thread, one call at a time.
+  // Replaces the script. Called on any thread, one call at a time.
   void respond_by(Respond respond) { respond_ = std::move(respond); }
 
   Result<Response> send(const Request& request) override {

@@ -11,7 +11,7 @@
 namespace millrace::sdk {
 namespace {
 
-constexpr std::string_view kStopped = "stopped";  // the outcome of Stopped, until it is known why
+constexpr std::string_view kStopped = "stopped";  // the outcome of Stopped, until its reason is known
 
 std::string class_of(const std::exception& fault) {
   int status = 0;
@@ -80,7 +80,7 @@ Outcome run_handler(const Handlers& handlers, Context& context) {
   if (told == StopReason::kTimeout) {
     return Outcome::failed({.type = "timeout", .message = "the attempt's time was over"});
   }
-  // A handler that is given back while the worker stops may end before it is told.
+  // A handler that ends itself while the worker stops may do so before it is told.
   if (outcome.outcome == kStopped) {
     const bool ends_early = told == StopReason::kNone && context.stopping();
     outcome = of_stopped(ends_early ? StopReason::kStopping : told);

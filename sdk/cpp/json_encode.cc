@@ -64,7 +64,7 @@ void write_limits(JsonWriter& json, const std::vector<JobLimit>& limits) {
   json.end_array();
 }
 
-// The idempotency key of a single job is a header, of one in a batch a member.
+// The idempotency key is a header for a single job, and a member in a batch.
 void write_job(JsonWriter& json, const NewJob& job, bool is_batch = false) {
   json.begin_object();
   json.key("type").string(job.type);

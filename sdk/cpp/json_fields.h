@@ -1,5 +1,5 @@
-// Helpers for the JSON cursor: walk an object's members, read a value if it is present and of the
-// right kind, skip everything else.
+// Helpers for the JSON cursor: iterate over an object's members, read a value if it is present and
+// of the right type, skip everything else.
 #pragma once
 
 #include <charconv>
@@ -16,12 +16,12 @@
 
 namespace millrace::sdk {
 
-using JsonValue = JsonCursor;  // before a value; a copy reads it again
+using JsonValue = JsonCursor;  // before a value; copying it allows reading again
 
 // The text of a value as sent.
 inline std::string raw_text(JsonValue value) { return std::string(value.skip()); }
 
-// The text of a string's body: a view of it or of `scratch`; none: it is not valid text.
+// The text of a string's body, as a view of it or of `scratch`; none if it is invalid.
 inline std::optional<std::string_view> text_of(std::string_view body, std::string& scratch) {
   if (body.find('\\') == std::string_view::npos) return body;
   if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate) return std::nullopt;
@@ -48,7 +48,7 @@ bool each_element(JsonValue value, Visit&& visit) {
   return true;
 }
 
-// Leaves `out` as it is if the value is of another kind or does not fit.
+// Leaves `out` unchanged if the value is of the wrong type or does not fit.
 inline void read(JsonValue value, std::string& out) {
   if (value.type() != JsonType::kString) return;
   std::string scratch;

@@ -20,8 +20,8 @@ inline Error bad_answer(std::string_view what) {
   return error;
 }
 
-// `read_item(value, item)` reads one item. An item keeps its own text, so that it can be passed on
-// unchanged.
+// `read_item(value, item)` reads one item. Each item keeps its own text, so that it can be passed
+// on unchanged.
 template <typename Item, typename ReadItem>
 Result<Page<Item>> read_page(std::string_view json, std::string_view what, ReadItem read_item) {
   Page<Item> page;

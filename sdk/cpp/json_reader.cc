@@ -148,7 +148,7 @@ void read_field_errors(JsonValue value, std::vector<FieldError>& out) {
   });
 }
 
-// The detail becomes `message`, or the title if there is no detail.
+// `message` is the detail, or the title if there is no detail.
 bool read_members(JsonValue value, Error& error) {
   std::string title;
   const bool is_object = each_member(value, [&](std::string_view name, JsonValue content) {
@@ -393,7 +393,7 @@ Error read_problem(int status, std::string_view body) {
   error.json = body;
   with_document(body, [&error](JsonValue root) { return read_members(root, error); });
   error.status = status;
-  if (error.code.empty()) error.code = "bad_answer";  // a proxy's own
+  if (error.code.empty()) error.code = "bad_answer";  // a proxy's own error
   if (error.message.empty()) {
     error.message = fmt::format("the server answered with HTTP status {}", status);
   }

@@ -7,7 +7,7 @@
 
 namespace millrace::sdk {
 
-// Unknown members are skipped; a body of another form is kBadAnswer.
+// Unknown members are skipped; a body in another format is kBadAnswer.
 Result<Job> read_job(std::string_view json);
 Result<Page<Job>> read_jobs(std::string_view json);
 Result<Batch> read_batch(std::string_view json);

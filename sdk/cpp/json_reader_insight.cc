@@ -1,4 +1,4 @@
-// Reading what operators look at: workers, events, statistics.
+// Reads data for operators: workers, events, statistics.
 #include "json_fields.h"
 #include "json_pages.h"
 #include "json_reader.h"

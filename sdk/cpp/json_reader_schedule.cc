@@ -1,4 +1,4 @@
-// Reading schedules, their runs, and what became of calls on them.
+// Reads schedules, their runs, and the results of calls on them.
 #include "json_fields.h"
 #include "json_pages.h"
 #include "json_reader.h"
@@ -15,7 +15,7 @@ void read_job(JsonValue value, Schedule& schedule) {
   });
 }
 
-// What the owner asked for.
+// Reads a member of the owner's specification.
 void read_specification(std::string_view name, JsonValue value, Schedule& schedule) {
   if (name == "cron") read(value, schedule.cron);
   if (name == "every_ms") read(value, schedule.every);

@@ -1,4 +1,4 @@
-// Reading JSON for users, over the same cursor that reads the server's answers.
+// Reads JSON for users, with the cursor that also reads the server's answers.
 #include "json_fields.h"
 #include "millrace/json.h"
 

@@ -1,5 +1,5 @@
-// The public interface of base/json_writer.h and json_check.h, so that users of the SDK see nothing
-// of base.
+// The public interface to base/json_writer.h and json_check.h, so that users of the SDK do not
+// depend on base.
 #include "base/json_writer.h"
 
 #include <algorithm>

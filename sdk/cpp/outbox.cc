@@ -6,8 +6,8 @@
 namespace millrace::sdk {
 namespace {
 
-constexpr std::size_t kMaxAcks = 1'000;  // of one round trip, as the server bounds them
-// Well below the server's bound on a body, which holds heartbeats and log lines too.
+constexpr std::size_t kMaxAcks = 1'000;  // the server's limit per round trip
+// Well below the server's limit on a body, which also holds heartbeats and log lines.
 constexpr std::size_t kMaxAckBytes = std::size_t{6} << 20;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What a handler has reported and nobody has sent yet. Shared by the handler's thread and those
-// that send.
+// A handler's reports that have not been sent yet. Shared by the handler's thread and the sending
+// threads.
 #pragma once
 
 #include <atomic>
@@ -22,18 +22,18 @@ struct Context::Pending {
   std::optional<Progress> progress;
   std::string checkpoint;
   std::vector<NewJob> enqueued;
-  std::vector<SlowDown> wishes;  // at most one a limit
+  std::vector<SlowDown> wishes;  // at most one per limit
   StopReason reason = StopReason::kNone;
   std::shared_ptr<const std::atomic<bool>> worker_stops;  // may be null
 
   std::vector<WorkerLogLine> take_logs(std::size_t at_most);
   bool has_progress();
-  // Moves the new progress into `beat`, as much as the server accepts in one.
+  // Moves the new progress into `beat`, as far as the server's limits for one heartbeat allow.
   void take_progress(Heartbeat& beat);
 };
 
-// Runs the handler of the job, and says how the attempt ends: what the handler returned or threw,
-// and what it was told, decide. With the jobs that it enqueued, if it succeeded.
+// Runs the job's handler and determines the outcome of the attempt: from the handler's return value
+// or exception, and from what it was told. A success includes the jobs that the handler enqueued.
 Outcome run_handler(const Handlers& handlers, Context& context);
 
 }  // namespace millrace::sdk

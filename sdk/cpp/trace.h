@@ -1,4 +1,4 @@
-// The trace context of the handler that runs on this thread, for what it submits.
+// The trace context of the handler running on this thread, for jobs that it submits.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ struct Trace {
   std::string tracestate{};
 };
 
-// Of this thread; empty outside of handlers.
+// Empty outside of handlers.
 const Trace& current_trace();
 
-// The job with the running handler's trace context, unless it names one.
+// The job with the running handler's trace context, unless it has its own.
 NewJob with_trace(NewJob job);
 
-// The thread runs a handler as long as this lives.
+// This thread runs a handler as long as this object lives.
 class TraceScope {
  public:
   explicit TraceScope(Trace trace);

@@ -1,4 +1,4 @@
-// What a handler sees and returns.
+// A handler's input and results.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,19 +17,19 @@
 namespace millrace::sdk {
 namespace {
 
-constexpr std::size_t kMaxLineBytes = 8 << 10;  // the server's bound on one line
+constexpr std::size_t kMaxLineBytes = 8 << 10;  // the server's limit on one line
 constexpr std::size_t kMaxPendingLines = 1'000;
-constexpr std::size_t kMaxPendingLogBytes = 256 << 10;  // and on all of an attempt's
-// The server's bounds on progress.
+constexpr std::size_t kMaxPendingLogBytes = 256 << 10;  // and on an attempt's whole log
+// The server's limits on progress.
 constexpr std::size_t kMaxProgressMessageBytes = 1'024;
-constexpr std::size_t kMaxProgressBytes = 64 << 10;  // as JSON, the checkpoint among it
+constexpr std::size_t kMaxProgressBytes = 64 << 10;  // as JSON, including the checkpoint
 constexpr std::size_t kMaxProgressFrameBytes = 64;   // names, braces, the percentage
 
 std::size_t room_for_checkpoint(const Progress& beside) {
   return kMaxProgressBytes - kMaxProgressFrameBytes - json_string(beside.message).size();
 }
 
-// An unknown level would make the server refuse the outcome that carries the line.
+// An unknown level would make the server refuse the outcome with that line.
 std::string_view known_level(std::string_view level) {
   constexpr std::array<std::string_view, 4> kKnown = {"debug", "info", "warn", "error"};
   const std::string lower = lowered(level);
@@ -100,7 +100,7 @@ void Context::enqueue(NewJob job) {
 }
 
 void Context::progress(Progress progress, std::string checkpoint) {
-  // A progress that the server refuses would take the heartbeat with it, and so the lease.
+  // If the server refused the progress, the heartbeat would fail too, and the lease be lost.
   if (progress.percent) {
     const double percent = *progress.percent;
     progress.percent.reset();
@@ -154,7 +154,7 @@ bool Context::Pending::has_progress() {
 void Context::Pending::take_progress(Heartbeat& beat) {
   const std::lock_guard lock(mutex);
   beat.checkpoint = std::exchange(checkpoint, {});
-  // A newer message may leave no room for an older checkpoint: then it waits for the next
+  // A newer message may leave no room for an older checkpoint. Then the message waits for the next
   // heartbeat.
   if (progress && beat.checkpoint.size() > room_for_checkpoint(*progress)) return;
   beat.progress = std::exchange(progress, std::nullopt);

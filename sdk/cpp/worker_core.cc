@@ -15,13 +15,13 @@ using std::chrono::seconds;
 
 constexpr milliseconds kFirstBackoff{100};
 constexpr milliseconds kMaxBackoff{5'000};
-constexpr milliseconds kPauseAfterNothing{100};  // where a claim did not wait as it should
+constexpr milliseconds kPauseAfterNothing{100};  // used if a claim did not wait as it should
 constexpr milliseconds kIdlePause{
     1'000};  // between claims of a worker that waits for its own last jobs
-constexpr milliseconds kAbortedFlush{2'000};  // for the last outcomes of a worker that was aborted
-constexpr milliseconds kGoodbye{1'000};       // the server's time for an answer to it
-// Outcomes are answered only when the claim beside them has waited; a refusal must be known before
-// the lease ends.
+constexpr milliseconds kAbortedFlush{2'000};  // time to report the last outcomes after an abort
+constexpr milliseconds kGoodbye{1'000};  // the server's time to answer a goodbye
+// Outcomes are answered only after the claim sent with them has waited. A refusal must be known
+// before the lease ends.
 constexpr milliseconds kWaitWithAcks{1'000};
 constexpr std::string_view kUntold =
     "the worker stops before it could report all outcomes; the server will run those jobs again";
@@ -82,8 +82,8 @@ Result<void> WorkerCore::run(const std::stop_token& stop, Handlers handlers) {
   return std::unexpected(std::move(untold));
 }
 
-// Waits for running handlers and for the answers to the last outcomes. False: some could not be
-// reported.
+// Waits for running handlers and for the answers to the last outcomes. False: some outcomes could
+// not be reported.
 bool WorkerCore::drain() {
   Lock lock(mutex_);
   is_draining_ = true;
@@ -101,7 +101,7 @@ bool WorkerCore::drain() {
   return has_told_all();
 }
 
-// Ends the threads. A handler that was left behind keeps its own, and this object.
+// Ends the threads. A handler left behind keeps its own thread, and this object.
 void WorkerCore::close(std::vector<std::thread> handlers) {
   Lock lock(mutex_);
   is_closing_ = true;
@@ -117,7 +117,7 @@ void WorkerCore::close(std::vector<std::thread> handlers) {
   for (std::thread& handler : handlers) all_ended ? handler.join() : handler.detach();
 }
 
-// Removes the worker from the server's list. Nothing depends on it, so it is tried once.
+// Removes the worker from the server's list. This is optional, so it is tried only once.
 void WorkerCore::say_goodbye() {
   {
     const std::lock_guard lock(mutex_);
@@ -181,16 +181,16 @@ Result<bool> WorkerCore::claim_once() {
   claimer_ = Claimer::kPolling;
   claim_began_ = std::chrono::steady_clock::now();
   const auto began = claim_began_;
-  wake_reporter(lock, acks_due(lock));  // of those that did not fit in
+  wake_reporter(lock, acks_due(lock));  // for those that did not fit
   lock.unlock();
 
   const auto answer = exchange(By::kClaimer, request, acks);
   if (!answer) {
     give_back(std::move(acks));
     const Error& error = answer.error();
-    // Broken off by a stop.
+    // Cancelled by a stop.
     if (error.kind == ErrorKind::kInterrupted) return true;
-    // One of the outcomes may be the reason, even for a proxy's "forbidden".
+    // One of the outcomes may be the reason, even if a proxy answered "forbidden".
     const bool is_suspect = had_acks && !error.is_temporary();
     if (!is_suspect && ends_work(error)) return std::unexpected(error);
     claim_failed(error, is_suspect);
@@ -199,7 +199,7 @@ Result<bool> WorkerCore::claim_once() {
   claim_backoff_.reset();
   const bool is_early = std::chrono::steady_clock::now() - began < wait / 2;
   if (is_early && !answer->brought_jobs && !answer->brought_commands) {
-    // A server that is about to stop lets no claim wait.
+    // A server that is about to stop answers claims at once.
     pause_claims(kPauseAfterNothing);
   }
   return !may_exit(!answer->brought_jobs);
@@ -207,7 +207,7 @@ Result<bool> WorkerCore::claim_once() {
 
 void WorkerCore::claim_failed(const Error& error, bool acks_are_suspect) {
   if (acks_are_suspect) {
-    // The next claim goes without outcomes, and shows whether it is at fault itself.
+    // The next claim carries no outcomes, which shows whether the claim itself is at fault.
     const std::lock_guard lock(mutex_);
     acks_are_suspect_ = true;
   } else {
@@ -228,7 +228,7 @@ void WorkerCore::leave_acks_to_reporter(const Lock& held) {
   wake_reporter(held, acks_due(held));
 }
 
-// Called after each claim. Waits if a worker that exits when all is done still has running jobs.
+// Called after each claim. If the worker exits when all is done, waits for its running jobs.
 bool WorkerCore::may_exit(bool claimed_nothing) {
   Lock lock(mutex_);
   const auto is_idle = [this] { return free_slots_ == options_.concurrency && asked_ == 0; };
@@ -268,14 +268,14 @@ void WorkerCore::handle_jobs() {
     lock.lock();
     finish(lock, *context, std::move(ack));
     lock.unlock();
-    context.reset();  // may destroy what belongs to the handler: not under our mutex
+    context.reset();  // not under our mutex: may destroy the handler's objects
     lock.lock();
   }
   --living_handlers_;
   handler_ended_.notify_all();
 }
 
-// The end of an attempt: its outcome is to be sent, unless nobody waits for it any more.
+// The end of an attempt: its outcome will be sent, unless the job was given back already.
 void WorkerCore::finish(const Lock& held, Context& context, Ack ack) {
   const auto found = attempts_.find({ack.id, ack.token});
   if (found == attempts_.end()) {  // released at the end of the grace time

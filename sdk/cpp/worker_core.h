@@ -1,22 +1,23 @@
 // The implementation of Worker: threads around one mutex.
 //
 //   claimer   (the caller of run) claims for all free slots as soon as there is one, and lets the
-//             claim wait at the server; outcomes in the outbox at that time go with it
-//   handlers  one thread a slot: takes a job, runs the handler, puts the outcome in the outbox
-//   reporter  sends the outcomes that come while the claimer's poll is under way, and claims for
-//             the slots that they free, without waiting; sends heartbeats and log lines when due.
-//             No outcome of a job overtakes its log lines on the other connection, which would
+//             claim wait at the server; takes along the outcomes then in the outbox
+//   handlers  one thread per slot: takes a job, runs the handler, puts the outcome in the outbox
+//   reporter  sends the outcomes that come while the claimer's poll is pending, and claims for the
+//             slots that they free, without waiting; sends heartbeats and log lines when due.
+//             A job's outcome never overtakes its log lines on the other connection, which would
 //             make these late
-//   watcher   keeps the clock: tells handlers whose lease is no longer certain, whose time is over
-//             or whose worker stops; ends the claimer's poll at a stop, gives back what still runs
+//   watcher   keeps the clock: tells handlers to end if their lease is no longer certain, their time
+//             is over or their worker stops; at a stop, ends the claimer's poll and gives back the
+//             jobs that still run
 //
-// A lease is certain until its length has passed since the request was sent that brought or
-// extended it, on the monotonic clock. A job whose claim took long to be answered waits for a
-// heartbeat that succeeds before its handler starts.
+// A lease is certain for its length from the sending of the request that brought or extended it, on
+// the monotonic clock. If a claim took long to be answered, a heartbeat must succeed before the
+// job's handler starts.
 //
-// So at most two requests are under way, on two connections, whatever the concurrency. Only a stop
-// cancels a waiting claim, and only when the claim is not young: its answer may be on the way, with
-// jobs that nobody would run before their leases have ended.
+// So at most two requests are pending, on two connections, whatever the concurrency. Only a stop
+// cancels a waiting claim, and only if the claim is not young: its answer may be on the way, with
+// jobs that nobody would run before their leases end.
 #pragma once
 
 #include <atomic>
@@ -35,17 +36,17 @@
 
 namespace millrace::sdk {
 
-constexpr Milliseconds kLogDelay{1'000};  // the longest that a line or a progress waits for others
+constexpr Milliseconds kLogDelay{1'000};  // the longest that a line or progress waits for others
 constexpr std::size_t kMaxLogLines = 1'000;
 
-// Whether the content of an outcome, heartbeat or line may be the reason why the server refused the
-// whole request, rather than the worker or something between it and the server.
+// Whether the server may have refused the whole request because of the content of an outcome,
+// heartbeat or line, rather than because of the worker or something between it and the server.
 bool is_about_content(const Error& error);
-// Whether no claim will ever succeed, as with a wrong token; for a claim that carried no outcomes.
-// Of a proxy's own answers only those that forbid count.
+// Whether no claim will ever succeed, for example because of a wrong token; for a claim without
+// outcomes. Of a proxy's own answers, only those that forbid access count.
 bool ends_work(const Error& error);
 
-// Shared with the threads of handlers, which may go on after run() has returned.
+// Shared with the handlers' threads, which may continue after run() has returned.
 class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
  public:
   WorkerCore(const Client& client, WorkerOptions options);
@@ -66,7 +67,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
     SteadyTime next_beat;
     SteadyTime certain_until;
     SteadyTime times_out = SteadyTime::max();
-    // Waits for its first heartbeat; else null. The handler has it afterwards.
+    // Set while the job waits for its first heartbeat. Afterwards the handler owns it.
     std::unique_ptr<Context> unconfirmed;
     bool next_is_plain = false;  // the last beat failed, perhaps because of its progress
   };
@@ -77,14 +78,14 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   struct Parting {
     Heartbeat beat;
     OutgoingAck outcome;
-    SteadyTime until;  // after that the outcome goes alone
+    SteadyTime until;  // after that the outcome is sent alone
   };
 
-  // The state of the claimer, as it matters to the reporter.
+  // The claimer's state, as far as the reporter needs it.
   enum class Claimer : std::uint8_t {
-    kReady,    // takes what is in the outbox as soon as a slot is free
-    kPolling,  // has asked for the slots that were free when it began
-    kAway,     // pauses, or has ended
+    kReady,  // takes the outbox's content as soon as a slot is free
+    kPolling,  // has claimed for the slots that were free when it began
+    kAway,  // is pausing, or has ended
   };
   enum class By : std::uint8_t { kClaimer, kReporter };
 
@@ -93,7 +94,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
     bool brought_commands = false;
   };
 
-  // The claimer.
+  // --- The claimer.
   Result<void> claim_until_stopped();
   Result<bool> claim_once();  // false: the condition of `exit_when` is met
   void claim_failed(const Error& error, bool acks_are_suspect);
@@ -105,13 +106,13 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   void close(std::vector<std::thread> handlers);
   void say_goodbye();
 
-  // The handlers.
+  // --- The handlers.
   void handle_jobs();
   void wake_a_handler(const Lock& held);
   Ack handle(Context& context);
   void finish(const Lock& held, Context& context, Ack ack);
 
-  // The watcher (worker_watch.cc).
+  // --- The watcher (worker_watch.cc).
   void watch();
   SteadyTime next_change(const Lock& held) const;
   void wake_watcher(const Lock& held, SteadyTime due);
@@ -125,7 +126,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   SteadyTime report_breaks(const Lock& held) const;
   void release_what_runs(const Lock& held);
 
-  // The reporter (worker_report.cc).
+  // --- The reporter (worker_report.cc).
   void report();
   bool wait_for_report(Lock& held);
   SteadyTime acks_due(const Lock& held) const;
@@ -146,7 +147,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   std::optional<Error> settle_alone(std::vector<OutgoingAck> one);
   void put_aside(OutgoingAck ack, const Error& error);
 
-  // Shared by the claimer and the reporter (worker_exchange.cc).
+  // --- Shared by the claimer and the reporter (worker_exchange.cc).
   int open_slots(const Lock&) const { return free_slots_ - asked_; }
   void add_claim(const Lock& held, PollRequest& request, Milliseconds wait);
   std::vector<OutgoingAck> take_acks(const Lock& held);
@@ -183,33 +184,33 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   std::condition_variable reporter_wakes_;
   std::condition_variable watcher_wakes_;
   std::condition_variable handler_ended_;
-  std::map<AttemptKey, Attempt> attempts_;  // given to a handler that has not returned
+  std::map<AttemptKey, Attempt> attempts_;  // held by handlers that have not returned
   std::deque<std::unique_ptr<Context>> waiting_;
   Outbox outbox_;
   int free_slots_ = 0;            // slots without a claimed job
-  int asked_ = 0;                 // of these, asked for by claims under way
-  int acks_in_flight_ = 0;        // including those behind news
-  std::set<AttemptKey> telling_;  // lines or progress of these are being sent
+  int asked_ = 0;  // of these, requested by pending claims
+  int acks_in_flight_ = 0;  // including those in behind_news_
+  std::set<AttemptKey> telling_;  // their lines or progress are being sent
   std::vector<OutgoingAck> behind_news_;
-  // Attempts with a bound on their time that the claim did not tell, and when it was answered.
+  // Attempts whose time limit was not in the claim's answer, and when that was received.
   std::vector<std::pair<AttemptKey, SteadyTime>> ask_for_time_;
   std::vector<Parting> partings_;
-  std::vector<Parting> parting_now_;  // of these, what the reporter is sending
+  std::vector<Parting> parting_now_;  // those that the reporter is sending
   int idle_handlers_ = 0;
   bool is_handler_waking_ = false;
   std::uint64_t finished_ = 0;
   Claimer claimer_ = Claimer::kAway;
-  SteadyTime claim_began_;                      // the claimer's last one
-  bool is_draining_ = false;                    // it claims nothing more
-  bool is_closing_ = false;                     // handlers and reporter end
+  SteadyTime claim_began_;  // when the claimer's last claim began
+  bool is_draining_ = false;  // claims nothing more
+  bool is_closing_ = false;  // handlers and the reporter end
   bool is_quiet_ = false;                       // told by the server: no further claims
-  SteadyTime next_listen_ = SteadyTime::max();  // for commands, as long as no claim does
+  SteadyTime next_listen_ = SteadyTime::max();  // for commands, while no claim runs
   SteadyTime stop_began_ = SteadyTime::max();
   SteadyTime aborted_ = SteadyTime::max();
   bool is_aborted_ = false;
-  bool has_released_ = false;                            // what ran when the grace time was over
+  bool has_released_ = false;  // gave up the running jobs after the grace time
   int living_handlers_ = 0;                              // threads
-  std::size_t left_behind_ = 0;                          // of these, with a job that was released
+  std::size_t left_behind_ = 0;  // threads whose job was released
   SteadyTime watcher_sleeps_until_ = SteadyTime::min();  // min(): it is awake
   bool is_unreachable_ = false;
   bool acks_are_suspect_ =
@@ -220,7 +221,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   Backoff claim_backoff_;
   Backoff report_backoff_;
   std::stop_source claim_stop_;
-  std::stop_source report_stop_;  // of the request under way
+  std::stop_source report_stop_;  // for the pending request
   bool is_reporting_ = false;
   SteadyTime report_began_;
   Milliseconds report_patience_{0};

@@ -24,10 +24,7 @@ Result<Response> proxys_page(int status) {
   return Response{status, "<html>not here</html>", {{"content-type", "text/html"}}};
 }
 
-class WorkerFaultsTest : public WorkerTest {
- protected:
-  WorkerFaultsTest() { flush_timeout_ = 5s; }
-};
+class WorkerFaultsTest : public WorkerTest {};
 
 // The first requests with outcomes are answered so; then all is well.
 class AnswerToOutcomesTest : public WorkerFaultsTest,
@@ -181,7 +178,8 @@ TEST_F(WorkerFaultsTest, ManyOutcomesAtAServerThatFailsAreNotEachTriedAlone) {
     ++failed;
     return problem(500, "internal");
   };
-  ASSERT_TRUE(work([](Context&) { return Outcome::succeeded("1"); }, 200));
+  const auto result = work([](Context&) { return Outcome::succeeded("1"); }, 200);
+  ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(server_.outcomes.size(), 200u);
   EXPECT_LT(failed, 100);
 }
@@ -204,7 +202,7 @@ TEST_F(WorkerFaultsTest, SaysThatOutcomesCouldNotBeTold) {
 }
 
 TEST_F(WorkerFaultsTest, ToldToStopWithAnAnswerToTheReporterItEndsWell) {
-  server_.lease_ms = 300;
+  server_.lease_ms = 4'500;
   server_.put("a", 1);
   std::atomic<bool> is_done = false;
   server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
@@ -220,7 +218,7 @@ TEST_F(WorkerFaultsTest, ToldToStopWithAnAnswerToTheReporterItEndsWell) {
   worker_options.exit_when = ExitWhen::kStopped;
   worker_options.poll_wait = 60s;
   Worker worker(client_, worker_options, [&](Context&) {
-    for (int i = 0; i < 500 && !is_done; ++i) std::this_thread::sleep_for(10ms);
+    for (int i = 0; i < 2'000 && !is_done; ++i) std::this_thread::sleep_for(10ms);
     std::this_thread::sleep_for(50ms);
     server_.await([&] {
       server_.answer_instead = nullptr;
@@ -234,19 +232,19 @@ TEST_F(WorkerFaultsTest, ToldToStopWithAnAnswerToTheReporterItEndsWell) {
 }
 
 TEST_F(WorkerFaultsTest, AReportWaitsForItsAnswerNoLongerThanTheLeasesAllow) {
-  server_.lease_ms = 2'400;
+  server_.lease_ms = 6'000;
   server_.put("a", 1);
   ASSERT_TRUE(work([&](Context&) {
     EXPECT_TRUE(server_.await([&] { return server_.heartbeats > 0; }));
     return Outcome::succeeded();
   }));
   for (const auto& poll : server_.polls) {
-    if (poll.heartbeats > 0) EXPECT_EQ(poll.timeout, 800ms);
+    if (poll.heartbeats > 0) EXPECT_EQ(poll.timeout, 2'000ms);
   }
 }
 
 TEST_F(WorkerFaultsTest, BeatsAsOftenAsALeaseNeedsHoweverLongTheServerIsAway) {
-  server_.lease_ms = 3'000;
+  server_.lease_ms = 6'000;
   server_.put("a", 1);
   int tries = 0;
   server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
@@ -258,10 +256,11 @@ TEST_F(WorkerFaultsTest, BeatsAsOftenAsALeaseNeedsHoweverLongTheServerIsAway) {
     EXPECT_TRUE(server_.await([&] { return server_.heartbeats > 0; }));
     return Outcome::succeeded();
   }));
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 20s);
 }
 
 TEST_F(WorkerFaultsTest, WhatAServerAskedForWhileNothingRanHoldsUpNoHeartbeat) {
+  server_.lease_ms = 4'500;
   server_.put("a", 1);
   std::atomic<bool> is_told = false;
   server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
@@ -290,7 +289,7 @@ TEST_F(WorkerFaultsTest, WhatAServerAskedForWhileNothingRanHoldsUpNoHeartbeat) {
   server_.put("b", 2);
   running.join();
   EXPECT_TRUE(result) << result.error().message;
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 60s);
   EXPECT_EQ(server_.outcomes.size(), 2u);
 }
 
@@ -384,6 +383,7 @@ TEST_F(WorkerFaultsTest, ProgressThatIsTooLargeTogetherGoesInTwoHeartbeats) {
 
 // The handler tells news faster than heartbeats are answered.
 TEST_F(WorkerFaultsTest, NewsAfterARefusalWaitForAHeartbeatWithout) {
+  server_.lease_ms = 4'500;
   server_.put("a", 1);
   std::vector<bool> had_progress;
   Context* running = nullptr;
@@ -410,6 +410,7 @@ TEST_F(WorkerFaultsTest, NewsAfterARefusalWaitForAHeartbeatWithout) {
 }
 
 TEST_F(WorkerFaultsTest, NewsAfterARefusalOfAllWaitForHeartbeatsWithout) {
+  server_.lease_ms = 4'500;
   server_.put("a", 1);
   Context* running = nullptr;
   server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
@@ -434,7 +435,6 @@ TEST_F(WorkerFaultsTest, NewsAfterARefusalOfAllWaitForHeartbeatsWithout) {
 }
 
 TEST_F(WorkerFaultsTest, AHeartbeatWhoseProgressIsRefusedGoesAgainWithoutIt) {
-  server_.lease_ms = 900;
   server_.put("b", 2);
   std::vector<std::string> beats;
   server_.refuse_beat = [&](const std::string& beat) -> std::string {
@@ -446,7 +446,7 @@ TEST_F(WorkerFaultsTest, AHeartbeatWhoseProgressIsRefusedGoesAgainWithoutIt) {
     context.progress({.percent = 5}, "7");
     const auto began = std::chrono::steady_clock::now();
     EXPECT_TRUE(server_.await([&] { return beats.size() >= 2; }));
-    EXPECT_LT(std::chrono::steady_clock::now() - began, 550ms);  // not 600 ms: two beats
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 9s);  // not 10 s: the next beat
     return Outcome::succeeded();
   }));
   ASSERT_GE(beats.size(), 2u);
@@ -456,7 +456,7 @@ TEST_F(WorkerFaultsTest, AHeartbeatWhoseProgressIsRefusedGoesAgainWithoutIt) {
 }
 
 TEST_F(WorkerFaultsTest, AHeartbeatThatMayNotBeNowKeepsItsProgress) {
-  server_.lease_ms = 1'200;
+  server_.lease_ms = 6'000;
   server_.put("a", 1);
   std::vector<std::string> beats;
   server_.refuse_beat = [&](const std::string& beat) -> std::string {
@@ -475,6 +475,7 @@ TEST_F(WorkerFaultsTest, AHeartbeatThatMayNotBeNowKeepsItsProgress) {
 }
 
 TEST_F(WorkerFaultsTest, HeartbeatsThatAreRefusedTogetherGoWithoutTheirProgress) {
+  server_.lease_ms = 4'500;
   server_.put("a", 1);
   server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
     if (request.body.find("progress") == std::string::npos) return std::nullopt;

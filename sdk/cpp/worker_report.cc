@@ -1,4 +1,4 @@
-// The reporter of a worker: outcomes that come while the claimer is away, heartbeats, log lines.
+// A worker's reporter: sends outcomes that come while the claimer is away, heartbeats, log lines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,16 +10,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxItems = 1'000;  // of one kind in one round trip
+constexpr std::size_t kMaxItems = 1'000;  // of a kind, per round trip
 constexpr milliseconds kMaxPause{5'000};
-// For an outcome that fails alone: the first pause, doubled with every failure.
+// The first pause of an outcome that fails alone; doubled with every failure.
 constexpr milliseconds kFirstPauseAlone{200};
 constexpr int kMaxDoublings = 6;
 constexpr milliseconds kTimeQuestion{1'000};
-constexpr milliseconds kListenEvery{2'000};  // for commands to a quiet worker
-constexpr int kMaxFailuresInARow = 3;        // so many that fail alone are not what is at fault
+constexpr milliseconds kListenEvery{2'000};  // for commands, while the worker is quiet
+constexpr int kMaxFailuresInARow = 3;  // more failures than this are not due to the single outcomes
 
-// Whether the content of a request may be the reason why it failed.
+// Whether the request's content may be the reason for its failure.
 bool is_its_own(const Error& error) {
   return !error.is_temporary() && error.kind != ErrorKind::kInterrupted;
 }
@@ -29,7 +29,7 @@ bool is_its_own(const Error& error) {
 void WorkerCore::report() {
   Lock lock(mutex_);
   while (wait_for_report(lock)) {
-    // A process that was paused tells its handlers before it asks the server.
+    // After this process was suspended, handlers must be told before the server is asked.
     tell_what_is_due(lock);
     ask_for_times(lock);
     if (auto alone = take_alone(lock); !alone.empty()) {
@@ -48,8 +48,8 @@ void WorkerCore::report() {
     const bool has_news = !request.heartbeats.empty() || !request.logs.empty();
     if (!acks_are_due && !has_news && !listens) continue;
     auto acks = take_acks(lock);
-    // For slots that the claimer's poll did not ask for. Not if the answer is likely to be lost,
-    // which would leave its jobs leased to nobody.
+    // Claims for slots that the claimer's poll did not ask for, unless the answer is likely to be
+    // lost, which would leave its jobs leased to nobody.
     if (!acks.empty() && claimer_ == Claimer::kPolling && open_slots(lock) > 0 && !is_stopping() &&
         !is_unreachable_) {
       add_claim(lock, request, Milliseconds{0});
@@ -60,7 +60,7 @@ void WorkerCore::report() {
   }
 }
 
-// Waits until something is due. False: closing.
+// Waits until something is due. False: the worker is closing.
 bool WorkerCore::wait_for_report(Lock& held) {
   while (!is_closing_) {
     const SteadyTime due = report_due(held);
@@ -93,14 +93,14 @@ SteadyTime WorkerCore::report_due(const Lock& held) const {
   return due == SteadyTime::max() ? due : std::max(due, report_not_before_);
 }
 
-// Has no effect if the reporter wakes up by then anyway.
+// No effect if the reporter wakes up by then anyway.
 void WorkerCore::wake_reporter(const Lock&, SteadyTime due) {
   if (due >= reporter_sleeps_until_) return;
   reporter_sleeps_until_ = due;
   reporter_wakes_.notify_one();
 }
 
-// The answer to a single heartbeat is the job, with the bound on its attempts. Asked for once.
+// Asks for these jobs once each: the answer has the time limit of the job's attempts.
 void WorkerCore::ask_for_times(Lock& held) {
   for (const auto& [key, claimed] : std::exchange(ask_for_time_, {})) {
     held.unlock();
@@ -121,7 +121,7 @@ void WorkerCore::ask_for_times(Lock& held) {
   }
 }
 
-// The heartbeats that are due, and log lines.
+// The due heartbeats, and log lines.
 PollRequest WorkerCore::next_report(const Lock&) {
   PollRequest request;
   const auto now = std::chrono::steady_clock::now();
@@ -167,8 +167,8 @@ void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks)
   beat_again(request.heartbeats, std::chrono::steady_clock::now());
 }
 
-// What follows the news may go, whether that was sent or lost. What follows the last progress
-// goes once that is answered, or when its lease has ended.
+// Outcomes that waited for news may be sent now, even if the news was lost. Outcomes that waited
+// for the last progress may be sent once that was answered, or when the lease has ended.
 void WorkerCore::news_told(const Result<Exchanged>& answer) {
   const Lock lock(mutex_);
   telling_.clear();
@@ -200,8 +200,8 @@ void WorkerCore::report_failed(const PollRequest& request, const Error& error) {
   beat_again(again, pause_reports(error), next);
 }
 
-// Pauses no longer than the leases allow, and no longer than a worker that is about to end has
-// time. Returns until when.
+// Pauses no longer than the leases allow, and no longer than an ending worker has time. Returns the
+// end of the pause.
 SteadyTime WorkerCore::pause_reports(const Error& error) {
   const Lock lock(mutex_);
   auto pause = report_backoff_.next();
@@ -212,14 +212,14 @@ SteadyTime WorkerCore::pause_reports(const Error& error) {
   return report_not_before_;
 }
 
-// Precondition: a job is running.
+// A job must be running.
 Milliseconds WorkerCore::shortest_beat(const Lock&) const {
   const auto shortest = std::ranges::min_element(
       attempts_, {}, [](const auto& entry) { return entry.second.beat_every; });
   return shortest->second.beat_every;
 }
 
-// These heartbeats were not answered; the next ones carry their content, unless there is newer.
+// These heartbeats were not answered. The next ones carry their content, unless there is newer one.
 void WorkerCore::beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime when,
                             NextBeat next) {
   const std::lock_guard lock(mutex_);
@@ -235,7 +235,7 @@ void WorkerCore::beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime
   }
 }
 
-// One of these outcomes may be why the request failed: sent alone, each gets its own answer.
+// One of these outcomes may have made the request fail. Sent alone, each gets its own answer.
 void WorkerCore::settle_one_by_one(std::vector<OutgoingAck> acks) {
   int failures_in_a_row = 0;
   for (auto ack = acks.begin(); ack != acks.end(); ++ack) {
@@ -245,7 +245,7 @@ void WorkerCore::settle_one_by_one(std::vector<OutgoingAck> acks) {
     failures_in_a_row = error ? failures_in_a_row + 1 : 0;
     if (!error) continue;
     if (is_its_own(*error) && failures_in_a_row < kMaxFailuresInARow) continue;
-    // The others would fail alike.
+    // The others would fail in the same way.
     acks.erase(acks.begin(), ack + 1);
     give_back(std::move(acks));
     pause_reports(*error);
@@ -255,7 +255,7 @@ void WorkerCore::settle_one_by_one(std::vector<OutgoingAck> acks) {
   acks_are_suspect_ = false;
 }
 
-// An error: no answer about this outcome, which is sent again.
+// An error means that the outcome got no answer; it will be sent again.
 std::optional<Error> WorkerCore::settle_alone(std::vector<OutgoingAck> one) {
   PollRequest request;
   const auto answer = exchange(By::kReporter, request, one);
@@ -278,8 +278,8 @@ std::optional<Error> WorkerCore::settle_alone(std::vector<OutgoingAck> one) {
   return is_refused ? std::nullopt : std::optional(error);
 }
 
-// This outcome fails even alone, perhaps for reasons of its own: it is sent again after a pause,
-// alone.
+// This outcome fails even alone, perhaps because of its content. It is sent again alone, after a
+// pause.
 void WorkerCore::put_aside(OutgoingAck ack, const Error& error) {
   if (ack.failures == 0) {
     notice(fmt::format("job {}: the worker could not report the outcome: {}; it tries again",

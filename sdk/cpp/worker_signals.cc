@@ -1,5 +1,5 @@
-// A worker that runs until a signal: the handlers of SIGTERM and SIGINT write to a pipe, which a
-// thread reads.
+// Runs a worker until a signal: the handlers of SIGTERM and SIGINT write to a pipe that a thread
+// reads.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ Result<void> Worker::run_until_signal() {
   std::array<int, 2> pipe{};
   MILLRACE_CHECK(::pipe2(pipe.data(), O_CLOEXEC) == 0);
   int nobody = -1;
-  // There is one at a time in a process.
+  // Only one at a time per process.
   MILLRACE_CHECK(written_by_handler.compare_exchange_strong(nobody, pipe[1]));
 
   std::stop_source stop;

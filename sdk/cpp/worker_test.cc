@@ -100,16 +100,20 @@ TEST_F(WorkerTest, TellsAnOutcomeAgainUntilItIsAnswered) {
 }
 
 TEST_F(WorkerTest, KeepsLeasesAliveWhileTheHandlerRuns) {
-  server_.put("a", 1);  // a lease of 300 ms: a heartbeat every 100 ms
-  ASSERT_TRUE(work([](Context& context) {
+  server_.lease_ms = 4'500;
+  server_.put("a", 1);
+  ASSERT_TRUE(work([this](Context& context) {
     context.progress({.percent = 50});
-    std::this_thread::sleep_for(450ms);
+    std::this_thread::sleep_for(5'000ms);
+    EXPECT_TRUE(server_.await([this] { return server_.heartbeats >= 3; }));
+    EXPECT_EQ(context.told(), StopReason::kNone);
     return Outcome::succeeded();
   }));
-  EXPECT_GE(server_.heartbeats, 3);
+  EXPECT_EQ(server_.outcomes.size(), 1u);
 }
 
 TEST_F(WorkerTest, TellsACheckpointAgainIfItsHeartbeatIsLost) {
+  server_.lease_ms = 4'500;
   server_.put("a", 1);
   ASSERT_TRUE(work([&](Context& context) {
     server_.failures = 1;
@@ -121,11 +125,12 @@ TEST_F(WorkerTest, TellsACheckpointAgainIfItsHeartbeatIsLost) {
 }
 
 TEST_F(WorkerTest, TellsTheHandlerThatItsJobIsCancelled) {
+  server_.lease_ms = 4'500;
   server_.put("a", 1);
   server_.cancel_at_heartbeat = true;
   StopReason reason = StopReason::kNone;
   ASSERT_TRUE(work([&](Context& context) {
-    for (int i = 0; i < 500 && !context.stop_token().stop_requested(); ++i) {
+    for (int i = 0; i < 2'000 && !context.stop_token().stop_requested(); ++i) {
       std::this_thread::sleep_for(10ms);
     }
     reason = context.told();
@@ -136,10 +141,11 @@ TEST_F(WorkerTest, TellsTheHandlerThatItsJobIsCancelled) {
 }
 
 TEST_F(WorkerTest, SaysNothingAboutAJobWhoseLeaseIsLost) {
+  server_.lease_ms = 4'500;
   server_.put("a", 1);
   server_.lease_is_lost = true;
   ASSERT_TRUE(work([&](Context& context) {
-    for (int i = 0; i < 500 && !context.stop_token().stop_requested(); ++i) {
+    for (int i = 0; i < 2'000 && !context.stop_token().stop_requested(); ++i) {
       std::this_thread::sleep_for(10ms);
     }
     EXPECT_EQ(context.told(), StopReason::kLeaseLost);
@@ -164,9 +170,9 @@ TEST_F(WorkerTest, OneRefusedOutcomeDoesNotHoldBackTheOthers) {
 
 TEST_F(WorkerTest, SendsLogLinesOnceAndInOrder) {
   server_.put("a", 1);
-  ASSERT_TRUE(work([](Context& context) {
+  ASSERT_TRUE(work([this](Context& context) {
     context.log("info", "one");
-    std::this_thread::sleep_for(1'300ms);  // sent on the way
+    EXPECT_TRUE(server_.await([this] { return server_.logs.size() == 1; }));  // sent on the way
     context.log("info", "two");            // sent with the outcome
     return Outcome::succeeded();
   }));
@@ -188,13 +194,24 @@ TEST_F(WorkerTest, AnOutcomeOvertakesNoLinesOfItsJob) {
 }
 
 TEST_F(WorkerTest, LinesOfAShortJobGoWithItsOutcome) {
-  server_.put_many(3);
-  ASSERT_TRUE(work([](Context& context) {
-    context.log("info", context.job().id);
-    std::this_thread::sleep_for(400ms);
-    return Outcome::succeeded();
-  }));
-  EXPECT_EQ(server_.logs, (std::vector<std::string>{"job0", "job1", "job2"}));
+  // A machine that stands still makes it a long one, whose lines go before: then it is tried again.
+  bool was_short = false;
+  for (int i = 0; i < 20 && !was_short; ++i) {
+    server_.logs.clear();
+    server_.outcomes.clear();
+    server_.polls.clear();
+    server_.put_many(3);
+    was_short = true;
+    ASSERT_TRUE(work([&](Context& context) {
+      const auto began = std::chrono::steady_clock::now();
+      context.log("info", context.job().id);
+      std::this_thread::sleep_for(400ms);
+      was_short = was_short && std::chrono::steady_clock::now() - began < 900ms;
+      return Outcome::succeeded();
+    }));
+    EXPECT_EQ(server_.logs, (std::vector<std::string>{"job0", "job1", "job2"}));
+  }
+  EXPECT_TRUE(was_short);
   EXPECT_TRUE(std::ranges::none_of(server_.polls, &FakeServer::Poll::has_lines));
 }
 
@@ -241,7 +258,7 @@ TEST_F(WorkerTest, AbortEndsHandlersAndDoesNotWaitLongForTheServer) {
   running = &worker;
   const auto began = std::chrono::steady_clock::now();
   const auto result = worker.run(stop.get_token());
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
   ASSERT_FALSE(result);  // nobody was told
   EXPECT_EQ(result.error().kind, ErrorKind::kUnreachable);
 }

@@ -41,7 +41,7 @@ class WorkerTest : public ::testing::Test {
         notices_, [&](const auto& notice) { return notice.find(text) != std::string::npos; });
   }
 
-  std::chrono::milliseconds flush_timeout_{500};
+  std::chrono::milliseconds flush_timeout_{20'000};
   std::shared_ptr<FakeServer> shared_server_ = std::make_shared<FakeServer>();
   FakeServer& server_ = *shared_server_;
   Client client_{{.url = "http://server", .try_again = false}, shared_server_};

@@ -1,4 +1,4 @@
-// The commands that are calls of the client.
+// Commands that make calls of the client.
 #include "program.h"
 
 namespace millrace::conformance {
@@ -7,7 +7,7 @@ namespace {
 using sdk::JsonView;
 using sdk::JsonWriter;
 
-// The text that the server sent.
+// The text as sent by the server.
 template <typename Value>
 sdk::Result<std::string> json_of(const sdk::Result<Value>& value) {
   if (!value) return std::unexpected(value.error());
@@ -104,7 +104,7 @@ std::optional<Value> integer_of(JsonView value) {
   return std::nullopt;
 }
 
-// The calls on queues; none: `call` is another's.
+// The calls on queues; none: `call` is not one of them.
 std::optional<sdk::Result<std::string>> call_on_queues(sdk::Client& client, std::string_view call,
                                                        JsonView command) {
   const std::string name = text_of(command["name"]);

@@ -1,4 +1,4 @@
-// The scripted handler: the payload says what it does.
+// The scripted handler: it carries out the steps in its payload.
 #include <unistd.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ using sdk::JsonView;
 using sdk::JsonWriter;
 using sdk::Outcome;
 
-// One step; an outcome ends the script.
+// Carries out one step. An outcome ends the script.
 std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView step);
 
 std::optional<Outcome> steps(sdk::Client& client, sdk::Context& context, JsonView script) {

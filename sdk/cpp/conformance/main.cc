@@ -1,4 +1,4 @@
-// Reads commands, runs each on a thread of its own, and ends when the input or a signal says so.
+// Reads commands, runs each on its own thread, and ends at the end of the input or on a signal.
 #include <csignal>
 #include <iostream>
 
@@ -122,7 +122,7 @@ class Program {
     ending->thread.join();
   }
 
-  // At the end of the input, and at a signal: the second caller waits for the first.
+  // Called at the end of the input and on a signal. A second caller waits for the first.
   void end() {
     std::call_once(ended_, [this] { stop_all(); });
   }
@@ -213,7 +213,7 @@ int main() {
     }
   }).detach();
   for (std::string line; std::getline(std::cin, line);) {
-    // Order matters only for the configuration and for workers, which follow at once.
+    // Order matters only for the configuration and for workers, so these run immediately.
     const millrace::sdk::JsonView command(line);
     const std::string name = text_of(command["do"]);
     if (name == "configure" || name == "worker" || name == "hello") {

@@ -1,5 +1,5 @@
-// The program that the conformance suite plays with: commands come in on standard input, answers
-// and events go out on standard output, one JSON object a line.
+// The program that the conformance suite controls. It reads commands from standard input, and
+// writes answers and events to standard output, one JSON object per line.
 #pragma once
 
 #include <functional>
@@ -23,15 +23,15 @@ void emit(std::string_view line);
 // {"event": NAME, ...} with what `fill` adds.
 void emit_event(std::string_view name, const std::function<void(sdk::JsonWriter&)>& fill);
 
-// Writes "error": {...} or its value alone.
+// Writes an error's members as a JSON object.
 void write_error(sdk::JsonWriter& json, const sdk::Error& error);
 
-// Text members of a command that may be missing.
+// Members of a command that may be missing.
 std::string text_of(sdk::JsonView value);
 sdk::Milliseconds ms_of(sdk::JsonView value, std::int64_t otherwise);
 std::vector<std::string> texts_of(sdk::JsonView value);
 
-// A call of the client: the answer as JSON. `name` is the command's "do".
+// Makes a call of the client and returns the answer as JSON. `name` is the command's "do".
 sdk::Result<std::string> call(sdk::Client& client, std::string_view name, sdk::JsonView command);
 
 // The scripted handler.

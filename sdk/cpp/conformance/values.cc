@@ -1,4 +1,4 @@
-// The shapes of the contract's lines.
+// The formats of the contract's lines.
 #include <cstdio>
 
 #include "program.h"

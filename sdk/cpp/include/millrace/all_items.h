@@ -1,4 +1,4 @@
-// Lists whose pages are read while one iterates: see Client::list_all().
+// Lists whose pages are read during iteration: see Client::list_all().
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace millrace::sdk {
 
-// All items of a list, read page by page while one iterates; an input range. An error is the last
+// All items of a list, read page by page during iteration; an input range. An error is the last
 // item.
 //   for (const auto& job : client.list_all({.states = {"dead"}})) {
 //     if (!job) return report(job.error());
@@ -44,7 +44,7 @@ class AllItems {
 
   explicit AllItems(ReadPage read) : read_(std::move(read)) {}
 
-  // To be called once.
+  // Call only once.
   Iterator begin() {
     read_next();
     return Iterator(*this);

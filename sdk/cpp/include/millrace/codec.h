@@ -1,9 +1,9 @@
-// Payloads and results as the application's own types. A type that has a Codec can be submitted,
+// Payloads and results as the application's own types. A type with a Codec can be submitted,
 // received by a handler and returned from one. There are codecs for numbers, bool, std::string,
-// std::optional, std::vector, std::map with text keys, std::monostate (null) and RawJson. For a
-// structure there are three ways:
+// std::optional, std::vector, std::map with string keys, std::monostate (null) and RawJson. There
+// are three ways to support a structure:
 //
-//   - name its members:  MILLRACE_JSON(Mail, to, subject), of members.h
+//   - list its members:  MILLRACE_JSON(Mail, to, subject), from members.h
 //   - include "millrace/nlohmann.h", if it has to_json and from_json for that library
 //   - specialise Codec, with any other library
 #pragma once
@@ -26,18 +26,19 @@
 
 namespace millrace::sdk {
 
-// Thrown by a codec: a value has no JSON, as NaN, or some JSON is not a value of the type.
+// Thrown by a codec: a value can't be written as JSON, such as NaN, or JSON is not a value of the
+// type.
 class BadJson : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-// Two static functions: `std::string encode(const T&)` gives one JSON value, and
-// `T decode(std::string_view json)` reads one. Both may throw; BadJson is a good choice.
+// A specialisation has two static functions: `std::string encode(const T&)` returns one JSON value,
+// and `T decode(std::string_view json)` reads one. Both may throw, preferably BadJson.
 template <typename T>
 struct Codec;
 
-// JSON that is passed on byte for byte.
+// JSON that is passed on unchanged.
 struct RawJson {
   std::string text = "null";
 };
@@ -56,7 +57,7 @@ T decode(std::string_view json) {
   return Codec<T>::decode(json);
 }
 
-// A job whose payload is `payload`; everything else as `options` say.
+// A job with the payload `payload`; everything else is taken from `options`.
 template <typename Payload>
 NewJob new_job(std::string_view type, const Payload& payload, NewJob options = {}) {
   options.type = type;
@@ -64,8 +65,8 @@ NewJob new_job(std::string_view type, const Payload& payload, NewJob options = {
   return options;
 }
 
-// The submission that JSON in the API's shape describes, for jobs that come from a file. Members
-// that it lacks, or that are of another kind, keep their defaults.
+// Reads a submission from JSON in the API's format, for jobs that come from a file. Members that
+// are missing or of the wrong type keep their defaults.
 NewJob read_new_job(JsonView json);
 
 namespace detail {

@@ -1,7 +1,7 @@
 // The errors of calls to a Millrace server.
 //
-// The structures of this library are made for designated initialisers. Every member has `{}`, so
-// that omitting one causes no compiler warning.
+// The structures of this library are designed for designated initialisers. Every member has `{}`,
+// so that omitting one causes no compiler warning.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@ namespace millrace::sdk {
 enum class ErrorKind {
   kUnreachable,  // no answer: connection refused or lost, timeout; the call may have taken effect
   kRefused,      // the server answered with a problem; see `status` and `code`
-  kBadAnswer,    // the answer is not Millrace's, for example a proxy's
-  kBadArgument,  // not sent: the call is invalid, for example its address
+  kBadAnswer,  // the answer is not Millrace's but, for example, a proxy's
+  kBadArgument,  // not sent: the call is invalid, for example its URL
   kInterrupted,  // the caller's stop token was triggered
   kWaitTimeout,  // Client::wait: the job has not ended yet
 };
 
-// What a program may want to tell apart: Error::problem().
+// The cases that a program may want to distinguish; see Error::problem().
 enum class Problem : std::uint8_t {
   kOther,
   kNotFound,
@@ -54,7 +54,7 @@ struct FieldError {
 struct Error {
   ErrorKind kind = ErrorKind::kBadAnswer;
   int status = 0;  // HTTP status of a refusal or of a bad answer
-  // The stable code of a refusal, such as "lease_lost"; else "unreachable", "bad_answer",
+  // The stable code of a refusal, such as "lease_lost"; otherwise "unreachable", "bad_answer",
   // "bad_argument", "interrupted" or "wait_timeout".
   std::string code{};
   std::string message{};  // one sentence for a person
@@ -62,9 +62,9 @@ struct Error {
   std::string request_id{};
   std::optional<std::chrono::milliseconds> retry_after{};
   std::string json{};      // the problem as the server sent it
-  bool is_unsent = false;  // of kUnreachable: there was no connection, so nothing has been done
+  bool is_unsent = false;  // with kUnreachable: never connected, so nothing was done
 
-  // Whether the same call may succeed later: the server was down, busy or about to stop.
+  // Whether the same call may succeed later: the server was down, busy or stopping.
   bool is_temporary() const {
     return kind == ErrorKind::kUnreachable || status == 429 || status == 502 || status == 503 ||
            status == 504;
@@ -73,13 +73,13 @@ struct Error {
   Problem problem() const;
 };
 
-// "NotFound", "Unreachable"; of kOther: "MillraceError".
+// "NotFound", "Unreachable"; for kOther: "MillraceError".
 std::string_view name_of(Problem problem);
 
 template <typename T>
 using Result = std::expected<T, Error>;
 
-// "message (pointer: detail; pointer: detail)", in one line.
+// "message (pointer: detail; pointer: detail)", on one line.
 std::string describe(const Error& error);
 
 }  // namespace millrace::sdk

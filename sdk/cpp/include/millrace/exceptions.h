@@ -1,5 +1,5 @@
-// Exceptions, for programs that prefer them: no call of this library throws by itself, but
-// value_of() turns the error of a call into the exception of its class.
+// Exceptions, for programs that prefer them. This library's calls do not throw; value_of() turns a
+// call's error into the corresponding exception.
 //
 //   auto job = value_of(client.get(id));  // throws NotFound, Unreachable ...
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace millrace::sdk {
 
-// The base of all; what() is describe(error()).
+// The base class; what() is describe(error()).
 class MillraceError : public std::runtime_error {
  public:
   explicit MillraceError(Error error)
@@ -45,10 +45,10 @@ using Unavailable = ProblemError<Problem::kUnavailable>;
 using Unreachable = ProblemError<Problem::kUnreachable>;
 using WaitTimeout = ProblemError<Problem::kWaitTimeout>;
 
-// Throws the class of `error`.
+// Throws the exception class of `error`.
 [[noreturn]] void throw_error(Error error);
 
-// The value of a call, or its error as an exception.
+// The value of a call; throws its error.
 template <typename T>
 T value_of(Result<T> result) {
   if (!result) throw_error(std::move(result.error()));

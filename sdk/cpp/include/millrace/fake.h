@@ -17,28 +17,29 @@
 namespace millrace::sdk {
 
 enum class FakeMode {
-  kDrained,  // a job waits for drain()
-  kInline,   // a job that is due runs within its submission
+  kDrained,  // jobs wait for drain()
+  kInline,  // a due job runs inside its submission
 };
 
 class FakeJobs;
 
-// Submitting, reading, listing, cancelling and retrying jobs are answered as the server answers
-// them. It keeps ids, idempotency keys and unique keys. Retries, snoozes, delays, expiry, dead jobs
-// and cancellation behave as on the server, without jitter. Queues and schedules are not there:
-// calls on them are kNotFound. Thread-safe; one handler runs at a time.
+// Answers submissions, reads, lists, cancellations and retries of jobs as the server does. Ids,
+// idempotency keys and unique keys are enforced. Retries, snoozes, delays, expiry, dead jobs and
+// cancellation behave as on the server, but without jitter. There are no queues or schedules: calls
+// on them fail with kNotFound. Thread-safe; one handler runs at a time.
 class Fake {
  public:
   explicit Fake(Handlers handlers = {}, FakeMode mode = FakeMode::kDrained);
 
-  // What the application under test submits with; copies of it work alike.
+  // The client for the application under test; copies of it share the same jobs.
   Client& client() { return client_; }
 
-  // For handlers that need the client, and so come later than this. Not while one runs.
+  // For handlers that need the client, so are made after this object. Must not be called while a
+  // handler runs.
   void set_handlers(Handlers handlers);
 
-  // Runs every job that is due and has a handler, by priority and age, also those that handlers
-  // submit meanwhile. Returns how many attempts ran.
+  // Runs every due job that has a handler, by priority and age, including jobs that handlers submit
+  // meanwhile. Returns the number of attempts that ran.
   std::size_t drain();
   std::size_t drain(const Handlers& handlers);
 
@@ -46,7 +47,8 @@ class Fake {
   void advance(Milliseconds time);
   Timestamp now() const;
 
-  // What was submitted, oldest first, with the payload, whatever became of it. Empty: of any type.
+  // All submitted jobs, oldest first, with their payloads, whatever their state. Empty: of any
+  // type.
   std::vector<Job> enqueued(std::string_view type = {}) const;
 
  private:

@@ -1,4 +1,4 @@
-// Handlers: what they get, what they return, and the set of them that an application has.
+// Handlers: their input, their results, and the set of handlers of an application.
 //
 //   millrace::sdk::Handlers handlers;
 //   handlers.on<Mail>("mail.send", [](millrace::sdk::Context& context, const Mail& mail) {
@@ -25,29 +25,29 @@
 
 namespace millrace::sdk {
 
-// How an attempt ends.
+// The result of an attempt.
 struct Outcome {
   std::string outcome{};
   std::string result{};  // raw JSON
   std::optional<JobError> error{};
   bool retryable = true;
   std::optional<Milliseconds> delay{};
-  std::vector<NewJob> enqueue{};  // submitted in the same commit as a success
-  std::string reason{};           // of a cancellation; becomes a line in the job's log
+  std::vector<NewJob> enqueue{};  // submitted in the same commit, if the attempt succeeds
+  std::string reason{};  // for a cancellation; becomes a line in the job's log
 
   static Outcome succeeded(std::string result_json = {});
-  // Retried while attempts are left, after the job's own delay or after `delay`.
+  // Retried while attempts are left, after `delay` or else the job's own delay.
   static Outcome failed(JobError error, std::optional<Milliseconds> delay = {});
-  // Dead at once: a retry would not help.
+  // Dead at once, since a retry would not help.
   static Outcome failed_for_good(JobError error);
-  // Run again later; this attempt does not count.
+  // The job runs again later; this attempt does not count.
   static Outcome snoozed(Milliseconds delay);
-  // Given back; this attempt does not count.
+  // The job is given back; this attempt does not count.
   static Outcome released();
   static Outcome cancelled(std::string reason = {});
 };
 
-// A success with a result of any type that has a Codec.
+// A success whose result is of any type that has a Codec.
 template <typename Result>
 Outcome done(const Result& result) {
   std::string json;
@@ -59,7 +59,7 @@ Outcome done(const Result& result) {
   return Outcome::succeeded(std::move(json));
 }
 
-// Ends of an attempt that are neither value nor error. Thrown, or returned as an Outcome.
+// Results of an attempt other than a value or an error. Can be thrown, or returned as an Outcome.
 class Ending : public std::exception {
  public:
   const char* what() const noexcept override { return message_.c_str(); }
@@ -73,14 +73,14 @@ class Ending : public std::exception {
   std::string message_;
 };
 
-// The job is dead, whatever attempts are left.
+// The job is dead, even if attempts are left.
 class NonRetryable : public Ending {
  public:
   explicit NonRetryable(std::string message) : Ending(std::move(message)) {}
   Outcome outcome() const override;
 };
 
-// The attempt failed; the next one comes after `delay`.
+// The attempt failed; the next one starts after `delay`.
 class RetryAfter : public Ending {
  public:
   explicit RetryAfter(Milliseconds delay, std::string message = "to be tried again later")
@@ -91,7 +91,7 @@ class RetryAfter : public Ending {
   Milliseconds delay_;
 };
 
-// The job runs again after `delay`, and this attempt does not count.
+// The job runs again after `delay`; this attempt does not count.
 class Snooze : public Ending {
  public:
   explicit Snooze(Milliseconds delay) : Ending("snoozed"), delay_(delay) {}
@@ -118,47 +118,47 @@ class Stopped : public Ending {
 
 class Handlers;
 
-// Why a handler was told to end.
+// The reason why a handler was told to end.
 enum class StopReason {
-  kNone,       // it was not
-  kCancelled,  // somebody cancelled the job
-  kTimeout,    // the attempt's time is over: it fails, whatever the handler returns
-  kLeaseLost,  // another worker may have the job: what the handler returns no longer counts
-  kStopping,   // the worker stops and the time for that is over; a second is left
+  kNone,  // it was not told
+  kCancelled,  // the job was cancelled
+  kTimeout,  // the attempt's time is over: it fails, whatever the handler returns
+  kLeaseLost,  // another worker may have the job: the handler's result is ignored
+  kStopping,  // the worker is stopping and the grace time is over; a second is left
 };
 
 // "cancelled", "timeout", "lease_lost", "stopping"; "" for kNone.
 std::string_view name_of(StopReason reason);
 
-// One attempt, as its handler sees it. Thread-safe; valid until the handler returns.
+// One attempt, as seen by its handler. Thread-safe; valid until the handler returns.
 class Context {
  public:
   const ClaimedJob& job() const { return job_; }
   // The fencing token: later leases of any job have greater ones.
   std::uint64_t token() const { return job_.token; }
 
-  // Triggered once, when the attempt should end early; told() says why.
+  // Triggered once, when the attempt should end early; told() gives the reason.
   std::stop_token stop_token() const { return stop_.get_token(); }
   StopReason told() const;
   // The worker is stopping. The handler has WorkerOptions::grace to save a checkpoint and end.
   bool stopping() const;
   void throw_if_told() const;
-  // Waits, and throws Stopped as soon as the handler is told to end.
+  // Waits; throws Stopped as soon as the handler is told to end.
   void sleep_for(Milliseconds time) const;
 
-  // Sent within a second: 0 to 100 percent and a message of up to 1,024 bytes, both cut to their
-  // bounds. The next attempt gets `checkpoint`, raw JSON that shares 64 KiB with the message. One
-  // that is not JSON or too large is left out, and a line in the job's log says so.
+  // Sent within a second. `progress`: 0 to 100 percent and a message of up to 1,024 bytes, both cut
+  // to their bounds. `checkpoint`: raw JSON for the next attempt; with the message at most 64 KiB.
+  // A checkpoint that is invalid or too large is dropped, with a line in the job's log.
   void progress(Progress progress, std::string checkpoint = {});
-  // Adds a line to the job's log; sent within a second or with the outcome. Of more than 256 KiB
-  // the oldest lines are dropped. Levels: debug, info, warn, error, or the nearest of these.
+  // Adds a line to the job's log; sent within a second or with the outcome. Beyond 256 KiB, the
+  // oldest unsent lines are dropped. Levels: debug, info, warn, error, or the nearest of these.
   void log(std::string_view level, std::string_view message);
 
-  // Goes with the outcome. Of the wishes for one limit the last counts. Throws
-  // std::invalid_argument unless the length is 100 ms to an hour.
+  // Sent with the outcome. For each limit, the last request counts. Throws std::invalid_argument
+  // unless the length is 100 ms to an hour.
   void slow_down(SlowDown wish);
 
-  // Submitted in the commit of a successful outcome, and only then.
+  // Submits a job in the commit of the attempt's outcome, only if the attempt succeeds.
   void enqueue(NewJob job);
   template <typename Payload>
     requires(!std::convertible_to<Payload, NewJob>)
@@ -181,8 +181,8 @@ class Context {
 // Called for each claimed job, on one of the worker's threads. If it throws, the attempt fails.
 using Handler = std::function<Outcome(Context&)>;
 
-// Called around each handler: looks at the context, calls `next` (or does not), and returns its
-// outcome or another. What a handler throws passes through it.
+// Wraps each handler: it may inspect the context, call `next` or not, and return its outcome or
+// another. Exceptions of the handler pass through it.
 using Middleware = std::function<Outcome(Context& context, const Handler& next)>;
 
 namespace detail {
@@ -202,11 +202,11 @@ Outcome outcome_of(Call&& call) {
 
 }  // namespace detail
 
-// The handlers of an application, by type. Copyable; not thread-safe while it is filled.
+// The handlers of an application, by type. Copyable. Not thread-safe while handlers are added.
 class Handlers {
  public:
   // `handle` takes (Context&, const Payload&) or (const Payload&), and returns an Outcome, a result
-  // of any type that has a Codec, or nothing. A payload that is no Payload fails the attempt.
+  // of any type that has a Codec, or nothing. A payload that can't be decoded fails the attempt.
   template <typename Payload, typename Handle>
   Handlers& on(std::string type, Handle handle) {
     return on(std::move(type), Handler([handle = std::move(handle)](Context& context) mutable {
@@ -220,7 +220,7 @@ class Handlers {
                 });
               }));
   }
-  // A handler that reads context.job().payload itself, and returns as above.
+  // A handler that reads context.job().payload itself; it returns the same types as above.
   template <typename Handle>
     requires std::invocable<Handle&, Context&>
   Handlers& on(std::string type, Handle handle) {
@@ -228,15 +228,15 @@ class Handlers {
       return detail::outcome_of([&]() -> decltype(auto) { return handle(context); });
     });
   }
-  // For the jobs of every other type; a worker with it claims jobs of any type.
+  // The handler of all other types. A worker with it claims jobs of any type.
   Handlers& otherwise(Handler handle);
-  // The first one is the outermost.
+  // The first middleware is the outermost.
   Handlers& use(Middleware middleware);
 
-  // Those that have a handler of their own; empty if there is one for all.
+  // The types that have their own handler; empty if there is a handler for all types.
   std::vector<std::string> types() const;
   bool has(std::string_view type) const;
-  // Calls the job's handler within the middleware.
+  // Calls the job's handler inside the middleware.
   Outcome operator()(Context& context) const;
 
  private:

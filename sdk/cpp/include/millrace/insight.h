@@ -1,5 +1,5 @@
-// What operators look at besides jobs and queues: workers, events, statistics, and the result of a
-// call on many jobs.
+// Data for operators besides jobs and queues: workers, events, statistics, and the result of a call
+// on many jobs.
 #pragma once
 
 #include <cstdint>
@@ -52,15 +52,15 @@ struct Event {
   std::string json{};  // the complete object as the server sent it
 };
 
-// Which events to read. Empty members do not filter.
+// The events to read. Empty members do not filter.
 struct EventFilter {
-  static constexpr const char* kEnd = "end";  // a value of `cursor`: only what happens from now on
+  static constexpr const char* kEnd = "end";  // for `cursor`: only events from now on
 
   std::vector<std::string> types{};
   std::vector<std::string> queues{};
-  std::string cursor{};  // `next_cursor` of the page before; empty: the oldest event kept
-  int limit = 50;        // of one page, 1 to 1,000
-  Milliseconds wait{0};  // for the next event, at most 60 s
+  std::string cursor{};  // `next_cursor` of the previous page; empty: the oldest event kept
+  int limit = 50;  // of a page, 1 to 1,000
+  Milliseconds wait{0};  // wait for the next event; at most 60 s
 };
 
 // Percentiles of each column in milliseconds; none if nothing was measured.
@@ -72,7 +72,7 @@ struct StatsPercentiles {
 
 // Columns of equal width, oldest first; every member has the same number of them.
 struct StatsGroup {
-  std::string name{};  // of the queue or type; empty: all together
+  std::string name{};  // the queue or type; empty: all together
   std::vector<std::int64_t> submitted{};
   std::vector<std::int64_t> started{};
   std::vector<std::int64_t> succeeded{};
@@ -95,18 +95,18 @@ struct Stats {
   std::string json{};
 };
 
-// A call on all jobs that a filter matches.
+// A call on all jobs that match a filter.
 struct BulkByFilter {
   std::string action{};               // "retry", "cancel", "delete"
   std::string query{};                // the expression of `q`
   std::vector<std::string> states{};  // only jobs in one of these states; empty: in any
   bool dry_run = false;               // count only
-  // An operation that changes no more jobs a second than this, and goes on after the call.
+  // An operation that changes at most this many jobs a second, and continues after the call.
   std::optional<std::int64_t> rate_per_s{};
-  bool operation = false;  // an operation without a rate
+  bool operation = false;  // start an operation without a rate
 };
 
-// A change of many jobs that takes long and goes on by itself.
+// A long-running change of many jobs, which the server continues by itself.
 struct Operation {
   std::string id{};
   std::string kind{};    // "bulk", "purge", "error_group", "reproject"
@@ -116,9 +116,9 @@ struct Operation {
   std::optional<std::int64_t> matched{};  // an estimate
   std::int64_t done = 0;
   std::int64_t changed = 0;
-  std::int64_t failed = 0;  // left alone
+  std::int64_t failed = 0;  // left unchanged
   std::optional<std::int64_t> rate_per_s{};
-  std::string reason{};  // of one that failed
+  std::string reason{};  // if it failed
   std::string json{};
 
   bool has_ended() const { return state != "running" && state != "paused"; }
@@ -128,8 +128,8 @@ struct BulkAnswer {
   std::int64_t matched = 0;
   std::int64_t changed = 0;
   std::int64_t failed = 0;  // their state no longer allowed it
-  bool more = false;        // some are left: only of a dry run
-  // The call has begun an operation: it has a rate, or more than 100,000 jobs match.
+  bool more = false;  // only for a dry run: some matches were not counted
+  // Set if the call has started an operation: it has a rate, or more than 100,000 jobs match.
   std::optional<Operation> operation{};
   std::string json{};
 };

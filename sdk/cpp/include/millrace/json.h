@@ -1,5 +1,5 @@
 // Writing, reading and validating JSON. Payloads and results are raw JSON text, which the library
-// and the server pass on byte for byte.
+// and the server pass on unchanged.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace millrace::sdk {
 
-// Appends values and places the commas. It does not check that keys and values alternate. It makes
-// every string valid: bytes that are not UTF-8 become U+FFFD.
+// Appends values and inserts the commas. It does not check that keys and values alternate. Strings
+// always become valid: bytes that are not UTF-8 become U+FFFD.
 class JsonWriter {
  public:
   JsonWriter& begin_object();
@@ -24,10 +24,10 @@ class JsonWriter {
   JsonWriter& key(std::string_view name);
   JsonWriter& string(std::string_view value);
   JsonWriter& integer(std::int64_t value);
-  JsonWriter& number(double value);  // precondition: finite
+  JsonWriter& number(double value);  // must be finite
   JsonWriter& boolean(bool value);
   JsonWriter& null() { return raw("null"); }
-  // `json` is one JSON value, inserted as it is.
+  // `json` is one JSON value, inserted unchanged.
   JsonWriter& raw(std::string_view json);
 
   std::size_t size() const { return text_.size(); }
@@ -42,29 +42,29 @@ class JsonWriter {
   bool needs_comma_ = false;
 };
 
-// `text` as a JSON string with its quotes.
+// `text` as a JSON string, quotes included.
 std::string json_string(std::string_view text);
 
-// Whether `text` is exactly one JSON value (RFC 8259, UTF-8, with optional white space around it)
-// nested no deeper than `max_depth`, or 1,024 levels.
+// Whether `text` is exactly one JSON value (RFC 8259, UTF-8, optional white space around it),
+// nested at most `max_depth` or 1,024 levels deep, whichever is less.
 bool is_json(std::string_view text, std::size_t max_depth = 60);
 
-// A view of one JSON value, for a payload that is read without another library. It points into the
-// text that it was made of. A question about another kind of value has no answer.
+// A view of one JSON value, to read a payload without another library. It points into the text from
+// which it was made. Reading a value as the wrong type returns nothing.
 class JsonView {
  public:
-  JsonView() = default;  // of nothing
-  // Of nothing if `text` is not JSON, see is_json().
+  JsonView() = default;  // an empty view
+  // An empty view if `text` is not JSON; see is_json().
   explicit JsonView(std::string_view text);
 
   explicit operator bool() const { return !text_.empty(); }
-  std::string_view text() const { return text_; }  // as it was written; empty: nothing
+  std::string_view text() const { return text_; }  // as written; empty: an empty view
 
   bool is_null() const { return text_ == "null"; }
   bool is_array() const { return text_.starts_with('['); }
   bool is_object() const { return text_.starts_with('{'); }
   std::optional<bool> boolean() const;
-  // Whole numbers without a fraction or exponent that fit.
+  // Only for integers without fraction or exponent that fit the type.
   std::optional<std::int64_t> integer() const;
   std::optional<std::uint64_t> natural() const;
   std::optional<double> number() const;
@@ -72,7 +72,7 @@ class JsonView {
 
   std::vector<JsonView> elements() const;  // of an array
   std::vector<std::pair<std::string, JsonView>> members() const;
-  // The member of an object, the last one of that name; nothing if there is none.
+  // The last member of that name in an object; an empty view if there is none.
   JsonView operator[](std::string_view name) const;
 
  private:

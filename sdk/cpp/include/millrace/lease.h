@@ -1,4 +1,4 @@
-// The messages between a worker and the server. Most workers use worker.h, which sends them.
+// The messages between a worker and the server. Most programs use worker.h, which sends them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace millrace::sdk {
 
-// A job and the lease on one attempt at it.
+// A claimed job, with the lease on one attempt.
 struct ClaimedJob {
   std::string id{};
   std::string queue{};
@@ -20,15 +20,15 @@ struct ClaimedJob {
   int max_attempts = 0;
   std::uint64_t token = 0;  // sent with every heartbeat and ack; later leases have greater ones
   std::optional<Timestamp> lease_expires_at{};
-  std::optional<Milliseconds> lease{};  // its length, if the server says
+  std::optional<Milliseconds> lease{};  // the lease's length, if the server states it
   std::optional<Timestamp> deadline{};
-  std::optional<Milliseconds> timeout{};  // of one attempt, if the server says
+  std::optional<Milliseconds> timeout{};  // of one attempt, if the server states it
   std::vector<std::string> tags{};
   Meta meta{};
   std::string traceparent{};
   std::string tracestate{};
   std::optional<JobSchedule> schedule{};
-  std::string checkpoint{};  // raw JSON, which an earlier attempt left with its progress
+  std::string checkpoint{};  // raw JSON saved by an earlier attempt with its progress
 };
 
 // A line for the job's log.
@@ -38,22 +38,22 @@ struct WorkerLogLine {
   std::string message{};
 };
 
-// An upstream wants less: nothing more passes the gate of a limit that the job names, for so long.
+// Closes the gate of one of the job's limits for `length`, because an upstream is overloaded.
 struct SlowDown {
   std::string limit{};
   Milliseconds length{};  // 100 ms to an hour
-  std::string key{};      // the job's key of the limit; empty: the whole limit
+  std::string key{};  // the job's key for this limit; empty: the whole limit
 };
 
-// How an attempt ended.
+// The outcome of an attempt.
 struct Ack {
   std::string id{};
   std::uint64_t token = 0;
   std::string outcome{};  // "succeeded", "failed", "snoozed", "released", "cancelled", "dead"
-  std::string result{};   // raw JSON, empty: none
+  std::string result{};  // raw JSON; empty: none
   std::optional<JobError> error{};
   bool retryable = true;
-  std::optional<Milliseconds> delay{};  // "snoozed": required; "failed": overrides the job's
+  std::optional<Milliseconds> delay{};  // "snoozed": required; "failed": overrides the job's delay
   std::vector<WorkerLogLine> logs{};
   std::vector<NewJob> enqueue{};  // submitted in the same commit
   std::vector<SlowDown> slow_down{};
@@ -64,7 +64,7 @@ struct Heartbeat {
   std::uint64_t token = 0;
   std::optional<Milliseconds> extend{};
   std::optional<Progress> progress{};
-  std::string checkpoint{};  // raw JSON, empty: none
+  std::string checkpoint{};  // raw JSON; empty: none
   std::vector<SlowDown> slow_down{};
 };
 
@@ -76,7 +76,7 @@ struct AttemptLogLine {
 
 struct Claim {
   std::vector<std::string> queues{};  // in order of preference
-  std::vector<std::string> types{};   // empty: any
+  std::vector<std::string> types{};  // empty: any type
   int limit = 1;                      // 1 to 1,000
   Milliseconds wait{0};               // at most 60 s
   std::optional<Milliseconds> lease{};
@@ -88,17 +88,17 @@ struct WorkerInfo {
   int pid = 0;
 };
 
-// One round trip for everything; acks are committed before the claim waits.
+// One round trip with everything; acks are committed before the claim waits.
 struct PollRequest {
   std::vector<Ack> acks{};
   std::vector<Heartbeat> heartbeats{};
   std::vector<AttemptLogLine> logs{};
   std::optional<Claim> claim{};
   WorkerInfo worker{};   // sent with a claim
-  bool goodbye = false;  // the worker ends; only without a claim
+  bool goodbye = false;  // the worker is ending; not with a claim
 };
 
-// The answer to an ack or a heartbeat, which was refused if `error` is set (`lease_lost`: another
+// The answer to an ack or a heartbeat. `error` is set if it was refused (`lease_lost`: another
 // worker may have the job now).
 struct PollItem {
   int status = 0;

@@ -1,4 +1,5 @@
-// A Codec for a structure, by the names of its members. client.h and handler.h include it.
+// Defines a Codec for a structure from the names of its members. Included by client.h and
+// handler.h.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace millrace::sdk::detail {
 
-// A member of a structure. One that is missing is an error, unless it is optional.
+// Reads one member. A missing member is an error, unless `out` is optional.
 template <typename T>
 void read_member(JsonView object, std::string_view name, T& out) {
   const JsonView member = object[name];
@@ -28,9 +29,9 @@ void read_member(JsonView object, std::string_view name, T& out) {
 
 }  // namespace millrace::sdk::detail
 
-// MILLRACE_JSON(Mail, to, subject), outside of every namespace: a Codec for a structure, as a JSON
-// object with these members. A member that is missing is BadJson unless it is a std::optional;
-// members that the structure lacks are passed over.
+// MILLRACE_JSON(Mail, to, subject), used outside of any namespace, defines a Codec that maps the
+// structure to a JSON object with these members. A missing member throws BadJson unless it is a
+// std::optional; unknown members are ignored.
 #define MILLRACE_JSON(Type, ...)                                                 \
   template <>                                                                    \
   struct millrace::sdk::Codec<Type> {                                            \
@@ -52,7 +53,8 @@ void read_member(JsonView object, std::string_view name, T& out) {
 #define MILLRACE_JSON_READ(member) \
   ::millrace::sdk::detail::read_member(object, #member, value.member);
 
-// Applies `macro` to each argument: each round of expansion takes one, and 256 rounds are enough.
+// Applies `macro` to each argument. Each round of expansion handles one argument; 256 rounds
+// suffice.
 #define MILLRACE_JSON_EACH(macro, first, ...) \
   macro(first) __VA_OPT__(MILLRACE_JSON_AGAIN MILLRACE_JSON_PARENS(macro, __VA_ARGS__))
 #define MILLRACE_JSON_AGAIN() MILLRACE_JSON_EACH

@@ -1,5 +1,5 @@
-// For applications that use the library nlohmann::json: every type that it can write and read has a
-// Codec, as it stands. Include this instead of specialising Codec.
+// For applications that use the library nlohmann::json: gives every type that it can convert a
+// Codec. Include this instead of specialising Codec.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The nodes of a store, as one of them describes them.
+// The nodes of a store, as described by one of them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Node {
 
 struct Shard {
   std::int64_t shard = 0;
-  std::string leader{};  // a node's id; empty: it has no leader
+  std::string leader{};  // a node's id; empty: no leader
   std::int64_t epoch = 0;
   std::int64_t projected_seq = 0;
   std::optional<std::int64_t> seq{};  // only for shards that the answering node leads or follows

@@ -1,4 +1,4 @@
-// Queues, and the server itself, as the server describes them.
+// Queues and the server itself, as described by the server.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ struct ServerInfo {
   std::string json{};
 };
 
-// Whether the server can serve, and each condition for that.
+// Whether the server can serve, and the conditions for it.
 struct Readiness {
   struct Check {
     std::string name{};

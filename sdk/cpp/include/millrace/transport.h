@@ -1,5 +1,5 @@
-// The transport to the server: one request, one answer. Only relevant to code that replaces it,
-// such as tests.
+// The transport to the server: one request, one answer. Only needed by code that replaces it, such
+// as tests.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,11 @@ namespace millrace::sdk {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// When a call may be sent again after it failed.
+// Whether a failed call may be sent again.
 enum class Repeat {
   kNever,
-  kIfUnbegun,  // only if the server cannot have begun it: no connection, or 429 or 503
-  kAlways,     // sending it twice has the same effect as once
+  kIfUnbegun,  // only if the server can't have started it: no connection, 429 or 503
+  kAlways,  // idempotent: sending it twice has the same effect as once
 };
 
 struct Request {
@@ -29,14 +29,15 @@ struct Request {
   std::string path{};  // from the root, query included: "/v1/jobs?limit=5"
   std::string body{};  // JSON; sent with its Content-Type unless empty
   Headers headers{};
-  // Transport::send: for this one request. Client::call: for all tries and pauses together.
+  // For Transport::send: limits this request. For Client::call: limits all retries and pauses
+  // together.
   std::chrono::milliseconds timeout{30'000};
   std::stop_token stop{};  // cancels the request
-  // Client::call sends GET, PUT and DELETE again whatever this says.
+  // Client::call always retries GET, PUT and DELETE.
   Repeat repeat = Repeat::kNever;
-  // Takes the body of an answer of success piece by piece, as it comes; Response::body stays empty.
-  // `timeout` then bounds the silence before a piece, not the whole. False ends the call, as `stop`
-  // does.
+  // Receives the body of a successful answer in pieces, as they arrive; Response::body stays empty.
+  // `timeout` then limits the silence before each piece, not the whole answer. Returning false ends
+  // the call, as `stop` does.
   std::function<bool(std::string_view)> on_part{};
 };
 
@@ -45,7 +46,7 @@ struct Response {
   std::string body{};
   Headers headers{};  // names in lower case
 
-  // Empty: there is no such header.
+  // Empty if there is no such header.
   std::string_view header(std::string_view name) const;
 };
 
@@ -58,19 +59,19 @@ class Transport {
 };
 
 struct HttpOptions {
-  // "http://127.0.0.1:7600" or https, and a path in it precedes each request's; or the path of a
-  // socket on this machine: "unix:/run/millrace.sock".
+  // "http://127.0.0.1:7600" or https, optionally with a path that precedes each request's; or the
+  // path of a Unix socket: "unix:/run/millrace.sock".
   std::string url;
   std::string token{};
   std::string user_agent{};
   std::string ca_file{};           // certificates to trust, in PEM; empty: the system's
-  std::string certificate_file{};  // what the client shows of itself; empty: nothing
-  std::string key_file{};          // the key of that certificate
+  std::string certificate_file{};  // the client's certificate; empty: none
+  std::string key_file{};  // the certificate's key
   std::chrono::milliseconds connect_timeout{5'000};
 };
 
-// Keeps connections alive and reuses them. Does not follow redirects, so that the token is sent
-// nowhere else.
+// Keeps connections alive and reuses them. Does not follow redirects, so the token is never sent
+// elsewhere.
 std::unique_ptr<Transport> make_http_transport(HttpOptions options);
 
 }  // namespace millrace::sdk
