@@ -48,7 +48,7 @@ struct Answer {
   Response response;
   CURL* easy = nullptr;
   const std::function<bool(std::string_view)>* on_part = nullptr;  // null: the body is gathered
-  bool is_left = false;  // the receiver wants no more
+  bool is_left = false;                                            // the receiver wants no more
 };
 
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* context) {
@@ -76,7 +76,7 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) 
   const std::string_view line(data, size);
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) {
-    if (line.starts_with("HTTP/")) response.headers.clear();  // discards an interim answer, such as 100
+    if (line.starts_with("HTTP/")) response.headers.clear();  // of an interim answer
     return size;
   }
   response.headers.emplace_back(lowered(line.substr(0, colon)), trim(line.substr(colon + 1)));
@@ -273,7 +273,7 @@ class CurlTransport : public Transport {
 
   HttpOptions options_;
   std::string socket_path_;  // empty: the server has a network address
-  std::string root_;  // precedes a request's path in its URL
+  std::string root_;         // precedes a request's path in its URL
   std::mutex mutex_;
   std::vector<Connection> idle_;
 };

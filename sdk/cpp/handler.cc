@@ -11,7 +11,7 @@
 namespace millrace::sdk {
 namespace {
 
-constexpr std::string_view kStopped = "stopped";  // the outcome of Stopped, until its reason is known
+constexpr std::string_view kStopped = "stopped";  // of Stopped, until its reason is known
 
 std::string class_of(const std::exception& fault) {
   int status = 0;

@@ -1,5 +1,4 @@
-// A round trip of a worker, the claimer's or the reporter's: what goes into it, and what follows
-// from its answer.
+// A round trip of the claimer or the reporter: building the request, and acting on the answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,20 +12,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kDefaultLease{30'000};  // the server's, for jobs and queues that name none
+constexpr milliseconds kDefaultLease{30'000};  // the server's default
 constexpr milliseconds kMinLease{1'000};
 constexpr int kMaxClaim = 1'000;
-// How late the answer to a claim may be. The jobs in an answer that comes later are lost until
-// their leases end; a claim that hangs lets no job in, and one with outcomes holds these up.
+// How late the answer to a claim may be. Jobs in a later answer are lost until their leases end.
+// Meanwhile, a hanging claim brings no jobs, and delays outcomes that it carries.
 constexpr milliseconds kClaimPatience{10'000};
 constexpr milliseconds kAckPatience{5'000};
 constexpr std::size_t kMaxMessageBytes = 4 << 10;
 constexpr milliseconds kPauseAfterRefusal{200};  // before an item is sent again
-// In addition, for the outcomes in the request: a slow line needs this long for them.
+// Added for the outcomes in the request: the transfer rate assumed for a slow connection.
 constexpr std::size_t kAckBytesPerSecond = 256 << 10;
 
-// The length of a job's lease. If the server does not state it, it is derived from the lease's end,
-// on a clock that may differ from ours; that is used only if it makes us more careful.
+// The length of a job's lease. If the server does not state it, it is derived from the lease's end
+// on the server's clock, which may differ from ours; the result is limited to the default length.
 milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& asked) {
   if (job.lease) return *job.lease;
   if (asked) return *asked;
@@ -34,8 +33,8 @@ milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& 
   return std::clamp(*job.lease_expires_at - SystemClock().now(), kMinLease, kDefaultLease);
 }
 
-// The length of the attempt's time, if the claim's answer tells: as such, or by three instants of
-// the server's clock. A lease ends with its attempt's deadline, and then they do not.
+// The attempt's time limit, if the claim's answer has it: directly, or derived from three instants
+// of the server's clock. If the lease ends with the attempt's deadline, it can't be derived.
 std::optional<milliseconds> time_of(const ClaimedJob& job) {
   if (job.timeout) return job.timeout;
   if (!job.deadline || !job.lease_expires_at || !job.lease) return std::nullopt;
@@ -58,7 +57,7 @@ bool ends_work(const Error& error) {
   return is_refused && error.code != "bad_answer";
 }
 
-// Precondition: a slot is free.
+// A slot must be free.
 void WorkerCore::add_claim(const Lock& held, PollRequest& request, Milliseconds wait) {
   request.worker = info_;
   Claim& claim = request.claim.emplace();
@@ -111,7 +110,7 @@ Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
   return brought;
 }
 
-// The end of a poll that was sent at `sent` and had asked for `asked` jobs.
+// Handles the end of a poll that was sent at `sent` and had asked for `asked` jobs.
 void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked, SteadyTime sent) {
   const Lock lock(mutex_);
   asked_ -= asked;
@@ -121,7 +120,7 @@ void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked, SteadyTim
   }
   for (ClaimedJob& job : jobs) {
     if (is_stopping()) {
-      // Claimed before the stop: given back, as if it had not been claimed.
+      // Claimed before the stop: given back as if never claimed.
       outbox_.add({.ack = {.id = job.id, .token = job.token, .outcome = "released"},
                    .since = std::chrono::steady_clock::now()});
     } else {
@@ -133,7 +132,7 @@ void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked, SteadyTim
   claimer_wakes_.notify_all();
 }
 
-// A job of a claim that was sent at `sent` and has just been answered.
+// Starts a job of a claim that was sent at `sent` and has just been answered.
 void WorkerCore::start(const Lock& held, ClaimedJob job, SteadyTime sent) {
   auto pending = std::make_shared<Context::Pending>();
   pending->worker_stops = worker_stops_;
@@ -156,8 +155,8 @@ void WorkerCore::start(const Lock& held, ClaimedJob job, SteadyTime sent) {
   }
   --free_slots_;
   if (now - sent > attempt.beat_every) {
-    // The lease may have begun as early as the request, so it is confirmed first. It has ended for
-    // certain once its length has passed since the answer.
+    // The lease may have begun when the request was sent, so it is confirmed first. It has
+    // certainly ended once its length has passed since the answer.
     attempt.unconfirmed = std::move(context);
     attempt.next_beat = now;
     attempt.certain_until = now + attempt.lease;
@@ -171,7 +170,7 @@ void WorkerCore::start(const Lock& held, ClaimedJob job, SteadyTime sent) {
   wake_watcher(held, std::min({attempt.certain_until, attempt.times_out, report_breaks(held)}));
 }
 
-// Sends a handler's outcome, with the lines that nobody has taken yet.
+// Sends a handler's outcome, after those of its lines that are being sent.
 void WorkerCore::tell(const Lock&, OutgoingAck outcome) {
   if (!telling_.contains({outcome.ack.id, outcome.ack.token})) {
     outbox_.add(std::move(outcome));
@@ -181,7 +180,7 @@ void WorkerCore::tell(const Lock&, OutgoingAck outcome) {
   ++acks_in_flight_;
 }
 
-// These were not answered. If the server had them already, it answers them again as the first time.
+// These outcomes were not answered. If the server already has them, it repeats its first answer.
 void WorkerCore::give_back(std::vector<OutgoingAck> acks) {
   const Lock lock(mutex_);
   acks_in_flight_ -= static_cast<int>(acks.size());
@@ -220,7 +219,7 @@ void WorkerCore::settle_acks(std::vector<OutgoingAck> acks, const std::vector<Po
   claimer_wakes_.notify_all();
 }
 
-// The server will never accept this outcome: the attempt failed, and the substitute says why.
+// The server will never accept this outcome: the attempt fails, and a substitute gives the reason.
 void WorkerCore::refuse(OutgoingAck refused, const Error& error) {
   notice(
       fmt::format("job {}: the server refused the outcome: {}", refused.ack.id, describe(error)));
@@ -260,14 +259,15 @@ void WorkerCore::lease_extended(const AttemptKey& key, SteadyTime sent_at) {
   const auto found = attempts_.find(key);
   if (found == attempts_.end()) return;
   Attempt& attempt = found->second;
-  if (attempt.certain_until == SteadyTime::max()) return;  // its handler was told: it is lost
+  if (attempt.certain_until == SteadyTime::max())
+    return;  // the lease is lost; its handler was told
   attempt.certain_until = sent_at + attempt.lease;
   if (!attempt.unconfirmed) return;
   waiting_.push_back(std::move(attempt.unconfirmed));
   wake_a_handler(lock);
 }
 
-// The lease was not extended: tries again soon, without the progress if that may be the reason.
+// The lease was not extended. Tries again soon, without the progress if that may be the reason.
 void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
   const auto now = std::chrono::steady_clock::now();
   if (error.is_temporary()) return beat_again({std::move(beat)}, now + kPauseAfterRefusal);
@@ -280,8 +280,8 @@ void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
   beat_again({std::move(beat)}, now, NextBeat::kPlain);
 }
 
-// The watcher breaks off the request if it hangs and so would cost the leases of running jobs, also
-// of those that start meanwhile.
+// The watcher cancels the request if it hangs for so long that running jobs, or jobs that start
+// meanwhile, would lose their leases.
 Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request, Milliseconds for_acks) {
   std::stop_token stop;
   std::optional<Milliseconds> timeout;
@@ -321,19 +321,18 @@ void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {
   }
 }
 
-// Commands come with the answers to polls, so the reporter asks now and then in place of the
-// claims.
+// Commands come with the answers to polls. Without claims, the reporter polls from time to time.
 void WorkerCore::take_quiet() {
   const Lock lock(mutex_);
   if (std::exchange(is_quiet_, true)) return;
-  if (claimer_ == Claimer::kReady) claimer_ = Claimer::kAway;  // takes no outcomes any more
+  if (claimer_ == Claimer::kReady) claimer_ = Claimer::kAway;  // takes no more outcomes
   next_listen_ = std::chrono::steady_clock::now();
   wake_reporter(lock, next_listen_);
   claimer_wakes_.notify_all();
 }
 
 void WorkerCore::take_stop() {
-  if (!begin_stop()) return;  // said with every answer
+  if (!begin_stop()) return;  // every answer repeats it
   notice("info", "the server told the worker to stop; the worker finishes the jobs that run");
 }
 
@@ -343,7 +342,7 @@ void WorkerCore::end_attempt(const AttemptKey& key, StopReason reason) {
   if (found == attempts_.end()) return;
   if (found->second.unconfirmed) {
     if (reason == StopReason::kLeaseLost) give_up(lock, key);
-    return;  // for a cancellation: the answer to its heartbeat says so too
+    return;  // a cancellation: the answer to its heartbeat reports it too
   }
   auto told = mark(lock, found->second, reason);
   lock.unlock();

@@ -1,4 +1,4 @@
-// The watcher of a worker: what has to happen at an instant, whatever requests are under way.
+// A worker's watcher: acts at given instants, whatever requests are pending.
 #include <algorithm>
 
 #include "worker_core.h"
@@ -8,12 +8,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// When the worker is told to stop, a claim younger than this may still be answered, and its jobs
-// given back. If it were cancelled while many jobs are ready, it would leave them leased to nobody.
+// When the worker is told to stop, a younger claim than this may still be answered, and its jobs
+// given back. Cancelling it while many jobs are ready would leave them leased to nobody.
 constexpr milliseconds kYoungClaim{500};
-// A request of the reporter that hangs must not cost the leases: half of the shortest lease.
+// A hanging report must not cost the leases, so it may take half of the shortest lease, but at
+// least this.
 constexpr milliseconds kLeastReportTime{500};
-// Between telling the handlers at the end of the grace time, and giving back what still runs.
+// Between telling the handlers at the end of the grace time and giving back the running jobs.
 constexpr milliseconds kLastSecond{1'000};
 
 SteadyTime later(SteadyTime time, milliseconds by) {
@@ -39,7 +40,7 @@ void WorkerCore::watch() {
   }
 }
 
-// Has no effect if the watcher wakes up by then anyway.
+// No effect if the watcher wakes up by then anyway.
 void WorkerCore::wake_watcher(const Lock&, SteadyTime due) {
   if (due >= watcher_sleeps_until_) return;
   watcher_sleeps_until_ = due;
@@ -59,7 +60,8 @@ SteadyTime WorkerCore::next_change(const Lock& held) const {
   return due;
 }
 
-// Tells handlers, and does what a stop asks for. Unlocks while it runs what belongs to handlers.
+// Tells handlers to end, and performs the steps of a stop. Unlocks while it runs handlers'
+// callbacks.
 void WorkerCore::tell_what_is_due(Lock& held) {
   const SteadyTime now = std::chrono::steady_clock::now();
   std::vector<std::stop_source> told;
@@ -89,8 +91,8 @@ void WorkerCore::tell_what_is_due(Lock& held) {
   held.lock();
 }
 
-// Notes why the handler is told to end. The caller triggers the source, without our mutex. None: it
-// was told before.
+// Records why the handler is told to end. The caller triggers the source, without holding our
+// mutex. None: it was told before.
 std::optional<std::stop_source> WorkerCore::mark(const Lock&, Attempt& attempt, StopReason reason) {
   const bool is_lost = reason == StopReason::kLeaseLost;
   if (is_lost) attempt.certain_until = attempt.next_beat = SteadyTime::max();
@@ -98,13 +100,13 @@ std::optional<std::stop_source> WorkerCore::mark(const Lock&, Attempt& attempt, 
   const std::lock_guard pending_lock(attempt.pending->mutex);
   StopReason& current = attempt.pending->reason;
   const bool is_first = current == StopReason::kNone;
-  // A lost lease outranks the rest: nothing that the handler does counts any more.
+  // A lost lease outranks other reasons: the handler's result no longer counts.
   if (is_first || is_lost) current = reason;
   if (!is_first) return std::nullopt;
   return attempt.stop;
 }
 
-// Jobs whose handlers have not begun, and shall not, since the worker stops.
+// Releases jobs whose handlers have not begun, and will not, since the worker stops.
 void WorkerCore::release_unconfirmed(const Lock& held) {
   for (auto next = attempts_.begin(); next != attempts_.end();) {
     const auto attempt = next++;
@@ -117,14 +119,14 @@ void WorkerCore::release_unconfirmed(const Lock& held) {
   }
 }
 
-// A job whose handler has not begun: another worker may have it.
+// Gives up a job whose handler has not begun: another worker may have it.
 void WorkerCore::give_up(const Lock&, AttemptKey key) {
   attempts_.erase(key);
   ++free_slots_;
   claimer_wakes_.notify_all();
 }
 
-// False: it has begun before.
+// False: the stop began before.
 bool WorkerCore::begin_stop() {
   const Lock lock(mutex_);
   if (stop_began_ != SteadyTime::max()) return false;
@@ -135,20 +137,20 @@ bool WorkerCore::begin_stop() {
   return true;
 }
 
-// When the handlers are told that the worker stops.
+// When handlers are told that the worker stops.
 SteadyTime WorkerCore::grace_ends(const Lock&) const {
   if (stop_began_ == SteadyTime::max() || !options_.grace) return aborted_;
   return std::min(aborted_, later(stop_began_, *options_.grace));
 }
 
-// When a claim under way is broken off.
+// When a pending claim is cancelled.
 SteadyTime WorkerCore::claim_breaks(const Lock&) const {
   const bool is_claiming = claimer_ == Claimer::kPolling && !claim_stop_.stop_requested();
   if (!is_claiming || stop_began_ == SteadyTime::max()) return SteadyTime::max();
   return std::max(stop_began_, claim_began_ + kYoungClaim);
 }
 
-// When the reporter's request under way is broken off.
+// When the reporter's pending request is cancelled.
 SteadyTime WorkerCore::report_breaks(const Lock& held) const {
   if (!is_reporting_ || attempts_.empty() || report_stop_.stop_requested()) {
     return SteadyTime::max();
@@ -156,7 +158,7 @@ SteadyTime WorkerCore::report_breaks(const Lock& held) const {
   return report_began_ + report_patience_ + std::max(shortest_beat(held), kLeastReportTime);
 }
 
-// The end of the time for a stop: the jobs are another worker's now, whatever their handlers do.
+// The time for a stop is over: gives the jobs back, whatever their handlers do.
 void WorkerCore::release_what_runs(const Lock& held) {
   has_released_ = true;
   const auto now = std::chrono::steady_clock::now();

@@ -11,7 +11,7 @@ int main() {
   std::vector<sdk::NewJob> batch;
   for (int n = 1; n <= 2000; ++n) {
     batch.push_back(sdk::new_job("email.send", n, {.queue = "emails"}));
-    batch.back().idempotency_key = "email-" + std::to_string(n);  // submitted once, however often it is sent
+    batch.back().idempotency_key = "email-" + std::to_string(n);  // submitted once
     if (batch.size() == 500) value_of(client.submit_batch(std::exchange(batch, {})));
   }
   std::atomic<int> sent = 0, failed = 0, dead = 0;

@@ -1,4 +1,4 @@
-// The client: submit jobs, look at them, act on them.
+// The client: submits jobs, reads them and changes them.
 //
 //   millrace::sdk::Client client({});                       // MILLRACE_URL, MILLRACE_TOKEN
 //   auto submitted = client.submit({.type = "email.send", .payload = R"({"to":"a@b.example"})"});
@@ -35,19 +35,19 @@ struct ClientOptions {
   std::string url{};    // empty: MILLRACE_URL, else kDefaultUrl
   std::string token{};  // empty: MILLRACE_TOKEN, else none
   std::string user_agent = "millrace-cpp";
-  // For the whole call, all tries and pauses together, in addition to a wait that it asks for. The
-  // pause before another try is random, up to 100 ms at first and doubling to 5 s, and not shorter
-  // than the server asks for. A call whose pause would pass its time fails at once.
+  // Limits the whole call, all retries and pauses included, in addition to a wait that the call
+  // asks for. Pauses between retries are random: up to 100 ms at first, doubling to 5 s, and never
+  // shorter than the server asks for. A call whose next pause would exceed the limit fails at once.
   Milliseconds timeout{30'000};
-  bool try_again = true;  // false: each call is sent once
+  bool try_again = true;  // false: each call is sent once, without retries
   std::string ca_file{};  // certificates to trust with https, in PEM; empty: the system's
-  // The certificate that this client shows, and its key, in PEM; a server may take it for a token.
+  // This client's certificate and its key, in PEM. A server may accept it in place of a token.
   std::string certificate_file{};
   std::string key_file{};
   std::stop_token stop{};  // cancels every call that has no stop token of its own
-  // The W3C traceparent of what the application is doing, for submissions that name none; called on
-  // the submitting thread. If it is not set or returns nothing, a submission in a handler gets the
-  // handler's.
+  // Returns the W3C traceparent of the application's current operation, for submissions that have
+  // none; called on the submitting thread. If it is not set or returns an empty string, a
+  // submission from a handler gets the handler's traceparent.
   std::function<std::string()> traceparent{};
 };
 
@@ -61,20 +61,21 @@ struct GetJob {
 struct RetryJob {
   std::optional<Timestamp> run_at{};
   bool reset_attempts = true;
-  bool drop_limits = false;  // those that have been deleted since; else an error, unknown_limit
+  bool drop_limits = false;  // drop deleted limits; else they are an error, unknown_limit
 };
 
 enum class IfMissing { kFail, kCreate };
 
-// Cheap to copy and share; every call is thread-safe. Nothing is sent before the first call.
+// Cheap to copy; copies share their connections. All calls are thread-safe. Creating a client sends
+// nothing.
 class Client {
  public:
   explicit Client(ClientOptions options);
   Client(ClientOptions options, std::shared_ptr<Transport> transport);
 
-  // Safe to repeat after a lost answer: a job without an id and idempotency key gets an id first.
+  // Safe to retry after a lost answer: a job without an id and idempotency key gets an id first.
   Result<Submitted> submit(const NewJob& job);
-  // The same with a payload of any type that has a Codec, see codec.h:
+  // The same with a payload of any type that has a Codec; see codec.h:
   //   client.submit("mail.send", Mail{.to = "ada@example.org"}, {.queue = "mail"});
   template <typename Payload>
     requires(!std::convertible_to<Payload, NewJob>)
@@ -85,18 +86,18 @@ class Client {
   Result<Batch> submit_batch(std::span<const NewJob> jobs, bool atomic = false);
 
   Result<Job> get(std::string_view id, const GetJob& options = {});
-  // The job with its result, once it has ended, however it ended: `state` tells. An error with the
-  // code "wait_timeout" if that takes longer than `timeout`.
+  // Waits for the job's end and returns it with its result; `state` tells how it ended. Fails with
+  // the code "wait_timeout" if that takes longer than `timeout`.
   Result<Job> wait(std::string_view id, Milliseconds timeout);
   Result<Page<Job>> list(const JobFilter& filter);
-  // The client must outlive the range, here and below.
+  // The client must outlive the range; the same applies to the other ranges below.
   AllItems<Job> list_all(JobFilter filter);
   Result<std::vector<LogLine>> logs(std::string_view id);
   Result<Job> cancel(std::string_view id, std::string_view reason = {});
   Result<Job> retry(std::string_view id, const RetryJob& options = {});
-  Result<void> remove(std::string_view id);  // `delete`, which C++ keeps for itself
-  // Retries, cancels or deletes the jobs that a filter matches, within `timeout`; or begins an
-  // operation that does.
+  Result<void> remove(std::string_view id);  // named `remove` because `delete` is a keyword
+  // Retries, cancels or deletes all jobs that match a filter, within `timeout`, or starts an
+  // operation that does so.
   Result<BulkAnswer> bulk(const BulkByFilter& bulk, Milliseconds timeout);
 
   Result<Page<Operation>> operations(std::string_view state = {}, std::string_view cursor = {});
@@ -104,66 +105,68 @@ class Client {
   Result<Operation> pause_operation(std::string_view id);
   Result<Operation> resume_operation(std::string_view id);
   Result<Operation> cancel_operation(std::string_view id);
-  // None: as fast as it goes.
+  // None: no limit on the rate.
   Result<Operation> set_operation_rate(std::string_view id, std::optional<std::int64_t> per_s);
 
   Result<Page<Queue>> queues(std::string_view cursor = {});
   AllItems<Queue> all_queues();
   Result<Queue> queue(std::string_view name);
-  // `settings` is a JSON object. Replaces all settings; creates the queue if it does not exist.
-  // With `if_version` another version of the queue is an error, kVersionConflict; so below.
+  // `settings` is a JSON object. Replaces all settings; creates the queue if it does not exist. If
+  // `if_version` is given and the queue has another version, fails with kVersionConflict; this
+  // applies to the calls below too.
   Result<Queue> put_queue(std::string_view name, std::string_view settings,
                           std::optional<std::int64_t> if_version = {});
-  // Changes only the settings that are named. By default a queue that does not exist is an error,
-  // so that a misspelt name does not create one.
+  // Changes only the given settings. By default, fails if the queue does not exist, so that a
+  // misspelt name does not create one.
   Result<Queue> patch_queue(std::string_view name, std::string_view settings,
                             IfMissing if_missing = IfMissing::kFail,
                             std::optional<std::int64_t> if_version = {});
   Result<Queue> pause_queue(std::string_view name, std::string_view reason = {},
                             IfMissing if_missing = IfMissing::kFail);
   Result<Queue> resume_queue(std::string_view name);
-  // Deletes an empty queue; with `force` also its jobs, within `timeout`.
+  // Deletes an empty queue; with `force`, also its jobs, within `timeout`.
   Result<void> delete_queue(std::string_view name, bool force, Milliseconds timeout);
   Result<void> delete_queue(std::string_view name) {
     return delete_queue(name, false, options_.timeout);
   }
 
-  // Creates the schedule or replaces its specification. The same one again changes nothing.
+  // Creates the schedule or replaces its specification. An identical one changes nothing.
   Result<Schedule> put_schedule(std::string_view name, const NewSchedule& schedule);
-  // `specification` is a JSON object, see to_json().
+  // `specification` is a JSON object; see to_json().
   Result<Schedule> put_schedule(std::string_view name, std::string_view specification,
                                 std::optional<std::int64_t> if_version = {});
   Result<Schedule> schedule(std::string_view name);
   Result<Page<Schedule>> schedules(const ScheduleFilter& filter = {});
   AllItems<Schedule> all_schedules(ScheduleFilter filter = {});
   Result<void> delete_schedule(std::string_view name, std::optional<std::int64_t> if_version = {});
-  // Nothing is due while it is paused, and nothing of that time is made up for.
+  // A paused schedule is never due, and instants during the pause are not made up for.
   Result<Schedule> pause_schedule(std::string_view name, std::string_view reason = {});
   Result<Schedule> resume_schedule(std::string_view name);
-  // One job now, whatever runs. It is sent with an idempotency key, made here if the caller has
-  // none, so that a lost answer is no second job; so is a backfill.
+  // Submits one job now, even if another one runs. It is sent with an idempotency key, generated if
+  // the caller gives none, so that a retry does not submit a second job. The same applies to a
+  // backfill.
   Result<Submitted> trigger_schedule(std::string_view name, const TriggerSchedule& options = {});
   Result<BackfillAnswer> backfill_schedule(std::string_view name, const BackfillSchedule& range);
   Result<ScheduleRuns> schedule_runs(std::string_view name);
   Result<SchedulePreview> preview_schedule(const PreviewSchedule& preview);
-  // If only a part took effect (503), the same call again does the rest.
+  // If only a part took effect (503), repeat the call to apply the rest.
   Result<ScheduleChanges> apply_schedules(const ScheduleSet& set);
 
-  // The workers seen in the last minutes, or that hold a lease.
+  // Workers that were seen in the last minutes or hold a lease.
   Result<Page<SeenWorker>> workers(std::string_view cursor = {});
-  // The worker learns of it with its next poll. Quiet: it claims no more jobs. Stop: it ends after
-  // its current jobs.
+  // The worker gets the command with its next poll. Quiet: it claims no more jobs. Stop: it ends
+  // after its current jobs.
   Result<SeenWorker> quiet_worker(std::string_view id);
   Result<SeenWorker> stop_worker(std::string_view id);
 
-  // Oldest first. `next_cursor` is never empty; it continues after the page.
+  // Oldest first. `next_cursor` is never empty; it continues after this page.
   Result<Page<Event>> events(const EventFilter& filter);
   Result<Stats> stats(const StatsFilter& filter = {});
 
   // The nodes, and the leader of each shard.
   Result<Cluster> cluster();
-  // Makes a node hand over what it leads, or take part again. The answer is the resulting state of
-  // all.
+  // Makes a node hand over its shards, or take part again. Returns the resulting state of all
+  // nodes.
   Result<Cluster> drain_node(std::string_view id);
   Result<Cluster> undrain_node(std::string_view id);
 
@@ -171,12 +174,12 @@ class Client {
   // A server that answers "not ready" is not an error.
   Result<Readiness> readiness();
 
-  // One round trip of a worker; worker.h has the complete worker. `timeout` applies if it is
-  // shorter than the client's.
+  // One round trip of a worker; worker.h has the complete worker. The shorter of `timeout` and the
+  // client's own applies.
   Result<PollAnswer> poll(std::string_view worker_id, const PollRequest& request,
                           std::stop_token stop = {}, std::optional<Milliseconds> timeout = {});
 
-  // Any other call. A status other than 2xx is an Error.
+  // Makes any other call. A status other than 2xx is an Error.
   Result<Response> call(Request request);
 
   const std::string& url() const { return options_.url; }
@@ -190,8 +193,8 @@ class Client {
   std::shared_ptr<Transport> transport_;
 };
 
-// A new id for a job of `queue` (empty: default): a UUIDv7 that tells a server where the job lies.
-// Ids of one process are never the same twice. Thread-safe.
+// A new id for a job of `queue` (empty: default): a UUIDv7 that tells the server which shard holds
+// the job. A process never returns the same id twice. Thread-safe.
 std::string make_id(std::string_view queue = {});
 
 // Percent-encodes text for one path segment or query value.
