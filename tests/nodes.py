@@ -8,7 +8,7 @@ import postgres
 sys.path.append(str(pathlib.Path(__file__).parent / "system"))
 import harness  # noqa: E402 (its folder is on the path only now)
 
-SETTLE_TIMEOUT_S = 30
+SETTLE_TIMEOUT_S = 60
 
 
 class Nodes:

@@ -197,7 +197,7 @@ class Flow(harness.ServerCase):
         wait = harness.seconds(reason["available_at"]) - time.time()
         self.assertTrue(10 < wait <= 31, wait)
         self.put(rate={"limit": 1000, "per_ms": 1000})
-        self.assertEqual(len(self.claim(10, wait_ms=5_000)), 1)
+        self.assertEqual(len(self.claim(10, wait_ms=20_000)), 1)
 
     def test_a_pause(self):
         self.put(concurrency=5)
@@ -211,9 +211,9 @@ class Flow(harness.ServerCase):
         self.assertFalse(self.api.post(self.limit_path + "/resume").json["paused"])
         self.assertEqual(len(self.claim(10)), 1)
         self.limited()
-        self.api.post(self.limit_path + "/pause", {"for_ms": 300})
+        self.api.post(self.limit_path + "/pause", {"for_ms": 4000})
         self.assertEqual(self.claim(10), [])
-        self.assertEqual(len(self.claim(10, wait_ms=5_000)), 1)
+        self.assertEqual(len(self.claim(10, wait_ms=30_000)), 1)
 
     def test_a_queue_has_a_gate_and_names_limits(self):
         path = f"/v1/queues/{self.queue}"
@@ -259,7 +259,7 @@ class Flow(harness.ServerCase):
         self.assertEqual(set(held), {first, other})
         reason = self.why(second)["blocking"][0]
         self.assertEqual((reason["code"], reason["waits_for"]), ("order", first))
-        self.fail_attempt(held[first], delay_ms=600)
+        self.fail_attempt(held[first], delay_ms=4000)
         self.assertEqual(self.claim(10), [])
         again = self.claim_within()
         self.assertEqual(again["id"], first)
@@ -286,13 +286,13 @@ class Flow(harness.ServerCase):
         self.put(concurrency=5)
         first, second = self.limited(2)
         (held,) = self.claim(1)
-        self.assertEqual(self.slow(held, for_ms=700)["status"], 200)
+        self.assertEqual(self.slow(held, for_ms=6000)["status"], 200)
         self.assertEqual(self.job(first)["attempt"], 0)
         self.assertEqual(self.claim(10), [])
         reason = self.why(second)["blocking"][0]
         self.assertEqual((reason["code"], reason["limit"]), ("slow_down", self.limit))
         self.assertEqual(self.api.get(self.limit_path).json["blocked_until"], reason["until"])
-        self.assertEqual(len(self.claim(10, wait_ms=5_000)), 2)
+        self.assertEqual(len(self.claim(10, wait_ms=30_000)), 2)
 
     def test_a_heartbeat_slows_a_key_down_and_resume_ends_it(self):
         self.put(per_key=True, concurrency=5)
@@ -323,6 +323,7 @@ class Flow(harness.ServerCase):
         for held in self.claim(10):
             self.fail_attempt(held, delay_ms=0)
         self.assertEqual(self.claim_within()["id"], jobs[0])
+        self.await_state(jobs[1], "ready")
         self.assertEqual(self.claim(10), [])
         reason = self.why(jobs[1])["blocking"][0]
         self.assertEqual((reason["code"], reason["limit"]), ("retry_rate", self.limit))
@@ -336,7 +337,7 @@ class Flow(harness.ServerCase):
         "failure_rate": 0.5,
         "min_attempts": 2,
         "window_ms": 60_000,
-        "open_ms": 600,
+        "open_ms": 6000,
         "probes": 1,
     }
 
@@ -362,8 +363,9 @@ class Flow(harness.ServerCase):
 
     def test_breakers_of_types_and_queues(self):
         kind = f"type-{self.queue}"
-        self.api.put(f"/v1/types/{kind}", {"breaker": self.BREAKER})
-        self.api.put(f"/v1/queues/{self.queue}", {"breaker": {**self.BREAKER, "min_attempts": 4}})
+        breaker = {**self.BREAKER, "open_ms": 60_000}
+        self.api.put(f"/v1/types/{kind}", {"breaker": breaker})
+        self.api.put(f"/v1/queues/{self.queue}", {"breaker": {**breaker, "min_attempts": 4}})
         self.limited(6, type=kind, limits=[])
         for held in self.claim(2):
             self.finish(held, "dead", error={"type": "t", "message": "down"})
@@ -413,18 +415,18 @@ class Flow(harness.ServerCase):
         ended = self.job(held["id"], include="events")
         self.assertEqual(ended["state"], "cancelled")
         self.assertIn("superseded", str(ended["events"]))
-        held = self.claim_one()
+        held = self.claim_within()
         self.assertEqual((held["id"], held["payload"]), (next_one.json["id"], 5))
         reply = self.submit_unique(6, on_conflict="reject", max_wait_ms=5)
         self.assert_refused(reply, 422, "validation_failed")
 
     def test_throttle(self):
-        first = self.submit_unique(1, on_conflict="return", for_ms=900)
+        first = self.submit_unique(1, on_conflict="return", for_ms=5000)
         self.finish(self.claim_one())
-        again = self.submit_unique(2, on_conflict="return", for_ms=900)
+        again = self.submit_unique(2, on_conflict="return", for_ms=5000)
         self.assertEqual((again.status, again.json["id"]), (200, first.json["id"]))
         harness.eventually(
-            lambda: self.submit_unique(3, on_conflict="return", for_ms=900).status == 201
+            lambda: self.submit_unique(3, on_conflict="return", for_ms=5000).status == 201
         )
 
     def test_a_full_queue_says_when_to_come_back(self):
@@ -506,7 +508,7 @@ class Flow(harness.ServerCase):
         self.assert_refused(self.api.get(queue_path + "/scale"), 404, "not_found")
         self.put(concurrency=1)
         self.limited(3)
-        self.claim_one()
+        self.claim_one(lease_ms=600_000)  # until the last figure was seen
         self.submit_many(200)
         scale = self.api.get(queue_path + "/scale?target_wait_ms=1000&slots=50").json
         # At an assumed second each: 200 slots for what could start, and some for what comes in.
@@ -570,6 +572,8 @@ class Flow(harness.ServerCase):
         self.api.put("/v1/types/resize", {"concurrency": 2})
         self.api.delete("/v1/types/resize")
         events = self.api.get(f"/v1/events?cursor={end}").json["items"]
+        # Groups of errors of other tests open a little later.
+        events = [event for event in events if not event["type"].startswith("error_group.")]
         data = {event["type"]: event["data"] for event in reversed(events)}
         self.assertEqual(
             [event["type"] for event in events],
@@ -668,15 +672,15 @@ class OnAllNodes(harness.MillraceCase):
                 )
                 self.assertEqual(reply.status, 201, reply)
 
-    def work(self, seconds, hold_s=0.02, limit=4):
-        """Claims from all queues and finishes, with a worker a queue, for so long; returns when each
-        job was held for certain: after the claim's answer, until the ack was sent."""
+    def work(self, count, hold_s=0.02, limit=4, patience_s=120):
+        """Claims from all queues and finishes, with a worker a queue, until so many jobs have been
+        held; returns when each was for certain: after the claim's answer, until the ack was sent."""
         held = []
-        until = time.monotonic() + seconds
+        until = time.monotonic() + patience_s
 
         def worker(queue):
             api = self.new_client(self.nodes[0])
-            while time.monotonic() < until:
+            while len(held) < count and time.monotonic() < until:
                 jobs = self.claim(limit, [queue], api=api, worker=queue, wait_ms=200)
                 begin = time.monotonic()
                 time.sleep(hold_s)
@@ -708,7 +712,7 @@ class OnAllNodes(harness.MillraceCase):
         shown = self.api.get("/v1/limits/few").json
         self.assertEqual(shown["waiting"], 5 * len(self.queues))
         self.assert_refused(self.api.delete("/v1/limits/few"), 409, "limit_in_use")
-        held = self.work(8)
+        held = self.work(5 * len(self.queues))
         self.assertEqual(len(held), 5 * len(self.queues))
         self.assertLessEqual(self.most_at_once(held), 3)
         self.assertEqual(self.api.delete("/v1/limits/few").status, 204)
@@ -719,7 +723,7 @@ class OnAllNodes(harness.MillraceCase):
     def test_one_slot_goes_from_shard_to_shard(self):
         self.put("one", concurrency=1)
         self.submit_to_all(3, [{"name": "one"}])
-        held = self.work(12, limit=1)
+        held = self.work(3 * len(self.queues), limit=1)
         self.assertEqual(len(held), 3 * len(self.queues))
         self.assertEqual(self.most_at_once(held), 1)
 
@@ -727,7 +731,7 @@ class OnAllNodes(harness.MillraceCase):
         self.put("each", per_key=True, concurrency=1)
         for key in ("a", "b"):
             self.submit_to_all(1, [{"name": "each", "key": key}])
-        held = self.work(8)
+        held = self.work(2 * len(self.queues))
         self.assertEqual(len(held), 2 * len(self.queues))
         self.assertLessEqual(self.most_at_once(held), 2)
 
@@ -735,10 +739,10 @@ class OnAllNodes(harness.MillraceCase):
         self.put("slow", rate={"limit": 10, "per_ms": 1000, "burst": 5})
         self.submit_to_all(20, [{"name": "slow"}])
         start = time.monotonic()
-        held = self.work(4, hold_s=0, limit=1)
+        held = self.work(40, hold_s=0, limit=1)
         took = time.monotonic() - start
         self.assertLessEqual(len(held), 5 + 10 * took + 1)
-        self.assertGreater(len(held), 15)
+        self.assertGreaterEqual(len(held), 40)
 
     def test_a_pause_holds_everywhere_when_it_is_answered(self):
         self.put("held", concurrency=100)
@@ -747,7 +751,7 @@ class OnAllNodes(harness.MillraceCase):
         for queue in self.queues:
             self.assertEqual(self.claim(10, [queue]), [])
         self.api.post("/v1/limits/held/resume")
-        self.assertEqual(len(self.work(5)), 3 * len(self.queues))
+        self.assertEqual(len(self.work(3 * len(self.queues))), 3 * len(self.queues))
 
     def test_why_names_the_share(self):
         self.put("rest", concurrency=1)
@@ -758,7 +762,7 @@ class OnAllNodes(harness.MillraceCase):
                 "/v1/jobs", {"type": "t", "queue": queue, "limits": [{"name": "rest"}]}
             )
             ids.append(reply.json["id"])
-        held = self.claim(1, [first], wait_ms=5_000) or self.claim(1, [second], wait_ms=5_000)
+        held = self.claim(1, [first], wait_ms=20_000) or self.claim(1, [second], wait_ms=20_000)
         (other,) = [job for job in ids if job != held[0]["id"]]
         reason = self.api.get(f"/v1/jobs/{other}/why").json["blocking"][0]
         self.assertEqual((reason["code"], reason["limit"], reason["have"]), ("share", "rest", 0))
@@ -768,20 +772,22 @@ class OnAllNodes(harness.MillraceCase):
         self.submit_to_all(1, [{"name": "kept"}])
         held = []
         for queue in self.queues:
-            held = held or self.claim(1, [queue], wait_ms=3_000, lease_ms=60_000)
+            held = held or self.claim(1, [queue], wait_ms=20_000, lease_ms=600_000)
         self.assertEqual(len(held), 1)
         # Neither the shard's new leader nor the home's gives the slot away.
         self.nodes[2].kill()
         self.nodes.settle()
         for queue in self.queues:
             self.assertEqual(self.claim(1, [queue], wait_ms=500), [])
-        self.assertEqual(self.api.get("/v1/limits/kept").json["in_use"], 1)
+        harness.eventually(
+            lambda: self.api.get("/v1/limits/kept").json["in_use"] == 1, what="the slot in use"
+        )
         self.nodes[1].kill()
         self.nodes.settle()
         for queue in self.queues:
             self.assertEqual(self.claim(1, [queue], wait_ms=500), [])
         self.finish(held[0])
-        self.assertEqual(len(self.work(8)), len(self.queues) - 1)
+        self.assertEqual(len(self.work(len(self.queues) - 1)), len(self.queues) - 1)
 
 
 if __name__ == "__main__":

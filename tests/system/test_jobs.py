@@ -220,7 +220,7 @@ class Looking(harness.ServerCase):
         started = time.monotonic()
         end = self.final(job["id"], include="result")
         self.assertEqual((end["state"], end["result"]), ("succeeded", {"n": 1}))
-        self.assertLess(time.monotonic() - started, 5)
+        self.assertLess(time.monotonic() - started, 20)
 
     def test_waiting_ends_with_the_time(self):
         job = self.submit()
@@ -233,7 +233,7 @@ class Looking(harness.ServerCase):
         self.finish(self.claim_one())
         started = time.monotonic()
         self.assertEqual(self.final(job["id"], wait_ms=60000)["state"], "succeeded")
-        self.assertLess(time.monotonic() - started, 5)
+        self.assertLess(time.monotonic() - started, 30)
 
     def test_many_can_wait_for_one_job(self):
         job = self.submit()
@@ -243,7 +243,7 @@ class Looking(harness.ServerCase):
             threading.Thread(
                 target=lambda: ends.append(
                     self.new_client()
-                    .get(f"/v1/jobs/{job['id']}", wait_ms=10000, until="final")
+                    .get(f"/v1/jobs/{job['id']}", wait_ms=30000, until="final")
                     .json["state"]
                 )
             )

@@ -17,7 +17,7 @@ class Heartbeats(harness.ServerCase):
 
     def test_it_extends_the_lease_from_now(self):
         self.submit()
-        job = self.claim_one(lease_ms=2000)
+        job = self.claim_one(lease_ms=8000)
         result = self.beat(job, extend_ms=60000)
         self.assertEqual((result["status"], result["cancel_requested"]), (200, False))
         self.assertGreater(seconds(result["expires_at"]) - seconds(job["lease"]["expires_at"]), 50)
@@ -28,7 +28,7 @@ class Heartbeats(harness.ServerCase):
         job = self.claim_one(lease_ms=40000)
         time.sleep(0.3)
         gained = seconds(self.beat(job)["expires_at"]) - seconds(job["lease"]["expires_at"])
-        self.assertTrue(0.25 <= gained < 5, gained)
+        self.assertTrue(0.25 <= gained < 30, gained)
 
     def test_it_never_shortens(self):
         self.submit()
@@ -37,9 +37,9 @@ class Heartbeats(harness.ServerCase):
 
     def test_kept_alive_a_job_runs_longer_than_its_lease(self):
         self.submit()
-        job = self.claim_one(lease_ms=1000)
+        job = self.claim_one(lease_ms=5000)
         for _ in range(4):
-            time.sleep(0.4)
+            time.sleep(1.6)
             self.assertEqual(self.beat(job)["status"], 200)
         self.assertEqual(self.finish(job), "succeeded")
         self.assertEqual(self.job(job["id"])["attempt"], 1)
@@ -94,14 +94,14 @@ class Outcomes(harness.ServerCase):
         self.assertEqual((after["result"], after["last_error"]), ({"sent": 3}, None))
 
     def test_failed_is_retried_after_its_own_delay(self):
-        job = self.claimed(retry={"strategy": "fixed", "base_ms": 300, "jitter": 0})
+        job = self.claimed(retry={"strategy": "fixed", "base_ms": 4000, "jitter": 0})
         self.assertEqual(self.fail_attempt(job), "retrying")
         after = self.job(job["id"])
         self.assertEqual(self.claim(), [])
         self.assertEqual(
             (after["last_error"]["type"], after["last_error"]["message"]), ("Oops", "no luck")
         )
-        again = self.claim_within(wait_ms=5000)
+        again = self.claim_within()
         self.assertEqual(again["attempt"], 2)
         self.assertGreaterEqual(
             seconds(self.job(job["id"])["started_at"]), seconds(after["run_at"])
@@ -163,7 +163,7 @@ class Outcomes(harness.ServerCase):
 
     def test_snoozed_waits_and_costs_no_attempt(self):
         job = self.claimed(max_attempts=1)
-        self.assertEqual(self.finish(job, "snoozed", delay_ms=300), "scheduled")
+        self.assertEqual(self.finish(job, "snoozed", delay_ms=4000), "scheduled")
         self.assertEqual(self.job(job["id"])["attempt"], 0)
         self.assertEqual(self.claim(), [])
         again = self.claim_within()
@@ -293,21 +293,15 @@ class Silence(harness.ServerCase):
         self.assertEqual(self.claim(), [])
 
     def test_a_timeout_ends_the_attempt_however_often_extended(self):
-        self.submit(timeout_ms=1200, retry={"strategy": "fixed", "base_ms": 60000})
-        job = self.claim_one(lease_ms=1000)
-        statuses = []
-        for _ in range(8):
-            statuses.append(
-                self.api.post(
-                    "/v1/heartbeat",
-                    {
-                        "items": [
-                            {"id": job["id"], "token": job["lease"]["token"], "extend_ms": 30000}
-                        ]
-                    },
-                ).json["results"][0]["status"]
-            )
-            time.sleep(0.25)
+        self.submit(timeout_ms=5000, retry={"strategy": "fixed", "base_ms": 60000})
+        job = self.claim_one(lease_ms=4000)
+
+        def beat():
+            item = {"id": job["id"], "token": job["lease"]["token"], "extend_ms": 30000}
+            return self.api.post("/v1/heartbeat", {"items": [item]}).json["results"][0]["status"]
+
+        statuses = [beat()]
+        harness.eventually(lambda: statuses.append(beat()) or statuses[-1] != 200, every_s=0.25)
         after = self.job(job["id"], include="attempts")
         self.assertEqual((after["state"], after["last_error"]["type"]), ("retrying", "timeout"))
         self.assertEqual(after["attempts"][0]["outcome"], "timed_out")
@@ -325,7 +319,7 @@ class SingleForms(harness.ServerCase):
 
     def test_each_does_what_its_name_says(self):
         job_id = self.submit()["id"]
-        job = self.claim_one(lease_ms=2000)
+        job = self.claim_one(lease_ms=10_000)
         beaten = self.call(job, "heartbeat", extend_ms=60000, progress={"percent": 5})
         self.assertGreater(beaten["lease_expires_at"], job["lease"]["expires_at"])
         self.assertEqual(beaten["progress"]["percent"], 5)
@@ -359,51 +353,51 @@ class SingleForms(harness.ServerCase):
 
     def test_a_heartbeat_waits_for_a_cancellation(self):
         self.submit()
-        job = self.claim_one()
+        job = self.claim_one(lease_ms=120_000)
         started = time.monotonic()
         self.assertFalse(self.call(job, "heartbeat", wait_ms=300)["cancel_requested"])
         self.assertGreaterEqual(time.monotonic() - started, 0.29)
         started = time.monotonic()
-        waiting = self.in_background(job, wait_ms=20000)
+        waiting = self.in_background(job, wait_ms=60000)
         self.api.post(f"/v1/jobs/{job['id']}/cancel")
         reply = waiting()
         self.assertTrue(reply.json["cancel_requested"])
         self.assertEqual(reply.json["state"], "running")
         # And is not held where that was asked for before.
-        self.assertTrue(self.call(job, "heartbeat", wait_ms=20000)["cancel_requested"])
-        self.assertLess(time.monotonic() - started, 10)
+        self.assertTrue(self.call(job, "heartbeat", wait_ms=60000)["cancel_requested"])
+        self.assertLess(time.monotonic() - started, 50)
 
     def test_a_heartbeat_does_not_wait_for_a_lease_that_is_over(self):
         started = time.monotonic()
         for end in ("complete", "release", None):
             with self.subTest(end=end):
                 self.submit()
-                job = self.claim_one(lease_ms=60000 if end else 1000)
-                waiting = self.in_background(job, wait_ms=20000)
+                job = self.claim_one(lease_ms=120_000 if end else 1000)
+                waiting = self.in_background(job, wait_ms=60000)
                 if end:
                     self.call(job, end)
                 self.assert_refused(waiting(), 409, "lease_lost")
                 for left in self.claim(limit=10):
                     self.finish(left)
-        stale = {"token": job["lease"]["token"] + 1, "wait_ms": 20000}
+        stale = {"token": job["lease"]["token"] + 1, "wait_ms": 60000}
         reply = self.api.post(f"/v1/jobs/{job['id']}/heartbeat", stale)
         self.assert_refused(reply, 409, "lease_lost")
-        self.assertLess(time.monotonic() - started, 15)
+        self.assertLess(time.monotonic() - started, 50)
         self.assert_fault(
             {"token": 1, "wait_ms": 60001}, "/wait_ms", path=f"/v1/jobs/{job['id']}/heartbeat"
         )
 
     def test_a_heartbeat_that_waits_ends_at_a_stop(self):
-        server = self.new_server("--drain", "10s").start()
+        server = self.new_server("--drain", "60s").start()
         self.use(server)
         self.submit()
-        job = self.claim_one()
+        job = self.claim_one(lease_ms=120_000)
         waiting = self.in_background(job, wait_ms=60000)
         started = time.monotonic()
         server.signal(signal.SIGTERM)
         self.assertEqual(waiting().status, 200)
         self.assertEqual(server.wait(), 0)
-        self.assertLess(time.monotonic() - started, 5)
+        self.assertLess(time.monotonic() - started, 50)
 
     def in_background(self, job, **members):
         """Waits for the answer to a heartbeat when it is called."""

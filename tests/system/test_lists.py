@@ -78,10 +78,10 @@ class Lists(harness.ServerCase):
             self.submit()
             self.assertEqual(len(self.list_jobs()), number)
 
-    def test_without_fresh_it_is_there_within_a_second(self):
+    def test_without_fresh_it_is_there_soon(self):
         job = self.submit()
         harness.eventually(
-            lambda: [j["id"] for j in self.list_jobs(fresh="false")] == [job["id"]], timeout_s=1.5
+            lambda: [j["id"] for j in self.list_jobs(fresh="false")] == [job["id"]]
         )
 
     def test_a_job_looks_in_a_list_as_it_looks_alone(self):
@@ -94,7 +94,7 @@ class Lists(harness.ServerCase):
             retry={"strategy": "list", "delays_ms": [1]},
         )
         self.submit(priority=-5)
-        self.fail_attempt(self.claim_one())
+        self.fail_attempt(self.claim_one(), delay_ms=60000)
         self.submit(priority=-9)
         self.finish(self.claim_one(), result=[1])
         for listed in self.list_jobs(include="payload,result"):
