@@ -102,14 +102,14 @@ class Polls(harness.ServerCase):
         waiting = threading.Thread(
             target=lambda: self.poll(
                 api=self.new_client(),
-                claim=self.claim_part(wait_ms=2000),
+                claim=self.claim_part(wait_ms=60000),
                 acks=[{"id": job_id, "token": job["lease"]["token"], "outcome": "succeeded"}],
             )
         )
-        started = time.monotonic()
         waiting.start()
         self.await_state(job_id, "succeeded")
-        self.assertLess(time.monotonic() - started, 1)
+        self.assertTrue(waiting.is_alive(), "it waits still")
+        self.submit()
         waiting.join()
 
     def poll_in_background(self, **members):
@@ -125,10 +125,10 @@ class Polls(harness.ServerCase):
         job_id = self.submit()["id"]
         (job,) = self.poll(claim=self.claim_part())["jobs"]
         started = time.monotonic()
-        thread, box = self.poll_in_background(claim=self.claim_part(wait_ms=10000))
+        thread, box = self.poll_in_background(claim=self.claim_part(wait_ms=60000))
         self.api.post(f"/v1/jobs/{job_id}/cancel")
         thread.join()
-        self.assertLess(time.monotonic() - started, 5)
+        self.assertLess(time.monotonic() - started, 25)
         self.assertEqual(
             box[0]["commands"],
             [{"type": "cancel", "job_id": job_id, "token": job["lease"]["token"]}],
@@ -148,7 +148,7 @@ class Polls(harness.ServerCase):
 
     def test_quiet_is_told_and_ends_the_claims(self):
         self.poll(claim=self.claim_part())
-        thread, box = self.poll_in_background(claim=self.claim_part(wait_ms=10000))
+        thread, box = self.poll_in_background(claim=self.claim_part(wait_ms=60000))
         self.assertEqual(self.command("quiet").json["state"], "quiet")
         thread.join()
         self.assertEqual(box[0]["commands"], [{"type": "quiet"}])

@@ -31,7 +31,7 @@ class PushCase(harness.MillraceCase):
         body = {"url": url, "queues": [self.queue], **members}
         api = api or self.api
         reply = harness.eventually(
-            lambda: (r := api.put(f"/v1/push-targets/{name}", body)).status != 503 and r, 20
+            lambda: (r := api.put(f"/v1/push-targets/{name}", body)).status != 503 and r, 60
         )
         self.assertEqual(reply.status, 201, reply)
         return name
@@ -103,17 +103,18 @@ class Outcomes(PushCase, harness.ServerCase):
         for status, body in ((204, b""), (201, b"made"), (200, b"<html>")):
             job, name = self.after(status, body)
             self.assertEqual((job["state"], job.get("result")), ("succeeded", None))
-        health = self.health(name)
-        self.assertEqual(health["totals"]["succeeded"], 1)
+        health = harness.eventually(
+            lambda: (h := self.health(name))["totals"]["succeeded"] == 1 and h, what="the call's count"
+        )
         self.assertEqual(health["last"][0]["status"], 200)
         self.assertGreater(health["latency"]["p50_ms"], 0)
-        figures = self.api.get("/metrics").body.decode()
-        self.assertIn(f'millrace_push_calls_total{{target="{name}",outcome="succeeded"}} 1', figures)
+        figure = f'millrace_push_calls_total{{target="{name}",outcome="succeeded"}} 1'
+        harness.eventually(lambda: figure in self.api.get("/metrics").body.decode(), what=figure)
 
     def test_accepted_is_acknowledged_with_the_token(self):
         r = self.receive(lambda _: (202, b"", {}))
         self.target(r.url)
-        job = self.submit(lease_ms=2000)
+        job = self.submit(lease_ms=20_000)
         harness.eventually(lambda: r.calls, what="the call")
         time.sleep(0.5)
         self.assertEqual(self.state(job["id"]), "running")
@@ -156,7 +157,7 @@ class Outcomes(PushCase, harness.ServerCase):
         self.assertEqual((done["state"], done["attempt"]), ("succeeded", 1))
         self.assertEqual([c.headers["millrace-attempt"] for c in r.calls], ["1", "1", "1"])
         self.assertGreater(r.calls[1].begun - r.calls[0].begun, 0.9)
-        self.assertEqual(self.health(name)["totals"]["snoozed"], 2)
+        harness.eventually(lambda: self.health(name)["totals"]["snoozed"] == 2, what="the counts")
 
     def test_all_else_fails_and_retries(self):
         for status in (400, 404, 429, 500, 503):
@@ -194,17 +195,21 @@ class Outcomes(PushCase, harness.ServerCase):
         self.assertEqual(job["last_error"]["type"], "broken_answer")
 
     def test_a_bound_on_calls_at_once(self):
-        r = self.receive(lambda _: time.sleep(0.03) or (200, b"", {}))
-        self.target(r.url, concurrency=3)
-        ids = self.submit_many(40)
+        # Each is answered once three are there, and there are a few threes.
+        three = threading.Barrier(3, timeout=harness.PATIENCE_S)
+        r = self.receive(lambda _: three.wait() is None or (200, b"", {}))
+        self.target(r.url, concurrency=3, timeout_ms=60_000)
+        ids = self.submit_many(39)
         for job_id in ids:
             self.assertEqual(self.final(job_id)["state"], "succeeded")
         self.assertEqual(r.most_at_once, 3)
         self.assertEqual(sorted(r.jobs()), sorted(ids))
 
     def test_a_dead_target_costs_the_others_nothing(self):
-        hangs = self.receive(lambda _: time.sleep(20) or (200, b"", {}))
-        self.target(hangs.url, concurrency=50, queues=[self.queue + "-hangs"])
+        over = threading.Event()
+        hangs = self.receive(lambda _: over.wait(120) and (200, b"", {}))
+        self.addCleanup(over.set)
+        self.target(hangs.url, concurrency=50, queues=[self.queue + "-hangs"], timeout_ms=120_000)
         gone = self.target(receiver.nobody(), queues=[self.queue + "-gone"])
         for suffix in ("-hangs", "-gone"):
             for _ in range(100):
@@ -214,10 +219,10 @@ class Outcomes(PushCase, harness.ServerCase):
         r = self.receive()
         self.target(r.url)
         time.sleep(0.5)
-        began = time.monotonic()
         for job_id in self.submit_many(200):
             self.assertEqual(self.final(job_id)["state"], "succeeded")
-        self.assertLess(time.monotonic() - began, 10)
+        self.assertEqual([call.over for call in hangs.calls], [None] * 50, "they hang still")
+        over.set()
         # The breaker leaves the jobs alone.
         ready = self.counts(self.queue + "-gone").get("ready", 0)
         self.assertGreater(ready, 80)
@@ -406,17 +411,17 @@ class Restarts(PushCase):
         slow = threading.Event()
         r = self.receive(lambda _: slow.wait(60) and (200, b"", {}))
         self.use(self.new_server(*PERMITTED).start())
-        name = self.target(r.url, concurrency=2, timeout_ms=10000)
+        name = self.target(r.url, concurrency=2, timeout_ms=20000)
         ids = [self.submit()["id"] for _ in range(6)]
         harness.eventually(lambda: len(r.calls) == 2, what="two calls")
         self.use(self.server.restart(kill=True))
         # The dead process's calls count until their leases are over.
-        harness.eventually(lambda: self.health(name), 20, what="somebody who serves")
+        harness.eventually(lambda: self.health(name), what="somebody who serves")
         self.assertEqual(self.health(name)["held_elsewhere"], 2)
         self.assertEqual(len(r.calls), 2)
         slow.set()
         for job_id in ids:
-            self.assertEqual(self.final(job_id, wait_ms=40000)["state"], "succeeded")
+            self.assertEqual(self.final(job_id, wait_ms=60000)["state"], "succeeded")
         self.check(r, ids, 2)
 
     def test_a_server_that_stops_lets_its_calls_end(self):
@@ -441,15 +446,15 @@ class Nodes(PushCase):
         self.use(cluster[0])
         r = self.receive(lambda _: time.sleep(0.05) or (200, b"", {}))
         queues = list(cluster.queue_on_each_shard().values())
-        name = self.target(r.url, concurrency=4, timeout_ms=2000, queues=queues)
+        name = self.target(r.url, concurrency=4, timeout_ms=10000, queues=queues)
         apis = [self.new_client(server) for server in cluster.servers]
         for api in apis:
             harness.eventually(
-                lambda a=api: a.get(f"/v1/push-targets/{name}").status == 200, 5, what="its copy"
+                lambda a=api: a.get(f"/v1/push-targets/{name}").status == 200, what="its copy"
             )
         harness.eventually(
             lambda: sum(self.get(name, api)["health"] is not None for api in apis) == 1,
-            20,
+            60,
             what="one node that serves the targets",
         )
         serving = next(s for s, api in zip(cluster.servers, apis) if self.get(name, api)["health"])
@@ -475,7 +480,7 @@ class Nodes(PushCase):
         for job_id in ids:
             harness.eventually(
                 lambda j=job_id: self.api.get(f"/v1/jobs/{j}").json.get("state") == "succeeded",
-                60,
+                120,
                 0.05,
                 what=f"the end of {job_id}",
             )

@@ -218,7 +218,7 @@ class Queues(harness.ServerCase):
         for job in self.claim(limit=30):
             self.finish(job)
         rates = harness.eventually(
-            lambda: (r := self.get_queue()["rates"])["succeeded_per_s"] > 0 and r, 3
+            lambda: (r := self.get_queue()["rates"])["succeeded_per_s"] > 0 and r
         )
         self.assertGreater(rates["submitted_per_s"], rates["succeeded_per_s"] - 1e-9)
 
@@ -327,7 +327,7 @@ class Retention(harness.ServerCase):
         self.finish(second, "dead", error={"type": "E", "message": "m"})
         self.finish(third, "cancelled")
         self.submit(expires_in_ms=1)
-        harness.eventually(lambda: self.counts() == {}, 3, what="an empty queue")
+        harness.eventually(lambda: self.counts() == {}, what="an empty queue")
         self.assertEqual(self.list_jobs(), [])
         self.assertEqual(self.api.get(f"/v1/jobs/{first['id']}").status, 404)
 
@@ -339,7 +339,7 @@ class Retention(harness.ServerCase):
         waiter = threading.Thread(
             target=lambda: ends.append(
                 self.new_client().get(
-                    f"/v1/jobs/{job['id']}", wait_ms=10000, until="final", include="result"
+                    f"/v1/jobs/{job['id']}", wait_ms=30000, until="final", include="result"
                 )
             )
         )
@@ -359,16 +359,16 @@ class Retention(harness.ServerCase):
         time.sleep(0.3)
         self.assertEqual(self.ack(claimed), first)
 
-    def test_gone_within_a_second_of_its_time_and_not_before(self):
-        self.api.put(f"/v1/queues/{self.queue}", {"retention": {"succeeded_ms": 1000}})
+    def test_gone_at_its_time_and_not_before(self):
+        self.api.put(f"/v1/queues/{self.queue}", {"retention": {"succeeded_ms": 4000}})
         job = self.submit()
         self.finish(self.claim_one())
+        ended = harness.seconds(self.job(job["id"])["finished_at"])
         self.submit()
-        time.sleep(0.8)
-        self.assertEqual(self.state(job["id"]), "succeeded")
         harness.eventually(
-            lambda: self.api.get(f"/v1/jobs/{job['id']}").status == 404, 1.5, what="its end"
+            lambda: self.api.get(f"/v1/jobs/{job['id']}").status == 404, what="its end"
         )
+        self.assertGreater(time.time(), ended + 3.9)
         self.assertEqual(self.counts(), {"ready": 1})
         self.assertEqual(len(self.list_jobs()), 1)
 

@@ -5,6 +5,7 @@ something else nothing that they would notice.
 import json
 import os
 import pathlib
+import statistics
 import threading
 import time
 import unittest
@@ -24,14 +25,17 @@ class Many:
     def __init__(self, server, path, count):
         self.server, self.path = server, path
         self.over = threading.Event()
+        self.took = []
         self.threads = [threading.Thread(target=self.ask) for _ in range(count)]
 
     def ask(self):
         with self.server.connect(timeout=60) as connection:
             while not self.over.is_set():
+                asked = time.monotonic()
                 connection.send(request(self.path))
                 if connection.read_reply() is None:
                     return
+                self.took.append(time.monotonic() - asked)
 
     def __enter__(self):
         for thread in self.threads:
@@ -61,18 +65,19 @@ class Searching(harness.MillraceCase):
     def test_a_claim_waits_for_no_search(self):
         """With payloads on disk: they come on threads of their own."""
         self.use(self.new_server("--memory", "128MiB").start())
-        self.fill(6_000, "x" * 10_000, max_attempts=1, lease_ms=4_000)
-        with Many(self.server, "/v1/jobs?q=payload.z:2", 24):
-            time.sleep(1)
-            slowest = 0
+        self.fill(6_000, "x" * 10_000, max_attempts=1, lease_ms=60_000)
+        claims = []
+        with Many(self.server, "/v1/jobs?q=payload.z:2", 24) as many:
+            harness.eventually(lambda: len(many.took) >= 24, 120, what="searches")
             for number in range(20):
                 asked = time.monotonic()
                 jobs = self.claim(limit=5)
-                slowest = max(slowest, time.monotonic() - asked)
+                claims.append(time.monotonic() - asked)
                 self.assertEqual([job["payload"]["n"] for job in jobs], list(range(number * 5, number * 5 + 5)))
                 for job in jobs:
                     self.finish(job)
-        self.assertLess(slowest, 2, "half of a lease")
+        # Behind a search it would take as long as that; how fast it is, benches say.
+        self.assertLess(statistics.median(claims), statistics.median(many.took) / 2)
         self.assertEqual(self.counts().get("dead", 0), 0)
 
     def test_reads_of_clients_that_left_stop(self):
@@ -93,8 +98,8 @@ class Searching(harness.MillraceCase):
             connection.close()
         asked = time.monotonic()
         self.assertEqual(self.api.get("/v1/jobs", limit=1).status, 200)
-        self.assertLess(time.monotonic() - asked, 2)
-        harness.eventually(lambda: descriptors() <= before + 5, 5, what="closed connections are closed")
+        self.assertLess(time.monotonic() - asked, 20)
+        harness.eventually(lambda: descriptors() <= before + 5, what="closed connections are closed")
 
 
 
@@ -158,14 +163,13 @@ class Large(harness.MillraceCase):
         # On a busy machine the answers under way may fill the budget for a moment.
         harness.eventually(
             lambda: self.api.post("/v1/jobs", {"type": "t", "queue": "another"}).status == 201,
-            timeout_s=5,
             what="a submission beside them",
         )
         status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
         peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
         self.assertLess(int(peak.split()[1]) / 1024, 256)
         # Some got an answer, some were told to come back; after ten seconds nothing is left of either.
-        deadline = time.monotonic() + 25
+        deadline = time.monotonic() + 60
         for connection in silent:
             connection.socket.settimeout(max(1, deadline - time.monotonic()))
             reply = connection.read_reply()
@@ -179,17 +183,17 @@ class Large(harness.MillraceCase):
 
 class Stopping(harness.MillraceCase):
     def test_a_wait_for_events_ends_at_a_stop(self):
-        server = self.new_server().start()
+        server = self.new_server("--drain", "60s").start()
         self.use(server)
         self.submit()
         cursor = self.api.get("/v1/events", limit=1000).json["next_cursor"]
-        waiting = [server.connect(timeout=30) for _ in range(3)]
+        waiting = [server.connect(timeout=90) for _ in range(3)]
         for connection in waiting:
             connection.send(request(f"/v1/events?wait_ms=60000&cursor={cursor}"))
         time.sleep(0.3)
         stopped = time.monotonic()
         self.assertEqual(server.stop(), 0)
-        self.assertLess(time.monotonic() - stopped, 5, "the drain has ten seconds")
+        self.assertLess(time.monotonic() - stopped, 40, "the drain has sixty seconds")
         for connection in waiting:
             reply = connection.read_reply()
             self.assertEqual((reply.status, json.loads(reply.body)["items"]), (200, []))

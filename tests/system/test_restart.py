@@ -93,14 +93,16 @@ class Killed(harness.MillraceCase):
         for _ in range(5):
             time.sleep(dice.uniform(0.3, 0.8))
             self.server.restart(kill=True)
-        time.sleep(0.3)
-        stop.set()
-        for thread in threads:
-            thread.join()
+        try:
+            harness.eventually(
+                lambda: len(submitted) > 50 and len(ended) > 20, 60, what="jobs that were worked on"
+            )
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
         self.use(self.server)
 
-        self.assertGreater(len(submitted), 50)
-        self.assertGreater(len(ended), 20)
         lost_leases = [result for result in ended.values() if result["status"] != 200]
         self.assertEqual(lost_leases, [], "leases outlive the server")
         jobs = {job["id"]: job for job in self.list_jobs(include="payload,result")}
@@ -164,7 +166,10 @@ class Killed(harness.MillraceCase):
                 {"result": {"r": 1}}
                 if outcome == "succeeded"
                 else (
-                    {"error": {"type": "E", "message": "m", "stack": "s"}}
+                    {
+                        "error": {"type": "E", "message": "m", "stack": "s"},
+                        **({"delay_ms": 3_600_000} if outcome == "failed" else {}),
+                    }
                     if outcome in ("dead", "failed")
                     else {}
                 )
@@ -187,9 +192,9 @@ class Killed(harness.MillraceCase):
 
     def test_leases_get_grace_for_the_time_that_the_server_was_away(self):
         self.submit(retry={"strategy": "fixed", "base_ms": 0})
-        job = self.claim_one(lease_ms=1500)
+        job = self.claim_one(lease_ms=8000)
         self.server.kill()
-        time.sleep(2)
+        time.sleep(9)
         self.server.start()
         self.use(self.server)
         self.assertEqual(self.state(job["id"]), "running")
@@ -199,7 +204,7 @@ class Killed(harness.MillraceCase):
         self.submit(retry={"strategy": "fixed", "base_ms": 0})
         job = self.claim_one(lease_ms=1000)
         self.kill_and_restart()
-        again = self.claim_within(wait_ms=10000)
+        again = self.claim_within(wait_ms=30000)
         self.assertEqual((again["id"], again["attempt"]), (job["id"], 2))
         self.assertGreater(again["lease"]["token"], job["lease"]["token"])
         self.assertEqual(self.ack(job)["error"]["code"], "lease_lost")
@@ -247,7 +252,8 @@ class Killed(harness.MillraceCase):
         self.assertEqual(self.claim(wait_ms=200), [])
 
     def test_delayed_jobs_fire(self):
-        overdue, soon = self.submit(delay_ms=200), self.submit(delay_ms=2500)
+        # The one is due later than any restart takes.
+        overdue, soon = self.submit(delay_ms=200), self.submit(delay_ms=15_000)
         expiring = self.submit(expires_in_ms=200, priority=9)
         self.server.kill()
         time.sleep(0.4)
@@ -256,7 +262,7 @@ class Killed(harness.MillraceCase):
         self.assertEqual(self.claim_within()["id"], overdue["id"])
         self.await_state(expiring["id"], "expired")
         self.assertEqual(self.claim(), [])
-        self.assertEqual(self.claim_within()["id"], soon["id"])
+        self.assertEqual(self.claim_within(wait_ms=40_000)["id"], soon["id"])
         job = self.job(soon["id"])
         self.assertGreaterEqual(seconds(job["started_at"]), seconds(job["run_at"]))
 
@@ -269,14 +275,14 @@ class Killed(harness.MillraceCase):
 
     def test_retention_goes_on(self):
         # Longer than a restart takes, which on PostgreSQL waits for the former lease.
-        kept_ms = 1500 if harness.STORE == "sqlite" else 8000
+        kept_ms = 6000 if harness.STORE == "sqlite" else 15_000
         self.api.put(f"/v1/queues/{self.queue}", {"retention": {"succeeded_ms": kept_ms}})
         self.submit()
         job = self.claim_one()
         self.finish(job)
         self.kill_and_restart()
         self.assertEqual(self.state(job["id"]), "succeeded")
-        harness.eventually(lambda: self.api.get(f"/v1/jobs/{job['id']}").status == 404, 15)
+        harness.eventually(lambda: self.api.get(f"/v1/jobs/{job['id']}").status == 404, 60)
         self.assertEqual(self.counts(), {})
 
     def test_what_was_deleted_stays_so(self):

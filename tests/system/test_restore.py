@@ -58,6 +58,14 @@ class Load:
         for thread in self.threads:
             thread.join()
 
+    def claimed_since(self, instant):
+        """How many jobs, of those that had been submitted by then."""
+        with self.lock:
+            return sum(
+                at > instant + SLACK_S and job in self.submitted and self.submitted[job][1] < instant - SLACK_S
+                for at, job, _ in self.tokens
+            )
+
     def produce(self):
         api = self.server.client()
         while not self.over.is_set():
@@ -117,7 +125,7 @@ class Drill(harness.MillraceCase):
             first = time.time()
             time.sleep(2)
             second = time.time()
-            time.sleep(0.5)
+            harness.eventually(lambda: load.claimed_since(second) >= 20, what="more claims")
         # The journal has dropped what only the archive still has.
         self.await_trim(server, backup)
         at_the_end = self.states()
@@ -231,7 +239,7 @@ class Drill(harness.MillraceCase):
         harness.eventually(failing, what="word that the archive can't be written")
         self.submit_many(50)
         newest = metric("journal_seq")
-        harness.eventually(lambda: metric("synced_seq") >= newest, 15, what="tables that have it all")
+        harness.eventually(lambda: metric("synced_seq") >= newest, 60, what="tables that have it all")
         time.sleep(3)  # a trim would have come
         elsewhere.rename(archive)
         harness.eventually(lambda: not failing(), what="an archive that can be written again")
@@ -462,7 +470,15 @@ class Refusals(harness.MillraceCase):
             process = subprocess.Popen(
                 command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
-            time.sleep(0.01 * step)
+            if step % 2:  # it has begun, however long that takes
+                harness.eventually(
+                    lambda: process.poll() is not None or list(target.glob("*")),  # noqa: B023
+                    every_s=0.001,
+                    what="a restore that has begun",
+                )
+                time.sleep(0.001 * step)
+            else:
+                time.sleep(0.01 * step)
             process.send_signal(signal.SIGKILL)
             if process.wait() == 0:
                 continue
@@ -530,7 +546,7 @@ class OnPostgres(harness.MillraceCase):
             reply = self.api.post("/v1/admin/backup", {"path": str(backup)})
             answered = time.time()
             self.assertEqual(reply.status, 200, reply)
-            time.sleep(1)
+            harness.eventually(lambda: load.claimed_since(answered) >= 20, what="more claims")
         self.assertEqual(server.stop(), 0)
         self.assertEqual([path.name for path in backup.iterdir()], ["millrace.dump"])
         self.assertEqual(oct((backup / "millrace.dump").stat().st_mode & 0o777), "0o600")
