@@ -80,8 +80,7 @@ TEST(Trickle, AnotherNodeAsksAndIsAnswered) {
   TestServer server({}, {}, std::move(wiring));
   const std::string payload(10'000, '7');
   service.gateway.respond_with([&](const engine::Request&) { return hand_out(payload); });
-  PeerClientOptions options = quick_options();
-  options.timing = patient_timing();
+  const PeerClientOptions options = quick_options();
   KeepingPort port;
   PeerClient client(options, {std::string(kTestSecret), real_clock(), log.logger(), 1});
   engine::WaitingClaim claim;

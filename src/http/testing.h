@@ -34,7 +34,7 @@ class FakeGateway final : public engine::Gateway {
               std::string_view credentials) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
 
-  // Blocks until so many were asked or cancelled in all; false after five seconds.
+  // Blocks until so many were asked or cancelled in all; false after thirty seconds.
   bool wait_for_requests(std::size_t count);
   bool wait_for_cancels(std::size_t count);
   std::vector<engine::Request> requests() const;

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <deque>
 
@@ -17,7 +18,7 @@
 namespace millrace::http {
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kPatience{30};
 
 class TestOperations final : public service::Operations {
  public:
@@ -55,6 +56,15 @@ class Recorder final : public Observer {
   mutable std::mutex mutex_;
   std::vector<std::pair<int, std::string>> log_;
 };
+
+// A process that was stopped for a while is told so.
+ssize_t receive_some(int socket, char* buffer, std::size_t size) {
+  ssize_t received = 0;
+  do {
+    received = ::recv(socket, buffer, size, 0);
+  } while (received < 0 && errno == EINTR);
+  return received;
+}
 
 }  // namespace
 
@@ -270,7 +280,7 @@ void TestClient::send(std::string_view bytes) {
 
 bool TestClient::receive_more() {
   char buffer[4096];
-  const ssize_t size = ::recv(socket_, buffer, sizeof buffer, 0);
+  const ssize_t size = receive_some(socket_, buffer, sizeof buffer);
   if (size > 0) received_.append(buffer, static_cast<std::size_t>(size));
   return size > 0;
 }
@@ -285,7 +295,7 @@ std::string TestClient::receive_bytes(std::size_t size) {
 
 bool TestClient::is_closed() {
   char byte = 0;
-  return received_.empty() && ::recv(socket_, &byte, 1, 0) == 0;
+  return received_.empty() && receive_some(socket_, &byte, 1) == 0;
 }
 
 TestResponse TestClient::receive(bool head_only) {

@@ -144,7 +144,9 @@ TEST(PeerClient, AHalfOpenConnectionIsFoundDead) {
     connection.receive();
     connection.wait_for_close();
   });
-  TestAsker asking;
+  PeerClientOptions options = quick_options();
+  options.timing = quick_timing();
+  TestAsker asking(options);
   const auto begin = std::chrono::steady_clock::now();
   asking.ask(node.url(), 1);
   EXPECT_EQ(unavailable_in(asking.port.wait_for(1)), Unavailable::kUnknown);
@@ -155,14 +157,16 @@ TEST(PeerClient, AHalfOpenConnectionIsFoundDead) {
 TEST(PeerClient, WhoPingsIsAlive) {
   HandNode node([](HandNode::Connection& connection) {
     const ReceivedFrame ask = connection.receive();
-    for (int i = 0; i < 30; ++i) {  // 3 s, more than the silence that is borne
+    for (int i = 0; i < 60; ++i) {  // 6 s, more than the silence that is borne
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       connection.send(FrameKind::kPing, 0);
     }
     connection.send(FrameKind::kAnswer, ask.number, encoded(std::monostate()));
     connection.wait_for_close();
   });
-  TestAsker asking;
+  PeerClientOptions options = quick_options();
+  options.timing.silence = Duration{5'000};  // more than a machine may stand still
+  TestAsker asking(options);
   asking.ask(node.url(), 1);
   const auto answer = asking.port.wait_for(1);
   ASSERT_TRUE(answer);
@@ -237,7 +241,6 @@ TEST(PeerClient, TellsWhatWasWrittenFromWhatWasNot) {
   });  // closes with the rest unread
   PeerClientOptions options = quick_options();
   options.connections = 1;
-  options.timing = patient_timing();
   TestAsker asking(options);
   core::Enqueue large;
   large.jobs.resize(1);

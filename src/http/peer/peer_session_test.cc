@@ -41,7 +41,7 @@ PeerClientOptions options_of(PeerTiming timing) {
 // A node with shard 0, and a client that asks it.
 struct Nodes {
   explicit Nodes(std::vector<service::TokenSettings> tokens = {},
-                 std::string_view secret = kTestSecret, PeerTiming timing = quick_timing())
+                 std::string_view secret = kTestSecret, PeerTiming timing = patient_timing())
       : server({}, std::move(tokens),
                {nullptr, PeerParts{service, std::string(kTestSecret), log.logger(), timing}}),
         client(options_of(timing), {std::string(secret), real_clock(), log.logger(), 1}) {}
@@ -184,7 +184,7 @@ TEST(PeerDoor, AProofIsGoodForOnce) {
 }
 
 TEST(PeerDoor, WhoFallsSilentIsCutOff) {
-  Nodes nodes;
+  Nodes nodes({}, kTestSecret, quick_timing());
   TestClient silent(nodes.server);
   ASSERT_TRUE(upgrade(silent));
   ASSERT_TRUE(prove(silent, kTestSecret));
@@ -293,7 +293,7 @@ TEST(PeerAsks, ALargeAnswerComesWhole) {
 
 // Jobs beyond what one answer may hold are given back at once.
 TEST(PeerAsks, AClaimIsCutToItsBound) {
-  Nodes nodes({}, kTestSecret, patient_timing());
+  Nodes nodes;
   core::ClaimReply many = one_job(std::string(std::size_t{30} * 1024 * 1024, '7'));
   many.jobs.resize(4, many.jobs[0]);
   nodes.service.gateway.respond_with(
@@ -353,9 +353,16 @@ TEST(PeerAsks, AServerThatClosesAnswersWhatItWasAsked) {
   Nodes nodes;
   nodes.begin(claim_of("mail"));
   ASSERT_TRUE(nodes.service.gateway.wait_for_requests(1));
-  std::thread closing([&] { nodes.server.server().close(Duration{5'000}); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  EXPECT_EQ(in<Unavailable>(nodes.ask(claim_of("mail"))), Unavailable::kNoLeader);
+  std::thread closing([&] { nodes.server.server().close(Duration{20'000}); });
+  // Until it has begun to close, what it is asked is not answered.
+  for (int i = 0; i < 100 && nodes.port.count() == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    nodes.begin(claim_of("mail"));
+    for (int j = 0; j < 50 && nodes.port.count() == 0; ++j) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+  EXPECT_EQ(in<Unavailable>(nodes.port.wait_for(nodes.last_ticket)), Unavailable::kNoLeader);
   nodes.service.gateway.answer_oldest(core::Reply(one_job()));
   EXPECT_TRUE(std::holds_alternative<core::Reply>(*nodes.port.wait_for(1)));
   closing.join();

@@ -21,10 +21,11 @@ namespace millrace::http {
 
 inline constexpr std::string_view kTestSecret = "the secret of this database";
 
-// Short, so that the tests are.
+// For the tests of silence alone: short, so that they are.
 PeerTiming quick_timing();
-// For what takes its time under a sanitizer: large messages.
+// However slow the machine, nobody is found silent.
 PeerTiming patient_timing();
+// Pauses are short, and the timing is patient.
 PeerClientOptions quick_options();
 
 // The system's clocks.
@@ -62,7 +63,7 @@ class OneShard final : public engine::PeerService {
 class KeepingLog final : public LogSink {
  public:
   void write(LogLevel level, std::string_view line) override;
-  // Blocks until a line has this text in it; false after five seconds.
+  // Blocks until a line has this text in it; false after twenty seconds.
   bool wait_for(std::string_view text);
   std::size_t count(std::string_view text) const;
   Logger logger() {
@@ -106,7 +107,7 @@ class HandNode {
     ReceivedFrame receive();
     void send(FrameKind kind, std::uint64_t number, std::string_view body = {});
     void send_bytes(std::string_view bytes);
-    // Until the other closes, or five seconds.
+    // Until the other closes, or twenty seconds.
     void wait_for_close();
 
    private:

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 
 #include "engine/wire/request_codec.h"
@@ -31,16 +32,16 @@ void set_patience(int socket) {
 
 }  // namespace
 
-PeerTiming quick_timing() { return {Duration{3'000}, Duration{200}, Duration{2'000}}; }
+PeerTiming quick_timing() { return {Duration{20'000}, Duration{200}, Duration{2'000}}; }
 
-PeerTiming patient_timing() { return {Duration{3'000}, Duration{200}, Duration{20'000}}; }
+PeerTiming patient_timing() { return {Duration{20'000}, Duration{200}, Duration{20'000}}; }
 
 PeerClientOptions quick_options() {
   PeerClientOptions options;
-  options.connect = Duration{2'000};
+  options.connect = Duration{20'000};
   options.first_pause = Duration{20};
   options.longest_pause = Duration{100};
-  options.timing = quick_timing();
+  options.timing = patient_timing();
   return options;
 }
 
@@ -165,6 +166,7 @@ std::string HandNode::Connection::read(std::size_t size) {
   std::size_t have = 0;
   while (have < size) {
     const ssize_t more = ::recv(socket_, bytes.data() + have, size - have, 0);
+    if (more < 0 && errno == EINTR) continue;  // the process was stopped for a while
     if (more <= 0) break;
     have += static_cast<std::size_t>(more);
   }
