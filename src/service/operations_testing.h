@@ -58,7 +58,7 @@ class OperationsWorld {
     std::optional<T> result;
     Task<void> run = keep(operation, result);
     run.start();
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!run.done() && std::chrono::steady_clock::now() < give_up) port_.run();
     EXPECT_TRUE(run.done());
     return std::move(*result);
