@@ -11,6 +11,8 @@ import urllib.parse
 import contract
 
 TIMEOUT_S = 70  # longer than the longest poll
+# A connection that was not used for longer is opened anew: the server closes one after a minute.
+KEPT_S = 40
 
 
 class Reply:
@@ -61,6 +63,7 @@ class Client:
         self.tls = tls  # an ssl.SSLContext: the server speaks TLS
         self._contract_token = contract_token or token
         self._connection = None
+        self._used = 0.0
 
     def get(self, path, headers=None, **query):
         return self.request("GET", path, query=query, headers=headers)
@@ -101,6 +104,8 @@ class Client:
         return reply
 
     def _exchange(self, method, target, raw, headers):
+        if time.monotonic() - self._used > KEPT_S:
+            self.close()
         if self._connection is None:
             self._connection = (
                 http.client.HTTPSConnection(
@@ -116,6 +121,7 @@ class Client:
         except (OSError, http.client.HTTPException):
             self.close()
             raise
+        self._used = time.monotonic()
         if answer.will_close:
             self.close()
         return Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, body)

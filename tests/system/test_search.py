@@ -185,7 +185,7 @@ class LongHistory(harness.ServerCase):
         while query.get("cursor", "") is not None:
             started = time.monotonic()
             page = self.api.get("/v1/jobs", **query)
-            self.assertLess(time.monotonic() - started, 5)
+            self.assertLess(time.monotonic() - started, 20)
             found += page.json["items"]
             query["cursor"] = page.json["next_cursor"]
         self.assertEqual([job["payload"]["n"] for job in found], [777])

