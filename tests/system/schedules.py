@@ -70,7 +70,7 @@ class ScheduleWords:
     def instants(self, name=None, queue=None):
         return [instant(job) for job in self.jobs_of(name, queue)]
 
-    def await_jobs(self, count, name=None, queue=None, timeout_s=15):
+    def await_jobs(self, count, name=None, queue=None, timeout_s=60):
         """The schedule's jobs, once there are so many."""
         return eventually(
             lambda: len(jobs := self.jobs_of(name, queue)) >= count and jobs,
@@ -88,7 +88,7 @@ class ScheduleWords:
         until = time.time() + for_s
         eventually(
             lambda: (last := self.schedule(self.beacon)["last_scheduled_at"]) and seconds(last) >= until,
-            for_s + 15,
+            for_s + 60,
             what="the beacon's instants",
         )
 
