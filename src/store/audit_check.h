@@ -1,4 +1,4 @@
-// The check of an audit's entries: each is there, unaltered, and follows the one before it.
+// The check of an audit log: every entry exists, is unaltered, and follows its predecessor.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace millrace::store {
 
-// Follows the chain of one shard's audit; expects the entries in order, from the oldest that is
-// kept.
+// Follows the chain of one shard's audit; expects the entries in order, from the oldest kept one.
 class AuditCheck {
  public:
-  // Returns a sentence about what is wrong, if anything.
+  // Returns a sentence about the fault, if there is one.
   std::optional<std::string> check(const core::AuditRow& row);
-  // Entry `n` can't be read; the next one has nothing to follow. Returns the sentence about it.
+  // Entry `n` cannot be read, so the next one is not checked against it. Returns the sentence about
+  // it.
   std::string unreadable(std::uint64_t n);
 
   std::uint64_t entries() const { return entries_; }

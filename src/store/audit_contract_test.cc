@@ -1,4 +1,4 @@
-// What every store's tables promise of the audit: store/tables.h.
+// The contract of every store's tables for the audit: store/tables.h.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What every store's tables promise of the catalog: store/tables.h.
+// The contract of every store's tables for the catalog: store/tables.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a database says about itself, for a person who looks for what is wrong.
+// A database's facts about itself, for diagnosis.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace millrace::store {
 
 struct DatabaseFacts {
-  // The session whose transaction has been open longest, of those that this user may see.
+  // The session with the oldest open transaction, among those visible to this user.
   struct Oldest {
     std::int64_t pid = 0;
     std::string user, application, state;
@@ -18,7 +18,7 @@ struct DatabaseFacts {
   };
   Time now{};  // by the database's clock
   std::optional<Oldest> oldest;
-  std::int64_t prepared = 0;  // transactions that somebody prepared and did not end
+  std::int64_t prepared = 0;  // prepared transactions that were not ended
   std::int64_t connections = 0;
   std::int64_t max_connections = 0;
 };

@@ -12,8 +12,8 @@
 
 namespace millrace::store {
 
-// The format level that a body carries. A reader knows all levels up to its own newest one. kFences
-// marks no body: it says that a node knows a kind of inbox row.
+// The format level of a body. A reader knows all levels up to its own newest one. kFences marks no
+// body: it tells that a node knows a kind of inbox row.
 enum class EventFormat : std::uint32_t {
   kFirst = 1,
   kFinished = 2,      // jobs that are finished by a transaction
@@ -30,8 +30,8 @@ inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewes
 inline constexpr EventFormat kNewestEventFormat =
     kOfTomorrow ? kFormatOfTomorrow : kNewestFormatOfToday;
 
-// The oldest level that can express the batch. It is written at that level, so that an older
-// program stops at the first batch that it would not understand, and not before.
+// The oldest level that can express the batch. The batch is written at this level, so that an older
+// program stops only at the first batch that it would not understand.
 EventFormat format_of(const core::EventBatch& batch);
 
 // Replaces the content of `out` and keeps its capacity. Thread-safe.

@@ -52,8 +52,7 @@ TEST(EventCodec, EveryAlternativeHoldsUnderManySeeds) {
   }(std::make_index_sequence<std::variant_size_v<core::Event>>());
 }
 
-// What protoc's code reads from a body and writes again is the same body: events.proto is the
-// truth.
+// protoc's code reads a body and writes the same body again: events.proto is authoritative.
 TEST(EventCodec, WritesWhatTheProtoSays) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const std::string body = encoded(Arbitrary(seed).batch(6));
@@ -134,7 +133,7 @@ TEST(EventCodec, EnumsOfTheProtoAreOneAboveTheCores) {
   EXPECT_EQ(pb::CAUSE_PURGE, above(core::DeleteCause::kPurge));
 }
 
-// --- What must not be read
+// --- Bodies that must be rejected
 
 pb::EventBatch expiry_of_keys() {
   pb::EventBatch batch;
@@ -293,7 +292,7 @@ core::ScheduleAdvanced advance_of_a_schedule() {
   return advanced;
 }
 
-// Bytes that are in journals already. If one of these changes, it can't be read any more.
+// Bytes as in existing journals. If this test fails, those can no longer be read.
 TEST(EventCodec, SchedulesAreWrittenAsTheyAlwaysWere) {
   const auto hex = [](const core::Event& event) {
     std::string digits;

@@ -1,4 +1,4 @@
-// How a message holds members of the types that the wire has no call for.
+// The message form of members whose types have no call in WireWriter and WireReader.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace millrace::store {
 
-// For types that the wire has no call for: a field() for the writer, and one for the reader.
+// For such a type: a field() for the writer, and one for the reader.
 template <typename T>
 struct FieldForm;
 
@@ -39,7 +39,7 @@ struct FieldForm<core::Attempt> {
   }
 };
 
-// 1 or 2, if there is a value.
+// 1 or 2; absent without a value.
 template <>
 struct FieldForm<std::optional<bool>> {
   template <typename Wire>

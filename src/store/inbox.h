@@ -45,7 +45,7 @@ struct InboxRow {
   std::string payload;
 };
 
-// The transactions that a read could see: all below `next`, except those in progress.
+// The transactions visible to a read: all below `next`, except those in progress.
 struct InboxSnapshot {
   std::uint64_t next = 0;
   std::vector<std::uint64_t> in_progress;  // ascending
@@ -58,11 +58,11 @@ struct InboxPage {
   bool cut = false;            // there are more rows
 };
 
-// How far a shard's inbox has been read. Rows do not become visible in the order of their keys: a
-// transaction may commit after rows with higher keys have been read. So this is a place before
-// which everything has been read, except the rows of transactions that were open when the reader
-// passed them. A read goes on after the place, and within each of those transactions. It meets
-// every row once, however late its transaction commits, and never walks again over rows that it has
+// A reader's position in a shard's inbox. Rows do not become visible in the order of their keys: a
+// transaction may commit after rows with higher keys have been read. So everything before this
+// position has been read, except the rows of transactions that were open when the reader passed
+// them. A read continues after the position, and within each of those transactions. It returns
+// every row once, however late its transaction commits, and never scans again rows that it has
 // read.
 class InboxPlace {
  public:
@@ -80,10 +80,10 @@ class InboxPlace {
 struct InboxReader {
   std::uint32_t shard = 0;
   InboxPlace place;
-  std::chrono::steady_clock::time_point read_at{};  // set by read(): when the last good one began
+  std::chrono::steady_clock::time_point read_at{};  // when the last good read began
 };
 
-// Rows that were asked for by their keys.
+// Rows requested by key.
 struct FetchedRows {
   std::vector<InboxRow> rows;  // by key
   std::vector<InboxKey> gone;

@@ -1,4 +1,4 @@
-// The place of a row in a shard's inbox (store/inbox.h).
+// The position of a row in a shard's inbox (store/inbox.h).
 #pragma once
 
 #include <compare>
@@ -7,7 +7,7 @@
 namespace millrace::store {
 
 // The number of the database transaction that wrote the row, and the row's own number. Rows are
-// taken in this order. A transaction that began after another one's commit had returned has the
+// taken in this order. If a transaction begins after another one's commit has returned, it has the
 // higher `xid`.
 struct InboxKey {
   std::uint64_t xid = 0;

@@ -40,7 +40,7 @@ bool ordered(Comparison comparison, Value value, Value bound) {
   return false;
 }
 
-// Any of the condition's values.
+// Whether the text meets any of the condition's values.
 bool any_value(const Condition& condition, std::string_view text) {
   return std::ranges::any_of(condition.values, [&](const std::string& value) {
     return condition.comparison == Comparison::kContains ? contains(text, value) : text == value;

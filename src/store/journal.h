@@ -27,8 +27,8 @@ struct JournalRow {
   Checksum predecessor;  // all zero before the first row
   Checksum checksum;
   std::string body;  // an encoded core::EventBatch: store/event_codec.h
-  // The inbox rows that the body has taken. The commit of this row deletes them, and nothing else
-  // does. read() does not return this member.
+  // The inbox rows that the body has taken. Only the commit of this row deletes them. read() does
+  // not return this member.
   std::vector<InboxKey> taken{};
 };
 

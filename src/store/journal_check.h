@@ -1,4 +1,4 @@
-// The checks that every journal makes of the rows that it reads, and their error messages.
+// The checks that every journal applies to the rows that it reads, and their error messages.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What every journal promises: store/journal.h.
+// The contract of every journal: store/journal.h.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ class JournalContract : public StoreContract {
   AppendOutcome append(const JournalRow& row) { return journal().append(row).outcome; }
   std::uint64_t newest() { return to_number(journal().extent()->newest); }
   std::uint64_t oldest() { return to_number(journal().extent()->oldest); }
-  // As often as it takes.
+  // Trims until nothing is left to do.
   void trim_all(std::uint64_t below) {
     while (journal().trim(Seq{below}).value() > 0) {
     }

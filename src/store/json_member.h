@@ -8,9 +8,9 @@
 namespace millrace::store {
 
 // Returns the text of the member at `path`: members joined by dots, where a number is an index if
-// it meets an array; an empty path is the whole text. A string gives its content, unescaped (a lone
-// surrogate gives U+FFFD); a number, true, false and null give their spelling. None: there is no
-// such member, or it is an object or an array. Of members with the same name the first counts.
+// it meets an array; an empty path is the whole text. A string yields its unescaped content (U+FFFD
+// for a lone surrogate); a number, true, false and null yield their spelling. None: there is no
+// such member, or it is an object or an array. If names repeat, the first member counts.
 //
 // A text that is not JSON has no members.
 std::optional<std::string> json_member_text(std::string_view json, std::string_view path);

@@ -1,4 +1,4 @@
-// What every store's tables promise of operations: store/tables.h.
+// The contract of every store's tables for operations: store/tables.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ TEST_P(OperationsContract, DeletesById) {
   EXPECT_EQ(ids, (std::vector{id_of(1), id_of(3), id_of(4)}));
 }
 
-// Of bulk operations: the place of each id in the order of submission.
+// Bulk operations need each id's ord.
 TEST_P(OperationsContract, ASelectionTellsTheOrds) {
   std::vector<core::Job> jobs;
   for (std::uint64_t ord = 1; ord <= 6; ++ord) {

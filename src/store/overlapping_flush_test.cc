@@ -1,6 +1,6 @@
-// What stores that nodes share promise of flushes that overlap (store/tables.h, Since): a follower
-// that takes over writes again what the former leader has written already, whole or in part, and
-// afterwards the tables are as if one leader had written them.
+// The contract of shared stores for overlapping flushes (store/tables.h, FlushBase). A follower
+// that takes over repeats some or all of the former leader's changes, and afterwards the tables are
+// as if one leader had written them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class Place {
 
   Tables& tables() { return *store_.tables; }
 
-  // All that can be read, as text.
+  // All readable content, as text.
   std::vector<std::string> content() {
     LoadedState state;
     EXPECT_TRUE(tables().load(state));
@@ -90,7 +90,7 @@ class Place {
     for (const auto& row : history.logs) rows.push_back("log " + id + encoded(row));
     for (const auto& row : history.marks) rows.push_back("mark " + id + encoded(row));
   }
-  // Also what no read shows: rows that nothing belongs to. Which flush wrote one does not count.
+  // Adds rows that no read shows. It ignores which flush wrote them.
   void add_tables(std::vector<std::string>& rows) const {
     PostgresSession session(url_);
     for (const char* table : {"job_rows", "attempt_rows", "log_rows", "queue_rows", "key_rows",
@@ -109,7 +109,7 @@ class Place {
   Store store_;
 };
 
-// A shard's life, decided by a leader, which writes it to `exact`, and to `shared` too until a
+// A shard's life, decided by a leader. The leader writes to `exact`, and also to `shared` until a
 // follower takes over there.
 class Life {
  public:
@@ -217,7 +217,7 @@ class Life {
     pending_->changes = follower_.take_changes();
     pending_->to = progress(pending_->changes->facts);
   }
-  // How far the tables are.
+  // The follower learns the tables' progress.
   void follower_hears() {
     if (!pending_ || shared_.progress()->seq < pending_->to.seq) return;
     follower_.changes_stored();
@@ -358,7 +358,7 @@ class Life {
         return;
     }
   }
-  // Some instants at once, so that more than the last hundred runs come together.
+  // Several instants at once, so that more than the last hundred runs are written together.
   void fire() {
     pass(Duration{1});
     const SharedBytes name = any_schedule();
@@ -381,7 +381,7 @@ class Life {
       leader_.fire(firing, now_, core::Admission::kOpen, events);
     });
   }
-  // Leases end, jobs become due, keys and uniques expire; a queue forgets what has succeeded.
+  // Leases end, jobs become due, keys and uniques expire; a queue drops succeeded jobs.
   void wait() {
     if (below(4) == 0) {
       core::QueuePatch patch;
@@ -462,8 +462,8 @@ core::Changes marked_and_ended(std::initializer_list<std::uint64_t> rows) {
   return changes;
 }
 
-// The follower's changes begin in the middle of a flush of its predecessor's: what that one wrote
-// from before stays, and what comes again stands once.
+// The follower's changes begin in the middle of a flush of its predecessor: that flush's earlier
+// rows stay, and repeated rows exist once.
 TEST_P(OverlappingFlush, MayBeginInTheMiddleOfAFormerOne) {
   Place place(GetParam());
   const auto to = [](std::uint64_t row) { return Progress{Seq{row}, {row, 77}, {}}; };
@@ -484,7 +484,7 @@ TEST_P(OverlappingFlush, MayBeginInTheMiddleOfAFormerOne) {
   EXPECT_THAT(tokens, ElementsAre(8, 12, 18, 22, 30));
 }
 
-// Several may be of one instant.
+// Several marks may have the same instant.
 TEST_P(OverlappingFlush, TakesNoOtherMarkOfTheSameInstantForItsOwn) {
   Place place(GetParam());
   const auto to = [](std::uint64_t row) { return Progress{Seq{row}, {row, 77}, {}}; };

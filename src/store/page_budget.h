@@ -1,4 +1,4 @@
-// The room that is left on a page of a list: JobQuery::limit and JobQuery::bytes.
+// The remaining room on a page of a list: JobQuery::limit and JobQuery::bytes.
 #pragma once
 
 #include <algorithm>

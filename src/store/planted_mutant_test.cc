@@ -1,5 +1,5 @@
-// MILLRACE_MUTANT=NAME store_test: plants a known bug (base/mutant.h), which the contracts must
-// find in the stores that hold it. See sim/mutants.
+// MILLRACE_MUTANT=NAME store_test: plants a known bug (base/mutant.h), which the contract tests
+// must find in the affected stores. See sim/mutants.
 #include "base/mutant.h"
 
 #ifdef MILLRACE_MUTANTS

@@ -77,8 +77,8 @@ void typed_field(Wire& wire, int number, Member& member) {
   }
 }
 
-// See base/tomorrow.h: a job of tomorrow has its type in another field than the one that today's
-// program reads.
+// See base/tomorrow.h: a job of tomorrow has its type in a field that today's program does not
+// read.
 template <typename Wire, typename Type>
 void type_field(Wire& wire, int number, Type& type) {
   if constexpr (kOfTomorrow && std::is_const_v<Type>) {
@@ -127,8 +127,8 @@ void describe(Wire& wire, T& record) {
   });
 }
 
-// The positions in a record's list of the members that a row keeps beside its columns, by their
-// numbers there.
+// The indexes in a record's list of the members that a row keeps beside its columns, sorted by
+// their numbers in the row.
 template <typename T>
 consteval auto fields_in_row() {
   constexpr auto kRows = [] {

@@ -1,9 +1,9 @@
-// Which nodes exist and which node leads which shard, as the database says. Nodes learn of each
+// The existing nodes and the leader of each shard, according to the database. Nodes learn of each
 // other only from here.
 //
 // Times are the database's: it decides whether a lease is over. A lease says who should lead. Two
-// nodes that both believe they lead do no harm: the journal prevents it (Journal::append), as do
-// the tables (the epoch under which they are flushed and trimmed).
+// nodes that both believe they lead do no harm: the journal prevents it (Journal::append), and so
+// do the tables (the epoch under which they are flushed and trimmed).
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ struct NodeFacts {
 struct NodeView {
   NodeFacts facts;
   Time started_at{};      // by the database's clock
-  bool draining = false;  // it hands over what it leads and takes nothing
+  bool draining = false;  // it hands over its shards and takes none
   Duration left{};        // of its lease; zero or less: the lease is over
 };
 
@@ -57,51 +57,51 @@ struct ClusterView {
   // The store's format: no journal row has a newer one. A node that can't read it neither leads nor
   // follows.
   std::uint32_t format = 0;
-  std::vector<NodeView> nodes;    // by id; a shard's leader that is not among them is forgotten
+  std::vector<NodeView> nodes;    // by id; a leader that is not among them is forgotten
   std::vector<ShardView> shards;  // by number, complete
 };
 
 // The leadership of a shard that take() began.
 struct Term {
   Epoch epoch{};
-  // The time during which perhaps nobody answered for the shard. It counts from the moment at which
-  // its former leader handed it over or left, or else last renewed its lease; it is longer if that
+  // The time during which possibly nobody answered for the shard. It starts when the former leader
+  // handed the shard over or left, or otherwise when it last renewed its lease; earlier if that
   // leader itself never flushed. None: the taker led the shard all along, or the shard is new.
   std::optional<Duration> silent_for;
 };
 
 // Thread-safe; every call blocks for the database. An error means that the outcome is unknown. A
-// node that held a lease must treat it as lost until renew() says otherwise. A node that asked for
-// a shard, and later finds itself its leader, must take it again.
+// node that held a lease must treat it as lost until renew() says otherwise. A node that tried to
+// take a shard, and later finds itself its leader, must take it again.
 class Registry {
  public:
   virtual ~Registry() = default;
 
-  // Begins this node's lease, or extends it to `lease` from now, and returns the state right after
-  // that, in one transaction. A lease that was over goes on if nobody has taken anything from the
-  // node. Raises the store's format to the newest that all nodes with a live lease can read;
-  // nothing lowers it.
+  // Starts this node's lease, or extends it to `lease` from now, and returns the state right after
+  // that, in one transaction. A lease that was over continues if no shard was taken from the node.
+  // Raises the store's format to the newest that all nodes with a live lease can read; nothing
+  // lowers it.
   virtual Result<ClusterView> renew(const NodeFacts& self, Duration lease) = 0;
 
   // Makes `self` the shard's leader, under a new epoch of at least `at_least`. Succeeds only if
-  // leader and epoch are still those of `seen`, and that leader is nobody, is `self`, is forgotten,
+  // leader and epoch are still those of `seen`, and that leader is none, is `self`, is forgotten,
   // or has a lease that is over. Otherwise returns none. A take and a renewal of the former
   // leader's lease are ordered: if the renewal comes first, the take fails; if the take comes
   // first, the renewal's view shows it. After a successful return no flush or trim under an older
   // epoch succeeds.
   virtual Result<std::optional<Term>> take(NodeId self, const ShardView& seen, Epoch at_least) = 0;
 
-  // The leader `self` of `epoch` names its successor, or nobody; the successor takes the shard,
-  // under a later epoch. False: `self` does not lead the shard any more.
+  // The leader `self` of `epoch` names its successor, or none; the successor takes the shard, under
+  // a later epoch. False: `self` no longer leads the shard.
   virtual Result<bool> hand_over(NodeId self, std::uint32_t shard, Epoch epoch, NodeId to) = 0;
 
   // Records an operator's request to drain a node, or to stop draining it. False: no such node.
   virtual Result<bool> set_draining(NodeId node, bool draining) = 0;
 
-  // The clean end: ends the lease. Shards that the node still leads have no leader from then on.
+  // Clean shutdown: ends the lease. Shards that the node still leads have no leader from then on.
   virtual Status leave(NodeId self) = 0;
 
-  // A secret that all nodes of this database share and nobody else knows; they authenticate by it.
+  // A secret shared by exactly the nodes of this database; they authenticate by it.
   virtual Result<std::string> secret() = 0;
 };
 

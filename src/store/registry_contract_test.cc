@@ -1,4 +1,5 @@
-// What every registry promises: store/registry.h. PostgreSQL's locks: postgres_registry_test.cc.
+// The contract of every registry: store/registry.h. For PostgreSQL's locks see
+// postgres_registry_test.cc.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,7 +57,7 @@ class RegistryContract : public ::testing::TestWithParam<StoreKind> {
     if (!url_.empty()) PostgresCluster::shared().drop_database(url_);
   }
 
-  // As a process would have it.
+  // The registry of one process.
   Registry& of(NodeId id) {
     if (memory_ != nullptr) return *memory_;
     return *registries_.at(to_number(id) - to_number(kA));
@@ -106,7 +107,7 @@ class RegistryContract : public ::testing::TestWithParam<StoreKind> {
     beside_->ask(
         fmt::format("UPDATE millrace.shards SET seq = {} WHERE shard = {}", to_number(seq), shard));
   }
-  // Of a length of time by the registry's clock, which goes on by itself.
+  // Compares durations by the registry's clock, which advances by itself.
   static void expect_about(Duration found, Duration expected) {
     EXPECT_GE(found, expected);
     EXPECT_LE(found, expected + 600s);
@@ -176,7 +177,7 @@ TEST_P(RegistryContract, NodesFindEachOther) {
   EXPECT_LE(view.nodes[0].left, kLease - 1s);
   EXPECT_GT(view.nodes[1].left, view.nodes[2].left);
   pass(1s);
-  EXPECT_LE(renew(kA).nodes[0].started_at, started);  // as before, seen from later
+  EXPECT_LE(renew(kA).nodes[0].started_at, started);  // unchanged, but measured later
 }
 
 TEST_P(RegistryContract, TheFormatIsTheNewestThatAllWhoLiveCanRead) {
@@ -191,7 +192,7 @@ TEST_P(RegistryContract, TheFormatIsTheNewestThatAllWhoLiveCanRead) {
   EXPECT_EQ(format_seen_by(kB, 3), 1u);
   pass(kLease / 2 + 1ms);
   EXPECT_EQ(format_seen_by(kB, 3), 3u);  // A's lease is over
-  EXPECT_EQ(format_seen_by(kA, 1), 3u);  // and A, when it wakes up, is told
+  EXPECT_EQ(format_seen_by(kA, 1), 3u);  // and A is told when it wakes up
   EXPECT_EQ(format_seen_by(kB, 4), 3u);
   ASSERT_TRUE(of(kA).leave(kA));
   ASSERT_TRUE(of(kA).leave(NodeId{99})) << "nobody has seen it";
@@ -303,7 +304,7 @@ TEST_P(RegistryContract, WhoLeavesLeadsNothing) {
   expect_about(*term->silent_for, 2s);
 }
 
-// It may have died before it answered anybody.
+// The taker may have died before it answered anyone.
 TEST_P(RegistryContract, WhoTakesAndNeverFlushesDoesNotEndTheSilence) {
   lead(kA);
   flush(kA);
@@ -379,7 +380,7 @@ TEST_P(RegistryContract, OfAllWhoTakeAtOnceOneWins) {
   }
 }
 
-// Whichever comes first, both know it.
+// Whichever comes first, both learn of it.
 TEST_P(RegistryContract, ARenewalAndATakeNeverBothWin) {
   renew(kB);
   for (int round = 0; round < 20; ++round) {

@@ -1,5 +1,4 @@
-// The blobs of the tables against events.proto; that they come back whole is in
-// tables_contract_test.cc.
+// The blobs of the tables against events.proto; for the round trip see tables_contract_test.cc.
 #include "store/row_codec.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +12,7 @@ namespace {
 
 using core::Arbitrary;
 
-// What protoc's code makes of `value`'s blob, which is the same blob again.
+// The message that protoc's code reads from `value`'s blob; checks that it writes the same blob.
 template <typename Message, typename Value>
 Message parsed(const Value& value, Time base) {
   std::string blob;

@@ -1,4 +1,4 @@
-// What every store's tables promise of schedules: store/tables.h.
+// The contract of every store's tables for schedules: store/tables.h.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -206,7 +206,7 @@ TEST_P(SchedulesContract, ManyInOneFlush) {
   EXPECT_THAT(runs("s14999"), IsEmpty());
 }
 
-// For whoever looks at the database with SQL.
+// For users who query the database with SQL.
 TEST(PostgresSchedules, AreShownByAView) {
   const std::string url = new_postgres_store();
   {

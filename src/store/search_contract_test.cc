@@ -1,4 +1,4 @@
-// What every store's lists and searches promise: store/tables.h and store/job_match.h.
+// The contract of every store's lists and searches: store/tables.h and store/job_match.h.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -114,7 +114,7 @@ TEST_P(SearchContract, APageEndsBeforeItHoldsTooManyBytes) {
   flush(jobs);
   JobQuery query;
   query.columns = {.payload = true, .result = true};
-  query.bytes = 2 * (512 + 50);  // a job counts as what it carries and half a KiB
+  query.bytes = 2 * (512 + 50);  // a job counts as its shown members plus half a KiB
   std::vector<Ords> pages;
   do {
     const auto page = tables().list(query).value();
@@ -123,7 +123,7 @@ TEST_P(SearchContract, APageEndsBeforeItHoldsTooManyBytes) {
     query.after_ord = page.next_after_ord;
   } while (query.after_ord);
   EXPECT_THAT(pages, ElementsAre(Ords{5, 4}, Ords{3}, Ords{2, 1})) << "one comes in any case";
-  // What is not shown is not counted, also where the search looks at it.
+  // Members that are not shown do not count, even if the search reads them.
   query.bytes = 5 * (512 + 10);
   query.columns = {};
   EXPECT_EQ(tables().list(query)->jobs.size(), 5u);
@@ -174,7 +174,7 @@ TEST_P(SearchContract, BringsLargeMembersOnlyWhereAsked) {
   EXPECT_EQ(tables().list(query)->jobs.at(0).result, job.result);
   query.columns = {.payload = true, .result = true};
   EXPECT_TRUE(tables().list(query)->jobs.at(0) == job);
-  // Also where the search itself had to look at it.
+  // Even if the search itself had to read it.
   query.columns = {};
   query.filter.conditions = {member("n", {"1"})};
   EXPECT_TRUE(tables().list(query)->jobs.at(0).payload.empty());
@@ -282,7 +282,7 @@ TEST_P(SearchContract, FindsByMembersOfPayloadAndResult) {
   Condition sent = is(JobField::kResult, {"true"});
   sent.path = "sent";
   EXPECT_THAT(all({sent}), ElementsAre(2));
-  // Nothing of the input is ever SQL, or a path of SQLite's.
+  // Input never becomes SQL, or a path of SQLite's.
   EXPECT_THAT(all({member("a') OR 1=1 --", {"' OR '1'='1"})}), IsEmpty());
   EXPECT_THAT(all({is(JobField::kQueue, {"' OR 1=1 --"})}), IsEmpty());
 }

@@ -22,9 +22,8 @@ constexpr int kNamesField = 2;
 constexpr int kPoliciesField = 3;
 constexpr int kFormatField = 4;
 
-// The job, and the messages around it. They are those of a request of the first nodes, which was
-// stored as it was sent; every program writes the same values into them. `Spec` is const for the
-// writer.
+// The job, and the messages around it. These are from a request of the first nodes, which was
+// stored as sent; every program writes the same values into them. `Spec` is const for the writer.
 template <typename Spec>
 struct NewJob {
   Spec& job;
@@ -83,7 +82,7 @@ EventFormat format_of(const core::JobSpec& spec) {
 }
 
 void encode_submission(const core::JobSpec& spec, std::string& out) {
-  MILLRACE_CHECK(spec.key == nullptr);  // an ack's jobs have none; older programs could not read it
+  MILLRACE_CHECK(spec.key == nullptr);  // an ack's jobs have none; older programs cannot read it
   SharedPartsWriter shared;
   WireWriter wire(out, Time{}, &shared);
   wire.message(kRequestField, Request<const core::JobSpec>{spec});

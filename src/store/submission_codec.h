@@ -1,6 +1,6 @@
-// The durable bytes of a job that is still to be submitted; the outbox keeps them
-// (engine/shard/outbox.h). events.proto defines the format (message Submission), and its rules for
-// all time apply here too.
+// The durable bytes of a job that is yet to be submitted; the outbox keeps them
+// (engine/shard/outbox.h). events.proto defines the format (message Submission), and its permanent
+// rules apply here too.
 #pragma once
 
 #include <expected>
@@ -12,15 +12,15 @@
 
 namespace millrace::store {
 
-// The oldest level that can express the job. Nothing is kept at a level above the store's (D39).
+// The oldest level that can express the job. Nothing is stored at a level above the store's (D39).
 EventFormat format_of(const core::JobSpec& spec);
 
-// Replaces the content of `out` and keeps its capacity. Leaves out an idempotency key: a job that
-// an ack submits has none. Thread-safe.
+// Replaces the content of `out` and keeps its capacity. Leaves out an idempotency key: a job
+// submitted by an ack has none. Thread-safe.
 void encode_submission(const core::JobSpec& spec, std::string& out);
 
 struct UnreadableSubmission {
-  // True: a newer program wrote it and can read it. False: nobody can.
+  // True: a newer program wrote it and can read it. False: no program can.
   bool too_new = false;
   std::string message;
 };

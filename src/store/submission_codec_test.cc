@@ -30,7 +30,7 @@ std::string encoded(const core::JobSpec& spec) {
 core::JobSpec arbitrary_spec(std::uint64_t seed) {
   Arbitrary make(seed);
   auto spec = make.any<core::JobSpec>();
-  spec.key = nullptr;  // what an ack submits has none
+  spec.key = nullptr;  // a job submitted by an ack has none
   return spec;
 }
 
@@ -54,7 +54,7 @@ TEST(SubmissionCodec, WritesWhatTheProtoSays) {
 
 TEST(SubmissionCodec, WhatIsTooNewSaysSoAndWhatIsDamagedDoesNot) {
   const std::string body = encoded(arbitrary_spec(1));
-  // A newer program's: its level, and a field that nobody here knows.
+  // Written by a newer program: its level, and an unknown field.
   const auto newer = static_cast<char>(static_cast<std::uint32_t>(kNewestEventFormat) + 1);
   const auto read = decode_submission(body + '\x20' + newer + "\x2a\x01x");
   ASSERT_FALSE(read);
@@ -71,7 +71,7 @@ TEST(SubmissionCodec, WhatIsTooNewSaysSoAndWhatIsDamagedDoesNot) {
   EXPECT_FALSE(decode_submission(""));
 }
 
-// --- What earlier programs have kept: tests/compat/submissions/, as the outbox has it.
+// --- Submissions stored by earlier programs: tests/compat/submissions/, as in the outbox.
 
 core::JobSpec least() {
   core::JobSpec spec;

@@ -26,23 +26,23 @@
 
 namespace millrace::store {
 
-// How far the projection has come: the journal row that it includes, and that row's checksum, which
-// the next one must chain to.
+// The progress of the projection: the last journal row that it includes, and that row's checksum,
+// to which the next row must chain.
 struct Progress {
   Seq seq{};
   Checksum checksum;
   core::ShardFacts facts;
 };
 
-// Where a flush continues. A leader's changes begin where its last flush ended, which is where the
-// tables stand. The changes of a follower that takes over may begin earlier, and so repeat some
-// that the former leader wrote. They list as deleted every job that came and went since `base`.
+// Where a flush continues. A leader's changes begin where its last flush ended, which is the
+// tables' progress. The changes of a follower that takes over may begin earlier, and so repeat some
+// of the former leader's. They list as deleted every job that came and went since `base`.
 struct FlushBase {
   FlushBase(Seq row) : base(row), from(row) {}
   FlushBase(Seq base_row, Seq from_row) : base(base_row), from(from_row) {}
 
   Seq base{};  // the changes are everything after this row
-  Seq from{};  // where the tables stand
+  Seq from{};  // the tables' progress
   bool overlaps() const { return base < from; }
 };
 
@@ -129,7 +129,7 @@ struct HistoryParts {
 
 struct NamedBlob {
   std::string name;
-  std::optional<std::string> content;  // none: there is no such blob, or it is to go
+  std::optional<std::string> content;  // none: no such blob; in a write: delete it
 };
 
 // One caller at a time for flush and sync (the projection thread). Any thread may call everything
@@ -139,10 +139,10 @@ class Tables {
  public:
   virtual ~Tables() = default;
 
-  // Begins a term of leadership without a registry (store/registry.h), whoever led before. From its
-  // return on former leaders can neither flush nor trim, and reads show the last state that they
-  // left. Returns the term's epoch, which is above all former ones and not below `at_least`. A
-  // store that only one process can have open does nothing here.
+  // Begins a term of leadership without a registry (store/registry.h), whoever led before. After it
+  // returns, former leaders can neither flush nor trim, and reads show the last state that they
+  // left. Returns the term's epoch, which is above all former ones and at least `at_least`. No-op
+  // for a store that only one process can have open.
   virtual Result<Epoch> take(Epoch at_least) { return at_least; }
 
   // Writes `changes` and moves the progress from `since.from` to `to`, a later row, in one
@@ -191,13 +191,13 @@ class Tables {
   virtual Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) = 0;
 
   // Named blobs beside the state (the read models); they may lag behind it. put_blobs() writes all
-  // of them or none, in a transaction of its own, and only if `guard` stands as it says. False: it
-  // does not; nothing was written.
+  // of them or none, in its own transaction, and only if `guard` holds. False: it does not; nothing
+  // was written.
   virtual Result<bool> put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) = 0;
-  // Those whose names are in [first, end), by name. No name has a space.
+  // The blobs whose names are in [first, end), by name. No name has a space.
   virtual Result<std::vector<NamedBlob>> get_blobs(const std::string& first,
                                                    const std::string& end) = 0;
-  // One that is written whoever else writes it, and one that is read.
+  // Write a blob unconditionally; read one.
   Status put_blob(const std::string& name, const std::string& content) {
     const Result<bool> put = put_blobs({{name, content}}, {});
     return put ? Status() : std::unexpected(put.error());
@@ -208,7 +208,7 @@ class Tables {
     return found->empty() ? std::nullopt : std::move(found->front().content);
   }
 
-  // Null: users' own transactions can't finish jobs in this store.
+  // Null: users' own transactions cannot finish jobs in this store.
   virtual Fences* fences() { return nullptr; }
 };
 

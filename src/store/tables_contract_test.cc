@@ -1,4 +1,5 @@
-// What every store's tables promise: store/tables.h. Lists and searches: search_contract_test.cc.
+// The contract of every store's tables: store/tables.h. Lists and searches:
+// search_contract_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -386,7 +387,7 @@ TEST_P(TablesContract, ADeletedQueueIsGoneAndItsNameMayComeAgain) {
   EXPECT_EQ(names(), "second ");
   reopen();
   EXPECT_EQ(names(), "second ");
-  // As one queue after the other: the jobs of the new one are its own.
+  // One queue is deleted and another created: only the new one's jobs belong to it.
   core::Job again = make_job(2);
   again.queue = SharedBytes("third");
   made.queues = {queue("third")};

@@ -1,5 +1,5 @@
-// Reads messages of WireWriter and no others. A field that is unknown, out of order, repeated or of
-// another type ends the reading with an error, as does a value that does not fit its type.
+// Reads messages of WireWriter only. A field that is unknown, out of order, repeated or of another
+// type ends the reading with an error, as does a value that does not fit its type.
 #pragma once
 
 #include <array>

@@ -51,7 +51,7 @@ class WireWriter {
   void finish() { out_.resize(size()); }
   std::size_t size() const { return static_cast<std::size_t>(position_ - out_.data()); }
 
-  // Whether the reader knows the fields that came with that level; others are left out.
+  // Whether the reader knows the fields that were added with that level; others are left out.
   template <typename Level>
   bool speaks(Level level) const {
     return static_cast<std::uint32_t>(level) <= level_;

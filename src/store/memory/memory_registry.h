@@ -18,7 +18,7 @@ class MemoryRegistry final : public Registry {
   struct Options {
     std::uint32_t shards = 1;
     std::function<Time()> now;                          // required
-    std::function<Seq(std::uint32_t shard)> projected;  // how far the tables are; required
+    std::function<Seq(std::uint32_t shard)> projected;  // the tables' progress; required
     std::string secret;
   };
   explicit MemoryRegistry(Options options);

@@ -1,5 +1,5 @@
-// A store that keeps everything in memory and never fails: for tests and the simulator. It keeps
-// the contract of any other store, but its content ends with it.
+// A store that keeps everything in memory and never fails: for tests and the simulator. It meets
+// the contract of every other store, except that its content does not outlive it.
 #pragma once
 
 #include "store/tables.h"

@@ -39,7 +39,7 @@ class MemoryTables final : public Tables {
   Result<std::vector<NamedBlob>> get_blobs(const std::string& first,
                                            const std::string& end) override;
 
-  // A copy of the content, as a disk keeps it.
+  // A copy of the content, like a disk after a crash.
   std::unique_ptr<MemoryTables> copy();
 
  private:
@@ -55,8 +55,8 @@ class MemoryTables final : public Tables {
     std::vector<StoredMark> marks;
   };
 
-  // Removes rows that flushes after row `base` wrote and that `changes` has again, if the two could
-  // not be told apart later.
+  // Removes rows that were written by flushes after row `base` and that `changes` repeats, if the
+  // copies would be indistinguishable.
   void take_back(const core::Changes& changes, Seq base) MILLRACE_REQUIRES(mutex_);
   void delete_job(const JobId& id) MILLRACE_REQUIRES(mutex_);
   void upsert_job(const core::Job& job) MILLRACE_REQUIRES(mutex_);

@@ -59,10 +59,9 @@ constexpr const char* kSearchPath = "pg_catalog, pg_temp";
 constexpr std::size_t kLimits = 1;
 constexpr std::size_t kStatementsBefore = 2;
 
-// The last limit is for a transaction that failed and stays open until its connection is closed.
-// None of the limits covers a sender that stops in the middle of its message: the server waits for
-// the rest for ever, with everything it has locked. A session that waits for those locks ends it
-// (impatient()).
+// The last limit is for a transaction that failed and stays open until its connection is closed. No
+// limit covers a client that stops in the middle of its message: the server waits for the rest for
+// ever, keeping its locks. A session that waits for those locks ends it (impatient()).
 std::string set_limits(const SqlLimits& limits) {
   return fmt::format(
       "SELECT pg_catalog.pg_is_in_recovery(), "
@@ -133,7 +132,7 @@ std::expected<std::unique_ptr<Connection>, SqlFailure> Connection::open(const Op
     names.push_back(name);
     values.push_back(value);
   }
-  // Later values override earlier ones: the URL overrides the defaults, and Millrace's needs
+  // Later values override earlier ones: the URL overrides the defaults, and Millrace's requirements
   // override the URL.
   names.insert(names.end(), {"dbname", "application_name", "client_encoding", nullptr});
   values.insert(values.end(),
@@ -163,7 +162,7 @@ SqlFailure Connection::lost() const {
 
 std::expected<SqlReplies, SqlFailure> Connection::run(const SqlMessage& message) {
   MILLRACE_CHECK(usable_);
-  usable_ = false;  // until everything has come back without error
+  usable_ = false;  // until all answers have arrived without error
   Answers answers;
   answers.message = &message;
   answers.before = kStatementsBefore;
@@ -254,7 +253,7 @@ std::expected<SqlReplies, SqlFailure> Connection::converse(
           false});
     }
   }
-  // The server's last message says more than the end of the connection.
+  // The server's last message is more specific than the end of the connection.
   if (answers.failed) return std::unexpected(*std::move(answers.failed));
   return std::unexpected(lost());
 }

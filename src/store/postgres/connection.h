@@ -57,7 +57,7 @@ enum class Isolation : std::uint8_t { kReadCommitted, kSnapshot };  // kSnapshot
 struct SqlLimits {
   std::chrono::milliseconds lock{1'000};       // for each lock
   std::chrono::milliseconds statement{5'000};  // for each statement
-  std::chrono::milliseconds silence{15'000};   // without a word from the server
+  std::chrono::milliseconds silence{15'000};   // with nothing received from the server
 };
 
 // The statements of one transaction.
@@ -92,7 +92,7 @@ struct SqlReplies {
   std::vector<SqlResult> results;  // one a statement; without rows where a visitor took them
   // A warning of the server: the commit is on this server, but perhaps not where it must be.
   std::string warning;
-  // When the connection was made: the server has not crashed since then.
+  // When the connection was made. The server has not crashed since.
   std::chrono::steady_clock::time_point connected_at{};
 };
 

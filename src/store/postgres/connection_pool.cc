@@ -9,7 +9,7 @@
 namespace millrace::store {
 namespace {
 
-// Every session of Millrace has this name, followed by its process's own word.
+// Every session of Millrace has this name, followed by the word that identifies its process.
 constexpr std::string_view kApplicationPrefix = "millrace ";
 
 // Identifies the server: the number of its cluster, and its current timeline, which each promotion
@@ -82,7 +82,7 @@ std::expected<ConnectionPool::Owned, SqlFailure> ConnectionPool::open() {
   const auto replies = (*connection)->run(message);
   if (!replies) {
     if (replies.error().state.empty()) return std::unexpected(replies.error());
-    // Some services that speak PostgreSQL's protocol can't tell.
+    // Some services that speak PostgreSQL's protocol do not support this query.
     connection->reset();
     return Connection::open(options_);
   }
@@ -111,8 +111,8 @@ std::expected<SqlReplies, SqlFailure> ConnectionPool::with_connection(Use use, R
       connection = std::move(*opened);
     }
     replies = run(*connection);
-    // The server may just have closed an idle connection: a transaction that may be repeated is
-    // repeated once, on a new connection.
+    // The server may just have closed an idle connection: a repeatable transaction is repeated
+    // once, on a new connection.
     const bool lost = !replies && !replies.error().not_applied && !replies.error().rows_seen;
     const bool twice = use == Use::kLookup || use == Use::kReading || use == Use::kLease;
     if (!lost || !kept || !twice) break;

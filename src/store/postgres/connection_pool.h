@@ -32,7 +32,7 @@ class ConnectionPool {
   static constexpr std::size_t kForWriting = 1;
 
   // The purpose of a transaction. A lookup is short and never waits for a long read: a few rows
-  // that a shard, its journal's thread or a takeover waits for, a piece of a journal, a poll of the
+  // needed by a shard, its journal's thread or a takeover, a piece of a journal, a poll of the
   // inbox. Transactions that read, and that of a lease, may be repeated.
   enum class Use : std::uint8_t { kWriting, kLookup, kReading, kFlushing, kLease };
 
@@ -59,7 +59,8 @@ class ConnectionPool {
   std::size_t& busy(Use use) MILLRACE_REQUIRES(mutex_) {
     return busy_[static_cast<std::size_t>(use)];
   }
-  // Refuses a server other than the one before, a former primary that has come back, and a standby.
+  // Refuses a server different from the previous one, a former primary that has come back, and a
+  // standby.
   std::expected<Owned, SqlFailure> open();
   Owned take(Use use);  // null: the caller opens a new one
   void give_back(Use use, Owned connection);

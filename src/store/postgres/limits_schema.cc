@@ -2,8 +2,9 @@
 
 namespace millrace::store {
 
-// A function with more arguments is another function, so the former one goes, and its EXECUTE
-// rights are granted anew. A user's view that calls the former one keeps it, under another name.
+// A function with more arguments is a different function, so the former one is dropped, and its
+// EXECUTE rights are granted anew. A user's view that calls the former one keeps it, under another
+// name.
 const char* const kLimitedEnqueueMigration = R"sql(
 CREATE TEMPORARY TABLE millrace_enqueue_rights ON COMMIT DROP AS
 SELECT acl.grantee, acl.is_grantable

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Use = ConnectionPool::Use;
 
-// Of what a tool says about its failure.
+// The most bytes kept of a tool's error output.
 constexpr std::size_t kMostWords = 4096;
 
 // The address as libpq's variables of the environment: a password must not be among a process's
@@ -83,7 +83,7 @@ std::string read_words(int from) {
   return words;
 }
 
-// Runs one of PostgreSQL's tools, found by PATH; its failure is what it said.
+// Runs one of PostgreSQL's tools, found in PATH; the error is the tool's output.
 Status run_tool(std::vector<std::string> words, Address& address) {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return failure("can't make a pipe");
@@ -137,7 +137,7 @@ Status dump(const std::string& url, const std::string& directory) {
   Status done = run_tool({"pg_dump", "--format=custom", "--schema=millrace", "--no-password",
                           "--lock-wait-timeout=60s", "--file=" + draft},
                          *address);
-  // Its table of contents can be read.
+  // Checks that the dump's table of contents can be read.
   if (done) done = run_tool({"pg_restore", "--list", draft}, *address);
   std::error_code fault;
   if (done) fs::permissions(draft, fs::perms::owner_read | fs::perms::owner_write, fault);

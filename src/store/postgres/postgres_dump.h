@@ -32,7 +32,7 @@ struct RestoredDatabase {
   std::int64_t jobs = 0;
 };
 using SteadyNow = std::function<std::chrono::steady_clock::time_point()>;
-// Whether the database can take a backup: it has no schema `millrace`.
+// Whether the database can take a backup: it must have no schema `millrace`.
 Status check_database_is_free(const std::string& url, const SteadyNow& now);
 // Restores a backup's directory into such a database, whole or not at all.
 Result<RestoredDatabase> restore_dump(const std::string& directory, const std::string& url,

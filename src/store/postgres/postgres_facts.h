@@ -1,4 +1,4 @@
-// What PostgreSQL says about itself: its clock, its connections, and transactions left open.
+// PostgreSQL's facts about itself: its clock, its connections, and transactions left open.
 #pragma once
 
 #include "base/result.h"

@@ -1,5 +1,5 @@
-// Each call of the store on PostgreSQL, cut off at each of its messages; and rows that somebody
-// else has changed.
+// Cuts each call of the store on PostgreSQL at each of its messages, and tests rows that another
+// program has changed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
@@ -18,8 +18,8 @@
 #include "store/testing/jobs.h"
 #include "store/testing/store_under_test.h"
 
-// Each of these calls of libpq can be made to fail: it does so for want of memory, or when it is
-// used out of turn. (The linker puts the wrappers in: see CMakeLists.txt.)
+// Each of these calls of libpq can be made to fail, as it does without memory or when used out of
+// order. (The linker puts the wrappers in: see CMakeLists.txt.)
 namespace {
 
 enum class Call {
@@ -34,7 +34,7 @@ enum class Call {
   kSendQuery,
 };
 Call failing = Call::kNone;
-int calls_before = 0;  // that do not fail
+int calls_before = 0;  // successful calls before the failure
 
 bool fails(Call call) { return call == failing && calls_before-- <= 0; }
 
@@ -160,7 +160,7 @@ JobQuery list_of_mail() {
   return query;
 }
 
-// What went wrong; nothing where nothing did.
+// The error; empty: none.
 template <typename T>
 std::string wrong_with(const Result<T>& result) {
   return result ? "" : result.error().message + " ";
@@ -198,8 +198,8 @@ class PostgresFaults : public ::testing::Test {
     return wrong_with(store_.journal->read(Seq{seq}, [](const JournalRow&) { return true; }));
   }
 
-  // Lets `call` come ever further before it is cut, until it succeeds: it says what went wrong, or
-  // nothing. How often it was cut.
+  // Cuts `call` at ever later messages until it succeeds; `call` returns its error or an empty
+  // text. Returns the number of cuts.
   int cut_everywhere(const char* what, Cut cut, const std::function<std::string()>& call) {
     int cuts = 0;
     for (std::uint64_t messages = 0; messages < kMostMessages; ++messages) {
@@ -220,7 +220,7 @@ class PostgresFaults : public ::testing::Test {
   Store store_;
   Flusher flusher_;
   Checksum last_;
-  // So much the clock goes on each time that it is asked.
+  // The clock advances by this much at each reading.
   std::atomic<std::int64_t> leap_ms_ = 0;
   std::atomic<std::int64_t> leapt_ms_ = 0;
 };
@@ -418,7 +418,7 @@ TEST_F(PostgresFaults, AServerThatFallsSilentIsGivenUp) {
 
 TEST_F(PostgresFaults, WhoeverCanNotEndABlockerWaitsOn) {
   fill_store();
-  // The append asks at once who is in its way, and that question never gets through.
+  // The append looks for blocking sessions at once, and that query never gets through.
   leap_ms_ = 2'000;
   proxy_.let_through(0);
   const AppendResult result = store_.journal->append(make_row(4, last_, "more"));

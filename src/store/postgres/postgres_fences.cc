@@ -8,11 +8,11 @@ namespace {
 using std::chrono_literals::operator""ms;
 
 // Only for the shard's leader: a late call of a former leader must not open a fence that a later
-// generation has won. The fence of a finished job is opened again once nothing more of that finish
-// can come, that is, when no inbox has its row: the shard has then carried it out or rejected it.
-// The same holds for a fence that stands above every token given. Leader, fence and inbox are read
-// in one snapshot. A finish that is committed after it stands, and so does a fence that a later
-// generation has won by the time the row's lock is obtained.
+// generation has won. The fence of a finished job is reopened once the finish is settled, that is,
+// when no inbox has its row: the shard has then carried it out or rejected it. The same holds for a
+// fence that is above every token issued. Leader, fence and inbox are read in one snapshot. A
+// finish committed after it stands, and so does a fence that a later generation has won by the time
+// the row's lock is obtained.
 constexpr const char* kRaise =
     "WITH wish AS (SELECT DISTINCT job FROM unnest($1) AS given(job) ORDER BY job), "
     "settled AS (SELECT known.job, known.token FROM wish JOIN millrace.fences AS known USING (job) "
@@ -42,7 +42,7 @@ Result<std::vector<JobId>> PostgresFences::raise(std::span<const JobId> jobs, Le
                                     .number(static_cast<std::int64_t>(shard_->epoch()))));
   const auto replies = shard_->pool->run(ConnectionPool::Use::kWriting, message);
   if (!replies) return to_error(replies.error());
-  // The commit is on this server, and perhaps nowhere else.
+  // The commit is on this server, and possibly nowhere else.
   if (!replies->warning.empty()) return failure("PostgreSQL: " + replies->warning);
   std::vector<JobId> raised;
   const SqlResult& rows = replies->results.front();

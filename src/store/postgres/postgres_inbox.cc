@@ -62,7 +62,7 @@ constexpr const char* kMove =
     "idempotency_key, payload) SELECT $4, kind, moves + 1, at, job, token, spec, idempotency_key, "
     "payload FROM gone";
 
-// If a job with an old id is not kept, it can't be finished any more, with or without a fence: see
+// A job with an old id that is not kept can no longer be finished, with or without a fence: see
 // millrace.raise_fence. A younger id may be of a job that the tables do not have yet.
 constexpr const char* kSweepFences =
     "WITH slice AS (SELECT job FROM millrace.fences WHERE job > $1 ORDER BY job LIMIT $2), "
@@ -97,7 +97,7 @@ enum Column : std::uint8_t {
   kSpec,
   kIdempotencyKey,
   kPayload,
-  kFits  // fetch() alone
+  kFits  // only in fetch()
 };
 // The number of rows that read_inbox() examines, and the payloads that it includes.
 constexpr std::int64_t kMostCandidates = 1'000;
@@ -126,7 +126,7 @@ std::optional<InboxSnapshot> parse_snapshot(std::string_view text) {
   return snapshot;
 }
 
-// A JSON string. A schedule's name has nothing that would be escaped; whoever reads it checks that.
+// A JSON string without its quotes. A schedule's name needs no escapes; its reader checks that.
 std::string_view unquoted(std::string_view text) {
   return text.size() < 2 ? std::string_view() : text.substr(1, text.size() - 2);
 }
@@ -327,7 +327,7 @@ Result<JobId> PostgresInbox::sweep_fences(JobId after) {
   message.add(kSweepFences, std::move(Parameters().id(after).number(kSweptAtATime)));
   const auto replies = pool_->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
-  JobId last{};  // after the last row: from the beginning
+  JobId last{};  // after the last row: start from the beginning
   const SqlResult& rows = replies->results.front();
   if (rows.rows() > 0 && !read_blob(rows.row(0).bytes(0), last)) {
     return failure("millrace.fences is damaged: a row has an invalid job id");

@@ -1,4 +1,5 @@
-// The inbox beside a running journal: every row once, in order, and gone with what takes it.
+// The inbox beside a running journal: every row is read once, in order, and deleted by the append
+// that takes it.
 #include "store/postgres/postgres_inbox.h"
 
 #include <fmt/format.h>
@@ -67,7 +68,7 @@ constexpr const char* kFill =
     "SELECT 0, 1, gen_random_uuid(), '{{}}', convert_to(n::text, 'UTF8') "
     "FROM generate_series(1, {}) AS n";
 
-// A version-7 id of that time, in days from now.
+// A version-7 id of the time `days` days from now.
 std::string id_made(int days, int number) {
   const auto ms = to_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())) +
                   days * std::int64_t{86'400'000};
@@ -143,7 +144,7 @@ TEST_F(PostgresInboxTest, WhatIsNoLimitIsRefused) {
   EXPECT_EQ(rows_left(), "3");
 }
 
-// The migration makes the function anew.
+// The migration recreates the function.
 TEST_F(PostgresInboxTest, WhoMayEnqueueMayDoSoAfterTheUpgrade) {
   const std::string role = "upgraded_" + ask("SELECT current_database()");
   ask(
@@ -169,7 +170,7 @@ TEST_F(PostgresInboxTest, WhoMayEnqueueMayDoSoAfterTheUpgrade) {
   EXPECT_EQ(rows_left(), "3");
 }
 
-// To write a row as JSON calls what its types' owner has defined.
+// Converting a row to JSON calls code of its types' owner.
 TEST_F(PostgresInboxTest, ATriggerHasTheRightsOfWhoWrites) {
   const std::string role = "writer_" + ask("SELECT current_database()");
   ask(
@@ -259,7 +260,8 @@ TEST_F(PostgresInboxTest, APageHasNoMoreThanItsBytes) {
   EXPECT_THAT(pages, ElementsAre(4, 4, 2));
 }
 
-// As after a dump was restored into another cluster: from transactions that have not come yet here.
+// As after a restore of a dump into another cluster: the rows' transactions are in this one's
+// future.
 TEST_F(PostgresInboxTest, RowsOfAnotherClustersTransactionsHideNothing) {
   ask("INSERT INTO millrace.inbox_rows(shard, xid, kind, job, spec) SELECT 0, 1000000000 + n, 1, "
       "gen_random_uuid(), '{}' FROM generate_series(1, 3) AS n");
@@ -270,7 +272,7 @@ TEST_F(PostgresInboxTest, RowsOfAnotherClustersTransactionsHideNothing) {
   EXPECT_EQ(page.rows.front().payload, "1");
 }
 
-// The crash of a server may be met by others first, and they have a connection again.
+// Another reader may detect the server's crash first and reconnect.
 TEST_F(PostgresInboxTest, AReaderBeginsAnewOnAConnectionThatIsYoungerThanItsLastRead) {
   ask(fmt::format(fmt::runtime(kFill), 2));
   EXPECT_EQ(read_on().rows.size(), 2U);
@@ -284,7 +286,7 @@ TEST_F(PostgresInboxTest, AReaderBeginsAnewOnAConnectionThatIsYoungerThanItsLast
   EXPECT_THAT(read_on().rows, IsEmpty());
 }
 
-// What was taken long ago is not walked over, though no VACUUM may remove it.
+// A read does not scan rows taken long ago, although no VACUUM may remove them.
 TEST_F(PostgresInboxTest, AReadDoesNotMeetDeadRows) {
   PostgresSession reader(url_);
   reader.ask("BEGIN ISOLATION LEVEL REPEATABLE READ");
@@ -321,7 +323,7 @@ TEST_F(PostgresInboxTest, AnAppendDeletesWhatItTakesAndNothingElse) {
   EXPECT_EQ(ask("SELECT string_agg(convert_from(payload, 'UTF8'), ' ' ORDER BY id) "
                 "FROM millrace.inbox_rows"),
             "1 3 5");
-  // The same again, as where the outcome was unknown.
+  // Append it again, as after an unknown outcome.
   EXPECT_EQ(store_.journal->append(row).outcome, AppendOutcome::kDurable);
   EXPECT_EQ(rows_left(), "3");
 
@@ -344,7 +346,7 @@ TEST_F(PostgresInboxTest, AnAppendThatInsertsNothingDeletesNothing) {
   EXPECT_EQ(rows_left(), "2");
 }
 
-// A crash of the server may undo what was committed asynchronously, and was read.
+// A crash of the server may undo an asynchronous commit that was already read.
 TEST_F(PostgresInboxTest, AnAppendThatTakesWhatIsGoneInsertsNothing) {
   ask(fmt::format(fmt::runtime(kFill), 2));
   JournalRow row = make_row(1, {}, "row 1");
@@ -470,7 +472,7 @@ TEST_F(PostgresInboxTest, WhatIsFetchedIsBoundedInBytes) {
   EXPECT_THAT(fetched->gone, IsEmpty());
 }
 
-// A finish that waits in the inbox is of the generation before: none begins until it is taken.
+// A finish in the inbox belongs to the previous generation: no new one begins until it is taken.
 TEST_F(PostgresInboxTest, AFinishedJobBeginsAnewWhenNothingOfItIsToCome) {
   const JobId job = parse_job_id(id_made(0, 1)).value();
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
@@ -490,7 +492,7 @@ TEST_F(PostgresInboxTest, AFinishedJobBeginsAnewWhenNothingOfItIsToCome) {
   ask(finish(6));
 }
 
-// Another leads by now, and its job may be in a later generation.
+// There is another leader by now, and its job may be in a later generation.
 TEST_F(PostgresInboxTest, AFormerLeaderRaisesNothing) {
   const JobId job = parse_job_id(id_made(0, 1)).value();
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
@@ -502,8 +504,8 @@ TEST_F(PostgresInboxTest, AFormerLeaderRaisesNothing) {
             "ML002");
 }
 
-// A later leader has given that token, and the raise has waited for the transaction that finishes
-// the job with it.
+// A later leader issued that token, and the raise waited for the transaction that finishes the job
+// with it.
 TEST_F(PostgresInboxTest, WhatALaterTokenHasFinishedStays) {
   const JobId job = parse_job_id(id_made(0, 1)).value();
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
@@ -512,7 +514,7 @@ TEST_F(PostgresInboxTest, WhatALaterTokenHasFinishedStays) {
   PostgresSession later(url_);
   const std::string set = fmt::format("WHERE job = '{}'", to_string(job));
   const auto raise = [&] { return store_.tables->fences()->raise({&job, 1}, LeaseToken{8}); };
-  // It waits for a lock no longer than it must: where that was too long for it, once more.
+  // The lock timeout is short, so retry once if it was exceeded.
   Result<std::vector<JobId>> raised = failure("not tried");
   for (int tries = 0; tries < 50 && !raised; ++tries) {
     later.ask("UPDATE millrace.fences SET token = 5 " + set);
@@ -528,7 +530,7 @@ TEST_F(PostgresInboxTest, WhatALaterTokenHasFinishedStays) {
   EXPECT_THAT(raised.value(), IsEmpty());
 }
 
-// Of a program that took every fence for what it said.
+// Written by a program that accepted any fence.
 TEST_F(PostgresInboxTest, AFenceAboveEveryTokenIsLoweredByARetry) {
   const JobId job = parse_job_id(id_made(0, 1)).value();
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
@@ -585,7 +587,7 @@ TEST_F(PostgresInboxTest, FencesGoADayAfterTheirJob) {
   };
   EXPECT_EQ(inbox_->sweep_fences({}).value(), JobId{});
   EXPECT_EQ(left(), "123");
-  // Nobody finishes that job any more, whatever the token.
+  // No transaction can finish that job any more, whatever the token.
   EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 9)", gone)), "ML004");
   EXPECT_EQ(left(), "123");
 }
@@ -660,7 +662,7 @@ TEST_F(RejectedFences, AreOpenedOnlyIfTheTokenWasNeverTheJobs) {
   EXPECT_EQ(beside_.refusal(finish(6)), "ML002");
 }
 
-// However often, and one above the other.
+// Any number of times, each above the last.
 TEST_F(RejectedFences, AreOpenedWhereNothingWasFinishedToo) {
   ask(fence(900));
   ask(fence(900));
@@ -671,7 +673,7 @@ TEST_F(RejectedFences, AreOpenedWhereNothingWasFinishedToo) {
   EXPECT_EQ(ask("SELECT string_agg(kind, ',') FROM millrace.inbox_rejected"), "fence,fence,fence");
 }
 
-// A fence of one token and the finish of another: each row opens what it has raised itself.
+// A fence of one token and the finish of another: each row reopens only its own.
 TEST_F(RejectedFences, StayWhereAnotherHasRaisedThemSince) {
   ask(fence(7));
   const std::vector<InboxKey> first = keys_of(read_on());

@@ -46,9 +46,9 @@ constexpr const char* kTakingInsert =
     "AND row.id = key.id AND EXISTS (SELECT FROM inserted) RETURNING row.id) "
     "SELECT inserted.*, millrace.require((SELECT count(*) FROM taken) = cardinality($6), "
     "'a row of the inbox that was read is gone') FROM inserted";
-// Why nothing was inserted. If the same row is there already it is written once more: a standby may
-// never have received its first commit, and the commit of this update waits for all commits before
-// it.
+// Explains why nothing was inserted. If the same row exists already, it is written once more: a
+// standby may never have received its first commit, and the commit of this update waits for all
+// earlier commits.
 constexpr const char* kTouch =
     "UPDATE {0} SET epoch = epoch WHERE seq = $1 AND epoch = $2 AND checksum = $3 "
     "RETURNING current_setting('synchronous_commit')";
@@ -65,10 +65,10 @@ constexpr const char* kSelectBlock =
     "SELECT min(seq), max(seq) FROM {} WHERE seq >= $1 AND seq < $2";
 constexpr const char* kWeighBlock =
     "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM {} WHERE seq >= $1 AND seq < $2";
-// TRUNCATE removes whatever rows it finds. So its precondition is checked again under its lock, in
-// the same transaction. 55P03: another session reads the table, for hours if it is a dump; trimming
-// then waits for another time, since appends wait meanwhile. Only its own flushes lock the shard's
-// row. A limit that a statement sets applies to the statements after it.
+// TRUNCATE removes any rows it finds, so its precondition is checked again under its lock, in the
+// same transaction. 55P03: another session reads the table, for hours if it is a dump; trimming is
+// then postponed, since appends wait meanwhile. Only its own flushes lock the shard's row. A limit
+// that a statement sets applies to the statements after it.
 constexpr const char* kTruncate = R"sql(SET LOCAL lock_timeout = '200ms';
 SET LOCAL statement_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
 DO $$
@@ -195,7 +195,7 @@ AppendResult PostgresJournal::settle(const JournalRow& row) {
   if (!look.truth(1)) {
     return fenced(fmt::format("row {} does not continue the newest row of the journal", seq));
   }
-  // That it can't be seen proves nothing.
+  // Not seeing it proves nothing.
   return {AppendOutcome::kUnknown, fmt::format("the database did not show row {}", seq)};
 }
 
@@ -242,14 +242,14 @@ Status PostgresJournal::read(Seq from, const std::function<bool(const JournalRow
 
 Status PostgresJournal::read_some(ChainCheck& chain, bool first, std::uint64_t limit,
                                   std::vector<JournalRow>& rows) {
-  // The bodies of one piece together; one row is always read.
+  // The most bytes of bodies per piece; at least one row is read.
   constexpr std::size_t kPieceBytes = 8 * 1024 * 1024;
   const std::uint64_t from = to_number(chain.expected());
   const std::uint64_t end = (block_of(from) + 1) * shard_->rows_a_table;
   Status status;
   std::size_t bytes = 0;
   SqlMessage message({});
-  // What the first row must chain to.
+  // Determine the checksum to which the first row must chain.
   if (first) {
     message.add(fmt::format(fmt::runtime(kSelectChecksum), table_of(from - 1)),
                 std::move(Parameters().number(static_cast<std::int64_t>(from) - 1)));

@@ -1,7 +1,6 @@
 // A shard's journal on PostgreSQL: a ring of tables, each for a fixed number of consecutive rows,
-// so that a row's table follows from its seq. A table is emptied as a whole, by TRUNCATE, so there
+// so that a row's seq determines its table. A table is emptied as a whole, by TRUNCATE, so there
 // are never dead rows, even if some transaction stays open for a long time.
-//
 // An append is one INSERT in READ COMMITTED, so that it takes its locks before its snapshot: a
 // TRUNCATE either waits for the append or is seen by it. The append requires that its predecessor
 // is the newest row of its table. Tables are emptied in the order of their newest rows. So a leader
@@ -47,7 +46,8 @@ class PostgresJournal final : public Journal {
   std::string insert_sql(std::uint64_t seq) const;
   // Why an append has inserted nothing.
   AppendResult settle(const JournalRow& row);
-  // What an append's successful answer means; `setting` is the synchronous_commit in effect.
+  // The outcome of an append that was answered without error; `setting` is the synchronous_commit
+  // in effect.
   AppendResult committed(const SqlReplies& replies, std::string_view setting) const;
   AppendResult failed(const SqlFailure& failed) const;
 

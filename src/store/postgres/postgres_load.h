@@ -12,7 +12,7 @@ inline constexpr const char* kSelectProgress =
     "WHERE shard = $1";
 Result<Progress> read_progress(const SqlRow& row);
 
-// Of: at, hash, detail. False: the row is invalid.
+// The columns are: at, hash, detail. False: the row is invalid.
 bool read_audit_row(const SqlRow& row, core::AuditRow& into);
 
 Status load_tables(const PostgresShard& shard, StateVisitor& visitor);

@@ -1,5 +1,5 @@
-// What nodes ask of their database beside journal and tables (registry, inbox, fences), cut off at
-// each message: it says so, and can be asked again.
+// Cuts the database calls of nodes other than journal and tables (registry, inbox, fences) at each
+// message: they return an error and can be repeated.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class PostgresNodeFaults : public ::testing::Test {
     store_ = Store();
   }
 
-  // Lets `call` come ever further before it is cut, in both ways, until it succeeds.
+  // Cuts `call` at ever later messages, in both ways, until it succeeds.
   void cut_everywhere(const char* what, const std::function<bool()>& call) {
     for (const Cut cut : {Cut::kBefore, Cut::kAfter}) {
       bool done = false;
@@ -98,7 +98,7 @@ TEST_F(PostgresNodeFaults, EachCallOfTheRegistrySaysThatItWasCutOff) {
   cut_everywhere("renew", [&] { return registry_->renew(self_, kLease).has_value(); });
   cut_everywhere("set_draining",
                  [&] { return registry_->set_draining(self_.id, true).has_value(); });
-  // What went through unheard is seen, and done no second time.
+  // A change that was committed unnoticed is seen, and not repeated.
   cut_everywhere("take and hand over", [&] {
     const auto view = registry_->renew(self_, kLease);
     if (!view) return false;
@@ -134,7 +134,7 @@ TEST_F(PostgresNodeFaults, EachCallOfTheInboxSaysThatItWasCutOff) {
   cut_everywhere("sweep_rejected", [&] { return inbox_->sweep_rejected().has_value(); });
 }
 
-// A place is forgotten with its connection only: the database may come back without some rows.
+// A position is dropped only with its connection: the database may come back without some rows.
 TEST_F(PostgresNodeFaults, ARefusedReadOfSeveralInboxesLosesNoPlace) {
   for (const int shard : {0, 2}) {
     beside_.ask(

@@ -75,7 +75,8 @@ constexpr const char* kSetDraining =
     "UPDATE millrace.nodes SET draining = ($2 <> 0) WHERE node = $1 RETURNING 1";
 constexpr const char* kEndLease =
     "UPDATE millrace.nodes SET expires_at = least(expires_at, clock_timestamp()) WHERE node = $1";
-// The node may have been in doubt for a while: silent since its last renewal, as if it had died.
+// The node may have been in doubt for a while: count it as silent since its last renewal, as if it
+// had died.
 constexpr const char* kLeaveShards =
     "UPDATE millrace.shards SET leader = NULL, silent_since = coalesce(silent_since, "
     "(SELECT renewed_at FROM millrace.nodes WHERE node = $1), clock_timestamp()), "
@@ -135,7 +136,7 @@ PostgresRegistry::PostgresRegistry(std::shared_ptr<ConnectionPool> pool,
 Result<SqlReplies> PostgresRegistry::run(Use use, const SqlMessage& message) {
   auto replies = pool_->run(use, message);
   if (!replies) return to_error(replies.error());
-  // The commit is on this server, and perhaps nowhere else.
+  // The commit is on this server, and possibly nowhere else.
   if (!replies->warning.empty()) return failure(fmt::format("PostgreSQL: {}", replies->warning));
   return std::move(*replies);
 }

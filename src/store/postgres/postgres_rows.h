@@ -10,7 +10,7 @@
 
 namespace millrace::store {
 
-// The size of one statement: far below what PostgreSQL accepts in one message.
+// The maximum size of one statement: far below PostgreSQL's limit for a message.
 inline constexpr std::size_t kStatementBytes = 32 * 1024 * 1024;
 
 // Array parameters of the same length, filled row by row.

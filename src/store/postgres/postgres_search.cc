@@ -90,7 +90,7 @@ Bounds bounds_of(const core::JobFilter& filter, JobField field) {
   return bounds;
 }
 
-// Whether the database filters out jobs that an index has found.
+// Whether the database filters jobs that an index has found.
 bool narrows(const core::JobFilter& filter) {
   return std::ranges::any_of(filter.conditions, [](const Condition& condition) {
     switch (condition.field) {
@@ -259,7 +259,7 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
     if (!found) return std::unexpected(found.error());
     range->most = std::min(range->most, *found);
   }
-  // One more than wanted shows whether that was all.
+  // Request one more, to see whether there are more.
   std::uint64_t limit = std::clamp<std::uint64_t>(wanted + 1, kFirstPiece, kLargestPiece);
   std::int64_t window = kFirstWindow;
   bool stopped = false;

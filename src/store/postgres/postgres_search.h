@@ -1,6 +1,6 @@
 // Lists and searches over the tables. Indexes and plain columns narrow the candidates inside the
 // database. The remaining conditions are checked here on each job (store/job_match.h), piece by
-// piece from the newest on, until there are enough jobs or the time is up.
+// piece, newest first, until there are enough jobs or the time is up.
 #pragma once
 
 #include <chrono>

@@ -17,8 +17,8 @@ namespace {
 using std::chrono_literals::operator""ms;
 using Use = ConnectionPool::Use;
 
-// From here on a former leader can neither flush nor trim. With several nodes the registry takes
-// the shard instead.
+// After this a former leader can neither flush nor trim. With several nodes the registry takes the
+// shard instead.
 constexpr const char* kTake =
     "UPDATE millrace.shards SET leader = NULL, epoch = greatest(epoch + 1, $2) WHERE shard = $1 "
     "RETURNING epoch";
@@ -42,9 +42,9 @@ constexpr const char* kSelectFinished =
 constexpr const char* kSelectOldestFinished =
     "SELECT finished_at FROM {} WHERE queue = $1 AND state = $2 AND finished_at IS NOT NULL "
     "ORDER BY finished_at LIMIT 1";
-// Two nodes that take each other for deposed write in turn.
+// Two nodes that each consider the other deposed write in turn.
 constexpr const char* kLockBlobs = "SELECT pg_advisory_xact_lock(1835623269, $1::integer)";
-// $4: the name that must stand, or empty; $5: whether there must be such a blob; $6: its content.
+// $4: the name of the guard, or empty; $5: whether the blob must exist; $6: its content.
 constexpr const char* kPutBlobs =
     "WITH stands AS MATERIALIZED (SELECT $4 = '' OR CASE WHEN $5 = 0 THEN NOT EXISTS (SELECT FROM "
     "millrace.blob_rows WHERE shard = $1 AND name = $4) ELSE coalesce((SELECT content = $6 FROM "
@@ -157,7 +157,7 @@ Result<std::vector<core::Job>> PostgresTables::fetch(const std::vector<JobId>& i
     status = to_error(replies.error());
   }
   if (status) return found;
-  // Decisions depend on this read, and their callers only hear that the storage is unavailable.
+  // Decisions depend on this read, and their callers only learn that the storage is unavailable.
   shard_->pool->log().error("this node can't read jobs", {{"why", status.error().message}});
   return std::unexpected(status.error());
 }

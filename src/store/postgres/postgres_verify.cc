@@ -14,12 +14,12 @@
 namespace millrace::store {
 namespace {
 
-// More would be of no use to anyone.
+// More would not be useful.
 constexpr std::size_t kMostProblems = 100;
-// A reading of the journal that servers trim meanwhile begins again behind what is gone.
+// If a server trims the journal during the reading, it starts again after the trimmed rows.
 constexpr int kMostReadings = 10;
 
-// Loading decodes every row. What the rows say does not matter here, but for the progress.
+// Loading decodes every row. Only the progress matters here.
 class KeepProgress final : public StateVisitor {
  public:
   void progress(const Progress& progress) override { progress_ = progress; }

@@ -16,7 +16,7 @@ struct ShardFindings {
   std::uint64_t events = 0;  // in them
   Seq oldest{};              // the journal's first row; 0: it is empty
   Seq newest{};
-  Seq projected{};  // the journal row up to which the tables stood when the check began
+  Seq projected{};  // the tables' progress when the check began
   std::uint64_t jobs = 0;
   std::uint64_t audit_entries = 0;
 };

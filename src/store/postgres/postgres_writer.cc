@@ -61,7 +61,7 @@ constexpr const char* kTrimLogs =
 constexpr const char* kInsertMarks =
     "INSERT INTO millrace.mark_rows(shard, flush, ord, mark, place) "
     "SELECT $1, $2, ord, mark, place FROM unnest($3, $4) WITH ORDINALITY AS m(ord, mark, place)";
-// A mark that is written again is equal in all its parts.
+// A repeated mark is equal in all its columns.
 constexpr const char* kTakeBackMarks =
     "DELETE FROM millrace.mark_rows AS old USING unnest($3, $4) AS again(ord, mark) "
     "WHERE old.shard = $1 AND old.flush > $2 AND old.ord = again.ord AND old.mark = again.mark";
@@ -106,7 +106,7 @@ constexpr const char* kExpireKeys =
     "k "
     "WHERE k.shard = $1 AND k.expires_at <= (SELECT keys_expired_until FROM millrace.shards "
     "WHERE shard = $1) ORDER BY k.expires_at LIMIT $2))";
-// The last of a key stands; without an end it goes.
+// The last row of a key counts; one without an end is deleted.
 constexpr const char* kDeleteQueues =
     "DELETE FROM millrace.queue_rows AS old USING unnest($2) AS gone(name) "
     "WHERE old.shard = $1 AND old.name = gone.name";
@@ -237,7 +237,7 @@ Result<bool> PostgresWriter::stands_at(const Progress& to) {
   const auto replies = shard_->pool->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
   const SqlRow row = replies->results.front().row(0);
-  // Whether that commit reached the standbys is unknown; the next clean commit includes it.
+  // It is unknown whether that commit reached the standbys; the next clean commit includes it.
   clean_ = false;
   return row.number(0) == plain(to_number(to.seq)) && row.bytes(1) == to_blob(to.checksum) &&
          row.number(2) == plain(shard_->epoch());
@@ -480,8 +480,8 @@ void PostgresWriter::write_uniques(SqlMessage& message, const core::Changes& cha
   message.add(kReleaseUniques, std::move(Parameters().number(shard_->shard).number(plain(most))));
 }
 
-// Of the flushes after `base` only the first may have begun before it; leases that only this flush
-// has stay.
+// Among the flushes after `base`, only the first may have begun before it; leases that only that
+// flush has are kept.
 Status PostgresWriter::take_back_ended_leases(SqlMessage& message,
                                               const std::vector<core::EndedLease>& leases,
                                               Seq base) {

@@ -34,8 +34,8 @@ class PostgresWriter {
                      const Progress& to) const;
   void delete_jobs(SqlMessage& message, const std::vector<JobId>& ids) const;
   void write_jobs(SqlMessage& message, const std::vector<core::Job>& jobs) const;
-  // Delete the rows that flushes after `since.base` wrote and this flush brings again, where the
-  // two could not be told apart later.
+  // Delete the rows that were written by flushes after `since.base` and that this flush repeats, if
+  // the copies would be indistinguishable.
   void take_back_marks(SqlMessage& message, const std::vector<core::Changes::MarkRow>& marks,
                        Seq base) const;
   Status take_back_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
@@ -57,7 +57,7 @@ class PostgresWriter {
   std::size_t write_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
                                  Seq to) const;
   Status load_leases_kept();
-  // Whether the tables are at `to` already: an earlier try was committed, but its answer was lost.
+  // Whether the tables are already at `to`: an earlier attempt committed, but its answer was lost.
   Result<bool> stands_at(const Progress& to);
 
   const std::shared_ptr<PostgresShard> shard_;

@@ -1,4 +1,4 @@
-// What a flush writes of documents, limits, operations and the audit.
+// Writes documents, limits, operations and the audit during a flush.
 #include <string>
 #include <utility>
 
@@ -38,7 +38,7 @@ constexpr const char* kUpsertBuckets =
 constexpr const char* kInsertAudit =
     "INSERT INTO millrace.audit_rows(shard, n, at, hash, detail) "
     "SELECT $1, * FROM unnest($2, $3, $4, $5) ON CONFLICT (shard, n) DO NOTHING";
-// The entries' times rise with their numbers.
+// The entries' times ascend with their numbers.
 constexpr const char* kPruneAudit =
     "DELETE FROM millrace.audit_rows WHERE shard = $1 AND n < coalesce("
     "(SELECT n FROM millrace.audit_rows WHERE shard = $1 AND at >= $2 ORDER BY n LIMIT 1), "

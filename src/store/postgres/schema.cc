@@ -173,7 +173,7 @@ SELECT name, paused, scheduled, ready, running, retrying, blocked, succeeded, de
 FROM millrace.queue_rows;
 )sql";
 
-// An older program takes a shard without asking who leads it, and knows only one shard. A database
+// An older program takes a shard regardless of its leader, and knows only one shard. A database
 // from that time has one.
 constexpr const char* kMigration2 = R"sql(
 CREATE TABLE millrace.nodes(
@@ -240,7 +240,7 @@ CREATE TABLE millrace.catalog_rows(
   PRIMARY KEY (shard, kind, name));
 )sql";
 
-// The same of limits: see EventFormat::kLimits.
+// Likewise for limits: see EventFormat::kLimits.
 constexpr const char* kLimitsMigration = R"sql(
 CREATE TABLE millrace.limit_rows(
   shard  integer NOT NULL,
@@ -257,7 +257,7 @@ CREATE TABLE millrace.bucket_rows(
   PRIMARY KEY (shard, kind, name, key));
 )sql";
 
-// The same of operations: see EventFormat::kOperations.
+// Likewise for operations: see EventFormat::kOperations.
 constexpr const char* kOperationsMigration = R"sql(
 CREATE TABLE millrace.operation_rows(
   shard  integer NOT NULL,
@@ -267,7 +267,7 @@ CREATE TABLE millrace.operation_rows(
 ) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0);
 )sql";
 
-// And of the audit: see EventFormat::kOperations.
+// Likewise for the audit: see EventFormat::kOperations.
 constexpr const char* kAuditMigration = R"sql(
 CREATE TABLE millrace.audit_rows(
   shard  integer NOT NULL,

@@ -1,6 +1,6 @@
-// Which PostgreSQL server a node has met. A cluster keeps its number for good, and each promotion
-// raises its timeline. A lower timeline is that of a former primary that has come back, and lacks
-// what was committed on its successor.
+// The identity of the PostgreSQL server that a node uses. A cluster's identifier never changes, and
+// each promotion raises its timeline. A lower timeline belongs to a former primary that has come
+// back, and that lacks the commits of its successor.
 #pragma once
 
 #include <cstdint>

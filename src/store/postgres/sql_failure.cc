@@ -13,8 +13,8 @@ std::unexpected<Error> to_error(const SqlFailure& failed) {
 AppendOutcome append_outcome(const SqlFailure& failed) {
   const std::string_view state = failed.state;
   // A read-only server is a standby, or is about to become one: another leader exists or will
-  // exist. This leader can no longer say what is in the log, but nothing is wrong with the store.
-  // So this leader is deposed, and its state is loaded again from wherever the log continues.
+  // exist. This leader no longer determines the log's content, but nothing is wrong with the store.
+  // So it is deposed, and its state is loaded again from wherever the log continues.
   if (state == "25006") return AppendOutcome::kFenced;
   // millrace.require(): a precondition of this leader's decisions does not hold in the database.
   if (state == "ML001") return AppendOutcome::kFenced;

@@ -20,7 +20,7 @@ struct SqlFailure {
 
 std::unexpected<Error> to_error(const SqlFailure& failed);
 
-// What a failed append means for its row.
+// The outcome of an append that failed in this way.
 AppendOutcome append_outcome(const SqlFailure& failed);
 
 // Raised by millrace.require(): a precondition of the transaction does not hold.

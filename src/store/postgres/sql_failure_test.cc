@@ -1,4 +1,4 @@
-// What a SQLSTATE means for an append.
+// The outcome of an append for each SQLSTATE.
 #include "store/postgres/sql_failure.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(SqlFailure, DecidesByTheState) {
   for (const auto& [state, outcome] : kCases) {
     EXPECT_EQ(append_outcome({state, "", true}), outcome) << state;
   }
-  // Without a word of the server's, or after its last one.
+  // Without any message from the server, or after its last one.
   EXPECT_EQ(append_outcome({"", "the server lost its connection to the database", false}),
             Outcome::kUnknown);
   EXPECT_EQ(append_outcome({"", "connection refused", true}), Outcome::kFailed);

@@ -28,7 +28,7 @@ Result<std::vector<std::filesystem::path>> paths_in(const std::string& directory
   return paths;
 }
 
-// A name that the head contradicts is an error.
+// Fails if the head contradicts the name.
 Result<Listed> look_at(const std::filesystem::path& path) {
   auto head = read_archive_head(path);
   if (!head) return std::unexpected(head.error());
@@ -41,7 +41,7 @@ Result<Listed> look_at(const std::filesystem::path& path) {
   return Listed{path, std::move(*head)};
 }
 
-// The file with the newest rows, by the names alone: after years there are very many.
+// The file with the newest rows, by name only: after years there are very many.
 Result<std::optional<Listed>> newest_file(const std::string& directory) {
   const auto paths = paths_in(directory);
   if (!paths) return std::unexpected(paths.error());
@@ -205,7 +205,7 @@ Result<ArchiveReader> ArchiveReader::open(const std::string& directory) {
   }
   ArchiveReader reader;
   reader.directory_ = directory;
-  // Before the files: a server may add to both.
+  // Read before the files, because a server may add to both.
   auto coverage = read_coverage(directory);
   if (!coverage) return std::unexpected(coverage.error());
   reader.coverage_ = std::move(*coverage);

@@ -15,13 +15,13 @@
 
 namespace millrace::store {
 
-// The file that says how far the archive goes, even while no rows come.
+// The file that records the archive's coverage, even while no rows arrive.
 inline constexpr std::string_view kArchiveCoverage = "archive";
 
 struct ArchiveCoverage {
   std::string store_id;
   Seq last{};
-  Time until{};  // everything that the server had answered by then is in the archive
+  Time until{};  // the archive has everything that the server had answered by then
 };
 
 // Fills an archive while a server runs. One thread. Keeps the directory locked.
@@ -62,7 +62,7 @@ class ArchiveReader {
   Seq first() const { return files_.front().head.first; }
   Seq last() const { return files_.back().head.last; }
   const std::string& store_id() const { return files_.front().head.store_id; }
-  // None: there is no file that says so.
+  // None: the coverage file does not exist.
   const std::optional<ArchiveCoverage>& coverage() const { return coverage_; }
 
   // Reads rows from `from` on, until `visit` returns false or the end. A row that is missing is an

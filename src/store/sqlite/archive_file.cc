@@ -23,7 +23,7 @@ constexpr std::string_view kMagic = "Millrace rows 1\n";
 constexpr std::size_t kStoreIdBytes = 32;
 // Magic, store id, first, last, predecessor, checksum, first_at, last_at, and a checksum of these.
 constexpr std::size_t kHeadBytes = 16 + kStoreIdBytes + 8 + 8 + 16 + 16 + 8 + 8 + 8;
-// Of a row: epoch, checksum and the body's length; the body follows.
+// Per row: epoch, checksum and the body's length; the body follows.
 constexpr std::size_t kRowHeadBytes = 8 + 16 + 4;
 constexpr std::size_t kBufferBytes = 1024 * 1024;
 // A row's body is far smaller; a length above this is damage.
@@ -89,7 +89,7 @@ std::unexpected<Error> damaged(const std::string& path, std::string_view why) {
                   path, why));
 }
 
-// False: the file ends before; errno is 0 then.
+// False: the file ends early; errno is 0 then.
 bool read_exactly(int file, char* to, std::size_t count) {
   while (count > 0) {
     errno = 0;

@@ -1,4 +1,4 @@
-// Archives: what is written is read back as it was; what does not belong is refused.
+// Archives: rows are read back as written; foreign ones are refused.
 #include "store/sqlite/archive.h"
 
 #include <gmock/gmock.h>
@@ -146,7 +146,7 @@ TEST_F(Archive, RefusesAnotherHistory) {
   const auto stranger = ArchiveWriter::open(path(), store_.id, *store_.journal);
   ASSERT_FALSE(stranger.has_value());
   EXPECT_THAT(stranger.error().message, HasSubstr("name another directory"));
-  // The same store, restored to before that row, and gone on.
+  // The same store, restored to a point before that row, and continued.
   newest_ = Seq{};
   checksum_ = {};
   const auto behind = ArchiveWriter::open(path(), other.id, *store_.journal);

@@ -38,8 +38,8 @@ struct CheckedFile {
   sqlite3_file base;
   Writes writes{};
   std::int64_t unsynced = 0;  // bytes written since the last sync
-  int page_size = 0;          // as page 1 says; 0: the file is empty, or no database
-  bool unchecked = false;     // page 1 says that pages reserve no room for a checksum
+  int page_size = 0;          // as stated in page 1; 0: the file is empty, or no database
+  bool unchecked = false;     // page 1 states that pages reserve no room for a checksum
   AlteredPage altered;
   std::unique_ptr<char[]> page;  // kMostPage bytes, allocated when needed
 };
@@ -132,7 +132,7 @@ int read(sqlite3_file* base, void* out, int size, sqlite3_int64 offset) {
   char* const to = static_cast<char*>(out);
   if (offset < std::max(page_size, kLeastPage)) return read_first_page(base, to, size, offset);
   const bool whole = is_page_size(size) && offset % size == 0;
-  // Page 1 is damaged, or only in the log, which knows the page size.
+  // Page 1 is damaged, or only in the log, which has the page size.
   if (page_size == 0) return whole ? read_page(base, to, size, offset) : SQLITE_IOERR_READ;
   if (size == page_size && whole) return read_page(base, to, size, offset);
   return read_part(base, to, size, offset);
@@ -165,7 +165,7 @@ int write(sqlite3_file* base, const void* data, int size, sqlite3_int64 offset) 
   const char* const content = static_cast<const char*>(data);
   if (offset == 0) learn_from_header(file, content);
   if (file.page_size == 0) file.page_size = size;  // not page 1 first: the file is still empty
-  // Another program's file: the end of its pages is not reserved for checksums.
+  // Another program's file: the ends of its pages are not reserved for checksums.
   if (file.unchecked || size != file.page_size) return SQLITE_IOERR_WRITE;
   char* const page = scratch(file);
   if (page == nullptr) return SQLITE_IOERR_NOMEM;

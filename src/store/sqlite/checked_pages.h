@@ -15,8 +15,8 @@ namespace millrace::store {
 // How fast a connection writes.
 enum class Writes : std::uint8_t {
   kAtOnce,
-  // Syncs the file and its log after each MiB written, and then pauses briefly: a hundred MiB that
-  // wait for one sync would delay the syncs of every other file.
+  // Syncs the file and its log after each MiB written, and then pauses briefly. If a hundred MiB
+  // waited for one sync, they would delay the syncs of every other file.
   kPaced,
 };
 

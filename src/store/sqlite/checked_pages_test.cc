@@ -1,5 +1,5 @@
-// What a disk or another program does to the pages of a closed store is noticed: by whoever reads
-// the page, and by a verification.
+// A disk or another program alters the pages of a closed store: readers of the page and a
+// verification notice it.
 #include "store/sqlite/checked_pages.h"
 
 #include <gmock/gmock.h>
@@ -101,7 +101,7 @@ class CheckedPages : public ::testing::TestWithParam<PagedFile> {
            ": its checksum does not match; the disk or another program altered it";
   }
 
-  // All that a start and its users read: what was written, or an error that names the file.
+  // Everything that a start and its users read is as written, or an error that names the file.
   void expect_nothing_altered_is_served(const std::string& what) {
     const auto opened = open_sqlite_store(sqlite_options(directory_.path()));
     if (!opened) {
@@ -166,7 +166,7 @@ TEST_P(CheckedPages, AFlippedBitIsNoticedInAPageOfAnyKind) {
   }
 }
 
-// It says how all others are read.
+// The header determines how all other pages are read.
 TEST_P(CheckedPages, AFlippedBitIsNoticedInEveryByteOfTheHeader) {
   for (std::size_t at = 0; at < 100; ++at) {
     if (at >= 32 && at % 8 != 0) continue;
@@ -286,7 +286,7 @@ TEST_P(CheckedPages, APartOfAPageIsCheckedAsAWhole) {
   EXPECT_EQ(read_part().first, SQLITE_IOERR_DATA);
 }
 
-// Somebody else's database is not written to: what stands at the end of its pages is theirs.
+// Another program's database is not written to: the ends of its pages hold its data.
 TEST_P(CheckedPages, AFileWithoutRoomForChecksumsIsLeftAsItIs) {
   const std::string other = directory_.file("other.db");
   sqlite3* plain = nullptr;

@@ -1,5 +1,5 @@
-// Rows whose pages are sound and whose content is not what we write: by another program, or a
-// fault of ours. They are an error to whoever reads them, never another content.
+// Rows on sound pages whose content Millrace does not write: by another program, or a bug of ours.
+// Reading one is an error, never different content.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>

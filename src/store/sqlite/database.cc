@@ -238,13 +238,13 @@ void Statement::bind(int index, std::nullptr_t) {
 }
 
 Transaction::Transaction(Database& database, Kind kind) : database_(database) {
-  roll_back();  // one before that could not be ended for want of memory
+  roll_back();  // an earlier one that could not be ended for lack of memory
   open_ = database_.execute(kind == Kind::kRead ? "BEGIN" : "BEGIN IMMEDIATE").has_value();
 }
 
 Transaction::~Transaction() {
-  // Also if it could not begin: an open statement would keep its snapshot and show it to the next
-  // reader.
+  // Reset even if it could not begin: an open statement would keep its snapshot and show it to the
+  // next reader.
   database_.reset_statements();
   roll_back();
 }

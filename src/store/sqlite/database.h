@@ -18,7 +18,7 @@ struct sqlite3_stmt;
 
 namespace millrace::store {
 
-// Classified by the caller's next move.
+// Classified by what the caller should do.
 enum class Fault : std::uint8_t {
   kFull,     // nothing was written: no room, no memory, or locked; may succeed later
   kSync,     // a sync failed: the file's content on disk is unknown
@@ -63,8 +63,8 @@ class Database {
   int wal_frames_since_checkpoint() const {
     return wal_frames_ < checkpointed_frames_ ? wal_frames_ : wal_frames_ - checkpointed_frames_;
   }
-  // Moves what readers allow from the write-ahead log to the file. `kRestart` waits briefly for
-  // readers, so that the log can restart.
+  // Moves the part of the write-ahead log that readers allow to the file. `kRestart` waits briefly
+  // for readers, so that the log can restart.
   enum class Checkpoint : std::uint8_t { kPassive, kRestart, kTruncate };
   Status checkpoint(Checkpoint mode);
   // Syncs the write-ahead log; all commits so far are then durable.
@@ -91,7 +91,7 @@ class Database {
   const std::string path_;
   bool sync_failed_ = false;
   int wal_frames_ = 0;
-  int checkpointed_frames_ = 0;  // greater than wal_frames_ after the log has restarted
+  int checkpointed_frames_ = 0;  // greater than wal_frames_ after the log restarted
 };
 
 struct Blob {

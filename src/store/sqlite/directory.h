@@ -14,8 +14,8 @@ namespace millrace::store {
 inline constexpr std::string_view kJournalFile = "journal.db";
 inline constexpr std::string_view kTablesFile = "jobs.db";
 inline constexpr std::string_view kLockFile = "millrace.lock";
-// Marks that a store was created here, and which one. A file that is missing beside it was lost,
-// not never created.
+// Marks that a store was created here, and its id. If another file is missing, it was therefore
+// lost, not never created.
 inline constexpr std::string_view kMarkerFile = "millrace.store";
 // The folder in which a restore makes a store, until it is complete.
 inline constexpr std::string_view kRestoring = "restoring";
@@ -46,7 +46,7 @@ class Directory {
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  // A warning about a file system that does not keep what is written, or does not lock reliably.
+  // A warning about a file system that does not keep written data, or does not lock reliably.
   std::optional<std::string> doubtful_file_system() const;
 
  private:
@@ -57,8 +57,8 @@ class Directory {
   const std::unique_ptr<Descriptor> lock_;
 };
 
-// The process that has the directory locked at this moment, as "process 4711"; none: nobody.
-// Changes nothing.
+// The process that currently has the directory locked, as "process 4711"; none: no process. Changes
+// nothing.
 std::optional<std::string> user_of_directory(const std::string& path);
 
 bool file_exists(const std::string& path);

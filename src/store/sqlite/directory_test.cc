@@ -1,4 +1,4 @@
-// What the file system refuses is said, with the file's name.
+// Errors of the file system are reported, with the file's name.
 #include "store/sqlite/directory.h"
 
 #include <gmock/gmock.h>
@@ -118,7 +118,7 @@ TEST_F(Files, OfADirectoryInMemoryMustNotBeTrusted) {
   }
 }
 
-// --- Files of a store that are not what they should be
+// --- Invalid files of a store
 
 TEST_F(Files, OfAStoreThatCantBeHadAreNamed) {
   const std::string marker(kMarkerFile);

@@ -1,5 +1,5 @@
-// One story of a store, in which each call on the file system fails in turn. Whatever fails, an
-// answer is right or an error, and the store opens afterwards with all that was answered.
+// A life of a store in which each file-system call fails in turn. Whatever fails, an answer is
+// right or an error, and the store opens afterwards with everything that was acknowledged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -27,7 +27,7 @@ using std::chrono_literals::operator""s;
 constexpr std::uint64_t kRowsBefore = 3;
 constexpr std::uint64_t kJobsBefore = 24;
 
-// Thousands of stores are made and nobody dies: nothing need reach a disk.
+// Thousands of stores are made and no process dies, so nothing need reach a disk.
 fs::path fast_place() {
   return fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
 }
@@ -84,10 +84,10 @@ std::vector<JournalRow> make_rows(std::uint64_t count) {
   return rows;
 }
 
-// SQLite's memory, of which one request is refused.
+// SQLite's allocator, which refuses one chosen request.
 class FailingMemory {
  public:
-  // Before anything uses SQLite: that is the condition for taking its place.
+  // Must run before any use of SQLite, or the allocator cannot be replaced.
   static bool install() {
     sqlite3_mem_methods methods;
     if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &methods) != SQLITE_OK) return false;
@@ -98,7 +98,7 @@ class FailingMemory {
     };
     return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK;
   }
-  // The request of this number from now on, from 1; 0: none.
+  // Refuses the request with this number, counted from now, from 1; 0: none.
   static void refuse(std::uint64_t number) {
     left_ = number;
     refused_ = false;
@@ -128,8 +128,8 @@ class FailingCalls : public ::testing::Test {
     MILLRACE_CHECK(store.tables->put_blob("statistics", "old").has_value());
   }
 
-  // A life on a copy of the store, with the fault; then one without, which must find all of it.
-  // False: the story ended before the call of that number.
+  // A life on a copy of the store, with the fault; then one without, which must find everything.
+  // False: the life ended before that call.
   bool live_with_fault(std::uint64_t number, Lasts lasts, int write_code, bool suspect = false) {
     const TemporaryDirectory place(fast_place());
     directory_ = place.file("data");
@@ -150,7 +150,7 @@ class FailingCalls : public ::testing::Test {
     return struck;
   }
 
-  // The same for want of memory.
+  // The same for lack of memory.
   bool live_without_memory(std::uint64_t number) {
     const TemporaryDirectory place(fast_place());
     directory_ = place.file("data");
@@ -161,7 +161,7 @@ class FailingCalls : public ::testing::Test {
     const bool opened = live(place.file("backup"), disk);
     const bool refused = FailingMemory::refused();
     FailingMemory::refuse(0);
-    // Nothing is broken by it: what was refused for want of memory works when there is some.
+    // Lack of memory breaks nothing: a refused call succeeds once there is memory.
     EXPECT_EQ(appended_, opened);
     EXPECT_EQ(flushed_, opened);
     look_again();
@@ -194,7 +194,7 @@ class FailingCalls : public ::testing::Test {
     }
     static_cast<void>(store.journal->trim(Seq{2}));
     disk.heal();
-    // What was refused may work now; what is settled stays so.
+    // A refused call may succeed now; a settled one stays settled.
     if (!appended_) append(*store.journal);
     if (!flushed_) flush(*store.tables);
     look(store);
@@ -214,7 +214,7 @@ class FailingCalls : public ::testing::Test {
     return tables.flush(changes, Seq{seq - 1}, to).has_value();
   }
 
-  // Each answer is an error or the right one.
+  // Checks that each answer is an error or right.
   void look(const Store& store) {
     std::vector<std::string> read;
     const Status done = store.journal->read(Seq{2}, [&](const JournalRow& row) {
@@ -349,7 +349,7 @@ TEST_F(FailingCalls, RequestsForMemory) {
 }
 
 TEST_F(FailingCalls, EachOnceWhileASuspectStoreIsCopied) {
-  // The rest of the story has been told above.
+  // The rest of the life has been tested above.
   constexpr std::uint64_t kCallsOfTheCopy = 260;
   for (std::uint64_t number = 1; number < kCallsOfTheCopy; ++number) {
     live_with_fault(number, Lasts::kOnce, number % 2 == 0 ? SQLITE_FULL : SQLITE_IOERR_WRITE, true);

@@ -1,4 +1,4 @@
-// What SQLite says of a failed write, and what the caller is told to do about it.
+// SQLite's code for a failed write, and the fault reported to the caller.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -94,7 +94,7 @@ TEST_F(FaultCodes, AFlushStandsThoughItsLogCantBeMoved) {
   EXPECT_TRUE(flusher.flush(*store.tables, {large}).has_value());
   EXPECT_TRUE(flusher.flush(*store.tables, {make_job(2)}).has_value());
   EXPECT_EQ(store.tables->fetch({id_of(1), id_of(2)})->size(), 2u);
-  // A failed sync in the same place is another thing.
+  // A failed sync in the same place is a different fault.
   large.ord = 3;
   large.id = id_of(3);
   FaultyDisk::installed().fail_syncs("jobs.db", 1);
@@ -103,7 +103,7 @@ TEST_F(FaultCodes, AFlushStandsThoughItsLogCantBeMoved) {
   EXPECT_TRUE(fs::exists(directory_.file("jobs.db.suspect")));
 }
 
-// --- What does not belong together
+// --- Files that do not belong together
 
 TEST_F(FaultCodes, TablesOfAnotherStoreAreNamedByVerification) {
   {

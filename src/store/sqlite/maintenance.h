@@ -17,7 +17,7 @@ struct VerifyReport {
   std::uint64_t jobs = 0;    // in the tables
   Seq oldest{};              // the journal's first row; 0: it is empty
   Seq newest{};
-  Seq projected{};                    // the journal row up to which the tables stand
+  Seq projected{};                    // the tables' progress
   std::vector<std::string> problems;  // sentences, the first few; empty: the store is sound
 };
 

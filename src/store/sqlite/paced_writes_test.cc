@@ -1,5 +1,5 @@
-// Writes::kPaced: what is written is synced piece by piece, and a piece that can't be is a sync
-// that failed.
+// Writes::kPaced: data is synced piece by piece, and a failure to sync a piece counts as a failed
+// sync.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -24,7 +24,7 @@ class PacedWrites : public ::testing::Test {
   PacedWrites() { disk_.heal(); }
   ~PacedWrites() override { disk_.heal(); }
 
-  // Whose commits sync nothing.
+  // Its commits do not sync.
   std::unique_ptr<Database> open(const std::string& name, Writes writes) {
     const std::string path = directory_.file(name);
     std::ofstream(path) << "";

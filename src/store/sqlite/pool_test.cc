@@ -25,7 +25,7 @@ TEST(Pool, NobodyHasAnItemThatAnotherHas) {
         const auto loan = pool.borrow();
         const int before = *loan;
         std::this_thread::yield();
-        *loan = before + 1;  // lost, were another at it too
+        *loan = before + 1;  // a concurrent increment would be lost
         ++total;
       }
     });
@@ -52,7 +52,7 @@ TEST(Pool, APauseBeginsWhenAllAreBackAndHoldsOffTheOthers) {
     });
   }
   for (int i = 0; i < 2; ++i) {
-    threads.emplace_back([&] {  // two at it, of which one waits for the other
+    threads.emplace_back([&] {  // two threads, one of which waits for the other
       for (int round = 0; round < 200; ++round) {
         const Pool<int>::Pause pause(pool);
         EXPECT_EQ(in_use, 0);

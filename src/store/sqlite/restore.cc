@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The journal is missing, or all is there: in between a start refuses the directory.
+// In this order. Until all files are in place, a start refuses the directory.
 constexpr std::string_view kInOrder[] = {kTablesFile, kJournalFile, kMarkerFile};
 
-// Root restores for the user of the service: the files belong to whom the directory belongs.
+// Root may restore for the user of the service: give the files to the directory's owner.
 Status give_to_owner_of(const std::string& directory, const std::string& file) {
   struct stat owner{};
   if (::geteuid() != 0 || ::stat(directory.c_str(), &owner) != 0) return {};

@@ -11,13 +11,13 @@
 
 namespace millrace::store {
 
-// A directory that becomes a complete store, or none at all. The work is done in a folder inside
+// A directory that becomes a complete store, or none at all. The store is built in a folder inside
 // it; before finish() the directory holds no store.
 class RestoredDirectory {
  public:
   // `path` must be missing or empty.
   static Result<std::unique_ptr<RestoredDirectory>> begin(const std::string& path);
-  ~RestoredDirectory();  // removes what is not finished
+  ~RestoredDirectory();  // removes an unfinished store
   RestoredDirectory(const RestoredDirectory&) = delete;
   RestoredDirectory& operator=(const RestoredDirectory&) = delete;
 

@@ -13,9 +13,9 @@ namespace millrace::store {
 // Which of the two files; each has its own numbered migrations.
 enum class Part : std::uint8_t { kJournal, kTables };
 
-// Opens the file and migrates it to this version's format. The error says why it can't: not a
-// database, a damaged one, another program's, or of a newer version. `create_as`: the id of the
-// store to create the file for if it is missing or empty; none: the file must exist.
+// Opens the file and migrates it to this version's format. Fails, with the reason, for a file that
+// is not a database, is damaged, belongs to another program, or has a newer version. `create_as`:
+// the id of the store to create the file for if it is missing or empty; none: the file must exist.
 Result<std::unique_ptr<Database>> open_part(const std::string& path, Part part,
                                             const std::optional<std::string>& create_as);
 

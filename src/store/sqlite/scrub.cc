@@ -136,7 +136,7 @@ Result<std::vector<std::string>> scrub(Database& database, int page_size, std::s
       const bool unchecked =
           code == SQLITE_IOERR_DATA && last_altered_page(database.handle()).unchecked_file;
       altered.push_back(describe({number, unchecked}, database.path()));
-      // Then the other pages can't be told apart.
+      // In that case the other pages cannot be judged.
       const bool last = unchecked || (number == 1 && !tells_size(page, page_size));
       if (last || altered.size() == most) break;
     } else if (code != SQLITE_OK) {

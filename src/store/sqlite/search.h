@@ -1,6 +1,6 @@
 // Lists and searches over jobs.db. All SQL is fixed text. A filter becomes sorted streams of ords
-// that an index gives (by id, by queue and state, by state, or all). They are merged newest first
-// and cut to the range of ords that its creation times allow. Then each job is read, cheap columns
+// from an index (by id, by queue and state, by state, or all). They are merged newest first and
+// limited to the range of ords that its creation times allow. Then each job is read, cheap columns
 // first, and checked against the remaining conditions (store/job_match.h).
 //
 // So no statement ever runs long, and a page can end after any job when its time is up.
@@ -56,7 +56,7 @@ class Search {
   struct Plan {
     Range range;
     std::vector<Stream> streams;
-    // What the streams guarantee, which need not be checked on each job.
+    // The condition that the streams guarantee, which need not be checked on each job.
     const core::Condition* answered = nullptr;
     bool states_answered = false;
     Rest rest;

@@ -104,10 +104,12 @@ Status SqliteTables::checkpoint_if_due() {
     }
     if (database_->wal_frames() < kMostFrames) return {};
   }
-  // Slow readers first: the fetches that shards wait for are paused only while the quick ones end.
+  // Pauses slow readers first: the fetches that shards wait for are paused only while quick reads
+  // end.
   const Pool<TablesReader>::Pause no_searches(*readers_);
   {
-    // Moves what searches had held back. This takes time, and shards can still fetch meanwhile.
+    // Moves the frames that searches held back. This takes time, and shards can still fetch
+    // meanwhile.
     const MutexLock lock(mutex_);
     if (Status moved = noted(database_->checkpoint(Database::Checkpoint::kPassive)); !moved) {
       return moved;
@@ -143,7 +145,7 @@ Result<Progress> SqliteTables::progress() { return readers_->borrow()->progress(
 
 Result<std::vector<core::Job>> SqliteTables::fetch(const std::vector<JobId>& ids) {
   auto jobs = fetchers_->borrow()->fetch(ids);
-  // Decisions depend on this read, and their callers only hear that the storage is unavailable.
+  // Decisions depend on this read, and their callers only learn that the storage is unavailable.
   if (!jobs) {
     log_.error("the server can't read jobs",
                {{"file", database_->path()}, {"why", jobs.error().message}});

@@ -166,7 +166,7 @@ Status TablesReader::read_live_jobs(ReadAhead<core::Job>& into) {
   std::ranges::sort(ords);
   Statement select(*database_, kSelectRun);
   for (auto next = ords.begin(); next != ords.end();) {
-    // Reads neighbours in one sweep, across the finished ones between them while those are fewer.
+    // Reads neighbours in one sweep, across finished jobs as long as those are fewer.
     auto end = next + 1;
     while (end != ords.end() && *end - *next < 2 * (end - next + 1)) ++end;
     select.begin(*next, *(end - 1));

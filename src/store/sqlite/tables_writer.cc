@@ -75,7 +75,7 @@ constexpr const char* kDeleteBucket =
     "DELETE FROM buckets WHERE kind = ?1 AND name = ?2 AND key = ?3";
 constexpr const char* kDeleteBuckets = "DELETE FROM buckets WHERE kind = ?1 AND name = ?2";
 constexpr const char* kInsertAudit = "INSERT INTO audit VALUES (?1, ?2, ?3, ?4)";
-// The entries' times rise with their numbers.
+// The entries' times ascend with their numbers.
 constexpr const char* kPruneAudit =
     "DELETE FROM audit WHERE n < (SELECT coalesce((SELECT n FROM audit WHERE at >= ?1 ORDER BY n "
     "LIMIT 1), (SELECT max(n) FROM audit)))";
@@ -215,7 +215,7 @@ Result<std::int64_t> TablesWriter::queue_id(const SharedBytes& name) {
 
 Status TablesWriter::delete_queues(const std::vector<SharedBytes>& names) {
   for (const SharedBytes& name : names) {
-    // A queue that came and went between two flushes was never here.
+    // A queue that came and went between two flushes is not in the tables.
     const auto id = queues_.find(name.view());
     if (id && !delete_queue_.run(*id)) return failure();
   }

@@ -22,7 +22,7 @@ class TablesWriter {
   // Loads the counts that it needs of existing rows.
   Status load();
   Status flush(const core::Changes& changes, Seq from, const Progress& to);
-  // Writes nothing, and says so, unless `guard` stands.
+  // Writes nothing and sets `stands` to false unless `guard` holds.
   Status put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard, bool& stands);
 
  private:

@@ -32,7 +32,7 @@ constexpr const char* kSelectRow = "SELECT checksum FROM journal WHERE seq = ?1"
 constexpr const char* kSelectExtent =
     "SELECT ifnull(min(seq), 0), ifnull(max(seq), 0) FROM journal";
 
-// More would be of no use to anyone.
+// More would not be useful.
 constexpr std::size_t kMostProblems = 100;
 
 Status check_structure(Database& database, std::vector<std::string>& problems) {

@@ -31,11 +31,11 @@ Result<JournalFindings> examine_journal(Database& database, Bodies bodies);
 // Checks the file's own structure and every row of jobs.
 Result<TablesFindings> examine_tables(Database& database);
 
-// Checks that the journal continues where the tables are: it has the rows that the tables lack, and
-// the row that they include is the one they name. Empty: it does.
+// Checks that the journal continues at the tables' progress: it has the rows that the tables lack,
+// and the row that they name is in it. Empty: it does.
 Result<std::vector<std::string>> examine_continuity(Database& journal, Database& tables);
 
-// Returns a sentence for each altered page of the file. To be called before anything else reads it.
+// Returns a sentence for each altered page of the file. Call before anything else reads it.
 Result<std::vector<std::string>> examine_pages(const std::string& path, Part part);
 
 // The first problem found in a database, if any. Does not decode bodies.

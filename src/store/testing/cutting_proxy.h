@@ -23,11 +23,11 @@ class CuttingProxy {
   CuttingProxy(const CuttingProxy&) = delete;
   CuttingProxy& operator=(const CuttingProxy&) = delete;
 
-  // The URL that leads through the proxy to what `direct` names.
+  // The URL that leads through the proxy to the server of `direct`.
   std::string url(const std::string& direct) const;
 
-  // From now on this many messages pass (a message is what a client sends until the server must
-  // answer). Each further one ends its connection.
+  // Lets this many further messages pass (a message is everything that a client sends until the
+  // server must answer). Each later one ends its connection.
   void let_through(std::uint64_t messages, Cut cut = Cut::kBefore) {
     cut_ = cut;
     left_ = messages;

@@ -1,5 +1,5 @@
-// A PostgreSQL server of a test's own: a cluster in a temporary directory, on a free port, run as
-// an ordinary user. It ends with the object, or with the process if that ends first.
+// A PostgreSQL server for a test: a cluster in a temporary directory, on a free port, run as an
+// ordinary user. It ends with the object, or with the process if that ends first.
 #pragma once
 
 #include <sys/types.h>

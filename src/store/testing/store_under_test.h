@@ -50,7 +50,7 @@ inline Store open_postgres(const std::string& url) {
   return std::move(*opened);
 }
 
-// `clock`: one that runs.
+// `clock`: must advance.
 inline std::unique_ptr<PostgresNode> open_postgres_node(
     const std::string& url, std::chrono::steady_clock::time_point (*clock)()) {
   PostgresOptions options = postgres_options(url);
