@@ -106,7 +106,7 @@ class Monitoring(unittest.TestCase):
             return set(re.findall(r"^# TYPE (\S+)", figures(), re.M))
 
         with contextlib.suppress(AssertionError):
-            harness.eventually(lambda: known() == listed, 10)  # some come with the first rows
+            harness.eventually(lambda: known() == listed)  # some come with the first rows
         self.assertEqual(known(), listed)
         text = figures()
         done = subprocess.run(

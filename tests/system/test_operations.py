@@ -44,7 +44,7 @@ class OperationsCase(harness.MillraceCase):
         self.assertEqual(reply.status, 200, reply)
         return reply.json
 
-    def await_end(self, op, timeout_s=30, api=None):
+    def await_end(self, op, timeout_s=60, api=None):
         def ended():
             reply = (api or self.api).get(f"/v1/operations/{op['id']}")
             if reply.status == 503:  # while a shard has no leader
@@ -60,7 +60,9 @@ class OperationsCase(harness.MillraceCase):
         ids = set(self.submit_many(count, queue=queue, max_attempts=1))
         left = count
         while left:
-            jobs = self.claim(min(left, 1000), [queue])
+            jobs = self.claim(min(left, 1000), [queue], wait_ms=5000)
+            if not jobs:
+                continue
             items = [
                 {
                     "id": job["id"],
@@ -156,8 +158,8 @@ class OneServer(harness.ServerCase, OperationsCase):
 
     def test_a_pause_holds_and_is_not_caught_up_on(self):
         ids = self.make_dead(200)
-        op = self.begin(rate_per_s=100)
-        harness.eventually(lambda: self.operation(op)["done"] >= 20, what="a beginning")
+        op = self.begin(rate_per_s=20)
+        harness.eventually(lambda: self.operation(op)["done"] >= 10, what="a beginning")
         paused = self.order(op, "pause")
         self.assertEqual((paused["state"], paused["estimated_end_at"]), ("paused", None))
         self.assertEqual(self.order(op, "pause")["state"], "paused")
@@ -166,7 +168,7 @@ class OneServer(harness.ServerCase, OperationsCase):
         self.assertEqual(self.operation(op)["done"], done)
         self.assertEqual(self.order(op, "resume")["state"], "running")
         self.assertEqual(self.await_end(op)["changed"], 200)
-        self.assert_rate_held(100)
+        self.assert_rate_held(20)
         self.assert_once(ids)
         kinds = [
             event["type"]
@@ -193,7 +195,7 @@ class OneServer(harness.ServerCase, OperationsCase):
 
     def test_a_cancelled_one_stops(self):
         ids = self.make_dead(200)
-        op = self.begin(rate_per_s=50)
+        op = self.begin(rate_per_s=10)
         harness.eventually(lambda: self.operation(op)["done"] > 0, what="a beginning")
         ended = self.order(op, "cancel")
         self.assertEqual(ended["state"], "cancelled")
@@ -212,7 +214,7 @@ class OneServer(harness.ServerCase, OperationsCase):
 
     def test_what_has_left_its_state_is_left_alone(self):
         self.submit_many(30)
-        op = self.begin("delete", filter={"queue": self.queue, "state": "ready"}, rate_per_s=20)
+        op = self.begin("delete", filter={"queue": self.queue, "state": "ready"}, rate_per_s=4)
         taken = self.claim(5)
         ended = self.await_end(op)
         self.assertEqual(ended["query"], f"state:ready queue:{self.queue}")
@@ -286,7 +288,8 @@ class OneServer(harness.ServerCase, OperationsCase):
                 self.assertEqual(reply.status, 404, reply)
 
     def test_so_many_go_on_at_once_and_no_more(self):
-        self.submit_many(200)
+        # More than they cancel until the last one has begun.
+        self.submit_many(12_000)
         begun = [self.begin("cancel", rate_per_s=1) for _ in range(100)]
         body = {"action": "cancel", "filter": {"queue": self.queue}, "rate_per_s": 1}
         reply = self.api.post("/v1/jobs/bulk", body)
@@ -304,7 +307,9 @@ class OneServer(harness.ServerCase, OperationsCase):
             lambda: self.metric('operation_jobs_total{outcome="changed"}') >= before + 10,
             what="the metric",
         )
-        self.assertGreater(self.metric('operations{state="completed"}'), 0)
+        harness.eventually(
+            lambda: self.metric('operations{state="completed"}') > 0, what="the completed ones"
+        )
 
     def metric(self, name):
         for line in self.api.get("/metrics").body.decode().splitlines():
@@ -315,7 +320,7 @@ class OneServer(harness.ServerCase, OperationsCase):
     def test_the_command_line(self):
         self.make_dead(60)
         begun = self.server.cli(
-            "job", "retry", "--query", f"queue:{self.queue}", "--rate", "60", "--yes", "-o", "json"
+            "job", "retry", "--query", f"queue:{self.queue}", "--rate", "4", "--yes", "-o", "json"
         )
         self.assertEqual(begun.returncode, 0, begun.stderr)
         op = json.loads(begun.stdout)
@@ -323,7 +328,7 @@ class OneServer(harness.ServerCase, OperationsCase):
         self.assertIn(op["id"], listed.stdout)
         paused = self.server.cli("operation", "pause", op["id"])
         self.assertIn("paused", paused.stdout)
-        self.assertIn("60 jobs a second", paused.stdout)
+        self.assertIn("4 jobs a second", paused.stdout)
         rate = self.server.cli("operation", "rate", op["id"], "none", "-o", "json")
         self.assertIsNone(json.loads(rate.stdout)["rate_per_s"])
         self.assertEqual(self.server.cli("operation", "rate", op["id"], "fast").returncode, 2)
@@ -387,7 +392,7 @@ class ThroughCrashes(OperationsCase):
         op = self.begin("cancel", operation=True)
         server.restart(kill=True)
         self.use(server)
-        self.assertEqual(self.await_end(op, 60)["changed"], 20_000)
+        self.assertEqual(self.await_end(op, 150)["changed"], 20_000)
         self.assert_once(ids, "job.cancelled")
 
 
@@ -408,7 +413,7 @@ class Reprojecting(OperationsCase):
     def await_counted(self, wanted, api=None):
         """Until so many jobs are counted everywhere; nothing else has died."""
         figures = None
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             figures = self.counted(api)
             if all(sum(each.values()) == wanted for each in figures):
@@ -444,7 +449,8 @@ class Reprojecting(OperationsCase):
         for order in ("pause", "cancel"):
             reply = self.api.post(f"/v1/operations/{op['id']}/{order}")
             self.assertEqual((reply.status, reply.code), (409, "invalid_state"), reply)
-            self.assertIn("wait until it has ended", reply.json["detail"])
+            # It may have ended before the order came.
+            self.assertRegex(reply.json["detail"], r"wait until it has ended|has ended \(completed\)")
         reply = self.api.patch(f"/v1/operations/{op['id']}", {"rate_per_s": 1})
         self.assertEqual(reply.status, 409, reply)
         server.restart(kill=True)
@@ -528,16 +534,16 @@ class ThreeNodes(OperationsCase):
         cluster.start()
         queue = list(cluster.queue_on_each_shard().values())[-1]
         self.use(cluster[2])
-        ids = self.make_dead(2000, queue)
+        ids = self.make_dead(4000, queue)
         op = self.begin(queue=queue, rate_per_s=200)
         began = time.monotonic()
-        # Its own part alone would take forty seconds.
-        ended = self.await_end(op, 60)
-        self.assertLess(time.monotonic() - began, 25)
-        self.assertEqual(ended["changed"], 2000)
+        # Its own part alone would take eighty seconds or more.
+        ended = self.await_end(op, 240)
+        self.assertLess(time.monotonic() - began, 60)
+        self.assertEqual(ended["changed"], 4000)
         self.assert_once(ids, queue=queue)
         self.assert_rate_held(200, queue=queue)
-        self.assertEqual(self.operation(op, self.new_client(cluster[0]))["state"], "completed")
+        self.await_end(op, api=self.new_client(cluster[0]))
         events = self.events("operation.ended", "")
         self.assertEqual([e["data"]["operation"] for e in events], [op["id"]])
 

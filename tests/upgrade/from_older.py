@@ -136,7 +136,7 @@ class UpgradeCase(harness.MillraceCase):
             self.go_through_the_upgrade()
         finally:
             load.stop.set()
-            load.join(60)
+            load.join(180)  # leases of a node that stopped run out first
         self.assertEqual(load.odd, [])
         self.assertGreater(len(load.finished), 100)
         self.assertEqual(load.submitted - load.finished, set())

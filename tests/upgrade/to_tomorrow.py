@@ -97,7 +97,7 @@ class UpgradeCase(harness.MillraceCase):
         for api in apis:
             for queue in self.queues:
                 self.assertEqual(api.post("/v1/jobs", {"type": "parent", "queue": queue}).status, 201)
-                (job,) = self.claim(1, [queue], api, wait_ms=5000, types=["parent"])
+                (job,) = self.claim(1, [queue], api, wait_ms=20_000, types=["parent"])
                 children = [{"id": harness.uuid7(), "queue": other, **child} for other in self.queues]
                 item = {
                     "id": job["id"],
@@ -124,7 +124,7 @@ class UpgradeCase(harness.MillraceCase):
     def finish_all(self, expected):
         api, left = self.each()[1], set(expected)
         while left:
-            jobs = self.claim(50, self.queues, api, wait_ms=5000, types=["child", TYPE_OF_TOMORROW])
+            jobs = self.claim(50, self.queues, api, wait_ms=20_000, types=["child", TYPE_OF_TOMORROW])
             self.assertTrue(jobs)
             for job in jobs:
                 item = {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
