@@ -20,9 +20,9 @@
 namespace millrace::sim {
 namespace {
 
-constexpr ::itimerval kPatience{{}, {.tv_sec = 120, .tv_usec = 0}};  // of its own computing
+constexpr ::itimerval kPatience{{}, {.tv_sec = 120, .tv_usec = 0}};  // of CPU time
 
-// What the child leaves behind, whatever end it takes.
+// The child's report, written however the child ends.
 struct Report {
   Outcome outcome;
   Marks marks;
@@ -32,7 +32,7 @@ struct Report {
   std::array<char, 4096> text;
 };
 
-// In the child, for the handler of its abort.
+// Used by the child's abort handler.
 Report* dying_report = nullptr;
 const Simulation* dying_world = nullptr;
 
@@ -54,7 +54,7 @@ std::unique_ptr<Simulation> make_world(const Plan& plan, Marks& marks, Story& st
 
 void run_child(const Plan& plan, Telling telling, Report& report) {
   ::setitimer(ITIMER_PROF, &kPatience, nullptr);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // an abort must not swallow the story
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // an abort must not lose buffered story lines
   Marks marks;
   Story story(telling == Telling::kStory ? stdout : nullptr);
   const std::unique_ptr<Simulation> world = make_world(plan, marks, story);

@@ -11,9 +11,9 @@
 namespace millrace::sim {
 
 struct Finding {
-  std::string id;  // of the broken promise; "CHECK": an assertion of the server's
+  std::string id;  // of the broken promise; "CHECK": an assertion in the server
   std::string text;
-  std::uint64_t actions = 0;  // how many had begun
+  std::uint64_t actions = 0;  // the number of actions begun
 };
 
 struct Life {
@@ -24,8 +24,8 @@ struct Life {
 
 enum class Telling : std::uint8_t { kSilent, kStory };
 
-// Runs a plan in a child and waits for it. With kStory the child prints what happens on standard
-// output. A life that takes longer than a minute is killed: finding "HANG".
+// Runs a plan in a child process and waits for it. With kStory the child prints the events on
+// standard output. A life that uses more than two minutes of CPU time is killed: finding "HANG".
 Life live(const Plan& plan, Telling telling);
 
 }  // namespace millrace::sim

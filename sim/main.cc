@@ -1,4 +1,4 @@
-// sim: lives of the real engine in a simulated world.
+// sim: runs lives of the real engine in a simulated world.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,10 +24,11 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kClean = 0;
 constexpr int kFound = 1;
 constexpr int kUsage = 2;
-// Of a cluster, at most.
+// The most nodes of a cluster.
 constexpr std::uint32_t kNodes = 4;
-// A run of this many commands must have met every mark: of a lone server those that need no other
-// node, of both kinds of lives all. (Clusters alone do not meet what only a lone server does.)
+// A run of this many commands must have met every mark: on a lone server those that need no other
+// node, with both kinds of lives all of them. (Clusters alone do not meet marks that need a lone
+// server.)
 constexpr std::uint64_t kCommandsForAllMarks = 5'000'000;
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -62,7 +63,7 @@ std::set<Knob> switched_off(const Options& options) {
   return off;
 }
 
-// All lives together.
+// The totals of all lives.
 class Tally {
  public:
   void add(const Life& life) {
@@ -107,7 +108,7 @@ void print_swarm(const Plan& plan) {
   fmt::print("seed {}: {}\n", plan.seed, swarm.describe(plan.nodes > 1));
 }
 
-// The finding, the smallest plan that shows it, and its story.
+// Prints the finding, the smallest plan that shows it, and its story.
 void explain(const Plan& plan, const Finding& finding, bool no_shrink) {
   fmt::print("\nseed {} breaks {}: {}\n", plan.seed, finding.id, finding.text);
   Plan smallest = plan;
@@ -145,8 +146,8 @@ int run_one(const Plan& plan, const Options& options) {
   return kClean;
 }
 
-// One seed a line, with its number of steps and of nodes; the rest of the line says why it is kept.
-// A line `without a,b` switches off features that came after the seeds below it, up to the next
+// One seed per line, with its number of steps and of nodes; the rest of the line says why it is
+// kept. A line `without a,b` switches off features newer than the seeds below it, up to the next
 // such line.
 int run_kept(const Options& options) {
   std::ifstream file(options.kept);

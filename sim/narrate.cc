@@ -41,7 +41,7 @@ std::string of(const core::StateSet& states) {
   return ", if" + text;
 }
 
-// Limits, and keys of order and of fair shares.
+// Limits, order keys and fair keys.
 std::string bonds(const core::JobExtras& extras) {
   std::string text;
   for (const core::JobLimit& limit : extras.limits) {

@@ -29,7 +29,7 @@ class Shrinker {
   const Plan& best() const { return best_; }
 
  private:
-  // Merges; false: it was all left out already.
+  // Adds the range, merged with known ones. False: it was left out already.
   static bool add(std::vector<Range>& skips, Range range) {
     for (const Range& known : skips) {
       if (known.first <= range.first && range.second <= known.second) return false;

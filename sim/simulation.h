@@ -15,7 +15,7 @@ namespace millrace::sim {
 
 struct Plan {
   std::uint64_t seed = 1;
-  std::uint32_t nodes = 1;  // at most; more than one make a cluster
+  std::uint32_t nodes = 1;  // at most; with more than one, the simulation is a cluster
   std::uint64_t actions = 10'000;
   std::set<Knob> without;  // swarm features that are switched off
   std::vector<std::pair<std::uint64_t, std::uint64_t>> skips;  // actions [first, last) left out
@@ -31,8 +31,8 @@ struct Outcome {
 class Simulation {
  public:
   virtual ~Simulation() = default;
-  // Phase one breaks things, and checks after each step what must hold. Phase two repairs
-  // everything, and requires that all work comes to its end. Throws Violation.
+  // Phase one injects faults, and checks the invariants after each step. Phase two repairs
+  // everything, and requires that all work is completed. Throws Violation.
   virtual Outcome run() = 0;
   // The number of actions begun, which shows where a violation occurred.
   virtual std::uint64_t actions_begun() const = 0;
@@ -40,7 +40,7 @@ class Simulation {
 
 bool skipped(const Plan& plan, std::uint64_t action);
 Swarm swarm_of(const Plan& plan);
-// The random choices of an action: the same whatever was left out before.
+// The random choices of an action. They do not depend on actions left out before it.
 Dice dice_of(const Plan& plan, std::uint64_t action);
 engine::ShardOptions shard_options(const Swarm& swarm);
 

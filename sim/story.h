@@ -1,5 +1,5 @@
-// What happened, for a person to read. Produced only if there is a listener, since most runs are
-// never looked at.
+// The events of a run, for a person to read. Produced only if there is a listener, since most runs
+// are never looked at.
 #pragma once
 
 #include <fmt/format.h>

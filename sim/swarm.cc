@@ -9,7 +9,7 @@ namespace {
 
 struct KnobInfo {
   std::string_view name;
-  std::uint32_t most;  // strength at full
+  std::uint32_t most;  // full strength
 };
 
 constexpr std::array<KnobInfo, kKnobs> kInfo = {{
@@ -95,7 +95,7 @@ Swarm Swarm::draw(std::uint64_t seed) {
     const std::uint64_t strength = 1 + random.next() % kInfo[i].most;
     swarm.strength_[i] = on ? static_cast<std::uint32_t>(strength) : 0;
   };
-  // What came later is drawn later: the seeds that are kept stay what they were.
+  // Newer features are drawn later, so that the kept seeds do not change.
   constexpr auto kFirst = static_cast<std::size_t>(Knob::kSmallMemory);
   for (std::size_t i = 0; i < kFirst; ++i) draw(i);
   swarm.queues_ = 1 + static_cast<std::uint32_t>(random.next() % 4);

@@ -1,6 +1,6 @@
 // Swarm testing (Groce et al. 2012): each seed chooses which faults and features are on, and how
-// strongly, so that runs differ in kind and not only in detail. What is off leaves room for the
-// rest.
+// strongly, so that runs differ in kind and not only in detail. Disabled ones leave room for the
+// others.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ enum class Knob : std::uint8_t {
   kTightLimits,
   kBursts,
   kSmallMemory,
-  // Of several nodes.
+  // For several nodes.
   kCutFromDatabase,
   kCutFromPeers,
   kNodeDrains,
@@ -59,7 +59,7 @@ enum class Knob : std::uint8_t {
   kClockSkews,
   kFinishes,
   kOldNodes,
-  // Features that were added later.
+  // Features added later.
   kComebacks,
   kNamedStates,
   kSubmissions,  // several nodes only

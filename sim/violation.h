@@ -1,4 +1,4 @@
-// What the simulator finds: a broken promise, named as in docs/internals/testing.md.
+// The result of a failed run: a broken promise, named as in docs/internals/testing.md.
 #pragma once
 
 #include <fmt/format.h>

@@ -12,14 +12,14 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-// How finely time passes.
+// The resolution of time.
 constexpr Duration kTick{20};
 constexpr Duration kHealingTick{100};
 constexpr std::uint64_t kTicksBetweenWholeChecks = 100;
 
-// Somebody sees why a program is refused.
+// After this many refusals somebody upgrades the program.
 constexpr std::uint32_t kRefusalsUntilUpgraded = 3;
-// Who hears nothing from a node for so long closes the connection.
+// A peer that hears nothing from a node for this long closes the connection.
 constexpr auto kPeerSilence = 3s;
 
 }  // namespace
@@ -76,8 +76,8 @@ Outcome Cluster::run() {
   return outcome_;
 }
 
-// F2 over all shards. Where clocks run at different speeds, or are set, the shards' times are no
-// common measure.
+// F2 over all shards. If clocks run at different speeds or are set, the shards' times can't be
+// compared.
 void Cluster::check_rates() const {
   if (watch_ == nullptr || knob(Knob::kWallStep) > 0 || knob(Knob::kClockRates) > 0) return;
   demand(watch_->check_rates().empty(), "F2", "{}", watch_->broken());
@@ -112,7 +112,7 @@ NodeClock::Faults Cluster::draw_clock(Dice& dice) const {
   return clock;
 }
 
-// Some begin with an older program; some of those join late.
+// Some machines begin with an older program; some of those join late.
 void Cluster::draw_programs() {
   Dice dice(mix64(plan_.seed ^ 3));
   for (Machine& machine : machines_) {
@@ -157,12 +157,12 @@ void Cluster::die(Machine& machine, std::string_view how) {
   machine.node.reset();
   machine.paused_until.reset();
   database_.cut(id);
-  // Their connections are gone.
+  // The connections of its clients are lost.
   std::erase_if(asked_, [&](const auto& entry) { return entry.second.at == id; });
   ++outcome_.restarts;
 }
 
-// It comes back with the newest program; so does one that has left in order.
+// Restarts the machine with the newest program. A machine that has left in order is upgraded too.
 void Cluster::upgrade(Dice& dice, Machine& machine) {
   machine.reads = kNewestFormat;
   if (machine.node == nullptr) return;
@@ -243,7 +243,7 @@ void Cluster::check_whole() {
   }
 }
 
-// --- What is on its way.
+// --- Calls and messages in transit.
 
 void Cluster::move_calls(Dice& dice) {
   const std::uint32_t readiness = healing_ ? 1'000 : 950 * (1'000 - knob(Knob::kSlowDisk)) / 1'000;
@@ -288,7 +288,7 @@ void Cluster::move_messages(Dice& dice) {
   for (std::size_t left = network_.messages(), which = 0; left > 0; --left) {
     const Machine* to = machine_of(network_.to(which));
     if (to != nullptr && !to->runs()) {
-      ++which;  // it sleeps
+      ++which;  // the recipient sleeps
     } else if (!healing_ && dice.chance(knob(Knob::kLostRequests) / 4)) {
       network_.lose(which, dice.chance(500));
     } else {

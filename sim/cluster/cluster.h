@@ -1,5 +1,5 @@
 // Several simulated nodes over one database: the real engine on each, with leases, followers and
-// forwarded requests, over clocks, a network and a database that behave as the dice say.
+// forwarded requests. Clocks, the network and the database behave as the dice decide.
 #pragma once
 
 #include <chrono>
@@ -62,7 +62,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   std::uint32_t knob(Knob which) const { return swarm_.of(which); }
   Time now() const;
 
-  // cluster.cc: what happens without the dice
+  // --- cluster.cc: steps that involve no dice
   void start(Machine& machine);
   void die(Machine& machine, std::string_view how);
   void pass(Dice& dice, Duration by);
@@ -79,7 +79,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void draw_programs();
   void upgrade(Dice& dice, Machine& machine);
 
-  // cluster_actions.cc: what the dice do
+  // --- cluster_actions.cc: actions chosen by the dice
   void act(Dice& dice);
   void ask(Dice& dice);
   void send(Dice& dice, engine::Request request);
@@ -97,7 +97,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void check_answer(const Asked& asked, const engine::Answer& answer) const;
   void answered(const engine::Delivery& delivery);
 
-  // cluster_heal.cc: phase two
+  // --- cluster_heal.cc: phase two
   void heal();
   bool all_led();
   void await_leaders(Dice& dice, Duration within);
@@ -152,7 +152,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   std::uint64_t begun_ = 0;
   bool healing_ = false;
   Outcome outcome_;
-  std::vector<Machine> machines_;  // last: nodes answer to the end
+  std::vector<Machine> machines_;  // last: nodes give answers until they are destroyed
 };
 
 }  // namespace millrace::sim

@@ -1,4 +1,4 @@
-// Phase one: what the dice do.
+// Phase one: actions chosen by the dice.
 #include <algorithm>
 #include <utility>
 
@@ -68,7 +68,7 @@ void Cluster::transact(Dice& dice) {
   if (what < 80 || !go_on(dice, xid)) transactions.roll_back(xid);
 }
 
-// False: a statement of it has failed.
+// False: a statement of the transaction has failed.
 bool Cluster::go_on(Dice& dice, Transactions::Xid xid) {
   using Said = Transactions::Said;
   if (knob(Knob::kSubmissions) > 0 &&
@@ -129,7 +129,7 @@ void Cluster::deliver_mail(Dice& dice) {
   }
 }
 
-// As the server lets it in.
+// Submits a request after the server's own admission checks.
 void Cluster::submit(Dice& dice, engine::Request request) {
   Machine* const machine = running(dice);
   if (machine == nullptr) return;
@@ -170,7 +170,7 @@ void Cluster::deliver(std::span<engine::Delivery> deliveries) {
   }
 }
 
-// What was acknowledged stands in a journal, whatever way the answer took.
+// Every acknowledged job must be in a journal, whichever way the answer took.
 void Cluster::check_answer(const Asked& asked, const engine::Answer& answer) const {
   const auto* reply = std::get_if<core::Reply>(&answer);
   const auto* submitted = reply == nullptr ? nullptr : std::get_if<core::EnqueueReply>(reply);
@@ -195,7 +195,7 @@ void Cluster::answered(const engine::Delivery& delivery) {
 
 // --- The nodes.
 
-// One thing, out of turn.
+// Moves one message or call, out of turn.
 void Cluster::move_something(Dice& dice) {
   switch (dice.below(5)) {
     case 0:
@@ -237,7 +237,7 @@ void Cluster::trim(Dice& dice) {
 }
 
 bool Cluster::break_something(Dice& dice) {
-  // One in ten thousand for each point of strength.
+  // The probability is one in ten thousand per point of strength.
   const auto strikes = [&](Knob which) { return dice.below(10'000) < knob(which); };
   if (strikes(Knob::kPowerCut)) {
     marks_.hit(Mark::kAllDied);
@@ -290,7 +290,7 @@ bool Cluster::break_something(Dice& dice) {
     zones_->update();
     story_.tell("there are newer data of time zones: {}", zones_->data());
   } else if (strikes(Knob::kWallStep)) {
-    const int direction = dice.chance(500) ? 1 : -1;  // first, with every compiler
+    const int direction = dice.chance(500) ? 1 : -1;  // drawn first, with every compiler
     const Duration by = direction * dice.time_up_to(Duration{3'600'000});
     story_.tell("the wall clock of {} is set by {} ms", node.name(), by.count());
     node.clock().step_wall(by);
@@ -300,7 +300,7 @@ bool Cluster::break_something(Dice& dice) {
   return true;
 }
 
-// Mostly one that is in the middle of something.
+// Usually pauses a machine that is in the middle of something.
 void Cluster::pause(Dice& dice) {
   Machine* machine = running(dice);
   if (!database_.calls().empty() && dice.chance(700)) {

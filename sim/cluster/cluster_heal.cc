@@ -1,4 +1,4 @@
-// Phase two: the faults are over, and everything must come to its end.
+// Phase two: the faults are over, and everything must be completed.
 #include <algorithm>
 
 #include "sim/cluster/cluster.h"
@@ -10,18 +10,18 @@ namespace {
 using std::chrono_literals::operator""ms;
 
 constexpr std::size_t kMaxRounds = 5'000;
-// After each nothing happens for twice as long as after the one before: more than ten years.
+// After each fruitless round the pause doubles: in total more than ten years.
 constexpr int kMaxFruitless = 40;
-// A shard has a leader after so long: the lease of whoever led it, and a renewal (LV5). The rest is
-// what clocks may differ by, and what passes between a look and an act here.
+// A shard has a leader after this long: the remaining lease of the former leader, and a renewal
+// (LV5). The rest allows for the clocks' differences and for the delay between reading and acting.
 constexpr Duration kUntilLed =
     engine::LeaderLease::kLength + engine::LeaderLease::kRenewPause + 300ms;
 constexpr Duration kUntilAnswered{5'000};
-// What a schedule's queue refused is tried again after a minute at most.
+// A refused job of a schedule is retried after at most a minute.
 constexpr Duration kUntilCaughtUp{65'000};
-// The longest pause after flushes that failed, and what is decided meanwhile.
+// The longest pause after failed flushes, and the time for decisions made meanwhile.
 constexpr Duration kUntilFlushed{10'000};
-// A shard is given away: a look, the last flush, its last row, another look.
+// Giving a shard away takes a look, the last flush, its last row, and another look.
 constexpr Duration kUntilHandedOver{10'000};
 constexpr Duration kUntilTaken{5'000};
 constexpr int kMaxOperationRounds = 5'000;
@@ -42,7 +42,7 @@ void Cluster::heal() {
     machine.cut_until = {};
     if (machine.node != nullptr && machine.node->stopping()) die(machine, "has stopped");
   }
-  // Also what those had asked for: a lease goes on from there.
+  // Also delivers the calls of dead nodes: a lease is extended from then.
   while (database_.late() > 0) database_.land(dice.below(database_.late()));
   for (Machine& machine : machines_) {
     if (machine.node == nullptr) {
@@ -89,7 +89,7 @@ void Cluster::await_leaders(Dice& dice, Duration within) {
   }
 }
 
-// Everybody is answered, but for those who wait for something.
+// Waits until every request is answered, except those that wait for an event.
 void Cluster::settle(Dice& dice) {
   const Instant until = truth_ + Duration{kUntilAnswered};
   const auto waits = [](const auto& entry) {
@@ -122,21 +122,21 @@ void Cluster::complain() const {
   violated("LV4", "no job is left, and it does not end");
 }
 
-// Nothing happens for long: all nodes sleep meanwhile, and find each other again.
+// Lets a long time pass without any event: all nodes sleep meanwhile, and find each other again.
 void Cluster::leap(Dice& dice, Duration by) {
   const bool leases = std::ranges::any_of(chronicles_, [](const auto& chronicle) {
     const auto& live = chronicle->auditor().model().live();
     return std::ranges::any_of(
         live, [](const auto& entry) { return entry.second->state == core::State::kRunning; });
   });
-  // Leases would get such a time back.
+  // Leases would be extended by the time that passed.
   if (leases || by < Duration{2'000}) return pass(dice, by);
   truth_ += by;
   pass(dice, Duration{20});
   await_leaders(dice, kUntilLed);
 }
 
-// What a schedule still owes although it is due; none: nothing.
+// An instant that is due and that a schedule still owes; none if there is none.
 std::optional<std::string> Cluster::behind() const {
   for (const auto& chronicle : chronicles_) {
     if (auto late = chronicle->auditor().schedules().behind()) return late;
@@ -144,7 +144,8 @@ std::optional<std::string> Cluster::behind() const {
   return std::nullopt;
 }
 
-// C2: with room and workers every schedule catches up. Then they go, since they never end.
+// C2: with room and workers every schedule catches up. Then the schedules are deleted, since they
+// never end.
 void Cluster::end_schedules(Dice& dice) {
   const auto left = [&] {
     return std::ranges::any_of(chronicles_, [](const auto& chronicle) {
@@ -155,7 +156,7 @@ void Cluster::end_schedules(Dice& dice) {
     for (engine::Request& request : requests) submit(dice, std::move(request));
     settle(dice);
   };
-  if (zones_->data() % 2 == 0) zones_->update();  // all zones are there
+  if (zones_->data() % 2 == 0) zones_->update();  // the version with all zones
   ask_all(clients_.resume_schedules());
   const Instant caught_up = truth_ + kUntilCaughtUp;
   while (left() && (truth_ < caught_up || behind())) {
@@ -164,7 +165,7 @@ void Cluster::end_schedules(Dice& dice) {
     submit(dice, core::Command(std::get<engine::WaitingClaim>(claim).claim));
     settle(dice);
     ask_all(clients_.finish_all());
-    open_queues(dice);  // a shard that was being handed over has refused it
+    open_queues(dice);  // a shard being handed over may have refused it
     ask_all(clients_.resume_schedules());
     pass(dice, Duration{400});
   }
@@ -175,7 +176,7 @@ void Cluster::end_schedules(Dice& dice) {
   demand(!left(), "C4", "schedules are left");
 }
 
-// X4: what has begun comes to its end, on every shard.
+// X4: every operation that was started is completed, on every shard.
 void Cluster::complete_operations(Dice& dice) {
   const auto running = [&] {
     return std::ranges::any_of(chronicles_, [](const auto& chronicle) {
@@ -183,7 +184,7 @@ void Cluster::complete_operations(Dice& dice) {
     });
   };
   for (int round = 0; running(); ++round) {
-    // Nobody takes jobs any more: a shard without room for a retry has none for ever.
+    // No worker takes jobs any more, so a shard without room for a retry never gets any.
     if (round == kMaxOperationRounds && knob(Knob::kTightLimits) > 0) return;
     demand(round < kMaxOperationRounds, "X4", "an operation does not come to its end");
     if (round % 50 == 0) {
@@ -222,14 +223,14 @@ void Cluster::finish_everything(Dice& dice) {
                       std::ranges::any_of(machines_, [](const Machine& machine) {
                         return machine.node == nullptr || machine.node->busy();
                       });
-    if (busy || !all_led()) {  // a row is on its way, or a shard is just being handed over
+    if (busy || !all_led()) {  // a row is in flight, or a shard is being handed over
       pass(dice, Duration{100});
       await_leaders(dice, kUntilLed);
       continue;
     }
-    open_queues(dice);  // a shard that was being handed over has refused it
+    open_queues(dice);  // a shard being handed over may have refused it
     demand(wait.has_value(), "LV1", "{} jobs are left, and nothing is due", live_jobs());
-    // Much that falls due is nothing to a worker.
+    // Many of the events that fall due do not concern workers.
     leap(dice, std::max(*wait, Duration{std::int64_t{10} << std::min(fruitless++, 36)}));
   }
   settle(dice);
@@ -242,7 +243,7 @@ void Cluster::finish_everything(Dice& dice) {
   database_.submissions().check_all_there();
 }
 
-// N8: who is too old for the store has given away what it led.
+// N8: a node too old for the store has given away its shards.
 void Cluster::await_upgraded(Dice& dice) {
   const Instant until = truth_ + kUntilHandedOver;
   const auto given_away = [&] {
@@ -258,7 +259,7 @@ void Cluster::await_upgraded(Dice& dice) {
   }
 }
 
-// LV4: what transactions have finished does not lie about.
+// LV4: transactions' finishes do not stay in the inbox.
 void Cluster::await_inboxes(Dice& dice) {
   const Instant until = truth_ + kUntilTaken;
   while (database_.transactions().rows() > 0) {
@@ -291,7 +292,8 @@ void Cluster::await_flushes(Dice& dice) {
   }
 }
 
-// N7: what durable acks asked of other shards is there, and no outbox keeps what it should not.
+// N7: jobs that durable acks submitted to other shards exist, and no outbox keeps anything that it
+// should not.
 void Cluster::check_effects() const {
   for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
     chronicles_[shard]->auditor().model().each_job([&](const core::Job& job) {

@@ -108,7 +108,7 @@ void Database::leave(NodeId node) {
   }
 }
 
-// What a node has taken since this was read it has heard before.
+// A node already knows of a shard that it took after this view was read.
 void Database::show(NodeId node, const store::ClusterView& view) {
   std::optional<store::ClusterView>& shown = shown_[node];
   store::ClusterView now = view;
@@ -135,7 +135,7 @@ bool Database::shown_to_lead(NodeId node, std::uint32_t shard, Epoch term) const
   return view.leader == node && view.epoch == term;
 }
 
-// --- What they are made of.
+// --- The effects of calls.
 
 bool Database::superseded(std::uint32_t shard, Epoch term) {
   return registry_.epoch(shard) != term;
@@ -185,7 +185,7 @@ void Database::stored(const core::EventBatch& batch) {
   demand(format <= registry_.format(), "N8", "a row of format {} stands in a store of format {}",
          format, registry_.format());
   for (const auto& [id, node] : known_) {
-    // Who renews its lease after that is told so, and neither leads nor follows.
+    // A node that renews its lease after that is told so, and neither leads nor follows.
     const bool in_the_dark = node.until > now_() && node.reads < format && node.told < format;
     demand(!in_the_dark, "N8",
            "a row of format {} was stored, and {} is there, which reads up to {}", format,
@@ -199,7 +199,7 @@ Status Database::flush(std::uint32_t shard, const engine::Flush& flush, Epoch te
     return failure("another node leads the shard");
   }
   store::MemoryTables& tables = shards_.at(shard)->tables;
-  // One whose end was unknown comes again; as in PostgreSQL it is there then.
+  // A flush with unknown outcome is repeated; as in PostgreSQL, it may already have been applied.
   const Result<store::Progress> stands = tables.progress();
   if (stands->seq == flush.to.seq && stands->checksum == flush.to.checksum) {
     marks_.hit(Mark::kFlushedAgain);

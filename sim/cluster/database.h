@@ -1,6 +1,6 @@
-// The database that several nodes share: a journal and tables for each shard, the registry, and its
+// The database shared by several nodes: a journal and tables for each shard, the registry, and its
 // own clock. Every write has a beginning and an end, between which anything may happen. The writer
-// may or may not hear the result, and the write may take effect long after that.
+// may or may not learn the result, and the write may take effect long after that.
 #pragma once
 
 #include <cstddef>
@@ -27,17 +27,17 @@ namespace millrace::sim {
 
 using store::NodeId;
 
-// What a node does when it hears the result of a call.
+// A node's reaction to the result of a call.
 using Heard = std::function<void()>;
 
-// A call of a node whose result it has not heard.
+// A node's call whose result it has not learned yet.
 struct Call {
   enum class Kind : std::uint8_t { kAppend, kFlush, kTrim, kRegistry, kRenewal, kInbox, kFences };
   Kind kind{};
   NodeId from{};
   std::uint32_t shard = 0;
-  std::function<Heard()> carry_out;  // at the database; returns what its node will hear
-  Heard unknown;                     // nobody knows the outcome
+  std::function<Heard()> carry_out;  // runs at the database; returns the reaction
+  Heard unknown;                     // the reaction to an unknown outcome
   Heard failed = nullptr;            // nothing was done; null: the caller can't know that
 };
 
@@ -62,29 +62,29 @@ class Database {
   // --- Calls.
   void begin(Call call) { calls_.push_back(std::move(call)); }
   enum class Fate : std::uint8_t {
-    kHeard,    // carried out, and the node hears of it
+    kHeard,    // carried out, and the node learns it
     kUnheard,  // carried out, but the answer is lost
-    kLost,     // not carried out, but nobody knows
+    kLost,     // not carried out, and the node learns nothing
     kLate,     // the node gives up; it may be carried out at any later time
-    kFails,    // not carried out, and the node hears that
+    kFails,    // not carried out, and the node learns that
   };
   const std::vector<Call>& calls() const { return calls_; }
   void settle(std::size_t which, Fate fate);
   std::size_t late() const { return late_.size(); }
   void land(std::size_t which);
-  // Its node has given it up already.
+  // A call that its node has already given up.
   void begin_late(Call call) { late_.push_back(std::move(call)); }
   // The node is gone or unreachable; its calls are still on their way.
   void cut(NodeId node);
 
-  // Renews the node's lease. Records what the node hears, whatever the node makes of it.
+  // Renews the node's lease. Records the node's view, whatever the node does with it.
   void renew(const store::NodeFacts& facts,
              std::function<void(const Result<store::ClusterView>&)> heard);
   void leave(NodeId node);
-  // A node has heard that it took the shard.
+  // A node has learned that it took the shard.
   void show_taken(NodeId node, std::uint32_t shard, Epoch term);
-  // Whether the last renewal that the node has heard of succeeded, and that renewal, or the later
-  // taking of the shard, showed the node as the shard's leader in that term (N4).
+  // Whether the last renewal whose result the node has learned succeeded, and that renewal, or a
+  // later takeover of the shard, showed the node as the shard's leader in that term (N4).
   bool shown_to_lead(NodeId node, std::uint32_t shard, Epoch term) const;
 
   // --- The effects of calls.
@@ -97,12 +97,12 @@ class Database {
   void stored(const core::EventBatch& batch);
 
  private:
-  // What the database knows of a node.
+  // The database's knowledge about a node.
   struct Known {
     std::string name;
     std::uint32_t reads = 0;  // the newest format it can read
     Time until{};             // the end of its lease
-    std::uint32_t told = 0;   // the store's format according to its last renewal
+    std::uint32_t told = 0;   // the store's format, as told with its last renewal
   };
 
   void show(NodeId node, const store::ClusterView& view);
@@ -117,11 +117,11 @@ class Database {
   Finishes finishes_;
   Submissions submissions_;
   Transactions transactions_;
-  std::vector<store::InboxRow> taken_;  // by the row just appended
+  std::vector<store::InboxRow> taken_;  // with the row just appended
   std::map<NodeId, Known> known_;
   std::vector<Call> calls_;
   std::vector<Call> late_;
-  std::map<NodeId, std::optional<store::ClusterView>> shown_;  // none: it can't know
+  std::map<NodeId, std::optional<store::ClusterView>> shown_;  // none: the node can't know
 };
 
 }  // namespace millrace::sim

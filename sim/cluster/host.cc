@@ -91,7 +91,7 @@ void Host::look_at_follower(std::optional<Seq> before) {
          to_number(*head));
 }
 
-// It waits until it hears of it.
+// The host waits until it learns the result.
 void Host::carry_out(const node::HostCall& call) {
   calls_ = true;
   store::MemoryRegistry& registry = parts_.database.registry();
@@ -147,7 +147,7 @@ void Host::ask_for(const engine::PeerShard& where, Epoch epoch) {
   });
 }
 
-// --- What runs the shard.
+// --- Running the shard.
 
 engine::Gateway& Host::run(std::unique_ptr<engine::Shard> shard) {
   ++life_;
@@ -171,7 +171,7 @@ void Host::serve(Epoch epoch, node::Instant since, node::Instant renewed_at) {
                     shard().machine().jobs_in_memory(), shard().machine().live_leases());
   relay_.begin(*this, static_cast<std::uint64_t>(term_));
   if (parts_.operates) operations_.begin(*this);
-  // Older programs know of no inbox.
+  // Older programs have no inbox.
   if (parts_.reads >= kFormatOfInbox) poller_.begin();
 }
 
@@ -216,7 +216,7 @@ void Host::drop() {
   resigning_ = turns_away_ = doubted_ = decided_ = false;
 }
 
-// Where nobody takes it any more.
+// Refuses mail that will not be taken any more.
 void Host::turn_mail_away() {
   for (const node::ShardLoop::Mail& mail : std::exchange(inbox_.mail, {})) {
     const auto asked = asked_.extract(mail.ticket);
@@ -226,7 +226,7 @@ void Host::turn_mail_away() {
   }
 }
 
-// As the server's inbox, which looks who leads, and its ticker do.
+// Does the work of the server's inbox, which checks for leadership, and of its ticker.
 void Host::run_relay() {
   relay_.tick();
   operations_.tick(now(), parts_.time.wall());

@@ -34,7 +34,7 @@
 
 namespace millrace::sim {
 
-// Older programs have none.
+// Older programs have no operations.
 inline constexpr std::uint32_t kFormatOfOperations = 8;
 
 class Host final : public node::Host,
@@ -79,26 +79,26 @@ class Host final : public node::Host,
   void run_host();
   void run_driver();
   void run_relay();
-  // The chores of the projection's thread.
+  // The periodic work of the projection's thread.
   void trim(Seq keep);
 
   bool leads() const override { return loop_ != nullptr; }
   bool follows() const { return host_.follower() != nullptr; }
-  // Whether it waits for a call.
+  // Whether it waits for the result of a call.
   bool waits() const { return calls_; }
   // False while it is being handed over.
   bool takes_requests() const { return leads() && !resigning_; }
   bool holds() const override { return leads() && lease_.lease().holds(now()); }
   Epoch epoch() const { return epoch_; }
-  // Whether the tables have everything that was decided here.
+  // Whether the tables hold all decisions made here.
   bool flushed() const;
-  // The time until something falls due by itself.
+  // The time until a timer falls due.
   std::optional<Duration> due_in() const;
-  // Whether anything is on its way, or waits for its turn.
+  // Whether anything is in progress or waiting to run.
   bool busy() const;
   void check_whole();
   void end_intake() { poller_.end(); }
-  // Gives up the shard, as a stop does when its patience is over.
+  // Gives up the shard, as a stopping node does when it has waited too long.
   void stop();
 
   void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
@@ -117,7 +117,7 @@ class Host final : public node::Host,
 
   void deliver(std::span<engine::Delivery>) override {}  // answers are taken, not delivered
 
-  // host.cc: the host's thread
+  // --- host.cc: the host's thread
   void news() { news_ = true; }
   void carry_out(const node::HostCall& call);
   void taken(const Result<std::optional<store::Term>>& term);
@@ -139,7 +139,7 @@ class Host final : public node::Host,
   void ask_for(const engine::PeerShard& where, Epoch epoch) override;
   void changed() override { parts_.changed(); }
 
-  // host_driver.cc: the driver's
+  // --- host_driver.cc: the driver's thread
   void post(engine::Request request, Asked asked, std::optional<engine::FromInbox> from);
   void take_append();
   void keep_for_later(node::ShardLoop::News& news);
@@ -184,19 +184,19 @@ class Host final : public node::Host,
   TermId term_{};
   bool resigning_ = false;
   std::map<engine::Ticket, Asked> asked_;   // by the shard's own tickets
-  const store::JournalRow* row_ = nullptr;  // to be appended
+  const store::JournalRow* row_ = nullptr;  // the row to append
   std::optional<Time> row_since_;
   Instant not_before_append_{};
   int append_failures_ = 0;
   Closing closing_{};
   std::optional<Time> doubt_began_;
   bool turns_away_ = false;
-  bool doubted_ = false;  // in this term, after it had led
+  bool doubted_ = false;  // doubted in this term after it had led
   bool decided_ = false;
   Seq applied_{};  // before a step
   Seq durable_{};
   StepBudget step_budget_;
-  std::uint64_t life_ = 0;  // counts terms, so that results of an old one's calls are ignored
+  std::uint64_t life_ = 0;  // counts terms, to ignore results of an old term's calls
 };
 
 }  // namespace millrace::sim

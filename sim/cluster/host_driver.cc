@@ -1,4 +1,4 @@
-// What the driver does while the shard is led here, one round of it.
+// One round of the driver, while the shard is led here.
 #include <algorithm>
 #include <utility>
 
@@ -11,13 +11,13 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// As in server/journal_thread.cc.
+// The values of server/journal_thread.cc.
 constexpr auto kFirstPause = 50ms;
 constexpr auto kLongestPause = 1'000ms;
 
 }  // namespace
 
-// --- The way in.
+// --- Submission.
 
 void Host::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
                   std::string_view credentials) {
@@ -148,7 +148,7 @@ void Host::release(std::vector<engine::Outgoing> answers) {
   }
 }
 
-// --- Its journal and its tables.
+// --- The shard's journal and tables.
 
 void Host::take_append() {
   if (inbox_.appended->outcome == store::AppendOutcome::kDurable) {

@@ -16,7 +16,7 @@ bool has_jobs(const engine::Answer& answer) {
   return claim != nullptr && !claim->jobs.empty();
 }
 
-// Whether it may be carried out twice, by the contract alone: not what the router makes of it.
+// Whether the contract alone allows the request to be carried out twice, whatever the router does.
 bool bears_repetition(const engine::Request& request) {
   if (std::holds_alternative<engine::WaitingClaim>(request)) return false;
   if (const auto* poll = std::get_if<engine::Poll>(&request)) return !poll->claim.has_value();
@@ -60,7 +60,8 @@ engine::Peers& Network::join(NodeId node, const std::string& url, engine::PeerSe
   return *joined.way;
 }
 
-// Who waits for it hears nothing, until it gives up; for what it asked nobody waits.
+// Nodes waiting for its answers hear nothing until they give up. Its own questions lose their
+// caller.
 void Network::leave(NodeId node) {
   nodes_.erase(node);
   std::erase_if(messages_, [&](const Message& message) {
@@ -132,7 +133,7 @@ void Network::ask(NodeId from, const engine::PeerShard& where, engine::Request r
   messages_.push_back(std::move(message));
 }
 
-// N6: a part whose outcome nobody knows goes out again only if it bears being done twice.
+// N6: a part with an unknown outcome is sent again only if it may be carried out twice.
 void Network::check_sent_again(const Question& question, const engine::Request& request) {
   if (unknown_.erase({question.from, question.ticket}) == 0) return;
   marks_.hit(Mark::kForwardedAgain);
@@ -178,7 +179,7 @@ void Network::arrive(std::uint64_t number) {
   gateway->submit(std::move(*request), *this, engine::Ticket{number}, found->second.credentials);
 }
 
-// From the other side: they travel back.
+// Answers from the other side, which travel back.
 void Network::deliver(std::span<engine::Delivery> deliveries) {
   for (const engine::Delivery& delivery : deliveries) {
     const auto number = static_cast<std::uint64_t>(delivery.ticket);

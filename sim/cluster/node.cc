@@ -11,9 +11,9 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// How long a node that stops waits for others to take over.
+// How long a stopping node waits for others to take over.
 constexpr auto kStopPatience = 10'000ms;
-// Who is told that it is too old follows nothing after so long.
+// How soon a node that is told it is too old must stop following.
 constexpr auto kFollowsNoLonger = 1'000ms;
 
 }  // namespace
@@ -33,8 +33,9 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
         open_view({.shard = shard,
                    .journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
                    .tables = [&stored]() -> store::MemoryTables& { return stored.tables; },
-                   // What a read that fails while it serves comes to is the other world's: after it
-                   // only the answers tell what was done, and here they may be lost.
+                   // Failed reads of jobs while a node serves are tested in the other world. After
+                   // such a read only the answers tell what was done, and in this world they may be
+                   // lost.
                    .fault = [this](View::Read read) -> std::optional<Error> {
                      if (!cut_off_ || read == View::Read::kJobs) return std::nullopt;
                      return Error{"the database can't be reached"};
@@ -99,7 +100,7 @@ void Node::run() {
   check_obeys();
 }
 
-// N8: who is too old for the store follows nothing. What it leads it gives away: see Cluster.
+// N8: a node too old for the store follows nothing. It also gives away its shards: see Cluster.
 void Node::check_obeys() {
   if (!too_old_since_) return;
   for (const auto& host : hosts_) {
@@ -112,7 +113,7 @@ void Node::check_obeys() {
   }
 }
 
-// The shard waits meanwhile.
+// The shard waits for the result.
 Result<std::vector<JobId>> Node::raise(std::uint32_t shard, std::span<const JobId> jobs,
                                        LeaseToken token) {
   using Fate = Database::Fate;
@@ -133,7 +134,7 @@ Result<std::vector<JobId>> Node::raise(std::uint32_t shard, std::span<const JobI
   return failure("the connection is lost");
 }
 
-// --- The keeper's thread.
+// --- The keeper thread.
 
 void Node::run_keeper() {
   if (stopping_) go_on_stopping();
@@ -161,7 +162,7 @@ void Node::renewed(const Result<store::ClusterView>& view) {
   }
 }
 
-// --- Its end, as server/postgres_backend.cc has it.
+// --- Leaving, as in server/postgres_backend.cc.
 
 void Node::drain(bool draining) {
   parts_.database.begin(

@@ -1,4 +1,4 @@
-// A simulated node: its clock, its membership (node/membership.h) and its shards, run a turn at a
+// A simulated node: its clock, its membership (node/membership.h) and its shards, run one turn at a
 // time.
 #pragma once
 
@@ -62,7 +62,7 @@ class Node final : public engine::PeerService {
     bool operates = false;  // there are operations in this run
     std::function<engine::Ticket()> next_ticket;
     std::function<void(const engine::Delivery&)> answered;
-    // The fate of a call that the node waits for without doing anything else.
+    // Decides the outcome of a call that the node waits for without doing anything else.
     std::function<Database::Fate(const Call&)> fate;
     Marks& marks;
     Story& story;
@@ -86,11 +86,11 @@ class Node final : public engine::PeerService {
   void run_keeper();
   void run_heard();
 
-  // Begins its end: other nodes take over what it leads. gone(): it has left.
+  // Begins to leave: other nodes take over its shards. gone(): it has left.
   void stop();
   bool gone() const { return gone_; }
   bool stopping() const { return stopping_.has_value(); }
-  // It did not start, since the store has a newer format than its program can read.
+  // It did not start, because the store has a newer format than its program can read.
   bool refused() const { return refused_; }
   std::uint32_t reads() const { return membership_->self().newest_format; }
   bool too_old(std::uint32_t format) const { return reads() < format; }
@@ -107,7 +107,7 @@ class Node final : public engine::PeerService {
 
  private:
   using Instant = std::chrono::nanoseconds;
-  // A shard's fences, as its leader on this node raises them.
+  // A shard's fences, which its leader on this node raises.
   class ShardFences final : public store::Fences {
    public:
     ShardFences(Node& node, std::uint32_t shard) : node_(node), shard_(shard) {}
@@ -143,7 +143,7 @@ class Node final : public engine::PeerService {
   bool cut_off_ = false;
   bool refused_ = false;
   bool gone_ = false;
-  std::optional<Instant> too_old_since_;  // as it was told
+  std::optional<Instant> too_old_since_;  // since when it has been told so
   enum class Stopping : std::uint8_t { kTells, kHandsOver, kLeaves, kHasLeft };
   std::optional<Stopping> stopping_;
   Instant stops_until_{};

@@ -18,7 +18,7 @@ class OperationsOfShard final : public engine::ReplyPort {
                     engine::Gateway& router)
       : tables_(tables), router_(router), runner_(shard, shards) {}
 
-  // begin(): the node leads the shard, through this gateway. end(): it no longer does.
+  // begin(): the node now leads the shard, through this gateway. end(): it no longer does.
   void begin(engine::Gateway& shard);
   void end();
   void tick(node::Instant now, Time wall);

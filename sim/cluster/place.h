@@ -9,11 +9,11 @@ namespace millrace::sim {
 
 enum class Limits : std::uint8_t { kWide, kTight };  // tight: new jobs may be refused for capacity
 
-// Where its shard stands among others.
+// A shard's position among the others.
 struct Place {
   std::uint32_t shard = 0;
   std::uint32_t shards = 1;
-  Effects* effects = nullptr;  // null: there are no others
+  Effects* effects = nullptr;  // null: there is only one shard
   // Users' transactions may finish jobs, so retries wait for fences.
   bool fences = false;
 };

@@ -6,11 +6,12 @@
 namespace millrace::sim {
 namespace {
 
-// So few that they are reached.
+// Small enough to be reached.
 constexpr node::InboxIntake::Bounds kBounds{
     .rows = 12, .bytes = 40, .rows_of_queues = 16, .rows_due = 8};
 
-// At the database, when the node may be gone. What the intake is told of it:
+// Carries the call out at the database; the node may be gone by then. Returns the report to the
+// intake:
 std::function<void(node::InboxIntake&, node::Instant)> carry_out(Database& database,
                                                                  const node::InboxCall& call,
                                                                  const store::InboxReader& reader) {
@@ -98,7 +99,7 @@ void Poller::deliver(std::span<engine::Delivery> deliveries) {
   for (engine::Delivery& delivery : deliveries) answers_.push_back(std::move(delivery));
 }
 
-// --- What is asked of the database.
+// --- Calls to the database.
 
 void Poller::call(const node::InboxCall& call) {
   calling_ = true;
@@ -115,7 +116,7 @@ void Poller::call(const node::InboxCall& call) {
        }});
 }
 
-// --- What is asked of the shard.
+// --- Requests to the shard.
 
 void Poller::bring(node::InboxIntake::Offer offer) {
   tell(offer);

@@ -25,13 +25,14 @@ class Poller final : public engine::ReplyPort {
     std::string name;  // of the node, for the story
     std::uint32_t shard = 0;
     Database& database;
-    // Submits to the shard, which this node leads; the inbox row's key is zero if there is no row.
+    // Submits a command to the shard that this node leads. The inbox row's key is zero if there is
+    // none.
     std::function<void(core::Command, engine::FromInbox, engine::Ticket)> bring;
     Story& story;
   };
   explicit Poller(Parts parts) : parts_(std::move(parts)) {}
 
-  // begin(): the node leads the shard. end(): it no longer does.
+  // begin(): the node now leads the shard. end(): it no longer does.
   void begin();
   void end();
   void tick(node::Instant now);
@@ -48,8 +49,8 @@ class Poller final : public engine::ReplyPort {
   void tell(const node::InboxIntake::Offer& offer);
 
   const Parts parts_;
-  std::optional<node::InboxIntake> intake_;  // none: the node does not lead it
-  std::uint64_t life_ = 0;  // counts terms, so that results of an old one's calls are ignored
+  std::optional<node::InboxIntake> intake_;  // none: the node does not lead the shard
+  std::uint64_t life_ = 0;  // counts terms, to ignore results of an old term's calls
   bool in_round_ = false;
   bool calling_ = false;
   Told told_;  // the result of the call

@@ -59,7 +59,7 @@ void Relay::look(const node::Relay::Asking& asking) {
   if (ack == nullptr) return;
   const core::AckItem& item = ack->items.front();
   if (item.outcome == core::AckOutcome::kSnoozed) effects_.put_off();
-  // There is nothing damaged here.
+  // Nothing is damaged in this world.
   const bool damaged = item.error && item.error->type.view() == "damaged_submission";
   demand(!damaged, "N7", "{}, which lies in the outbox of shard {}: {}", to_string(item.id),
          number_, damaged ? item.error->message.view() : "");

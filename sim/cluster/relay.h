@@ -17,8 +17,8 @@ class Relay final : public engine::ReplyPort {
   Relay(std::uint32_t shard, store::Tables& tables, engine::Gateway& router, Effects& effects)
       : number_(shard), reads_(tables), router_(router), effects_(effects), relay_(Logger()) {}
 
-  // begin(): the node leads the shard, through this gateway, in this term (above 0). end(): it no
-  // longer does.
+  // begin(): the node now leads the shard, through this gateway, in this term (above 0). end(): it
+  // no longer does.
   void begin(engine::Gateway& shard, std::uint64_t term);
   void end();
   void tick();

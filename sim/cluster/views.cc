@@ -21,7 +21,7 @@ class JournalView final : public store::Journal {
   }
   Status read(Seq from, const std::function<bool(const store::JournalRow&)>& visit) override {
     if (auto fault = view_.fault(Read::kState)) return std::unexpected(*fault);
-    // The memory store takes every journal for that of its only shard.
+    // The memory store treats every journal as that of its only shard.
     store::MemoryJournal& journal = view_.journal();
     const Result<Extent> extent = journal.extent();
     if (Status checked = store::check_range(view_.shard, from, *extent); !checked) return checked;
@@ -42,7 +42,7 @@ class JournalView final : public store::Journal {
   Result<std::uint64_t> trim(Seq below) override { return view_.journal().trim(below); }
 
  private:
-  // By a program that knows no newer format; this one knows them all.
+  // Imitates a program that knows no newer format; this one knows all of them.
   bool is_readable(const store::JournalRow& row) const {
     if (view_.reads >= kNewestFormat) return true;
     const auto batch = store::decode_events(row.body);

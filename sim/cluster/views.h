@@ -1,5 +1,5 @@
-// A simulated store as a process sees it: reads go through unless a fault is set. Appends and
-// flushes take another path, on which they have a beginning and an end.
+// A simulated store as seen by a process: reads are carried out unless a fault is set. Appends and
+// flushes take a different path, on which they have a beginning and an end.
 #pragma once
 
 #include <cstdint>

@@ -22,10 +22,10 @@ void Aftermath::live_on(CallHook* in_recovery, Random random) {
   std::unique_ptr<Life> life = start(in_recovery);
   if (life == nullptr) return problem("the start was refused: " + refusal_);
   check_files();
-  // Every few times: a backup is not written any more.
+  // Only sometimes, since the backup does not change any more.
   if (ledger_.backed_up && random.next() % 4 == 0) check_backup();
   work(*life);
-  // What recovery made of it must itself withstand another end.
+  // The recovered state must itself survive another end.
   const std::uint64_t end = random.next() % 3;
   if (end == 0) {
     life.reset();
@@ -43,8 +43,8 @@ std::unique_ptr<Life> Aftermath::start(CallHook* in_recovery) {
   if (life != nullptr) life->settle();
   disk_.set_hook(nullptr);
   if (life != nullptr && !life->ended()) return life;
-  // It may only have failed for a call that was made to fail; then the next one, on a disk that
-  // has healed, does not.
+  // The start may fail only because of a call that was made to fail. The next one, on a healed
+  // disk, must succeed.
   if (in_recovery == nullptr) return nullptr;
   if (life == nullptr) ++tally_.refused_starts;
   life.reset();
@@ -88,7 +88,8 @@ void Aftermath::work(Life& life) {
   spec.payload = SharedBytes("{\"after\": true}");
   life.ask(core::Command(enqueue));
   if (ledger_.last_key) {
-    // Submitted again under a key that was answered for: the ledger knows which job must come back.
+    // Submitted again under an answered idempotency key: the ledger knows which job must be
+    // returned.
     spec.id = make_job_id(ledger_.now, 0, ledger_.requests);
     spec.queue = SharedBytes("mail");
     enqueue.key = core::IdempotencyKey{ledger_.last_key->first, fingerprint("the body"), {}};
@@ -106,7 +107,7 @@ void Aftermath::work(Life& life) {
   if (ledger_.waiting() > 0) problem("something was not answered on a disk without fault");
 }
 
-// Whoever holds a lease still holds it.
+// The holder of an unexpired lease must still hold it.
 void Aftermath::use_a_lease(Life& life) {
   const auto lease = std::ranges::find_if(ledger_.leases, [&](const Ledger::Lease& each) {
     const auto job = ledger_.jobs.find(each.id);

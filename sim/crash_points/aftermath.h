@@ -1,4 +1,4 @@
-// What follows a death or a failing disk: the next start, and a period of work.
+// The time after a death or a disk failure: the next start, and a period of work.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace millrace::crash_points {
 
-// The process dies, perhaps with its machine; it no longer holds anything on the disk.
+// The process dies, perhaps with its machine. It no longer holds anything on the disk.
 void die(Disk& disk, Death death, const Call& under_way, Random random);
 
 class Aftermath {
@@ -27,9 +27,9 @@ class Aftermath {
         log_(std::move(log)),
         tally_(tally) {}
 
-  // Starts, checks everything, works on, ends in one way or another, starts and checks again.
-  // `in_recovery` is asked about each call of the first start, up to its first answers; null: none.
-  // Problems are recorded in the ledger.
+  // Starts, checks everything, continues to work, ends in one of several ways, starts again and
+  // checks again. `in_recovery` is asked about each call of the first start, up to its first
+  // answers; null: none. Problems are recorded in the ledger.
   void live_on(CallHook* in_recovery, Random random);
 
  private:

@@ -16,7 +16,7 @@
 namespace millrace::crash_points {
 namespace {
 
-// Each is spread evenly over the whole workload, so that stopping early leaves no part out.
+// Each slice is spread evenly over the whole workload, so that stopping early leaves no part out.
 constexpr std::uint64_t kSlices = 64;
 
 class KeptLines final : public LogSink {
@@ -28,7 +28,7 @@ class KeptLines final : public LogSink {
   std::vector<std::string> lines_;
 };
 
-// All that a run of the workload lives on.
+// Everything that a run of the workload needs.
 struct Machine {
   Machine(Tally& tally, const Workload::Places& places)
       : log(lines, LogFormat::kText, LogLevel::kInfo, [this] { return ledger.now; }),
@@ -76,7 +76,7 @@ void Campaign::in_process(Work work) {
   const pid_t child = fork();
   MILLRACE_CHECK(child >= 0);
   if (child == 0) {
-    // Never freed: what has died on it may not look at it again.
+    // Never freed: processes that died on it must not refer to freed memory.
     auto* const machine = new Machine(tally_, places_);
     work(*machine);
     _exit(0);
@@ -121,7 +121,8 @@ void Campaign::try_sample() {
       by_class[{kind, trial}].emplace_back(point, trial);
     }
   }
-  // Half of them whatever they are, half from each sort alike, so that the rare sorts are there.
+  // Half of them are chosen from all sites, half evenly from each kind, so that rare kinds are
+  // included.
   Plan sample = plan();
   sample.sites.emplace();
   auto sort = by_class.begin();
@@ -153,14 +154,14 @@ void Campaign::try_whole_recoveries() {
   Plan whole = plan();
   whole.sites.emplace();
   whole.one_in_recovery = 1;
-  // A third of the time: every call of the workload is to have its turn too.
+  // A third of the time, so that every call of the workload gets its turn too.
   if (options_.all && until_) {
     const auto now = std::chrono::steady_clock::now();
     whole.until = now + (*until_ - now) / 3;
   }
   const std::uint64_t count = std::min(*options_.whole_recoveries, tally_.call_count.load());
   for (std::uint64_t i = 0; i < count; ++i) {
-    // The next call on which this death makes a difference, so that the kinds of death alternate.
+    // The next call at which this kind of death makes a difference, so that the kinds alternate.
     const Trial death = deaths[i % deaths.size()];
     std::uint64_t point = 1 + (2 * i + 1) * tally_.call_count / (2 * count);
     while (point < tally_.call_count && !applies(death, tally_.calls[point - 1])) ++point;

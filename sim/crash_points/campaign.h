@@ -1,4 +1,4 @@
-// Which sites are tried in which order, and the resulting figures.
+// The order in which sites are tried, and the resulting figures.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Campaign {
  public:
   Campaign(Options options, Workload::Places places);
 
-  // True: no violation was found. Prints the progress, the figures, and the story of a violation.
+  // Prints the progress, the figures, and the story of a violation. True: there was none.
   bool run();
 
  private:
@@ -36,7 +36,7 @@ class Campaign {
   void try_all();
   void try_whole_recoveries();
   void try_flips();
-  // Each plan runs in a process of its own, which begins with an empty disk.
+  // Each plan runs in a separate process, which begins with an empty disk.
   template <typename Work>
   void in_process(Work work);
   void explore(Plan plan);

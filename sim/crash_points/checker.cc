@@ -34,7 +34,7 @@ void examine_prefix(const engine::Recovered& recovered, const Ledger& ledger, Pr
 
 class Jobs {
  public:
-  // Memory wins over the tables; what was deleted may still stand in them.
+  // Jobs in memory take precedence over the tables, which may still hold deleted ones.
   Jobs(const core::Machine& machine, store::Tables& tables, const Ledger& ledger,
        Problems& problems) {
     std::vector<JobId> wanted;
@@ -48,7 +48,7 @@ class Jobs {
       add(*rows);
       return;
     }
-    // Some can't be read: that is said of them, and the others are looked at.
+    // Reports the jobs that can't be read, and continues with the others.
     for (const JobId& id : wanted) {
       if (const auto rows = tables.fetch({id})) {
         add(*rows);
@@ -138,7 +138,7 @@ Problems examine_state(const engine::Recovered& recovered, store::Store& store,
                        const Ledger& ledger) {
   Problems problems;
   examine_prefix(recovered, ledger, problems);
-  recovered.machine->check_invariants();  // stops the process where one is broken
+  recovered.machine->check_invariants();  // aborts the process if an invariant is broken
   const Jobs jobs(*recovered.machine, *store.tables, ledger, problems);
   for (const auto& [id, promise] : ledger.jobs) {
     if (!jobs.is_unreadable(id)) examine_job(id, promise, jobs.find(id), problems);

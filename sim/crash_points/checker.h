@@ -1,4 +1,4 @@
-// Whether a store that was just opened keeps every promise.
+// Checks that a newly opened store keeps every promise.
 #pragma once
 
 #include <string>

@@ -12,11 +12,11 @@
 namespace millrace::crash_points {
 namespace {
 
-constexpr std::size_t kProbe = 24;  // so many bytes of a body stand nowhere else
+constexpr std::size_t kProbe = 24;  // bytes of a body that occur nowhere else
 
 struct Row {
   Seq seq{};
-  bool needed = false;  // by the next start: the tables lack it
+  bool needed = false;  // by the next start, since the tables lack it
   std::string body;
 };
 
@@ -35,7 +35,7 @@ std::vector<Row> rows_of(const Explorer::World& world) {
   return rows;
 }
 
-// None: it goes across two pages, or stands a second time in a page that is free.
+// None: the bytes cross a page boundary, or also occur in a free page.
 std::optional<std::size_t> only_place(std::string_view file, std::string_view bytes) {
   const std::size_t at = file.find(bytes);
   if (at == std::string_view::npos) return std::nullopt;
@@ -48,7 +48,7 @@ struct Flip {
   store::Part part{};
   std::size_t at = 0;
   unsigned bit = 0;
-  bool must_refuse = false;  // the next start reads it
+  bool must_refuse = false;  // because the next start reads it
 
   std::string page() const {
     const auto size = static_cast<std::size_t>(store::page_size_of(part));
@@ -65,7 +65,8 @@ void judge(const Explorer::World& world, const Flip& flip, std::vector<std::stri
   if (!found) problems.push_back(fmt::format("verification does not name {}", name));
   const auto life = Life::start(world.places.directory, world.disk, world.ledger, world.log);
   if (life && flip.must_refuse) problems.push_back(fmt::format("a start used {}", name));
-  // What it served is held against the ledger; what it would not serve, it must have said why.
+  // The ledger has checked all that was served. If something was not served, the error must name
+  // the page.
   for (const std::string& problem : world.ledger.problems) {
     if (problem.find(name) == std::string::npos) problems.push_back(problem);
   }
@@ -88,7 +89,7 @@ Flip anywhere(const Explorer::World& world, Random& random) {
   const bool tables = random.next() % 4 != 0;
   const std::string path = world.places.directory + (tables ? "/jobs.db" : "/journal.db");
   const auto part = tables ? store::Part::kTables : store::Part::kJournal;
-  // A file's header also spoils how the rest is read, and what is said of it.
+  // Damage to a file's header would also affect how the rest is read and reported.
   constexpr std::size_t kHeader = 100;
   const std::size_t size = world.disk.find(path)->content.size();
   return {path, part, kHeader + random.next() % (size - kHeader),
@@ -106,7 +107,7 @@ void flip_bits(const Explorer::World& world, std::uint64_t count, Random random)
     if (i % 2 == 0) {
       const auto first_needed = std::ranges::find_if(rows, &Row::needed);
       MILLRACE_CHECK(first_needed != rows.end());
-      // Every other one where the next start meets it.
+      // Every other flip is in a row that the next start reads.
       const auto from = static_cast<std::uint64_t>(i % 4 == 0 ? first_needed - rows.begin() : 0);
       flip = in_row(world, rows[from + random.next() % (rows.size() - from)], random);
     } else {
@@ -117,7 +118,7 @@ void flip_bits(const Explorer::World& world, std::uint64_t count, Random random)
     world.disk.flip_bit(flip->path, flip->at, flip->bit);
     std::vector<std::string> problems;
     judge(world, *flip, problems);
-    // A start that went well has moved nothing in the file: there was no log to move.
+    // The bit is still at the same place: a successful start moves nothing, since there was no log.
     world.disk.flip_bit(flip->path, flip->at, flip->bit);
     if (problems.empty()) continue;
     std::string story =

@@ -1,4 +1,4 @@
-// Bits that flip in the databases' files while nobody has them open.
+// Bit flips in the databases' files while they are closed.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace millrace::crash_points {
 
 // Runs the workload, stops, and flips `count` bits, one at a time, in bodies of journal rows and
-// anywhere in both files. A verification must name the page of each. A start that needs the row
-// must be refused; a start that succeeds must serve what was acknowledged.
+// anywhere in both files. Verification must name the page of each. A start that needs the row must
+// be refused. A start that succeeds must serve all that was acknowledged.
 void flip_bits(const Explorer::World& world, std::uint64_t count, Random random);
 
 }  // namespace millrace::crash_points

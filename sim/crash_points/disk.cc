@@ -68,7 +68,7 @@ Verdict Disk::write(const std::string& path, File& file, std::uint64_t offset,
   const Verdict verdict =
       ask({.kind = CallKind::kWrite, .path = path, .offset = offset, .data = data});
   if (verdict == Verdict::kNoSpace && offset + data.size() > file.content.size()) {
-    // A full disk takes what still has a place: the first half of it here.
+    // A full disk stores the part that still fits: here the first half.
     data = data.substr(0, data.size() / 2);
   } else if (verdict != Verdict::kProceed) {
     return verdict;
@@ -147,12 +147,12 @@ void Disk::apply(const Change& change, std::string& content) {
 }
 
 void Disk::lose_unsynced(File& file) {
-  // Some of it may have come through.
+  // A part may have been written.
   for (const Change& change : file.unsynced) {
     if (one_in(random_, 4)) apply(change, file.durable);
   }
   file.unsynced.clear();
-  // The pages count as clean. They are shown until the system needs their memory, which may be now.
+  // The pages count as clean. They are visible until the system needs their memory, perhaps now.
   if (one_in(random_, 2)) file.content = file.durable;
 }
 
@@ -165,7 +165,7 @@ void Disk::die(Death death, const Call& under_way, Random random) {
     for (const auto& [name, file] : names_) file->locked = false;
     return;
   }
-  // File systems keep the order of changes to names: those that are there are the first ones.
+  // File systems keep the order of changes to names, so the surviving ones are the first.
   std::size_t kept = death == Death::kTorn ? unsynced_names_.size() : 0;
   if (death == Death::kPart) kept = random.next() % (unsynced_names_.size() + 1);
   for (std::size_t i = 0; i < kept; ++i) apply(unsynced_names_[i], durable_names_);
@@ -174,7 +174,7 @@ void Disk::die(Death death, const Call& under_way, Random random) {
   for (const auto& [name, file] : names_) settle(*file, death, random);
 }
 
-// The call that death cut short may have taken effect, in part or whole.
+// The call interrupted by the death may have taken effect, partly or completely.
 void Disk::add_under_way(Death death, const Call& call, Random& random) {
   if (death == Death::kDropped) return;
   const bool partly = death == Death::kTorn;
@@ -213,8 +213,8 @@ void Disk::settle(File& file, Death death, Random& random) {
   file.locked = false;
   if (death == Death::kTorn) file.durable = file.content;
   if (death == Death::kPart) {
-    // Leaving out any of the changes, in their order, gives every mixture that writing them in
-    // another order could: what a sector holds is one of its versions.
+    // Leaving out any of the changes, in order, yields every mixture that another order of writing
+    // could produce: each sector holds one of its versions.
     const std::uint64_t kept_of_8 = 1 + random.next() % 7;
     for (const Change& change : file.unsynced) {
       if (change.truncated_to) {

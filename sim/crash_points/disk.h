@@ -1,6 +1,7 @@
-// A disk in memory that can lose power. Each file has what programs see (the page cache) and what
-// is on the platter; a sync copies the former to the latter. Names work alike: a created, renamed
-// or deleted name survives a power failure only if its directory was synced.
+// A disk in memory that can lose power. Each file has the content that programs see (the page
+// cache) and the content on the platter; a sync copies the former to the latter. Names behave
+// alike: a created, renamed or deleted name survives a power failure only if its directory was
+// synced.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 namespace millrace::crash_points {
 
 enum class CallKind : std::uint8_t {
-  kOpen,  // of a file that exists
+  kOpen,  // of an existing file
   kCreate,
   kRead,
   kWrite,
@@ -58,7 +59,7 @@ enum class Death : std::uint8_t {
   kKilled,   // only the process dies: everything it wrote remains, synced or not
   kDropped,  // power is lost, and with it everything that was not synced
   kPart,     // any of the unsynced sectors remain, in any mixture of their versions
-  kTorn,     // everything remains, and a part of the write under way
+  kTorn,     // everything remains, including a part of the write in progress
 };
 std::string_view to_string(Death death);
 
@@ -73,7 +74,7 @@ class Disk {
     std::string content;
     std::string durable;
     std::vector<Change> unsynced;  // in order; they turn `durable` into `content`
-    bool locked = false;           // with flock
+    bool locked = false;           // by flock
   };
   using FilePtr = std::shared_ptr<File>;
 
@@ -83,10 +84,10 @@ class Disk {
 
   FilePtr find(std::string_view path) const;
 
-  // --- Calls. Each asks the hook first; a call that may not proceed changes nothing and reports
-  // that.
+  // --- Calls. Each asks the hook first. A call that the hook stops changes nothing and returns the
+  // verdict.
   struct Opened {
-    FilePtr file;  // null: it does not exist, or the call failed
+    FilePtr file;  // null: the file does not exist, or the call failed
     Verdict verdict = Verdict::kProceed;
   };
   enum class IfMissing : std::uint8_t { kFail, kCreate };
@@ -96,19 +97,19 @@ class Disk {
                std::string& out);
   Verdict write(const std::string& path, File& file, std::uint64_t offset, std::string_view data);
   Verdict truncate(const std::string& path, File& file, std::uint64_t size);
-  // A sync that fails loses what it should have written: the system forgets that those pages are
-  // not on the platter, and may or may not still show them for a while.
+  // A failed sync loses the data that it should have written: the system forgets that those pages
+  // are not on the platter, and may or may not still show them for a while.
   Verdict sync(const std::string& path, File& file);
   Verdict sync_directory(const std::string& path);
   Verdict remove(const std::string& path);
   Verdict rename(const std::string& from, const std::string& to);
 
-  // The machine as it restarts after a death during `under_way`; nobody holds anything on it.
+  // Restarts the machine after a death during `under_way`. No process holds anything on it.
   void die(Death death, const Call& under_way, Random random);
-  // For the random effects of failing syncs.
+  // Used for the random effects of failing syncs.
   void set_random(Random random) { random_ = random; }
 
-  // Flips a bit on the platter and in the cache; for damage.
+  // Flips a bit on the platter and in the cache, to simulate damage.
   void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit);
 
  private:

@@ -12,11 +12,11 @@
 namespace millrace::crash_points {
 namespace {
 
-// A disk that goes on failing heals after so many moments of the workload; a failing call's
-// consequences show within as many more.
+// A persistently failing disk heals after this many steps of the workload. The consequences of a
+// failing call show within the second number of steps.
 constexpr int kHealsAfter = 12;
 constexpr int kWatchedFor = 30;
-// A child that takes longer hangs.
+// A child that takes longer is considered hanging.
 constexpr unsigned kMostSeconds = 60;
 constexpr std::size_t kLogLinesTold = 12;
 constexpr std::uint64_t kReadsRarer = 16;
@@ -161,7 +161,7 @@ bool Explorer::moment_over(Life* life) {
   return life == nullptr || life->ended() || moments_since_ >= kWatchedFor;
 }
 
-// The workload met a failing call and has gone on for a while, or could not.
+// The workload met a failing call and has continued for a while, or could not continue.
 void Explorer::end_failing() {
   world_.disk.set_hook(nullptr);
   Life* const life = workload_->life();
@@ -198,7 +198,7 @@ void Explorer::recover_and_leave(CallHook* hook) {
 bool Explorer::planned_in_recovery(std::uint64_t point, CallKind kind, Trial trial) const {
   if (plan_.in_recovery) return *plan_.in_recovery == Site{point, trial};
   if (plan_.one_in_recovery == 1) return true;
-  // Most calls of a recovery are reads, and one is much like the other.
+  // Most calls of a recovery are reads, which are much alike.
   const bool reads = kind == CallKind::kRead || kind == CallKind::kOpen;
   Random random = random_for(1'000 + point * 16 + static_cast<std::uint64_t>(trial));
   return random.next() % (plan_.one_in_recovery * (reads ? kReadsRarer : 1)) == 0;
@@ -211,7 +211,7 @@ Verdict Explorer::explore_recovery(const Call& call) {
       continue;
     if (fork_child()) return suffer_in_recovery(call, trial);
     while (!children_.empty()) wait_for_child();
-    alarm(kMostSeconds);  // anew: this process waits for many that do not hang
+    alarm(kMostSeconds);  // restarted, since this process waits for many that do not hang
   }
   return Verdict::kProceed;
 }

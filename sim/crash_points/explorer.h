@@ -1,6 +1,6 @@
-// Tries what can happen at each call to the disk. The workload runs once. At a call that is to be
-// tried the process forks; the child suffers the death or the failing call, restarts and checks. So
-// every intermediate state of memory and disk is available without recomputing it.
+// Tries every event that can happen at each call to the disk. The workload runs once. At a call
+// that is to be tried, the process forks; the child suffers the death or the failing call, restarts
+// and checks. So every intermediate state of memory and disk is available without recomputing it.
 #pragma once
 
 #include <sys/types.h>
@@ -23,16 +23,16 @@
 
 namespace millrace::crash_points {
 
-// A call, by its number, and what happens to it.
+// A call, by its number, and the event that happens to it.
 using Site = std::pair<std::uint64_t, Trial>;
 
 struct Plan {
   std::uint64_t seed = 1;
-  // Every site whose hash falls into `slice` of `slices`, or the sites listed.
+  // Every site whose hash falls into `slice` of `slices`, or the listed sites.
   std::uint64_t slice = 0;
   std::uint64_t slices = 1;
   std::optional<std::set<Site>> sites;
-  // In a recovery: one site in this many, which is about one each time; or the given one.
+  // In a recovery: one site in this many, which is about one per recovery; or the given one.
   std::uint64_t one_in_recovery = 3'000;
   std::optional<Site> in_recovery;
   unsigned processes = 2;
@@ -51,7 +51,7 @@ class Explorer final : public CallHook {
   };
   Explorer(Plan plan, World world) : plan_(std::move(plan)), world_(std::move(world)) {}
 
-  // Runs the workload and tries the planned sites. Only the first process returns; false: a
+  // Runs the workload and tries the planned sites. Returns only in the first process. False: a
   // violation was found.
   bool explore();
 
@@ -63,7 +63,7 @@ class Explorer final : public CallHook {
  private:
   enum class Role : std::uint8_t {
     kExploring,   // the first process
-    kFailing,     // a child in which a call has failed, and the workload goes on
+    kFailing,     // a child in which a call has failed, and which continues the workload
     kRecovering,  // a child that restarts after the end
     kAfterwards,  // a child in which a call of the recovery failed
   };
@@ -74,7 +74,7 @@ class Explorer final : public CallHook {
 
   Verdict explore(const Call& call);
   Verdict explore_recovery(const Call& call);
-  // In the child this does not return, or returns the failing call's verdict.
+  // Does not return in the child, or returns the failing call's verdict there.
   Verdict suffer(const Call& call, Trial trial);
   Verdict suffer_in_recovery(const Call& call, Trial trial);
   Verdict still_failing(const Call& call) const;
@@ -97,7 +97,7 @@ class Explorer final : public CallHook {
   std::set<pid_t> children_;
   bool stopped_ = false;
 
-  // The child's task.
+  // --- The child's task.
   Trial trial_{};
   std::optional<Trial> recovery_trial_;
   CallKind failing_kind_{};

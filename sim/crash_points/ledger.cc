@@ -10,7 +10,7 @@ namespace {
 
 using engine::Ticket;
 
-// Jobs of this queue go as soon as they have ended.
+// Jobs of this queue are deleted as soon as they have ended.
 constexpr std::string_view kForgetfulQueue = "brief";
 
 std::pair<std::string, std::string> unique_name(const core::JobSpec& spec) {
@@ -87,7 +87,7 @@ void Ledger::answered(Ticket ticket, const engine::Answer& answer) {
   const core::Command command = std::move(found->second);
   waiting_.erase(found);
   const auto* reply = std::get_if<core::Reply>(&answer);
-  if (reply == nullptr) return note_unknown(command);  // not now
+  if (reply == nullptr) return note_unknown(command);  // refused for now
   ++answers;
   if (const auto* enqueued = std::get_if<core::EnqueueReply>(reply)) {
     note(ticket, std::get<core::Enqueue>(command), *enqueued);
@@ -140,7 +140,7 @@ void Ledger::note(Ticket ticket, const core::Enqueue& asked, const core::Enqueue
 
 void Ledger::note_created(Ticket ticket, const core::JobSpec& spec) {
   promise(ticket, spec);
-  // What was asked of it before its own answer came.
+  // Requests about the job that were sent before its own answer came.
   for (const auto& [later, command] : waiting_) {
     if (later > ticket) note_asked(later, command);
   }
@@ -162,7 +162,7 @@ void Ledger::promise(Ticket ticket, const core::JobSpec& spec) {
     jobs.emplace(spec.id, std::move(job));
     return;
   }
-  // Made anew under the id of one that was deleted.
+  // The job was made again under the id of a deleted one.
   if (!known->second.may_be_gone) problems.push_back("a job was made twice");
   job.may_be_gone = true;
   job.disturbed = ticket;

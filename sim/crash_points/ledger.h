@@ -1,6 +1,6 @@
-// What the users were told, and so may rely on. It outlives every death. It knows the terms of
-// requests and answers, but not how the machine decides. Where the outcome of a request is unknown,
-// it expects less.
+// Everything that users were told and may rely on. It outlives every death. It knows the meaning of
+// requests and answers, but not how the machine decides. If the outcome of a request is unknown, it
+// expects less.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace millrace::crash_points {
 
 class Ledger {
  public:
-  // What is known of a job whose submission was acknowledged.
+  // The expectations about a job whose submission was acknowledged.
   struct Promise {
     SharedBytes queue;
     // The possible payloads: the last acknowledged one, and those requested since.
     std::vector<std::pair<engine::Ticket, SharedBytes>> payloads;
-    bool may_be_gone = false;                    // a request was made that may delete it
+    bool may_be_gone = false;                    // there was a request that may delete it
     bool gone = false;                           // its deletion was acknowledged
-    std::optional<core::State> ended;            // as answered; no request to change it since
+    std::optional<core::State> ended;            // as answered; no later request to change it
     SharedBytes result;                          // of an answered success
     engine::Ticket disturbed{};                  // the newest request that may have revived it
     std::pair<SharedBytes, SharedBytes> unique;  // queue and key
@@ -42,29 +42,28 @@ class Ledger {
   engine::Ticket asked(const engine::Request& request);
   void answered(engine::Ticket ticket, const engine::Answer& answer);
 
-  // --- As told by the store.
+  // --- From the store.
   std::map<Seq, Fingerprint> digests;  // of the state after each decided row
   Seq durable{};                       // the newest row that the journal reported durable
   Seq synced{};                        // the row that the tables reported synced
   std::optional<Seq> backed_up;        // the newest durable row when a successful backup began
 
-  // --- As told by answers.
+  // --- From answers.
   std::map<JobId, Promise> jobs;
-  std::vector<Lease> leases;  // live ones that no request tried to end
+  std::vector<Lease> leases;  // live ones that no request has tried to end
   std::map<Fingerprint, JobId> keys;
   std::optional<std::pair<Fingerprint, JobId>> last_key;
   LeaseToken newest_token{};
-  std::map<std::string, bool>
-      paused;                         // queues whose last answered request this was; none in flight
-  std::map<std::string, bool> there;  // the same, of those that are made and deleted by name
+  std::map<std::string, bool> paused;  // queues last answered as paused, with no request in flight
+  std::map<std::string, bool> there;   // the same for queues that are made and deleted by name
 
-  // What was wrong with answers, in sentences.
+  // Errors found in answers, as sentences.
   std::vector<std::string> problems;
 
   Time now = time_from_ms(1'700'000'000'000);
   std::uint64_t requests = 0;
-  std::uint64_t answers = 0;  // not counting those that said "not now"
-  // A process that has died will not answer its requests.
+  std::uint64_t answers = 0;  // without those that said "not now"
+  // The process has died and will not answer its requests.
   void forget_waiting();
   std::size_t waiting() const { return waiting_.size(); }
 

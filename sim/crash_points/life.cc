@@ -12,7 +12,7 @@
 namespace millrace::crash_points {
 namespace {
 
-// Rows that stay in the journal behind the tables, as the retention of events keeps some.
+// Rows kept in the journal although the tables have them, as the retention of events does.
 constexpr std::uint64_t kRowsKept = 40;
 constexpr int kPatience = 24;
 constexpr Duration kPause{100};
@@ -34,8 +34,7 @@ Result<std::unique_ptr<Life>> Life::start(const std::string& directory, Disk& di
   return life;
 }
 
-// What the shard has recovered, read a second time: the shard has decided since, and written
-// nothing.
+// Reads the recovered state a second time: the shard has decided since, but has written nothing.
 void Life::examine(Disk& disk) {
   CallHook* const hook = disk.hook();
   disk.set_hook(nullptr);

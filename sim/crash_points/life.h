@@ -1,5 +1,5 @@
 // One life of a server without sockets and threads: a store, a shard on it, and the driver's steps,
-// one at a time. Its answers go to the ledger.
+// one at a time. Its answers are recorded in the ledger.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ namespace millrace::crash_points {
 
 class Life final : public engine::DurableObserver, public engine::ReplyPort {
  public:
-  // Opens the store, recovers the shard, and checks what it finds against the ledger, which records
-  // problems. An error: the store is refused. `disk` holds the store; its hook does not see the
-  // check.
+  // Opens the store, recovers the shard, and checks the result against the ledger, which records
+  // problems. An error means that the store was refused. `disk` holds the store; its hook does not
+  // see the check.
   static Result<std::unique_ptr<Life>> start(const std::string& directory, Disk& disk,
                                              Ledger& ledger, const Logger& log);
 
@@ -30,7 +30,7 @@ class Life final : public engine::DurableObserver, public engine::ReplyPort {
   bool flush();
   void sync();
   void trim();
-  // Everything that can happen without waiting; gives up after a while if the disk fails.
+  // Does everything that is possible without waiting; gives up after a while if the disk fails.
   void settle();
 
   store::Store& store() { return store_; }

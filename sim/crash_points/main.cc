@@ -1,5 +1,5 @@
-// Dies at every write and sync of a fixed workload on the SQLite store, lets each call on the disk
-// fail, and checks after each that nothing that was answered is lost.
+// Dies at every write and sync of a fixed workload on the SQLite store, lets each call to the disk
+// fail, and checks each time that nothing that was answered is lost.
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -16,12 +16,12 @@
 namespace millrace::crash_points {
 namespace {
 
-// Bits flipped beside a sample, and beside all.
+// The number of bit flips in addition to a sample or to all sites.
 constexpr std::uint64_t kFlips = 40;
-// Recoveries that are tried at each of their calls, beside all calls of the workload.
+// The recoveries tried at each of their calls, in addition to all calls of the workload.
 constexpr std::uint64_t kWholeRecoveries = 8;
 
-// Empty directories of the real file system; what lies in them is simulated.
+// Empty directories on the real file system; their contents are simulated.
 class Directories {
  public:
   Directories() : base_((std::filesystem::temp_directory_path() / "crash-points-XXXXXX").string()) {
@@ -42,7 +42,7 @@ class Directories {
   std::string base_;
 };
 
-// As they are written.
+// The arguments as typed.
 struct Arguments {
   Options options;
   std::uint64_t point = 0;

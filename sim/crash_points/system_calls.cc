@@ -22,7 +22,7 @@ struct Descriptor {
   bool holds_lock = false;
 };
 
-// Far above any that the system gives.
+// Far above any descriptor of the system.
 constexpr int kFirstDescriptor = 1 << 20;
 
 class Calls {
@@ -63,7 +63,7 @@ class Calls {
   Random random_{2};
 };
 
-// The C library's interface knows functions without an object.
+// The C library's interface consists of functions without an object, hence the global.
 Calls& calls() {
   static Calls calls;
   return calls;
@@ -118,8 +118,8 @@ using millrace::crash_points::open_ours;
 using millrace::crash_points::outcome;
 using millrace::crash_points::stat_ours;
 
-// Names that the linker's --wrap gives: a call of open() comes to __wrap_open(), and __real_open()
-// is the library's.
+// The names required by the linker's --wrap: a call of open() goes to __wrap_open(), and
+// __real_open() is the library's function.
 extern "C" {
 
 int __real_open(const char* path, int flags, ...);
@@ -214,7 +214,7 @@ int __wrap_lstat(const char* path, struct stat* out) {
   return calls().is_ours(path) ? stat_ours(path, out) : __real_lstat(path, out);
 }
 
-// Repeatable while a disk is simulated: the store's id.
+// Repeatable while a disk is simulated: it provides the store's id.
 ssize_t __wrap_getrandom(void* out, size_t size, unsigned flags) {
   if (!calls().installed()) return __real_getrandom(out, size, flags);
   for (size_t i = 0; i < size; ++i) {

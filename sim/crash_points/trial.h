@@ -1,4 +1,4 @@
-// What can happen to one call to the disk.
+// The events that can happen to one call to the disk.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace millrace::crash_points {
 
 enum class Trial : std::uint8_t {
-  // Deaths just before the call, or in the middle of it: see Death.
+  // Deaths just before the call, or during it: see Death.
   kKilled,
   kDropped,
   kPart,
@@ -37,7 +37,7 @@ bool applies(Trial trial, CallKind kind);
 std::optional<Death> death_of(Trial trial);
 Verdict verdict_of(Trial trial);
 
-// Whether `trial`, which persists since it struck a call of kind `first`, strikes this one too.
+// Whether a persistent `trial` that struck a call of kind `first` also strikes this one.
 bool stays_for(Trial trial, CallKind first, CallKind kind);
 
 }  // namespace millrace::crash_points

@@ -15,17 +15,17 @@
 namespace millrace::crash_points {
 namespace {
 
-// What all that have a file open share.
+// The state shared by all connections that have a file open.
 struct Node {
   Disk::FilePtr file;
-  // The levels of locks that SQLite knows.
+  // SQLite's lock levels.
   int shared = 0;
   bool reserved = false;
   bool pending = false;
   bool exclusive = false;
   std::vector<std::unique_ptr<char[]>> memory;
   int memory_users = 0;
-  std::array<int, SQLITE_SHM_NLOCK> memory_locks{};  // how many share it; -1: one alone
+  std::array<int, SQLITE_SHM_NLOCK> memory_locks{};  // the number of sharers; -1: exclusive
 };
 
 class Files {
@@ -51,7 +51,7 @@ class Files {
   Random random_{1};
 };
 
-// SQLite's interface knows functions without an object.
+// SQLite's interface consists of functions without an object, hence the global.
 Files& files() {
   static Files files;
   return files;
@@ -62,7 +62,7 @@ struct OpenFile {
   std::string path;
   std::shared_ptr<Node> node;
   int level = SQLITE_LOCK_NONE;
-  bool sync_directory = false;  // with the first sync: the name is new
+  bool sync_directory = false;  // at the first sync, because the name is new
   bool maps_memory = false;
   unsigned shares = 0;  // bits of the memory's locks
   unsigned owns = 0;
@@ -86,7 +86,7 @@ int read(sqlite3_file* file, void* out, int size, sqlite3_int64 offset) {
     to += content.size();
     at += content.size();
     left -= content.size();
-    // What came is less than was asked for: SQLite asks for the rest, until nothing comes.
+    // A short read: SQLite asks for the rest until nothing comes.
     if (verdict == Verdict::kProceed) break;
   }
   if (left == 0) return SQLITE_OK;
@@ -118,7 +118,7 @@ int sync(sqlite3_file* file, int) {
     return SQLITE_IOERR_FSYNC;
   }
   if (of(file).sync_directory) {
-    // SQLite does not look at how this went, and does it once only.
+    // SQLite ignores the result, and does this only once.
     static_cast<void>(files().disk().sync_directory(std::string(directory_of(of(file).path))));
     of(file).sync_directory = false;
   }
@@ -252,7 +252,7 @@ int close(sqlite3_file* base) {
 }
 
 int file_control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
-// As on Unix: a write touches no byte beside its own, even if power is lost.
+// As on Unix: a write never changes bytes next to its own, even if power is lost.
 int sector_size(sqlite3_file*) { return 4096; }
 int device_characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
@@ -281,7 +281,7 @@ constexpr sqlite3_io_methods kMethods = {
 int open(sqlite3_vfs*, const char* name, sqlite3_file* base, int flags, int* out_flags) {
   base->pMethods = nullptr;
   Disk::Opened opened;
-  if (name == nullptr) {  // a temporary file: its content matters to nobody after a death
+  if (name == nullptr) {  // a temporary file, whose content does not matter after a death
     opened.file = std::make_shared<Disk::File>();
   } else {
     const bool creates = (flags & SQLITE_OPEN_CREATE) != 0;
@@ -309,7 +309,7 @@ int remove(sqlite3_vfs*, const char* name, int sync_directory) {
 
 int access(sqlite3_vfs*, const char* name, int flags, int* there) {
   const Disk::FilePtr file = files().disk().find(name);
-  // An empty file counts as none where SQLite asks whether there is one.
+  // Like SQLite's own layer, treats an empty file as missing when SQLite asks for existence.
   *there = file != nullptr && (flags != SQLITE_ACCESS_EXISTS || !file->content.empty()) ? 1 : 0;
   return SQLITE_OK;
 }
@@ -335,7 +335,7 @@ int last_error(sqlite3_vfs*, int, char*) { return 0; }
 
 void install_vfs(Disk& disk) {
   files().set_disk(disk);
-  // What the store's own start-up sets, which comes too late here.
+  // The store's own start-up would set this, but too late here.
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   static sqlite3_vfs vfs = {};
   vfs.iVersion = 1;

@@ -11,7 +11,7 @@ namespace millrace::crash_points {
 namespace {
 
 constexpr int kMoments = 600;
-// Keeps the write-ahead logs short, which every recovery reads.
+// Keeps the write-ahead logs short, since every recovery reads them.
 constexpr int kRestartEvery = 100;
 constexpr int kBackupAt = 240;
 constexpr int kFlushEvery = 12;
@@ -51,7 +51,7 @@ void Workload::run(const Over& over) {
     if (over(life_.get())) return;
   }
   if (alive) {
-    // Rows that the tables lack are left for whoever starts next.
+    // Leaves rows that the tables lack to the next start.
     doing_ = "stopping";
     while (life_->append()) life_->step();
     life_.reset();
@@ -75,7 +75,7 @@ void Workload::commit(int number) {
   life_->step();
   doing_ = fmt::format("moment {}: appending row {}", number,
                        to_number(life_->shard().figures().applied));
-  // Now and then two rows wait.
+  // Sometimes two rows wait.
   if (below(8) != 0) life_->append();
   if (number % kFlushEvery == 0) {
     doing_ = fmt::format("moment {}: flushing", number);
@@ -169,7 +169,7 @@ core::Command Workload::any_batch() {
   core::Enqueue enqueue;
   enqueue.atomicity = core::Atomicity::kAll;
   for (std::uint64_t i = 0, count = 2 + below(6); i < count; ++i) enqueue.jobs.push_back(any_job());
-  // One in use already: nothing of the batch may be there.
+  // An id already in use: no job of the batch may be accepted.
   if (below(4) == 0) enqueue.jobs.back().id = known_job();
   return enqueue;
 }
@@ -204,7 +204,7 @@ core::Command Workload::any_claim() {
   if (below(4) == 0) claim.types = {text(kTypes[below(kTypes.size())])};
   claim.limit = 1 + static_cast<std::uint32_t>(below(10));
   claim.worker = text(kWorkers[below(kWorkers.size())]);
-  // Some leases end by themselves.
+  // Some leases expire by themselves.
   claim.lease = below(4) == 0 ? Duration{1'000} : Duration{60'000};
   return claim;
 }
@@ -272,7 +272,7 @@ core::Command Workload::any_logs() {
 
 JobId Workload::known_job() {
   if (ids_.empty()) return new_id();
-  // Mostly one of the last, which may still live.
+  // Usually one of the newest, which may still be live.
   const std::size_t among = below(4) == 0 ? ids_.size() : std::min<std::size_t>(ids_.size(), 100);
   return ids_[ids_.size() - 1 - below(among)];
 }
@@ -306,7 +306,7 @@ core::Command Workload::any_queue_change() {
       patch.max_attempts = 2 + static_cast<std::uint32_t>(below(5));
       return core::SetQueue{queue, false, patch, {}};
     }
-    // One that comes and goes, and never has a job.
+    // A queue that is created and deleted, and never has a job.
     case 2:
       return core::PauseQueue{text("spare"), {}, true};
     case 3:
@@ -316,7 +316,7 @@ core::Command Workload::any_queue_change() {
   }
 }
 
-// As the operators' route does it: what the tables show, in pieces, and a note at the end.
+// Works like the operators' route: uses the tables' content, in pieces, with a note at the end.
 void Workload::purge() {
   core::JobFilter filter;
   filter.conditions = {{core::JobField::kQueue, {}, false, {"calls"}, 0, 0, {}},

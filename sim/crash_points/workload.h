@@ -1,5 +1,5 @@
 // A fixed life of a server: the same few thousand operations every time, whatever happens to the
-// disk. A seed of its own and the answers determine the operations.
+// disk. Its own seed and the answers determine the operations.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class Workload {
     std::string directory;
     std::string backup;
   };
-  // Called after every operation; true: stop. The life is null if the store was refused.
+  // Called after every operation; true: stop. `life` is null if the store was refused.
   using Over = std::function<bool(Life* life)>;
 
   Workload(Places places, Disk& disk, Ledger& ledger, Logger log);

@@ -14,7 +14,7 @@
 namespace millrace::sim {
 namespace {
 
-// The follower lets go of ended jobs now and then, as a server does.
+// The follower evicts ended jobs from time to time, as a server does.
 constexpr std::uint64_t kRowsBetweenEvictions = 64;
 
 std::uint64_t count_commands(const engine::Request& request) {
@@ -52,7 +52,7 @@ Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Li
   model_.gates().share_between(place.shard, place.shards);
 }
 
-// --- What happens.
+// --- Events.
 
 void Auditor::offered(Ticket ticket, engine::Request request, By by, std::uint64_t round) {
   commands_ += count_commands(request);
@@ -70,7 +70,7 @@ void Auditor::cancelled(Ticket ticket) {
     return;
   }
   engine::Request& request = requests_.at(ticket);
-  // Sent is sent.
+  // These can't be withdrawn.
   if (std::holds_alternative<core::Command>(request) ||
       std::holds_alternative<engine::FindJob>(request)) {
     return;
@@ -95,7 +95,7 @@ void Auditor::waits_ended(Seq head) {
 }
 void Auditor::started(Time now, Seq row, Epoch epoch) {
   epoch_ = epoch;
-  // What a life saw of its own time after its last durable row did not happen.
+  // Stalls that a life saw after its last durable row did not happen.
   for (auto& [from, to] : stalls_) to = std::min(to, now);
   std::erase_if(stalls_,
                 [](const auto& stall) { return stall.second - stall.first <= core::kStallGrace; });
@@ -156,7 +156,7 @@ void Auditor::follow(Seq durable) {
   sort_out_strays();
 }
 
-// The journal's bytes alone must make the same state (S7, DU3).
+// The journal's bytes alone must produce the same state (S7, DU3).
 void Auditor::fold(Seq seq) {
   const std::optional<store::JournalRow> row = stored_.row(seq);
   demand(row.has_value(), "DU2", "row {}, which was answered for, is gone", to_number(seq));
@@ -199,7 +199,7 @@ Duration Auditor::counted(const Model::Lease& lease) const {
   std::ranges::sort(stalls);
   for (const auto& [from, to] : stalls) {
     const Time begin = std::max(from, reached);
-    // One that was not yet a second old when this was decided could not be known.
+    // A stall less than a second old at the decision could not be known.
     if (to <= begin || model_.now() - from <= core::kStallGrace) continue;
     lost += std::min(to, model_.now()) - begin;
     reached = to;
@@ -312,7 +312,7 @@ void Auditor::follow_task(const Step& step, Ticket ticket, const Choices& choice
     const bool waits = job != nullptr && !core::is_terminal(job->state) &&
                        watch->wait > Duration{} && step.closing == Closing::kOpen;
     if (waits && given_up_.erase(ticket) > 0) {
-      // It outlasted the storage's patience, and was told so.
+      // Its wait exceeded the storage's patience, and it was told so.
     } else if (waits) {
       watches_.push_back({ticket, watch->id, job->ord, add_saturating(step.now, watch->wait)});
     } else if (const auto* reply = reply_of<core::JobReply>(ticket, "a watch")) {
@@ -325,7 +325,7 @@ void Auditor::follow_task(const Step& step, Ticket ticket, const Choices& choice
 
 // --- Waiting claims.
 
-// By arrival; of a life that answered, one at most.
+// In order of arrival; at most one if the life's answers are known.
 std::vector<Ticket> Auditor::who_asked_for(const core::Claimed& event) {
   const auto by = claimed_by_.find(to_number(event.items.front().token));
   std::vector<Ticket> asked;
@@ -357,7 +357,7 @@ void Auditor::serve_waiting(const Choices& choices) {
     const auto served = std::ranges::find(parked_, asked.front(), &Parked::ticket);
     const Parked parked = *served;
     if (answers_known_) {
-      // First come, first served, among those who ask for the same.
+      // First come, first served, among claims for the same queues and types.
       const auto older = std::ranges::find_if(parked_, [&](const Parked& other) {
         return other.claim.queues == parked.claim.queues && other.claim.types == parked.claim.types;
       });
@@ -369,13 +369,13 @@ void Auditor::serve_waiting(const Choices& choices) {
     check_parked(parked, model_claim(parked.claim, choices));
   }
   std::erase_if(parked_, [&](const Parked& parked) { return guesses.is_served(parked.ticket); });
-  // Of a dead life it may be unknown which of two alike claims was served: who is left, too.
+  // In a dead life, it may be unknown which of two equal claims was served, and so which remains.
   model_.expire_as_told(choices);
   if (!answers_known_) return;
   check_nobody_waits();
 }
 
-// Cancellations end the polls of the workers that they concern.
+// Cancellations end the polls of the workers concerned.
 void Auditor::tell_cancelled(const core::EventBatch& batch) {
   for (const core::Event& event : batch.events) {
     const auto* cancel = std::get_if<core::CancelRequested>(&event);
@@ -392,8 +392,8 @@ void Auditor::tell_cancelled(const core::EventBatch& batch) {
   }
 }
 
-// A watch is told of the first end after it began, as the job was then, whatever the rest of the
-// step makes of it.
+// A watch reports the first end after it began, with the job as it was then, whatever the rest of
+// the step does.
 void Auditor::end_watches() {
   std::erase_if(watches_, [&](const Watch& watch) {
     const core::Job* job = model_.find(watch.job);
@@ -437,7 +437,7 @@ bool Auditor::waits(Ticket ticket) const {
          std::ranges::find(watches_, ticket, &Watch::ticket) != watches_.end();
 }
 
-// Answers that no durable batch explains: those that rest on nothing, and no others.
+// Accepts answers without a durable batch only if they depend on none.
 void Auditor::sort_out_strays() {
   for (auto answer = answers_.begin(); answer != answers_.end();) {
     const Ticket ticket = answer->first;
@@ -450,7 +450,7 @@ void Auditor::sort_out_strays() {
         request != requests_.end() && std::ranges::find(undecided_, ticket) == undecided_.end();
     if (decided && (std::holds_alternative<engine::AwaitProjection>(request->second) ||
                     std::holds_alternative<engine::AwaitEvents>(request->second))) {
-      // They rest on what was durable when they were asked, or on a later row that is.
+      // They depend on rows durable at the time of the request, or on a later durable row.
       given_up_.insert(ticket);
       answer = answers_.erase(answer);
       continue;
@@ -458,7 +458,8 @@ void Auditor::sort_out_strays() {
     const auto* why = std::get_if<engine::Unavailable>(&answer->second);
     demand(why != nullptr, "DU1", "request {} was answered before its batch was durable",
            static_cast<std::uint64_t>(ticket));
-    // Who has parts of its request done, or may have, is told that nobody knows.
+    // A caller whose request was carried out in part, or may have been, is told that the outcome is
+    // unknown.
     const bool too_new = *why == engine::Unavailable::kUpgrading && request != requests_.end() &&
                          is_too_new(request->second);
     const bool allowed =
@@ -473,7 +474,7 @@ void Auditor::sort_out_strays() {
     } else if (requests_.contains(ticket) || waits(ticket)) {
       given_up_.insert(ticket);
     }
-    // It waited until now: what was decided before is still to be followed with it.
+    // It was waiting until now, so earlier decisions must still be followed with it.
     entries_.push_back({entries_.empty() ? followed_ : entries_.back().needs, Gone{ticket}});
     answer = answers_.erase(answer);
   }

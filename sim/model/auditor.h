@@ -1,9 +1,9 @@
-// Watches a life. It records what was asked and when it was decided, follows each batch with its
-// model once the batch is durable, and checks every answer against the model. Anything that does
-// not fit ends the run with the id of the broken promise.
+// Watches a life. It records each request and when it was decided, follows each batch with its
+// model once the batch is durable, and checks every answer against the model. Any mismatch ends the
+// run with the id of the broken promise.
 //
-// It predicts answers from durable batches only. So an answer that leaves before its batch is
-// durable has no prediction: that checks DU1.
+// It predicts answers only from durable batches. So an answer that leaves before its batch is
+// durable has no prediction, which checks DU1.
 #pragma once
 
 #include <deque>
@@ -33,37 +33,37 @@ class Auditor : private AuditorTypes {
   Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits,
           Place place = {});
 
-  // --- Notifications of the world, as things happen.
-  // `round`: for a row of the inbox that submits (engine/shard/inbox_order.h); 0: not such a row.
+  // --- Events of the world, reported as they happen.
+  // `round`: for an inbox row that submits jobs (engine/shard/inbox_order.h); 0: any other request.
   void offered(Ticket ticket, engine::Request request, By by = By::kClient,
                std::uint64_t round = 0);
   void cancelled(Ticket ticket);
   // The shard decided at `now`, and sealed `row`, or none. `head`: the newest row then.
   void decided(Time now, const Wall& wall, std::optional<Seq> row, Seq head, Closing closing,
                bool reads_failed);
-  // All waits end now, and no new ones begin.
+  // All waits end now; no new ones begin.
   void waits_ended(Seq head);
   // A life began with this row.
   void started(Time now, Seq row, Epoch epoch);
-  // Nobody could be answered in between.
+  // No request could be answered in between.
   void stalled(Time from, Time to);
   void durable(Seq seq, const core::EventBatch& batch);
   void answered(std::vector<engine::Outgoing> answers);
   // The shard has ended for good and tells all callers.
   void gave_up(const std::vector<engine::Outgoing>& answers);
-  // Why the shard may refuse from now on what it has not decided; none: it may not.
+  // The reason for which the shard may now refuse undecided requests; none: it must not.
   void may_refuse(std::optional<engine::Unavailable> why) { may_refuse_ = why; }
-  // A step met a read that failed: only its answers tell what came of that.
+  // A step met a failed read: only its answers tell how that was handled.
   bool needs_answers() const;
 
   // --- Checks.
-  // Follows everything that is durable; every answer received so far must fit.
+  // Follows everything that is durable. All answers received so far must match.
   void follow(Seq durable);
   // The life is over; `head` is the newest row that its successor finds.
   void ended(Seq head);
-  // Nothing undurable is under way: the machine must equal the model in every member.
+  // No undurable decision exists: the machine must equal the model in every member.
   void compare(const core::Machine& machine);
-  // The digest of the state after the newest durable row, made only from the journal's bytes.
+  // The digest of the state after the newest durable row, computed only from the journal's bytes.
   Fingerprint folded_digest() const { return fold_->digest(); }
   Seq folded() const { return followed_; }
 
@@ -78,7 +78,7 @@ class Auditor : private AuditorTypes {
   core::Rejection follow_ack(const core::AckItem& ack, const Choices& choices,
                              std::optional<bool> admitted);
 
-  // auditor_inbox.cc: jobs that rows of the inbox submit
+  // --- auditor_inbox.cc: jobs submitted by inbox rows
   void note_put_off(Ticket ticket, const engine::Request& request);
   bool follows_one_put_off(Ticket ticket, const engine::Request& request);
 
@@ -107,7 +107,7 @@ class Auditor : private AuditorTypes {
   core::Job whole(const core::Job& is, const core::Job& should_be) const;
   void check_payloads_gone();
 
-  // auditor.cc
+  // --- auditor.cc
   void fold(Seq seq);
   void follow_dead_row(Seq seq);
   void keep_ghosts();
@@ -126,9 +126,9 @@ class Auditor : private AuditorTypes {
   void end_watches();
   void end_waits();
   void sort_out_strays();
-  bool waits(Ticket ticket) const;  // it is followed, but not answered yet
+  bool waits(Ticket ticket) const;  // followed, but not answered yet
 
-  // auditor_answers.cc: what each request should have been answered
+  // --- auditor_answers.cc: the expected answer of each request
   void follow_command(Ticket ticket, const core::Command& command, const Choices& choices);
   void expect(Ticket ticket, const core::Enqueue& command, const Choices& choices);
   void check_shown(const core::EnqueueReply* reply, std::size_t i, const Verdict& verdict) const;
@@ -175,25 +175,25 @@ class Auditor : private AuditorTypes {
   Seq followed_{};
   std::uint64_t rows_folded_ = 0;
 
-  std::map<Ticket, engine::Request> requests_;  // asked, but not settled
+  std::map<Ticket, engine::Request> requests_;  // not settled yet
   std::vector<Ticket> undecided_;
   std::set<Ticket> of_relays_;
   std::map<Ticket, std::uint64_t> rounds_;  // of the inbox rows that submit
   std::map<std::pair<std::string, std::uint64_t>, Ticket>
-      put_off_;  // by queue and round: the first
+      put_off_;  // by queue and round: the first row that was put off
   std::deque<Entry> entries_;
   std::vector<Ghost> ghosts_;
   Epoch epoch_{};
   std::map<Seq, core::EventBatch> batches_;  // durable, but not followed yet
   std::map<Ticket, engine::Answer> answers_;
   std::map<std::uint64_t, Ticket> claimed_by_;  // by token, of the answers
-  engine::Answer kept_;                         // the last one examined
+  engine::Answer kept_;                         // the last answer examined
   bool answers_known_ = true;                   // false while a dead life is followed to its end
   bool waits_are_over_ = false;                 // in this life
   std::optional<engine::Unavailable> may_refuse_;
   std::uint64_t commands_ = 0;
 
-  // State of the current life.
+  // --- State of the current life.
   std::vector<Parked> parked_;  // in order of arrival
   std::vector<Watch> watches_;
   std::set<Ticket> tells_later_;  // answered between steps: projection and event waits

@@ -1,4 +1,4 @@
-// What each request should have been answered.
+// The expected answer of each request.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ std::string difference(const core::Job& is, const core::Job& should_be) {
 const engine::Answer* Auditor::answer_of(Ticket ticket) {
   const auto found = answers_.find(ticket);
   if (found != answers_.end()) return &found->second;
-  if (given_up_.contains(ticket)) {  // it was told that nobody knew
+  if (given_up_.contains(ticket)) {  // its caller was told that the outcome is unknown
     marks_.hit(Mark::kToldUnknown);
     return nullptr;
   }
@@ -142,7 +142,7 @@ void Auditor::check_items(const std::vector<Item>& expected, const core::ItemsRe
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const Item& should = expected[i];
     const core::ItemReply& is = actual.items[i];
-    // Near a limit, which of two reasons comes first is not known from outside.
+    // Near a limit, an observer can't tell which of two reasons is reported.
     const bool overloaded =
         limits_ == Limits::kTight && is.refusal && should.why != Rejection::kNone &&
         (is.refusal.why == Rejection::kOverloaded || should.why == Rejection::kOverloaded);
@@ -205,7 +205,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
     for (const JobId& id : retry->ids) {
       const bool always = limits_ == Limits::kWide && !place_.fences;
       const auto retried = choices.retried.find(id);
-      // One of a dead life may have been refused of which nobody heard: the first ones were not.
+      // In a dead life, an unheard retry may have been refused; the first ones were accepted.
       bool admitted =
           always || (retried != choices.retried.end() && retries_followed_[id] < retried->second);
       if (actual != nullptr && items.size() < actual->items.size()) {
@@ -240,7 +240,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   } else if (const auto* resume = std::get_if<core::ResumeQueue>(&command)) {
     return expect_queues(ticket, model_.resume(*resume), resume->queue);
   } else if (const auto* gone = std::get_if<core::DeleteQueue>(&command)) {
-    // It is shown as it was last.
+    // The answer shows the queue's last state.
     const Rejection why = model_.may_delete(*gone);
     expect_queues(ticket, why, gone->queue);
     if (why == Rejection::kNone) model_.delete_queue(*gone);
@@ -255,7 +255,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   expect_items(ticket, items);
 }
 
-// The job that the answer shows, as it is when the item is decided.
+// The answer must show the job as it is when the item is decided.
 void Auditor::check_shown(const core::EnqueueReply* reply, std::size_t i,
                           const Verdict& verdict) const {
   if (reply == nullptr || reply->items[i].job == nullptr) return;
@@ -269,8 +269,8 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
   const auto* reply = reply_of<core::EnqueueReply>(ticket, "a submission");
   demand(reply == nullptr || reply->items.size() == command.jobs.size(), "I4",
          "a submission of {} jobs got another number of answers", command.jobs.size());
-  // Near a limit any new job may be refused: the answer tells, or else the batch.
-  // Of a row of the inbox the batch tells too: it may have been behind one that was put off.
+  // Near a limit any new job may be refused, as the answer or else the batch tells. The same holds
+  // for an inbox row, which may have been behind a row that was put off.
   const bool may_close =
       limits_ == Limits::kTight || (reply == nullptr && rounds_.contains(ticket));
   const auto closed = [&](const Verdict& verdict, std::size_t i, std::size_t ahead) {
@@ -317,12 +317,12 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const Verdict& should = verdicts[i];
     const core::EnqueueReply::Item& is = reply->items[i];
-    // Which of two reasons comes first is not known from outside.
+    // An observer can't tell which of two reasons is reported.
     const bool overloaded = limits_ == Limits::kTight && is.refusal.why == Rejection::kOverloaded;
     if (overloaded && should.fate == Fate::kRefused) continue;
     const bool other_body = should.why == Rejection::kIdempotencyMismatch ||
                             is.refusal.why == Rejection::kIdempotencyMismatch;
-    // A key that is forgotten too early, or too late, makes a job where one stands, or none.
+    // A key forgotten too early or too late makes a second job, or none.
     const char* const id = other_body ? "I2" : command.key ? "I3" : "I1";
     demand(is.fate == should.fate && is.refusal.why == should.why, id,
            "the submission of {}: fate {} with {}, should be {} with {}",
@@ -365,7 +365,7 @@ void Auditor::expect_job(Ticket ticket, const JobId& id) {
 
 // --- Leases.
 
-// Null: it is not known, or something else.
+// Null: the answer is unknown, or of another kind.
 const core::ItemsReply* Auditor::items_in_answer(Ticket ticket) const {
   const auto found = answers_.find(ticket);
   if (found == answers_.end()) return nullptr;
@@ -377,7 +377,7 @@ const core::ItemsReply* Auditor::items_in_answer(Ticket ticket) const {
 std::vector<Auditor::Item> Auditor::follow_acks(Ticket ticket, const core::Ack& command,
                                                 const Choices& choices) {
   const core::ItemsReply* actual = items_in_answer(ticket);
-  // Near a limit the answer tells whether there was room, or else the batch.
+  // Near a limit the answer, or else the batch, tells whether there was room.
   const auto admitted = [&](std::size_t i) -> std::optional<bool> {
     if (limits_ == Limits::kWide) return true;
     if (actual == nullptr || i >= actual->items.size()) return std::nullopt;
@@ -388,7 +388,7 @@ std::vector<Auditor::Item> Auditor::follow_acks(Ticket ticket, const core::Ack& 
     const core::EndedLease* before = model_.ended_lease(ack.token);
     Item item{ack.id, Rejection::kNone, {}, {}, {}, {}, {}};
     if (before != nullptr) {
-      // The same ack come again is answered as the first was; another is too late (L3).
+      // A repeated identical ack gets the first one's answer; a different one is too late (L3).
       const bool same = before->job == ack.id && before->outcome == outcome_of(ack.outcome);
       if (same) {
         item.state = before->state;
@@ -447,7 +447,7 @@ std::vector<Auditor::Item> Auditor::follow_logs(const core::AppendLogs& command)
   return items;
 }
 
-// What the model gives to a claim; the batch's next claim must be that.
+// The jobs that the model gives to a claim; the batch's next claim must match.
 std::vector<JobId> Auditor::model_claim(const core::Claim& claim, const Choices& choices) {
   std::vector<core::Job*> expired;
   std::vector<JobId> ids;
@@ -511,7 +511,7 @@ void Auditor::follow_poll(Ticket ticket, const engine::Poll& poll, Closing closi
     parked.claim = *poll.claim;
     parked.claim.worker = poll.worker.id;
     if (closing != Closing::kDraining) ids = model_claim(parked.claim, choices);
-    // It is answered at once when there is news for its worker, which its answer tells.
+    // The poll is answered at once if there are orders for its worker, as its answer tells.
     const auto answer = answers_.find(ticket);
     const auto* reply =
         answer == answers_.end() ? nullptr : std::get_if<engine::PollReply>(&answer->second);

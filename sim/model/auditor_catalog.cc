@@ -1,10 +1,10 @@
-// What commands on the catalog should have been answered.
+// The expected answers of commands on the catalog.
 #include "sim/model/auditor.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
 
-// False: it is a command of another kind.
+// False: not a command on the catalog.
 bool Auditor::follow_catalog_command(Ticket ticket, const core::Command& command) {
   using core::Rejection;
   const auto reply_to = [&](Rejection should) {

@@ -1,4 +1,4 @@
-// Lives that are over: rows of theirs that turn up later.
+// Lives that have ended, whose rows turn up later.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace millrace::sim {
 
-// A row of a life that is over: of the last one, or of one before that was thought lost.
+// A row of an ended life: of the last one, or of an earlier one, if the row was thought lost.
 void Auditor::follow_dead_row(Seq seq) {
   const auto row = stored_.row(seq);
   demand(row.has_value(), "DU2", "row {} is gone", to_number(seq));
@@ -27,11 +27,11 @@ void Auditor::follow_dead_row(Seq seq) {
     requests_ = ghost->requests;
     parked_ = ghost->parked;
     const Entry entry = ghost->entry;
-    // It was decided with the stalls that its own life knew of.
+    // The row was decided with the stalls known to its own life.
     const auto stalls = std::exchange(stalls_, ghost->stalls);
     follow_entry(entry);
     stalls_ = stalls;
-    // That life served until this row; the next one's stall was counted without it.
+    // That life served until this row, but the next life's stall was counted without it.
     if (!stalls_.empty()) {
       auto& [from, to] = stalls_.back();
       from = std::max(from, std::min(to, model_.now()));
@@ -45,7 +45,7 @@ void Auditor::follow_dead_row(Seq seq) {
   }
 }
 
-// Those of its rows that may still arrive: the one that was on its way.
+// Keeps the entries whose rows may still arrive: the row that was in flight.
 void Auditor::keep_ghosts() {
   for (Entry& entry : entries_) {
     std::map<Ticket, engine::Request> requests;

@@ -1,5 +1,5 @@
-// Jobs that rows of the inbox submit: of one queue and round none is taken behind one that was put
-// off.
+// Jobs submitted by inbox rows: after a row of a queue and round was put off, no later one of them
+// is accepted.
 #include "sim/model/auditor.h"
 #include "sim/violation.h"
 
@@ -21,7 +21,7 @@ void Auditor::note_put_off(Ticket ticket, const engine::Request& request) {
   marks_.hit_if(is_first, Mark::kSubmissionPutOff);
 }
 
-// Of a dead life it is not known who was put off; its batches tell who was not.
+// In a dead life it is unknown which rows were put off; its batches show which were not.
 bool Auditor::follows_one_put_off(Ticket ticket, const engine::Request& request) {
   const auto round = rounds_.find(ticket);
   if (round == rounds_.end()) return false;

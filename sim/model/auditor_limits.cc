@@ -1,4 +1,4 @@
-// What commands on limits should have been answered, and what holds jobs back.
+// The expected answers of commands on limits, and the reasons that hold jobs back.
 #include <algorithm>
 #include <string>
 
@@ -12,7 +12,7 @@ using core::LimitReply;
 using core::Rejection;
 using core::State;
 
-// With its settings, version and use, if it is not refused.
+// The answer shows its settings, version and use, unless it is refused.
 void Auditor::expect_limit(Ticket ticket, Rejection why, const core::Limit* limit) {
   const auto* const reply = reply_of<LimitReply>(ticket, "a command on a limit");
   if (reply == nullptr) return;
@@ -24,7 +24,7 @@ void Auditor::expect_limit(Ticket ticket, Rejection why, const core::Limit* limi
   model_.gates().check(reply->limits.front());
 }
 
-// False: it is a command of another kind.
+// False: not a command on limits.
 bool Auditor::follow_limit_command(Ticket ticket, const core::Command& command) {
   Gates& gates = model_.gates();
   if (const auto* set = std::get_if<core::SetLimit>(&command)) {
@@ -56,7 +56,7 @@ bool Auditor::follow_limit_command(Ticket ticket, const core::Command& command) 
     gates.give(*give);
     expect_limit(ticket, Rejection::kNone, nullptr);
   } else if (std::holds_alternative<core::ReportShares>(command)) {
-    expect_limit(ticket, Rejection::kNone, nullptr);  // what comes of it, ShareWatch judges
+    expect_limit(ticket, Rejection::kNone, nullptr);  // ShareWatch judges the result
   } else {
     return false;
   }
@@ -88,7 +88,7 @@ void Auditor::expect_why(Ticket ticket, const core::GetWhy& command) {
   demand(gets_it == reply->blocking.empty(), "F7",
          "the next claim of its queue and type {} {}, and it has {} reasons to wait",
          gets_it ? "gets" : "does not get", to_string(command.id), reply->blocking.size());
-  // That it has expired is all that is said of it.
+  // For an expired job, the answer gives only that reason.
   if (job->latest.n == 0 && job->expires_at && *job->expires_at <= model_.now()) return;
   const bool ordered = std::ranges::any_of(reply->blocking, [](const core::Blocker& blocker) {
     return blocker.code == BlockCode::kOrder;
@@ -135,7 +135,7 @@ void Auditor::check_fair_keys(Ticket ticket, const core::GetShares& command) {
   }
 }
 
-// LV2, F4: nobody waits for what could start.
+// LV2, F4: no claim waits for a job that could start.
 void Auditor::check_nobody_waits() {
   for (const Parked& parked : parked_) {
     std::vector<core::Job*> expired;

@@ -1,10 +1,10 @@
-// What commands on operations should have been answered.
+// The expected answers of commands on operations.
 #include "sim/model/auditor.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
 
-// False: it is a command of another kind.
+// False: not a command on operations.
 bool Auditor::follow_operation_command(Ticket ticket, const core::Command& command,
                                        const Choices& choices) {
   using core::Rejection;
@@ -24,12 +24,12 @@ bool Auditor::follow_operation_command(Ticket ticket, const core::Command& comma
   } else if (const auto* set = std::get_if<core::SetOperation>(&command)) {
     expect_parts(operations_.set(*set));
   } else if (const auto* step = std::get_if<core::StepOperation>(&command)) {
-    // Near a limit, or while a transaction finishes the job, only the batch tells how far it went.
+    // Near a limit, or while a transaction finishes the job, only the batch shows how far it went.
     const bool always = limits_ == Limits::kWide && !place_.fences;
     const auto part = fold_->operations().find(step->id);
     const std::uint64_t below = part == fold_->operations().end() ? 0 : part->second.below;
-    // How many shards share a rate is what this one was told. The model knows the rate of one
-    // alone, which is the most.
+    // The rate is divided by the number of shards that this one was told. The model knows only a
+    // single shard's rate, which is the highest.
     const core::OperationReply* const reply = heard();
     if (place_.shards > 1 && !step->items.empty() && below == step->below &&
         operations_.has_rate(step->id) &&

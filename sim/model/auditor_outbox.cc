@@ -1,4 +1,4 @@
-// Jobs that acks submit to other shards: they wait in an outbox, as the contract has it.
+// Jobs that acks submit to other shards wait in an outbox, as the contract requires.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace millrace::sim {
 
-// None: all that it submits belongs here.
+// None: all submitted jobs belong to this shard.
 std::optional<Auditor::Boxing> Auditor::put_in_outbox(const core::AckItem& ack,
                                                       const Choices& choices) const {
   const auto belongs_here = [&](const core::JobSpec& spec) {
@@ -26,7 +26,7 @@ std::optional<Auditor::Boxing> Auditor::put_in_outbox(const core::AckItem& ack,
     } else if (std::any_of(boxing.item.enqueue.begin(), boxing.item.enqueue.begin() + i, is_it)) {
       was = Effects::Was::kWaiting;
     }
-    // How the job is kept in it is seen where it comes out.
+    // The form in which the outbox holds the job is checked when it comes out.
     const auto stored = std::ranges::find_if(
         choices.submitted.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(
                                         model_.created_in_batch(), choices.submitted.size())),

@@ -1,4 +1,4 @@
-// Payloads that memory has let go of: the tables must have them.
+// Payloads evicted from memory must be in the tables.
 
 #include "sim/model/auditor.h"
 #include "sim/violation.h"
@@ -13,7 +13,7 @@ core::Job Auditor::whole(const core::Job& is, const core::Job& should_be) const 
   if (rows->empty() || rows->front().ord != should_be.ord) {  // deleted, its id perhaps used again
     payloads_gone_.push_back({job.id, should_be.ord});
   } else {
-    // What was changed after this answer may be in the tables already.
+    // A change made after this answer may already be in the tables.
     const core::Job& row = rows->front();
     demand(row.payload == should_be.payload || row.version > should_be.version, "H11",
            "memory has let go of the payload of {}, and the tables have '{}' for '{}'",
@@ -24,7 +24,7 @@ core::Job Auditor::whole(const core::Job& is, const core::Job& should_be) const 
   return job;
 }
 
-// The tables lacked their rows: then they were deleted, in what has been followed by now.
+// The tables lacked their rows, so the jobs must have been deleted by now.
 void Auditor::check_payloads_gone() {
   for (const auto& [id, ord] : payloads_gone_) {
     const core::Job* job = model_.find(id);

@@ -1,4 +1,4 @@
-// What commands on queues should have been answered.
+// The expected answers of commands on queues.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,7 +18,7 @@ std::string name(Rejection why) { return fmt::format("rejection {}", static_cast
 
 }  // namespace
 
-// Near a limit a new queue may be refused: the answer tells, or else the batch.
+// Near a limit a new queue may be refused, as the answer or else the batch tells.
 bool Auditor::admits_queue(Ticket ticket, const SharedBytes& queue, const Choices& choices) const {
   if (limits_ != Limits::kTight) return true;
   const auto found = answers_.find(ticket);

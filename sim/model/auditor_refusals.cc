@@ -1,4 +1,4 @@
-// Requests that are refused as a whole, and whether they may be.
+// Requests that are refused as a whole, and whether they may be refused.
 #include <algorithm>
 
 #include "sim/model/auditor.h"
@@ -28,7 +28,7 @@ bool any_needs_limits(const core::Ack& acks) {
 
 }  // namespace
 
-// A command whose events a store of an older format can't say.
+// A command whose events can't be expressed in a store's older format.
 bool Auditor::is_too_new(const engine::Request& request) {
   if (const auto* poll = std::get_if<engine::Poll>(&request)) return any_needs_limits(poll->acks);
   const auto* command = std::get_if<core::Command>(&request);
@@ -74,7 +74,7 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
                                     std::holds_alternative<core::ReportShares>(*command) ||
                                     std::holds_alternative<core::GiveShares>(*command);
   }();
-  // A hint is kept only where what it tells of could be had, and only until then.
+  // A hint is kept only while its event could still happen.
   const bool hint = std::holds_alternative<engine::AwaitWork>(request);
   const bool events = std::holds_alternative<engine::AwaitEvents>(request) ||
                       std::holds_alternative<engine::AwaitJobQuestions>(request) ||
@@ -85,7 +85,7 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
     answers_.erase(ticket);
     return true;
   }
-  // A wait that began may end in the very round in which its step becomes durable.
+  // A wait may end in the same round in which its step becomes durable.
   if (std::holds_alternative<engine::WatchJob>(request) && why != nullptr && may_refuse_ &&
       (*why == *may_refuse_ || *why == engine::Unavailable::kUnknown)) {
     answers_.erase(ticket);

@@ -1,4 +1,4 @@
-// What commands on schedules should have been answered.
+// The expected answers of commands on schedules.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::set<std::string, std::less<>> Auditor::told_schedules(const Step& step) con
   return names;
 }
 
-// Near a limit a new one may be refused: the answer tells, or else the batch.
+// Near a limit a new schedule may be refused, as the answer or else the batch tells.
 bool Auditor::admits_schedule(Ticket ticket, const SharedBytes& name) {
   if (limits_ != Limits::kTight) return true;
   const auto found = answers_.find(ticket);
@@ -41,7 +41,7 @@ bool Auditor::admits_schedule(Ticket ticket, const SharedBytes& name) {
                          : schedules_.is_made(name.view());
 }
 
-// False: it is a command of another kind.
+// False: not a command on schedules.
 bool Auditor::follow_schedule_command(Ticket ticket, const core::Command& command) {
   if (const auto* set = std::get_if<core::SetSchedule>(&command)) {
     const bool admitted = admits_schedule(ticket, set->name);
@@ -53,7 +53,7 @@ bool Auditor::follow_schedule_command(Ticket ticket, const core::Command& comman
   } else if (const auto* note = std::get_if<core::NoteScheduleRun>(&command)) {
     expect_schedule(ticket, schedules_.note(*note), note->name);
   } else if (const auto* gone = std::get_if<core::DeleteSchedule>(&command)) {
-    // It is shown as it was last.
+    // The answer shows the schedule's last state.
     const Rejection why = schedules_.may_delete(*gone);
     expect_schedule(ticket, {why, false, why == Rejection::kNone}, gone->name);
     if (why == Rejection::kNone) schedules_.remove(*gone);
@@ -79,7 +79,7 @@ void Auditor::expect_schedule(Ticket ticket, const Schedules::Said& said, const 
          "schedule {} is shown otherwise than it is", name.view());
 }
 
-// Those that the tables lack: an unbroken end of the list.
+// Checks the runs that the tables lack: they are a contiguous end of the list.
 void Auditor::check_runs(const core::ScheduleReply& reply, const ModelSchedule& schedule) const {
   std::uint64_t n = schedule.runs.size() - std::min(reply.runs.size(), schedule.runs.size());
   for (const core::ScheduleRunRow& row : reply.runs) {

@@ -1,4 +1,4 @@
-// What the auditor keeps of requests and steps until they are followed.
+// The auditor's records of requests and steps that have not been followed yet.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using engine::Ticket;
 
 class AuditorTypes {
  protected:
-  // What the model expects of an item of an answer.
+  // The model's expectation of one item of an answer.
   struct Item {
     JobId id;
     core::Rejection why{};
@@ -40,7 +40,7 @@ class AuditorTypes {
   struct Watch {
     Ticket ticket{};
     JobId job;
-    std::uint64_t ord = 0;  // the job's: another job may get its id
+    std::uint64_t ord = 0;  // the job's: another job may later have the same id
     Time deadline{};
   };
   struct Step {
@@ -68,7 +68,7 @@ class AuditorTypes {
     Epoch epoch{};
     Entry entry;
     std::map<Ticket, engine::Request> requests;
-    std::vector<Parked> parked;  // requests that waited then
+    std::vector<Parked> parked;  // requests that were waiting then
     std::vector<std::pair<Time, Time>> stalls;
   };
 

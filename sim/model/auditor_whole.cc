@@ -1,4 +1,4 @@
-// The machine's whole state beside the model's.
+// Compares the machine's whole state with the model's.
 #include "sim/model/auditor.h"
 #include "sim/model/difference.h"
 #include "sim/violation.h"

@@ -1,4 +1,4 @@
-// What the catalog should hold, from its commands alone.
+// The expected content of the catalog, derived only from its commands.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class ModelCatalog {
  public:
   explicit ModelCatalog(Marks& marks) : marks_(marks) {}
 
-  // Each does what the command does, and says whether it is refused.
+  // Each carries out its command and returns the refusal, if any.
   core::Rejection put(const core::PutCatalogEntry& command, Model& model);
   core::Rejection remove(const core::DeleteCatalogEntry& command);
 

@@ -1,5 +1,5 @@
-// What the model takes from a batch, since the contract leaves it open, and what it says of
-// submissions.
+// The choices that the model takes from a batch because the contract leaves them open, and the
+// model's verdicts on submissions.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace millrace::sim {
 
-// The choices of a batch where the contract leaves one.
+// The batch's choices where the contract leaves them open.
 struct Choices {
   explicit Choices(const core::EventBatch& batch);
   absl::flat_hash_map<std::uint64_t, const core::AttemptEnded*> ends;  // by token
@@ -43,7 +43,7 @@ struct Verdict {
   core::Rejection why = core::Rejection::kNone;
   JobId id;
   std::optional<JobId> replaces;
-  bool debounces = false;  // the existing job takes over what the submission says
+  bool debounces = false;  // the existing job takes over the submission's content
 };
 
 }  // namespace millrace::sim

@@ -82,7 +82,7 @@ void Chronicle::answered(TermId term, std::vector<engine::Outgoing> answers) {
   note(term, [answers = std::move(answers)](Auditor& auditor) { auditor.answered(answers); });
 }
 
-// Of a node that leads no more: what it says was done must stand in the journal.
+// An answer from a node that leads no more: all that it reports as done must be in the journal.
 void Chronicle::check_late(const engine::Outgoing& out) const {
   const engine::Answer& answer = out.delivery.answer;
   if (const core::ClaimReply* claim = claim_in(answer)) {
@@ -136,7 +136,8 @@ void Chronicle::check_chain(const store::JournalRow& row) const {
          to_number(newest_));
 }
 
-// The first row of another term: the one before is over, whoever still believes in it.
+// The first row of another term: the previous term is over, even for nodes that still believe in
+// it.
 void Chronicle::enter(const store::JournalRow& row) {
   const auto found = std::ranges::find_if(
       waiting_, [&](const auto& entry) { return entry.second.first == row.checksum; });

@@ -1,7 +1,8 @@
 // A shard's terms, in the order of its journal. Several nodes may believe that they lead the shard,
-// and go on deciding; the one whose rows are in the journal did lead. What happens in a term is
-// kept until the term's first row is in the journal, and then told to the auditor. After the next
-// term's first row it is dropped, except answers, which must depend only on what was durable.
+// and continue to decide; the real leader is the one whose rows are in the journal. The events of a
+// term are kept until the term's first row is in the journal, and then reported to the auditor.
+// After the next term's first row they are dropped, except answers, which must depend only on
+// durable rows.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ class Chronicle final : public Storage {
             const core::MachineOptions& options, Limits limits, Effects& effects,
             core::ShareWatch* watch);
 
-  // A node leads from now on, as far as it knows; `first` is the first row of its term.
+  // A node leads from now on, as far as it knows. `first` is its term's first row.
   TermId begin(const store::JournalRow& first, Time now);
-  // Something that happened in that term.
+  // An event of that term.
   using Note = std::function<void(Auditor&)>;
   void note(TermId term, Note note);
   void answered(TermId term, std::vector<engine::Outgoing> answers);
@@ -39,7 +40,7 @@ class Chronicle final : public Storage {
   // Whether the auditor is in this term now.
   bool is_current(TermId term) const { return current_ && current_->id == term; }
 
-  // Examines what was added to the journal: N1, N2, N5.
+  // Examines new rows of the journal: N1, N2, N5.
   void advance();
   // newest(): the journal's newest row. digest(): of the state after it, made only from the
   // journal's bytes.

@@ -1,4 +1,4 @@
-// How two values of a job differ, for the messages of violations.
+// The difference between two values of a job, for the messages of violations.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace millrace::sim {
 
-// What differs; empty: nothing.
+// Describes the difference; empty if there is none.
 std::string difference(const core::Job& is, const core::Job& should_be);
 
 }  // namespace millrace::sim

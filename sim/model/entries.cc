@@ -9,10 +9,10 @@
 namespace millrace::sim {
 namespace {
 
-// What an operator alone changes; none: others do that too, or nobody asks for it.
+// A change that only operators make; none: others make it too, or it was not requested.
 struct Changed {
   std::string_view kind;
-  std::string_view name;  // empty: of no account
+  std::string_view name;  // empty: not compared
 };
 struct ByOperators {
   std::optional<Changed> operator()(const core::QueueChanged& e) const {
@@ -37,7 +37,7 @@ struct ByOperators {
   std::optional<Changed> operator()(const core::ScheduleDeleted& e) const {
     return Changed{"schedule", e.name.view()};
   }
-  // Orders to an operation have entries of their own, in another batch.
+  // Commands on an operation have separate entries, in another batch.
   std::optional<Changed> operator()(const core::OperationSet& e) const {
     if (e.change != core::OperationChange::kStarted) return std::nullopt;
     return Changed{"operation", {}};
@@ -71,7 +71,7 @@ void check_entries(Seq row, const core::EventBatch& batch, std::uint64_t before,
              entry->n, before);
       before = entry->n;
       demand(any, "X5", "row {}: entry {} is of no change", to_number(row), entry->n);
-      // Where a change may lack its entry, the one before this may be another's.
+      // If changes may lack entries, the previous change may not be this entry's.
       const bool fits = !open || entries == Entries::kMayLack || tells_of(*entry, *open);
       demand(fits, "X5", "row {}: a change of {} has an entry of {}", to_number(row),
              open ? open->kind : "", entry->kind.view());
@@ -81,7 +81,7 @@ void check_entries(Seq row, const core::EventBatch& batch, std::uint64_t before,
       continue;
     }
     any = true;
-    // A step of an operation, whose beginning has an entry.
+    // A step of an operation needs none: the operation's start has an entry.
     if (std::holds_alternative<core::OperationAdvanced>(event)) {
       open.reset();
       continue;

@@ -1,4 +1,4 @@
-// X5: each change that an operator asked for has its entry in the same batch, right behind it.
+// X5: each change requested by an operator is followed by its audit entry in the same batch.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace millrace::sim {
 
-// Among nodes an older one may take part, for which entries are left out.
+// While an older node may take part, entries may be missing.
 enum class Entries : std::uint8_t { kDemanded, kMayLack };
 
 // `before`: the number of entries in earlier rows.

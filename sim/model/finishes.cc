@@ -66,7 +66,7 @@ void Finishes::brought(const JobId& job, LeaseToken token, store::NodeId by) {
   entry->second = by;
 }
 
-// --- Of the database.
+// --- From the database.
 
 void Finishes::committed(const JobId& job, LeaseToken token) {
   const Lease lease{job, to_number(token)};

@@ -1,7 +1,7 @@
-// What transactions have finished, and what becomes of it (X6). For each generation of a job at
-// most one finish is committed, and none once a later generation has begun; each finish is carried
-// out once. The database says what was committed, the journals' rows what was done; the machine is
-// not asked.
+// Finishes committed by transactions, and their effects (X6). For each generation of a job at most
+// one finish is committed, and none once a later generation has begun. Each finish is carried out
+// once. Commits are known from the database, effects from the journals' rows; the machine is not
+// asked.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ class Finishes {
   void granted(const core::Job& job, LeaseToken token);
   // A generation begins.
   void retried(const core::Job& job);
-  // The job has succeeded; a lease has ended, or was not needed.
+  // The job has succeeded; its lease has ended, or none was needed.
   void succeeded(const JobId& job, LeaseToken token);
   // A row was added to a journal and took these rows from the inbox.
   void stored(const core::EventBatch& batch, std::span<const store::InboxRow> taken);
 
-  // A node brings the finish to a shard.
+  // A node submits the finish to a shard.
   void brought(const JobId& job, LeaseToken token, store::NodeId by);
 
   // --- According to the database.
@@ -45,7 +45,8 @@ class Finishes {
   // The fence must stand, its job must exist, and the job's shard must have seen the finish's row.
   void check_fence(const JobId& job, LeaseToken token, bool finished) const;
 
-  // The faults are over, and every inbox is empty. `stands`: whether the job exists, with that ord.
+  // Called when the faults are over and every inbox is empty. `stands`: whether the job exists,
+  // with that ord.
   template <typename Stands>
   void check_all_there(const Stands& stands) const {
     for (const auto& [lease, became] : became_) {

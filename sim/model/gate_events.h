@@ -1,4 +1,4 @@
-// The events of a batch that limits cause, which the model predicts one by one, in their order.
+// The events of a batch that result from limits. The model predicts each of them, in order.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@ class GateEvents {
  public:
   // `batch` must outlive the step.
   void begin(const core::EventBatch& batch);
-  // Nothing that was not predicted.
+  // The batch must have no events that were not predicted.
   void check_over() const;
 
-  // The next one must be this.
+  // The next event must equal this one.
   void expect(const core::LimitSet& event);
   void expect(const core::LimitDeleted& event);
   void expect(const core::SlowedDown& event);
   void expect(const core::BreakerTurned& event);
   void expect(const core::Debounced& event);
-  // With what its bucket holds, which only the batch tells.
+  // The bucket's level is known only from the batch.
   const core::ShareTaken& expect(const core::ShareTaken& event);
 
  private:

@@ -28,7 +28,7 @@ const JobExtras& extras_of(const std::shared_ptr<const JobExtras>& extras) {
   return extras == nullptr ? kNone : *extras;
 }
 
-// It has started before.
+// Whether the job has started before.
 bool is_again(const Job& job) { return job.attempt > (job.state == State::kRunning ? 1U : 0U); }
 
 bool stands_in_line(const Job& job) {
@@ -62,7 +62,7 @@ std::vector<Gates::Passed> Gates::gates_of(const Job& job) const {
       gates.push_back({{limit.kind, name, of_key, true}, 1});
     }
   };
-  // From narrow to wide.
+  // From narrow to wide gates.
   for (const bool of_keys : {true, false}) {
     for (const JobLimit& named : extras_of(job.extras).limits) {
       const Limit* const limit = find(LimitKind::kNamed, named.name.view());
@@ -87,7 +87,7 @@ bool Gates::exists(const Name& gate) const {
   return find(gate.kind, gate.name) != nullptr;
 }
 
-// Of all shards together.
+// The bounds of all shards together.
 Bounds Gates::whole_of(const Name& gate) const {
   if (gate.kind == LimitKind::kQueue) {
     const core::QueueSettings& queue = *queues_.settings_of(gate.name);
@@ -190,7 +190,7 @@ const Gates::Use& Gates::use_of(const Name& gate) const {
 
 std::uint64_t Gates::in_use(const Name& gate) const { return use_of(gate).in_use; }
 
-// Whether a start of this cost may pass; else what stops it.
+// The reason that stops a start of this cost; none if it may pass.
 std::optional<BlockCode> Gates::closed(const Passed& passed, const TakenMap& taken_map) const {
   const Name& gate = passed.gate;
   const Use& use = use_of(gate);
@@ -268,7 +268,7 @@ bool Gates::is_its_turn(const Job& job) const {
   });
 }
 
-// --- What a job must be like.
+// --- Requirements on jobs.
 
 Refusal Gates::judge(const JobLimits& limits) const {
   if (limits.size() > 8) return {Rejection::kUnfitLimit};
@@ -346,7 +346,7 @@ Rejection Gates::fit(Job& job, bool drop) const {
   return Rejection::kNone;
 }
 
-// --- What happens to jobs.
+// --- Events of jobs.
 
 void Gates::started(const Job& job) {
   for (const Passed& passed : gates_of(job)) {
@@ -423,7 +423,7 @@ std::map<Gates::Name, Bounds> Gates::all_bounds() const {
   return all;
 }
 
-// Buckets keep what they hold, rounded down; those of shares are set with the shares.
+// Buckets keep their content, rounded down; shared buckets are set along with the shares.
 void Gates::refit(const std::map<Name, Bounds>& before) {
   for (auto& [gate, bucket] : buckets_) {
     const auto old = before.find(gate);

@@ -1,7 +1,7 @@
-// What limits should do to the jobs of a shard, as the contract has it: which limits there are, and
-// whether each gate is open. All of it is computed at each question from the model's jobs and from
-// what has happened at the gate, for clarity rather than speed. It shares the machine's types and
-// none of its logic; token buckets, breakers and fair shares are the naive ones of its unit tests.
+// The expected effect of limits on a shard's jobs, according to the contract: which limits exist,
+// and whether each gate is open. Each question is answered from scratch, from the model's jobs and
+// the gate's history, for clarity rather than speed. It shares the machine's types and none of its
+// logic; token buckets, breakers and fair shares are the naive ones of its unit tests.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class QueueSettingsView {
   // Null: there is no such queue.
   virtual const core::QueueSettings* settings_of(std::string_view queue) const = 0;
   virtual bool any_queue_names(const SharedBytes& limit) const = 0;
-  // The next of the numbers that order jobs.
+  // Takes the next of the numbers that order jobs.
   virtual std::uint64_t take_number() = 0;
 };
 
@@ -44,7 +44,7 @@ class Gates {
   Gates(Marks& marks, QueueSettingsView& queues, const Live& live)
       : marks_(marks), queues_(queues), live_(live) {}
 
-  // Of several shards this one has shares of limits.
+  // This shard is one of several, and has shares of limits.
   void share_between(std::uint32_t shard, std::uint32_t shards) {
     shard_ = shard;
     shards_ = shards;
@@ -59,7 +59,7 @@ class Gates {
   void check_over() const { events_.check_over(); }
   GateEvents& events() { return events_; }
 
-  // --- A gate: of a limit, or of one of its keys; that of the starts after the first.
+  // --- A gate of a limit or of one of its keys; or the gate for retries.
   struct Name {
     core::LimitKind kind{};
     std::string name, key;
@@ -70,7 +70,7 @@ class Gates {
     Name gate;
     std::uint32_t cost = 1;
   };
-  // What the starts of a claim have taken so far.
+  // Used so far by the starts of a claim.
   struct Taken {
     std::uint32_t starts = 0;
     std::uint64_t tokens = 0;
@@ -79,41 +79,41 @@ class Gates {
 
   // The gates that a start of the job passes.
   std::vector<Passed> gates_of(const core::Job& job) const;
-  // The first gate that stops the job, and why; none: all are open.
+  // The first gate that stops the job, and the reason; none: all are open.
   struct Closed {
     Name gate;
     core::BlockCode code{};
   };
   std::optional<Closed> closed_for(const core::Job& job, const TakenMap& taken) const;
-  // All that stop it.
+  // All gates that stop the job.
   std::vector<Closed> all_closed_for(const core::Job& job) const;
   void take(const core::Job& job, TakenMap& taken) const;
-  // Among the jobs of its order key.
+  // Whether it is the job's turn among those with its order key.
   bool is_its_turn(const core::Job& job) const;
   // The live leases under a gate.
   std::uint64_t in_use(const Name& gate) const;
   const core::Limit* find(core::LimitKind kind, std::string_view name) const;
-  // Whether a job may have these.
+  // Whether a job may name these limits.
   core::Refusal judge(const core::JobLimits& limits) const;
   core::JobLimits limits_of(const core::JobSpec& spec) const;
   // The job's extras, with its limits and their incarnations.
   std::shared_ptr<const core::JobExtras> with_limits(const core::JobSpec& spec) const;
-  // Of a job that is retried by hand.
+  // For a job that is retried by hand.
   core::Rejection fit(core::Job& job, bool drop) const;
 
-  // --- What happens to jobs and queues. Each precedes the change of the job's state.
+  // --- Events of jobs and queues. Each call precedes the change of the job's state.
   void started(const core::Job& job);
   void ended(const core::Job& job, core::AttemptOutcome outcome);
-  // A job, or a queue, has changed.
+  // A job or a queue has changed.
   void changed() { cache_.reset(); }
-  // Of a queue whose settings change between the two calls, or that goes.
+  // For a queue whose settings change between the two calls, or that is deleted.
   std::map<Name, core::Bounds> all_bounds() const;
   void refit(const std::map<Name, core::Bounds>& before);
   core::Rejection judge_slow_down(const core::Job& job,
                                   const std::vector<core::SlowDown>& wishes) const;
   void slow_down(const core::Job& job, const std::vector<core::SlowDown>& wishes);
 
-  // --- Commands. They return the refusal, or what changed.
+  // --- Commands. They return the refusal, or the changed objects.
   core::Rejection set(const core::SetLimit& command);
   core::Rejection pause(const core::PauseLimit& command);
   core::Rejection resume(const core::ResumeLimit& command);
@@ -170,9 +170,9 @@ class Gates {
   std::map<Name, core::NaiveBucket> buckets_;
   std::map<Name, Time> slowed_;
   std::map<Name, core::NaiveBreaker> breakers_;
-  std::map<Name, std::optional<core::BreakerRule>> rules_;  // as the breakers last saw them
+  std::map<Name, std::optional<core::BreakerRule>> rules_;  // as last seen by the breakers
   std::map<Name, core::Share> shares_;
-  std::map<LimitName, std::uint64_t> floors_;  // the highest version of a share that was taken
+  std::map<LimitName, std::uint64_t> floors_;  // the highest version of a share received
   mutable std::optional<std::map<Name, Use>> cache_;
 };
 

@@ -1,4 +1,4 @@
-// Commands on limits, as the contract has it, and what answers should show of them.
+// Commands on limits, as the contract requires, and the limits' data in answers.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -18,14 +18,14 @@ using core::LimitKind;
 using core::Rejection;
 using core::State;
 
-// Those that have not ended.
+// The pauses that have not ended.
 std::vector<core::LimitPause> Gates::pauses_of(const Limit& limit) const {
   std::vector<core::LimitPause> pauses = limit.pauses;
   std::erase_if(pauses, [this](const auto& pause) { return pause.until && *pause.until <= now_; });
   return pauses;
 }
 
-// Jobs that name it and have not ended.
+// The unfinished jobs that name the limit.
 std::uint64_t Gates::unfinished(const Limit& limit) const {
   if (limit.kind != LimitKind::kNamed) return 0;
   return static_cast<std::uint64_t>(std::ranges::count_if(live_, [&](const auto& entry) {
@@ -153,7 +153,7 @@ Rejection Gates::remove(const core::DeleteLimit& command) {
   return Rejection::kNone;
 }
 
-// --- What shards tell each other.
+// --- Messages between shards.
 
 void Gates::copy(const core::CopyLimit& command) {
   const Limit& told = command.limit;
@@ -300,8 +300,8 @@ void Gates::check_list(const core::GetLimits& command, const core::LimitReply& r
          reply.limits.size(), expected);
 }
 
-// F7: each reason is so at this instant, and none is left out. What a shard lacks of its share it
-// knows alone.
+// F7: each reason applies at this instant, and none is missing. Only the shard itself knows how
+// much of its share it lacks, so shared limits are not checked.
 void Gates::check_why(const Job& job, const std::vector<core::Blocker>& blocking) const {
   if (shards_ > 1) return;
   using Reason = std::tuple<BlockCode, LimitKind, std::string, std::string>;

@@ -16,7 +16,7 @@ unsigned number(std::string_view text) {
   return value;
 }
 
-// Takes what comes before the separator off the text.
+// Removes and returns the text before the separator.
 std::string_view cut(std::string_view& text, char separator) {
   const std::size_t at = std::min(text.find(separator), text.size());
   const std::string_view part = text.substr(0, at);
@@ -77,7 +77,7 @@ std::int32_t Instants::offset(std::int64_t second) const {
   return after == offsets_.begin() ? after->second : std::prev(after)->second;
 }
 
-// Whether the expression names what a clock shows.
+// Whether the expression matches this clock time.
 bool Instants::names(std::int64_t local) const {
   const std::chrono::sys_seconds shown{std::chrono::seconds{local}};
   const auto day = std::chrono::floor<std::chrono::days>(shown);
@@ -97,7 +97,7 @@ bool Instants::has_second(std::int64_t second) const {
   const std::int32_t now = offset(second);
   const bool named = names(second + now);
   if (!fixed_ || offsets_.empty()) return named;
-  // All times that the clock leaps over are one instant, where it lands.
+  // All times skipped by the clock count as one instant, the first after the gap.
   const std::int32_t before = offset(second - 1);
   for (std::int64_t leapt = second + before; leapt < second + now && !skip_gap_; ++leapt) {
     if (names(leapt)) return true;

@@ -115,7 +115,7 @@ const Model::Holder* Model::unique_holder(const SharedBytes& queue, const Shared
   return found->second.until && *found->second.until <= now_ ? nullptr : &found->second;
 }
 
-// --- What every change goes through.
+// --- Helpers of all changes.
 
 ModelQueue& Model::queue_of(const SharedBytes& name) {
   const auto [entry, made] = queues_.try_emplace(std::string(name.view()));
@@ -201,7 +201,7 @@ void Model::start_term(const core::EpochStarted& event) {
 void Model::extend_leases(Duration by) {
   for (const auto& [ord, job] : live_) {
     if (job->state != State::kRunning) continue;
-    // What is left afterwards is never more than what was given, nor less than before.
+    // Never extends the remaining time beyond the given length, and never shortens it.
     const auto more = [&](Time end, Duration given) {
       return std::max(end, std::min(later(end, by), later(now_, given)));
     };
@@ -218,7 +218,7 @@ std::vector<Job*> Model::ended_leases(Time now) {
       over.push_back(job);
     }
   }
-  // Which one ends first matters to breakers.
+  // The order in which they end matters to breakers.
   std::ranges::sort(over, {}, [](const Job* job) {
     return std::pair(std::min(*job->lease_expires_at, job->deadline.value_or(Time::max())),
                      job->ord);
@@ -270,7 +270,7 @@ void Model::end_attempt(Job& job, const core::AttemptEnded& event, AttemptOutcom
   settle_fair();
 }
 
-// A failed attempt: cancelled if that was asked for, else retried within the bounds of the policy,
+// A failed attempt: the job is cancelled if requested, else retried within the policy's bounds,
 // else dead.
 void Model::settle_failure(Job& job, const Choices& choices, AttemptOutcome outcome, bool retryable,
                            std::optional<Duration> delay, bool crashed,
@@ -340,7 +340,7 @@ bool Model::ready_due() {
   return some;
 }
 
-// X3: only what has ended, and its retention is over.
+// X3: prunes only ended jobs whose retention is over.
 void Model::prune(const core::Deleted& event) {
   for (const core::Deleted::Item& item : event.items) {
     const Job* job = find(item.job.id);
@@ -368,13 +368,13 @@ bool Model::is_full(const JobSpec& spec, const std::vector<const JobSpec*>& befo
   return ready >= *at->settings.max_ready;
 }
 
-// Of a job, or of an earlier submission: what a repeated one must have in common with it.
+// Compares a job, or an earlier submission, with a repeated submission.
 template <typename Earlier>
 bool says_the_same(const Earlier& earlier, const JobSpec& spec) {
   const core::JobExtras none;
   const core::JobExtras& before = earlier.extras != nullptr ? *earlier.extras : none;
   const core::JobExtras& now = spec.extras != nullptr ? *spec.extras : none;
-  if (spec.queue.view().starts_with('~')) return true;  // of the outbox: its id says it all
+  if (spec.queue.view().starts_with('~')) return true;  // in an outbox: the id says everything
   if (earlier.type != spec.type || earlier.timeout != spec.timeout) return false;
   std::optional<core::UniqueRule> rule = before.unique;
   if (rule) rule->superseded = false;

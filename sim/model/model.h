@@ -1,10 +1,10 @@
-// The auditor's own model of a job queue: what should be true of every job after each batch.
-// Written from the contract, for clarity rather than speed. It shares the machine's types
-// (core/job.h, core/command.h) and none of its logic.
+// The auditor's own model of a job queue: the expected state of every job after each batch. Written
+// from the contract, for clarity rather than speed. It shares the machine's types (core/job.h,
+// core/command.h) and none of its logic.
 //
-// It holds only what is durable. For choices that the contract leaves open (the token, the jittered
-// time of a retry, which waiting claim is served first) it takes those of the batch, and checks
-// them against the contract's bounds.
+// It holds only durable state. Where the contract leaves a choice open (the token, the jittered
+// time of a retry, which waiting claim is served first), it takes the batch's choice and checks it
+// against the contract's bounds.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class Model final : private QueueSettingsView {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // --- A batch at `now`. Each call changes the state as the contract says.
+  // --- A batch at `now`. Each call changes the state as the contract requires.
   void begin(Time now, const core::EventBatch& batch) {
     now_ = now;
     created_before_ = created_;
@@ -55,15 +55,15 @@ class Model final : private QueueSettingsView {
     numbers_.begin(batch);
     gates_.begin(now, batch);
   }
-  // Nothing that limits cause is left over.
+  // No event caused by limits may be left over.
   void end() {
     numbers_.end();
     gates_.check_over();
   }
   void start_term(const core::EpochStarted& event);
   void extend_leases(Duration by);
-  // Everything that is due. `counted` tells how much of a lease that began or was extended at a
-  // given time has passed by now, without stalls.
+  // Handles everything that is due. `counted` returns how much of a lease that began or was
+  // extended at a given time has passed by now, without stalls.
   template <typename Counted>
   void tick(const Choices& choices, const Counted& counted) {
     for (core::Job* job : ended_leases(now_)) {
@@ -89,18 +89,17 @@ class Model final : private QueueSettingsView {
   std::uint64_t created_in_batch() const { return created_ - created_before_; }
   Gates& gates() { return gates_; }
   const Gates& gates() const { return gates_; }
-  // What closed gates and order keys make of jobs that were given out; ends the run if they were
-  // in the way.
+  // Ends the run if a closed gate or an order key should have held back a job that was given out.
   void check_gates(const std::vector<JobId>& given) const;
-  // Nothing but its gates keeps a claim from such a job.
+  // Whether only gates can keep a claim from such a job.
   bool has_gates(const core::Job& job) const;
-  // Ready jobs of the queue that could not start now, of those that a claim could be offered.
+  // The queue's ready jobs that could not start now, among those that a claim could be offered.
   std::uint64_t held_back(std::string_view queue) const;
   // Whether the batch creates the queue again.
   bool is_made(std::string_view queue, const Choices& choices) const;
   // Leases that were given and have not ended.
   std::uint64_t leases_held() const { return leases_given_ - leases_ended_; }
-  // By transactions, without their lease.
+  // The number of jobs finished by transactions, without their lease.
   std::uint64_t finished_in_batch() const { return finished_in_batch_; }
   // Whether the batch stores the job, `ahead` jobs after those already accounted for.
   bool is_stored(const core::JobSpec& spec, const Choices& choices, std::size_t ahead) const;
@@ -114,18 +113,18 @@ class Model final : private QueueSettingsView {
                 const std::vector<const core::JobSpec*>& before, const core::Job* acked = nullptr,
                 core::State to = core::State::kReady) const;
 
-  // --- Commands, item by item. They return the refusal, or what changed.
+  // --- Commands, item by item. They return the refusal, or the changed objects.
   Verdict submit(const core::JobSpec& spec, const core::Enqueue* command);
-  // What a claim gets, in order; `expired`: the jobs found past their time on the way.
+  // The jobs that a claim gets, in order. `expired`: jobs found past their expiry on the way.
   std::vector<core::Job*> claimable(const core::Claim& claim, std::vector<core::Job*>& expired);
   void claim(const core::Claim& claim, const core::Claimed* event);
-  // The jobs that the batch calls expired, after checking that they are.
+  // Expires the jobs that the batch calls expired, after checking them.
   void expire_as_told(const Choices& choices);
   core::Rejection heartbeat(const core::HeartbeatItem& item);
-  // `admitted`: whether there is room for the jobs of the ack; none: as the batch says.
+  // `admitted`: whether there is room for the ack's jobs; none: as the batch says.
   core::Rejection ack(const core::AckItem& item, const Choices& choices,
                       std::optional<bool> admitted);
-  // By a committed transaction, whatever has become of the lease.
+  // Carries out a finish by a committed transaction, whatever the state of the lease.
   core::Rejection finish(const core::AckItem& item, const Choices& choices);
   core::Rejection confirm_fence(const core::AckItem& item) const;
   // The state that an ack leads to.
@@ -146,13 +145,13 @@ class Model final : private QueueSettingsView {
  private:
   struct Holder {
     JobId job;
-    std::optional<Time> until;  // set when the job has ended
+    std::optional<Time> until;  // set once the job has ended
   };
   using UniqueName = std::pair<std::string, std::string>;
-  // What the first jobs of an atomic submission will have done.
+  // The effect of the first jobs of an atomic submission.
   struct Prospect {
     std::map<JobId, const core::JobSpec*> made;
-    std::set<JobId> forgotten;  // replaced, and not kept
+    std::set<JobId> forgotten;  // replaced, and not retained
   };
 
   Prospect prospect(const std::vector<const core::JobSpec*>& before) const;
@@ -179,7 +178,7 @@ class Model final : private QueueSettingsView {
   void expire_due();
   bool ready_due();
   bool is_full(const core::JobSpec& spec, const std::vector<const core::JobSpec*>& before) const;
-  // model_flow.cc: what limits, fair shares, order keys and debouncing ask of jobs
+  // --- model_flow.cc: the effect of limits, fair shares, order keys and debouncing on jobs
   bool is_key_full(const core::JobSpec& spec,
                    const std::vector<const core::JobSpec*>& before) const;
   std::vector<core::Job*> in_claim_order(std::string_view queue,
@@ -202,7 +201,7 @@ class Model final : private QueueSettingsView {
   Time now_{};
   Numbers numbers_;
   std::uint64_t created_ = 0;
-  // State of the current batch.
+  // --- State of the current batch.
   std::uint64_t created_before_ = 0;
   std::uint64_t finished_in_batch_ = 0;
   std::map<std::string, std::uint32_t, std::less<>> queues_made_;
@@ -235,7 +234,7 @@ class Model final : private QueueSettingsView {
     std::uint32_t number = 0;
   };
   absl::flat_hash_map<std::uint64_t, Generation> generations_;  // of leases, by token
-  // The generation in which the token was a lease of the job; null: it never was.
+  // The generation in which the token was a lease of the job; null if it never was.
   const Generation* given(const core::Job& job, LeaseToken token) const;
 };
 

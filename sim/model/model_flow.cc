@@ -1,4 +1,5 @@
-// What limits, fair shares, ageing, order keys and debouncing ask of jobs, as the contract has it.
+// The effect of limits, fair shares, ageing, order keys and debouncing on jobs, as the contract
+// requires.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -38,7 +39,7 @@ const char* invariant_of(BlockCode code) {
     case BlockCode::kShare:
       return "F8";
     default:
-      return "R5";  // a pause, or a wish to slow down
+      return "R5";  // a pause, or a request to slow down
   }
 }
 
@@ -85,7 +86,7 @@ bool Model::is_superseded(const Job& job) {
   return job.extras != nullptr && job.extras->unique && job.extras->unique->superseded;
 }
 
-// The running job whose unique key its successor takes does not wait again.
+// A running job whose unique key is passed to a successor does not wait again.
 void Model::supersede(const Job& successor) {
   if (successor.extras == nullptr || !successor.extras->unique) return;
   if (successor.extras->unique->on_conflict != core::OnConflict::kDebounce) return;
@@ -139,7 +140,7 @@ core::NaiveJobs::ModelJob Model::fair_job(const Job& job) {
   return made;
 }
 
-// Those that could be offered are ready, the others not.
+// Jobs that could be offered count as ready, the others do not.
 std::vector<core::NaiveJobs::ModelJob> Model::fair_jobs() const {
   std::vector<core::NaiveJobs::ModelJob> jobs;
   for (const auto& [ord, job] : live_) {
@@ -158,7 +159,7 @@ void Model::settle_fair() {
   const auto shares = [](const auto& entry) { return entry.second.settings.fair.has_value(); };
   if (std::ranges::none_of(queues_, shares)) return;
   const auto jobs = fair_jobs();
-  // Where nothing is ready or runs, all keys begin anew.
+  // If no job is ready or running, all keys begin anew.
   std::erase_if(fair_bounds_, [&](const auto& bound) {
     return std::ranges::none_of(jobs, [&](const auto& job) {
       return job.queue == bound.first.first && job.priority == bound.first.second &&
@@ -171,8 +172,8 @@ void Model::settle_fair() {
 
 // --- Claims.
 
-// The ready jobs of the queue, in the order in which claims meet them; not by fair shares, which
-// move with each start.
+// The queue's ready jobs in the order in which claims meet them; fair shares are left out, since
+// they change with each start.
 std::vector<Job*> Model::in_claim_order(std::string_view name,
                                         const std::vector<SharedBytes>& types) const {
   const auto& ageing = queue(name)->settings.ageing;
@@ -242,9 +243,9 @@ void Model::give_from(std::string_view name, const core::Claim& claim, Gates::Ta
   }
 }
 
-// F5 by starts: before the claim is followed. Of two keys of a queue's priority, over any stretch
-// in which every start could have been of either, the starts over the weights differ by at most one
-// start of each.
+// F5 for shares by starts, checked before the claim is followed. For any two keys of a queue's
+// priority, over any stretch in which every start could have been of either key, the weighted
+// numbers of starts differ by at most one start of each.
 void Model::check_shares(const core::Claim& claim, const std::vector<Job*>& given) {
   Gates::TakenMap taken;
   std::set<const Job*> started;

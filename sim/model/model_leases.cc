@@ -1,4 +1,4 @@
-// Claims, and what the holders of leases may say, as the contract has it.
+// Claims and the requests of lease holders, as the contract requires.
 #include <algorithm>
 #include <tuple>
 
@@ -169,7 +169,7 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices,
     return why;
   }
   std::vector<const JobSpec*> before;
-  // A released job takes its place among the ready ones before those that come with its ack.
+  // A released job takes its place among the ready jobs before the jobs submitted by its ack.
   JobSpec itself;
   itself.queue = job->queue;
   if (job->extras != nullptr && !job->extras->fair_key.empty()) {
@@ -255,7 +255,7 @@ Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
     return ack(item, choices, true);
   }
   const Generation* const lease = given(*job, item.token);
-  // A token that is not this job's may be that of a deleted one with the same id.
+  // A token that is not this job's may belong to a deleted job with the same id.
   if (lease == nullptr) return done ? Rejection::kNone : Rejection::kLeaseLost;
   if (job->state == State::kSucceeded) return Rejection::kNone;
   demand(lease->number == job->generation, "X6",

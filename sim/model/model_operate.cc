@@ -1,4 +1,4 @@
-// What operators do to jobs and queues, as the contract has it.
+// Operators' actions on jobs and queues, as the contract requires.
 #include <algorithm>
 
 #include "sim/model/model.h"

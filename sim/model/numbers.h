@@ -1,6 +1,6 @@
-// The numbers that a shard gives to its jobs, and to some other changes, in the order in which it
-// decides them. What the home of a limit writes into its book of shares takes numbers too; how many
-// is its own affair, so they are taken from the batch.
+// The numbers that a shard gives to its jobs and to some other changes, in the order of its
+// decisions. The home of a limit also takes numbers for its book of shares. How many is not
+// specified, so they are taken from the batch.
 #pragma once
 
 #include <algorithm>
@@ -39,13 +39,13 @@ class Numbers {
       }
     }
   }
-  // The next one of those that the model predicts.
+  // Takes the next number that the model predicts.
   std::uint64_t take() {
     skip();
     if (at_ < steps_.size()) ++at_;
     return next_++;
   }
-  // What take() would give; nothing is taken.
+  // The next result of take(); takes nothing.
   std::uint64_t next() {
     skip();
     if (at_ < steps_.size() && steps_[at_] == kLooked) ++at_;
@@ -62,7 +62,7 @@ class Numbers {
     }
   }
 
-  std::vector<std::uint64_t> steps_;  // else the highest number that a book has
+  std::vector<std::uint64_t> steps_;  // any other value: the highest number in a book
   std::size_t at_ = 0;
   std::uint64_t next_ = 1;
 };

@@ -28,13 +28,13 @@ void ModelOperations::begin_term(Time now) {
   }
 }
 
-// What it may touch from the beginning to its end, if nobody interferes: a job that stays as the
-// filter wants it.
+// Whether the operation must touch the job before its end, unless the job changes: it matches the
+// filter.
 bool ModelOperations::is_due(const Operation& operation, const core::Job& job) const {
   const core::OperationPart& part = operation.is;
   if (!store::matches(part.spec.filter, job)) return false;
   if (job.queue.view() == engine::kOutboxQueue) return false;
-  // A shard that begins late goes by the time at which the operation began.
+  // A shard that starts late uses the time at which the operation began.
   const bool late = part.begun_at > part.spec.created_at + kLateFrom;
   const Time bound = late ? part.spec.created_at : part.begun_at;
   if (late && job.created_at > bound) return false;
@@ -144,7 +144,7 @@ Rejection ModelOperations::step(
   earn(operation);
   const auto items = static_cast<double>(command.items.size());
   if (part.rate_per_s && items > operation.level + 1e-6) {
-    // Decided by the rate of now: it was lowered, or the step is too early.
+    // Decided with the current rate: it was lowered, or the step is too early.
     return Rejection::kVersionConflict;
   }
   std::size_t dealt_with = 0;
@@ -182,7 +182,7 @@ Rejection ModelOperations::step(
   return held ? Rejection::kOverloaded : Rejection::kNone;
 }
 
-// Each job that matched all the time was touched.
+// Each job that matched all the time must have been touched.
 void ModelOperations::check_whole(const Operation& operation) const {
   if (operation.is.spec.action != OperationAction::kRetry) return;
   for (const auto& [which, generation] : operation.due) {
@@ -212,7 +212,7 @@ void ModelOperations::check(const core::OperationPart& shown) const {
   demand(found != all_.end(), "X4", "operation {} is shown, which is not there",
          to_string(shown.id));
   core::OperationPart should = found->second.is;
-  should.paid_until_us = shown.paid_until_us;  // the rate is measured
+  should.paid_until_us = shown.paid_until_us;  // not predicted, since the rate is measured
   demand(core::same(should, shown), "X4",
          "operation {}: state {}, below {}, changed {}, failed {}; should be {}, {}, {}, {}",
          to_string(shown.id), core::to_string(shown.state), shown.below, shown.changed,

@@ -1,4 +1,4 @@
-// What operations should do, from their commands alone: X4.
+// The expected effect of operations, derived only from their commands: X4.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ class ModelOperations {
  public:
   ModelOperations(Marks& marks, Model& model) : marks_(marks), model_(model) {}
 
-  // A term begins: nothing was earned since the last one.
+  // A term begins: nothing has been earned since the last one.
   void begin_term(Time now);
-  // Each does what the command does, and says whether it is refused.
+  // Each carries out its command and returns the refusal, if any.
   core::Rejection start(const core::StartOperation& command);
   core::Rejection set(const core::SetOperation& command);
-  // `admits`: whether the item had its turn, and was not put off.
+  // `admits`: whether the item had its turn and was not put off.
   core::Rejection step(const core::StepOperation& command,
                        const std::function<bool(const core::StepOperation::Item&)>& admits);
   void forget(const core::ForgetOperations& command);
@@ -34,19 +34,19 @@ class ModelOperations {
   bool knows(const JobId& id) const { return all_.contains(id); }
   bool any_running() const;
 
-  // Each ends the run if the operation is shown, or is, another one than it should be.
+  // Each ends the run if the operation differs from the expected one.
   void check(const core::OperationPart& shown) const;
   void compare(const core::OperationIndex& all) const;
 
  private:
-  using Which = std::pair<JobId, std::uint64_t>;  // another job may get the id
+  using Which = std::pair<JobId, std::uint64_t>;  // another job may later have the same id
   struct Operation {
     core::OperationPart is;
     std::set<Which> touched;
-    // Those that match from the beginning on, until they are touched; with their generation, since
-    // one that was retried meanwhile has not matched all the time.
+    // Jobs that have matched from the beginning, until they are touched; with their generation,
+    // since a job retried meanwhile has not matched all the time.
     std::map<Which, std::uint32_t> due;
-    // What it may touch now, as of a time.
+    // The number of jobs that it may touch, at the time `level_at`.
     double level = 0;
     Time level_at{};
   };

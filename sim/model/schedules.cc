@@ -23,9 +23,9 @@ using core::ScheduleSet;
 
 namespace {
 
-// A firing deals with so many at most; the rest follows at once.
+// The most instants settled by one firing; the next firing follows at once.
 constexpr std::uint64_t kInstantsPerFiring = 64;
-// An edit keeps the newest of those that are owed.
+// An edit keeps the newest owed instants.
 constexpr std::size_t kKeptOverEdit = 64;
 
 }  // namespace
@@ -78,8 +78,8 @@ bool Schedules::has_zone(const ModelSchedule& schedule) const {
   return spec.cron.empty() || offsets_of(spec.timezone.view(), wall_.zones).has_value();
 }
 
-// C6: newer data of time zones move what has not passed. What a clock showed when an instant was
-// dealt with it does not do again, only because it has come to show that twice.
+// C6: newer zone data move the instants that have not passed. A clock time at which an instant ran
+// is not run again just because the new data show it twice.
 void Schedules::see_zones(ModelSchedule& schedule) const {
   const core::ScheduleSpec& spec = schedule.is.spec;
   if (schedule.zones == wall_.zones || spec.cron.empty() || spec.timezone.view() == "UTC") return;
@@ -106,14 +106,14 @@ void Schedules::see_zones(ModelSchedule& schedule) const {
   }
 }
 
-// Null: the next event of a schedule is none of a firing.
+// Null: the next event of a schedule is not a firing.
 const ScheduleAdvanced* Schedules::next_firing() const {
   if (events_.empty()) return nullptr;
   const auto* const event = std::get_if<ScheduleAdvanced>(events_.front());
   return event == nullptr || is_drop(*event) || is_note(*event) ? nullptr : event;
 }
 
-// Of a schedule that is being paused: what waits is dropped, and nothing else happens.
+// A schedule is being paused: the waiting instant is dropped, and nothing else happens.
 bool Schedules::is_drop(const ScheduleAdvanced& event) const {
   const ModelSchedule* const schedule = find(event.name.view());
   if (schedule == nullptr) return false;
@@ -123,7 +123,7 @@ bool Schedules::is_drop(const ScheduleAdvanced& event) const {
          event.runs.front().outcome == RunOutcome::kSkippedOverlap;
 }
 
-// A job that somebody submitted for the schedule: nothing is dealt with.
+// A job that a user submitted for the schedule: no instant is settled.
 bool Schedules::is_note(const ScheduleAdvanced& event) const {
   const ModelSchedule* const schedule = find(event.name.view());
   if (schedule == nullptr || event.runs.size() != 1) return false;
@@ -133,7 +133,7 @@ bool Schedules::is_note(const ScheduleAdvanced& event) const {
          event.progress.waiting == before.waiting;
 }
 
-// Whether it may have something to do before the commands of the step are decided.
+// Whether the schedule may have work before the step's commands are decided.
 bool Schedules::is_due(const ModelSchedule& schedule) const {
   const ScheduleProgress& progress = schedule.is.progress;
   if (schedule.is.paused) return false;
@@ -152,7 +152,7 @@ void Schedules::fire_due() {
   while (const ScheduleAdvanced* const event = next_firing()) {
     const ModelSchedule* const schedule = find(event->name.view());
     if (schedule == nullptr) return;
-    // Newer zones are looked at before, and so is what waits.
+    // Newer zone data and waiting instants are handled first.
     const ScheduleProgress& before = schedule->is.progress;
     const bool planned = event->runs.empty() && event->progress.done_until == before.done_until;
     const bool moved = newer_zones_ && !before.zone_version.empty() && planned;
@@ -176,7 +176,7 @@ void Schedules::fire_rest() {
   for (const auto& [name, schedule] : schedules_) {
     const ScheduleProgress& progress = schedule.is.progress;
     if (schedule.is.paused) continue;
-    // What it has to know of a job on another shard may be asked for first.
+    // It may first ask about a job on another shard.
     const bool asks = schedule.is.spec.overlap != OverlapPolicy::kAllow && !lives(progress);
     if (asks) continue;
     demand(progress.planned || !progress.broken.empty(), "C2",
@@ -191,7 +191,7 @@ void Schedules::fire_rest() {
 std::optional<std::string> Schedules::behind() const {
   for (const auto& [name, schedule] : schedules_) {
     if (schedule.is.paused || !schedule.is.progress.broken.empty()) continue;
-    // What was refused waits for its time, by a clock that may have gone back.
+    // A refused instant waits for its retry time, by a clock that may have gone back.
     const std::optional<Time> due = schedule.is.progress.due;
     if (due && *due > wall_.at) continue;
     for (const Time at : schedule.pending(wall_.at)) {
@@ -250,7 +250,7 @@ void Schedules::drop_waiting(ModelSchedule& schedule) {
   schedule.runs.push_back(event.runs.front());
 }
 
-// What passed is owed to nobody.
+// Drops all instants up to `until`.
 void Schedules::settle_until(ModelSchedule& schedule, Time until) const {
   if (until > schedule.done) schedule.shown.clear();
   schedule.done = std::max(schedule.done, until);
@@ -258,8 +258,8 @@ void Schedules::settle_until(ModelSchedule& schedule, Time until) const {
   schedule.older.reset();
 }
 
-// The event must say what the model says; how far the schedule has come is the machine's affair,
-// except for what a change of it may not touch.
+// The event must match the model. The schedule's progress is the machine's decision, except for the
+// parts that an owner's change must not touch.
 void Schedules::replace(ModelSchedule& schedule, const Schedule& by, ScheduleChange change,
                         ScheduleChange should) {
   const std::string_view name = schedule.is.name.view();
@@ -314,9 +314,9 @@ Schedules::Said Schedules::set(const core::SetSchedule& command, bool admitted) 
     schedule.is.pause_reason = {};
   }
   if (edited) {
-    // What passed and is owed stays so, if the new specification has it too.
+    // Passed instants that are still owed stay so if the new specification also has them.
     std::vector<Time> before = schedule.pending(std::max(wall_.at, schedule.done));
-    // Without its zone nobody can say what has passed, except what was planned.
+    // Without its zone, it is unknown which instants have passed, except the planned one.
     if (!has_zone(schedule)) {
       const bool planned = schedule.is.progress.planned && !before.empty();
       const std::size_t known = std::max<std::size_t>(schedule.owed.size(), planned ? 1 : 0);

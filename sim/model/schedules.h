@@ -1,8 +1,8 @@
-// The auditor's own model of schedules: which instants there are, from the commands that were
-// decided and the wall clock as the shard believes it, and what must have become of each (C1 to
-// C4). Their jobs it makes in the model of jobs.
+// The auditor's own model of schedules: which instants there are, from the decided commands and the
+// wall clock as the shard believes it, and the required result of each (C1 to C4). It makes their
+// jobs in the model of jobs.
 //
-// It takes from the batch how many instants a firing dealt with and what a submission came to, and
+// It takes from the batch how many instants a firing settled and the result of each submission, and
 // checks both against the contract.
 #pragma once
 
@@ -30,16 +30,16 @@ namespace millrace::sim {
 struct ModelSchedule {
   core::Schedule is;  // by its events, each of which was checked
   Instants instants;
-  // Every instant up to this one is settled, or owed to nobody, except those in `owed`.
+  // Every instant up to this one is settled or dropped, except those in `owed`.
   Time done{};
   std::set<Time> owed = {};        // from before an edit
-  std::optional<Time> older = {};  // the next one after `done`, by older data of its time zone
-  std::set<Time> shown = {};  // not again: the clock showed the same when another was dealt with
-  std::uint64_t zones = 0;    // the data that `instants` are of
+  std::optional<Time> older = {};  // the next one after `done`, by older zone data
+  std::set<Time> shown = {};  // not to run again: the clock showed the same time at an earlier run
+  std::uint64_t zones = 0;    // the version of the zone data in `instants`
   std::vector<core::ScheduleRun> runs = {};
   std::uint64_t ran_in_step = 0;
 
-  // What is not settled up to `until`, oldest first.
+  // The unsettled instants up to `until`, oldest first.
   std::vector<Time> pending(Time until) const;
   std::optional<Time> next(Time after) const;
 };
@@ -49,10 +49,10 @@ class Schedules {
   Schedules(Marks& marks, Model& jobs, const Place& place, Limits limits)
       : marks_(marks), jobs_(jobs), place_(place), limits_(limits) {}
 
-  // --- A step. `told`: schedules that learn something of a job on another shard in this step.
+  // --- A step. `told`: schedules that learn about a job on another shard in this step.
   void begin(const core::EventBatch& batch, const Choices& choices, const Wall& wall,
              std::set<std::string, std::less<>> told);
-  // What was due before the commands of the step; what is due after them.
+  // Fires schedules due before the step's commands; and those due after them.
   void fire_due();
   void fire_rest();
 
@@ -69,15 +69,16 @@ class Schedules {
   // may_delete(): whether it may be deleted. remove(): it was.
   core::Rejection may_delete(const core::DeleteSchedule& command) const;
   void remove(const core::DeleteSchedule& command);
-  // Whether the batch makes the schedule next.
+  // Whether the batch makes this schedule next.
   bool is_made(std::string_view name) const;
 
   const ModelSchedule* find(std::string_view name) const;
-  // Whether a schedule looks so now. Where the shard learns in this step of a job on another shard,
-  // it can't be told from outside whether it fires before the step's commands or after them.
+  // Whether `is` is a possible state of the schedule now. If the shard learns about a job on
+  // another shard in this step, an observer can't tell whether it fires before or after the step's
+  // commands.
   bool may_be(const ModelSchedule& should, const core::Schedule& is) const;
   const std::map<std::string, ModelSchedule, std::less<>>& all() const { return schedules_; }
-  // C2: what is still owed although it is due; none: nothing is.
+  // C2: an instant that is due and still owed; none if there is none.
   std::optional<std::string> behind() const;
 
  private:
@@ -122,10 +123,10 @@ class Schedules {
   std::map<std::string, ModelSchedule, std::less<>> schedules_;
   std::map<Name, JobId> made_;
 
-  // State of the current step.
+  // --- State of the current step.
   Time now_{};
   Wall wall_;
-  bool newer_zones_ = false;  // than those of the step before
+  bool newer_zones_ = false;  // than those of the previous step
   std::uint64_t zones_before_ = 0;
   const Choices* choices_ = nullptr;
   std::deque<const core::Event*> events_;  // of schedules, not yet followed

@@ -1,4 +1,4 @@
-// What became of the instants of a schedule that were due.
+// The results of a schedule's due instants.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +24,7 @@ using core::ScheduleRun;
 
 namespace {
 
-// A count of missed instants may stop here.
+// The count of missed instants may stop here.
 constexpr std::uint64_t kCountsUpTo = 10'000;
 constexpr Duration kLongestPause{60'000};
 
@@ -33,7 +33,7 @@ bool may_pass(Rejection why) {
          why == Rejection::kOverloaded;
 }
 
-// A submission as its owner has written it, as the job of an instant.
+// The job of an instant: the submission written by the schedule's owner.
 core::JobSpec job_of(const ModelSchedule& schedule, Time instant) {
   auto read = engine::read_template(schedule.is.spec.job);
   demand(read.has_value(), "C2", "the job of schedule {} can't be read", schedule.is.name.view());
@@ -47,15 +47,15 @@ core::JobSpec job_of(const ModelSchedule& schedule, Time instant) {
 
 }  // namespace
 
-// A firing while it is followed.
+// A firing that is being followed.
 struct Schedules::Fired {
   ModelSchedule& schedule;
   const ScheduleAdvanced& event;
-  std::vector<Time> pending;  // what was not settled, oldest first
+  std::vector<Time> pending;  // unsettled instants, oldest first
   std::size_t settled = 0;    // of these
   std::uint64_t missed = 0;   // of the settled: skipped as missed
-  ScheduleProgress progress;  // as it should become
-  std::optional<bool> lives;  // the newest job has not ended; none: it lies on another shard
+  ScheduleProgress progress;  // expected
+  std::optional<bool> lives;  // whether the newest job is unfinished; none: it is on another shard
 
   std::string_view name() const { return schedule.is.name.view(); }
   OverlapPolicy overlap() const { return schedule.is.spec.overlap; }
@@ -79,7 +79,8 @@ bool Schedules::is_here(const core::JobSpec& spec) const {
   return engine::shard_of(spec.queue.view(), place_.shards) == place_.shard;
 }
 
-// As the shard stores it: itself, or an outbox's job, whose content is the engine's affair.
+// The form in which the shard stores the job: itself, or an outbox job, whose content is left to
+// the engine.
 core::JobSpec Schedules::stored_as(const core::JobSpec& spec) const {
   if (is_here(spec)) return spec;
   core::JobSpec box = boxed(spec);
@@ -106,7 +107,7 @@ void Schedules::fired(const ScheduleAdvanced& event) {
               lives(schedule.is.progress)};
   for (const ScheduleRun& run : event.runs) follow_run(fired, run);
   if (event.progress.waiting && event.progress.waiting != fired.progress.waiting) hold(fired);
-  // Newer zones are looked at as of a time when nothing was due.
+  // Newer zone data are considered as of a time when nothing was due.
   const bool moved = newer_zones_ && event.runs.empty() && fired.settled == 0;
   if (!moved) check_missed(fired);
   check_progress(fired);
@@ -122,7 +123,7 @@ void Schedules::fired(const ScheduleAdvanced& event) {
   }
 }
 
-// Its zone is not there: it is tried again later, and nothing is dealt with.
+// The zone is missing: the schedule is retried later, and no instant is settled.
 void Schedules::broken(ModelSchedule& schedule, const ScheduleAdvanced& event) {
   const std::string_view name = event.name.view();
   demand(!has_zone(schedule), "C2", "schedule {} is broken: {}", name,
@@ -141,7 +142,7 @@ void Schedules::broken(ModelSchedule& schedule, const ScheduleAdvanced& event) {
   marks_.hit(Mark::kScheduleBroken);
 }
 
-// The oldest one waits for the end of the newest job.
+// The oldest instant waits for the newest job to end.
 void Schedules::hold(Fired& fired, bool after_another) {
   const std::optional<Time> instant = fired.oldest();
   demand(instant.has_value(), "C2", "schedule {}: an instant waits that has not come",
@@ -167,7 +168,7 @@ void Schedules::follow_run(Fired& fired, const ScheduleRun& run) {
   ++fired.progress.runs;
   if (run.outcome == RunOutcome::kSkippedMissed) return follow_missed(fired, run);
   const bool waited = fired.progress.waiting == run.scheduled_at;
-  // One that waits from here on is no run yet.
+  // An instant that begins to wait is not a run yet.
   while (!waited && fired.oldest() && *fired.oldest() < run.scheduled_at &&
          !fired.progress.waiting) {
     hold(fired);
@@ -181,7 +182,7 @@ void Schedules::follow_run(Fired& fired, const ScheduleRun& run) {
   demand(run.job == core::kNoJob, "C2", "schedule {}: a skipped instant has a job", name);
   demand(fired.overlap() != OverlapPolicy::kAllow, "C2", "schedule {}: {} is skipped, and may run",
          name, to_ms(run.scheduled_at));
-  if (waited) {  // it gives way to a later one
+  if (waited) {  // replaced by a later instant
     demand(fired.overlap() == OverlapPolicy::kReplace, "C2",
            "schedule {}: {} gives way, against its policy", name, to_ms(run.scheduled_at));
     fired.progress.waiting.reset();
@@ -212,7 +213,7 @@ void Schedules::follow_submission(Fired& fired, const ScheduleRun& run) {
     marks_.hit(Mark::kRunRefused);
     demand(run.job == core::kNoJob, "C2", "schedule {}: a refused instant has a job", name);
     const Verdict verdict = jobs_.judge(stored_as(spec), {}, {});
-    // Another job that holds its unique key is not its own.
+    // Another job may hold its unique key, even if it is not the schedule's.
     demand(verdict.fate != Fate::kCreated || limits_ == Limits::kTight, "C2",
            "schedule {}: {} was refused for no reason", name, to_ms(run.scheduled_at));
     return;
@@ -239,7 +240,7 @@ void Schedules::follow_submission(Fired& fired, const ScheduleRun& run) {
   fired.lives = true;
 }
 
-// C4: the job is what its schedule says now.
+// C4: the job matches the schedule's current specification.
 void Schedules::check_made(const JobId& id) const {
   const std::size_t made = jobs_.created_in_batch();
   demand(made <= choices_->submitted.size(), "C2", "the job {} of a schedule was not stored",
@@ -249,7 +250,7 @@ void Schedules::check_made(const JobId& id) const {
   demand(wrong.empty(), "C4", "the job {} of a schedule:{}", to_string(id), wrong);
 }
 
-// One entry for all instants up to this one.
+// One entry stands for all instants up to this one.
 void Schedules::follow_missed(Fired& fired, const ScheduleRun& run) {
   marks_.hit(Mark::kRunMissed);
   const std::string_view name = fired.name();
@@ -267,7 +268,7 @@ void Schedules::follow_missed(Fired& fired, const ScheduleRun& run) {
          fired.missed);
 }
 
-// As many were skipped as the policy has it, of those that are missed for sure or perhaps.
+// The number skipped must fit the policy, given the instants that were certainly or perhaps missed.
 void Schedules::check_missed(const Fired& fired) const {
   const core::ScheduleSpec& spec = fired.schedule.is.spec;
   std::uint64_t surely = 0;
@@ -320,7 +321,7 @@ void Schedules::check_progress(const Fired& fired) const {
     demand(!is.next, "C2", "schedule {} has a next instant, and is never due", name);
     return;
   }
-  // What was refused is tried again after a pause, and no later than the instant after it comes.
+  // A refused instant is retried after a pause, but no later than the next instant.
   const auto following = schedule.next(std::max(wall_.at, next.value_or(wall_.at)));
   const Time latest = std::min(wall_.at + kLongestPause,
                                following ? *following + schedule.instants.most_jitter(*following)
@@ -333,7 +334,7 @@ void Schedules::check_progress(const Fired& fired) const {
          text(is.next), text(is.due));
 }
 
-// What is owed although it is due was refused just now.
+// An instant that is due but still owed must have been refused just now.
 void Schedules::check_refused(const Fired& fired) const {
   const ScheduleProgress& is = fired.event.progress;
   if (is.tries == 0 || is.tries <= fired.schedule.is.progress.tries) return;

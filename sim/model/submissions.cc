@@ -10,7 +10,7 @@ namespace {
 
 const core::JobSpec& job_of(const core::Enqueue& command) { return command.jobs.front(); }
 
-// There may be one already, or another that stands in its way.
+// An existing job may be returned, or may block this one.
 bool may_find_another(const core::Enqueue& command) {
   const auto& extras = job_of(command).extras;
   return command.key.has_value() || (extras != nullptr && extras->unique.has_value());
@@ -29,7 +29,7 @@ const Submissions::Submission& Submissions::of(const store::InboxKey& key) const
   return submissions_.at(key);
 }
 
-// --- Of the database.
+// --- From the database.
 
 void Submissions::written(const store::InboxRow& row, core::Enqueue command) {
   by_job_.emplace(row.job, row.key);
@@ -71,7 +71,7 @@ void Submissions::rejected(const store::InboxKey& key) {
   marks_.hit(Mark::kSubmissionRejected);
 }
 
-// --- Of the shards.
+// --- From the shards.
 
 void Submissions::brought(const store::InboxKey& key, store::NodeId by) {
   Submission& submission = submissions_.at(key);
@@ -99,8 +99,8 @@ void Submissions::stored(const core::EventBatch& batch, std::span<const store::I
   }
 }
 
-// A row whose key or unique key another job had was answered, and stayed until it was dropped. The
-// next leader may have found it there still, and the key free.
+// A row whose key or unique key belonged to another job was answered, and stayed until it was
+// dropped. The next leader may have found it again, with the key free.
 void Submissions::check_order(const store::InboxKey& key, const Submission& made) const {
   if (may_find_another(made.command)) return;
   for (const auto& [other, submission] : submissions_) {

@@ -1,8 +1,8 @@
-// Jobs that transactions submit, and what becomes of them (X7). A job is made once, by the journal
+// Jobs submitted by transactions, and the required effect (X7). A job is made once, by the journal
 // row that takes it out of the inbox, and only if its transaction has committed. The jobs of a
-// queue are made in the order of the calls, if one transaction made both calls, or one transaction
-// had committed before the other began. The database says what was committed, the journals' rows
-// what was made; the machine is not asked.
+// queue are made in the order of the calls, if one transaction made both calls, or if one
+// transaction had committed before the other began. Commits are known from the database, made jobs
+// from the journals' rows; the machine is not asked.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,7 @@ class Submissions {
  public:
   explicit Submissions(Marks& marks) : marks_(marks) {}
 
-  // --- According to the database. A transaction, which may still be rolled back, submits with this
-  // row.
+  // --- From the database. A transaction that may still be rolled back submits a job with this row.
   void written(const store::InboxRow& row, core::Enqueue command);
   // `began`, `ended`: the times of its transaction, numbered in the order of all transactions.
   void committed(const store::InboxKey& key, std::uint64_t began, std::uint64_t ended);
@@ -35,7 +34,7 @@ class Submissions {
 
   // A row was added to a journal and took these rows from the inbox, in this order.
   void stored(const core::EventBatch& batch, std::span<const store::InboxRow> taken);
-  // A node brings the row to its shard.
+  // A node submits the row to its shard.
   void brought(const store::InboxKey& key, store::NodeId by);
 
   // Committed rows whose outcome is still open.

@@ -15,7 +15,8 @@ constexpr std::size_t kIdsRemembered = 200;
 constexpr std::uint64_t kKeysInUse = 60;
 constexpr LeaseToken kNeverGiven{9'007'199'254'740'991};  // the highest that millrace.finish takes
 
-// Bytes that a careless server would change: spaces, escapes, a number that no double holds.
+// Contains bytes that a careless server would change: spaces, escapes, a number too large for a
+// double.
 SharedBytes payload(std::uint64_t number) {
   return SharedBytes(fmt::format(R"({{ "job":{},  "big": 123456789012345678901234567890,)"
                                  R"( "text":"\u0000 e\u0301 \/ {}"}})",
@@ -35,7 +36,7 @@ std::shared_ptr<const core::RetryPolicy> retry_policy(Dice& dice) {
   policy->base = dice.time_up_to(Duration{20'000});
   policy->max = policy->base + dice.time_up_to(Duration{60'000});
   policy->jitter_ppm = static_cast<std::uint32_t>(dice.below(core::kMaxJitterPpm + 1));
-  if (dice.chance(30)) {  // so long that doubling it must not overflow
+  if (dice.chance(30)) {  // long enough to overflow if it were doubled
     policy->base = core::kTenYears / 3;
     policy->max = core::kTenYears;
   }
@@ -62,7 +63,7 @@ JobId Clients::server_id(std::uint64_t number, const SharedBytes& queue) const {
   return numbered_id(number, made_as_ == Ids::kOfQueues ? queue_bits(queue.view()) : 0);
 }
 
-// --- Words.
+// --- Names.
 
 SharedBytes Clients::queue(Dice& dice) const {
   return SharedBytes(fmt::format("q{}", dice.below(swarm_.queues())));
@@ -76,7 +77,7 @@ Duration Clients::some_wait(Dice& dice) const { return dice.time_up_to(Duration{
 
 JobId Clients::some_id(Dice& dice) {
   if (ids_.empty() || dice.chance(20)) return numbered_id(1'000'000 + dice.below(50));
-  // Mostly recent ones.
+  // Usually recent ones.
   const std::size_t back =
       dice.below(std::min<std::size_t>(ids_.size(), dice.chance(300) ? 200 : 20));
   return ids_[ids_.size() - 1 - back];
@@ -104,7 +105,7 @@ Clients::Lease Clients::some_lease(Dice& dice) {
 core::JobSpec Clients::spec(Dice& dice, Time now, Id id) {
   core::JobSpec spec = made_up(dice, now, id);
   if (spec.id_origin == core::IdOrigin::kServer) return spec;
-  // Who asks again says the same again, mostly.
+  // A repeated submission usually has the same content.
   const auto [sent, first] = sent_.try_emplace(spec.id, spec);
   if (!first && dice.chance(700)) return sent->second;
   sent->second = spec;
@@ -129,7 +130,7 @@ core::JobSpec Clients::made_up(Dice& dice, Time now, Id id) {
   if (!known) {
     const bool by_server = spec.id_origin == core::IdOrigin::kServer;
     spec.id = by_server ? server_id(made_, spec.queue) : numbered_id(made_);
-    // Where requests overtake each other, nobody knows a server's id before it is told.
+    // If requests overtake each other, clients learn an id made by the server only from its answer.
     if (!by_server || made_as_ == Ids::kNumbered) remember(spec.id);
   }
   const bool typed = dice.chance(swarm_.of(Knob::kTypes));
@@ -169,7 +170,8 @@ core::JobSpec Clients::made_up(Dice& dice, Time now, Id id) {
   return spec;
 }
 
-// Two more: one that replaces the last by a unique key, and the replaced one again. False: nothing.
+// Adds two jobs: one that replaces the last by its unique key, and the replaced one again. False:
+// none.
 bool Clients::come_back(std::vector<core::JobSpec>& specs, Dice& dice, Time now) {
   const std::uint32_t often = swarm_.of(Knob::kComebacks);
   if (often == 0 || specs.back().id_origin != core::IdOrigin::kClient || !dice.chance(often)) {
@@ -210,7 +212,7 @@ core::Enqueue Clients::submission(Dice& dice, Time now) {
   core::Enqueue command;
   command.jobs.push_back(spec(dice, now, Id::kOwn));
   used_once_.insert(command.jobs.front().id);
-  // What is committed must be taken.
+  // A committed submission must be accepted.
   debounce_nothing(command.jobs.front());
   name_no_limits(command.jobs.front());
   if (dice.chance(swarm_.of(Knob::kKeys) / 2)) {
@@ -293,7 +295,8 @@ core::AckItem Clients::ack_item(Dice& dice, Time now) {
     for (std::uint64_t i = 1 + dice.below(3); i > 0; --i) item.enqueue.push_back(spec(dice, now));
     come_back(item.enqueue, dice, now);
     for (core::JobSpec& spec : item.enqueue) debounce_nothing(spec);
-    // An outbox has one place an id: of one id for two queues it would keep the first alone.
+    // An outbox has one place per id: with the same id for two queues, it would keep only the
+    // first.
     for (std::size_t i = item.enqueue.size() - 1; made_as_ == Ids::kOfQueues && i > 0; --i) {
       const auto at = item.enqueue.begin() + static_cast<std::ptrdiff_t>(i);
       const bool twice = std::any_of(item.enqueue.begin(), at, [&](const core::JobSpec& other) {
@@ -318,7 +321,7 @@ std::optional<Clients::Held> Clients::some_finish(Dice& dice) {
   used_once_.insert(lease.id);
   if (dice.chance(30)) return Held{lease.id, kNeverGiven};
   if (dice.chance(30)) return Held{lease.id, from[dice.below(from.size())].token};
-  // Some acknowledge it too.
+  // Some clients acknowledge the job too.
   if (dice.chance(600)) {
     std::erase_if(leases_, [&](const Lease& known) { return known.token == lease.token; });
   }
@@ -395,7 +398,7 @@ core::Command Clients::set_queue(Dice& dice) {
   return command;
 }
 
-// As whoever took the ids from a list: mostly those of what waits, or of what has ended.
+// The choice of somebody with a list of ids: usually those of waiting or of ended jobs.
 core::StateSet Clients::some_states(Dice& dice) const {
   core::StateSet states;
   const std::uint32_t often = swarm_.of(Knob::kNamedStates);
@@ -419,7 +422,7 @@ core::Command Clients::remove(Dice& dice, core::DeleteCause cause) {
   return command;
 }
 
-// One that few jobs lie in, or a name that comes and goes.
+// A queue with few jobs, or one that is created and deleted.
 SharedBytes Clients::named_queue(Dice& dice) const {
   if (dice.chance(400)) return SharedBytes(fmt::format("spare{}", dice.below(3)));
   return queue(dice);

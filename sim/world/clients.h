@@ -19,40 +19,41 @@ namespace millrace::sim {
 
 class Clients {
  public:
-  // kOfQueues: an id that the server makes determines its job's shard.
+  // kOfQueues: the id made by the server determines the job's shard.
   enum class Ids : std::uint8_t { kNumbered, kOfQueues };
   explicit Clients(const Swarm& swarm, Ids ids = Ids::kNumbered) : swarm_(swarm), made_as_(ids) {}
 
-  // A request that one of them makes now. `crowded`: there are many jobs already.
+  // The next request of a client. `crowded`: there are many jobs already.
   engine::Request ask(Dice& dice, Time now, bool crowded);
-  // The request as it arrives, late or repeated: the server makes ids for jobs without one.
+  // The request as it arrives, late or repeated. The server makes ids for jobs without one.
   engine::Request on_arrival(engine::Request request);
-  // A lease whose holder finishes its job with a transaction of its own, or has begun to. None:
-  // nobody does at the moment. Sometimes a lease that is over, or of a job that never existed.
+  // A lease whose holder finishes its job in a transaction, or has begun to; none if there is none
+  // at the moment. Sometimes the lease has ended, or its job never existed.
   struct Held {
     JobId job;
     LeaseToken token{};
   };
   std::optional<Held> some_finish(Dice& dice);
-  // A job that a user submits with a transaction.
+  // A job that a user submits in a transaction.
   core::Enqueue submission(Dice& dice, Time now);
-  // An answer that one of them gets.
+  // A client receives an answer.
   void heard(const engine::Answer& answer);
 
-  // For the time after the faults: work for all jobs, done well.
+  // For the time after the faults: claims that cover all jobs, and finishes that succeed.
   engine::Request claim_all() const;
   std::vector<engine::Request> finish_all();
   std::vector<engine::Request> resume_all() const;
-  // clients_limits.cc: limits that every job passes in the end; empty: there are none in this life.
+  // clients_limits.cc: opens the limits, so that every job passes in the end; empty if this life
+  // has none.
   std::vector<engine::Request> open_limits();
-  // An answer that one of them gets to what it has asked; where there are several shards.
+  // A client receives the answer to `asked`; called if there are several shards.
   void told(const engine::Request& asked, const engine::Answer& answer);
-  // What they have to tell all shards now.
+  // The commands that must now be sent to all shards.
   std::vector<core::Command> take_told() { return std::exchange(to_tell_, {}); }
-  // clients_schedules.cc: of all names; empty: there are no schedules in this life.
+  // clients_schedules.cc: for all names; empty if this life has no schedules.
   std::vector<engine::Request> resume_schedules() const;
   std::vector<engine::Request> delete_schedules() const;
-  // clients_operations.cc: that all go on, and fast.
+  // clients_operations.cc: lets all operations continue, fast.
   std::vector<engine::Request> hurry_operations() const;
 
  private:
@@ -64,7 +65,7 @@ class Clients {
     core::JobLimits limits = {};  // of its job
   };
 
-  // kOwn: no other job ever has its id.
+  // kOwn: no other job ever has the id.
   enum class Id : std::uint8_t { kAny, kOwn };
   core::JobSpec spec(Dice& dice, Time now, Id id = Id::kAny);
   core::JobSpec made_up(Dice& dice, Time now, Id id);
@@ -96,7 +97,7 @@ class Clients {
   core::StartOperation start_operation(Dice& dice, Time now);
   core::Command operation(Dice& dice, Time now);
 
-  // clients_limits.cc. `fit`: as a limit of that name wants it.
+  // clients_limits.cc. `fit`: in the form that the named limit requires.
   static core::JobLimits some_limits(Dice& dice, bool fit);
   static void bind(core::JobSpec& spec, Dice& dice, bool fit);
   static void debounce_nothing(core::JobSpec& spec);
@@ -127,23 +128,23 @@ class Clients {
   std::uint64_t made_ = 0;
   std::uint64_t seen_revision_ = 0;  // of the catalog
   std::uint64_t incarnations_ = 0;   // of schedules and limits
-  std::uint64_t operations_ = 0;     // that were begun
+  std::uint64_t operations_ = 0;     // the number begun
   std::map<std::pair<core::LimitKind, std::string>, core::LimitSettings> seen_limits_;
   std::vector<core::Command> to_tell_;                   // copies of limits, for all shards
   std::deque<JobId> ids_;                                // of submitted jobs, newest last
-  std::map<std::string, core::ScheduleSpec> written_;    // the last of each name
+  std::map<std::string, core::ScheduleSpec> written_;    // by name, the last one written
   std::map<std::string, std::uint64_t> seen_schedules_;  // their incarnations
-  std::map<JobId, core::JobSpec> sent_;  // by clients, with own ids; the last of each
+  std::map<JobId, core::JobSpec> sent_;  // by clients, with their own ids; the last for each id
   std::deque<Lease> leases_;             // as last known
   std::deque<Lease> settled_;            // acknowledged already
-  // Ids that several jobs may have: their tokens say nothing about each other. Ids of jobs that are
-  // submitted or finished by transactions are not used again.
+  // Ids that several jobs may have: their tokens can't be compared. Ids of jobs that transactions
+  // submit or finish are not reused.
   std::set<JobId> used_again_;
   std::set<JobId> used_once_;
-  std::set<std::pair<JobId, LeaseToken>> granted_;  // as a caller was told
+  std::set<std::pair<JobId, LeaseToken>> granted_;  // as callers were told
 };
 
-// An operator's command says who asks.
+// Adds the operator's name to a command.
 void attribute(engine::Request& request);
 
 // A job's id made from a number: "00000017-..." in a story.

@@ -1,4 +1,4 @@
-// Those who write documents of the catalog, and nodes that keep a copy.
+// Clients that write documents of the catalog, and nodes that keep a copy.
 #include <fmt/format.h>
 
 #include "sim/world/clients.h"
@@ -6,7 +6,7 @@
 namespace millrace::sim {
 
 core::Command Clients::catalog(Dice& dice) {
-  // So few names that they get into each other's way.
+  // Few names, so that clients interfere with each other.
   const auto kind = static_cast<core::CatalogKind>(dice.below(core::kCatalogKinds));
   const SharedBytes name(fmt::format("e{}", dice.below(4)));
   std::optional<std::uint64_t> if_version;

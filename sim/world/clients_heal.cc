@@ -1,4 +1,4 @@
-// Clients after the faults: who works for all jobs, and makes room for them.
+// Clients after the faults: they work on all jobs and make room for them.
 #include <fmt/format.h>
 
 #include <utility>
@@ -35,7 +35,7 @@ std::vector<engine::Request> Clients::resume_all() const {
     requests.emplace_back(core::Command(core::ResumeQueue{queue}));
     const bool bound = swarm_.of(Knob::kSchedules) > 0 || swarm_.of(Knob::kLimits) > 0;
     if (made_as_ == Ids::kNumbered && !bound) continue;
-    // Else what waits in an outbox, or is owed by a schedule, may wait for ever.
+    // Otherwise a job in an outbox, or owed by a schedule, might wait for ever.
     core::SetQueue room;
     room.queue = queue;
     room.patch.max_ready.emplace();

@@ -1,5 +1,5 @@
-// Those who bound what runs: operators who set limits and gates, producers whose jobs name limits,
-// order keys and fair keys, and workers who ask for less.
+// Clients that limit running jobs: operators who set limits and gates, producers whose jobs name
+// limits, order keys and fair keys, and workers who ask to slow down.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 using core::LimitKind;
 
-// So few names that they get into each other's way. Those of the second line count by key; queues
-// add those of the third to their jobs.
+// Few names, so that clients interfere with each other. The limits of the second line count by key;
+// queues add those of the third line to their jobs.
 constexpr std::array<std::string_view, 6> kNames = {"l0", "l1",  //
                                                     "k0", "k1",  //
                                                     "b0", "kb"};
@@ -64,7 +64,7 @@ core::LimitSettings some_settings(Dice& dice, bool per_key) {
   return settings;
 }
 
-// So wide that every job passes in the end, and soon.
+// Wide enough that every job passes soon.
 void widen(std::optional<core::Rate>& rate) {
   if (!rate) return;
   rate->limit = std::max(rate->limit, 5U);
@@ -246,7 +246,8 @@ core::Command Clients::limit(Dice& dice) {
     case 2:
       return core::ResumeLimit{kind, name, key};
     case 3: {
-      // Of several shards none knows what queues of others name; so nobody deletes that.
+      // With several shards, none knows the limits named by queues of the others, so these are not
+      // deleted.
       const bool of_queues = made_as_ == Ids::kOfQueues && name.view().contains('b');
       if (of_queues) return look(kind, name, dice);
       core::DeleteLimit command{kind, name, made_as_ == Ids::kOfQueues || dice.chance(500), {}};
@@ -270,7 +271,7 @@ void Clients::learn_limits(const core::LimitReply& reply) {
   }
 }
 
-// Whoever changes a limit sees to it that all shards know it.
+// The client that changes a limit makes sure that all shards learn of it.
 void Clients::told(const engine::Request& asked, const engine::Answer& answer) {
   const auto* const command = std::get_if<core::Command>(&asked);
   const auto* const reply = std::get_if<core::Reply>(&answer);
@@ -310,7 +311,7 @@ std::vector<engine::Request> Clients::open_limits() {
     }
     requests.emplace_back(core::Command(std::move(set)));
   };
-  // Jobs on their way may name any of them.
+  // Jobs in transit may name any of them.
   for (const std::string_view name : kNames) open(LimitKind::kNamed, name);
   for (const std::string_view type : kTypes) {
     if (seen_limits_.contains({LimitKind::kType, std::string(type)})) open(LimitKind::kType, type);
@@ -318,7 +319,7 @@ std::vector<engine::Request> Clients::open_limits() {
   return requests;
 }
 
-// Its own gate still holds its jobs.
+// The queue's own gate still holds its jobs.
 void Clients::open_queue(core::QueuePatch& patch, bool with_rate) const {
   if (swarm_.of(Knob::kLimits) == 0) return;
   patch.max_ready_per_key.emplace();

@@ -1,4 +1,4 @@
-// Operators who begin operations on many jobs, and give them orders.
+// Operators who start operations on many jobs, and control them.
 #include <fmt/format.h>
 
 #include "sim/world/clients.h"
@@ -6,7 +6,7 @@
 namespace millrace::sim {
 namespace {
 
-// Few, so that orders meet them.
+// Few, so that commands on operations find them.
 constexpr std::uint64_t kOperations = 12;
 
 JobId operation_id(std::uint64_t number) { return numbered_id(0xf0'0000 + number); }

@@ -1,4 +1,4 @@
-// Owners of schedules. There are few names, so that they get into each other's way.
+// Owners of schedules. There are few names, so that they interfere with each other.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@ constexpr std::uint64_t kNames = 4;
 
 constexpr std::array<std::int64_t, 7> kIntervals = {1'000, 1'000, 1'500, 2'000,
                                                     3'000, 7'000, 60'000};
-// Each comes at least once in two days.
+// Each matches at least once in two days.
 constexpr std::array<std::string_view, 10> kExpressions = {
     "* * * * * *",        "*/2 * * * * *",
     "*/7 * * * * *",      "10,20,45 * * * * *",
@@ -84,7 +84,7 @@ core::Command Clients::set_schedule(Dice& dice, Time now) {
   const auto written = written_.find(std::string(command.name.view()));
   if (written == written_.end() || dice.chance(400)) {
     command.spec = schedule_spec(dice, now);
-  } else {  // often the same again, or nearly
+  } else {  // often the same again, or nearly the same
     command.spec = written->second;
     if (dice.chance(350)) set_time(command.spec, dice, now);
     if (dice.chance(350)) set_policies(command.spec, dice);
@@ -109,7 +109,7 @@ core::Command Clients::get_schedules(Dice& dice) {
   return command;
 }
 
-// As after a trigger: of some job, sometimes one that never was.
+// As after a trigger: for some job, sometimes one that never existed.
 core::Command Clients::note_run(Dice& dice, Time now) {
   core::NoteScheduleRun command;
   command.name = schedule_name(dice.below(kNames));
@@ -144,7 +144,7 @@ core::Command Clients::schedule(Dice& dice, Time now) {
       return get_schedules(dice);
     case 10:
     case 11: {
-      // So little room that firings are refused, or enough again.
+      // Either so little room that firings are refused, or enough again.
       core::SetQueue command;
       command.queue = queue(dice);
       command.patch.max_ready.emplace();

@@ -17,7 +17,7 @@ Disk::Disk()
       platter_(std::make_unique<store::MemoryTables>()) {}
 
 store::Store Disk::open() {
-  unsettled_.reset();  // who knew of it is gone
+  unsettled_.reset();  // the process that knew of it is gone
   return open_view({.journal = [this]() -> store::MemoryJournal& { return *journal_; },
                     .tables = [this]() -> store::MemoryTables& { return *tables_; },
                     .fault = [this](View::Read read) -> std::optional<Error> {
@@ -135,7 +135,7 @@ std::size_t Disk::cut_power(std::size_t kept) {
   since_sync_.clear();
   synced_ = platter_->progress()->seq;
   tables_ = platter_->copy();
-  // What was under way to the machine is gone with it.
+  // Writes in transit to the machine are lost with it.
   late_.clear();
   late_flush_.reset();
   return lost;

@@ -1,5 +1,5 @@
-// What outlives a process: a journal and tables that fail on demand, as disks and networks do.
-// Appends and flushes have a beginning and an end, between which anything may happen.
+// The state that outlives a process: a journal and tables that fail on demand, as disks and
+// networks do. Appends and flushes have a beginning and an end, between which anything may happen.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace millrace::sim {
 
-// What becomes of an append, and what its writer hears.
+// The outcome of an append, and what its writer learns.
 enum class AppendFate : std::uint8_t {
   kDurable,
   kFails,           // not applied, and reported so
@@ -31,18 +31,18 @@ class Disk final : public Storage {
  public:
   Disk();
 
-  // The store as a process sees it; to be closed before the next process opens it. The disk must
-  // outlive it.
+  // The store as seen by a process. It must be closed before the next process opens it. The disk
+  // must outlive it.
   store::Store open();
 
-  // --- Appends: each life has at most one under way.
+  // --- Appends: at most one in progress per life.
   void begin_append(const store::JournalRow& row);
   bool appending() const { return append_.has_value(); }
   store::AppendResult end_append(AppendFate fate);
   // The writer died. The append is applied, or not, or arrives later.
   void abandon_append(AppendFate fate);
   std::size_t late_appends() const { return late_.size(); }
-  // An append that was given up long ago arrives. True: it was applied now.
+  // Delivers an append that was given up long ago. True: it was applied now.
   bool land_late(std::size_t which);
 
   // --- Flushes.
@@ -53,15 +53,15 @@ class Disk final : public Storage {
   enum class FlushFate : std::uint8_t { kApplied, kLost, kLate };
   void abandon_flush(FlushFate fate);
   bool late_flush_waits() const;  // and is too old to be accepted
-  // The late flush arrives, and must be refused. Returns what its writer would hear.
+  // Delivers the late flush, which must be refused. Returns the result that its writer would get.
   Status land_late_flush();
 
   // --- The machine's power.
   // Syncs the tables; returns the seq that they hold.
   Seq sync_tables();
   Seq synced() const { return synced_; }
-  // The tables lose what was flushed since the last sync, except the first `kept` flushes. Returns
-  // how many were lost.
+  // The tables lose the flushes since the last sync, except the first `kept` ones. Returns the
+  // number lost.
   std::size_t cut_power(std::size_t kept);
   std::size_t unsynced() const { return since_sync_.size(); }
 
@@ -69,7 +69,7 @@ class Disk final : public Storage {
   store::Journal::Extent extent();
   // Whether every row of the journal follows the one before it.
   bool gapless();
-  // Flips a bit of an existing row; the same call again repairs it.
+  // Flips a bit of an existing row; the same call repairs it.
   void flip(Seq seq, std::size_t bit);
 
   // Reads of the tables fail while this is set; `failed_reads` counts them.
@@ -83,18 +83,18 @@ class Disk final : public Storage {
   }
 
  private:
-  // An append under way, and whether its fence held when it began; only Mutant::kFenceCheckedEarly
-  // uses the latter.
+  // An append in progress, and whether its fence held when it began; the latter is used only by
+  // Mutant::kFenceCheckedEarly.
   store::AppendResult settle(const store::JournalRow& row, AppendFate fate);
   Status apply(const engine::Flush& flush);
 
   std::unique_ptr<store::MemoryJournal> journal_;
   std::unique_ptr<store::MemoryTables> tables_;
-  std::unique_ptr<store::MemoryTables> platter_;  // what a power failure can't destroy
+  std::unique_ptr<store::MemoryTables> platter_;  // survives a power failure
   std::deque<engine::Flush> since_sync_;          // in the tables, not yet on the platter
   Seq synced_{};
   std::optional<store::JournalRow> append_;
-  std::optional<store::JournalRow> unsettled_;  // the server does not know that it is durable
+  std::optional<store::JournalRow> unsettled_;  // durable, but the server does not know it
   std::vector<store::JournalRow> late_;
   std::optional<engine::Flush> flush_;
   std::optional<engine::Flush> late_flush_;

@@ -9,10 +9,10 @@
 namespace millrace::sim {
 namespace {
 
-// A job that names a limit which nobody makes is dead after so long.
+// A job that names a limit which is never made is dead after this long.
 constexpr Duration kInVain{60'000};
 
-// The job that was asked for, wherever it came from; delays run from the ack.
+// Whether this is the requested job, wherever it came from. Delays count from the ack.
 bool is_same(const core::JobSpec& is, const core::JobSpec& should, Time asked_at) {
   const auto since_ack = [&](Duration by) { return add_saturating(asked_at, by); };
   std::optional<Time> run_at = should.run_at;
@@ -52,9 +52,9 @@ void Effects::asked(std::uint32_t shard, const core::JobSpec& spec, Time at, Was
     effect.open = true;
     return;
   }
-  // The one that lies there does for both, if it is the same and is still to be passed on, or was:
-  // an id that comes again is the same submission, also where the first one was refused for good
-  // and lies there dead.
+  // The existing outbox job serves both submissions if it is the same one and is still to be passed
+  // on, or was passed on. A repeated id is the same submission, even if the first was refused for
+  // good and is dead.
   const bool served =
       box.queue == queue && (was == Was::kWaiting || effect.there || effect.refused);
   if (!served) effect.open = true;
@@ -114,7 +114,7 @@ void Effects::taken(std::uint32_t shard, const JobId& box, std::uint64_t term) {
 
 void Effects::given_up(std::uint32_t shard, const core::Job& box) {
   const auto found = boxes_.find({shard, box.id});
-  if (found == boxes_.end()) return;  // check_dead() tells
+  if (found == boxes_.end()) return;  // check_dead() reports it
   Effect& effect = effects_.at({found->second.job, found->second.queue});
   if (effect.refused || !effect.without_limit) return;
   if (box.latest.started_at - box.created_at < kInVain) return;

@@ -1,6 +1,6 @@
-// What acks ask of other shards, and what becomes of it there (N7): a durable ack submits each of
-// its jobs once, also those of other shards. Followers of the shards report what durable rows say;
-// the machine is not asked.
+// Jobs that acks submit to other shards, and their fate there (N7): a durable ack submits each of
+// its jobs once, including those for other shards. Followers of the shards report the contents of
+// durable rows; the machine is not asked.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ class Effects {
  public:
   explicit Effects(Marks& marks) : marks_(marks) {}
 
-  // The outbox's content for the job; `was` is what it had under the same id before.
+  // The outbox's previous content under the job's id.
   enum class Was : std::uint8_t { kNothing, kWaiting, kOver };
   // A durable ack on `shard` submits the job.
   void asked(std::uint32_t shard, const core::JobSpec& spec, Time at, Was was);
-  // The job's shard has durably decided what a node submitted for an outbox.
+  // The job's shard has durably decided a submission from an outbox.
   void passed_on(const core::JobSpec& spec, const Verdict& verdict);
   // A relay takes a job of the shard's outbox, in the term `term`.
   void taken(std::uint32_t shard, const JobId& box, std::uint64_t term);
@@ -36,7 +36,7 @@ class Effects {
   // The relay puts the job off.
   void put_off() { marks_.hit(Mark::kOutboxPutOff); }
 
-  // The faults are over, and no outbox has anything to pass on.
+  // Called when the faults are over and no outbox has anything to pass on.
   void check_all_there() const;
   // A dead job of an outbox must have been refused for good by its destination.
   void check_dead(std::uint32_t shard, const core::Job& box) const;
@@ -50,16 +50,16 @@ class Effects {
   struct Effect {
     std::vector<Asked> asked;
     std::uint64_t boxes = 0;     // put into an outbox for it
-    std::uint64_t made = 0;      // by passing it on
+    std::uint64_t made = 0;      // made by passing it on
     bool open = false;           // its destination has decided nothing since it was requested
     bool there = false;          // it exists, or did
     bool refused = false;        // for good
-    bool without_limit = false;  // refused by the latest answer, since it names an unknown limit
+    bool without_limit = false;  // the latest answer refused it: it names an unknown limit
   };
   struct Box {
     JobId job;               // the submitted job
     std::string queue;       // of that job
-    std::uint64_t term = 0;  // the last one that took it; 0: none
+    std::uint64_t term = 0;  // the last term that took it; 0: none
   };
 
   Marks& marks_;
@@ -67,7 +67,7 @@ class Effects {
   std::map<std::pair<std::uint32_t, JobId>, Box> boxes_;  // the newest of each id
 };
 
-// The job as the outbox has it, without its payload: the engine decides how it is stored there.
+// The outbox's form of the job, without its payload: the engine decides how that is stored.
 core::JobSpec boxed(const core::JobSpec& spec);
 
 }  // namespace millrace::sim

@@ -1,6 +1,6 @@
-// Which claims were served when no survivor can say. The answers of a dead life are unknown; only
-// what was given, to which worker, and which claims waited, is known. Several claims may fit the
-// same jobs, and choosing the wrong one for an early event leaves none for a later one.
+// Guesses which claims were served when no survivor can tell. A dead life's answers are unknown:
+// only the given jobs, their workers and the waiting claims are known. Several claims may fit the
+// same jobs, and a wrong choice for an early event may leave no claim for a later one.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace millrace::sim {
 // (H. W. Kuhn, The Hungarian method for the assignment problem, 1955).
 class Guesses {
  public:
-  // Adds an event that each of these could have asked for. False: no assignment explains all
+  // Adds an event that any of these claims could have caused. False: no assignment explains all
   // events.
   bool add(std::vector<engine::Ticket> could_be) {
     could_be_.push_back(std::move(could_be));
@@ -39,7 +39,7 @@ class Guesses {
   }
 
   std::vector<std::vector<engine::Ticket>> could_be_;  // by event
-  std::map<engine::Ticket, std::size_t> served_;       // with what
+  std::map<engine::Ticket, std::size_t> served_;       // the index of the event
 };
 
 }  // namespace millrace::sim

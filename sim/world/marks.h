@@ -1,4 +1,4 @@
-// Coverage marks: situations that a long run must have met; otherwise it proves less than it
+// Coverage marks: situations that a long run must have met. Otherwise it proves less than it
 // claims.
 #pragma once
 
@@ -193,12 +193,12 @@ enum class Mark : std::uint8_t {
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);
-// A single server can meet this many, which come first.
+// The number of marks that a single server can meet; they come first.
 inline constexpr std::size_t kMarksOfOneNode = static_cast<std::size_t>(Mark::kRefusedInDoubt);
-// Of these, so many without schedules.
+// The number of those without schedules.
 inline constexpr std::size_t kMarksWithoutSchedules = static_cast<std::size_t>(Mark::kScheduleMade);
 
-// Those that no life without limits meets.
+// Marks that are met only in lives with limits.
 inline constexpr bool is_of_limits(Mark mark) {
   return (mark >= Mark::kLimitMade && mark <= Mark::kHeldBack) || mark >= Mark::kLimitCopied;
 }

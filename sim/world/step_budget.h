@@ -1,6 +1,6 @@
-// What one step of a shard may take. A step takes no more than a row may hold, and the auditor
-// takes it that all that was offered is decided in the next step: what does not fit is offered
-// later.
+// The capacity of one step of a shard. A step accepts no more than fits in a row, and the auditor
+// assumes that all offered requests are decided in the next step. So requests that do not fit are
+// offered later.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace millrace::sim {
 
 class StepBudget {
  public:
-  // Whether it fits into the next step, and then it counts.
+  // Whether the request fits into the next step; if so, it is counted.
   bool takes(const engine::Request& request) {
     const std::size_t more = bytes(request);
     if (bytes_ > 0 && bytes_ + more > engine::kRowBudgetBytes / 2) return false;

@@ -1,4 +1,4 @@
-// What the auditor reads from a shard's store.
+// The auditor's access to a shard's store.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace millrace::sim {
 class Storage {
  public:
   virtual ~Storage() = default;
-  // A row of the journal, trimmed or not. None: it was never stored.
+  // A row of the journal, trimmed or not; none if it was never stored.
   virtual std::optional<store::JournalRow> row(Seq seq) = 0;
   virtual Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) = 0;
 };

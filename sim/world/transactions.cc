@@ -9,12 +9,12 @@
 namespace millrace::sim {
 namespace {
 
-// So few that pages are cut.
+// Small enough that pages are cut.
 constexpr std::size_t kRowsOfAPage = 4;
 
 }  // namespace
 
-// --- Of users.
+// --- Users' calls.
 
 Transactions::Xid Transactions::begin() {
   const Xid xid{++xids_};
@@ -32,7 +32,7 @@ Transactions::Said Transactions::enqueue(Xid xid, core::Enqueue command,
   written.row.kind = store::InboxKind::kEnqueue;
   written.row.at = now_();
   written.row.job = job.id;
-  // They count from the call.
+  // Relative times count from the call.
   if (job.delay > Duration{} && !job.run_at) {
     job.run_at = add_saturating(written.row.at, std::exchange(job.delay, {}));
   }
@@ -126,7 +126,7 @@ std::vector<Transactions::Xid> Transactions::open() const {
   return xids;
 }
 
-// --- Of leaders.
+// --- Leaders' calls.
 
 bool Transactions::lies_in_an_inbox(const JobId& job) const {
   return std::ranges::any_of(rows_, [&](const auto& rows) {
@@ -136,8 +136,8 @@ bool Transactions::lies_in_an_inbox(const JobId& job) const {
   });
 }
 
-// All of them or, where one is held, none. A job that was finished may begin anew only when nothing
-// of that is to come; so may one whose fence stands above all tokens.
+// Raises all fences or, if one is locked, none. A finished job may be retried only when no part of
+// its finish is pending; the same holds if its fence is above all tokens.
 Result<std::vector<JobId>> Transactions::raise(std::span<const JobId> jobs, LeaseToken token) {
   for (const JobId& job : jobs) {
     if (is_locked(job, std::nullopt)) return failure("a transaction holds a fence");
@@ -182,7 +182,7 @@ std::vector<store::InboxRow> Transactions::finishes(std::uint32_t shard) const {
   return finishes;
 }
 
-// What does not fit an answer is left.
+// Rows that do not fit the answer are left out.
 store::FetchedRows Transactions::fetch(std::uint32_t shard,
                                        std::span<const store::InboxKey> keys) const {
   store::FetchedRows fetched;

@@ -39,13 +39,13 @@ class Transactions {
         marks_(marks),
         rows_(shards) {}
 
-  // --- Calls of users. After any result but kDone the transaction has failed and can only be
-  // rolled back.
+  // --- Users' calls. After any result but kDone the transaction has failed and can only be rolled
+  // back.
   enum class Said : std::uint8_t {
     kDone,
-    kOldFormat,  // a node that does not know of it still takes part
-    kFinished,   // already
-    kOutOfDate,  // a later token has been used
+    kOldFormat,  // a node that does not know the call still takes part
+    kFinished,   // already finished
+    kOutOfDate,  // a later token was used
     kLocked,     // another transaction is about to, and the call does not wait
   };
   Xid begin();
@@ -65,11 +65,11 @@ class Transactions {
   void drop(std::uint32_t shard, std::span<const store::InboxKey> keys);
   void reject(std::uint32_t shard, std::span<const store::RejectedRow> rows);
   void move(std::uint32_t shard, const store::InboxKey& key, std::uint32_t to);
-  // Takes a row with an append. None: it is gone.
+  // Takes a row with an append; none if it is gone.
   std::optional<store::InboxRow> take(std::uint32_t shard, const store::InboxKey& key);
 
-  // The faults are over, and every inbox is empty: no job may be fenced off by a token that was
-  // never its lease. `exists`: whether the job exists.
+  // Called when the faults are over and every inbox is empty: no job may be fenced off by a token
+  // that was never its lease. `exists`: whether the job exists.
   void check_fences(const std::function<bool(const JobId&)>& exists) const;
   // Committed rows that are still in an inbox.
   std::size_t rows() const;
@@ -79,7 +79,7 @@ class Transactions {
   struct Fence {
     LeaseToken token{};
     bool finished = false;
-    bool told = false;  // an inbox row tells the shard
+    bool told = false;  // an inbox row reports it to the shard
   };
   struct Written {
     std::uint32_t shard = 0;

@@ -1,5 +1,5 @@
-// What a clock on the wall shows, as schedules may believe it: one that is suddenly off by more
-// than an hour is believed once it has stayed so for a minute.
+// The wall clock's time as schedules believe it: a jump of more than an hour is believed only after
+// it has lasted a minute.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace millrace::sim {
 
-// The time of day, and which data of time zones a shard had when it decided.
+// The time of day and the version of the zone data that a shard used for a decision.
 struct Wall {
   Time at{};
   std::uint64_t zones = 0;

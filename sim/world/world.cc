@@ -12,7 +12,7 @@
 namespace millrace::sim {
 namespace {
 
-// While leases are live the driver looks at its clock this often.
+// While leases are live, the driver checks its clock this often.
 constexpr Duration kPulse{500};
 constexpr std::uint64_t kStepsBetweenWholeChecks = 150;
 
@@ -58,7 +58,7 @@ void World::durable(Seq seq, const core::EventBatch& batch) {
   auditor_.durable(seq, batch);
 }
 
-// What a restart would find is what was written down (DU2, DU3).
+// A restart would find exactly the recorded state (DU2, DU3).
 void World::check_recovery() {
   const Result<engine::Recovered> recovered =
       engine::recover_state(options_.shard, options_.machine, *store_);
@@ -77,7 +77,7 @@ void World::start() {
   check_recovery();
   const Time last = auditor_.model().now();
   shard_clock_.emplace(clock_, last);
-  // The file that says so is written now and then only.
+  // The liveness file is written only from time to time.
   const Time alive = alive_until_ - Duration{static_cast<std::int64_t>(plan_.seed % 700)};
   const std::optional<Time> alive_until =
       alive_until_ == Time{} ? std::nullopt : std::optional(alive);
@@ -112,7 +112,7 @@ void World::die(std::string_view how) {
   auditor_.ended(disk_.extent().newest);
 }
 
-// --- What its driver does, one round of it.
+// --- One round of the driver.
 
 Time World::wake_up() {
   const Duration slept = now() - slept_at_;
@@ -131,7 +131,7 @@ Time World::wake_up() {
   return now();
 }
 
-// As schedules believe it; nothing is later than the shard's own time.
+// The time as schedules believe it, never later than the shard's own time.
 Wall World::look_at_wall(Time now) {
   const Time shown = clock_.wall();
   const Time believed = belief_.believe(shown, clock_.since_boot());
@@ -273,7 +273,7 @@ void World::deliver_mail() {
 }
 
 void World::pass(Duration by) {
-  // The driver looks at the clock while leases are live.
+  // The driver checks the clock while leases are live.
   while (by > kPulse && shard_->machine().live_leases() > 0) {
     clock_.pass(kPulse);
     by -= kPulse;

@@ -1,5 +1,5 @@
 // One simulated life of a server: the real engine, run as the server's driver runs it, over a disk,
-// a clock and a network that behave as the dice say. The same seed and skips give the same run,
+// a clock and a network that behave as the dice decide. The same seed and skips give the same run,
 // byte by byte.
 #pragma once
 
@@ -40,7 +40,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   std::uint64_t actions_begun() const override { return begun_; }
 
   void durable(Seq seq, const core::EventBatch& batch) override;
-  void deliver(std::span<engine::Delivery>) override {}  // the driver's task, not the shard's
+  void deliver(std::span<engine::Delivery>) override {}  // done by the driver, not by the shard
 
  private:
   // The machine's clocks.
@@ -63,7 +63,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   std::uint32_t knob(Knob which) const { return swarm_.of(which); }
   Time now() const { return shard_clock_->now(); }
 
-  // world.cc: the process
+  // --- world.cc: the process
   void start();
   void die(std::string_view how);
   void cycle(const store::AppendResult* appended = nullptr, const Status* flushed = nullptr);
@@ -79,7 +79,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   void check_recovery();
   void pass(Duration by);
 
-  // world_actions.cc: what the dice do
+  // --- world_actions.cc: actions chosen by the dice
   void act(Dice& dice);
   void act_on_server(Dice& dice);
   bool act_on_disk(Dice& dice);
@@ -104,7 +104,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   bool heard_by_operations(const engine::Delivery& delivery);
   void complete_operations();
 
-  // world_heal.cc: phase two
+  // --- world_heal.cc: phase two
   void heal();
   void settle();
   void end_schedules();
@@ -129,16 +129,16 @@ class World final : public Simulation, public engine::DurableObserver, public en
   Belief belief_;  // in the wall clock
   Time slept_at_{};
   Time alive_until_{};             // as the last life recorded
-  std::optional<Time> row_since_;  // the row in flight, failed tries included
+  std::optional<Time> row_since_;  // since when the row is in flight, including failed tries
   std::optional<Time> failing_since_;
   bool draining_ = false;
   Seq durable_{};
   node::OperationRunner operations_{0, 1};
-  std::map<engine::Ticket, engine::Ticket> own_;  // of the runner of operations
+  std::map<engine::Ticket, engine::Ticket> own_;  // tickets of the runner of operations
   bool operations_end_ = false;
   std::uint64_t steps_ = 0;
 
-  Duration wall_leapt_{};  // and not put right
+  Duration wall_leapt_{};  // not corrected yet
   std::vector<Mail> mail_;
   StepBudget step_budget_;
   std::uint64_t tickets_ = 0;

@@ -1,4 +1,4 @@
-// Phase one: what the dice do.
+// Phase one: actions chosen by the dice.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::size_t kCrowd = 120;  // live jobs
-// Of 100 ms each: a flush that failed is tried again within 5 s.
+// In cycles of 100 ms: a failed flush is retried within 5 s.
 constexpr std::size_t kDrainCycles = 80;
 
 }  // namespace
@@ -36,7 +36,7 @@ void World::ask(Dice& dice) {
   const bool crowded = auditor_.model().live().size() > kCrowd;
   if (dice.chance(20) && tickets_ > 0) {
     const engine::Ticket gone{tickets_ - dice.below(std::min<std::uint64_t>(tickets_, 20))};
-    if (own_.contains(gone)) return;  // the runner of operations never gives up
+    if (own_.contains(gone)) return;  // the runner of operations never cancels
     story_.tell("#{} is given up by its client", static_cast<std::uint64_t>(gone));
     auditor_.cancelled(gone);
     shard_->cancel(*this, gone);
@@ -64,7 +64,7 @@ void World::send(Dice& dice, engine::Request request) {
 // --- The disk.
 
 AppendFate World::append_fate(Dice& dice) {
-  // What a failed read came to, only its answers can tell: they must come.
+  // Only the answers tell how a failed read was handled, so they must not be lost.
   if (dice.chance(knob(Knob::kBrokenSync)) && !auditor_.needs_answers()) {
     marks_.hit(Mark::kSyncBroken);
     return dice.chance(500) ? AppendFate::kBrokenApplied : AppendFate::kBrokenLost;
@@ -95,7 +95,7 @@ void World::end_flush(Dice& dice) {
   cycle(nullptr, &status);
 }
 
-// Trims and syncs, as the server's chores do; and what was thought lost arrives.
+// Trims and syncs, as the server's chores do, and delivers late writes.
 void World::tend(Dice& dice) {
   if (disk_.late_appends() > 0 && dice.chance(500) && !auditor_.needs_answers()) {
     const bool applied = disk_.land_late(dice.below(disk_.late_appends()));
@@ -136,7 +136,7 @@ bool World::act_on_disk(Dice& dice) {
 // --- The process.
 
 bool World::act_on_process(Dice& dice) {
-  // One in ten thousand for each point of strength.
+  // The probability is one in ten thousand per point of strength.
   const auto strikes = [&](Knob which) { return dice.below(10'000) < knob(which); };
   if (strikes(Knob::kCrash)) {
     crash(dice, false);
@@ -162,7 +162,7 @@ bool World::act_on_process(Dice& dice) {
   return true;
 }
 
-// By hours; what leapt is mostly put right, soon or late.
+// Jumps by hours; a jump is usually corrected, sooner or later.
 void World::leap_wall(Dice& dice) {
   Duration by = -std::exchange(wall_leapt_, {});
   if (by == Duration{0}) {
@@ -186,7 +186,7 @@ void World::crash(Dice& dice, bool power) {
   if (disk_.appending()) {
     marks_.hit(Mark::kCrashInCommit);
     const std::uint64_t fate = dice.below(3);
-    // A machine without power sends nothing on.
+    // A machine without power sends no more writes.
     if (fate == 0) {
       disk_.abandon_append(AppendFate::kUnknownApplied);
     } else if (fate == 1 || power) {
@@ -210,7 +210,7 @@ void World::crash(Dice& dice, bool power) {
   start();
 }
 
-// DU6: a damaged row is found, and named.
+// DU6: a damaged row is detected and named.
 void World::damage(Dice& dice) {
   const store::Journal::Extent extent = disk_.extent();
   const Seq from = std::max(disk_.tables().progress()->seq, extent.oldest);
@@ -237,7 +237,7 @@ void World::stop_gracefully(Dice& dice) {
   for (std::uint64_t i = dice.below(20); i > 0 && !shard_->ended(); --i) {
     send(dice, clients_.ask(dice, now(), true));
     cycle();
-    if (!draining_) return;  // it was deposed, and started again
+    if (!draining_) return;  // it was deposed and started again
   }
   for (std::size_t i = 0; i < kDrainCycles && !shard_->idle(); ++i) {
     clock_.pass(Duration{100});

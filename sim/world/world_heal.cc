@@ -1,4 +1,4 @@
-// Phase two: the faults are over, and everything must come to its end.
+// Phase two: the faults are over, and everything must be completed.
 #include <algorithm>
 
 #include "core/limits.h"
@@ -8,14 +8,14 @@
 namespace millrace::sim {
 namespace {
 
-// Each round works all that is ready; a job needs at most as many as it has attempts left.
+// Each round works on all ready jobs; a job needs at most as many rounds as it has attempts left.
 constexpr std::size_t kMaxRounds = 20'000;
-// What was refused is tried again after a minute at most.
+// A refused job of a schedule is retried after at most a minute.
 constexpr Duration kUntilCaughtUp{65'000};
 
 }  // namespace
 
-// The disk answers at once, and truly.
+// From here on, the disk answers at once and correctly.
 void World::settle() {
   for (int quiet = 0; quiet < 3;) {
     if (disk_.appending()) {
@@ -53,9 +53,10 @@ void World::heal() {
   drain_tables();
 }
 
-// C2: with room and workers every schedule catches up. Then they go, since they never end.
+// C2: with room and workers every schedule catches up. Then the schedules are deleted, since they
+// never end.
 void World::end_schedules() {
-  if (zones_->data() % 2 == 0) zones_->update();  // all zones are there
+  if (zones_->data() % 2 == 0) zones_->update();  // the version with all zones
   for (engine::Request& request : clients_.resume_schedules()) offer(std::move(request));
   settle();
   const Schedules& schedules = auditor_.schedules();
@@ -87,7 +88,7 @@ void World::finish_everything() {
     for (const engine::Request& request : acks) offer(request);
     settle();
     if (!acks.empty()) continue;
-    // Nothing is ready: on to the next thing that is due.
+    // Nothing is ready: advance to the next timer.
     const std::optional<Time> wakeup = shard_->next_wakeup();
     demand(wakeup.has_value(), "LV1", "{} jobs are left, and nothing is due",
            auditor_.model().live().size());
@@ -99,7 +100,7 @@ void World::finish_everything() {
   check_whole();
 }
 
-// LV8: what is not kept goes, from memory and from the tables.
+// LV8: jobs that are not retained are removed from memory and from the tables.
 void World::drain_tables() {
   Duration longest{};
   for (const auto& [name, queue] : auditor_.model().queues()) {

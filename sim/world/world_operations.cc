@@ -1,5 +1,5 @@
-// The runner of operations, as the server's (server/operation_runner.h), where there are any in
-// this run.
+// The runner of operations, as in the server (server/operation_runner.h), if this run has
+// operations.
 #include <algorithm>
 #include <utility>
 
@@ -48,7 +48,7 @@ void World::carry_out_operations() {
   }
 }
 
-// An answer to the runner.
+// Handles an answer for the runner.
 bool World::heard_by_operations(const engine::Delivery& delivery) {
   const auto own = own_.extract(delivery.ticket);
   if (own.empty()) return false;
@@ -56,7 +56,7 @@ bool World::heard_by_operations(const engine::Delivery& delivery) {
   return true;
 }
 
-// X4: what has begun comes to its end.
+// X4: every operation that was started is completed.
 void World::complete_operations() {
   if (knob(Knob::kOperations) == 0) return;
   const auto running = [this] {
@@ -65,7 +65,7 @@ void World::complete_operations() {
     });
   };
   for (int round = 0; running(); ++round) {
-    // Nobody takes jobs any more: a shard without room for a retry has none for ever.
+    // No worker takes jobs any more, so a shard without room for a retry never gets any.
     if (round == kMaxRounds && knob(Knob::kTightLimits) > 0) break;
     demand(round < kMaxRounds, "X4", "an operation does not come to its end");
     if (round % 100 == 0) {

@@ -9,7 +9,7 @@
 namespace millrace::sim {
 namespace {
 
-// Lives begin near this second. The clock leaps ahead and back again in turn.
+// Lives begin near this second. The clock jumps ahead and back in turn.
 constexpr std::int64_t kFirst = 1'700'000'100;
 constexpr std::int64_t kChanges = 400;
 constexpr std::int64_t kBetween = 240;
@@ -41,7 +41,7 @@ Result<std::shared_ptr<const calendar::Zone>> Zones::find(std::string_view name)
                                                 std::nullopt);
 }
 
-// A later one is greater.
+// A later version compares greater.
 std::string Zones::version() { return fmt::format("{:06}", data_); }
 
 }  // namespace millrace::sim

@@ -1,6 +1,6 @@
-// The world's time zones, whose data are replaced now and then. One zone changes its clock every
-// few minutes, so that short lives meet gaps and repeated times; one is missing from some of the
-// data.
+// The world's time zones, whose data are replaced from time to time. One zone changes its clock
+// every few minutes, so that short lives meet gaps and repeated times. One is missing from some
+// versions of the data.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace millrace::sim {
 inline constexpr std::string_view kMovingZone = "Sim/Moving";
 inline constexpr std::string_view kFleetingZone = "Sim/Fleeting";
 
-// None: these data do not have the zone.
+// None: this version of the data lacks the zone.
 std::optional<Offsets> offsets_of(std::string_view zone, std::uint64_t data);
 
 class Zones final : public engine::Zones {
