@@ -7,9 +7,9 @@
 //             slots that they free, without waiting; sends heartbeats and log lines when due.
 //             A job's outcome never overtakes its log lines on the other connection, which would
 //             make these late
-//   watcher   keeps the clock: tells handlers to end if their lease is no longer certain, their time
-//             is over or their worker stops; at a stop, ends the claimer's poll and gives back the
-//             jobs that still run
+//   watcher   keeps the clock: tells handlers to end if their lease is no longer certain, their
+//             time is over or their worker stops; at a stop, ends the claimer's poll and gives back
+//             the jobs that still run
 //
 // A lease is certain for its length from the sending of the request that brought or extended it, on
 // the monotonic clock. If a claim took long to be answered, a heartbeat must succeed before the
@@ -83,9 +83,9 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
 
   // The claimer's state, as far as the reporter needs it.
   enum class Claimer : std::uint8_t {
-    kReady,  // takes the outbox's content as soon as a slot is free
+    kReady,    // takes the outbox's content as soon as a slot is free
     kPolling,  // has claimed for the slots that were free when it began
-    kAway,  // is pausing, or has ended
+    kAway,     // is pausing, or has ended
   };
   enum class By : std::uint8_t { kClaimer, kReporter };
 
@@ -188,8 +188,8 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   std::deque<std::unique_ptr<Context>> waiting_;
   Outbox outbox_;
   int free_slots_ = 0;            // slots without a claimed job
-  int asked_ = 0;  // of these, requested by pending claims
-  int acks_in_flight_ = 0;  // including those in behind_news_
+  int asked_ = 0;                 // of these, requested by pending claims
+  int acks_in_flight_ = 0;        // including those in behind_news_
   std::set<AttemptKey> telling_;  // their lines or progress are being sent
   std::vector<OutgoingAck> behind_news_;
   // Attempts whose time limit was not in the claim's answer, and when that was received.
@@ -200,16 +200,16 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   bool is_handler_waking_ = false;
   std::uint64_t finished_ = 0;
   Claimer claimer_ = Claimer::kAway;
-  SteadyTime claim_began_;  // when the claimer's last claim began
-  bool is_draining_ = false;  // claims nothing more
-  bool is_closing_ = false;  // handlers and the reporter end
+  SteadyTime claim_began_;                      // when the claimer's last claim began
+  bool is_draining_ = false;                    // claims nothing more
+  bool is_closing_ = false;                     // handlers and the reporter end
   bool is_quiet_ = false;                       // told by the server: no further claims
   SteadyTime next_listen_ = SteadyTime::max();  // for commands, while no claim runs
   SteadyTime stop_began_ = SteadyTime::max();
   SteadyTime aborted_ = SteadyTime::max();
   bool is_aborted_ = false;
-  bool has_released_ = false;  // gave up the running jobs after the grace time
-  int living_handlers_ = 0;                              // threads
+  bool has_released_ = false;    // gave up the running jobs after the grace time
+  int living_handlers_ = 0;      // threads
   std::size_t left_behind_ = 0;  // threads whose job was released
   SteadyTime watcher_sleeps_until_ = SteadyTime::min();  // min(): it is awake
   bool is_unreachable_ = false;
