@@ -43,24 +43,23 @@ def as_owner(*command, dies_with_us=True):
 PORTS_OF_A_PROCESS = 40
 BLOCKS_OF_PORTS = 300
 _next_port = itertools.count(1)
-_guard = None
+_guards = {}  # by the process that holds it: one that forks leaves its child its own
 
 
 def _first_port():
     """The first of this process's ports. It is held as long as the process lives: who finds it taken
     looks for others, so that two processes never share any, whatever their ids.
     """
-    global _guard
-    block = os.getpid()
-    while _guard is None:
+    block = me = os.getpid()
+    while me not in _guards:
         held = socket.socket()
         try:
             held.bind(("127.0.0.1", 20_000 + block % BLOCKS_OF_PORTS * PORTS_OF_A_PROCESS))
-            _guard = held
+            _guards[me] = held
         except OSError:
             held.close()
             block += 1
-    return _guard.getsockname()[1]
+    return _guards[me].getsockname()[1]
 
 
 def free_port():

@@ -23,8 +23,8 @@ import postgres  # whose folder the rig has added
 LIBFAKETIME = "faketime/libfaketimeMT.so.1"
 LIBRARY_DIRECTORIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib")
 DISK_BYTES = 96 << 20
-REFUSAL_TIMEOUT_S = 15
-LOG_TIMEOUT_S = 5
+REFUSAL_TIMEOUT_S = 60
+LOG_TIMEOUT_S = 30
 HOUR_S, DAY_S = 3600, 86400
 CLOCK_LAG_S = 2.5  # libfaketime counts whole seconds, and looks at its file when more than one has passed
 
@@ -143,7 +143,7 @@ def disk_full(rig):
     """No room, for a while: writes are refused with a clear problem, and then all is well again."""
     ballast = rig.server.data.parent / "ballast"
     fill(ballast, rig.dice.choice((0, 0, 40_000, 400_000)))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + REFUSAL_TIMEOUT_S
     refused = None
     while refused is None:
         record = rig.submit(size=4000)
@@ -244,7 +244,7 @@ def memory(rig):
 
 def few_keys(rig):
     """The budget of idempotency keys is spent: new ones are refused, and nothing is forgotten."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + REFUSAL_TIMEOUT_S
     while True:
         record = rig.submit(keyed=True)
         if record and (record.status, record.code) == (503, "overloaded"):

@@ -20,7 +20,7 @@ import test_auth
 
 LEASE_S = 2
 DATABASE_DISK_BYTES = 160 << 20
-SYNC_TIMEOUT_S = 30
+SYNC_TIMEOUT_S = 90
 
 
 # The nodes.

@@ -12,7 +12,7 @@ from rig import Trouble, harness
 
 import postgres  # whose folder the rig has added
 
-HEAL_TIMEOUT_S = 30
+HEAL_TIMEOUT_S = 90
 
 
 class NodesRig(rig.Rig):

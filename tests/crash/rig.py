@@ -28,8 +28,9 @@ if history.TYPE_OF_TOMORROW:  # which today's contract does not have
 harness.BINARY = os.path.abspath(harness.BINARY)  # servers run in directories of their own
 
 READY_TIMEOUT_S = 60
-DRAIN_TIMEOUT_S = 30
-CLIENTS_TIMEOUT_S = 15
+DRAIN_TIMEOUT_S = 120
+CLIENTS_TIMEOUT_S = 60
+HEAL_TIMEOUT_S = 60
 LISTING = "/v1/jobs?limit=1000&fresh=true&include=payload,result"
 PIPELINE = 50
 READERS = 4
@@ -176,7 +177,7 @@ class Rig:
             view=load.submitted,
         )
 
-    def await_service(self, what, timeout_s=15):
+    def await_service(self, what, timeout_s=HEAL_TIMEOUT_S):
         """Waits until a submission succeeds: the server has recovered by itself."""
         deadline = time.monotonic() + timeout_s
         while True:

@@ -213,8 +213,9 @@ def report(done, tell):
         print(f"kept: {done.home}", flush=True)
 
 
-def run(options):
-    tally = Tally()
+def run(options, tally=None):
+    """Plays the rounds; adds them to `tally`, where one is given, and returns it."""
+    tally = tally or Tally()
     ends = time.monotonic() + options.minutes * 60 if options.minutes else float("inf")
     last = sys.maxsize if options.forever else options.seed + options.rounds
     seeds = iter(range(options.seed, last))
