@@ -1,6 +1,6 @@
-// A planted bug: behind a word that only the dictionary knows, a number to be compared, and a
-// checksum-like condition. fuzz/soak looks for it before anything else. If this is not found, then
-// silence about the other targets means nothing.
+// A planted bug, behind a word that only the dictionary has, a number to compare, and a
+// checksum-like condition. fuzz/soak looks for it first. If it is not found, silence about the
+// other targets means nothing.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

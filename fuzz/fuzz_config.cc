@@ -1,5 +1,5 @@
-// Any bytes as the configuration file. It is read or refused, with the file and a line in every
-// fault; and what is read makes settings, or faults, of all of which the operator can be told.
+// Any bytes as the configuration file. It is accepted or refused; every fault names the file and a
+// line. An accepted file yields settings or faults that can all be shown to the operator.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -29,14 +29,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       MILLRACE_CHECK(!fault->empty());
       continue;
     }
-    // As it is understood, it is understood again.
+    // A value's own text must be accepted again.
     const std::string shown = value_text(*key, config);
     MILLRACE_CHECK(!set_value(*key, shown, config));
     MILLRACE_CHECK(value_text(*key, config) == shown);
   }
   for (const auto& token : file->tokens) {
     MILLRACE_CHECK(check_token(token).has_value());
-    // What `millrace token new` would print of it is read as the same.
+    // The text printed by `millrace token new` for it must be read as the same token.
     const auto again = parse_config_file(token_toml(token), "again");
     MILLRACE_CHECK(again.has_value() && again->tokens.size() == 1);
     MILLRACE_CHECK(again->tokens[0].name == token.name && again->tokens[0].hash == token.hash);

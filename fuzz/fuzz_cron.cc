@@ -1,4 +1,4 @@
-// Any bytes as a cron expression: what is taken has a description, and its instants are the same
+// Any bytes as a cron expression: an accepted one has a description, and its instants are the same
 // forwards and backwards, in zones whose clocks change.
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const Timing timing{.rule = *cron, .dst_gap = gap, .dst_overlap = overlap};
         MILLRACE_CHECK(!describe(timing, rule).empty());
         walk(timing, zone, time_from_ms(1'774'738'800'000));  // a day before Zurich's gap in 2026
-        walk(timing, zone, time_from_ms(1'792'886'400'000));  // and before its overlap
+        walk(timing, zone, time_from_ms(1'792'886'400'000));  // and one before its overlap
       }
     }
   }

@@ -1,5 +1,5 @@
-// Any bytes as a crontab, in both of its forms. Each line is an entry, a fault or neither; an entry
-// has an expression that schedules take, and a payload that the worker reads as the same command.
+// Any bytes as a crontab, in both forms. Each line is an entry, a fault or neither. An entry has an
+// expression that schedules accept, and a payload that the worker reads as the same command.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

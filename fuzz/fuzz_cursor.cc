@@ -1,5 +1,5 @@
-// Any text as a cursor: of a list of jobs, or a position in the event log. The first byte says of
-// how many shards. Whatever is taken has this one text.
+// Any text as a cursor of a list of jobs, or a position in the event log. The first byte gives the
+// number of shards. An accepted cursor has exactly this text.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

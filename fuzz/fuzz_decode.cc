@@ -1,5 +1,5 @@
-// Any bytes as the body of each call; the first byte says which. What is taken must keep its
-// promises: bounds, views within the body, faults that can be shown.
+// Any bytes as the body of each call; the first byte selects the call. An accepted body must keep
+// its promises: bounds, views within the body, faults that can be shown.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -149,7 +149,9 @@ void decode(std::uint8_t which, std::string_view body) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const std::vector<char> memory(data + 1, data + size);  // exactly as many bytes as there are
+  const std::vector<char> memory(
+      data + 1,
+      data + size);  // exactly the given bytes, so that the sanitizer detects a read beyond them
   decode(data[0], {memory.data(), memory.size()});
   return 0;
 }

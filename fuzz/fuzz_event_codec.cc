@@ -1,5 +1,5 @@
-// Any bytes as a journal row's body: read or refused, and what is read is written and read again
-// without a change.
+// Any bytes as a journal row's body: it is read or refused, and a body that was read is unchanged
+// after writing and reading it again.
 #include <cstddef>
 #include <cstdint>
 #include <string>

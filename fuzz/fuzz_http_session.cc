@@ -1,11 +1,11 @@
-// Any bytes as what a client sends over one connection, to the real session, handlers and shard.
+// Any bytes as a client's input on one connection, to the real session, handlers and shard.
 //
 // Byte 0: bit 0 configures a token, bit 1 drains the server, bit 2 makes the client leave as soon
-// as it has sent all. Bytes 1 to 4: where the rest is split, in 256ths of it.
+// as it has sent everything. Bytes 1 to 4: where the rest is split, in 256ths of it.
 //
-// However the bytes are split, the answers are the same; every answer is well-formed HTTP and JSON;
-// each request alone, on a connection of its own, is answered as behind the others (nothing of one
-// bleeds into the next); and a client that has gone leaves nothing behind.
+// However the bytes are split, the answers are the same. Every answer is well-formed HTTP and JSON.
+// Each request gets the same answer alone, on its own connection, as after the others (no state
+// leaks into the next one). A client that has gone leaves nothing behind.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -33,20 +33,20 @@ using fuzz::WorldOptions;
 
 constexpr std::size_t kHeaderBytes = 5;
 constexpr std::size_t kCuts = 4;
-// An answer nests a payload, which was checked, a few levels deeper.
+// An answer nests a checked payload a few levels deeper.
 constexpr std::size_t kAnswerDepth = 64;
 constexpr std::string_view kCrLf = "\r\n";
 
 struct Message {
   int status = 0;
-  std::string head;  // with the status line, up to the empty line
+  std::string head;  // from the status line up to the empty line
   std::string body;
   friend bool operator==(const Message&, const Message&) = default;
 };
 
 bool is_token_char(char c) { return is_alphanumeric(c) || c == '-'; }
 
-// The value of a field, of which there is exactly one; `absent` where it may be missing and is.
+// The value of a field that occurs exactly once; `absent` if it may be missing and is.
 std::string_view field(std::string_view head, std::string_view name,
                        std::string_view absent = "\n") {
   std::string_view value = absent;
@@ -69,7 +69,7 @@ std::string_view field(std::string_view head, std::string_view name,
   return value;
 }
 
-// Takes one answer off the front of `stream`.
+// Removes one answer from the front of `stream`.
 Message take_message(std::string_view& stream, std::string_view method) {
   Message message;
   MILLRACE_CHECK(stream.starts_with("HTTP/1.1 "));
@@ -105,14 +105,14 @@ void check_body(const Message& message) {
   const std::string status = "\"status\":" + std::to_string(message.status);
   MILLRACE_CHECK(message.body.find(status) != std::string::npos);
   const std::string id = "\"request_id\":\"" + std::string(field(message.head, "X-Request-Id"));
-  // Quotes and backslashes in an id are visible characters too, and stand escaped in JSON.
+  // Quotes and backslashes in an id are visible characters too; JSON escapes them.
   const bool plain =
       id.find('\\', 15) == std::string::npos && id.find('"', 15) == std::string::npos;
   MILLRACE_CHECK(!plain || message.body.find(id) != std::string::npos);
 }
 
-// The answers of one connection, without the invitations to send a body, which depend on timing;
-// `told` is what the log knows of them.
+// The answers of one connection, without the invitations to send a body, which depend on timing.
+// `told`: the log's records of them.
 std::vector<Message> parse(std::string_view stream, const std::vector<Answered>& told,
                            std::size_t first_told) {
   std::vector<Message> messages;
@@ -128,7 +128,7 @@ std::vector<Message> parse(std::string_view stream, const std::vector<Answered>&
     closing = field(message.head, "Connection", "") == "close";
     messages.push_back(std::move(message));
   }
-  // An invitation may be all that a body which never came was answered with.
+  // If the body never came, an invitation may be the only answer.
   while (!stream.empty()) MILLRACE_CHECK(take_message(stream, "").status == 100);
   return messages;
 }
@@ -157,7 +157,7 @@ void leave_early(HttpWorld& world, const std::vector<std::string_view>& pieces) 
     world.settle();
   }
   MILLRACE_CHECK(world.open_connections() == 0);
-  // Whoever comes next is served.
+  // The next client must be served.
   const auto after = talk(world, {"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"});
   MILLRACE_CHECK(after.size() == 1 && after[0].status == 200);
 }
@@ -176,17 +176,18 @@ std::vector<std::string_view> split(std::string_view bytes, const std::uint8_t* 
   return pieces;
 }
 
-// Where the first request of `bytes` ends; all of it where it is refused or not whole.
+// The size of the first request in `bytes`; all of them if it is refused or incomplete.
 std::size_t request_size(std::string_view bytes) {
   http::RequestGuard guard(fuzz::kHeadLimits);
   if (guard.advance(bytes) != http::RequestGuard::Verdict::kComplete) return bytes.size();
   const std::size_t head = guard.head_size();
   if (!guard.head().chunked) {
-    // A length that is too large for a number is the largest one.
+    // A length too large for a number counts as the largest one.
     return head +
            std::min<std::uint64_t>(bytes.size() - head, guard.head().content_length.value_or(0));
   }
-  // Each prefix in turn: the decoder moves what it reads, and does not say where the body ended.
+  // Tries each prefix: the decoder moves the bytes that it reads, and does not report the body's
+  // end.
   for (std::size_t size = head + 1; size <= bytes.size(); ++size) {
     std::string body(bytes.substr(head, size - head));
     std::size_t received = body.size();
@@ -199,7 +200,7 @@ std::size_t request_size(std::string_view bytes) {
   return bytes.size();
 }
 
-// Each request on a connection of its own.
+// Sends each request on its own connection.
 std::vector<Message> talk_singly(HttpWorld& world, std::string_view bytes) {
   std::vector<Message> messages;
   while (!bytes.empty()) {
@@ -213,7 +214,7 @@ std::vector<Message> talk_singly(HttpWorld& world, std::string_view bytes) {
   return messages;
 }
 
-// Ends the run where the two differ, after showing both.
+// If the two differ, prints both and ends the run.
 void demand_same(const std::vector<Message>& left, const std::vector<Message>& right) {
   if (left == right) return;
   for (const auto* messages : {&left, &right}) {

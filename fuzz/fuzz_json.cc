@@ -1,5 +1,5 @@
-// Any bytes as JSON: the strict check against simdjson's DOM parser, and the reader on whatever the
-// check passed.
+// Any bytes as JSON: compares the strict check with simdjson's DOM parser, and runs the reader on
+// all texts that pass the check.
 #include <simdjson.h>
 
 #include <cstddef>
@@ -19,7 +19,7 @@ using namespace millrace;
 
 constexpr std::size_t kDepth = 64;
 
-// Reads every value there is, and the bytes of each must stand where the text says.
+// Reads every value; the bytes of each must be at their place in the text.
 void walk(JsonCursor& cursor, std::size_t depth) {
   MILLRACE_CHECK(depth <= kDepth + 1);
   std::string text;
@@ -51,7 +51,7 @@ void walk(JsonCursor& cursor, std::size_t depth) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Exactly as many bytes as there are, so that the sanitizer sees a read beyond them.
+  // A copy of exactly the given bytes, so that the sanitizer detects a read beyond them.
   const std::vector<char> memory(data, data + size);
   const std::string_view text(memory.data(), size);
   const auto kept = check_json(text, kDepth, LoneSurrogates::kKept);
@@ -66,8 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   simdjson::dom::parser parser;
   MILLRACE_CHECK(parser.allocate(size, kDepth + 1) == simdjson::SUCCESS);
   const auto error = parser.parse(padded).error();
-  // What simdjson refuses for reasons of its own: numbers that fit no machine type, and its own
-  // count of depth.
+  // simdjson also refuses numbers that fit no machine type, and counts depth differently.
   if (error == simdjson::NUMBER_ERROR || error == simdjson::DEPTH_ERROR) return 0;
   if (error == simdjson::SUCCESS) {
     const bool too_deep = strict && strict->reason == "nested too deep";

@@ -1,7 +1,7 @@
-// Any bytes as what one node sends another on an upgraded connection. Byte 0: bit 0, the
-// handshake's bound on frames holds instead of the usual one. The rest is a stream of frames;
-// requests and answers in them are read or refused, and what is read is written and read again
-// without a change. However the bytes are split, the frames are the same.
+// Any bytes as one node's input to another on an upgraded connection. Byte 0, bit 0: use the
+// handshake's limit on frames instead of the usual one. The rest is a stream of frames. Requests
+// and answers in them are read or refused, and those that were read are unchanged after writing and
+// reading them again. However the bytes are split, the frames are the same.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ using namespace millrace;
 
 void encode(const engine::Request& request, std::string& out) {
   engine::encode_request(request, out);
-  std::string at_first;  // what an older node is sent, whatever it is
+  std::string at_first;  // the value as sent to an older node
   engine::encode_request(request, at_first, engine::PeerLevel::kFirst);
   MILLRACE_CHECK(engine::decode_request(at_first).has_value());
 }
@@ -87,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     MILLRACE_CHECK(frame_bytes <= rest.size() && frame_bytes <= most + 4);
-    // Nothing less is a frame already.
+    // No shorter part may be a complete frame.
     http::Frame cut;
     std::size_t wanted = 0;
     const auto early = http::read_frame(rest.substr(0, frame_bytes - 1), most, cut, wanted);

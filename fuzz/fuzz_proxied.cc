@@ -1,6 +1,6 @@
-// What proxies say of their clients: any bytes as what comes first on a connection, as the values
-// of X-Forwarded-For, and as a network. A header is judged alike however it is cut, never beyond
-// its bound; what is believed is an address.
+// Proxies' statements about their clients: any bytes as the start of a connection, as the values of
+// X-Forwarded-For, and as a network. The verdict on a header does not depend on how it is cut, and
+// nothing beyond its bound is read. An accepted client is an address.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ void check_header(std::string_view bytes) {
   if (whole.verdict == Verdict::kNeedMore) {
     MILLRACE_CHECK(bytes.size() < net::kMaxProxyHeaderBytes);
   }
-  // A part is waited for, or judged as the whole is.
+  // A part either needs more bytes or gets the same verdict as the whole.
   for (std::size_t size = 1; size < std::min<std::size_t>(bytes.size(), 64); ++size) {
     const net::ProxyHeader part = net::read_proxy_header(bytes.substr(0, size));
     if (part.verdict == Verdict::kNeedMore) continue;
@@ -51,7 +51,7 @@ void check_forwarded(std::string_view text) {
   const std::string client = http::client_of(head, "10.0.0.1", kProxies);
   const auto address = net::parse_ip(client);
   MILLRACE_CHECK(address && net::to_text(*address) == client);
-  // What the client writes in front of it changes nothing, once there is somebody who is no proxy.
+  // Entries that the client itself puts in front change nothing, once an address is not a proxy's.
   if (!kProxies.contains(client)) {
     std::vector<http::Field> longer = {{"X-Forwarded-For", "198.51.100.9, 10.0.0.3"}};
     longer.insert(longer.end(), head.fields.begin(), head.fields.end());

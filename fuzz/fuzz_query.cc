@@ -1,5 +1,5 @@
-// Any bytes as a query string of each call, as `q`, as the headers that have a grammar of their
-// own, and as a path; the first byte says which.
+// Any bytes as a query string of each call, as `q`, as the headers with their own grammar, and as a
+// path; the first byte selects which.
 #include <cstddef>
 #include <cstdint>
 #include <string>

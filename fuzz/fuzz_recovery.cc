@@ -1,13 +1,13 @@
-// A shard's journal, damaged or forged, and what recovery makes of it. The input names a life (see
-// life.h), how far the tables had come, and what is done to the rows behind them.
+// A shard's journal, damaged or forged, and its recovery. The input selects a life (see life.h),
+// how far the tables had come, and the changes to the rows after them.
 //
-// Damaged: the checksums are left as they were. What is recovered is the state after the rows that
-// stand, or the first row that does not is refused, by shard and number.
-// Forged: the checksums are made to fit. No disk and no crash does that, only a faulty writer does.
-// A row that is no batch is refused by shard and number; events that contradict the state are
-// stopped by a CHECK in the machine, before anything is answered from them; what is taken leaves a
-// sound machine. One exception: of a job that is not in memory the machine has to believe the event
-// that deletes or retries it, since only the tables know; then its counts may be wrong.
+// Damaged: the checksums are left as they were. Either the state after the intact rows is
+// recovered, or the first damaged row is refused, by shard and number. Forged: the checksums are
+// made to fit. No disk and no crash does that, only a faulty writer. A row that is not a batch is
+// refused by shard and number. Events that contradict the state are stopped by a CHECK in the
+// machine, before any answer depends on them. Accepted rows leave a valid machine. One exception:
+// for a job that is not in memory, the machine must believe an event that deletes or retries it,
+// since only the tables know the job; then its counts may be wrong.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@
 
 namespace millrace {
 
-// Takes the place of the one in base/, which ends the process.
+// Replaces the function in base/, which ends the process.
 struct CheckFailed {
   std::string_view expression;
   std::string_view file;
@@ -52,7 +52,7 @@ using store::JournalRow;
 
 constexpr std::uint64_t kLives = 32;
 
-// What must hold here. MILLRACE_CHECK is under test.
+// A condition of this test. MILLRACE_CHECK itself is under test.
 void demand(bool holds, std::string_view what, std::string_view about = {}) {
   if (holds) return;
   std::fprintf(stderr, "recovery: %.*s: %.*s\n", static_cast<int>(what.size()), what.data(),
@@ -60,7 +60,7 @@ void demand(bool holds, std::string_view what, std::string_view about = {}) {
   std::abort();
 }
 
-// The input, taken from the front; zeros once it is used up.
+// The input, consumed from the front; zeros once it is used up.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
@@ -85,7 +85,7 @@ class Bytes {
   std::size_t left_;
 };
 
-// Holds rows as they are given, and reads them as every journal does.
+// Holds the given rows, and reads them as every journal does.
 class GivenJournal final : public store::Journal {
  public:
   explicit GivenJournal(std::map<Seq, JournalRow> rows) : rows_(std::move(rows)) {}
@@ -150,7 +150,7 @@ void apply(core::Machine& machine, const core::EventBatch& batch) {
   machine.end_step();
 }
 
-// The same lives come up again and again: what they come to is kept.
+// The same lives recur, so their results are cached.
 template <typename Value>
 using PerRow = std::map<std::pair<const Written*, std::size_t>, Value>;
 
@@ -189,7 +189,7 @@ store::Store tables_after(const Written& life, std::size_t projected) {
   return store;
 }
 
-// Another batch in place of the one in `row`: events left out, doubled, moved, invented.
+// Replaces the batch in `row` by another one: events left out, doubled, moved, invented.
 void rewrite_batch(JournalRow& row, const Written& life, Bytes& input) {
   auto batch = store::decode_events(row.body);
   if (!batch) return;
@@ -220,7 +220,7 @@ void rewrite_batch(JournalRow& row, const Written& life, Bytes& input) {
   store::encode_events(*batch, row.body);
 }
 
-// One change to the row at `at`, or to it and another.
+// Changes the row at `at`, or this row and another one.
 void change(std::map<Seq, JournalRow>& rows, std::map<Seq, JournalRow>::iterator at,
             const Written& life, Bytes& input) {
   JournalRow& row = at->second;
@@ -241,7 +241,7 @@ void change(std::map<Seq, JournalRow>& rows, std::map<Seq, JournalRow>::iterator
       auto other = std::next(rows.begin(), static_cast<long>(input.below(rows.size())));
       if (other->first < at->first) break;
       std::swap(row, other->second);
-      std::swap(row.seq, other->second.seq);  // the key under which a row is found stays
+      std::swap(row.seq, other->second.seq);  // the key under which a row is found does not change
       break;
     }
     case 4:
@@ -265,7 +265,7 @@ void change(std::map<Seq, JournalRow>& rows, std::map<Seq, JournalRow>::iterator
   }
 }
 
-// The rows numbered and sealed anew behind the tables', so that nothing shows.
+// Numbers and seals the rows after the tables' ones anew, so that the change can't be detected.
 void forge(std::map<Seq, JournalRow>& rows, std::size_t projected) {
   std::map<Seq, JournalRow> forged;
   store::Checksum last;
@@ -283,7 +283,7 @@ bool same(const JournalRow& a, const JournalRow& b) {
          a.checksum == b.checksum && a.body == b.body;
 }
 
-// The first row from `from` on that is not as it was written, or is not there.
+// The first row from `from` on that is missing or not as written.
 std::optional<std::uint64_t> first_damaged(const std::map<Seq, JournalRow>& rows, Seq from,
                                            const Written& life) {
   for (auto row = rows.lower_bound(from); row != rows.end(); ++row) {
@@ -336,7 +336,7 @@ void judge_damaged(const Written& life, std::size_t projected,
          "the state is that of the rows");
 }
 
-// Whether some event is about jobs that may be in the tables alone.
+// Whether an event is about a job that may be only in the tables.
 bool revisits(const std::map<Seq, JournalRow>& rows) {
   for (const auto& [seq, row] : rows) {
     const auto batch = store::decode_events(row.body);
@@ -375,7 +375,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const JournalRow& row : life.rows) rows.emplace(row.seq, row);
   while (!input.empty() && !rows.empty()) {
     const auto at = std::next(rows.begin(), input.byte() % static_cast<long>(rows.size()));
-    // A forger leaves alone what the tables were made from.
+    // A forger does not change rows from which the tables were made.
     if (forged && to_number(at->first) <= projected) continue;
     change(rows, at, life, input);
   }

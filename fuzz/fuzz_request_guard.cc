@@ -1,6 +1,6 @@
-// Any bytes as a connection's input: the verdict on a head, and on a chunked body behind it, must
-// not depend on how the bytes were split, and nothing may be read beyond them. A head that is taken
-// is framed the same by readers of other habits.
+// Any bytes as a connection's input: the verdict on a head, and on a chunked body after it, must
+// not depend on how the bytes were split, and nothing beyond them may be read. An accepted head is
+// framed the same by readers with other habits.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -45,8 +45,8 @@ void check_framing(const millrace::http::RequestHead& head, std::string_view blo
   }
 }
 
-// Gives `input` in pieces of `step` bytes, each time from memory of exactly the size given, so that
-// the sanitizer sees a read beyond it.
+// Passes `input` in steps of `step` bytes, each time in memory of exactly that size, so that the
+// sanitizer detects a read beyond it.
 Outcome run(std::string_view input, std::size_t step) {
   Outcome outcome;
   RequestGuard guard(kLimits);

@@ -1,5 +1,5 @@
-// Any bytes as a time, a duration or a size: what is read is within bounds, and what is written
-// reads back the same.
+// Any bytes as a time, a duration or a size: an accepted value is within bounds, and a written one
+// is read back unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
-// Any bytes as the header Authorization, as a token's hash, and as its other settings; byte 0 says
-// which. The live tokens themselves are made here, so that inputs near them can be tried: byte 0
-// may also ask for one of them with the bytes that follow written over it.
+// Any bytes as the header Authorization, as a token's hash, and as its other settings; byte 0
+// selects which. The live tokens are made here, so that inputs close to them can be tried: byte 0
+// may also select one of them, overwritten with the bytes that follow.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -35,13 +35,13 @@ const Tokens& tokens() {
       made.push_back(service::make_token({i, 7, 9}, {i, 0xab}));
       settings.push_back({"t" + std::to_string(i), made.back().hash, {"read"}, {"a*"}, {}});
     }
-    settings[1].expires_at = kNow;  // no more
+    settings[1].expires_at = kNow;  // expired
     return Tokens{std::move(made), std::move(*TokenBook::make(std::move(settings)))};
   }();
   return kTokens;
 }
 
-// Nobody gets in but with the whole live token behind the word "bearer".
+// Access requires the whole live token after the word "bearer".
 void check_credentials(std::string_view credentials) {
   const service::Access* access = tokens().book.authenticate(credentials, kNow);
   const std::string& live = tokens().made[0].token;
@@ -57,7 +57,7 @@ void check_credentials(std::string_view credentials) {
   MILLRACE_CHECK(access->allows(api::Scope::kRead) && !access->allows(api::Scope::kAdmin));
 }
 
-// "Bearer" and a live token, with the bytes of `changes` over it: position, value, and so on.
+// "Bearer" and a live token, overwritten with the bytes of `changes`: position, value, and so on.
 void check_changed(std::string_view changes) {
   std::string credentials = "Bearer " + tokens().made[0].token;
   const std::string whole = credentials;
@@ -66,7 +66,7 @@ void check_changed(std::string_view changes) {
   }
   check_credentials(credentials);
   const service::Access* access = tokens().book.authenticate(credentials, kNow);
-  // Case matters in the token alone.
+  // Only the token is case-sensitive.
   const bool same = credentials.substr(6) == whole.substr(6);
   MILLRACE_CHECK(access == nullptr || same);
 }
@@ -81,7 +81,7 @@ void check_hash(std::string_view hash) {
   MILLRACE_CHECK(hash.substr(12, 8) == ":sha256:");
 }
 
-// Lines: a scope or, from the first empty one on, patterns of queues.
+// One scope per line; after the first empty line, patterns of queues.
 void check_settings(std::string_view lines) {
   TokenSettings settings{"t", tokens().made[0].hash, {}, {}, {}};
   std::vector<std::string>* into = &settings.scopes;

@@ -1,5 +1,5 @@
-// Any bytes as a zone's file: what is taken has spans that meet, and schedules that go forth and
-// back in it.
+// Any bytes as a zone's file: an accepted one has contiguous spans, and schedules can be walked
+// forwards and backwards in it.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

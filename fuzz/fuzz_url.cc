@@ -1,5 +1,5 @@
-// Any bytes as the URL of a push target: what is taken has one form, which is read back as itself,
-// and a host that is an address is judged as that address is.
+// Any bytes as the URL of a push target: an accepted URL has one canonical form, which is read back
+// unchanged, and a host that is an address is judged by the rules for that address.
 #include <cstddef>
 #include <cstdint>
 #include <string>

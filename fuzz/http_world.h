@@ -1,6 +1,6 @@
-// Sessions without sockets to the outside and without time: the real I/O thread, handlers and shard
+// Sessions without outside sockets and without real time: the real I/O thread, handlers and shard
 // over a store in memory, all stepped by the caller on one thread. (Reads of the tables run on the
-// reader pool, and are waited for.) The same bytes give the same answers, to the byte.
+// reader pool, and are waited for.) The same bytes give byte-identical answers.
 #pragma once
 
 #include <sys/socket.h>
@@ -23,7 +23,7 @@
 
 namespace millrace::fuzz {
 
-// What the server told the log of one answer.
+// The record of one answer in the server's log.
 struct Answered {
   std::string request_id;
   std::string method;
@@ -31,13 +31,13 @@ struct Answered {
 };
 
 struct WorldOptions {
-  bool tokens = false;    // one is configured; without it most calls are refused
+  bool tokens = false;    // configure a token; without it most calls are refused
   bool draining = false;  // the server is about to stop
 };
 
-// What every world starts from, so that an input can know it.
+// The initial state of every world, so that inputs can rely on it.
 inline constexpr std::int64_t kWorldStartMs = 1'700'000'000'000;
-// Small, so that inputs get to them; a body may still outgrow a connection's first buffer (4 KiB).
+// Small, so that inputs reach them; a body may still outgrow a connection's first buffer (4 KiB).
 inline constexpr api::DecodeLimits kDecodeLimits{
     .body_bytes = 6 * 1024, .payload_bytes = 5 * 1024, .json_depth = 16};
 inline constexpr http::HeadLimits kHeadLimits{
@@ -85,7 +85,7 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    // What doesn't fit the socket's buffer, or comes after the server has closed, is dropped.
+    // Bytes that exceed the socket's buffer, or come after the server has closed, are dropped.
     void send(std::string_view bytes) {
       (void)!::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     }
@@ -116,7 +116,7 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
     std::string received_;
   };
 
-  // Everything that can happen happens, and whoever waits for a time gets to it.
+  // Runs until nothing more can happen, and advances time to the timers that are waited for.
   void settle() {
     for (int wakeups = 0; wakeups < kMaxWakeups;) {
       if (run_some()) continue;
@@ -134,7 +134,7 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
   const std::vector<Answered>& answers() const { return answers_; }
   const core::Machine& machine() const { return shard_->machine(); }
 
-  // The token that `tokens` configures.
+  // The token configured by `tokens`.
   static const service::NewToken& token() {
     static const service::NewToken token = service::make_token({}, {});
     return token;
@@ -147,12 +147,12 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
     if (!options.tokens) return {};
     return {{"worker", token().hash, {"submit", "work", "read"}, {"mail", "q*"}, {}}};
   }
-  // One for all worlds: threads take long to start.
+  // Shared by all worlds, since threads take long to start.
   static service::ReaderPool& readers() {
     static service::ReaderPool pool(1);
     return pool;
   }
-  // What was given to the pool before is done.
+  // Waits until all earlier work of the pool is done.
   static void finish_reads() {
     for (std::size_t lane = 0; lane < service::kLanes; ++lane) {
       while (readers().busy(static_cast<service::Lane>(lane)) > 0) std::this_thread::yield();
@@ -166,7 +166,7 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
     return some;
   }
 
-  // What the driver does. True: answers left.
+  // Does the driver's work. True: answers were sent.
   bool pump() {
     bool answered = false;
     for (int quiet = 0; quiet < 2;) {
@@ -190,7 +190,7 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
     return answered;
   }
 
-  // engine::Gateway: there is one port, so tickets are enough.
+  // engine::Gateway: there is only one port, so the ticket identifies a request.
   void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
               std::string_view) override {
     asked_.insert(ticket);
@@ -244,7 +244,7 @@ class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service
   std::vector<Client*> clients_;
   std::vector<Answered> answers_;
   int open_ = 0;
-  http::IoThread io_;  // last: its sessions name everything above
+  http::IoThread io_;  // last: its sessions use everything above
 };
 
 }  // namespace millrace::fuzz

@@ -1,5 +1,5 @@
-// The other servers of a chain, which read heads less strictly than we do, each in its own way: a
-// request that ours takes must be framed the same by all of them, or somebody can smuggle one.
+// The other servers of a chain, which read heads less strictly than ours, each in its own way. All
+// of them must frame an accepted request as ours does, or a request could be smuggled.
 #pragma once
 
 #include <algorithm>
@@ -12,22 +12,23 @@
 
 namespace millrace::fuzz {
 
-// What one of them has learnt of where a request ends.
+// A reader's knowledge of where a request ends.
 struct Framing {
   bool chunked = false;
-  std::string length;  // digits, no zeros before them; empty: none
+  std::string length;  // digits without leading zeros; empty: none
   friend bool operator==(const Framing&, const Framing&) = default;
 };
 
-// How one of them reads.
+// The habits of a reader.
 struct Leniency {
   bool bare_lf_ends_a_line = false;
   bool bare_cr_ends_a_line = false;
-  bool folds_lines = false;       // a line that begins with white space goes on
-  bool keeps_tabs = false;        // at the ends of a value; else any white space there goes
-  bool trims_names = false;       // "Content-Length : 5"
-  bool first_wins = false;        // of several lengths; else the last
-  bool chunked_anywhere = false;  // "xchunked", "gzip, chunked"; else the whole value
+  bool folds_lines = false;  // a line that begins with white space continues the previous one
+  bool keeps_tabs = false;   // at the ends of a value; otherwise all white space there is removed
+  bool trims_names = false;  // "Content-Length : 5"
+  bool first_wins = false;   // the first of several lengths counts; otherwise the last
+  bool chunked_anywhere =
+      false;  // "xchunked", "gzip, chunked"; otherwise the whole value must match
   bool length_beats_chunked = false;
 };
 
@@ -35,8 +36,8 @@ class LenientReader {
  public:
   explicit LenientReader(const Leniency& leniency) : leniency_(leniency) {}
 
-  // `head` up to and with its empty line, the request line first. None: it sees no end in there, or
-  // one before the last byte.
+  // `head` includes its empty line and starts with the request line. None: the reader sees no end,
+  // or one before the last byte.
   std::optional<Framing> read(std::string_view head) {
     std::string line;
     bool first = true;
@@ -56,7 +57,7 @@ class LenientReader {
       }
       if (!first) field(line);
       first = line.empty();
-      line = first ? ":" : std::string(text);  // the request line is no field
+      line = first ? ":" : std::string(text);  // the request line is not a field
     }
     return std::nullopt;
   }
@@ -87,7 +88,7 @@ class LenientReader {
     const std::string value = lowered(trimmed(line.substr(std::min(colon + 1, line.size()))));
     if (lowered(name) == "content-length") {
       if (!framing_.length.empty() && leniency_.first_wins) return;
-      // As strtoul does: white space, a sign, digits up to whatever else comes.
+      // Like strtoul: white space, a sign, then digits up to any other character.
       std::string_view digits = value;
       if (digits.starts_with('+')) digits.remove_prefix(1);
       digits = digits.substr(0, std::min(digits.find_first_not_of("0123456789"), digits.size()));
@@ -115,7 +116,7 @@ class LenientReader {
   Framing framing_;
 };
 
-// Readers like those that smuggling has been shown with.
+// Readers like those for which smuggling has been demonstrated.
 inline constexpr Leniency kLenientReaders[] = {
     {},
     {.keeps_tabs = true},

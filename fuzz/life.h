@@ -1,6 +1,6 @@
-// A shard's short life, made from a seed: the journal after everything that can happen to jobs has
-// happened to a few. The same seed gives the same batches. In lives of odd seeds nobody deletes
-// jobs or retries those that ended, so that every job of the journal is known from the journal.
+// A shard's short life, made from a seed: the journal after every possible event has happened to a
+// few jobs. The same seed gives the same batches. In lives with odd seeds no job is deleted, and no
+// ended job is retried, so every job of the journal is known from the journal.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Life {
     step([&](auto& events) { machine_.start_epoch(Epoch{2}, now_, events); });
   }
 
-  // One a journal row, in order.
+  // One per journal row, in order.
   const std::vector<core::EventBatch>& batches() const { return batches_; }
 
  private:
@@ -189,12 +189,12 @@ class Life {
     return now_ + Duration{static_cast<std::int64_t>(below(4'000))};
   }
   SharedBytes queue() { return SharedBytes(below(3) == 0 ? "bulk" : "mail"); }
-  // Of one queue by its id, so that it is found again; what token() goes with.
+  // An id that belongs to one queue, so that it is found again; token() refers to the same job.
   JobId any_job() {
     chosen_ = make_job_id(time_from_ms(1'700'000'000'000), 7, below(kJobs));
     return chosen_;
   }
-  // The live token of the job chosen last, mostly.
+  // Usually the live token of the job chosen last.
   LeaseToken token() {
     const auto view = machine_.view(chosen_);
     return view == nullptr || below(8) == 0 ? LeaseToken{5} : view->job.token;

@@ -1,9 +1,9 @@
-// Runs a fuzz target over the files of its corpus, without libFuzzer: what the fuzzers once found
-// is checked in every build.
+// Runs a fuzz target over the files of its corpus, without libFuzzer, so that every build checks
+// the inputs that fuzzers once found.
 //
 //   fuzz_<name> FILE-OR-DIRECTORY...
 //
-// Says each file's name before it is run: where a target stops, the last one is to blame.
+// Prints each file's name before running it: if a target stops, the last name is the culprit.
 #include <unistd.h>
 
 #include <algorithm>
