@@ -1,4 +1,4 @@
-// Hands the command line to the room that knows it, with the server's own commands.
+// Runs the command line, with the server's own commands added.
 #include "cli/cli.h"
 #include "server/commands.h"
 

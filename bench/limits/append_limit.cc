@@ -1,4 +1,4 @@
-// How many lifecycles a second a file takes when each of their steps is appended and synced by the
+// Measures how many lifecycles a second a file accepts if each step is appended and synced by the
 // batch, and nothing else is done.
 //
 //     append_limit FILE JOBS BATCH PAYLOAD

@@ -1,11 +1,11 @@
-// A bare HTTP server of Boost.Beast, and the load that is put on it and on Millrace alike: each
-// connection sends a submission, reads the answer to its end, and sends the next.
+// A minimal HTTP server with Boost.Beast, and the load that is applied to it and to Millrace: each
+// connection sends a submission, reads the whole answer, and sends the next one.
 //
 //     http_limit serve PORT
 //     http_limit load PORT CONNECTIONS SECONDS PAYLOAD
 //
-// Both are one thread of coroutines. The load is the same to the byte for both servers, and costs
-// as little as it can: the request is built once, and of an answer only status and length are read.
+// Each is one thread of coroutines. The load is byte-identical for both servers and as cheap as
+// possible: the request is built once, and only an answer's status and length are read.
 #include <algorithm>
 #include <exception>
 
@@ -48,7 +48,7 @@ asio::awaitable<void> answer_all(Socket socket) try {
     co_await http::async_write(socket, response, asio::use_awaitable);
   }
 } catch (const boost::system::system_error&) {
-  // The client has gone: so does its coroutine.
+  // The client has gone, so its coroutine ends.
 }
 
 asio::awaitable<void> accept_all(asio::ip::tcp::acceptor& acceptor) {
@@ -65,7 +65,7 @@ void serve(std::uint64_t port) {
   context.run();
 }
 
-// The payload is a JSON string: two of its bytes are the quotes.
+// The payload is a JSON string; two of its bytes are the quotes.
 std::string submission(std::size_t payload_bytes) {
   const std::string body = fmt::format(R"({{"type":"bench","queue":"bench","payload":"{}"}})",
                                        std::string(payload_bytes - 2, 'x'));
@@ -75,7 +75,7 @@ std::string submission(std::size_t payload_bytes) {
       body.size(), body);
 }
 
-// The bytes of the body that follow this header block; ends the program when the answer is no 2xx.
+// The size of the body after this header block. Ends the program if the answer is not 2xx.
 std::size_t body_bytes(std::string_view header) {
   constexpr std::string_view kName = "\r\ncontent-length: ";
   if (!header.starts_with("HTTP/1.1 2")) fail(fmt::format("answered {}", header.substr(0, 40)));

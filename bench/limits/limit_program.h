@@ -1,5 +1,5 @@
-// What the programs that measure a limit of the machine have in common: how a lifecycle is counted,
-// plain arguments, one line of JSON.
+// Shared by the programs that measure a limit of the machine: the definition of a lifecycle, simple
+// arguments, one line of JSON.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,9 +17,9 @@
 
 namespace millrace::bench {
 
-// A lifecycle is three records, each batch of them synced before the next step begins: the
-// submission with its payload, the claim, the completion. The sizes are what a compact journal
-// needs: ids, times and a token beside the payload.
+// A lifecycle consists of three records: the submission with its payload, the claim, and the
+// completion. Each batch of them is synced before the next step begins. The sizes are those of a
+// compact journal: ids, times and a token in addition to the payload.
 inline constexpr std::size_t kSubmissionExtraBytes = 48;
 inline constexpr std::size_t kClaimBytes = 32;
 inline constexpr std::size_t kCompletionBytes = 32;

@@ -1,6 +1,6 @@
-// How many lifecycles a second PostgreSQL takes when each of their steps is one journal row per
-// batch, in a transaction of its own, synced, and nothing else is done. A prepared statement,
-// values stored plainly, no autovacuum: as the PostgreSQL store has its journal.
+// Measures how many lifecycles a second PostgreSQL accepts if each step is one journal row per
+// batch, in its own synced transaction, and nothing else is done. A prepared statement, values
+// stored plainly, no autovacuum: like the journal of the PostgreSQL store.
 //
 //     postgres_limit URL JOBS BATCH PAYLOAD
 #include <libpq-fe.h>
@@ -48,7 +48,7 @@ void run(const char* url, std::uint64_t jobs, std::size_t batch, std::size_t pay
   std::uint64_t sequence = 0;
   const Stopwatch watch;
   while (done < jobs) {
-    // A statement outside BEGIN is a transaction of its own: committed and synced when it returns.
+    // A statement outside BEGIN is a separate transaction: committed and synced when it returns.
     for (const std::string& step : steps) insert(connection, ++sequence, step);
     done += batch;
   }

@@ -1,6 +1,6 @@
-// How many lifecycles a second SQLite takes when each of their steps is one journal row per batch,
-// in a transaction of its own, synced, and nothing else is done. WAL, synchronous = FULL, pages of
-// 8 KiB: as the SQLite store has its journal.
+// Measures how many lifecycles a second SQLite accepts if each step is one journal row per batch,
+// in its own synced transaction, and nothing else is done. WAL, synchronous = FULL, pages of 8 KiB:
+// like the journal of the SQLite store.
 //
 //     sqlite_limit FILE JOBS BATCH PAYLOAD
 #include <sqlite3.h>
@@ -37,7 +37,7 @@ void run(const char* path, std::uint64_t jobs, std::size_t batch, std::size_t pa
   std::int64_t sequence = 0;
   const Stopwatch watch;
   while (done < jobs) {
-    // A statement outside BEGIN is a transaction of its own: committed and synced when it returns.
+    // A statement outside BEGIN is a separate transaction: committed and synced when it returns.
     for (const std::string& step : steps) insert(statement, ++sequence, step);
     done += batch;
   }

@@ -1,4 +1,4 @@
-// The calendar: when a schedule is due next, and the reading of its expression.
+// The calendar: the next instant of a schedule, and the parsing of its expression.
 #include <random>
 #include <string>
 #include <string_view>
@@ -24,7 +24,7 @@ Zone zurich() {
   return *std::move(zone);
 }
 
-// Instants of the years 2026 to 2035, in no order: schedules do not come due one after the other.
+// Instants of the years 2026 to 2035 in random order, since schedules do not fall due in order.
 std::vector<Time> instants() {
   constexpr std::int64_t kBegin = 1'767'225'600'000;
   constexpr std::int64_t kEnd = 2'082'758'400'000;
@@ -52,7 +52,7 @@ void next(benchmark::State& state, std::string_view text) {
 BENCHMARK_CAPTURE(next, five_minutes, "*/5 * * * *")->Name("calendar/next/every_five_minutes");
 BENCHMARK_CAPTURE(next, weekdays, "0 9 * * 1-5")->Name("calendar/next/weekdays_at_nine");
 BENCHMARK_CAPTURE(next, leap_day, "0 0 29 2 *")->Name("calendar/next/leap_day");
-// The fifth Monday of a February comes each 28 years.
+// A February has a fifth Monday only every 28 years.
 BENCHMARK_CAPTURE(next, rarest, "0 0 * 2 1#5")->Name("calendar/next/rarest");
 
 void parse(benchmark::State& state, std::string_view text, bool comes) {
@@ -66,7 +66,7 @@ BENCHMARK_CAPTURE(parse, five_minutes, "*/5 * * * *", true)
     ->Name("calendar/parse/every_five_minutes");
 BENCHMARK_CAPTURE(parse, weekdays, "0 9 * * 1-5", true)->Name("calendar/parse/weekdays_at_nine");
 BENCHMARK_CAPTURE(parse, leap_day, "0 0 29 2 *", true)->Name("calendar/parse/leap_day");
-// Refused after a look at 400 years: as long as it may take.
+// Refused after examining 400 years: the longest possible parse.
 BENCHMARK_CAPTURE(parse, never, "0 0 31 2,4,6,9,11 *", false)->Name("calendar/parse/never_comes");
 
 }  // namespace

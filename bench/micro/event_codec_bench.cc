@@ -1,5 +1,5 @@
-// Events as bytes, as the journal has them: what a step of the machine decided is encoded before it
-// is written, and decoded on a restart and for whoever reads the events.
+// Events in the journal's encoding. A step's decisions are encoded before they are written, and
+// decoded on a restart and for readers of the events.
 #include <string>
 
 #include "base/check.h"
@@ -10,12 +10,12 @@
 namespace millrace::bench {
 namespace {
 
-// The machine's own events of so many jobs, with one kind of command.
+// The machine's events for `jobs` jobs and one kind of command.
 using Make = core::EventBatch (*)(std::size_t jobs);
 
 core::EventBatch enqueues(std::size_t jobs) {
   MachineDriver driver;
-  driver.step(driver.new_jobs(jobs));  // makes the queue, too, which must not count
+  driver.step(driver.new_jobs(jobs));  // also makes the queue, which must not count
   driver.step(driver.new_jobs(jobs));
   return driver.batch();
 }
@@ -35,7 +35,7 @@ core::EventBatch acks(std::size_t jobs) {
   return driver.batch();
 }
 
-// A claim is one event of many jobs; the others are an event a job.
+// A claim is one event for many jobs; other commands make one event per job.
 void show_sizes(benchmark::State& state, const core::EventBatch& batch, const std::string& body) {
   const auto bytes = static_cast<double>(body.size());
   show_time_per(state, "job", state.range(0));

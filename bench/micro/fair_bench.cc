@@ -1,5 +1,5 @@
-// The machine with fair keys: what a job costs among ten thousand keys, each of which has jobs
-// waiting, against the same jobs in a queue that does not share.
+// The machine with fair keys: the cost of a job among ten thousand keys with waiting jobs, compared
+// with the same jobs in a queue that does not share.
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,7 +18,7 @@ constexpr std::size_t kBacklog = 30'000;
 
 enum class Mode : std::uint8_t {
   kPlain,     // jobs without a key, in a queue that does not share
-  kUnshared,  // with a key that does not count
+  kUnshared,  // with a key, in a queue that does not share
   kStarts,
   kTime,
   kLimits,  // no sharing, but a limit of slots and one of tokens
@@ -48,7 +48,7 @@ void set_limit(MachineDriver& driver, const char* name, core::Bounds bounds) {
   driver.step(set);
 }
 
-// Submitted, claimed, completed, projected.
+// Submits, claims, completes and projects.
 void lifecycle(benchmark::State& state) {
   const auto mode = static_cast<Mode>(state.range(0));
   MachineDriver driver;

@@ -12,7 +12,7 @@
 namespace millrace::bench {
 namespace {
 
-// As an HTTP library sends it, behind a proxy, with a token and a trace.
+// As sent by an HTTP library behind a proxy, with a token and a trace.
 constexpr std::string_view kTypicalHead =
     "POST /v1/jobs/batch HTTP/1.1\r\n"
     "Host: queue.internal:7600\r\n"
@@ -28,7 +28,7 @@ constexpr std::string_view kTypicalHead =
     "Content-Length: 26204\r\n"
     "\r\n";
 
-// As little as it takes.
+// The smallest valid head.
 constexpr std::string_view kLeastHead =
     "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     "Content-Length: 262\r\n\r\n";
@@ -53,7 +53,7 @@ std::string chunked(std::size_t bytes, std::size_t chunk) {
   return text + "0\r\n\r\n";
 }
 
-// It works in place, so each body is a copy, which is not counted.
+// The decoder works in place, so each body is copied first, which is not counted.
 void chunks(benchmark::State& state) {
   constexpr std::size_t kContent = 1024 * 1024;
   const std::string sent = chunked(kContent, static_cast<std::size_t>(state.range(0)));

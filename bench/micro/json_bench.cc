@@ -1,5 +1,5 @@
-// The JSON layer: the strict check that everything passes which comes in, the reading of a
-// submission of 100 jobs (which begins with that check), the writing of a claim's answer.
+// The JSON layer: the strict check of all input, the decoding of a submission of 100 jobs (which
+// begins with that check), and the encoding of a claim's answer.
 #include <string>
 #include <vector>
 

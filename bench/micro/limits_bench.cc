@@ -1,5 +1,5 @@
-// The machine with limits: what they cost a job that passes them, a claim that they hold back, and
-// memory.
+// The machine with limits: their cost for jobs that pass them, for claims that they hold back, and
+// in memory.
 #include <malloc.h>
 
 #include <memory>
@@ -36,7 +36,7 @@ core::JobLimit of(const std::string& name, const std::string& key = {}) {
   return {SharedBytes(name), SharedBytes(key), 1, 0};
 }
 
-// A bound that is never reached, of each kind.
+// Sets one limit of each kind that is never reached.
 void set_wide_limits(MachineDriver& driver) {
   set_limit(driver, "slots", {1'000'000, {}});
   set_limit(driver, "rate", {{}, core::Rate{1'000'000'000, Duration{1}, {}}});
@@ -49,7 +49,7 @@ core::ClaimReply claimed(MachineDriver& driver) {
   return std::get<core::ClaimReply>(driver.step(claim));
 }
 
-// Submitted, claimed, completed, projected: by jobs without limits, and by jobs that pass one of
+// Submits, claims, completes and projects: jobs without limits, and jobs that pass one limit of
 // slots and one of tokens.
 void lifecycle(benchmark::State& state) {
   const bool limited = state.range(0) != 0;
@@ -71,7 +71,7 @@ void lifecycle(benchmark::State& state) {
 }
 BENCHMARK(lifecycle)->Name("limits/lifecycle")->ArgName("limited")->Arg(0)->Arg(1);
 
-// Each job has a key of its own of one limit, and all name another one, which is closed.
+// Each job has its own key of one limit, and all name another limit, which is closed.
 std::unique_ptr<MachineDriver> filled_with_keys(std::int64_t keys) {
   auto driver = std::make_unique<MachineDriver>();
   set_limit(*driver, "account", {1, {}}, true);
@@ -90,7 +90,7 @@ std::unique_ptr<MachineDriver> filled_with_keys(std::int64_t keys) {
   return driver;
 }
 
-// An empty queue, and one whose jobs are all behind a closed gate.
+// Claims from an empty queue, and from one whose jobs are all behind a closed gate.
 void claim_in_vain(benchmark::State& state) {
   const auto driver = filled_with_keys(state.range(0));
   for (auto _ : state) {
@@ -105,7 +105,7 @@ BENCHMARK(claim_in_vain)
     ->Arg(kKeys)
     ->UseManualTime();
 
-// One slot, and as many lanes behind it: the job that has it ends, and the next one begins.
+// One slot with many lanes behind it: when the job with the slot ends, the next one begins.
 void pass_the_slot_on(benchmark::State& state) {
   MachineDriver driver;
   set_limit(driver, "account", {1, {}}, true);
@@ -139,7 +139,7 @@ BENCHMARK(pass_the_slot_on)
     ->Arg(kKeys)
     ->UseManualTime();
 
-// What a key takes beside its job and beside the names that the job holds.
+// The memory of a key, excluding its job and the names held by the job.
 void memory_of_a_key(benchmark::State& state) {
   const auto heap = [] {
     const struct mallinfo2 use = ::mallinfo2();

@@ -1,7 +1,6 @@
-// The machine, by commands of 100 jobs, with many more jobs ready in it than a command touches: the
-// cost of a job should hardly depend on how many. Jobs are handed out oldest first, so that none of
-// those touched is in a cache of the processor's but by chance. Nothing is encoded, written or
-// sent.
+// The machine with commands of 100 jobs, and with many more ready jobs than a command touches: the
+// cost of a job should hardly depend on their number. Jobs are handed out oldest first, so the
+// touched ones are in the processor's caches only by chance. Nothing is encoded, written or sent.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -21,8 +20,8 @@ namespace {
 constexpr std::size_t kBatch = 100;
 
 struct MemoryUse {
-  double heap = 0;      // what is allocated, with what the allocator adds
-  double resident = 0;  // what the process has of the machine's memory
+  double heap = 0;      // allocated bytes, with the allocator's overhead
+  double resident = 0;  // the process's resident memory
 };
 
 MemoryUse memory_use() {
@@ -34,7 +33,7 @@ MemoryUse memory_use() {
           static_cast<double>(resident_pages) * static_cast<double>(::sysconf(_SC_PAGESIZE))};
 }
 
-// One machine at a time: the largest take gigabytes.
+// One machine at a time, since the largest take gigabytes.
 struct Filled {
   std::unique_ptr<MachineDriver> driver;
   std::int64_t ready_jobs = 0;
@@ -56,8 +55,9 @@ MachineDriver& driver_with(std::int64_t ready_jobs) {
   return *held.driver;
 }
 
-// From nothing: what a ready job takes of time, the making of its command included, and of memory,
-// its payload included. The resident memory of a few jobs is what the allocator had at hand.
+// From an empty machine: the time per ready job, including the making of its command, and the
+// memory, including its payload. For few jobs, the resident memory is what the allocator already
+// had.
 void fill(benchmark::State& state) {
   MemoryUse before;
   for (auto _ : state) {
@@ -81,7 +81,7 @@ core::ClaimReply claimed(MachineDriver& driver) {
   return reply;
 }
 
-// Each leaves the machine with as many ready jobs as it found.
+// Each benchmark leaves the machine with as many ready jobs as it found.
 
 void enqueue(benchmark::State& state) {
   MachineDriver& driver = driver_with(state.range(0));
@@ -109,7 +109,7 @@ void claim(benchmark::State& state) {
   claim_by(state, driver_with(state.range(0)), MachineDriver::claim(kBatch));
 }
 
-// Of a worker that looks into many queues before it finds jobs.
+// For a worker that looks into many queues before it finds jobs.
 void claim_naming(benchmark::State& state) {
   const auto queues = static_cast<std::size_t>(state.range(0));
   MachineDriver driver;
@@ -130,7 +130,7 @@ void ack(benchmark::State& state) {
   show_time_per(state, "job", kBatch);
 }
 
-// Submitted, claimed, completed, projected; the making of the commands included.
+// Submits, claims, completes and projects, including the making of the commands.
 void lifecycle(benchmark::State& state) {
   MachineDriver& driver = driver_with(state.range(0));
   for (auto _ : state) {

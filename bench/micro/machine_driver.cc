@@ -12,7 +12,7 @@ constexpr std::string_view kQueue = "mail";
 constexpr std::size_t kFillBatch = 1'000;
 constexpr std::size_t kFlushJobs = 10'000;
 
-// Nothing is left of what has ended.
+// Ended jobs are not retained.
 core::MachineOptions options() {
   constexpr Duration kNone{0};
   return {.default_retention = {kNone, kNone, kNone, kNone}};

@@ -1,5 +1,6 @@
-// A machine that is asked as the engine asks it: a command, then what it woke and what ended, then
-// the end of the step. What changed is taken for the tables now and then, which are not there.
+// Drives a machine as the engine does: a command, then the wake-ups and expired jobs, then the end
+// of the step. From time to time it takes the changes as if for the tables, which do not exist
+// here.
 #pragma once
 
 #include <cstddef>
@@ -16,28 +17,28 @@ class MachineDriver {
  public:
   MachineDriver();
 
-  // --- Commands, made of new jobs, and of what was handed out.
+  // --- Commands, made from new jobs or from claimed ones.
   core::Enqueue new_jobs(std::size_t count);
   static core::Claim claim(std::size_t count);
-  // Names so many queues, which must be there; the last of them is the one with jobs.
+  // Names `queues` queues, which must exist; only the last one has jobs.
   static core::Claim claim_naming(std::size_t queues, std::size_t count);
   static core::Ack succeeded(const core::ClaimReply& claimed);
 
-  // One command as a step of its own. Its events are in batch() until the next one.
+  // Runs one command as a separate step. Its events are in batch() until the next step.
   core::Reply step(const core::Command& command);
   const core::EventBatch& batch() const { return batch_; }
 
-  // Takes what changed, as if the tables had it, when that is much: what a flush does.
+  // If there are many changes, takes them as a flush to the tables would.
   void project_if_due();
 
-  // Submits until so many jobs are ready, and projects all.
+  // Submits until `jobs` jobs are ready, then projects all changes.
   void fill(std::int64_t jobs);
-  // Makes the other queues that claim_naming() names.
+  // Creates the other queues that claim_naming() names.
   void add_empty_queues(std::size_t queues);
   core::Machine& machine() { return machine_; }
 
  private:
-  // Every job is in memory: the tables know nothing more.
+  // Every job is in memory; the tables have no others.
   struct NoTables final : core::Prefetched {
     const core::Job* find(const JobId&) const override { return nullptr; }
   };

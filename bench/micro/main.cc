@@ -1,13 +1,13 @@
-// bench_micro: how long the parts take that every job passes: the machine, the codec of events, the
-// JSON layer, the reading of requests, a whole session; and the calendar of schedules. Each group
-// of them is a file here.
+// bench_micro: times the parts that every job passes: the machine, the codec of events, the JSON
+// layer, the reading of requests, a whole session; and the calendar of schedules. Each group is a
+// separate file.
 //
 //     bench_micro                                       all; the machine with up to 1,000,000 jobs
 //     bench_micro --huge --benchmark_filter=machine     and with 10,000,000: 4 GB, a minute
 //     bench_micro --benchmark_filter=json/              some
 //
 // The other options are Google Benchmark's own: --help. Debian builds that library without NDEBUG,
-// of which it warns at each start; nothing of it runs within a measured loop.
+// and it warns of that at each start; no code of it runs inside a measured loop.
 #include <algorithm>
 #include <string_view>
 

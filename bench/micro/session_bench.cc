@@ -1,4 +1,4 @@
-// A whole session: requests go in at one end of a socket pair, answers come out of it.
+// A whole session: requests are written to one end of a socket pair, and answers read from it.
 #include <fmt/format.h>
 
 #include <string>
@@ -35,7 +35,7 @@ std::int64_t accepted(std::string_view answers) {
   return count;
 }
 
-// So many requests are sent before the first answer is read. All answers to a request are of the
+// This many requests are sent before the first answer is read. All answers to a request have the
 // same size.
 void pipelined(benchmark::State& state, std::string (*make)()) {
   const std::string request = make();

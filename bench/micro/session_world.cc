@@ -23,7 +23,7 @@ core::Job new_job(JobId id, SharedBytes queue, SharedBytes type, SharedBytes pay
   return job;
 }
 
-// The job as it would stand after it was submitted.
+// The state of the job after its submission.
 std::shared_ptr<const core::JobView> stored(const core::JobSpec& spec, Time now) {
   auto view = std::make_shared<core::JobView>();
   view->job = new_job(spec.id, spec.queue, spec.type, spec.payload, now);
@@ -43,7 +43,7 @@ core::EnqueueReply accept(const core::Enqueue& command, Time now) {
   return reply;
 }
 
-// Every ack is taken, and as many jobs are handed out as are asked for.
+// Accepts every ack, and hands out as many jobs as requested.
 engine::PollReply serve(const engine::Poll& poll, const SharedBytes& payload, Time now) {
   engine::PollReply reply;
   for (const core::AckItem& ack : poll.acks.items) {
@@ -101,7 +101,7 @@ const std::string& SessionWorld::exchange(std::string_view requests, std::size_t
   for (int idle = 0; received_.size() < answer_bytes;) {
     const bool moved = io_.io().context().poll() > 0;
     idle = receive() || moved ? 0 : idle + 1;
-    MILLRACE_CHECK(idle < 1'000);  // nothing more comes
+    MILLRACE_CHECK(idle < 1'000);  // no more answers come
   }
   MILLRACE_CHECK(received_.size() == answer_bytes);
   return received_;

@@ -1,6 +1,6 @@
 // One session of the real I/O thread on a socket pair, stepped by its caller, with an engine that
-// answers every submission and every poll at once. What is measured on it is HTTP alone: sockets,
-// framing, checks, JSON, coroutines; both ends of the socket are in it.
+// answers every submission and every poll at once. It measures only HTTP: sockets, framing, checks,
+// JSON, coroutines. Both ends of the socket are included.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ namespace millrace::bench {
 
 class SessionWorld final : engine::Gateway, Clock, service::Operations, http::Observer {
  public:
-  // `payload`: of the jobs that polls are given.
+  // `payload`: of the jobs given to polls.
   explicit SessionWorld(std::string_view payload = "null");
   ~SessionWorld() override;
   SessionWorld(const SessionWorld&) = delete;
   SessionWorld& operator=(const SessionWorld&) = delete;
 
-  // Sends the requests and takes the answers, which are so many bytes.
+  // Sends the requests and receives answers of `answer_bytes` bytes in total.
   const std::string& exchange(std::string_view requests, std::size_t answer_bytes);
-  // Where nobody knows how many: until nothing more comes.
+  // For answers of unknown size: receives until nothing more comes.
   const std::string& exchange(std::string_view requests);
 
  private:
@@ -70,7 +70,7 @@ class SessionWorld final : engine::Gateway, Clock, service::Operations, http::Ob
   http::Services services_;
   int socket_ = -1;  // the client's end
   std::string received_;
-  http::IoThread io_;  // last: its session names everything above
+  http::IoThread io_;  // last: its session uses everything above
 };
 
 }  // namespace millrace::bench

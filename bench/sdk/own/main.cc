@@ -1,4 +1,4 @@
-// Millrace for C++.
+// The program for Millrace's C++ SDK.
 #include <millrace/worker.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Counts the handlers that have run, and tells bench/sdk/run of the first and the last.
+// Counts the handlers that have run, and reports the first and the last to bench/sdk/run.
 class Tally {
  public:
   explicit Tally(long jobs) : jobs_(jobs) {}
