@@ -33,8 +33,7 @@ typedef struct millrace_host {
   size_t size;
   /* Adds a line to the job's log. `level`: "debug", "info", "warn" or "error". */
   void (*log)(millrace_run* run, const char* level, const char* text);
-  /* The result as JSON; invalid JSON fails the attempt. If the job succeeds, the last one counts.
-   */
+  /* The result as JSON; invalid JSON fails the attempt. The last one counts, on success. */
   void (*result)(millrace_run* run, const char* json, size_t size);
   /* The job's error, if the run fails. */
   void (*error)(millrace_run* run, const char* type, const char* message);
