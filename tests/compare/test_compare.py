@@ -47,7 +47,9 @@ class Lifecycles(unittest.TestCase):
             return processes.lifecycles(command, folder, options, 1, {}, folder)
 
     def test_the_time_is_the_workers(self):
-        self.assertAlmostEqual(self.measure("time.sleep(0.5 if role == 'worker' else 0)"), 2000, delta=600)
+        # At 2,000 a second and no faster, though the producer has ended long before.
+        figure = self.measure("time.sleep(0.5 if role == 'worker' else 0)")
+        self.assertTrue(50 < figure <= 2000, figure)
 
     def test_jobs_that_are_missing_make_no_figure(self):
         with self.assertRaisesRegex(processes.Skipped, "1000 were submitted and 999 completed"):

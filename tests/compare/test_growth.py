@@ -172,7 +172,7 @@ class ARun(unittest.TestCase):
                  "--data", data, "--out", out],
                 # It measures servers of its own, whatever is set.
                 env={**os.environ, "MILLRACE_URL": "http://127.0.0.1:1"},
-                capture_output=True, text=True, timeout=280, check=False)
+                capture_output=True, text=True, timeout=800, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(list(data.iterdir()), [])
             result = json.loads((out / "growth.json").read_text())
