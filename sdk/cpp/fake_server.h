@@ -44,7 +44,8 @@ class FakeServer : public Transport {
     }
   }
 
-  // For jobs added from now on. A heartbeat comes after a third of it; the rest is for a machine that stands still.
+  // For jobs added from now on. A heartbeat comes after a third of it; the rest is for a machine
+  // that stands still.
   std::atomic<int> lease_ms = 30'000;
 
   // How the next requests fare.

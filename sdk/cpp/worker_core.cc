@@ -19,7 +19,7 @@ constexpr milliseconds kPauseAfterNothing{100};  // used if a claim did not wait
 constexpr milliseconds kIdlePause{
     1'000};  // between claims of a worker that waits for its own last jobs
 constexpr milliseconds kAbortedFlush{2'000};  // time to report the last outcomes after an abort
-constexpr milliseconds kGoodbye{1'000};  // the server's time to answer a goodbye
+constexpr milliseconds kGoodbye{1'000};       // the server's time to answer a goodbye
 // Outcomes are answered only after the claim sent with them has waited. A refusal must be known
 // before the lease ends.
 constexpr milliseconds kWaitWithAcks{1'000};

@@ -18,7 +18,7 @@ namespace millrace::sdk {
 enum class ErrorKind {
   kUnreachable,  // no answer: connection refused or lost, timeout; the call may have taken effect
   kRefused,      // the server answered with a problem; see `status` and `code`
-  kBadAnswer,  // the answer is not Millrace's but, for example, a proxy's
+  kBadAnswer,    // the answer is not Millrace's but, for example, a proxy's
   kBadArgument,  // not sent: the call is invalid, for example its URL
   kInterrupted,  // the caller's stop token was triggered
   kWaitTimeout,  // Client::wait: the job has not ended yet

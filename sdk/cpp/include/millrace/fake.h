@@ -18,7 +18,7 @@ namespace millrace::sdk {
 
 enum class FakeMode {
   kDrained,  // jobs wait for drain()
-  kInline,  // a due job runs inside its submission
+  kInline,   // a due job runs inside its submission
 };
 
 class FakeJobs;

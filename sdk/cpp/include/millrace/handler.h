@@ -33,7 +33,7 @@ struct Outcome {
   bool retryable = true;
   std::optional<Milliseconds> delay{};
   std::vector<NewJob> enqueue{};  // submitted in the same commit, if the attempt succeeds
-  std::string reason{};  // for a cancellation; becomes a line in the job's log
+  std::string reason{};           // for a cancellation; becomes a line in the job's log
 
   static Outcome succeeded(std::string result_json = {});
   // Retried while attempts are left, after `delay` or else the job's own delay.
@@ -120,11 +120,11 @@ class Handlers;
 
 // The reason why a handler was told to end.
 enum class StopReason {
-  kNone,  // it was not told
+  kNone,       // it was not told
   kCancelled,  // the job was cancelled
-  kTimeout,  // the attempt's time is over: it fails, whatever the handler returns
+  kTimeout,    // the attempt's time is over: it fails, whatever the handler returns
   kLeaseLost,  // another worker may have the job: the handler's result is ignored
-  kStopping,  // the worker is stopping and the grace time is over; a second is left
+  kStopping,   // the worker is stopping and the grace time is over; a second is left
 };
 
 // "cancelled", "timeout", "lease_lost", "stopping"; "" for kNone.

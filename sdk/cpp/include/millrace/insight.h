@@ -59,7 +59,7 @@ struct EventFilter {
   std::vector<std::string> types{};
   std::vector<std::string> queues{};
   std::string cursor{};  // `next_cursor` of the previous page; empty: the oldest event kept
-  int limit = 50;  // of a page, 1 to 1,000
+  int limit = 50;        // of a page, 1 to 1,000
   Milliseconds wait{0};  // wait for the next event; at most 60 s
 };
 
@@ -128,7 +128,7 @@ struct BulkAnswer {
   std::int64_t matched = 0;
   std::int64_t changed = 0;
   std::int64_t failed = 0;  // their state no longer allowed it
-  bool more = false;  // only for a dry run: some matches were not counted
+  bool more = false;        // only for a dry run: some matches were not counted
   // Set if the call has started an operation: it has a rate, or more than 100,000 jobs match.
   std::optional<Operation> operation{};
   std::string json{};

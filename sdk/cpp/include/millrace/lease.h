@@ -42,7 +42,7 @@ struct WorkerLogLine {
 struct SlowDown {
   std::string limit{};
   Milliseconds length{};  // 100 ms to an hour
-  std::string key{};  // the job's key for this limit; empty: the whole limit
+  std::string key{};      // the job's key for this limit; empty: the whole limit
 };
 
 // The outcome of an attempt.
@@ -50,7 +50,7 @@ struct Ack {
   std::string id{};
   std::uint64_t token = 0;
   std::string outcome{};  // "succeeded", "failed", "snoozed", "released", "cancelled", "dead"
-  std::string result{};  // raw JSON; empty: none
+  std::string result{};   // raw JSON; empty: none
   std::optional<JobError> error{};
   bool retryable = true;
   std::optional<Milliseconds> delay{};  // "snoozed": required; "failed": overrides the job's delay
@@ -76,7 +76,7 @@ struct AttemptLogLine {
 
 struct Claim {
   std::vector<std::string> queues{};  // in order of preference
-  std::vector<std::string> types{};  // empty: any type
+  std::vector<std::string> types{};   // empty: any type
   int limit = 1;                      // 1 to 1,000
   Milliseconds wait{0};               // at most 60 s
   std::optional<Milliseconds> lease{};

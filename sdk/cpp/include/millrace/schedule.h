@@ -17,7 +17,7 @@ struct NewSchedule {
   std::string cron{};  // five fields, six with seconds first, or @daily and the like
   std::optional<Milliseconds> every{};
   std::string timezone{};  // an IANA name; empty: UTC
-  NewJob job{};  // without id, idempotency key, run_at and delay
+  NewJob job{};            // without id, idempotency key, run_at and delay
   std::optional<Timestamp> start_at{};
   std::optional<Timestamp> end_at{};
   std::optional<Milliseconds> jitter{};
@@ -27,8 +27,8 @@ struct NewSchedule {
   std::string overlap{};                       // "allow", "skip", "queue", "replace"
   std::string dst_gap{};                       // "run", "skip"
   std::string dst_overlap{};                   // "once", "twice"
-  std::optional<bool> paused{};  // unset: unchanged
-  std::string managed_by{};  // the owner; see ScheduleSet
+  std::optional<bool> paused{};                // unset: unchanged
+  std::string managed_by{};                    // the owner; see ScheduleSet
 };
 
 // The specification as JSON, as sent by Client::put_schedule() and used in a ScheduleSet.
@@ -40,7 +40,7 @@ struct Schedule {
   std::string cron{};
   std::optional<Milliseconds> every{};
   std::string timezone{};
-  std::string job{};  // raw JSON: the submission for each instant
+  std::string job{};      // raw JSON: the submission for each instant
   std::string queue{};    // of the job; empty: the default queue
   std::string type{};     // of the job
   std::string payload{};  // of the job, raw JSON; empty: null
@@ -73,13 +73,13 @@ struct Schedule {
 struct ScheduleFilter {
   std::string managed_by{};
   std::string queue{};
-  int limit = 50;  // of a page, 1 to 1,000
+  int limit = 50;        // of a page, 1 to 1,000
   std::string cursor{};  // `next_cursor` of the previous page
 };
 
 struct TriggerSchedule {
   std::optional<Timestamp> scheduled_at{};  // the instant given to the job; unset: now
-  std::string idempotency_key{};  // generated if empty
+  std::string idempotency_key{};            // generated if empty
 };
 
 // Submits jobs for a past range's instants, oldest first, except those whose job still exists.
@@ -87,8 +87,8 @@ struct BackfillSchedule {
   Timestamp from{};
   Timestamp to{};
   std::optional<int> limit{};  // jobs per call, 1 to 1,000
-  bool dry_run = false;           // count only
-  bool rerun = false;  // include instants of which it is no longer known whether they ran
+  bool dry_run = false;        // count only
+  bool rerun = false;          // include instants of which it is no longer known whether they ran
   std::string idempotency_key{};  // generated if empty
 };
 
@@ -138,9 +138,9 @@ struct SchedulePreview {
 struct ScheduleSet {
   std::string managed_by{};
   std::vector<std::pair<std::string, std::string>> schedules{};  // name, specification as JSON
-  bool prune = false;  // delete the owner's schedules that are not listed
+  bool prune = false;    // delete the owner's schedules that are not listed
   bool dry_run = false;  // change nothing, only report the changes
-  bool force = false;  // take over names owned by others
+  bool force = false;    // take over names owned by others
 };
 
 // The set as JSON, as sent by Client::apply_schedules().

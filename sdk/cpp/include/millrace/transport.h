@@ -21,7 +21,7 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 enum class Repeat {
   kNever,
   kIfUnbegun,  // only if the server can't have started it: no connection, 429 or 503
-  kAlways,  // idempotent: sending it twice has the same effect as once
+  kAlways,     // idempotent: sending it twice has the same effect as once
 };
 
 struct Request {
@@ -66,7 +66,7 @@ struct HttpOptions {
   std::string user_agent{};
   std::string ca_file{};           // certificates to trust, in PEM; empty: the system's
   std::string certificate_file{};  // the client's certificate; empty: none
-  std::string key_file{};  // the certificate's key
+  std::string key_file{};          // the certificate's key
   std::chrono::milliseconds connect_timeout{5'000};
 };
 

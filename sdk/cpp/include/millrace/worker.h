@@ -30,9 +30,9 @@ struct WorkerOptions {
   std::vector<std::string> queues = {"default"};  // in order of preference
   // For a worker with a handler for every type: claim only these types; empty: any.
   std::vector<std::string> types{};
-  int concurrency = 10;  // the most handlers, and jobs held, at a time
+  int concurrency = 10;                 // the most handlers, and jobs held, at a time
   std::optional<Milliseconds> lease{};  // empty: the job's lease, else the queue's
-  Milliseconds poll_wait{10'000};  // how long a claim waits at the server, at most 60 s
+  Milliseconds poll_wait{10'000};       // how long a claim waits at the server, at most 60 s
   // How long running handlers may continue after a stop. Then they are told to end, and a second
   // later their jobs are given back. Empty: unlimited.
   std::optional<Milliseconds> grace = Milliseconds{25'000};
