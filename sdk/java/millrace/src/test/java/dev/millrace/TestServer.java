@@ -2,6 +2,7 @@ package dev.millrace;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -12,12 +13,15 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 
 /** A real server on a free port of loopback, with a directory of its own, until it is closed. */
 public final class TestServer implements AutoCloseable {
   private static final int TRIES = 5; // another process may take the port first
-  private static final int START_SECONDS = 30;
+  private static final int START_SECONDS = 60;
+  private static final int PORTS_OF_A_PROCESS = 40;
+  private static final AtomicLong nextPort = new AtomicLong();
 
   private final Path home;
   private int port;
@@ -112,11 +116,19 @@ public final class TestServer implements AutoCloseable {
     }
   }
 
-  private static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    } catch (IOException error) {
-      throw new UncheckedIOException(error);
+  /**
+   * As in tests/postgres.py: each process has some ports of its own, below those that the system
+   * gives to outgoing connections, so that one is still free when its server (re)starts.
+   */
+  static int freePort() {
+    long first = 20_000 + ProcessHandle.current().pid() % 300 * PORTS_OF_A_PROCESS;
+    while (true) {
+      int port = (int) (first + nextPort.getAndIncrement() % PORTS_OF_A_PROCESS);
+      try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+        return socket.getLocalPort();
+      } catch (IOException taken) {
+        // The next one.
+      }
     }
   }
 }

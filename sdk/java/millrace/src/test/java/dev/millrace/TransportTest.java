@@ -160,17 +160,14 @@ class TransportTest {
   }
 
   @Test
-  void aServerThatIsNotThereIsUnreachable() throws IOException {
-    int port;
-    try (ServerSocket socket = new ServerSocket(0)) {
-      port = socket.getLocalPort();
-    }
+  void aServerThatIsNotThereIsUnreachable() {
     MillraceClient lonely =
-        MillraceClient.create("http://127.0.0.1:" + port).withTimeout(Duration.ofMillis(300));
+        MillraceClient.create("http://127.0.0.1:" + TestServer.freePort())
+            .withTimeout(Duration.ofMillis(300));
     long begin = System.nanoTime();
     MillraceException error = assertThrows(MillraceException.class, () -> lonely.get("i"));
     assertInstanceOf(MillraceException.Unreachable.class, error);
-    assertTrue(System.nanoTime() - begin < 10_000_000_000L);
+    assertTrue(System.nanoTime() - begin < 25_000_000_000L);
   }
 
   @Test
@@ -182,7 +179,7 @@ class TransportTest {
       long begin = System.nanoTime();
       assertThrows(MillraceException.Unreachable.class, () -> patient.get("i"));
       long took = System.nanoTime() - begin;
-      assertTrue(took >= 300_000_000L && took < 10_000_000_000L, took + " ns");
+      assertTrue(took >= 300_000_000L && took < 25_000_000_000L, took + " ns");
     }
   }
 }

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterAll;
@@ -27,7 +28,8 @@ import org.junit.jupiter.api.TestInfo;
 class WorkerTest {
   record Sum(int a, int b) {}
 
-  private static final Duration SOON = Duration.ofSeconds(20);
+  private static final Duration GRACE = Duration.ofSeconds(2);
+  private static final Duration SOON = Duration.ofSeconds(60);
   private static TestServer server;
   private static MillraceClient client;
 
@@ -66,7 +68,7 @@ class WorkerTest {
                 o.queues(queue)
                     .concurrency(concurrency)
                     .pollWait(Duration.ofSeconds(2))
-                    .grace(Duration.ofMillis(200)));
+                    .grace(GRACE));
     workers.add(worker);
     return worker;
   }
@@ -170,15 +172,15 @@ class WorkerTest {
               Thread.sleep(60_000);
             })
         .start();
-    assertEquals("started", seen.poll(20, TimeUnit.SECONDS));
+    assertEquals("started", seen.poll(60, TimeUnit.SECONDS));
     client.cancel(job.id(), null);
-    assertEquals(Told.CANCELLED, seen.poll(20, TimeUnit.SECONDS));
+    assertEquals(Told.CANCELLED, seen.poll(60, TimeUnit.SECONDS));
     assertEquals(JobState.CANCELLED, end(job).state());
   }
 
   @Test
   void theTimeoutIsTold() {
-    JobType<Void> slow = type("slow", Void.class).timeout(Duration.ofMillis(700)).maxAttempts(1);
+    JobType<Void> slow = type("slow", Void.class).timeout(Duration.ofSeconds(5)).maxAttempts(1);
     Submitted job = client.submit(slow, null);
     LinkedBlockingQueue<Told> seen = new LinkedBlockingQueue<>();
     worker()
@@ -198,14 +200,14 @@ class WorkerTest {
 
   @Test
   void heartbeatsOutlastTheLease() {
-    JobType<Void> slow = type("slow", Void.class).with(job -> job.lease(Duration.ofSeconds(1)));
+    JobType<Void> slow = type("slow", Void.class).with(job -> job.lease(Duration.ofSeconds(5)));
     Submitted job = client.submit(slow, null);
     worker()
         .handle(
             slow,
             (payload, ctx) -> {
               ctx.progress(50, "half");
-              Thread.sleep(2_500);
+              Thread.sleep(6_500);
               return ctx.told();
             })
         .start();
@@ -302,6 +304,7 @@ class WorkerTest {
     Submitted polite = client.submit(slow, null);
     Submitted stubborn = client.submit(slow, null);
     CountDownLatch started = new CountDownLatch(2);
+    AtomicBoolean hasStopped = new AtomicBoolean();
     LinkedBlockingQueue<Told> seen = new LinkedBlockingQueue<>();
     Worker worker =
         worker()
@@ -309,7 +312,7 @@ class WorkerTest {
                 slow,
                 (payload, ctx) -> {
                   started.countDown();
-                  if (ctx.job().id().equals(stubborn.id())) spin();
+                  if (ctx.job().id().equals(stubborn.id())) spin(hasStopped);
                   try {
                     Thread.sleep(60_000);
                   } finally {
@@ -327,11 +330,12 @@ class WorkerTest {
       assertEquals(JobState.READY, released.state());
       assertEquals(0, released.attempt());
     }
+    hasStopped.set(true);
   }
 
-  private static void spin() {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(4);
-    while (System.nanoTime() < end) Thread.onSpinWait();
+  private static void spin(AtomicBoolean until) {
+    long end = System.nanoTime() + SOON.toNanos();
+    while (!until.get() && System.nanoTime() < end) Thread.onSpinWait();
   }
 
   @Test

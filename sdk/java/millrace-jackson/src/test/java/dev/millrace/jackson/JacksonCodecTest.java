@@ -42,7 +42,7 @@ class JacksonCodecTest {
       String id = client.submit(type, mail).id();
       Worker worker = client.worker(o -> {}).handle(type, (payload, ctx) -> payload);
       worker.start();
-      Job ended = client.waitFor(id, Duration.ofSeconds(20));
+      Job ended = client.waitFor(id, Duration.ofSeconds(60));
       worker.stop();
       assertEquals("ada", ended.result().as(Mail.class).to);
     }

@@ -94,19 +94,19 @@ class ApplicationTest {
       assertEquals("shop-1", context.getBean(WorkerLifecycle.class).worker().id());
 
       String id = client.submit(MAIL, new Mail("ada")).id();
-      Job ended = client.waitFor(id, Duration.ofSeconds(20));
+      Job ended = client.waitFor(id, Duration.ofSeconds(60));
       assertEquals("\"ada 1!\"", ended.result().text());
       assertEquals("sending to ada", client.logs(id).get(0).message());
       assertEquals(LogLevel.WARN, client.logs(id).get(0).level());
 
       JobType<Void> broken = JobType.of("broken", Void.class).queue("mail").maxAttempts(1);
-      Job dead = client.waitFor(client.submit(broken, null).id(), Duration.ofSeconds(20));
+      Job dead = client.waitFor(client.submit(broken, null).id(), Duration.ofSeconds(60));
       assertEquals("java.lang.IllegalStateException", dead.lastError().type());
       assertEquals("broken on purpose", dead.lastError().message());
 
       Mailer mailer = context.getBean(Mailer.class);
       String slow = client.submit(SLOW, null).id();
-      assertTrue(mailer.started.await(20, TimeUnit.SECONDS));
+      assertTrue(mailer.started.await(60, TimeUnit.SECONDS));
       context.close();
       assertEquals(0, mailer.ended.getCount());
       assertEquals(JobState.SUCCEEDED, client.get(slow).state());
