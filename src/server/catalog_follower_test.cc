@@ -40,7 +40,7 @@ class FirstShard final : public engine::Gateway {
 };
 
 bool eventually(const auto& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!condition() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }

