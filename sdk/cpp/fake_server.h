@@ -1,5 +1,4 @@
-// A server as a worker sees it, for tests. It hands out the jobs that a test adds, lets claims wait
-// for them, and records outcomes, heartbeats and log lines.
+// A fake server for tests of workers: hands out jobs, records outcomes, heartbeats and log lines.
 #pragma once
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@ class FakeServer : public Transport {
     std::optional<int> limit;       // of its claim
     int wait_ms = 0;
     int heartbeats = 0;
-    bool has_lines = false;  // lines that are in none of its acks
+    bool has_lines = false;  // log lines outside of its acks
     std::chrono::milliseconds timeout{0};
   };
 
@@ -44,31 +43,30 @@ class FakeServer : public Transport {
     }
   }
 
-  // For jobs added from now on. A heartbeat comes after a third of it; the rest is for a machine
-  // that stands still.
+  // For jobs added from now on. Heartbeats come every third of it; the rest allows for stalls.
   std::atomic<int> lease_ms = 30'000;
 
-  // How the next requests fare.
-  std::atomic<int> failures = 0;                // this many requests are lost
-  std::atomic<int> lost_answers = 0;            // this many with acks take effect, unanswered
-  std::atomic<bool> refuse_large_acks = false;  // the whole request, as for a result beyond a bound
-  std::atomic<bool> refuse_odd_results = false;  // only these items
+  // The outcome of the next requests.
+  std::atomic<int> failures = 0;                // the number of requests to lose
+  std::atomic<int> lost_answers = 0;            // requests with acks to carry out without an answer
+  std::atomic<bool> refuse_large_acks = false;  // refuses the whole request, as for a large result
+  std::atomic<bool> refuse_odd_results = false;  // refuses only these items
   std::atomic<bool> lets_claims_wait = true;
   std::atomic<bool> cancel_at_heartbeat = false;
   std::atomic<bool> lease_is_lost = false;
-  // Called first for each request; what it returns is the answer. Empty: no effect.
+  // Called first for each request; its result, if any, is the answer.
   std::function<std::optional<Result<Response>>(const Request& request)> answer_instead;
   // Called with each heartbeat as sent; returns an error for it, or "" to accept it.
   std::function<std::string(const std::string& beat)> refuse_beat;
-  std::atomic<bool> cuts_answers = false;  // to acks: they take effect, unanswered
-  // Called when a claim has found jobs, before the answer, which is delayed by answer_takes.
+  std::atomic<bool> cuts_answers = false;  // answers no acks, but carries them out
+  // Called when a claim has found jobs. The answer follows after answer_takes.
   std::function<void()> on_hand_out;
   std::chrono::milliseconds answer_takes{0};
-  std::chrono::milliseconds lines_take{0};  // to process lines that are in no outcome
-  // Called with each claim: the number of slots that all claims under way ask for.
+  std::chrono::milliseconds lines_take{0};  // the time to process log lines outside of outcomes
+  // Called with each claim; `asked`: the slots requested by all pending claims.
   std::function<void(int asked)> on_claim;
 
-  template <typename Condition>  // of the members below, which it reads unlocked
+  template <typename Condition>  // on the members below, which it reads unlocked
   bool await(Condition condition) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds{20}, condition);
@@ -80,16 +78,16 @@ class FakeServer : public Transport {
     return await([this, count] { return outcomes.size() >= count; });
   }
 
-  // To be read when the worker has ended, or in await().
+  // To be read after the worker has ended, or in await().
   std::deque<Poll> polls;
-  std::map<std::string, std::vector<std::string>> outcomes;  // by id, as they were sent
+  std::map<std::string, std::vector<std::string>> outcomes;  // by id, as sent
   std::vector<std::string> logs;
   int heartbeats = 0;
   std::string checkpoint;  // the last one
-  int waiting = 0;         // claims that wait now
+  int waiting = 0;         // claims waiting now
   int broken_off = 0;      // claims cancelled while they waited
-  int under_way = 0;       // requests now
-  int most_at_once = 0;    // requests
+  int under_way = 0;       // pending requests
+  int most_at_once = 0;    // the most pending requests
 
   Result<Response> send(const Request& request) override {
     std::unique_lock lock(mutex_);
@@ -202,7 +200,7 @@ class FakeServer : public Transport {
     return results;
   }
 
-  // The jobs, or an error if the caller cancelled it. Releases the lock while it waits.
+  // The jobs, or an error if the caller cancelled the claim. Releases the lock while it waits.
   Result<std::string> claim(simdjson::dom::element body, Poll& poll, const std::stop_token& stop,
                             Lock& lock) {
     simdjson::dom::object wanted;
@@ -228,7 +226,7 @@ class FakeServer : public Transport {
     if (!claimed.empty() && on_hand_out) on_hand_out();
     changed_.wait_for(lock, stop, answer_takes, [] { return false; });
     if (!stop.stop_requested()) return claimed;
-    ++broken_off;  // what it claimed is lost
+    ++broken_off;  // the claimed jobs are lost
     Error error;
     error.kind = ErrorKind::kInterrupted;
     return std::unexpected(error);
@@ -238,7 +236,7 @@ class FakeServer : public Transport {
     for (const simdjson::dom::element line : lines) {
       std::string_view id;
       if (line["id"].get(id) != simdjson::SUCCESS) id = "";
-      if (outcomes.contains(std::string(id))) continue;  // refused: it has ended
+      if (outcomes.contains(std::string(id))) continue;  // refused: the job has ended
       logs.emplace_back(std::string_view(line["message"]));
     }
   }
@@ -246,7 +244,7 @@ class FakeServer : public Transport {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::string> jobs_;
-  int asked_ = 0;  // by all claims under way
+  int asked_ = 0;  // by all pending claims
 };
 
 }  // namespace millrace::sdk
