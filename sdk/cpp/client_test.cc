@@ -365,7 +365,7 @@ TEST(HttpTransport, TellsWhyThereIsNoAnswer) {
   EXPECT_EQ(nonsense->send({}).error().kind, ErrorKind::kBadArgument);
 }
 
-// What follows the end of an answer, on a connection that is used again, is such an answer.
+// On a reused connection, bytes after the end of an answer look like such an answer.
 TEST(HttpTransport, AnAnswerThatIsNotHttpIsABadAnswer) {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};

@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 
 class HandlerTest : public WorkerTest {
  protected:
-  // The outcome that one job with this payload leads to, as it is sent.
+  // The outcome of one job with this payload, as sent.
   std::string outcome_of(Handlers handlers, const std::string& payload = "null") {
     server_.put("a", 1, payload);
     Worker worker(client_, options(), std::move(handlers));

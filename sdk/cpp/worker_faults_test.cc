@@ -1,4 +1,4 @@
-// A worker among faults: answers that are none, a server that is slow, progress that can't be told.
+// A worker among faults: invalid answers, a slow server, progress that can't be reported.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -26,7 +26,7 @@ Result<Response> proxys_page(int status) {
 
 class WorkerFaultsTest : public WorkerTest {};
 
-// The first requests with outcomes are answered so; then all is well.
+// Answers the first requests with outcomes with this; later ones normally.
 class AnswerToOutcomesTest : public WorkerFaultsTest,
                              public ::testing::WithParamInterface<std::pair<int, bool>> {};
 
@@ -105,7 +105,7 @@ TEST_F(WorkerFaultsTest, TriesNotEachOutcomeAtAServerThatIsAway) {
   bool was_refused = false;
   server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
     if (!has_acks(request)) return std::nullopt;
-    // One of many is at fault; then the server goes away for two requests.
+    // One of many outcomes is at fault; then the server is unreachable for two requests.
     if (!was_refused) {
       if (has_claim(request)) return problem(422, "validation_failed");
       was_refused = true;
@@ -121,7 +121,7 @@ TEST_F(WorkerFaultsTest, TriesNotEachOutcomeAtAServerThatIsAway) {
   EXPECT_LE(with_acks, 5u);  // the rest went back together
 }
 
-// What stands in the result of one job of many makes every request fail that carries it.
+// The result of one of many jobs makes every request fail that contains it.
 class PoisonedOutcomeTest : public WorkerFaultsTest,
                             public ::testing::WithParamInterface<std::pair<int, bool>> {};
 
@@ -206,7 +206,7 @@ TEST_F(WorkerFaultsTest, ToldToStopWithAnAnswerToTheReporterItEndsWell) {
   server_.put("a", 1);
   std::atomic<bool> is_done = false;
   server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
-    // The claim for the second slot waits meanwhile.
+    // Meanwhile the claim for the second slot waits.
     if (has_claim(request) || server_.waiting == 0) return std::nullopt;
     is_done = true;
     return Response{200,
@@ -327,7 +327,7 @@ TEST_F(WorkerFaultsTest, ProgressThatTheServerWouldRefuseIsCut) {
   server_.put("a", 1);
   std::vector<std::string> beats;
   server_.refuse_beat = [&](const std::string& beat) {
-    // One may go out before the handler has said anything.
+    // A heartbeat may be sent before the handler has reported anything.
     if (beat.find("progress") != std::string::npos) beats.push_back(beat);
     return std::string();
   };
@@ -367,7 +367,7 @@ TEST_F(WorkerFaultsTest, ProgressThatIsTooLargeTogetherGoesInTwoHeartbeats) {
     context.progress({.percent = 99.99999999999999}, "\"" + std::string(65'468, 'x') + "\"");
     context.progress({.percent = 99.99999999999999, .message = control});
     EXPECT_TRUE(server_.await([&] { return told.size() >= 2; }));
-    // What fits beside an empty message is too large beside this one.
+    // A checkpoint that fits with an empty message is too large with this one.
     context.progress({.message = control}, "\"" + std::string(62'000, 'x') + "\"");
     EXPECT_TRUE(server_.await([&] { return told.size() >= 3; }));
     return Outcome::succeeded();
@@ -381,7 +381,7 @@ TEST_F(WorkerFaultsTest, ProgressThatIsTooLargeTogetherGoesInTwoHeartbeats) {
   EXPECT_NE(server_.logs[0].find("dropped a checkpoint"), std::string::npos);
 }
 
-// The handler tells news faster than heartbeats are answered.
+// The handler reports news faster than heartbeats are answered.
 TEST_F(WorkerFaultsTest, NewsAfterARefusalWaitForAHeartbeatWithout) {
   server_.lease_ms = 4'500;
   server_.put("a", 1);

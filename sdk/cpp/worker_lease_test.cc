@@ -1,4 +1,4 @@
-// How long a lease is certain, and what handlers are told when.
+// How long a lease is certain, and when handlers are told to end.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -26,7 +26,7 @@ class WorkerLeaseTest : public WorkerTest {
     runner_.join();
   }
 
-  // Waits until the handler is told to end, and keeps why.
+  // Waits until the handler is told to end, and keeps the reason.
   Outcome wait_to_be_told(Context& context) {
     for (int i = 0; i < 6'000 && !context.stop_token().stop_requested(); ++i) {
       std::this_thread::sleep_for(5ms);
@@ -43,7 +43,7 @@ class WorkerLeaseTest : public WorkerTest {
   std::jthread runner_;
 };
 
-// A job as the server hands it out, with what a test adds.
+// A job as handed out by the server, with additions of a test.
 std::string job_with(std::string_view lease, std::string_view more) {
   return fmt::format(
       R"({{"acks":[],"heartbeats":[],"logs":[],"commands":[],"jobs":[{{"id":"a","queue":"q",)"
@@ -214,7 +214,7 @@ TEST_F(WorkerLeaseTest, ProgressIsAtMostASecondLate) {
   }));
 }
 
-// Lets the first request with outcomes hang, until the worker breaks it off.
+// Lets the first request with outcomes hang until the worker cancels it.
 class HangsOnce : public Transport {
  public:
   explicit HangsOnce(std::shared_ptr<FakeServer> server) : server_(std::move(server)) {}

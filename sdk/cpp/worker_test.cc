@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Where handlers wait until the test lets them go.
+// A place where handlers wait until the test releases them.
 class Gate {
  public:
   void open() {
@@ -173,7 +173,7 @@ TEST_F(WorkerTest, SendsLogLinesOnceAndInOrder) {
   ASSERT_TRUE(work([this](Context& context) {
     context.log("info", "one");
     EXPECT_TRUE(server_.await([this] { return server_.logs.size() == 1; }));  // sent on the way
-    context.log("info", "two");            // sent with the outcome
+    context.log("info", "two");  // sent with the outcome
     return Outcome::succeeded();
   }));
   EXPECT_EQ(server_.logs, (std::vector<std::string>{"one", "two"}));
@@ -194,7 +194,7 @@ TEST_F(WorkerTest, AnOutcomeOvertakesNoLinesOfItsJob) {
 }
 
 TEST_F(WorkerTest, LinesOfAShortJobGoWithItsOutcome) {
-  // A machine that stands still makes it a long one, whose lines go before: then it is tried again.
+  // If the machine stalled, the handler ran long and its lines were sent first: try again.
   bool was_short = false;
   for (int i = 0; i < 20 && !was_short; ++i) {
     server_.logs.clear();
@@ -281,7 +281,7 @@ class LongWorkerTest : public WorkerTest {
     stop_.request_stop();
     runner_.join();
   }
-  // Those with outcomes or a claim: not the heartbeats.
+  // Requests with outcomes or a claim, without mere heartbeats.
   std::vector<FakeServer::Poll> polls() const {
     std::vector<FakeServer::Poll> kept;
     for (const auto& poll : server_.polls) {
@@ -314,7 +314,7 @@ TEST_F(LongWorkerTest, AsksForEveryFreeSlotAndForNoMore) {
   EXPECT_EQ(seen[0].limit, 5);
   EXPECT_EQ(seen[0].wait_ms, 60'000);
   EXPECT_EQ(seen[1].limit, 2);  // three are taken
-  // The slot that got free meanwhile; the other two are asked for already.
+  // The slot freed meanwhile; the other two have been requested already.
   EXPECT_EQ(seen[2].acks, (std::vector<std::string>{"job0"}));
   EXPECT_EQ(seen[2].limit, 1);
   EXPECT_EQ(seen[2].wait_ms, 0);
@@ -348,7 +348,7 @@ TEST_F(LongWorkerTest, AResultDoesNotWaitForTheClaimThatWaits) {
   EXPECT_TRUE(server_.await_waiting_claim());
   gate.open();
   EXPECT_TRUE(server_.await_outcomes(1));
-  // That claim still waits, and what comes is for it.
+  // That claim still waits, and gets the jobs that come.
   EXPECT_TRUE(server_.await([&] { return server_.waiting == 1 && server_.broken_off == 0; }));
   server_.put("b", 2);
   EXPECT_TRUE(server_.await_outcomes(2));

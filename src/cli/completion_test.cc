@@ -22,7 +22,7 @@ class CompletionTest : public ::testing::Test {
     job.add_subcommand("get", "One");
   }
 
-  // What bash offers for the words typed so far, the last of them under way.
+  // Bash's suggestions for the words typed so far; the last one is incomplete.
   std::string offered(const std::string& words, int count) {
     const std::string path =
         ::testing::TempDir() + "millrace-completion." + std::to_string(getpid());

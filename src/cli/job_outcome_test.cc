@@ -41,7 +41,7 @@ TEST(ResultOf, HoldsAsMuchAsTheServerTakesAndNoMore) {
   EXPECT_TRUE(plain.is_cut);
   EXPECT_EQ(plain.bytes, kMaxResultBytes - 2);
 
-  // One byte too much, of an output that was read whole.
+  // One byte too many, in an output that was read completely.
   const auto longer = result_of(std::string(kMaxResultBytes - 1, 'x'), false);
   EXPECT_EQ(longer.json.size(), kMaxResultBytes);
   EXPECT_TRUE(longer.is_cut);

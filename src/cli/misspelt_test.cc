@@ -36,7 +36,7 @@ TEST_F(Misspelt, WhatIsThereIsNoMistake) {
   EXPECT_EQ(complaint({"--url", "lst", "job", "list"}), "");
   EXPECT_EQ(complaint({"--url=lst", "job", "--help"}), "");
   EXPECT_EQ(complaint({"enqueue", "greet", "{}"}), "");
-  // What follows an option that nobody knows may be its value.
+  // A word after an unknown option may be its value.
   EXPECT_EQ(complaint({"--colour", "red", "job", "list"}), "");
 }
 

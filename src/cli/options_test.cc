@@ -50,7 +50,7 @@ class OptionsTest : public ::testing::Test {
     add_duration(command, "-d,--delay", delay_, "");
     add_time(command, "--at", time_, "");
   }
-  // As a usage error would say it; empty where there is none.
+  // The message of a usage error; empty if there is none.
   std::string parse(std::vector<std::string> arguments) {
     std::reverse(arguments.begin(), arguments.end());
     try {

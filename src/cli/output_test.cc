@@ -75,7 +75,7 @@ TEST(Table, CutsOnlyWhatMayGiveWay) {
             "NAME              COUNT  NOTE\n"
             "a-long-name-...  123456  because of s...\n"
             "short                 1\n");
-  // What would be shorter than its mark of a cut goes wholly.
+  // A column that would be shorter than its cut mark disappears.
   EXPECT_EQ(table.text(22),
             "NAME             COUNT\n"
             "a-long-name...  123456\n"

@@ -81,7 +81,7 @@ TEST(ShellWords, RunTheCommandByItsShell) {
 
 TEST(ShellWords, RunItInTheHomeFolder) {
   EXPECT_EQ(output_of({.command = "pwd"}, {{"HOME", "/usr"}}), "/usr\n0");
-  // Where there is none, it stays where it is.
+  // Without a home folder, the folder does not change.
   EXPECT_EQ(output_of({.command = "echo here"}, {{"HOME", "/does/not/exist"}}), "here\n0");
 }
 

@@ -1,4 +1,4 @@
-// Who may call what: every route with every scope, and the queues that a token opens.
+// Access control: every route with every scope, and the queues that a token opens.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -29,7 +29,7 @@ std::uint8_t number_of(Scope scope) { return static_cast<std::uint8_t>(scope); }
 
 std::string bearing(const std::string& token) { return "Authorization: Bearer " + token + "\r\n"; }
 
-// A path that the route's pattern takes.
+// A path that matches the route's pattern.
 std::string path_of(const api::Route& route) {
   std::string path(route.pattern);
   const std::size_t brace = path.find('{');
@@ -81,7 +81,7 @@ TEST(Access, StrangersLearnNothingOfThePaths) {
   EXPECT_EQ(client.receive().status, 404);
 }
 
-// A job in the queue "secret" for every look-up.
+// Every look-up finds a job in the queue "secret".
 std::optional<engine::Answer> secret_job(const engine::Request& request) {
   const auto* command = std::get_if<core::Command>(&request);
   if (command == nullptr || !std::holds_alternative<core::GetJob>(*command)) {
@@ -125,12 +125,12 @@ TEST(Access, AQueueOutOfReachIsNotThere) {
       {"POST", "/v1/queues/secret/pause", "", 404},
       {"POST", "/v1/queues/secret/purge", "", 404},
       {"POST", "/v1/workers/w/quiet", "", 403},
-      // What is of all queues.
+      // Calls about all queues.
       {"GET", "/metrics", "", 403},
       {"POST", "/v1/admin/backup", R"({"path":"/tmp/copy"})", 403},
       {"POST", "/v1/admin/nodes/n/drain", "", 403},
       {"POST", "/v1/admin/nodes/n/undrain", "", 403},
-      // What it may reach gets as far as the shard.
+      // Allowed calls get as far as the shard.
       {"POST", "/v1/jobs", R"({"type":"t","queue":"mail.eu"})", 503},
       {"GET", "/v1/queues/mail", "", 503},
   };
@@ -138,7 +138,7 @@ TEST(Access, AQueueOutOfReachIsNotThere) {
     client.send(request(one.method, one.target, one.body, bearing(token_number(1).token)));
     EXPECT_EQ(client.receive().status, one.status) << one.method << " " << one.target;
   }
-  // In a batch the others go on; the lease of a job out of reach is lost.
+  // In a batch the other items are handled; the lease of a forbidden job is lost.
   client.send(request("POST", "/v1/ack",
                       R"({"items":[{"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":1,)"
                       R"("outcome":"succeeded"}]})",
@@ -157,7 +157,7 @@ std::optional<engine::Answer> denied_elsewhere(const engine::Request&) {
   return engine::Denied::kQueue;
 }
 
-// To a worker, "the lease is lost" is final: what can't be looked at now must not be told so.
+// For a worker, "the lease is lost" is final, so a failed look-up must not be reported that way.
 TEST(Access, AJobThatCantBeLookedAtIsNotOutOfReach) {
   TestServer server({}, {{"t", token_number(1).hash, {"work"}, {"mail*"}, std::nullopt}});
   TestClient client(server);
@@ -172,7 +172,7 @@ TEST(Access, AJobThatCantBeLookedAtIsNotOutOfReach) {
       {"/v1/workers/w1/poll", R"({"heartbeats":[)" + beat + "]}"},
       {job + "/complete", R"({"token":1})"},
   };
-  // Item by item: what can be looked at is done all the same.
+  // Item by item: the others are still handled.
   const auto is_told_of_silence = [&] {
     for (const auto& [target, body] : calls) {
       client.send(request("POST", target, body, bearing(token_number(1).token)));
@@ -187,7 +187,7 @@ TEST(Access, AJobThatCantBeLookedAtIsNotOutOfReach) {
   server.gateway.respond_with(nothing_there);
   client.send(request("POST", "/v1/ack", calls[0].second, bearing(token_number(1).token)));
   EXPECT_NE(client.receive().body.find("lease_lost"), std::string::npos);
-  // The node that leads its shard has looked, and says so.
+  // The node that leads its shard has looked, and reports it.
   server.gateway.respond_with(denied_elsewhere);
   client.send(request("POST", "/v1/ack", calls[0].second, bearing(token_number(1).token)));
   EXPECT_NE(client.receive().body.find("lease_lost"), std::string::npos);
@@ -196,8 +196,7 @@ TEST(Access, AJobThatCantBeLookedAtIsNotOutOfReach) {
   EXPECT_EQ(is_told_of_silence(), "");
 }
 
-// What a browser adds to what a page sends.
-// Each item is refused for itself, in an answer that is whole.
+// Each item is refused separately, in a complete answer.
 TEST(Access, AJobForWhoseLookUpThereIsNoTurnIsToldAsOneThatCantBeLookedAt) {
   TestServer server({}, {{"t", token_number(1).hash, {"work"}, {"mail*"}, std::nullopt}});
   server.gateway.respond_with(nothing_there);
@@ -209,12 +208,12 @@ TEST(Access, AJobForWhoseLookUpThereIsNoTurnIsToldAsOneThatCantBeLookedAt) {
       "POST", "/v1/ack",
       R"({"items":[{"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":1,"outcome":"released"}]})",
       bearing(token_number(1).token));
-  // Two have a thread, and 256 wait: who comes then is answered at once.
+  // Two have a thread and 256 wait; the next ones are answered at once.
   std::vector<std::unique_ptr<TestClient>> clients;
   for (int i = 0; i < 1'000 && server.log().empty(); ++i) {
     clients.push_back(std::make_unique<TestClient>(server));
     clients.back()->send(ack);
-    // Those that are beyond what fits have come in late.
+    // The refused ones are those that came last.
     std::this_thread::sleep_for(std::chrono::milliseconds(i < 300 ? 1 : 50));
   }
   ASSERT_FALSE(server.log().empty());
@@ -299,7 +298,7 @@ TEST(Access, WithoutTokensTheServerAnswersToLocalNamesOnly) {
   EXPECT_EQ(old.receive().status, 200) << "no browser is so old";
 }
 
-// The job that secret_job() knows, in a queue that is open.
+// The job known by secret_job(), in an open queue.
 std::optional<engine::Answer> failed_job(const engine::Request& request) {
   auto answer = secret_job(request);
   if (auto* const reply = std::get_if<core::Reply>(&*answer)) {

@@ -1,4 +1,4 @@
-// Reads, and those who wait for something else meanwhile.
+// Reads, and callers that wait for something else meanwhile.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kList = "/v1/jobs?limit=1";
 
-// What became of the searches: each waits until it is let go, or its client has gone.
+// Controls the searches: each waits until it is released, or its client has gone.
 class Searches {
  public:
   explicit Searches(TestServer& server) {
@@ -33,7 +33,7 @@ class Searches {
   ~Searches() { open_ = true; }
 
   void let_go() { open_ = true; }
-  // Waits for so many; false after thirty seconds.
+  // Waits for this many; false after thirty seconds.
   bool begun(int count) const { return reaches(begun_, count); }
   bool stopped(int count) const { return reaches(stopped_, count); }
   int begun_so_far() const { return begun_; }
@@ -84,7 +84,7 @@ TEST(Reads, SearchesThatWaitForAThreadAreForgottenWithTheirClients) {
   EXPECT_EQ(searches.begun_so_far(), 3);
 }
 
-// Many matches, or few among many rows: no count is done in the time of one read.
+// Many matches, or few among many rows: no count is completed in the time of one read.
 TEST(Reads, ADryRunGoesOnRoundByRound) {
   TestServer server;
   server.gateway.respond_with(
@@ -139,7 +139,7 @@ TEST(Reads, TooManyOfOneClientAreRefused) {
   EXPECT_EQ(other.receive().status, 200) << "metrics have a turn of their own";
 }
 
-// Hands out two jobs, one whose payload memory has let go of; takes any acks.
+// Hands out two jobs, one without its payload in memory; accepts any acks.
 std::optional<engine::Answer> hands_out(const engine::Request& request, Duration lease) {
   if (std::holds_alternative<engine::WaitingClaim>(request)) {
     core::ClaimReply claim;
@@ -180,7 +180,7 @@ TEST(Reads, AClaimThatTookMostOfItsLeaseIsGivenBack) {
   const std::vector<engine::Request> requests = server.gateway.requests();
   ASSERT_EQ(requests.size(), 2u);
   const auto& command = std::get<core::Command>(requests.back());
-  // The tables do not have the other job: it is gone, and its lease with it.
+  // The tables lack the other job: it has been deleted, and its lease with it.
   ASSERT_EQ(std::get<core::Ack>(command).items.size(), 1u);
   const core::AckItem& released = std::get<core::Ack>(command).items.at(0);
   EXPECT_EQ(released.outcome, core::AckOutcome::kReleased);
@@ -233,7 +233,7 @@ TEST(Reads, AWaitForEventsEndsAtAStop) {
   EXPECT_EQ(server.gateway.requests().size(), 1u) << "it is not asked again and again";
 }
 
-// A job whose answer is as large as no request could be.
+// A job whose answer is larger than any request may be.
 std::optional<engine::Answer> large_job(const engine::Request& asked) {
   const auto* command = std::get_if<core::Command>(&asked);
   const auto* get = command == nullptr ? nullptr : std::get_if<core::GetJob>(command);
@@ -267,7 +267,7 @@ TEST(Reads, LargeAnswersShareABudgetAndWhoDoesNotReadIsClosed) {
   reader.send(request("GET", "/livez"));
   const TestResponse small = reader.receive();
   EXPECT_EQ(small.status, 200) << "small ones are not counted: " << small.body;
-  // It is cut off, and what it held is there for others.
+  // It is cut off, and its memory is available to others.
   TestResponse taken;
   for (int i = 0; i < 600 && taken.status != 200; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

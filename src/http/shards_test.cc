@@ -25,7 +25,7 @@ core::Job job_on(std::uint32_t shard, std::uint64_t ord, std::uint32_t id_of) {
   return job;
 }
 
-// The member of a body that is text.
+// A text member of a body.
 std::string member(const std::string& body, const std::string& name) {
   const std::string key = "\"" + name + "\":\"";
   const std::size_t start = body.find(key);
@@ -36,7 +36,7 @@ std::string member(const std::string& body, const std::string& name) {
 
 class Shards : public testing::Test {
  protected:
-  // Look-ups of a shard find nothing; for those of all see answer_find().
+  // Look-ups in one shard find nothing; for look-ups in all shards see answer_find().
   void SetUp() override {
     server.gateway.respond_with(
         [this](const engine::Request& request) -> std::optional<engine::Answer> {
@@ -80,7 +80,7 @@ class Shards : public testing::Test {
   store::Flusher flushers[kTwo];
   TestServer server{{}, {}, {.shards = kTwo}};
 
-  // What FindJob is answered from now on.
+  // Sets the later answers to FindJob.
   void answer_find(engine::Answer answer) {
     const std::lock_guard lock(mutex_);
     found_ = std::move(answer);
@@ -214,7 +214,7 @@ TEST_F(Shards, StatisticsOfThoseLedElsewhereAreRead) {
   EXPECT_THAT(call("GET", "/v1/stats?window_ms=3600000").body, HasSubstr(",60"));
 }
 
-// What a token may touch is known of jobs that lie anywhere.
+// A token's access is checked wherever the jobs are.
 TEST(LimitedTokens, ReachJobsThatLieElsewhere) {
   const service::NewToken token = service::make_token({7}, {7});
   TestServer server({}, {{"t", token.hash, {"operate"}, {engine::queue_on(1, kTwo)}, std::nullopt}},

@@ -1,5 +1,5 @@
-// Sessions and connections between nodes on a stream that carries as little at a time as it may:
-// they know no more of what carries them than net::ByteStream says.
+// Sessions and connections between nodes on a stream that carries as little as possible at a time:
+// they rely only on the promises of net::ByteStream.
 #include <gtest/gtest.h>
 
 #include "http/peer/peer_testing.h"
@@ -16,7 +16,7 @@ TestWiring trickling() {
   return wiring;
 }
 
-// One job with this payload, for whoever claims.
+// One job with this payload for every claim.
 std::optional<engine::Answer> hand_out(const std::string& payload) {
   core::ClaimReply reply;
   core::Job& job = reply.jobs.emplace_back().job;

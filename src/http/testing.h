@@ -1,5 +1,5 @@
-// What the tests of http stand on: a gateway that is told what to answer, a server around it on a
-// loopback port, and a client that speaks in bytes.
+// For the tests of http: a gateway with scripted answers, a server around it on a loopback port,
+// and a client that works with raw bytes.
 #pragma once
 
 #include <condition_variable>
@@ -20,8 +20,8 @@
 
 namespace millrace::http {
 
-// Answers on a thread of its own, as a shard does. A responder that returns nothing leaves the
-// ticket unanswered.
+// Answers on its own thread, as a shard does. A responder that returns nothing leaves the ticket
+// unanswered.
 class FakeGateway final : public engine::Gateway {
  public:
   using Responder = std::function<std::optional<engine::Answer>(const engine::Request&)>;
@@ -34,11 +34,11 @@ class FakeGateway final : public engine::Gateway {
               std::string_view credentials) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
 
-  // Blocks until so many were asked or cancelled in all; false after thirty seconds.
+  // Blocks until this many requests or cancels have come in all; false after thirty seconds.
   bool wait_for_requests(std::size_t count);
   bool wait_for_cancels(std::size_t count);
   std::vector<engine::Request> requests() const;
-  std::vector<std::string> credentials() const;  // that came with them
+  std::vector<std::string> credentials() const;  // of the requests
   // Answers the oldest ticket that has no answer, cancelled or not.
   void answer_oldest(engine::Answer answer);
 
@@ -62,37 +62,37 @@ class FakeGateway final : public engine::Gateway {
   std::thread thread_;
 };
 
-// What a server of several has beside.
+// What differs for a server that is one of several.
 struct TestWiring {
-  engine::Gateway* gateway = nullptr;  // instead of its own
+  engine::Gateway* gateway = nullptr;  // used instead of its own
   std::optional<PeerParts> peers = std::nullopt;
-  std::uint32_t shards = 1;  // where there are several, none is led here
+  std::uint32_t shards = 1;  // with several, none is led here
   net::StreamMaker make_stream = net::make_tcp_stream;
 };
 
-// A server on a free loopback port, its store in memory and empty.
+// A server on a free loopback port, with an empty store in memory.
 class TestServer {
  public:
   explicit TestServer(ServerOptions options = {}, std::vector<service::TokenSettings> tokens = {},
                       TestWiring wiring = {});
   ~TestServer();
 
-  // To be filled before requests come.
+  // Must be filled before requests come.
   store::Tables& tables(std::uint32_t shard);
-  // Set before requests come: what happens on a reader's thread first.
+  // Set before requests come: a hook that a reader thread runs first.
   void before_fetch(std::function<void()> hook);
   void before_list(std::function<void(const store::ReadBudget&)> hook);
 
   FakeGateway gateway;
   std::uint16_t port() const;
   HttpServer& server() { return *server_; }
-  // No count comes to its end, and a selection is out of time after so many jobs.
+  // No count is completed, and a selection times out after this many jobs.
   void search_slowly(std::uint32_t jobs_at_a_time);
-  // From now on the tables can't be read. Not while a request is under way.
+  // Makes all later reads of the tables fail. Not while a request is pending.
   void fail_reads();
-  // What becomes of a second server on this port.
+  // The result of starting a second server on this port.
   Status start_another(std::uint16_t port);
-  // The status and problem code of every answer so far, as the log is told.
+  // The status and problem code of every answer so far, as logged.
   std::vector<std::pair<int, std::string>> log() const;
 
  private:
@@ -104,7 +104,7 @@ class TestServer {
 };
 
 struct TestResponse {
-  int status = 0;                              // 0: the connection ended without one
+  int status = 0;                              // 0: the connection ended without an answer
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
 };
@@ -119,11 +119,11 @@ class TestClient {
   TestClient& operator=(const TestClient&) = delete;
 
   void send(std::string_view bytes);
-  // So many bytes; fewer where no more come.
+  // Receives `size` bytes; fewer if no more come.
   std::string receive_bytes(std::size_t size);
-  // One answer; with `head_only` none of its body is waited for.
+  // Receives one answer; with `head_only`, without waiting for its body.
   TestResponse receive(bool head_only = false);
-  // True: the server has closed, and nothing more came.
+  // True: the server has closed the connection, and nothing more came.
   bool is_closed();
   void close();
 
@@ -133,7 +133,7 @@ class TestClient {
   std::string received_;
 };
 
-// A request with the fields that every one needs.
+// A request with the fields that every request needs.
 std::string request(std::string_view method, std::string_view target, std::string_view body = {},
                     std::string_view more_fields = {});
 

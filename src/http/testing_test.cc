@@ -57,7 +57,7 @@ class Recorder final : public Observer {
   std::vector<std::pair<int, std::string>> log_;
 };
 
-// A process that was stopped for a while is told so.
+// Retries a call that was interrupted because the process was suspended.
 ssize_t receive_some(int socket, char* buffer, std::size_t size) {
   ssize_t received = 0;
   do {

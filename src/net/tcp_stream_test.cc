@@ -1,4 +1,5 @@
-// What ByteStream promises, of the plain stream, on a pair of sockets and a loop stepped by hand.
+// The promises of ByteStream, for the plain stream, on a pair of sockets and a loop stepped by
+// hand.
 #include "net/tcp_stream.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ class TcpStreamTest : public ::testing::Test {
   }
   ~TcpStreamTest() override { leave(); }
 
-  // Whatever can happen now.
+  // Runs all ready handlers.
   void settle() {
     context_.restart();
     context_.poll();
@@ -50,7 +51,7 @@ class TcpStreamTest : public ::testing::Test {
     const ssize_t bytes = ::recv(other_, buffer.data(), buffer.size(), 0);
     return bytes < 0 ? "nothing" : std::string(buffer.data(), static_cast<std::size_t>(bytes));
   }
-  // Until the kernel takes no more.
+  // Until the kernel accepts no more.
   std::size_t fill_up() {
     const std::string bytes(64 * 1024, 'x');
     std::size_t written = 0;
@@ -131,7 +132,7 @@ TEST_F(TcpStreamTest, WritingToWhoHasGoneFails) {
   EXPECT_TRUE(error);
 }
 
-// The end is seen only once nothing stands before it.
+// The end is visible only after all bytes before it were read.
 TEST_F(TcpStreamTest, WatchesWithoutReading) {
   stream_->watch(user_);
   EXPECT_FALSE(stream_->ended());

@@ -1,5 +1,5 @@
-// What ByteStream promises, of the encrypted stream, between two ends on one loop; and who trusts
-// whom.
+// The promises of ByteStream, for the encrypted stream, between two ends on one loop; and the trust
+// between both sides.
 #include "net/tls_stream.h"
 
 #include <gtest/gtest.h>
@@ -79,12 +79,12 @@ class TlsStreamTest : public ::testing::Test {
     return pair;
   }
 
-  // Whatever can happen now.
+  // Runs all ready handlers.
   void settle() {
     context_.restart();
     context_.poll();
   }
-  // What the stream reads next, or the error's message.
+  // The next bytes that the stream reads, or the error's message.
   std::string next_of(ByteStream& stream) {
     const auto user = std::make_shared<KeepingUser>();
     std::string room(1 << 16, '\0');
@@ -97,7 +97,7 @@ class TlsStreamTest : public ::testing::Test {
     }
     return user->read->error ? user->read->error.message() : room.substr(0, user->read->bytes);
   }
-  // The whole handshake, and a word each way.
+  // The whole handshake, and a word in each direction.
   void talk() {
     send(*far_, "hello");
     EXPECT_EQ(next_of(*near_), "hello");
@@ -233,7 +233,7 @@ TEST_F(TlsStreamTest, CancelEndsWhatIsUnderWayAndNoMore) {
   EXPECT_EQ(next_of(*near_), "hello");
 }
 
-// The socket has become readable, by half a record, in the moment in which the wait is cancelled.
+// The socket becomes readable, with half a record, just when the wait is cancelled.
 TEST_F(TlsStreamTest, CancelHoldsForAWaitThatEndsAtThatMoment) {
   auto [here, there] = sockets();
   near_ = server()->accept(std::move(here));
@@ -291,11 +291,11 @@ TEST_F(TlsStreamTest, WhoSpeaksInTheClearReadsWhy) {
   EXPECT_NE(answer.find("https://"), std::string::npos);
 }
 
-// --- Who trusts whom.
+// --- Trust.
 
 class TlsTrust : public TlsStreamTest {
  protected:
-  // What the client and the server make of each other: the word that arrives, or the error.
+  // What arrives at the client and the server: the word, or the error.
   std::string heard(const Tls& serving, const Tls& connecting,
                     const std::string& host = "node.example") {
     connect(serving, connecting, host);
@@ -346,7 +346,7 @@ TEST_F(TlsTrust, FilesThatChangeAreReadAgain) {
   issue("server", others, "node.example");
   EXPECT_EQ(serving->reload_if_changed().value_or(!true), true);
   EXPECT_EQ(heard(*serving, *connecting), "hello");
-  // What is broken is told once, and changes nothing.
+  // Broken files are reported once, and change nothing.
   write("server.pem", "no certificate");
   const auto broken = serving->reload_if_changed();
   ASSERT_FALSE(broken);

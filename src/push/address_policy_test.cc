@@ -15,7 +15,7 @@ struct Vector {
   std::string_view kind;  // part of why it is refused; empty: it is called
 };
 
-// Hosts that are addresses, in every form in which programs write them.
+// Hosts that are addresses, in every form that programs use.
 constexpr Vector kVectors[] = {
     // Loopback.
     {"127.0.0.1", "loopback"},
@@ -306,8 +306,8 @@ TEST(AddressPolicy, RefusesWhatIsNotOfThePublicInternet) {
   }
 }
 
-// Every address that is refused as a host is refused as what a name led to: the check at connecting
-// sees the address alone.
+// Every address refused as a host is also refused as the address of a name: the check at connecting
+// sees only the address.
 TEST(AddressPolicy, JudgesAddressesAsHosts) {
   const AddressPolicy policy;
   for (const Vector& vector : kVectors) {

@@ -56,7 +56,7 @@ class Receiver {
       const int client = ::accept(listener_, nullptr, nullptr);
       std::string request;
       std::array<char, 4096> buffer{};
-      // A request of these tests ends with its body's last bracket.
+      // These tests' requests end with the last bracket of the body.
       while (!request.ends_with('}')) {
         const ssize_t count = ::recv(client, buffer.data(), buffer.size(), 0);
         if (count <= 0) break;

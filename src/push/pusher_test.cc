@@ -138,7 +138,7 @@ class PusherTest : public testing::Test {
     for (int i = 0; i < count; ++i) step(each);
   }
 
-  // The waiting claims that were not given up, by the target's name.
+  // The waiting claims that were not withdrawn, by the target's name.
   std::map<std::string, FakeGateway::Asked*> claims() {
     std::map<std::string, FakeGateway::Asked*> found;
     for (FakeGateway::Asked& one : gateway.asked) {
@@ -173,7 +173,7 @@ class PusherTest : public testing::Test {
     gateway.answer(claims().at(name)->ticket, core::Reply(jobs(count)));
     step();
   }
-  // All acknowledgements that are on their way, answered as done.
+  // Answers all pending acknowledgements as done.
   std::vector<core::AckItem> take_acks() {
     std::vector<core::AckItem> items;
     for (const FakeGateway::Asked& one : std::vector(gateway.asked)) {
@@ -188,7 +188,7 @@ class PusherTest : public testing::Test {
     step();
     return items;
   }
-  // The first heartbeat that is on its way; null: there is none.
+  // The first pending heartbeat; null if there is none.
   const FakeGateway::Asked* heartbeat() {
     for (const FakeGateway::Asked& one : gateway.asked) {
       const auto* const command = std::get_if<core::Command>(&one.request);
@@ -200,7 +200,7 @@ class PusherTest : public testing::Test {
     EXPECT_EQ(caller.calls.size(), 1U);
     return caller.calls.begin()->first;
   }
-  // One job through a call with this end.
+  // Passes one job through a call with this end.
   core::AckItem ack_after(int status, std::string body = {}, std::string retry_after = {}) {
     hand_out("t", 1);
     caller.answer(only_call(), status, std::move(body), std::move(retry_after));
@@ -241,7 +241,7 @@ TEST_F(PusherTest, ClaimsAsManyJobsAsMayBeCalled) {
   EXPECT_EQ(claim_of("t").claim.limit, 1U);
 }
 
-// Not as many as may be called, but as may be taken: claims and calls overlap.
+// It takes more jobs than may be called at once, so that claims and calls overlap.
 TEST_F(PusherTest, ShortCallsHaveJobsAhead) {
   steps(3, 200ms);
   for (std::uint64_t i = 0; i < Line::kCallsToKnow; ++i) ack_after(200);
@@ -254,7 +254,7 @@ TEST_F(PusherTest, ShortCallsHaveJobsAhead) {
   step();
   EXPECT_EQ(caller.calls.size(), 2U);
   take_acks();
-  // What waits for too long is given back.
+  // A job that waits for too long is given back.
   steps(20, 200ms);
   const auto acks = take_acks();
   ASSERT_EQ(acks.size(), 1U);
@@ -391,7 +391,7 @@ TEST_F(PusherTest, LongCallsAreKeptByHeartbeats) {
     }
   }
   EXPECT_EQ(caller.calls.size(), 1U);
-  // Nobody answers any more: the call ends before its lease does.
+  // No more heartbeats are answered: the call ends before its lease does.
   steps(310, 200ms);
   EXPECT_TRUE(caller.calls.empty());
   EXPECT_EQ(caller.cancelled, 1);

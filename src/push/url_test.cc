@@ -26,7 +26,7 @@ TEST(Url, HasOneForm) {
   EXPECT_EQ(text_of("https://a_b.example/"), "https://a_b.example:443/");
 }
 
-// What different programs read differently is refused.
+// Texts that different programs read differently are refused.
 TEST(Url, RefusesWhatCouldBeReadInTwoWays) {
   for (const char* const bad : {
            "",

@@ -11,7 +11,7 @@
 namespace millrace::server {
 namespace {
 
-// The first shard, which answers each request as it is told.
+// The first shard, with scripted answers.
 class FirstShard final : public engine::Gateway {
  public:
   void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
@@ -59,7 +59,7 @@ TEST(CatalogFollower, HearsTheShardOnceItIsLed) {
   follower.stop();
 }
 
-// Else a newer node would never be ready beside older ones, and no upgrade would come to its end.
+// Otherwise a newer node would never be ready beside older ones, and no upgrade could be completed.
 TEST(CatalogFollower, AnOlderLeaderHasNoCatalog) {
   FirstShard shard;
   shard.upgrading = true;

@@ -22,7 +22,7 @@ using std::chrono_literals::operator""h;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-// A clock that runs, and can be moved.
+// A running clock that can be moved.
 class MovableTime final : public engine::TimeSource {
  public:
   Time wall() const override { return system_time().wall() + Duration(moved_ms_.load()); }
@@ -78,7 +78,7 @@ class Port final : public engine::ReplyPort {
   std::atomic<std::size_t> deliveries_{0};
 };
 
-// A journal that answers as it is told before it does as it should.
+// A journal with scripted answers, then correct ones.
 class MoodyJournal final : public store::Journal {
  public:
   explicit MoodyJournal(std::unique_ptr<store::Journal> inner) : inner_(std::move(inner)) {}
@@ -276,7 +276,7 @@ TEST_F(DriverTest, TablesThatAreBehindSlowWhoSubmitsAndNobodyElse) {
     port.ask(enqueue(1));
     std::this_thread::sleep_for(2'300ms);
     port.ask(enqueue(1'000));  // not slowed: a thousand make no flush long
-    // It is slowed by a second at most, in which a machine may stand still: then once more.
+    // It is slowed by at most a second, in which the machine may stall: then once more.
     bool was_slowed = false;
     for (int i = 0; i < 5 && !was_slowed; ++i) {
       const engine::Ticket first = port.send(enqueue(1));
@@ -289,7 +289,7 @@ TEST_F(DriverTest, TablesThatAreBehindSlowWhoSubmitsAndNobodyElse) {
     EXPECT_TRUE(was_slowed);
   }
 
-  // A drain waits for nobody, and what came before it is not refused.
+  // A drain does not wait for others, and does not refuse earlier requests.
   bool was_quick = false;
   for (int i = 0; i < 5 && !was_quick; ++i) {
     if (i > 0) start();
@@ -325,7 +325,7 @@ TEST_F(DriverTest, AFlushWaitsForItsTurnAndTakesWhatCameMeanwhile) {
   }));
   EXPECT_EQ(probe.flushes, 1U);
 
-  // And gives it back, also at its end while it waits.
+  // It gives the turn back, even if it ends while it waits.
   other.emplace(turns, [] {});
   EXPECT_TRUE(other->granted());
   port.ask(enqueue(1));
@@ -346,8 +346,8 @@ TEST_F(DriverTest, AJournalThatStandsStillIsNoFaultOfTheTables) {
     journal->delay_ms = 0;
     const auto sent_at = std::chrono::steady_clock::now();
     port.ask(enqueue(1));
-    was_quick = std::chrono::steady_clock::now() - sent_at <
-                node::SubmissionThrottle<int>::kLongest - 50ms;
+    was_quick =
+        std::chrono::steady_clock::now() - sent_at < node::SubmissionThrottle<int>::kLongest - 50ms;
     tables->flushes_fail = false;
   }
   EXPECT_TRUE(was_quick);
@@ -451,7 +451,7 @@ TEST_F(DriverTest, DrainingAnswersWaitsRefusesNewWorkAndProjects) {
   EXPECT_EQ(std::get<core::ItemsReply>(std::get<core::Reply>(acked)).items.size(), 10u);
   EXPECT_TRUE(eventually([&] { return driver->status().drained; }));
   EXPECT_GE(settled, 1);
-  // The ack may have come after the first moment at which all was drained; figures lag a little.
+  // The ack may come after the first moment at which all was drained; figures lag a little.
   EXPECT_TRUE(eventually([&] {
     const auto progress = store.tables->progress();
     return progress && progress->seq == Seq{4} && driver->status().figures.durable == Seq{4};
@@ -480,7 +480,7 @@ TEST_F(DriverTest, AWallClockThatIsMovedAheadIsFollowedWithGrace) {
   port.ask(core::Command(core::GetQueues{}));
   EXPECT_GE(driver->now() - before, 1h);
   EXPECT_GT(events.extensions, extensions);
-  // The lease still runs: nobody else gets the job.
+  // The lease still runs: no other worker gets the job.
   EXPECT_TRUE(jobs_of(port.ask(core::Command(claim(1)))).empty());
   EXPECT_TRUE(eventually([&] { return driver->status().figures.live_leases == 1; }));
 }
@@ -494,7 +494,7 @@ TEST_F(DriverTest, AWallClockThatIsBehindIsNotFollowed) {
   port.ask(enqueue(1));
   EXPECT_GE(driver->now(), before);
   EXPECT_LT(driver->status().wall_ahead, -9h);
-  // Neither is it by the next process: its time goes on from the journal's.
+  // Nor by the next process: its time continues from the journal's.
   start();
   EXPECT_GE(driver->now(), before);
 }
@@ -592,7 +592,7 @@ TEST_F(DriverTest, TheJournalIsTrimmedBelowWhatIsSyncedUnlessItIsHeld) {
   }
   EXPECT_TRUE(eventually([&] { return oldest() > 1; }));
   EXPECT_LE(oldest(), to_number(driver->status().synced));
-  // What is left still starts a shard.
+  // The rest still starts a shard.
   start();
   EXPECT_EQ(driver->status().figures.jobs_in_memory, 20u);
 }

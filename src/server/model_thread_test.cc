@@ -41,7 +41,7 @@ class ModelThreadTest : public testing::Test {
     return batch;
   }
 
-  // Appends so many rows, each of one submission, and hands them to the follower, if there is one.
+  // Appends this many rows, each with one submission, and hands them to the follower, if any.
   void append(int rows, ModelThread* follower) {
     for (int i = 0; i < rows; ++i) {
       const std::uint64_t number = to_number(head) + 1;
@@ -99,7 +99,7 @@ TEST_F(ModelThreadTest, ReadsWhatWasThereAndWhatComes) {
   EXPECT_EQ(follower->lag(), Duration{0});
 }
 
-// What does not fit the queue is read from the journal.
+// Rows that do not fit the queue are read from the journal.
 TEST_F(ModelThreadTest, FallsBackToTheJournal) {
   const auto follower = follow();
   append(static_cast<int>(kMaxRowsHandedOver) * 3, follower.get());
@@ -108,7 +108,7 @@ TEST_F(ModelThreadTest, FallsBackToTheJournal) {
   EXPECT_EQ(live(), kMaxRowsHandedOver * 3);
 }
 
-// One that is handed nothing but the news that there are rows.
+// A follower that is told of new rows but gets none of them.
 TEST_F(ModelThreadTest, AnotherGoesOnFromWhatWasStored) {
   for (const int rows : {10, 1, 300}) {
     models = std::make_unique<engine::ReadModels>(tables());
@@ -145,7 +145,7 @@ TEST_F(ModelThreadTest, MarksWhatTheJournalNoLongerHas) {
   EXPECT_EQ(models->figures().models.gaps, 1U);
 }
 
-// Two followers at once, as of nodes that take each other for deposed.
+// Two followers at once, like nodes that each take the other for deposed.
 TEST_F(ModelThreadTest, TwoCountNothingTwice) {
   engine::ReadModels others(tables());
   append(5, nullptr);
@@ -170,7 +170,7 @@ TEST_F(ModelThreadTest, BeginsAnewWhenAsked) {
   ASSERT_TRUE(engine::ShardModels::request_reproject(*store.tables));
   append(1, follower.get());
   const auto until = std::chrono::steady_clock::now() + 20s;
-  // It finds out with its next write, and writes again when it has read all.
+  // It notices at its next write, and writes again after reading all rows.
   while (std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(10ms);
     const auto stored = store.tables->get_blob("models/at").value();

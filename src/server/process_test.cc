@@ -17,7 +17,7 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using Woken = StopSignals::Woken;
 
-// In a process of its own, since it changes the process for good: its exit status tells.
+// Runs in a child process, since it changes the process permanently. The exit status is the result.
 template <typename Body>
 int in_child(Body body) {
   const pid_t child = ::fork();

@@ -68,7 +68,7 @@ TEST_F(TrimPolicyTest, WaitsForWhatTheReadModelsHaveNotRead) {
   EXPECT_EQ(point(100, kPlenty), Seq{100});
 }
 
-// One byte past the bound it no longer waits.
+// One byte beyond the bound, it no longer waits.
 TEST(TrimPolicy, DoesNotWaitForEver) {
   class Large final : public store::Journal {
    public:
@@ -132,7 +132,7 @@ TEST_F(TrimPolicyTest, AJournalOfLittleRoomKeepsNoMoreThanItHolds) {
   Small journal(*store.journal);
   const EventRetention all{.age = 1000s, .bytes = kPlenty};
   EXPECT_EQ(trim_point(journal, {Seq{100}, kAllRead}, kStart, all), Seq{71});
-  // Never what is not in the tables.
+  // Never rows that are not in the tables.
   EXPECT_EQ(trim_point(journal, {Seq{50}, kAllRead}, kStart, all), Seq{50});
   EXPECT_EQ(trim_point(journal, {Seq{100}, Seq{}}, kStart, all), Seq{71});
 }

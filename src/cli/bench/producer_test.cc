@@ -16,7 +16,7 @@
 namespace millrace::cli {
 namespace {
 
-// Answers the requests of one connection with what it was given, one after the other.
+// Answers the requests of one connection with the given answers, one after the other.
 class ScriptedServer {
  public:
   explicit ScriptedServer(std::vector<std::string> answers) : answers_(std::move(answers)) {
@@ -36,7 +36,7 @@ class ScriptedServer {
   ScriptedServer& operator=(const ScriptedServer&) = delete;
 
   ServerAddress address() const { return {"127.0.0.1", std::to_string(port_), ""}; }
-  // The bodies that came, once it has answered them all.
+  // The received bodies, once all have been answered.
   const std::vector<std::string>& bodies() {
     thread_.join();
     return bodies_;

@@ -1,4 +1,4 @@
-// The commands from their words to what the server is asked and what is printed, over a socket.
+// The commands from their arguments to the server's requests and the printed output, over a socket.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Answers each request with the next of its answers, on a connection of its own.
+// Answers each request with the next answer, on a separate connection.
 class StubServer {
  public:
   StubServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -51,7 +51,7 @@ class StubServer {
                     "Content-Type: application/json\r\n\r\n{}",
                     status, body.size(), body));
   }
-  // "METHOD path body", those since the last call.
+  // "METHOD path body" of the requests since the last call.
   std::vector<std::string> take_requests() {
     const std::lock_guard lock(mutex_);
     return std::exchange(requests_, {});
@@ -79,7 +79,7 @@ class StubServer {
     }
   }
 
-  // Until its headers and as many bytes as they say are there.
+  // Reads until the headers and the announced number of bytes have arrived.
   static std::string read_request(int client) {
     std::string request;
     char buffer[4'096];
@@ -112,7 +112,7 @@ class ScheduleCommands : public ::testing::Test {
  protected:
   ~ScheduleCommands() override { std::remove(file_.c_str()); }
 
-  // The exit code; what was printed is in `out` and `err`.
+  // Returns the exit code; the output is in `out` and `err`.
   int run(std::vector<std::string> words) {
     words.insert(words.begin(), {"millrace", "--url", server_.url, "schedule"});
     std::vector<char*> arguments;
@@ -175,7 +175,7 @@ TEST_F(ScheduleCommands, SetChangesOnlyWhatIsNamed) {
   server_.answer(200, kSchedule);
   server_.answer(200, kSchedule);
   EXPECT_EQ(run({"set", "n", "--every", "30s"}), kOk) << err;
-  // Paused or not, it stays as it is.
+  // The state paused or not is unchanged.
   EXPECT_THAT(server_.take_requests(),
               ElementsAre("GET /v1/schedules/n",
                           R"(PUT /v1/schedules/n {"timezone":"UTC","job":{"type":"t"},)"
@@ -269,7 +269,7 @@ TEST_F(ScheduleCommands, BackfillGoesOnUntilAllAreSubmitted) {
   EXPECT_EQ(with({"--all"}), kOk) << err;
   EXPECT_EQ(out, "n  1005 submitted, 1000 existing\n");
   EXPECT_THAT(server_.take_requests(), testing::SizeIs(2));
-  // A server that submits nothing more is not asked for ever.
+  // A server that submits no more jobs is not asked for ever.
   server_.answer(200, R"({"submitted":0,"existing":1000,"more":true})");
   EXPECT_EQ(with({"--all", "-o", "json"}), kOk);
   EXPECT_EQ(out, "{\"submitted\":0,\"existing\":1000,\"more\":true}\n");

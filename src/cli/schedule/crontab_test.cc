@@ -13,7 +13,7 @@ using testing::Pair;
 
 Crontab parse(std::string_view text) { return parse_crontab(text, CrontabForm::kUser); }
 
-// The one entry of a crontab without faults.
+// The single entry of a crontab without faults.
 CrontabEntry entry(std::string_view text, CrontabForm form = CrontabForm::kUser) {
   const Crontab crontab = parse_crontab(text, form);
   EXPECT_THAT(crontab.faults, IsEmpty()) << crontab.faults.front().message;
@@ -21,7 +21,7 @@ CrontabEntry entry(std::string_view text, CrontabForm form = CrontabForm::kUser)
   return crontab.entries.empty() ? CrontabEntry{} : crontab.entries.front();
 }
 
-// The one fault of a crontab, as "LINE: message".
+// The single fault of a crontab, as "LINE: message".
 std::string fault(std::string_view text, CrontabForm form = CrontabForm::kUser) {
   const Crontab crontab = parse_crontab(text, form);
   EXPECT_EQ(crontab.faults.size(), 1U) << text;
@@ -102,7 +102,7 @@ TEST(ParseCrontab, ABackslashKeepsAPercentSign) {
   CrontabEntry read = entry(R"(0 1 * * * date +\%F \n%a\%b\c)");
   EXPECT_EQ(read.command, R"(date +%F \n)");
   EXPECT_EQ(read.input, "a%b\\c\n");
-  // As cron has it: the first backslash keeps the second.
+  // As in cron: the first backslash preserves the second.
   read = entry(R"(0 1 * * * echo \\%in)");
   EXPECT_EQ(read.command, R"(echo \\)");
   EXPECT_EQ(read.input, "in\n");
@@ -160,7 +160,7 @@ TEST(ParseCrontab, HasLimits) {
   for (std::size_t i = 0; i < kMaxCrontabVariables; ++i) {
     variables += "V" + std::to_string(i) + "=x\n";
   }
-  // The same ones again are no more.
+  // Repeating them adds no more.
   EXPECT_EQ(entry(variables + variables + line + "a").environment.size(), kMaxCrontabVariables);
   EXPECT_THAT(fault(variables + "ONE_MORE=x\n"), HasSubstr("101: more than 100 variables"));
 

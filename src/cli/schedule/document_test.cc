@@ -43,7 +43,7 @@ TEST(ReadDocument, KnowsTheLinesOfJson) {
   EXPECT_EQ(document.lines.of("/a/b/c~1d"), 3U);
   EXPECT_EQ(document.lines.of("/e"), 5U);
   EXPECT_EQ(document.lines.of("/e/1/f"), 6U);
-  // What is not there has the line of what is around it.
+  // A missing member has the line of its parent.
   EXPECT_EQ(document.lines.of("/e/1/g/h"), 6U);
   EXPECT_EQ(document.lines.of("/x"), 0U);
 }

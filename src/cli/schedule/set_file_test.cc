@@ -83,7 +83,7 @@ TEST(ReadSetFile, GuessesWhatWasMeant) {
   EXPECT_THAT(faults("[schedules]\n[nightly]\ncron = \"@daily\"\n"),
               ElementsAre(HasSubstr("'nightly' can't stand here; what may: managed_by, schedules, "
                                     "prune, dry_run, force; a schedule stands below schedules")));
-  // A job alone is a specification, if not a whole one: the server says what it lacks.
+  // A job alone is an incomplete specification: the server reports what is missing.
   EXPECT_EQ(read("[schedules.mail.job]\ntype = \"t\"\n").set.schedules.size(), 1U);
 }
 

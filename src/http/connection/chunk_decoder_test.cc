@@ -18,7 +18,7 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-// As a session does it: bytes are appended behind what the decoder left.
+// Like a session: appends bytes after those that the decoder left.
 Outcome decode(std::string_view bytes, std::size_t first, std::size_t step, std::size_t max_bytes) {
   ChunkDecoder decoder;
   decoder.reset(max_bytes);

@@ -27,8 +27,8 @@ TEST(Forwarded, AnybodyElseSaysNothing) {
   EXPECT_EQ(client({"192.0.2.7"}, "unix:1000"), "unix:1000");
 }
 
-// Each hop adds the address that it was called from at the end: what stands before the last one
-// that is no proxy's, the client may have sent.
+// Each hop appends the address from which it was called. So addresses before the last one that is
+// not a proxy's may have been sent by the client.
 TEST(Forwarded, WhatTheClientMayHaveWrittenIsNotBelieved) {
   EXPECT_EQ(client({"1.2.3.4, 192.0.2.7"}), "192.0.2.7");
   EXPECT_EQ(client({"1.2.3.4", "192.0.2.7"}), "192.0.2.7");

@@ -135,7 +135,7 @@ TEST(Session, ReadsLargeAndChunkedBodies) {
     chunked += size + chunk + "\r\n";
   }
   chunked += "0\r\n\r\n";
-  // Twice in one piece: what follows a chunked body is the next request.
+  // Twice in one piece: the bytes after a chunked body are the next request.
   client.send(chunked + chunked);
   for (int i = 0; i < 2; ++i) {
     response = client.receive();
@@ -230,7 +230,7 @@ TEST(Session, GivesUpAClaimWhoseClientHasGone) {
   client.close();
   ASSERT_TRUE(server.gateway.wait_for_cancels(1));
 
-  // The shard had decided already: the job is given back.
+  // The shard had already decided, so the job is given back.
   core::ClaimReply late;
   late.jobs.push_back({job_named("1")});
   late.jobs.front().job.token = LeaseToken{17};
@@ -266,8 +266,8 @@ TEST(Session, GivesUpAWaitThatBeginsAfterItsClientHasGone) {
 }
 
 TEST(Session, GivesUpAClaimThatFilledTheBuffer) {
-  // Exactly what a connection holds at first, what it grows to for a body of known length, one that
-  // takes a large buffer.
+  // A connection's initial buffer size, its size for a body of known length, and a size that needs
+  // a large buffer.
   for (const std::size_t size : {4'096u, 8'192u, 16'384u, 65'536u, 131'072u, 200'000u}) {
     TestServer server;
     TestClient client(server);
@@ -304,7 +304,7 @@ TEST(Session, AConnectionThatWasOnlyWatchedGoesOn) {
   }
 }
 
-// Hands out a job whose payload memory has let go of; takes any acks.
+// Hands out a job whose payload is no longer in memory; accepts any acks.
 std::optional<engine::Answer> hands_out_without_payload(const engine::Request& request) {
   core::ClaimReply claim;
   claim.jobs.push_back({job_named("")});
@@ -328,7 +328,7 @@ TEST(Session, AClaimWhosePayloadsCantBeReadIsGivenBack) {
   TestClient client(server);
   client.send(request("POST", "/v1/claim", kClaim));
   EXPECT_EQ(client.receive().status, 503);
-  // With a poll the acks are answered all the same.
+  // In a poll the acks are still answered.
   constexpr std::string_view kPoll =
       R"({"acks":[{"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":5,"outcome":"succeeded"}],)"
       R"("claim":{"queues":["mail"]}})";
@@ -367,7 +367,7 @@ TEST(Session, SubmissionsOfAClientThatHasGoneRunToTheirEnd) {
 }
 
 TEST(Session, AReaderThatSleepsHoldsUpNobodyElse) {
-  // In bytes far more than the kernel keeps for it.
+  // Far more bytes than the kernel buffers for the client.
   TestServer server;
   server.gateway.respond_with(submit_succeeds);
   const std::string body = R"({"type":"t","payload":")" + std::string(1'000'000, 'x') + "\"}";
@@ -383,7 +383,7 @@ TEST(Session, AReaderThatSleepsHoldsUpNobodyElse) {
     other.send(request("GET", "/livez"));
     EXPECT_EQ(other.receive().status, 200);
   }
-  // It reads at last, and has lost nothing.
+  // It finally reads, and has lost nothing.
   for (int i = 0; i < 16; ++i) EXPECT_EQ(sleeper.receive().status, 201);
   sender.join();
 }
@@ -427,7 +427,7 @@ TEST(Session, LargeBodiesShareABudget) {
 
   first.send(large.substr(large.size() - 1));
   EXPECT_EQ(first.receive().status, 201);
-  // It rests: what it took is there for others, again and again.
+  // It is idle, so its memory can be used by others, again and again.
   for (int i = 0; i < 3; ++i) {
     second.send(large);
     EXPECT_EQ(second.receive().status, 201);

@@ -1,5 +1,4 @@
-// Asking: a real client against a node that is played by hand, so that it can do what no node
-// should.
+// Asking: a real client against a simulated node, which can do what no node should.
 #include "http/peer/peer_client.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +30,7 @@ std::string encoded(const engine::Answer& answer) {
   return body;
 }
 
-// A client, and what it needs.
+// A client and its dependencies.
 struct TestAsker {
   explicit TestAsker(PeerClientOptions options = quick_options(),
                      std::string_view secret = kTestSecret)
@@ -99,7 +98,7 @@ TEST(PeerClient, ThePeerDiesBetweenAskAndAnswer) {
   EXPECT_EQ(unavailable_in(asking.port.wait_for(1)), Unavailable::kUnknown);
 }
 
-// "localhost" is ::1 first on most machines, and the node listens at 127.0.0.1 alone.
+// "localhost" is ::1 first on most machines, but the node listens only at 127.0.0.1.
 TEST(PeerClient, TriesAllAddressesOfAName) {
   boost::asio::io_context context;
   const auto found = boost::asio::ip::tcp::resolver(context).resolve("localhost", "1");
@@ -138,7 +137,7 @@ TEST(PeerClient, IsOpenedAgainAfterAPause) {
   EXPECT_GE(node.connections(), 3);
 }
 
-// The connection stands, and nobody is there.
+// The connection exists, but the node is silent.
 TEST(PeerClient, AHalfOpenConnectionIsFoundDead) {
   HandNode node([](HandNode::Connection& connection) {
     connection.receive();
@@ -173,7 +172,7 @@ TEST(PeerClient, WhoPingsIsAlive) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>(*answer));
 }
 
-// A newer node's: the connection, and what else is asked on it, is none the worse.
+// A newer node's frame: the connection and its other requests are not affected.
 TEST(PeerClient, WhatIsNotUnderstoodIsSoForItselfAlone) {
   const std::vector<std::string> answers{"?", encoded(engine::WorkersReply{}),
                                          encoded(std::monostate())};
@@ -220,7 +219,7 @@ TEST(PeerClient, AnOlderNodeIsAskedForWhatItKnows) {
         },
         Handshake::kWhole, level);
     TestAsker asking;
-    // What needs more than the node knows is refused here, and is not sent.
+    // A request that needs a higher level than the node's is refused here, and not sent.
     if (!newer) {
       asking.ask(node.url(), 1, core::Command(core::DeleteQueue{SharedBytes("mail")}));
       EXPECT_EQ(unavailable_in(asking.port.wait_for(1)), Unavailable::kUpgrading) << level;
@@ -231,7 +230,7 @@ TEST(PeerClient, AnOlderNodeIsAskedForWhatItKnows) {
   }
 }
 
-// What the socket did not take was read by nobody; what it took may have been.
+// A frame that the socket did not take was not read; one that it took may have been.
 TEST(PeerClient, TellsWhatWasWrittenFromWhatWasNot) {
   std::latch all_asked(1);
   HandNode node([&](HandNode::Connection& connection) {
@@ -331,7 +330,7 @@ TEST(PeerClient, AStoppingNodeIsAskedNoMore) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>(*asking.port.wait_for(1)));
 }
 
-// The answer crossed the cancel: only jobs are of interest then, to be given back.
+// The answer crossed the cancel: only jobs matter then, and are given back.
 TEST(PeerClient, ALateClaimComesAndNothingElseDoes) {
   std::promise<void> asked;
   HandNode node([&](HandNode::Connection& connection) {
@@ -377,7 +376,7 @@ TEST(PeerClient, SmallRequestsGoBesideLargeOnes) {
       connection.send(FrameKind::kAnswer, ask.number, encoded(std::monostate()));
     }
   });
-  // It serves one connection after the other: what is asked over the second waits for the first.
+  // It serves one connection at a time: a request on the second waits for the first to end.
   TestAsker asking;
   asking.ask(node.url(), 1);
   ASSERT_TRUE(std::holds_alternative<std::monostate>(*asking.port.wait_for(1)));

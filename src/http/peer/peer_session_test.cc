@@ -1,4 +1,4 @@
-// Answering: a real server, asked by a real client or by hand.
+// Answering: a real server, with a real or a simulated client.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -38,7 +38,7 @@ PeerClientOptions options_of(PeerTiming timing) {
   return options;
 }
 
-// A node with shard 0, and a client that asks it.
+// A node with shard 0, and a client that sends it requests.
 struct Nodes {
   explicit Nodes(std::vector<service::TokenSettings> tokens = {},
                  std::string_view secret = kTestSecret, PeerTiming timing = patient_timing())
@@ -86,7 +86,7 @@ core::ClaimReply one_job(std::string_view payload = "1") {
 
 std::optional<engine::Answer> hands_out(const engine::Request&) { return core::Reply(one_job()); }
 
-// --- The door.
+// --- Access.
 
 TEST(PeerDoor, IsThereOnlyWhereThereAreOtherNodes) {
   TestServer server;
@@ -163,7 +163,7 @@ TEST(PeerDoor, NothingIsReadBeforeTheProof) {
   EXPECT_EQ(nodes.service.given_epoch, Epoch{});
 }
 
-// What one side proves can't be sent back to it, nor used on another connection.
+// One side's proof can't be sent back to it or used on another connection.
 TEST(PeerDoor, AProofIsGoodForOnce) {
   Nodes nodes;
   TestClient first(nodes.server);
@@ -221,7 +221,7 @@ TEST(PeerDoor, WhatMakesNoSenseEndsTheConnection) {
   }
 }
 
-// What a newer node may send: the others of its requests are none the worse for it.
+// A newer node's frame: its other requests are not affected.
 TEST(PeerDoor, WhatIsNotUnderstoodIsRefusedForItselfAlone) {
   Nodes nodes;
   nodes.service.gateway.respond_with(hands_out);
@@ -251,7 +251,7 @@ TEST(PeerDoor, WhatIsNotUnderstoodIsRefusedForItselfAlone) {
   }
 }
 
-// --- Asks.
+// --- Requests.
 
 TEST(PeerAsks, AreAnsweredByTheShard) {
   Nodes nodes;
@@ -291,7 +291,7 @@ TEST(PeerAsks, ALargeAnswerComesWhole) {
   EXPECT_EQ(std::get<core::ClaimReply>(reply).jobs.at(0).job.payload.view(), payload);
 }
 
-// Jobs beyond what one answer may hold are given back at once.
+// Jobs that exceed the limit of one answer are given back at once.
 TEST(PeerAsks, AClaimIsCutToItsBound) {
   Nodes nodes;
   core::ClaimReply many = one_job(std::string(std::size_t{30} * 1024 * 1024, '7'));
@@ -354,7 +354,7 @@ TEST(PeerAsks, AServerThatClosesAnswersWhatItWasAsked) {
   nodes.begin(claim_of("mail"));
   ASSERT_TRUE(nodes.service.gateway.wait_for_requests(1));
   std::thread closing([&] { nodes.server.server().close(Duration{20'000}); });
-  // Until it has begun to close, what it is asked is not answered.
+  // It answers nothing until it has begun to close.
   for (int i = 0; i < 100 && nodes.port.count() == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     nodes.begin(claim_of("mail"));
@@ -368,7 +368,7 @@ TEST(PeerAsks, AServerThatClosesAnswersWhatItWasAsked) {
   closing.join();
 }
 
-// --- The second lock.
+// --- The check of the client's own token.
 
 std::vector<service::TokenSettings> test_tokens() {
   return {{"submits", token_number(1).hash, {"submit"}, {}, std::nullopt},
@@ -387,7 +387,7 @@ core::Command enqueue_to(std::string_view queue) {
   return enqueue;
 }
 
-// It needs two.
+// The request needs two scopes.
 core::Ack ack_that_submits() {
   core::Ack ack;
   ack.items.resize(1);
@@ -480,7 +480,7 @@ TEST(PeerTokens, ACertificateIsBelieved) {
   }
 }
 
-// Every job is in the queue "secret", but for the last one, which nobody knows.
+// Every job is in the queue "secret", except the last one, which does not exist.
 std::optional<engine::Answer> secret_jobs(const engine::Request& request) {
   const auto* command = std::get_if<core::Command>(&request);
   const auto* get = command == nullptr ? nullptr : std::get_if<core::GetJob>(command);
@@ -531,7 +531,7 @@ TEST(PeerTokens, AQueueOutOfReachIsNotThere) {
   }
   const engine::SetWorkerState quiet{SharedBytes("w"), engine::WorkerState::kQuiet};
   EXPECT_EQ(in<Denied>(nodes.ask(quiet, bearer(6))), Denied::kScope) << "it has other queues too";
-  // What it may reach gets as far as the shard, and so does what is nowhere.
+  // Allowed requests get as far as the shard, and so do those for missing jobs.
   core::Ack unknown;
   unknown.items.resize(1);
   for (const engine::Request& request :
@@ -539,7 +539,7 @@ TEST(PeerTokens, AQueueOutOfReachIsNotThere) {
         engine::Request(core::Command(unknown))}) {
     EXPECT_EQ(in<Unavailable>(nodes.ask(request, bearer(6))), Unavailable::kStorage);
   }
-  // Another token opens them all.
+  // Another token may use all of them.
   EXPECT_EQ(in<Unavailable>(nodes.ask(core::Command(ack), bearer(2))), Unavailable::kStorage);
 }
 
@@ -577,7 +577,7 @@ TEST(PeerTokens, AnswersShowOnlyWhatTheTokenOpens) {
   EXPECT_EQ(workers.workers[0].queues, std::vector{SharedBytes("mail")});
 }
 
-// --- From a client to the shard, over two nodes.
+// --- From a client to the shard, across two nodes.
 
 class Forwards final : public engine::Gateway {
  public:
@@ -600,7 +600,7 @@ struct TwoNodes {
   PeerClient client{quick_options(), {std::string(kTestSecret), real_clock(), {}, 2}};
   Forwards forwards{client, leader.url()};
   TestServer entry{{}, test_tokens(), {&forwards, std::nullopt}};
-  // The answers of the client name what the entry has: it ends first.
+  // The client's answers refer to the entry's members, so it must end first.
   ~TwoNodes() { client.stop(); }
 
   std::string fields(std::uint8_t token) const {
@@ -629,7 +629,7 @@ TEST(TwoNodes, AWaitIsGivenUpWhenItsClientLeaves) {
   EXPECT_TRUE(nodes.leader.service.gateway.wait_for_cancels(1));
 }
 
-// A client that left is let go with its credentials: they are needed to give its jobs back.
+// A cancelled claim keeps the client's credentials, which are needed to give its jobs back.
 TEST(TwoNodes, JobsAreGivenBackInTheNameOfWhoLeft) {
   TestServer server({}, test_tokens());
   TestClient client(server);

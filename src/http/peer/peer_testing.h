@@ -1,5 +1,5 @@
-// What the tests of the connections between nodes stand on: a port that keeps what it is told, a
-// service with one shard, and the two ends of the protocol spoken by hand.
+// For the tests of connections between nodes: a port that records its answers, a service with one
+// shard, and both ends of the protocol without the real implementation.
 #pragma once
 
 #include <condition_variable>
@@ -21,11 +21,11 @@ namespace millrace::http {
 
 inline constexpr std::string_view kTestSecret = "the secret of this database";
 
-// For the tests of silence alone: short, so that they are.
+// Only for tests of silence: short timeouts, to keep those tests short.
 PeerTiming quick_timing();
-// However slow the machine, nobody is found silent.
+// However slow the machine is, no side is considered silent.
 PeerTiming patient_timing();
-// Pauses are short, and the timing is patient.
+// With short pauses and patient timing.
 PeerClientOptions quick_options();
 
 // The system's clocks.
@@ -36,7 +36,7 @@ class KeepingPort final : public engine::ReplyPort {
   void deliver(std::span<engine::Delivery> deliveries) override;
   // The answer to that ticket; none after twenty seconds.
   std::optional<engine::Answer> wait_for(std::uint64_t ticket);
-  // Told so far, of all tickets.
+  // The number of answers so far, for all tickets.
   std::size_t count() const;
 
  private:
@@ -56,14 +56,14 @@ class OneShard final : public engine::PeerService {
                   std::function<void(bool)> done) override;
 
   FakeGateway gateway;
-  Epoch given_epoch{};  // once done was called
+  Epoch given_epoch{};  // set once `done` was called
 };
 
-// Keeps lines.
+// Keeps the lines.
 class KeepingLog final : public LogSink {
  public:
   void write(LogLevel level, std::string_view line) override;
-  // Blocks until a line has this text in it; false after twenty seconds.
+  // Blocks until a line contains this text; false after twenty seconds.
   bool wait_for(std::string_view text);
   std::size_t count(std::string_view text) const;
   Logger logger() {
@@ -76,7 +76,7 @@ class KeepingLog final : public LogSink {
   std::vector<std::string> lines_;
 };
 
-// One frame off a connection; kind 0: it ended first.
+// One frame read from a connection; kind 0: the connection ended first.
 struct ReceivedFrame {
   FrameKind kind{};
   std::uint64_t number = 0;
@@ -85,20 +85,20 @@ struct ReceivedFrame {
 using ReadBytes = std::function<std::string(std::size_t)>;
 ReceivedFrame read_frame_from(const ReadBytes& read);
 
-// The asking side by hand, up to and with the proof. True: the other has proven itself too.
-// `level`: as HandNode's.
+// The asking side, up to and including the proof. True: the other side has proven itself too.
+// `level`: see HandNode.
 bool upgrade(TestClient& client, std::string_view level = own_peer_level());
 bool prove(TestClient& client, std::string_view secret);
 ReceivedFrame receive_frame(TestClient& client);
 void send_frame(TestClient& client, FrameKind kind, std::uint64_t number,
                 std::string_view body = {});
-// Nothing but pings came, and then the server closed.
+// Checks that only pings came before the server closed.
 bool ends(TestClient& client);
 std::string ask_body(const engine::Request& request, std::string_view credentials = {},
                      std::uint32_t shard = 0);
 
-// The answering side by hand: takes connections one after the other, and has each served by
-// `serve` once the handshake is done. The connection is closed when `serve` returns.
+// The answering side: accepts connections one after the other, and after the handshake calls
+// `serve` for each. The connection is closed when `serve` returns.
 class HandNode {
  public:
   class Connection {
@@ -107,7 +107,7 @@ class HandNode {
     ReceivedFrame receive();
     void send(FrameKind kind, std::uint64_t number, std::string_view body = {});
     void send_bytes(std::string_view bytes);
-    // Until the other closes, or twenty seconds.
+    // Until the other side closes, or for twenty seconds.
     void wait_for_close();
 
    private:
@@ -119,7 +119,7 @@ class HandNode {
   enum class Handshake { kWhole, kNoProof, kWrongProof, kNoUpgrade };
   using Serve = std::function<void(Connection&)>;
 
-  // `level`: what it tells of itself; empty: nothing, as a node of the first level.
+  // `level`: the level that it states; empty: none, like a node of the first level.
   explicit HandNode(Serve serve, Handshake handshake = Handshake::kWhole,
                     std::string level = own_peer_level());
   ~HandNode();

@@ -184,7 +184,7 @@ std::string HandNode::Connection::read_head() {
   return head;
 }
 
-// But pings.
+// Without pings.
 ReceivedFrame HandNode::Connection::receive() {
   while (true) {
     ReceivedFrame frame = read_frame_from([this](std::size_t size) { return read(size); });

@@ -45,7 +45,7 @@ class ConfigTest : public testing::Test {
     return path;
   }
 
-  // The sentences that a file with this content gives.
+  // The errors of a file with this content.
   ConfigErrors errors_of(const std::string& content) {
     input.config_flag = write(content);
     auto loaded = load_config(input);
@@ -71,7 +71,7 @@ TEST_F(ConfigTest, EveryDefaultIsValidAndPrinted) {
     Config config;
     EXPECT_EQ(set_value(key, key.default_text, config), std::nullopt) << key.name;
     EXPECT_EQ(setting(*loaded, key.name).source, "default");
-    // What is printed can be read back, and means the same.
+    // The printed value can be read back, and means the same.
     const std::string printed = setting(*loaded, key.name).value;
     EXPECT_EQ(set_value(key, printed, config), std::nullopt) << key.name << " " << printed;
     EXPECT_EQ(value_text(key, config), printed);

@@ -36,7 +36,7 @@ TEST(MemoryGauge, LooksAtTheProcessItself) {
   const std::uint64_t before = resident_memory();
   ASSERT_GT(before, 0u);
   std::vector<char> block(64 << 20);
-  // Through a volatile pointer: the compiler must not do without the memory.
+  // Through a volatile pointer, so that the compiler can't omit the memory.
   volatile char* const bytes = block.data();
   for (std::size_t i = 0; i < block.size(); i += 1024) bytes[i] = 'x';
   EXPECT_GE(resident_memory(), before + (std::uint64_t{48} << 20));

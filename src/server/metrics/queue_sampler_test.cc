@@ -22,7 +22,7 @@ class NoGateway final : public engine::Gateway {
 
 class QueueSamplerTest : public testing::Test {
  protected:
-  // A shard of so many queues, whose names are numbers of four digits; each answer takes `takes`.
+  // A shard of `queues` queues named by four-digit numbers; each answer takes `takes`.
   std::optional<core::Reply> answer(const core::Command& command) {
     ++asked;
     std::this_thread::sleep_for(takes);
