@@ -32,8 +32,8 @@ enum class Effect : std::uint8_t {
   kWrites,
 };
 
-// Whether a request may be repeated if it is unknown whether it was done: it takes effect once, and
-// the second answer replaces the first.
+// Whether a request with unknown outcome may be repeated: it takes effect only once, and the second
+// answer replaces the first.
 enum class Again : std::uint8_t { kNever, kAlways, kIfKeyed };
 
 template <typename AnswerKind, Route kTheRoute, Effect kTheEffect, Again kTheAgain,
@@ -98,7 +98,7 @@ template <> struct Of<SetQueue>        : Row<QueueReply,   kByQueue,  kWrites, k
 template <> struct Of<PauseQueue>      : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
 template <> struct Of<ResumeQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
 template <> struct Of<DeleteQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever,   k2, e4> {};
-// The jobs are gone already: refusing the purge's closing note would deny that.
+// The jobs are already deleted: refusing the purge's closing note would deny that.
 template <> struct Of<NotePurge>       : Row<QueueReply,   kByQueue,  kEnds,   kNever,   k1, e1> {};
 template <> struct Of<GetJob>          : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};
 template <> struct Of<GetQueues>       : Row<QueueReply,   kByQueue,  kReads,  kAlways,  k1, e1> {};
@@ -112,7 +112,7 @@ template <> struct Of<PutCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNev
 template <> struct Of<DeleteCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever, k4, e6> {};
 template <> struct Of<GetCatalog>      : Row<CatalogReply, kToOne, kReads, kAlways, k4, e1> {};
 template <> struct Of<NoteAudit>       : Row<CatalogReply, kToOne, kEnds,  kNever,  k6, e8> {};
-// A limit's home is the shard of its name; the other shards have copies, and each its share.
+// A limit's home is the shard of its name; each other shard has a copy and its share.
 template <> struct Of<SetLimit>        : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
 template <> struct Of<PauseLimit>      : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
 template <> struct Of<ResumeLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};

@@ -15,11 +15,11 @@ class DurableObserver {
  public:
   virtual ~DurableObserver() = default;
   virtual void durable(Seq seq, const core::EventBatch& batch) = 0;
-  // The same, for an observer that reads the batch later, on a thread of its own.
+  // The same, for an observer that reads the batch later, on its own thread.
   virtual void share(Seq seq, const std::shared_ptr<const core::EventBatch>& batch) {
     durable(seq, *batch);
   }
-  // A worker says which version it is of, for the first time or another one than before.
+  // A worker reports its version for the first time, or a different one than before.
   virtual void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk,
                            Time at) {
     static_cast<void>(worker), static_cast<void>(version);

@@ -84,7 +84,7 @@ class JobStream {
 
  private:
   store::Tables& tables_;
-  std::uint64_t below_;  // what is to be read
+  std::uint64_t below_;  // the next jobs to read have lower ords
   std::vector<core::Job> jobs_;
   std::size_t next_ = 0;
   bool cut_short_ = false;
@@ -105,8 +105,8 @@ JobCursor Reads::begun(const JobCursor& after) const {
 }
 
 Result<JobPage> Reads::list(const JobQuery& query) const {
-  // Each shard reads its share of the page, and reads again if more of the page turns out to be its
-  // own. A shard that was too slow for its share of the time reads no more; it ends the page when
+  // Each shard reads its share of the page, and reads again if it turns out to have more of the
+  // page. A shard that was too slow for its share of the time reads no more; it ends the page when
   // its next job would be needed. So all shards together take roughly no longer than the budget.
   // The same applies to bytes.
   const auto share =
@@ -235,7 +235,7 @@ Result<std::optional<core::JobView>> Reads::job(const JobId& id, const core::Job
 Result<core::JobView> Reads::completed(const core::JobView& memory, History history) const {
   core::JobView view = memory;
   store::Tables& tables = tables_of(view.job);
-  if (view.job.payload.empty()) {  // let go of under memory pressure
+  if (view.job.payload.empty()) {  // dropped under memory pressure
     Result<Jobs> found = tables.fetch({view.job.id});
     if (!found) return std::unexpected(found.error());
     const bool same = !found->empty() && found->front().ord == view.job.ord;
@@ -273,7 +273,7 @@ Status Reads::complete(core::ClaimReply& claimed) const {
     complete = false;
   }
   if (complete) return {};
-  // By order of submission, since a deleted id may belong to another job by now.
+  // By order of submission, since a deleted id may have been reused.
   std::vector<absl::flat_hash_map<std::uint64_t, SharedBytes>> payloads(tables_.size());
   for (ShardNumber shard = 0; shard < shards(); ++shard) {
     Jobs stored;
@@ -305,7 +305,7 @@ Result<LogPage> Reads::logs(const core::JobView& memory, std::uint32_t after,
     }
     merge_logs(page.lines, std::move(stored->logs), memory.log_trims);
     after = until;
-  } while (page.lines.empty() && page.more);  // all of them are outgrown
+  } while (page.lines.empty() && page.more);  // all of these lines were dropped
   if (page.lines.size() > limit) {
     page.lines.resize(limit);
     page.more = true;

@@ -32,13 +32,13 @@ struct JobQuery {
   std::uint32_t limit = 50;
   Columns columns;
   ReadBudget budget{std::chrono::milliseconds{2'000}};
-  std::size_t bytes = store::kMaxPageBytes;  // of the page; each shard gets an equal share
+  std::size_t bytes = store::kMaxPageBytes;  // of the page; each shard gets an equal part
 };
 struct JobPage {
   std::vector<core::Job> jobs;
   // Where the next page begins; absent at the end. May be present with fewer jobs than the limit: a
-  // shard ran out of time or of its share of store::kMaxPageBytes. That shard then ends the page,
-  // so that no job is skipped.
+  // shard ran out of time or of its part of store::kMaxPageBytes. That shard then ends the page, so
+  // that no job is skipped.
   std::optional<JobCursor> next;
 };
 struct IdPage {
@@ -54,8 +54,8 @@ struct LogPage {
   bool more = false;
 };
 
-// A job's id determines its shard, unless a client chose the id in its own way: then the job may be
-// on any shard.
+// A job's id determines its shard, unless a client chose the id freely: then the job may be on any
+// shard.
 enum class Lookup : std::uint8_t { kItsShard, kOtherShards };
 
 // Thread-safe. Every call blocks for the read, so it must not run on an I/O thread. Calls end by
@@ -75,28 +75,28 @@ class Reads {
   // The number of matching jobs; counting stops at `limit`.
   Result<std::uint64_t> count(const JobFilter& filter, std::uint64_t limit,
                               ReadBudget budget) const;
-  // Whole jobs by id, as the tables have them; in no order.
+  // Whole jobs by id, from the tables; in no order.
   Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) const;
 
-  // One job as it is now: memory's answer, which takes precedence, completed from the tables. The
-  // caller must ask memory before this call, since a job may move from memory to the tables in
+  // The current state of a job: memory's answer, which takes precedence, completed from the tables.
+  // The caller must ask memory before this call, since a job may move from memory to the tables in
   // between, but never back. `memory` is the answer of the shards that are read: that of the job's
   // own shard to core::GetJob or WatchJob, or of all shards to FindJob. None: there is no such job
   // there.
   Result<std::optional<core::JobView>> job(const JobId& id, const core::JobReply& memory,
                                            History history,
                                            Lookup lookup = Lookup::kItsShard) const;
-  // The same for a view that came with another reply.
+  // The same for a view from another reply.
   Result<core::JobView> completed(const core::JobView& memory, History history) const;
   // Log lines with a `seq` above `after`: at most `limit` lines and kMaxPageBytes, but at least
-  // one. `memory`: the job as memory knows it, if it does; memory must be asked first.
+  // one. `memory`: memory's view of the job, if it has one; memory must be asked first.
   Result<LogPage> logs(const core::JobView& memory, std::uint32_t after, std::uint32_t limit) const;
-  // The runs of a schedule that the tables have, newest first.
+  // The runs of a schedule in the tables, newest first.
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) const;
-  // Entries of the audit of a shard.
+  // Audit entries of a shard.
   Result<std::vector<core::AuditRow>> audit(ShardNumber shard,
                                             const store::AuditQuery& query) const;
-  // Adds the payloads that memory has dropped. A job that is gone since (and its lease with it) is
+  // Adds the payloads that memory has dropped. A job deleted meanwhile (and its lease with it) is
   // left out.
   Status complete(core::ClaimReply& claimed) const;
 
@@ -112,7 +112,7 @@ class Reads {
   const std::vector<store::Tables*> tables_;
 };
 
-// Merges the rows of both, each once, in order. Where both have a row, the two are equal.
+// Merges the rows of both, each once, in order. Rows found in both are equal.
 void merge_history(core::JobView& view, JobHistory older);
 
 }  // namespace millrace::engine

@@ -36,8 +36,8 @@ struct WaitingClaim {
   WorkerInfo worker;
 };
 
-// Everything in a worker's round trip. Acks, heartbeats and logs are committed at once, before the
-// claim waits.
+// Everything that a worker sends in one round trip. Acks, heartbeats and logs are committed at
+// once, before the claim waits.
 struct Poll {
   WorkerInfo worker;
   core::Ack acks;
@@ -86,17 +86,17 @@ struct AwaitWork {
   bool no_commands = false;  // for a plain claim, whose reply has no room for commands
 };
 
-// The questions of schedules about jobs on other shards, and what is to be said to other shards of
-// shares of limits. Answers when there are some, or after `wait`. The caller asks the other shard
-// about each job, and then sends TellOfJob; a question without an answer comes again. Used only
-// between a shard and the node that leads it.
+// Asks for a schedule's questions about jobs on other shards, and for messages about shares of
+// limits. Answers when there are some, or after `wait`. The caller asks the other shard about each
+// job, and then sends TellOfJob; a question without an answer is repeated. Used only between a
+// shard and the node that leads it.
 struct AwaitJobQuestions {
   Duration wait{};
 };
 struct JobQuestion {
   SharedBytes schedule;
   JobId job;
-  Duration wait{};      // tell as soon as the job has ended, or after this time
+  Duration wait{};      // answer when the job has ended, or after this time
   bool cancel = false;  // cancel the job first
 };
 struct JobQuestions {
@@ -109,19 +109,19 @@ struct TellOfJob {
   bool ended = false;  // or gone
 };
 
-// The next step of an operation (core/operation.h), or nothing after `wait`. The caller selects
-// jobs from the tables, and then sends core::StepOperation. Used only between a shard and the node
-// that leads it.
+// Asks for the next step of an operation (core/operation.h); answers without one after `wait`. The
+// caller selects jobs from the tables, and then sends core::StepOperation. Used only between a
+// shard and the node that leads it.
 struct OperationSharers {
   JobId id;
-  std::uint32_t sharers = 1;  // shards whose parts have not ended, which share the rate
+  std::uint32_t sharers = 1;  // shards with unfinished parts, which share the rate
 };
 struct AwaitOperationWork {
   Duration wait{};
-  std::vector<OperationSharers> sharers;  // as far as the caller knows; else all shards
+  std::vector<OperationSharers> sharers;  // if the caller knows them; otherwise all shards
 };
 struct OperationWork {
-  std::optional<core::OperationPart> part;  // none: there is nothing to do now
+  std::optional<core::OperationPart> part;  // none: nothing to do now
   std::uint32_t limit = 0;                  // of jobs to select
 };
 
@@ -169,14 +169,14 @@ struct WorkersReply {
   std::vector<WorkerView> workers;  // by id
 };
 
-// The shard can't do it now; the caller may try again.
+// The shard cannot do it now; the caller may retry.
 enum class Unavailable : std::uint8_t {
   kDraining,    // the shard is stopping
   kStorage,     // the journal can't be written
   kOverloaded,  // the hard limit on lag or memory is exceeded
   kNoLeader,    // the shard has no leader that can be reached; nothing was done
-  kUnknown,     // sent to the shard's leader, but no answer came; it may have been done
-  kUpgrading,   // a node of an older version that takes part would not understand it
+  kUnknown,     // sent to the shard's leader, but unanswered; it may have been done
+  kUpgrading,   // an older node that takes part would not understand it
 };
 
 // The node that leads the shard checked the client's credentials and refused them; nothing was
@@ -185,7 +185,7 @@ enum class Unavailable : std::uint8_t {
 enum class Denied : std::uint8_t {
   kUnauthenticated,  // no valid token
   kScope,            // the token lacks the scope
-  kQueue,            // the token does not give access to a queue that is named, or that a job is in
+  kQueue,  // the token does not give access to a queue named in it, or to the queue of a named job
 };
 
 // monostate: AwaitProjection, AwaitEvents, AwaitWork or TellOfJob is done.

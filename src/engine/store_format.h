@@ -1,5 +1,5 @@
 // The store's format level, as this node last read it from the registry (store/registry.h). It only
-// rises, so what it allows stays allowed.
+// rises, so anything it allows stays allowed.
 #pragma once
 
 #include <atomic>

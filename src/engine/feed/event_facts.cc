@@ -16,7 +16,7 @@ DataObject error_data(const core::JobError& error) {
   return data;
 }
 
-// What became of the job when its attempt failed or timed out.
+// The fate of the job after its attempt failed or timed out.
 std::string_view verdict(core::State state) {
   switch (state) {
     case core::State::kDead:
@@ -70,7 +70,7 @@ class Flattener {
         return of_queue("schedule.resumed", e.schedule.spec.queue, data);
     }
   }
-  // A run that made a job is that job's event.
+  // A run that made a job is reported as that job's event.
   void operator()(const core::ScheduleAdvanced& e) {
     for (const core::ScheduleRun& run : e.runs) {
       if (run.job != core::kNoJob) continue;
@@ -84,15 +84,15 @@ class Flattener {
       of_queue("schedule.broken", e.queue, named(e.name).text("error", e.progress.broken.view()));
     }
   }
-  // Tokens and push targets are not for whoever may read events.
-  // A limit's home tells of it, for all shards.
+  // A limit's home reports it, for all shards.
   void operator()(const core::ShareTaken&) {}
   void operator()(const core::SharesSet&) {}
-  // Who changed what is for administrators: GET /v1/admin/audit.
+  // The audit is only for administrators: GET /v1/admin/audit.
   void operator()(const core::Audited&) {}
+  // Readers of events may not see tokens and push targets.
   void operator()(const core::CatalogPut& e) {
     if (e.kind != core::CatalogKind::kErrorGroup) return;
-    // Its document begins with what has changed; see service/error_groups.h.
+    // The document begins with the latest change; see service/error_groups.h.
     constexpr std::string_view kBegin = R"({"change":")";
     constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTold = {
         {{"opened", "error_group.opened"},
@@ -115,7 +115,7 @@ class Flattener {
     of_queue("schedule.deleted", e.queue, named(e.name));
   }
 
-  // The part of the first shard ends last. A step is the events of its jobs.
+  // The first shard's part ends last. A step is reported as the events of its jobs.
   void operator()(const core::OperationSet& e) {
     if (shard_ != 0) return;
     const core::OperationPart& part = e.part;
@@ -163,7 +163,7 @@ class Flattener {
       case core::LimitChange::kResumed:
         return of_queue(is_type ? "type.resumed" : "limit.resumed", {}, data);
       case core::LimitChange::kCopied:
-        return;  // its home tells of it
+        return;  // the home reports it
     }
   }
   void operator()(const core::SlowedDown& e) {
@@ -229,7 +229,7 @@ class Flattener {
                .number("generation", e.job.generation));
   }
   void operator()(const core::Finished& e) {
-    if (e.from == core::State::kRunning) {  // elsewhere, and that is over
+    if (e.from == core::State::kRunning) {  // the job ran elsewhere, and that run is over
       DataObject data;
       const core::Attempt& latest = e.job.latest;
       data.text("state", core::to_string(e.job.state))
@@ -280,7 +280,7 @@ class Flattener {
     return {job.id, job.queue, job.type, job.attempt};
   }
 
-  // A job that is kept needs no word. One that is not is gone with this event.
+  // A job that is kept needs no mention. One that is not is deleted by this event.
   static void note(DataObject& data, core::Keep keep) {
     if (keep == core::Keep::kForgotten) data.boolean("kept", false);
   }
@@ -304,7 +304,7 @@ class Flattener {
     data.text(kind == core::LimitKind::kType ? "type" : "limit", name.view());
     return data;
   }
-  // Of a limit, a type or a queue, and of a key.
+  // For a limit, a type or a queue, and for a key of it.
   template <typename OfGate>
   static DataObject of_gate(const OfGate& e) {
     DataObject data;

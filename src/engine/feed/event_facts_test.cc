@@ -1,4 +1,4 @@
-// What external readers get for each event, member by member.
+// The fact that external readers get for each event, member by member.
 #include <gtest/gtest.h>
 
 #include "engine/feed/event_feed.h"

@@ -13,14 +13,15 @@
 namespace millrace::engine {
 namespace {
 
-// The most that one call reads: a filter that matches nothing must not occupy a thread for long.
+// The most rows that one call reads: a filter that matches nothing must not occupy a thread for
+// long.
 constexpr std::size_t kMaxRowsRead = 5'000;
 constexpr std::size_t kMaxBytesRead = 32 * 1024 * 1024;
 
 // For a shard that is led elsewhere.
 constexpr std::uint64_t kWhateverCanBeRead = std::numeric_limits<std::uint64_t>::max();
 
-// The approximate bytes of an event in an answer: besides its data it has only a few names.
+// The approximate size of an event in an answer: its data plus a few names.
 std::size_t shown_bytes(const FeedEvent& event) {
   constexpr std::size_t kNames = 512;
   return kNames + event.data.size();
@@ -45,7 +46,7 @@ Fault no_position() {
   return {FeedFault::kBadPosition, "the position does not belong to this log"};
 }
 
-// How much may still be read.
+// How much more may be read.
 struct Allowance {
   std::size_t rows = kMaxRowsRead;
   std::size_t bytes = kMaxBytesRead;
@@ -84,7 +85,7 @@ class FactStream {
   std::optional<Fault> start(const EventPlaces& asked) {
     if (!asked.empty()) {
       read_to_ = asked[shard_];
-      // Another node may have shown it; this node's leader of the shard will know it in a moment.
+      // Another node may have shown it; this node's leader of the shard will reach it in a moment.
       if (last_ != kWhateverCanBeRead && read_to_.seq > last_ + 1) return explain({});
       return std::nullopt;
     }
@@ -101,16 +102,16 @@ class FactStream {
   bool must_read() const { return !has_facts() && !at_end_ && read_to_.seq <= last_; }
   // Where the next page continues.
   EventPlace place() const { return has_facts() ? facts_[next_].place : read_to_; }
-  Time read_until() const { return read_until_; }  // no fact still to be read is older
+  Time read_until() const { return read_until_; }  // no unread fact is older
 
-  // Reads on until `facts` were found, within `allowance`, which `streams` streams share.
+  // Reads on until `facts` are found, within `allowance`, which `streams` streams share.
   std::optional<Fault> read(const FeedQuery& query, std::size_t facts, std::size_t streams,
                             Allowance& allowance) {
     facts_.clear();
     next_ = 0;
     Allowance share{std::max<std::size_t>(1, kMaxRowsRead / streams),
                     std::max<std::size_t>(1, kMaxBytesRead / streams)};
-    at_end_ = true;  // unless there is a row that is left for later
+    at_end_ = true;  // unless a row is left for later
     const auto enough = [&] {
       return query.gone.stop_requested() || facts_.size() >= facts || !share.any() ||
              !allowance.any();
@@ -147,8 +148,8 @@ class FactStream {
     EventPlace place;
   };
 
-  // From memory, as far as it goes. A large row makes many pages, and is read from the journal
-  // once.
+  // Reads from memory, as far as possible. A large row makes many pages, and is read from the
+  // journal once.
   template <typename Enough, typename Pay>
   std::optional<Fault> read_recent(const FeedQuery& query, std::size_t facts, const Enough& enough,
                                    const Pay& pay) {
@@ -173,7 +174,7 @@ class FactStream {
 
   void take_facts(const std::vector<FeedEvent>& facts, std::uint64_t seq, const FeedQuery& query,
                   std::size_t most) {
-    // The position in the row, or its start.
+    // The position within the row, or its start.
     std::uint64_t index = read_to_.seq == seq ? read_to_.index : 0;
     for (; index < facts.size(); ++index) {
       if (facts_.size() >= most) {
@@ -186,7 +187,7 @@ class FactStream {
     read_to_ = {seq + 1, 0};
   }
 
-  // Why reading can't continue from its place: trimmed meanwhile, never existed, or unreadable.
+  // Why reading cannot continue from its place: trimmed meanwhile, never existed, or unreadable.
   // None: there is just nothing yet.
   std::optional<Fault> explain(std::optional<Error> failed) const {
     const Result<store::Journal::Extent> extent = journal_.extent();
@@ -218,7 +219,7 @@ class PageReader {
     while (page_.events.size() < query_.limit && !query_.gone.stop_requested()) {
       FactStream* const behind = first_to_read();
       FactStream* const oldest = first_to_tell();
-      // No fact is returned before it is known that this stream has no older one.
+      // A fact is returned only when this stream is known to have no older one.
       if (behind != nullptr && (oldest == nullptr || behind->read_until() < oldest->head().at)) {
         if (!allowance_.any()) break;
         const std::size_t left = query_.limit - page_.events.size();

@@ -1,6 +1,6 @@
-// The event log as external readers see it: the rows of all shards' journals from a position on,
-// with each core event split into one fact per job. Ordered within a shard; shards are merged by
-// time.
+// The event log for external readers: the rows of all shards' journals from a position on, with
+// each core event split into one fact per job. Facts are ordered within a shard; shards are merged
+// by time.
 #pragma once
 
 #include <atomic>
@@ -39,10 +39,10 @@ struct FeedEvent {
   std::string data = "{}";  // a JSON object
 };
 
-// A value of FeedQuery::after: only what happens from now on. No position has this form.
+// A value of FeedQuery::after: only future events. No position has this form.
 inline constexpr std::string_view kEndOfFeed = "end";
 
-// What a reader is told of.
+// Selects the facts that a reader receives.
 struct FeedFilter {
   std::vector<std::string> types;   // names as in FeedEvent::type; empty: all
   std::vector<std::string> queues;  // empty: all
@@ -54,7 +54,7 @@ struct FeedFilter {
 struct FeedQuery : FeedFilter {
   std::string after;  // empty: from the oldest event kept; or kEndOfFeed
   std::uint32_t limit = 50;
-  std::size_t bytes = std::size_t{16} << 20;  // of the page; it has one event at least
+  std::size_t bytes = std::size_t{16} << 20;  // of the page, which has at least one event
   std::stop_token gone;                       // stop requested: the reader no longer waits
 };
 
@@ -69,7 +69,7 @@ struct FeedPage {
   FeedFault fault = FeedFault::kNone;
   std::string message;
   std::vector<FeedEvent> events;  // oldest first
-  std::string next;  // the position after the page, also when that is empty; never empty
+  std::string next;               // the position after the page, even if it is empty; never empty
   // By shard: every row up to this one has been read. When the page is at the end, AwaitEvents
   // waits for rows after these.
   std::vector<Seq> reached;
@@ -77,20 +77,20 @@ struct FeedPage {
   bool at_end = false;
 };
 
-// Who has news, of many readers that all stood at one position.
+// The result of a scan for many readers at one position.
 struct FeedScan {
   FeedFault fault = FeedFault::kNone;
   std::string message;
-  std::vector<bool> news;  // by filter: it lets something through
-  EventPlaces places;      // up to where was looked; there may be more
+  std::vector<bool> news;  // by filter: whether it matched
+  EventPlaces places;      // the end of the scanned rows; there may be more
 };
 
 class RecentFacts;
 
 // Thread-safe. Shows durable rows only. For a shard that this node leads, these are the rows that
-// its observer has reported. For another node's shard, they are the rows that can be read, which
-// are those that its leader has committed. (PostgreSQL shows a row after its commit has waited for
-// the synchronous standby. If that wait was cut off, or the server crashed during it, a row may be
+// its observer has reported. For another node's shard, they are the readable rows, which are those
+// that its leader has committed. (PostgreSQL shows a row after its commit has waited for the
+// synchronous standby. If that wait was cut off, or the server crashed during it, a row may be
 // visible that only the primary has. If that primary is then lost, the row is lost too, and another
 // event may take a position that was already shown.)
 class EventFeed {
@@ -102,16 +102,16 @@ class EventFeed {
   ~EventFeed();
 
   // This node leads the shard from now on. Its rows are durable up to `durable`; observer(shard)
-  // reports further ones.
+  // reports later ones.
   void led(ShardNumber shard, Seq durable);
   // This node no longer leads the shard; its observer is not called after this.
   void not_led(ShardNumber shard);
   DurableObserver& observer(ShardNumber shard) { return *shards_[shard]; }
 
-  // Blocks for the read, so it must not run on an I/O thread. Reads a bounded number of rows a
+  // Blocks for the read, so it must not run on an I/O thread. Reads a bounded number of rows per
   // call, whatever the filters.
   FeedPage read(const FeedQuery& query) const;
-  // Looks at what comes after `from`, once for all filters. Blocks and is bounded likewise.
+  // Scans the rows after `from`, once for all filters. Blocks and is bounded likewise.
   FeedScan scan(const EventPlaces& from, std::span<const FeedFilter* const> filters,
                 const std::stop_token& gone) const;
 
@@ -133,7 +133,7 @@ class EventFeed {
 std::vector<FeedEvent> job_events(const core::JobView& view);
 
 // The facts of a batch in order, without positions.
-// The first shard tells what all shards do alike.
+// Changes that all shards make alike are reported by the first one only.
 std::vector<FeedEvent> flatten(const core::EventBatch& batch, ShardNumber shard = 0);
 
 }  // namespace millrace::engine

@@ -43,7 +43,7 @@ class ManyEvents {
   Random random;
   ShardsForTests shards;
   EventFeed feed;
-  std::vector<std::vector<std::string>> expected;  // by shard: what each event says
+  std::vector<std::vector<std::string>> expected;  // by shard: the text of each event
 
  private:
   void fill(ShardNumber shard) {
@@ -74,7 +74,7 @@ TEST(EventFeedOfShards, TellsEachEventOnceInOrderHoweverItIsCutIntoPages) {
       ASSERT_EQ(page.fault, FeedFault::kNone) << page.message;
       EXPECT_LE(page.events.size(), query.limit);
       query.after = page.next;
-      // The same from any event as from the page's end.
+      // Continuing from any event gives the same as from the page's end.
       if (page.events.size() > 1 && world.random.next() % 2 == 0) {
         page.events.resize(1 + world.random.next() % (page.events.size() - 1));
         query.after = page.events.back().position;
@@ -120,7 +120,7 @@ TEST(EventFeedOfShards, TakesPositionsThatAnotherNodeGave) {
   EventFeed there(shards.all_journals());
   EventFeed here(shards.all_journals());
   for (int i = 0; i < 3; ++i) shards.append(0, {at(i), {paused(shards.queue(0), "r")}});
-  here.led(0, Seq{1});  // and has not heard yet of what can be read
+  here.led(0, Seq{1});  // it does not know the readable rows yet
   FeedQuery query;
   query.after = there.read({}).next;
   EXPECT_EQ(query.after, "4-0.1-0");

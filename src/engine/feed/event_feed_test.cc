@@ -102,7 +102,7 @@ TEST(EventFeed, ShowsOnlyWhatIsDurable) {
   world.run();
   world.ask(ShardFixture::enqueue("a"));
   world.step();
-  world.store.journal->append(*world.shard().next_append());  // written, and nobody knows yet
+  world.store.journal->append(*world.shard().next_append());  // written, but not reported yet
   EXPECT_EQ(MemoryWorld::told(world.read().events), "");
   EXPECT_TRUE(world.read().at_end);
   world.append_done({store::AppendOutcome::kDurable, {}});
@@ -215,7 +215,7 @@ TEST(Reads, CompleteWhatMemoryHoldsWithOlderRows) {
     core::AckItem ack = world.ack_of("a", core::AckOutcome::kFailed);
     ack.logs.push_back({std::nullopt, 1, SharedBytes("line " + std::to_string(attempt))});
     world.now_answer<core::ItemsReply>(core::Command(core::Ack{{ack}, core::Detail::kIds}));
-    if (attempt < 3) world.pass(Duration{60'000});  // written, waits for its turn
+    if (attempt < 3) world.pass(Duration{60'000});  // written; it waits for the next attempt
   }
   const auto memory =
       world.now_answer<core::JobReply>(core::Command(core::GetJob{ShardFixture::id("a")}));
@@ -273,7 +273,7 @@ TEST(Reads, BelieveMemoryThatAJobIsGone) {
   world.append();
   const Ticket get = world.ask(core::Command(core::GetJob{ShardFixture::id("a")}));
   world.step();
-  ASSERT_EQ(world.store.tables->fetch({ShardFixture::id("a")})->size(), 1U);  // still shown there
+  ASSERT_EQ(world.store.tables->fetch({ShardFixture::id("a")})->size(), 1U);  // still in the tables
   const auto view =
       Reads(*world.store.tables).job(ShardFixture::id("a"), world.answer<core::JobReply>(get), {});
   ASSERT_TRUE(view.has_value());

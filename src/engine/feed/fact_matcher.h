@@ -1,5 +1,5 @@
-// Which filters let something through, of many that look at the same facts. A fact is held only
-// against the filters that name its queue or its job, and against those that name neither.
+// Finds which of many filters match a sequence of facts. A fact is compared only with the filters
+// that name its queue or its job, and with those that name neither.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ class FactMatcher {
   explicit FactMatcher(std::span<const FeedFilter* const> filters);
 
   void look_at(const FeedEvent& fact);
-  // By filter: it let a fact through.
+  // By filter: whether it matched a fact.
   std::vector<bool> take() { return std::move(matched_); }
 
  private:
   using Numbers = std::vector<std::size_t>;
-  // Removes those that let it through.
+  // Removes the filters that match.
   void look_at(const FeedEvent& fact, Numbers& numbers);
 
   std::span<const FeedFilter* const> filters_;

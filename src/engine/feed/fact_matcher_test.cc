@@ -68,7 +68,7 @@ TEST(FactMatcher, FindsExactlyTheFiltersThatLetAFactThrough) {
   }
 }
 
-// By one look, who would find something by a read of its own.
+// One scan finds the readers who would find something by reading themselves.
 TEST(FeedScan, SaysWhoHasNewsAndMovesOn) {
   ShardsForTests shards(2);
   EventFeed feed(shards.all_journals());
@@ -89,7 +89,7 @@ TEST(FeedScan, SaysWhoHasNewsAndMovesOn) {
   EXPECT_EQ(look(), std::vector<bool>({false, false, false, false}));
   shards.append(0, pause(shards.queue(0), 1));
   EXPECT_EQ(look(), std::vector<bool>({true, true, false, false}));
-  // What this node leads is looked at only as far as it is durable.
+  // Rows of a shard that this node leads are scanned only once they are durable.
   feed.led(0, Seq{1});
   shards.append(0, pause(shards.queue(0), 2));
   EXPECT_EQ(look(), std::vector<bool>({false, false, false, false}));
@@ -112,7 +112,7 @@ TEST(RecentFacts, ARowIsKnownByItsChecksumAndItsShard) {
   };
   EXPECT_EQ(queue_of(row("a", 1), 0), "a");
   EXPECT_EQ(queue_of(row("b", 2), 0), "b");
-  // The same row is not taken apart again.
+  // The same row is not decoded again.
   EXPECT_EQ(queue_of(row("never looked at", 1), 0), "a");
   EXPECT_EQ(queue_of(row("c", 1), 1), "c");
   for (int n = 3; n < 200; ++n) queue_of(row("d", static_cast<std::uint64_t>(n)), 0);

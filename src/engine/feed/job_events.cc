@@ -40,7 +40,7 @@ class Life {
   void tell_attempt(const core::Attempt& attempt, Place place) {
     add("job.started", attempt.started_at, attempt.attempt, attempt.worker, {});
     if (!attempt.finished_at) return;
-    // A request may be as old, in milliseconds, as the end that it led to.
+    // A request may have the same time, in milliseconds, as the end that it led to.
     for (const core::Mark& mark : view_.marks) {
       if (requests_cancellation_of(mark, attempt)) tell_mark(mark);
     }
@@ -82,7 +82,7 @@ class Life {
     ended(verdict(attempt, place));
   }
 
-  // Whether it was requested while the attempt ran.
+  // Whether cancellation was requested while the attempt ran.
   bool cancel_requested(const core::Attempt& attempt) const {
     return std::ranges::any_of(view_.marks, [&](const core::Mark& mark) {
       return requests_cancellation_of(mark, attempt);
@@ -101,9 +101,9 @@ class Life {
            });
   }
 
-  // What became of the job when the attempt failed. Cancelled, if that was requested while the
-  // attempt ran. Dead, if the job ended there, or if only an operator's retry brought it to its
-  // next attempt.
+  // The fate of the job after the attempt failed. Cancelled, if that was requested while the
+  // attempt ran. Dead, if the job ended there, or if only an operator's retry led to its next
+  // attempt.
   std::string_view verdict(const core::Attempt& attempt, Place place) const {
     if (cancel_requested(attempt)) return "job.cancelled";
     if (place == Place::kLatest && view_.job.state == core::State::kDead) return "job.dead";

@@ -8,13 +8,13 @@
 namespace millrace::engine {
 namespace {
 
-// Of the whole server. Readers that keep up are at the same few rows; small rows are cheap anyway.
+// For the whole server. Readers that keep up share the same few rows; small rows are cheap anyway.
 constexpr std::size_t kMostBytes = 8 * 1024 * 1024;
 constexpr std::size_t kMostRows = 64;
 
 std::size_t bytes_of(const FactsOfRow& row) {
   std::size_t bytes = sizeof(row);
-  // The names are shared with others, and counted here all the same.
+  // The names are shared with other values, but counted here nevertheless.
   constexpr std::size_t kNames = 64;
   for (const FeedEvent& fact : row.facts) bytes += sizeof(fact) + kNames + fact.data.capacity();
   return bytes;

@@ -1,4 +1,4 @@
-// The facts of the rows that were read last, so that many readers of one row take it apart once.
+// The facts of recently read rows, so that a row with many readers is decoded once.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ struct FactsOfRow {
 };
 using RowFacts = std::shared_ptr<const FactsOfRow>;
 
-// Thread-safe. A row is known by its checksum, which follows from all rows before it.
+// Thread-safe. A row is identified by its checksum, which covers all rows before it.
 class RecentFacts {
  public:
-  // Those of the row; from memory, or taken from its body.
+  // The facts of the row, from memory or decoded from its body.
   Result<RowFacts> of(const store::JournalRow& row, ShardNumber shard);
-  // By its number alone, for a shard whose rows are certain: one that this node leads. Null: not in
-  // memory.
+  // Finds a row by its number, for a shard that this node leads and whose rows are therefore final.
+  // Null: not in memory.
   RowFacts find(ShardNumber shard, Seq seq);
-  // Another node leads the shard, or this one now does: a row that was read before may be lost.
+  // The shard's leader has changed: a row that was read before may be lost.
   void forget(ShardNumber shard);
 
  private:
@@ -45,7 +45,7 @@ class RecentFacts {
   void keep(Entry entry);
 
   Mutex mutex_;
-  std::list<Entry> entries_ MILLRACE_GUARDED_BY(mutex_);  // the last one used first
+  std::list<Entry> entries_ MILLRACE_GUARDED_BY(mutex_);  // most recently used first
   std::size_t bytes_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };
 

@@ -25,7 +25,7 @@ bool has_error(const core::AttemptEnded& ended) {
   return failed && ended.error != nullptr && ended.error->fingerprint != 0;
 }
 
-// False: there is no room for another one.
+// False: there is no room for another name.
 bool add_name(std::vector<std::string>& names, std::string_view name) {
   if (std::ranges::find(names, name) != names.end()) return true;
   if (names.size() >= kGroupNames) return false;
@@ -170,7 +170,7 @@ void ErrorBook::take(const core::EventBatch& batch, const VersionOf& version_of,
       leave(ended->job.id);
       if (has_error(*ended)) fail(*ended, batch.at, version_of, is_resolved);
     } else if (jobs_.empty()) {
-      continue;  // nothing else is of interest
+      continue;  // no other event matters
     } else if (const auto* due = std::get_if<core::BecameDue>(&event)) {
       for (const core::JobRef& job : due->jobs) leave(job.id);
     } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
@@ -242,7 +242,7 @@ ErrorGroup& ErrorBook::group_of(const core::JobError& error, Time at,
   return group;
 }
 
-// A hundredth at once: to look for them costs as much as there are.
+// Removes a hundredth at once, because the search costs as much as there are groups.
 void ErrorBook::make_room(const IsResolved& is_resolved) {
   struct Candidate {
     bool open = false;
@@ -329,7 +329,7 @@ bool ErrorBook::load_groups(std::string_view blob) {
   return in.ok() && in.at_end();
 }
 
-// After all groups.
+// Call after all groups are loaded.
 bool ErrorBook::load_jobs(std::string_view blob) {
   const auto content = unsealed(blob, kJobsMagic);
   if (!content) return false;

@@ -17,28 +17,28 @@
 
 namespace millrace::engine {
 
-// The most groups of all shards together, and of the jobs that wait with an error. Groups beyond
-// make room: resolved ones first, then the least recently seen. Jobs beyond are not counted as
-// waiting.
+// The most groups, and the most jobs that wait with an error, over all shards. At the bound, groups
+// make room: resolved ones first, then the least recently seen. Jobs beyond the bound are not
+// counted as waiting.
 inline constexpr std::size_t kMaxErrorGroups = 10'000;
 inline constexpr std::size_t kMaxFailedJobs = 1'000'000;
 inline constexpr std::size_t kGroupNames = 10;  // queues, types and versions of a group
 inline constexpr std::size_t kGroupSample = 5;
 inline constexpr std::size_t kTrendHours = 24;
 inline constexpr std::size_t kGroupMessageBytes = 512;
-// Each is a blob of its own, and is written when one of its groups has changed.
+// Each part is a separate blob, written when one of its groups has changed.
 inline constexpr std::size_t kErrorParts = 64;
 
 struct ErrorGroup {
   std::uint64_t fingerprint = 0;
   std::string error_type;
-  std::string message;  // with its variable parts taken out
+  std::string message;  // with its variable parts removed
   std::vector<std::string> queues;
   std::vector<std::string> types;
-  bool more_queues = false;   // than those
-  std::uint64_t waiting = 0;  // jobs now retrying or dead with it
+  bool more_queues = false;   // there are more queues than listed
+  std::uint64_t waiting = 0;  // jobs that are retrying or dead with this error
   std::uint64_t dead = 0;
-  std::uint64_t total = 0;  // attempts failed with it
+  std::uint64_t total = 0;  // attempts that failed with this error
   Time first_seen{};
   Time last_seen{};
   struct Hour {
@@ -80,7 +80,7 @@ class ErrorBook {
   struct Part {
     bool of_jobs = false;
     std::size_t number = 0;
-    std::string content;  // empty: nothing is in it
+    std::string content;  // empty: the part is empty
   };
   std::vector<Part> take_changed();
   void change_all();

@@ -94,7 +94,7 @@ TEST(ErrorBook, AJobWaitsUntilItLeaves) {
   EXPECT_EQ(of.only().dead, 0U);
   of.take(kStart, core::Cancelled{ref(4), {}, core::Keep::kRetained});
   EXPECT_EQ(waiting(), 0U);
-  // Another error takes it to another group.
+  // A different error moves it to another group.
   of.take(kStart, failed(5, "m", core::State::kRetrying));
   of.take(kStart, failed(5, "another", core::State::kRetrying));
   EXPECT_EQ(of.book.groups().size(), 2U);
@@ -132,7 +132,7 @@ TEST(ErrorBook, ResolvedGroupsMakeRoomFirst) {
   of.take(kStart + kHour, failed(2, "e", core::State::kDead));
   EXPECT_FALSE(of.book.groups().contains(print("a")));
   EXPECT_EQ(of.book.evicted(), 2U);
-  EXPECT_EQ(of.book.failed_jobs(), 3U);  // those of groups that are gone no longer count
+  EXPECT_EQ(of.book.failed_jobs(), 3U);  // jobs of removed groups no longer count
 }
 
 TEST(ErrorBook, JobsBeyondTheBoundDoNotWait) {

@@ -109,7 +109,7 @@ void JobLabels::after(const core::Event& event) {
 std::vector<JobLabels::Part> JobLabels::take_changed() {
   std::vector<Part> parts;
   if (std::ranges::none_of(changed_, [](bool changed) { return changed; })) return parts;
-  // In an order that does not depend on the table's.
+  // In an order independent of the hash table's.
   std::array<std::vector<std::pair<JobId, SetNumber>>, kLabelParts> jobs;
   for (const auto& [job, number] : jobs_) {
     if (changed_[part_of(job)]) jobs[part_of(job)].emplace_back(job, number);

@@ -1,5 +1,5 @@
-// What the events of a job's later life do not repeat: its fair key and its tags. Of jobs that have
-// any and have not ended; bounded.
+// Labels of jobs that later events do not repeat: the fair key and the tags. Only for unfinished
+// jobs with labels; bounded.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 
 namespace millrace::engine {
 
-// The most jobs with labels of all shards together. Of further ones only the submission counts for
-// their keys and tags.
+// The most labelled jobs over all shards. For further ones, only the submission counts for their
+// keys and tags.
 inline constexpr std::size_t kMaxLabelledJobs = 1'000'000;
-// Each is a blob of its own, and is written when one of its jobs has changed.
+// Each part is a separate blob, written when one of its jobs has changed.
 inline constexpr std::size_t kLabelParts = 64;
 
 struct LabelSet {
@@ -30,22 +30,22 @@ class JobLabels {
  public:
   explicit JobLabels(std::size_t most) : most_(most) {}
 
-  // Before an event is counted, and after.
+  // Call before() before an event is counted, and after() after it.
   void before(const core::Event& event);
   void after(const core::Event& event);
-  // Null: the job has none.
+  // Null: the job has no labels.
   const LabelSet* find(const JobId& job) const;
 
   std::size_t size() const { return jobs_.size(); }
   std::uint64_t passed_over() const { return passed_over_; }
 
-  // Blobs of the parts that have changed since the last call; empty content: nothing is in it.
+  // Blobs of the parts that changed since the last call; empty content: the part is empty.
   struct Part {
     std::size_t number = 0;
     std::string content;
   };
   std::vector<Part> take_changed();
-  void change_all() { changed_.fill(true); }  // what was taken was not written
+  void change_all() { changed_.fill(true); }  // the last blobs taken were not written
   bool load(std::string_view content);
 
  private:

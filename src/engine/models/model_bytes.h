@@ -1,4 +1,4 @@
-// Read models as bytes: numbers of variable length and texts, with a checksum over the whole.
+// The encoding of read models: variable-length numbers and texts, with a checksum over the whole.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ void append_number(std::string& out, std::uint64_t value);
 void append_text(std::string& out, std::string_view text);
 void append_id(std::string& out, const JobId& id);
 
-// `blob` with its checksum.
+// `blob` plus its checksum.
 std::string sealed(std::string blob);
-// What is between `magic` and the checksum; none: it is something else, or damaged.
+// The content between `magic` and the checksum; none: another blob, or a damaged one.
 std::optional<std::string_view> unsealed(std::string_view blob, std::string_view magic);
 
-// After a fault every read gives nothing.
+// After an error every read returns a default.
 class ModelReader {
  public:
   explicit ModelReader(std::string_view content) : rest_(content) {}

@@ -9,7 +9,7 @@
 namespace millrace::engine {
 namespace {
 
-// Rates that were stored longer ago say nothing of now.
+// Rates stored longer ago are not current.
 constexpr Duration kRatesStandFor{130'000};
 
 void add(LatencyTotals& to, const LatencyTotals& more) {
@@ -45,7 +45,7 @@ bool ReadModels::is_led(ShardNumber shard) const {
 
 bool ReadModels::must_read(const Source& source, Time now) {
   if (source.led) return false;
-  // A clock that was set back does not keep it from being read.
+  // A clock that was set back does not prevent reading.
   return !source.read_at || now < *source.read_at || now - *source.read_at >= kReadModelsEvery;
 }
 
@@ -56,7 +56,7 @@ bool ReadModels::is_stale(Time now) const {
 }
 
 void ReadModels::refresh(Time now) {
-  // Together they keep a reader no longer than that.
+  // All shards together delay a reader no longer than kModelsPatience.
   const Duration patience = kModelsPatience / static_cast<std::int64_t>(shards_.size());
   for (ShardNumber shard = 0; shard < shards_.size(); ++shard) {
     Source source;
@@ -80,7 +80,7 @@ void ReadModels::refresh(ShardNumber shard, Time now) {
     if (source.copy == nullptr) source.copy = std::make_shared<ShardModels>(shards_.size());
     copy = source.copy;
   }
-  // Before: what it does not have by then may be on its way.
+  // Read the extent first: rows that the copy lacks by then may be on their way.
   const auto extent = shards_[shard].journal == nullptr ? Result<store::Journal::Extent>()
                                                         : shards_[shard].journal->extent();
   const Status loaded = copy->load_if_changed(*shards_[shard].tables);
@@ -96,7 +96,7 @@ StatsReply ReadModels::query(const StatsQuery& query) const {
   StatisticsSum sum(query);
   for (ShardNumber shard = 0; shard < shards_.size(); ++shard) {
     sum.begin();
-    // Before the blobs: what is stored meanwhile is not counted twice.
+    // Add these before the blobs, so that chunks stored meanwhile are not counted twice.
     if (is_led(shard)) shards_[shard].live->statistics().add_to(sum);
     const auto blobs = shards_[shard].tables->get_blobs(sum.first_blob(), sum.end_blob());
     if (!blobs) continue;
@@ -138,7 +138,7 @@ std::vector<SeriesTotals> ReadModels::totals() const {
   }
   const auto name = [](const SeriesTotals& series) { return std::tie(series.queue, series.type); };
   std::ranges::sort(all, [&](const auto& a, const auto& b) { return name(a) < name(b); });
-  // Each shard has others.
+  // Each shard has different series.
   std::vector<SeriesTotals> merged;
   for (SeriesTotals& series : all) {
     if (merged.empty() || name(merged.back()) != name(series)) {

@@ -1,5 +1,5 @@
-// The read models of all shards as one. Shards that this node leads have a follower, which keeps
-// their models up to date; of the other shards it reads what their leaders have stored.
+// The read models of all shards as one. A follower keeps the models of a shard that this node leads
+// up to date; for other shards this node reads the models that their leaders have stored.
 #pragma once
 
 #include <cstdint>
@@ -19,44 +19,44 @@
 
 namespace millrace::engine {
 
-// What other leaders have stored is read again after so long.
+// How often the models stored by other leaders are read again.
 inline constexpr Duration kReadModelsEvery{2'000};
-// A reader waits no longer than this for what was durable before it came.
+// The longest that a reader waits for rows that were durable before it came.
 inline constexpr Duration kModelsPatience{500};
 
 // Keeps one shard's models up to date. Thread-safe.
 class ModelFollower {
  public:
   virtual ~ModelFollower() = default;
-  // Until it has read all that is durable now. False: not within the time.
+  // Waits until it has read everything that is durable now. False: it took longer than `at_most`.
   virtual bool await(Duration at_most) = 0;
-  // How long ago the oldest row became durable that it has not read; zero: it has read all.
+  // The time since the oldest unread row became durable; zero: it has read all.
   virtual Duration lag() const = 0;
 };
 
 // Thread-safe.
 class ReadModels {
  public:
-  // By shard; both must outlive this object. No shard is led yet. Without journals it can't tell
-  // that the models of another node's shard are up to date.
+  // By shard; both must outlive this object. Initially no shard is led. Without journals it cannot
+  // tell whether the models of another node's shard are up to date.
   explicit ReadModels(std::vector<store::Tables*> tables,
                       std::vector<store::Journal*> journals = {});
 
   // One shard's models, for its follower; valid as long as this object.
   ShardModels& of(ShardNumber shard) { return *shards_[shard].live; }
-  // Null: whoever feeds the models has always read all.
+  // Null: the models are always up to date.
   void led(ShardNumber shard, std::shared_ptr<ModelFollower> follower = nullptr);
   void not_led(ShardNumber shard);
 
   // Whether the other shards were last read too long ago. refresh() reads them, waits for the
-  // followers, and blocks for both. What can't be read stays as it was.
+  // followers, and blocks for both. Models that cannot be read stay as they were.
   bool is_stale(Time now) const;
   void refresh(Time now);
 
-  // Percentiles are over all attempts on all shards. Reads the tables; a chunk that can't be read
-  // is left out.
+  // Percentiles are over all attempts on all shards. Reads the tables; an unreadable chunk is left
+  // out.
   StatsReply query(const StatsQuery& query) const;
-  // For a queue of a shard led elsewhere: as its leader has stored them.
+  // For a queue of a shard led elsewhere: as last stored by its leader.
   QueueRates rates(std::string_view queue, Time now) const;
   std::optional<Duration> mean_run(std::string_view queue, Time now) const;
   // The counts of this node; other nodes report their own.
@@ -64,19 +64,19 @@ class ReadModels {
 
   std::map<std::uint64_t, ErrorGroup> error_groups() const;
   std::optional<ErrorGroup> error_group(std::uint64_t fingerprint) const;
-  // Each version once, since it was first seen anywhere.
+  // Each version once, with the time when it was first seen anywhere.
   std::vector<Deploy> deploys() const;
   std::vector<ModelGap> gaps() const;
-  // Up to when everything is counted.
+  // The time up to which everything is counted.
   Time as_of(Time now) const;
 
-  // Whether all of each shard's log had been read when this node last looked.
+  // Whether all of each shard's log had been read at the last check of this node.
   bool complete() const;
 
-  // Rows that all shards' logs still have.
+  // The rows that the logs of all shards still have.
   Result<std::uint64_t> rows() const;
 
-  // Of the shards that this node leads.
+  // For the shards that this node leads.
   struct Figures {
     Duration lag{};
     ShardModels::Figures models;
@@ -95,13 +95,13 @@ class ReadModels {
     std::shared_ptr<ModelFollower> follower;
     std::shared_ptr<ShardModels> copy;  // of what its leader has stored
     std::optional<Time> read_at;
-    bool up_to_date = false;  // the copy had all, when it was read
+    bool up_to_date = false;  // the copy was up to date when it was read
   };
 
   bool is_led(ShardNumber shard) const;
   static bool must_read(const Source& source, Time now);
   void refresh(ShardNumber shard, Time now);
-  // Calls `visit` with each shard's models, as this node knows them.
+  // Calls `visit` with this node's view of each shard's models.
   template <typename Visit>
   void each(const Visit& visit) const;
 

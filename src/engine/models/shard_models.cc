@@ -19,12 +19,12 @@ constexpr std::string_view kGroups = "models/errors/g/";
 constexpr std::string_view kFailed = "models/errors/j/";
 constexpr std::string_view kLabels = "models/labels/";
 constexpr std::string_view kSeries = "models/series/";
-constexpr int kTries = 5;  // of a load during which another leader stores
+constexpr int kTries = 5;  // of a load while another leader stores
 
 std::string name_of(std::string_view kind, std::size_t number) {
   return fmt::format("{}{:02}", kind, number);
 }
-// After all names that begin so.
+// After all names with this prefix.
 std::string end_of(std::string_view kind) {
   std::string end(kind);
   ++end.back();
@@ -144,7 +144,7 @@ Status ShardModels::load(store::Tables& tables, const std::optional<Oldest>& old
         changed_ = false;
       }
     } else {
-      // Nothing was stored, or what was is to be made anew, or it is damaged.
+      // Nothing was stored, or it is damaged, or a reprojection was requested.
       done = begin_anew(tables, oldest);
     }
     if (!done) return done;
@@ -172,7 +172,7 @@ Status ShardModels::begin_anew(store::Tables& tables, const std::optional<Oldest
     if (partial && is_before(blob.name, oldest->at)) continue;
     to_delete_.push_back(blob.name);
   }
-  to_delete_.emplace_back("statistics");  // where older programs kept them
+  to_delete_.emplace_back("statistics");  // where older programs stored them
   const auto versions = tables.get_blob(std::string(kVersions));
   if (!versions) return std::unexpected(versions.error());
   statistics_.clear();
@@ -237,7 +237,7 @@ void ShardModels::worker_seen(std::string_view worker, std::string_view version,
 
 void ShardModels::skip(Seq to, Time at) {
   const MutexLock lock(mutex_);
-  // What nothing was ever known of is no gap.
+  // Rows that were never known are no gap.
   if (position_.seq != Seq{}) {
     ++gaps_;
     position_.gaps.push_back({position_.at, at});
@@ -285,7 +285,8 @@ Result<bool> ShardModels::save(store::Tables& tables) {
     statistics_.saved();
     return true;
   }
-  // Perhaps it was written all the same: then the next save finds that somebody else did it.
+  // It may have been written nevertheless: then the next save reports that another process stored
+  // it.
   labels_.change_all();
   const MutexLock lock(mutex_);
   errors_.change_all();

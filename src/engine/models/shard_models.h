@@ -1,6 +1,6 @@
-// The read models of one shard: what is counted from its log for people who look at it. The
-// statistics, the groups of errors, and the versions of workers. They stand at a position of the
-// journal, and are stored with it, so that whoever leads the shard next goes on from there.
+// The read models of one shard, counted from its log for display: the statistics, the groups of
+// errors, and the versions of workers. They include the journal up to a position, which is stored
+// with them, so that the shard's next leader continues from there.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace millrace::engine {
 
-// Rows that the journal no longer had when the models got there: what they said is missing.
+// Rows that the journal had already trimmed when the models reached them; they are not counted.
 struct ModelGap {
   Time from{};
   Time to{};
@@ -29,7 +29,7 @@ struct ModelGap {
 inline constexpr std::size_t kGapsRemembered = 16;
 
 struct ModelPosition {
-  Seq seq{};  // the row that they include
+  Seq seq{};  // the last row included
   Time at{};  // its time
   std::vector<ModelGap> gaps;
 };
@@ -39,34 +39,34 @@ class ShardModels {
   // `shards`: the number of shards that share the bounds.
   explicit ShardModels(std::size_t shards = 1);
 
-  // --- For one thread at a time: that which follows the shard, or that which reads what its leader
-  // has stored.
+  // --- For one thread at a time: the shard's follower, or the reader of its leader's stored
+  // models.
 
-  // Replaces everything by what the tables hold. After request_reproject() it begins anew, but for
-  // chunks of statistics from before `oldest`, the oldest row that the journal has; none: there is
-  // none.
+  // Replaces everything by the content of the tables. After request_reproject() it starts from
+  // scratch, but keeps chunks of statistics from before `oldest`, the oldest row in the journal;
+  // none: the journal is empty.
   struct Oldest {
     Seq seq{};
     Time at{};
   };
   Status load(store::Tables& tables, const std::optional<Oldest>& oldest);
-  // Only reads, and only if its leader has stored something since the last time.
+  // Read-only; loads only if the leader has stored models since the last time.
   Status load_if_changed(store::Tables& tables);
   void take(Seq seq, const core::EventBatch& batch, Statistics::Source source);
   void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk,
                    Time at);
-  // What the last load() found was damaged, so that it began anew.
+  // The last load() found damage, so it started from scratch.
   bool found_damage() const { return damaged_; }
-  // The rows after the position are gone; the next one is of that time.
+  // The rows after the position up to `to` are gone; the next one has the time `at`.
   void skip(Seq to, Time at);
   bool changed() const;  // since the last save()
-  // False: somebody else has stored models meanwhile; load() them.
+  // False: another process has stored models meanwhile; call load().
   Result<bool> save(store::Tables& tables);
-  // Whether somebody else has.
+  // Whether another process has stored models.
   Result<bool> overtaken(store::Tables& tables) const;
-  // The next load() of whoever leads the shard begins anew.
+  // Makes the next load() of the shard's leader start from scratch.
   static Status request_reproject(store::Tables& tables);
-  // As whoever leads the shard has stored it; none: nothing is stored, or it is to begin anew.
+  // The position stored by the leader; none: nothing is stored, or a reprojection was requested.
   static Result<std::optional<ModelPosition>> stored_position(store::Tables& tables);
 
   // --- Thread-safe.
@@ -102,7 +102,7 @@ class ShardModels {
   const std::size_t shards_;
   Statistics statistics_;
   JobLabels labels_;  // only for the thread
-  // As stored; none: nothing is.
+  // The stored position blob; none: nothing is stored.
   std::optional<std::string> stored_;
   std::vector<std::string> to_delete_;
   bool damaged_ = false;

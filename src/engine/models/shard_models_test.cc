@@ -94,8 +94,8 @@ struct World {
   }
 };
 
-// However often it is stored and read again in the middle, and wherever it stopped without that,
-// nothing is counted twice and nothing is lost.
+// However often it is stored and loaded in the middle, and wherever it stopped without that,
+// nothing is counted twice or lost.
 TEST(ShardModels, AreTheSameThroughRestarts) {
   World whole;
   {
@@ -116,7 +116,7 @@ TEST(ShardModels, AreTheSameThroughRestarts) {
       reached = std::min<std::size_t>(to_number(models.position().seq) + every + 1, 2'000);
       world.follow(models, reached);
       ASSERT_TRUE(models.save(world.tables()).value());
-      // What comes after the last store is lost with the process.
+      // Rows after the last save are lost with the process.
       world.follow(models, std::min<std::size_t>(reached + random.next() % 40, 2'000));
     }
     EXPECT_EQ(differences(stored(world.tables()), stored(whole.tables())),
@@ -135,7 +135,7 @@ TEST(ShardModels, MadeAnewTheyEqualWhatWasThere) {
   const auto before = stored(world.tables());
   ASSERT_TRUE(ShardModels::request_reproject(world.tables()));
   EXPECT_TRUE(models.overtaken(world.tables()).value());
-  EXPECT_FALSE(models.save(world.tables()).value());  // what it has is not to be kept
+  EXPECT_FALSE(models.save(world.tables()).value());  // its content must not be kept
   ASSERT_TRUE(models.load(world.tables(), ShardModels::Oldest{Seq{1}, kStart}));
   EXPECT_EQ(models.position().seq, Seq{});
   EXPECT_EQ(models.figures().groups, 0U);
@@ -163,7 +163,7 @@ TEST(ShardModels, OfTwoLeadersTheLaterStoreCounts) {
   EXPECT_EQ(former.position().seq, Seq{150});
 }
 
-// The log begins later than what is stored ends.
+// The log begins after the end of the stored models.
 TEST(ShardModels, MarkAGap) {
   World world;
   ShardModels models;

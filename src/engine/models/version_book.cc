@@ -53,7 +53,7 @@ void VersionBook::worker_seen(std::string_view worker, std::string_view version,
   if (!version.empty()) note({at, {}, std::string(version), std::string(sdk)});
 }
 
-// What it did before it said which version it is of was done by the same one.
+// Attempts before the worker first reported its version count for that version.
 const VersionBook::Since* VersionBook::find(std::string_view worker, Time at) const {
   const auto found = workers_.find(worker);
   if (found == workers_.end()) return nullptr;

@@ -1,5 +1,5 @@
-// Which versions workers say they are of, and since when: for the groups of errors, and so that a
-// chart can mark a deploy. Not in the log: it is told by the shard's thread as workers come.
+// The versions that workers report, and since when: for the groups of errors, and so that a chart
+// can mark a deploy. Not in the log: the shard's thread reports them when workers appear.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ inline constexpr std::size_t kMaxTypeVersions = 5'000;
 // A version was seen for the first time: of any worker, or for a type of job.
 struct Deploy {
   Time at{};
-  std::string type;  // empty: of any
+  std::string type;  // empty: any type
   std::string version;
-  std::string sdk;  // of the worker that was first
+  std::string sdk;  // of the first worker seen
 };
 
 class VersionBook {
  public:
   void worker_seen(std::string_view worker, std::string_view version, std::string_view sdk,
                    Time at);
-  // Marks types that are started by a new version.
+  // Notes the types started by a new version.
   void take(const core::EventBatch& batch);
-  // That the worker was of then; empty: not known.
+  // The worker's version at `at`; empty: unknown.
   std::string_view version_of(std::string_view worker, Time at) const;
   const std::vector<Deploy>& deploys() const { return deploys_; }  // by time
 
@@ -58,7 +58,7 @@ class VersionBook {
 
   StringMap<Worker> workers_;
   std::vector<Deploy> deploys_;
-  // (type, version); the type is empty where any worker is meant.
+  // (type, version); the type is empty for versions of any worker.
   std::set<std::pair<std::string, std::string>> known_;
   bool changed_ = false;
 };

@@ -9,11 +9,12 @@
 
 namespace millrace::engine {
 
-// A node's present duty about a shard.
+// A node's current duty for a shard.
 enum class Duty : std::uint8_t {
   kNothing,
   kFollow,  // it is the successor: reads the journal as it grows
-  kAskFor,  // another node leads a shard that it should own: follows, asks for it when close behind
+  kAskFor,  // another node leads a shard that it should own: follows, and asks for it when close
+            // behind
   kTake,    // the shard has no leader
   kLead,    // it leads the shard
 };

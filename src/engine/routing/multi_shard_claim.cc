@@ -3,7 +3,7 @@
 // another in the order of the queues, each for the rest of the limit. If none has any, a hint is
 // left on each shard; when one fires, that shard is asked again. A hint leases nothing.
 //
-// Every answer is recorded, then settle() decides what comes next.
+// Every answer is recorded, then settle() decides the next step.
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -17,11 +17,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// With jobs or commands in hand, it waits no longer than this for anything else.
+// With jobs or commands already obtained, it waits no longer than this for anything else.
 constexpr milliseconds kPatienceInHand{1'000};
-// The pause before a hint is left again on a shard that refused it; doubles each time.
+// The pause before a hint is left again on a shard that refused it; it doubles each time.
 constexpr milliseconds kRefusedHintPause{100};
-// The same after a hint that fired at once, for the second time, without any job to get.
+// The same after the second hint in a row that fired at once without a job to get.
 constexpr milliseconds kVainHintPause{20};
 constexpr milliseconds kLongestRefusedPause{2'000};
 // Other claims may just have been faster, so the next job must not wait longer than this.
@@ -78,7 +78,7 @@ class MultiShardClaim final : public Operation {
     // No hint is left before this time; set after a refusal, or when hints fire in vain.
     Instant hint_after{};
     int refusals = 0;  // in a row
-    int vain = 0;      // the same, of hints that fired at once
+    int vain = 0;      // likewise, of hints that fired at once
   };
 
   // Why a part was sent.
@@ -101,7 +101,7 @@ class MultiShardClaim final : public Operation {
         queues.insert(queues.end(), run.queues.begin(), run.queues.end());
       }
     } else {
-      // Only for the worker's commands, which are on every shard.
+      // Needed only for the worker's commands, which are on every shard.
       for (ShardNumber shard = 0; shard < shards(); ++shard) ask_shard({shard, {}});
     }
     settle();
@@ -117,7 +117,7 @@ class MultiShardClaim final : public Operation {
   }
 
   void send(Purpose purpose, ShardNumber shard, Request request) MILLRACE_REQUIRES(mutex_) {
-    purposes_.push_back(purpose);  // its place is the part's number
+    purposes_.push_back(purpose);  // its index is the part's number
     ask(shard, std::move(request));
   }
 
@@ -159,14 +159,14 @@ class MultiShardClaim final : public Operation {
     }
   }
 
-  // For items whose shards have not answered it is unknown whether they were done.
+  // Items whose shards have not answered may or may not have been done.
   void leave_open() MILLRACE_REQUIRES(mutex_) {
     for (std::size_t number = 0; number < brought_.size(); ++number) {
       if (brought_[number].into != nullptr) was_brought(number, Unavailable::kUnknown);
     }
   }
 
-  // Something must be sent again, so the worker is answered now, without waiting for jobs.
+  // An item must be sent again, so the worker is answered now, without waiting for jobs.
   bool must_bring_again() const MILLRACE_REQUIRES(mutex_) {
     const auto refused = [](const core::ItemsReply& reply) {
       return std::ranges::any_of(reply.items, [](const auto& item) {
@@ -233,7 +233,7 @@ class MultiShardClaim final : public Operation {
 
   bool refused(const Answer& answer) MILLRACE_REQUIRES(mutex_) {
     if (std::holds_alternative<Denied>(answer)) {
-      // Another node judges the token differently: with this token a retry would not help.
+      // Another node rejects the token: retrying with it would not help.
       refusal_ = answer;
       denied_ = true;
       return true;
@@ -250,14 +250,14 @@ class MultiShardClaim final : public Operation {
     if (place == places_.end()) return;
     place->hint.reset();
     if (refused(answer)) {
-      // This shard will report nothing; the others may, and so may its next leader.
+      // This shard will report nothing, but others may, and so may its next leader.
       place->hint_after =
           now() + doubled(kRefusedHintPause, place->refusals++, kLongestRefusedPause);
       return;
     }
     heard_ = true;
     place->refusals = 0;
-    // The shard may hold jobs that this claim can't get: it must not be asked endlessly.
+    // The shard may hold jobs that this claim cannot get: do not ask it endlessly.
     place->vain = now() - place->hinted_at < kHintStood ? place->vain + 1 : 0;
     if (place->vain > 1) {
       place->hint_after = now() + doubled(kVainHintPause, place->vain - 2, kLongestVainPause);
@@ -294,9 +294,9 @@ class MultiShardClaim final : public Operation {
         places_, [](const Place& place) { return !place.hint && place.refusals > 0; });
   }
 
-  // --- What comes next.
+  // --- The next step.
 
-  // A quiet worker gets that command each time, and waits all the same.
+  // A quiet worker gets that command each time, and must wait nevertheless.
   bool in_hand() const MILLRACE_REQUIRES(mutex_) {
     return !reply_.claim.jobs.empty() || reply_.news;
   }
@@ -371,7 +371,7 @@ class MultiShardClaim final : public Operation {
     if (patience_set_ && !finished()) wake_at(patient_until_);
   }
 
-  // The poll's items are still carried out.
+  // The poll's items are still executed.
   void given_up() override MILLRACE_REQUIRES(mutex_) {
     gone_ = true;
     give_up_asking();
@@ -398,12 +398,12 @@ class MultiShardClaim final : public Operation {
   std::vector<Place> places_;
   std::deque<QueueRun> to_ask_;
   std::size_t asking_ = 0;
-  std::size_t bytes_ = 0;  // of the payloads of the jobs in hand, about
-  bool heard_ = false;     // some shard took the claim, or kept a hint
+  std::size_t bytes_ = 0;  // approximate, of the payloads of the jobs obtained
+  bool heard_ = false;     // a shard took the claim, or kept a hint
   bool denied_ = false;
   std::optional<Answer> refusal_;  // the last one
 
-  bool gone_ = false;  // the caller
+  bool gone_ = false;  // the caller has gone
   std::optional<Instant> alarm_;
   bool patience_set_ = false;
   Instant patient_until_{};

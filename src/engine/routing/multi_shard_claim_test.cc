@@ -112,7 +112,7 @@ TEST_F(MultiShardClaimTest, AGoodbyeIsToldToEveryShard) {
   ASSERT_EQ(got.jobs.size(), 1U);
   Poll poll;
   poll.worker = ShardFixture::worker("anna");
-  answer<PollReply>(poll);  // every shard has seen her
+  answer<PollReply>(poll);  // every shard has seen the worker
   ASSERT_EQ(answer<WorkersReply>(ListWorkers{}).workers.size(), 1U);
   core::AckItem ack;
   ack.id = got.jobs[0].job.id;
@@ -228,10 +228,10 @@ TEST_F(PollTest, WithJobsInHandDoesNotWaitForAShardThatIsSilent) {
   const auto reply = this->reply<PollReply>(ticket);
   EXPECT_EQ(reply.claim.jobs.size(), 1U);
   EXPECT_EQ(reply.acks.items.at(0).refusal.detail, core::RefusalDetail::kShardSilent);
-  peers.answer(0, core::Reply(succeeded()));  // too late: nobody is told
+  peers.answer(0, core::Reply(succeeded()));  // too late to be reported
 }
 
-// Without jobs in hand there is time: the shard's next leader may still take the ack.
+// Without any jobs there is time: the shard's next leader may still take the ack.
 TEST_F(PollTest, WithoutJobsWaitsForASilentShard) {
   const Ticket ticket = ask(bringing_poll({queue_of(0), queue_of(2)}, Duration{500}));
   run();
@@ -281,7 +281,7 @@ TEST_F(PollTest, IsRefusedWhereEveryShardRefuses) {
             Unavailable::kDraining);
 }
 
-// --- It never asks endlessly.
+// --- It never asks in a busy loop.
 
 TEST_F(MultiShardClaimTest, AHintThatFiresAsksThatShardAlone) {
   const Ticket waiting = ask(claim({queue_of(0), queue_of(2), queue_of(3)}, 10, Duration{60'000}));
@@ -340,7 +340,7 @@ TEST_F(MultiShardClaimTest, AQuietWorkersPollWaits) {
   Poll poll;
   poll.worker = ShardFixture::worker("anna");
   poll.claim = ShardFixture::claim({queue_of(0), queue_of(2)});
-  (void)answer<PollReply>(poll);  // both shards know her
+  (void)answer<PollReply>(poll);  // both shards know the worker
   poll.wait = Duration{60'000};
   const Ticket told = ask(poll);
   run();
@@ -386,7 +386,7 @@ TEST_F(MultiShardClaimTest, AnOrderForItsWorkerWakesAPoll) {
   EXPECT_EQ(reply<PollReply>(waiting).orders.size(), 1U);
 }
 
-// The shard has jobs that nobody gets while it refuses everything.
+// The shard has jobs that no claim gets while it refuses everything.
 TEST_F(MultiShardClaimTest, AnOverloadedShardIsAskedNowAndThen) {
   ShardOptions options;
   options.hard_max_unprojected = 0;

@@ -163,8 +163,8 @@ class BroadcastOperation final : public Operation {
   void answered(std::size_t, Answer answer) override MILLRACE_REQUIRES(mutex_) {
     --missing_;
     if (route_ == Route::kToFirst) {
-      // A shard that can't be asked is not the first one that knows. One that stops ends the wait
-      // for events, since nobody would report its own.
+      // A shard that cannot be asked is not the first one that knows. One that stops ends the wait
+      // for events, since it would no longer report its own.
       const bool knows = std::holds_alternative<std::monostate>(answer);
       const auto* why = std::get_if<Unavailable>(&answer);
       const bool stops = why != nullptr && *why == Unavailable::kDraining &&
@@ -178,7 +178,7 @@ class BroadcastOperation final : public Operation {
                       std::holds_alternative<SetWorkerState>(request_));
     gather(whole_, {}, std::move(answer));
     if (missing_ > 0) return;
-    // Some shards have told the worker.
+    // Some shards have sent the worker its command.
     const bool refused =
         std::holds_alternative<Unavailable>(whole_) || std::holds_alternative<Denied>(whole_);
     if (done_ && refused) whole_ = Unavailable::kUnknown;
@@ -197,7 +197,7 @@ class BroadcastOperation final : public Operation {
   const Route route_;
   Answer whole_;
   std::size_t missing_ = 0;
-  bool done_ = false;  // a worker's command, somewhere
+  bool done_ = false;  // some shard executed the worker's command
 };
 
 bool brings_items(const Poll& poll) {
@@ -292,7 +292,7 @@ void Operation::answer_came(std::size_t part, Answer answer) {
   if (hold_again(part, answer)) return;
   if (sent.repeated) {
     if (sent.request) as_first_answer(*sent.request, answer);
-    // This answers the second sending; what became of the first is unknown.
+    // This answers the repetition; the outcome of the first sending is unknown.
     const bool refused =
         std::holds_alternative<Unavailable>(answer) || std::holds_alternative<Denied>(answer);
     if (refused) answer = Unavailable::kUnknown;
@@ -308,7 +308,7 @@ bool Operation::hold_again(std::size_t part, const Answer& answer) {
   const bool nothing_done = *why == Unavailable::kNoLeader;
   if (nothing_done && now() >= sent.until) return false;
   if (!nothing_done) {
-    // Repeat it once. Whether it was done is unknown, so it must tolerate being done twice.
+    // Repeat it once. Its outcome is unknown, so it must be idempotent.
     if (*why != Unavailable::kUnknown || sent.repeated) return false;
     if (!is_idempotent(*sent.request) && !mutated(Mutant::kForwardedTwice)) return false;
     make_repeatable(*sent.request);

@@ -21,8 +21,8 @@ class Router;
 // Time since the machine started: TimeSource::since_boot().
 using Instant = std::chrono::nanoseconds;
 
-// How long a part waits until its shard has a leader that can be reached. Longer than it takes to
-// replace a leader that died.
+// How long a part waits for its shard to have a reachable leader. Longer than the replacement of a
+// dead leader takes.
 inline constexpr std::chrono::milliseconds kLeaderPatience{4'000};
 // The pause before a part is sent again.
 inline constexpr std::chrono::milliseconds kSendAgainAfter{20};
@@ -47,7 +47,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void refuse(std::size_t part, Unavailable why);
   // The time set by ring_at() has come.
   void ring();
-  // Whether the operation finished so long ago that no further answer is expected.
+  // Whether the operation finished so long ago that no more answers are expected.
   bool over_since(Instant now) const;
 
  protected:
@@ -59,8 +59,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
 
   // Sends the request. Returns the part's number, from 0; answered() gets the same number.
   std::size_t ask(ShardNumber shard, Request request) MILLRACE_REQUIRES(mutex_);
-  // Stops waiting for the part's answer. Jobs that are leased for it in spite of this are given
-  // back.
+  // Stops waiting for the part's answer. Jobs leased for it anyway are given back.
   void give_up(std::size_t part) MILLRACE_REQUIRES(mutex_);
   // Like give_up(), for a part that leases nothing: its answer is ignored.
   void drop(std::size_t part) MILLRACE_REQUIRES(mutex_);

@@ -1,12 +1,12 @@
-// The answers of several shards about operations, of which each has a part.
+// Merges the answers of several shards about operations; every shard has a part of each.
 #pragma once
 
 #include "core/reply.h"
 
 namespace millrace::engine {
 
-// Adds what another shard says. Parts of the same operation stay apart. A shard that does not know
-// an operation has no part of it. Of full pages, as far as every shard has told.
+// Adds another shard's reply. The parts of an operation stay separate; a shard that does not know
+// the operation has no part of it. Full pages are merged only as far as every shard has reported.
 void merge_operations(core::OperationReply& whole, core::OperationReply more);
 
 }  // namespace millrace::engine

@@ -35,7 +35,7 @@ TEST(OperationParts, StayApart) {
   EXPECT_EQ(whole.next, core::kNoJob);
 }
 
-// Below the last of a full page that shard may have more.
+// A shard with a full page may have more parts after its last one.
 TEST(OperationParts, OfFullPagesAsFarAsEveryShardHasTold) {
   for (const bool other_way : {false, true}) {
     core::OperationReply one = page({9, 5, 3}, 3);

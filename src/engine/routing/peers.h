@@ -24,11 +24,12 @@ class Peers {
 
   // Thread-safe; never blocks. Sends the request to the node with the client's credentials (empty:
   // the client sent none). The node's own shard answers it; it is never passed on. Exactly one
-  // answer comes to `port`, never from within this call, unless the ticket is cancelled first. The
-  // answer has the request's kind and number of items, or is one of these. Unavailable::kNoLeader:
-  // the request did not reach the node, or the node does not lead that shard; nothing was done.
-  // kUnknown: the request may have been carried out. kOverloaded: too much is under way to that
-  // node; nothing was done. Denied: the node refused the credentials; nothing was done.
+  // answer arrives at `port`, never from inside this call, unless the ticket is cancelled first.
+  // The answer has the request's kind and number of items, or is one of these.
+  // Unavailable::kNoLeader: the request did not reach the node, or the node does not lead that
+  // shard; nothing was done. kUnknown: the request may have been carried out. kOverloaded: too many
+  // requests to that node are pending; nothing was done. Denied: the node refused the credentials;
+  // nothing was done.
   virtual void ask(const PeerShard& where, Request request, std::string_view credentials,
                    ReplyPort& port, Ticket ticket) = 0;
   // Like Gateway::cancel(). An answer comes after it only if it has jobs in it.
@@ -45,8 +46,8 @@ class Peers {
 class PeerService {
  public:
   virtual ~PeerService() = default;
-  // Null: this node does not lead the shard now. The gateway of a shard that it no longer leads
-  // answers kNoLeader.
+  // Null: this node does not lead the shard now. The gateway of a shard that this node has ceased
+  // to lead answers kNoLeader.
   virtual std::shared_ptr<Gateway> led_shard(std::uint32_t shard) = 0;
   // Hands the shard of that epoch over to `requester`, if `requester` should own it. `done` is
   // called at most once, on any thread, and before the destruction of the server through which the

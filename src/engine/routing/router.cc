@@ -12,7 +12,7 @@ namespace {
 constexpr int kPartBits = 20;
 constexpr std::uint64_t kPartMask = (std::uint64_t{1} << kPartBits) - 1;
 
-// For requests whose answer nobody waits for.
+// For requests whose answer is not needed.
 constexpr Ticket kNobodysTicket{0};
 
 constexpr std::chrono::seconds kSweepPause{5};
@@ -23,7 +23,7 @@ bool is_final(const Request& request) {
   return route != engine::Route::kByItem && route != engine::Route::kPoll;
 }
 
-// In order; the others keep their order too.
+// Takes the wanted elements, in order; the others keep their order too.
 template <typename T, typename Wanted>
 std::vector<T> take_if(std::vector<T>& from, Wanted wanted) {
   std::vector<T> taken;

@@ -26,23 +26,22 @@ class Router final : public Gateway, private ReplyPort {
   Router(ShardNumber shards, const TimeSource& time, Peers* peers);
   ~Router() override;
 
-  // --- Where a shard's requests go from now on. Initially they are held.
+  // --- The destination of a shard's requests from now on. Initially they are held.
   void lead_here(ShardNumber shard, Gateway& gateway);
   void led_there(ShardNumber shard, const std::string& url);
-  // The shard changes hands: its requests wait until one of the two calls above, or are refused
-  // after kLeaderPatience. When it returns, no request is on its way into the former gateway.
+  // The shard's leader is changing: its requests wait until one of the two calls above, or are
+  // refused after kLeaderPatience. On return, no request is on its way into the former gateway.
   void hold(ShardNumber shard);
 
-  // Holds requests if they still go to this gateway. When it returns, none is on its way into it.
+  // Holds requests if they still go to this gateway. On return, no request is on its way into it.
   void no_longer_here(ShardNumber shard, const Gateway& gateway);
 
   void submit(Request request, ReplyPort& port, Ticket ticket,
               std::string_view credentials = {}) override;
   void cancel(ReplyPort& port, Ticket ticket) override;
 
-  // Sends held requests that may go and refuses those that waited too long. To be called about
-  // every 20 ms. True: requests wait for a shard whose leader is unknown, or is not where it was
-  // believed to be.
+  // Sends held requests that can go and refuses those that waited too long. Call about every 20 ms.
+  // True: requests wait for a shard whose leader is unknown, or is not at its expected place.
   bool tick();
 
   ShardNumber shards() const { return static_cast<ShardNumber>(routes_.size()); }

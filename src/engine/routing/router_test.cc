@@ -47,7 +47,7 @@ TEST_F(RouterTest, AJobThatASilentShardMayHaveIsNotTakenForLost) {
     const Ticket ticket = ask(core::Command(core::Ack{{ack}}));
     run();
     EXPECT_EQ(peers.asked.size(), 2U);
-    time.now += kLeaderPatience;  // so that nothing is tried again
+    time.now += kLeaderPatience;  // so that nothing is retried
     peers.answer(0, of_one);
     peers.answer(1, of_two);
     pass(kSendAgainAfter);
@@ -153,7 +153,7 @@ TEST_F(RouterTest, ASubmissionWithAKeyWhoseAnswerWasLostIsSentAgainAndMadeOnce) 
   enqueue.key =
       core::IdempotencyKey{fingerprint("key"), fingerprint("body"), time.now + Duration{60'000}};
   const Ticket ticket = ask(core::Command(enqueue));
-  // The request was done there; then that node died, and this one leads.
+  // The node executed the request and then died, and this one leads.
   const Ticket done{999};
   shards[1]->submit(core::Command(enqueue), *this, done, {});
   run();
@@ -166,7 +166,7 @@ TEST_F(RouterTest, ASubmissionWithAKeyWhoseAnswerWasLostIsSentAgainAndMadeOnce) 
   EXPECT_EQ(shards[1]->shard().figures().jobs_in_memory, 1U);
 }
 
-// The key's window is over when the job is sent again; its id still identifies it.
+// The key's window has passed when the job is sent again; its id still identifies it.
 TEST_F(RouterTest, AJobWhoseKeyIsOverIsNotMadeAgainWhileItIsThere) {
   router.led_there(1, "http://b");
   core::Enqueue enqueue;
@@ -184,7 +184,7 @@ TEST_F(RouterTest, AJobWhoseKeyIsOverIsNotMadeAgainWhileItIsThere) {
   EXPECT_EQ(shards[1]->shard().figures().jobs_in_memory, 1U);
 }
 
-// Nor is a submission with an id: the job may have ended meanwhile, and be forgotten.
+// Nor is a submission with an id repeated: the job may have ended meanwhile, and been forgotten.
 TEST_F(RouterTest, WhatMayNotBeDoneTwiceIsNotSentAgain) {
   router.led_there(1, "http://b");
   core::Enqueue enqueue;

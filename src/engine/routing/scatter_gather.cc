@@ -18,7 +18,7 @@ using core::ItemReply;
 using core::Refusal;
 using core::Rejection;
 
-// Items of one request by shard, in order of their first ones.
+// Items of one request by shard, in order of each shard's first item.
 class Places {
  public:
   void add(ShardNumber shard) {
@@ -63,7 +63,7 @@ const JobId& id_of(const Item& item) {
   return item.id;
 }
 
-// The queue, or the schedule, that a command is about; empty: none, or all.
+// The queue, or the schedule, of a command; empty: none, or all.
 std::string_view queue_of(const core::SetQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::PauseQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::ResumeQueue& command) { return command.queue.view(); }
@@ -82,7 +82,7 @@ std::string_view queue_of(const core::PauseLimit& command) { return command.name
 std::string_view queue_of(const core::ResumeLimit& command) { return command.name.view(); }
 std::string_view queue_of(const core::DeleteLimit& command) { return command.name.view(); }
 
-// The shard that everything seen lies on.
+// The single shard of all items seen.
 class OneShard {
  public:
   void see(ShardNumber shard) {
@@ -96,7 +96,7 @@ class OneShard {
   void see_queues(const std::vector<SharedBytes>& queues, ShardNumber shards) {
     for (const SharedBytes& queue : queues) see(shard_of(queue.view(), shards));
   }
-  // Of nothing at all: any will do.
+  // Without any items, any shard will do.
   std::optional<ShardNumber> shard() const {
     return several_ ? std::nullopt : std::optional(shard_.value_or(0));
   }
@@ -106,7 +106,7 @@ class OneShard {
   bool several_ = false;
 };
 
-// By kind; none: for several.
+// The single shard of a request, by kind; none: several shards.
 struct OnlyShard {
   ShardNumber shards;
 
@@ -132,7 +132,7 @@ struct OnlyShard {
   std::optional<ShardNumber> operator()(const WaitingClaim& c) const { return of(c.claim.queues); }
   std::optional<ShardNumber> operator()(const AwaitWork& wait) const { return of(wait.queues); }
   std::optional<ShardNumber> operator()(const AwaitEvents&) const { return std::nullopt; }
-  // The first shard holds what belongs to the whole store.
+  // The first shard holds the data of the whole store.
   std::optional<ShardNumber> operator()(const core::PutCatalogEntry&) const { return 0; }
   std::optional<ShardNumber> operator()(const core::DeleteCatalogEntry&) const { return 0; }
   std::optional<ShardNumber> operator()(const core::GetCatalog&) const { return 0; }
@@ -162,9 +162,9 @@ struct OnlyShard {
     return watch.queue.empty() ? shard_of(watch.id, shards) : shard_of(watch.queue.view(), shards);
   }
   std::optional<ShardNumber> operator()(const Poll& poll) const {
-    // All are to know that the worker ends.
+    // All shards must learn that the worker ends.
     if (poll.goodbye) return std::nullopt;
-    // For the worker's commands alone: any shard may have some.
+    // Only for the worker's commands: any shard may have some.
     if (!poll.claim && poll.acks.items.empty() && poll.heartbeats.items.empty() &&
         poll.logs.items.empty()) {
       return std::nullopt;
@@ -178,7 +178,7 @@ struct OnlyShard {
   }
 
  private:
-  // Another node may have named it: never one that is not there.
+  // Another node may have given this number: reduce it to an existing shard.
   std::optional<ShardNumber> of(ShardNumber shard) const { return shard % shards; }
   std::optional<ShardNumber> of(const std::vector<SharedBytes>& queues) const {
     OneShard one;
@@ -225,7 +225,7 @@ Refusal refusal_of(Unavailable why) {
     case Unavailable::kUnknown:
       return {Rejection::kOverloaded, {}, RefusalDetail::kShardSilent};
     case Unavailable::kNoLeader:
-    case Unavailable::kUpgrading:  // who leads the shard, or follows, is too old for it
+    case Unavailable::kUpgrading:  // the shard's leader or a follower is too old for it
       return {Rejection::kOverloaded, {}, RefusalDetail::kShardWithoutLeader};
     case Unavailable::kDraining:
       return {Rejection::kOverloaded, {}, RefusalDetail::kShardStopping};
@@ -262,7 +262,7 @@ bool is_unknown(const ItemReply& item) {
   return item.refusal.why == Rejection::kNotFound || item.refusal.why == Rejection::kLeaseLost;
 }
 
-// What another shard says of the same worker.
+// Adds another shard's view of the same worker.
 void merge_views(WorkerView& whole, WorkerView more) {
   const bool newer = more.last_seen_at > whole.last_seen_at;
   const auto add_to = [](std::vector<SharedBytes>& names, std::vector<SharedBytes>& others) {
@@ -281,7 +281,7 @@ void merge_views(WorkerView& whole, WorkerView more) {
   std::ranges::move(more.running, std::back_inserter(whole.running));
 }
 
-// Both are by id, and there may be very many; what several shards say of one worker is one view.
+// Merges two lists sorted by id, possibly very long; the views of one worker become one.
 void merge_workers(WorkersReply& whole, WorkersReply more) {
   whole.found = whole.found || more.found;
   std::vector<WorkerView> both;
@@ -302,7 +302,7 @@ void merge_workers(WorkersReply& whole, WorkersReply more) {
   }
 }
 
-// Of FindJob: whoever has the job answers for all, also for those that can't.
+// For FindJob: the shard that has the job answers for all, including those that cannot.
 const core::JobView* job_in(const Answer& answer) {
   const auto* reply = std::get_if<core::Reply>(&answer);
   const auto* job = reply == nullptr ? nullptr : std::get_if<core::JobReply>(reply);
@@ -317,7 +317,7 @@ std::string_view name_of(const core::LimitView& one) { return one.limit.name.vie
 std::string_view name_of(const core::GateUse& one) { return one.key.view(); }
 std::string name_of(const core::LimitHolder& one) { return to_string(one.job); }
 
-// Merges pages by name. Of full pages, as far as every shard has told.
+// Merges pages by name. Full pages are merged only as far as every shard has reported.
 template <typename Named>
 void merge_pages(std::vector<Named>& whole, SharedBytes& whole_next, std::vector<Named>& more,
                  const SharedBytes& more_next) {
@@ -330,33 +330,33 @@ void merge_pages(std::vector<Named>& whole, SharedBytes& whole_next, std::vector
   std::erase_if(whole, [&](const Named& one) { return name_of(one) > whole_next.view(); });
 }
 
-// But for the shards' own.
+// Leaves out the shards' own queues.
 void merge_queues(core::QueueReply& whole, core::QueueReply more) {
   std::erase_if(more.queues,
                 [](const core::Queue& queue) { return queue.name.view() == kOutboxQueue; });
   merge_pages(whole.queues, whole.next, more.queues, more.next);
 }
 
-// The same limit, or key, on two shards: what is counted, is counted together.
+// The use of one limit, or key, on two shards: the counts are added.
 void add_use(core::GateUse& whole, const core::GateUse& more) {
   whole.in_use += more.in_use;
   whole.waiting += more.waiting;
   whole.unfinished += more.unfinished;
   if (!whole.pause) whole.pause = more.pause;
-  // Each shard judges its breakers by itself: the one that holds back most is shown.
+  // Each shard judges its breakers by itself: the most restrictive one is shown.
   if (more.breaker && (!whole.breaker || *whole.breaker < *more.breaker)) {
     whole.breaker = more.breaker;
     whole.open_until = more.open_until;
   }
   if (more.slow_until)
     whole.slow_until = std::max(whole.slow_until.value_or(Time{}), *more.slow_until);
-  // A token there is of use to jobs there.
+  // A token on one shard is only available to jobs there.
   if (more.next_token_at && (!whole.next_token_at || *more.next_token_at < *whole.next_token_at)) {
     whole.next_token_at = more.next_token_at;
   }
 }
 void add_same(core::LimitView& whole, core::LimitView& more) {
-  // An older copy tells only what it counts.
+  // An older copy contributes only its counts.
   if (whole.limit.revision < more.limit.revision) {
     std::swap(whole.limit, more.limit);
     std::swap(whole.use.pause, more.use.pause);
@@ -367,7 +367,7 @@ void add_same(core::LimitView& whole, core::LimitView& more) {
 }
 void add_same(core::GateUse& whole, core::GateUse& more) { add_use(whole, more); }
 
-// What is next to each other under the same name becomes one.
+// Adjacent entries with the same name become one.
 template <typename Named>
 void unite(std::vector<Named>& all) {
   std::vector<Named> united;
@@ -451,7 +451,7 @@ void gather(Answer& whole, const Part& part, Answer answer) {
     return;
   }
   if (std::holds_alternative<Unavailable>(whole) || std::holds_alternative<Denied>(whole)) {
-    // That it may have been done is the more important.
+    // If it may have been done, that takes precedence.
     const auto* why = std::get_if<Unavailable>(&answer);
     if (why != nullptr && *why == Unavailable::kUnknown) whole = *why;
     return;
@@ -476,7 +476,7 @@ void gather(Answer& whole, const Part& part, Answer answer) {
     return merge_workers(*workers, std::get<WorkersReply>(std::move(answer)));
   }
   auto* reply = std::get_if<core::Reply>(&whole);
-  if (reply == nullptr) return;  // done, and nothing more
+  if (reply == nullptr) return;  // done, without a reply
   auto& more = std::get<core::Reply>(answer);
   if (auto* enqueued = std::get_if<core::EnqueueReply>(reply)) {
     put(*enqueued, part, std::get<core::EnqueueReply>(std::move(more)));
@@ -520,7 +520,7 @@ std::optional<Part> ask_elsewhere(const Request& request, const Answer& whole) {
 void gather_elsewhere(Answer& whole, const Part& part, Answer answer) {
   auto& items = std::get<core::ItemsReply>(std::get<core::Reply>(whole)).items;
   if (const auto* why = std::get_if<Unavailable>(&answer)) {
-    // That shard may have the job: it is not known to be nowhere.
+    // That shard may have the job, so the job may still exist.
     const Refusal refusal = refusal_of(*why);
     for (const std::uint32_t place : part.places) {
       ItemReply& item = items[place];
@@ -559,15 +559,15 @@ core::Ack releases_of(const core::ClaimReply& claim) {
   return release_all;
 }
 
-// Longer than a request is on its way, from node to node.
+// Longer than a request takes from node to node.
 constexpr Duration kOutlastsEveryWay{60'000};
 
 bool is_idempotent(const Request& request) {
   const Again again = facts_of(request).again;
   if (again != Again::kIfKeyed) return again == Again::kAlways;
   const auto& enqueue = std::get<core::Enqueue>(std::get<core::Command>(request));
-  // An id is known for as long as its job is: where a queue keeps nothing, for a moment. A key is
-  // for its window.
+  // An id is known while its job exists: only for a moment if the queue keeps nothing. A key is
+  // known for its window.
   if (enqueue.key) return enqueue.key_window >= kOutlastsEveryWay;
   return std::ranges::all_of(enqueue.jobs, [](const core::JobSpec& spec) {
     return spec.key != nullptr && spec.key->window >= kOutlastsEveryWay;

@@ -39,9 +39,9 @@ std::vector<Part> scatter(Request request, ShardNumber shards);
 Answer empty_answer(const Request& request);
 void gather(Answer& whole, const Part& part, Answer answer);
 
-// An id that Millrace did not make may be on any shard. For a merged answer, returns the request
-// for the items that their shards do not know, and their positions; it is to be sent to every other
-// shard. None: there are no such items.
+// An id that Millrace did not make may be on any shard. For a merged answer, returns a request with
+// the items that their shards do not know, and their positions; send it to every other shard. None:
+// there are no such items.
 std::optional<Part> ask_elsewhere(const Request& request, const Answer& whole);
 // Merges the answer of another shard to ask_elsewhere(), or the fact that it could not be asked.
 void gather_elsewhere(Answer& whole, const Part& part, Answer answer);
@@ -52,10 +52,10 @@ core::Ack releases_of(const core::ClaimReply& claim);
 // Whether the request takes effect once if it is sent twice, and the second answer replaces the
 // first.
 bool is_idempotent(const Request& request);
-// Prepares a request to be sent again: ids that a server made for a submission may exist now, so
+// Prepares a request for a repetition: ids that a server made for a submission may exist now, so
 // they are marked like ids of a client.
 void make_repeatable(Request& request);
-// Changes the answer to a repeated request into the answer that the first sending would have had.
+// Changes the answer to a repetition into the answer to the first sending.
 void as_first_answer(const Request& request, Answer& answer);
 
 }  // namespace millrace::engine

@@ -35,7 +35,7 @@ TEST(FindJob, IsAskedOfEveryShardWhereverTheIdPoints) {
   ASSERT_EQ(parts.size(), 3U);
   for (ShardNumber shard = 0; shard < 3; ++shard) {
     EXPECT_EQ(parts[shard].shard, shard);
-    // There it is a look-up as any other.
+    // There it is an ordinary look-up.
     const Task task = make_task(parts[shard].request, {});
     ASSERT_EQ(task.commands.size(), 1U);
     EXPECT_EQ(std::get<core::GetJob>(task.commands.front()).id, kId);

@@ -1,4 +1,4 @@
-// How the answers of several shards become one.
+// Merging the answers of several shards into one.
 #include "engine/routing/scatter_gather.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(Unite, EachItemHasItsShardsAnswerOrTheReasonWhyThereIsNone) {
   EXPECT_EQ(submissions_in(submitted)[1].refusal.detail, RefusalDetail::kShardWithoutLeader);
 }
 
-// Another node may be of another version: what it sends is not trusted to be of the right length.
+// Another node may have another version: the length of its answer is not trusted.
 TEST(Unite, AnAnswerThatIsTooShortLeavesTheRestAsItWas) {
   Answer whole = empty_answer(core::Command(acks_of(2)));
   gather(whole, part_of({0, 1}), core::Reply(items_of({Rejection::kLeaseLost})));
@@ -95,7 +95,7 @@ TEST(Unite, ThatItMayHaveBeenDoneIsSaidBeforeAllElse) {
   }
 }
 
-// What comes behind the end of one shard's page may have others of that shard before it.
+// Entries beyond the end of one shard's page may be preceded by others of that shard.
 TEST(Unite, PagesOfQueuesReachAsFarAsEachShardHasTold) {
   const auto page = [](const std::vector<std::string>& names, const std::string& next) {
     core::QueueReply reply;
@@ -161,7 +161,7 @@ TEST(Elsewhere, WhoCanNotSayLeavesItOpen) {
   EXPECT_EQ(after(Denied::kQueue)[1].refusal.why, Rejection::kNone);
   EXPECT_EQ(after(Unavailable::kUnknown)[0].refusal.detail, RefusalDetail::kShardSilent);
   EXPECT_EQ(after(Unavailable::kUnknown)[1].refusal.why, Rejection::kNone);
-  // Answers of another kind, and short ones, say nothing.
+  // Answers of another kind, and short ones, are ignored.
   EXPECT_EQ(after(std::monostate{})[0].refusal.why, Rejection::kNotFound);
   EXPECT_EQ(after(core::Reply(core::QueueReply{}))[0].refusal.why, Rejection::kNotFound);
   EXPECT_EQ(after(core::Reply(items_of({})))[0].refusal.why, Rejection::kNotFound);

@@ -1,5 +1,5 @@
-// The wall clock as schedules believe it. If the clock leaps by more than an hour, the leap counts
-// only after a minute without another one: jobs that it makes due can't be taken back.
+// The wall clock as trusted by schedules. If the clock leaps by more than an hour, the leap counts
+// only after a minute without another one, because the jobs that it makes due cannot be taken back.
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,7 @@ class BelievedWall {
   }
 
   std::optional<Reading> last_;
-  std::optional<Reading> doubted_;  // where it leapt to
+  std::optional<Reading> doubted_;  // the new time after a leap
 };
 
 }  // namespace millrace::engine

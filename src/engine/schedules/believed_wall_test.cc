@@ -14,7 +14,7 @@ using std::chrono_literals::operator""s;
 
 struct World {
   Time look() { return believed.at(time.wall(), time.since_boot()); }
-  // By how much the believed clock differs from the one that shows the time since the begin.
+  // The difference of the trusted clock from one that only counts the time since the start.
   Duration off() {
     return look() - (begin + std::chrono::floor<Duration>(time.since_boot() - boot));
   }
@@ -26,7 +26,7 @@ struct World {
 
 TEST(BelievedWall, FollowsSmallCorrectionsAtOnce) {
   World world;
-  EXPECT_EQ(world.look(), world.begin);  // the first reading is believed, whatever it is
+  EXPECT_EQ(world.look(), world.begin);  // the first reading is trusted, whatever it is
   world.time.pass(10s);
   EXPECT_EQ(world.look(), world.begin + 10s);
   world.time.leap(59min);
@@ -35,7 +35,7 @@ TEST(BelievedWall, FollowsSmallCorrectionsAtOnce) {
   EXPECT_EQ(world.off(), 9min);
   world.time.leap(1h);  // no more than the bound
   EXPECT_EQ(world.off(), 69min);
-  // Between two looks the machine may sleep for days.
+  // The machine may sleep for days between two readings.
   world.time.pass(72h);
   EXPECT_EQ(world.off(), 69min);
 }

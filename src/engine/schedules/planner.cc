@@ -21,7 +21,7 @@ class Planner {
           ShardNumber shard, ShardNumber shards)
       : schedule_(schedule), timing_(timing), wall_(wall), shard_(shard), shards_(shards) {}
 
-  // `first`: the oldest instant that is not dealt with.
+  // `first`: the oldest unhandled instant.
   Status plan(std::optional<Time> first, core::Firing& firing) {
     if (first && is_missed(*first)) first = skip_missed(*first, firing);
     std::size_t bytes = 0;
@@ -54,7 +54,7 @@ class Planner {
   }
 
  private:
-  // What is owed at or before `done_until` comes before everything after it.
+  // Instants owed at or before `done_until` precede everything after it.
   std::optional<Time> next(Time after) const {
     const core::ScheduleProgress& progress = schedule_.progress;
     const auto owed = std::ranges::upper_bound(progress.owed, after);
@@ -78,16 +78,16 @@ class Planner {
   }
 
   // Applies the policy to the missed instants, of which `first` is the oldest. Returns the oldest
-  // that is to run, or the one that is next.
+  // one to run, or the next one.
   std::optional<Time> skip_missed(Time first, core::Firing& firing) const {
-    // `first` may have been planned by older data of its zone, by which alone it is an instant.
+    // `first` may have been planned by older zone data, and be an instant only by them.
     const auto back = [&](Time from) { return std::max(previous(from).value_or(first), first); };
     Time last = back(wall_ - schedule_.spec.missed_after);
     while (last > first && !is_missed(last)) last = back(last);
     std::size_t run = 0;
     if (schedule_.spec.missed == core::MissedPolicy::kOne) run = 1;
     if (schedule_.spec.missed == core::MissedPolicy::kAll) run = schedule_.spec.missed_limit;
-    // The newest `run` of them, going back from the last one.
+    // The newest `run` of them, counted back from the last one.
     std::optional<Time> skipped_until = last;
     std::optional<Time> oldest;
     for (; run > 0 && skipped_until && *skipped_until >= first; --run) {
@@ -118,8 +118,8 @@ class Planner {
   const ShardNumber shards_;
 };
 
-// Whether an instant after `done_until` shows a civil time that was dealt with before: newer data
-// of the zone have put its clock back.
+// Whether an instant after `done_until` has a local time that was handled before: newer zone data
+// have put the clock back.
 bool was_shown(const core::ScheduleProgress& progress, const ScheduleTiming& timing, Time at) {
   const auto* const cron = std::get_if<calendar::Cron>(&timing.timing.rule);
   return cron != nullptr && cron->fixed_times && progress.done_local &&
@@ -127,7 +127,7 @@ bool was_shown(const core::ScheduleProgress& progress, const ScheduleTiming& tim
          timing.local(at) <= *progress.done_local;
 }
 
-// The next instant by the data of today.
+// The next instant by the current zone data.
 std::optional<Time> next_by(const core::ScheduleProgress& progress, const ScheduleTiming& timing) {
   std::optional<Time> next = timing.next(progress.done_until);
   while (next && was_shown(progress, timing, *next)) next = timing.next(*next);
@@ -147,7 +147,7 @@ std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::Sc
     const bool has = owed.size() < core::kMaxOwed && after->next(at - Duration{1}) == at;
     if (has) owed.push_back(at);
   };
-  // What was planned stays so, whatever newer data of its zone say.
+  // A planned instant stays planned, whatever newer zone data say.
   const bool planned = progress.planned && progress.next && *progress.next <= wall &&
                        *progress.next > progress.done_until;
   const Time until = planned ? *progress.next : progress.done_until;

@@ -1,5 +1,5 @@
-// Plans a schedule: which instants are due, and which comes next. Depends on the schedule, the zone
-// data and the wall clock alone.
+// Plans a schedule: the due instants, and the next one. Depends only on the schedule, the zone data
+// and the wall clock.
 #pragma once
 
 #include "base/time.h"
@@ -14,17 +14,17 @@ namespace millrace::engine {
 // payloads are bounded too, to bound the step's row.
 inline constexpr std::size_t kMaxInstantsPerFiring = 64;
 inline constexpr std::size_t kMaxFiringBytes = std::size_t{1} << 20;
-// Instants that are not run are counted up to this; the count then says "at least".
+// Skipped instants are counted up to this; the count then says "at least".
 inline constexpr std::uint64_t kMaxMissedCounted = 10'000;
-// A schedule whose instants can't be computed is tried again after this pause.
+// A schedule whose instants cannot be computed is retried after this pause.
 inline constexpr Duration kBrokenPause{60'000};
 
 // `shard` of `shards` has the schedule.
 core::Firing plan_firing(const core::Schedule& schedule, Zones& zones, Time wall, ShardNumber shard,
                          ShardNumber shards);
 
-// The instants that an edit leaves owed (core::ScheduleProgress::owed): they had passed at `wall`,
-// are not dealt with, and are instants of `edited` too.
+// The instants that an edit leaves owed (core::ScheduleProgress::owed): they had passed at `wall`
+// unhandled, and `edited` contains them too.
 std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::ScheduleSpec& edited,
                                   Zones& zones, Time wall);
 

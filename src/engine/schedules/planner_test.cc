@@ -31,7 +31,7 @@ Firing plan(const core::Schedule& schedule, Time wall, Zones& zones = utc_alone(
   return firing;
 }
 
-// "09:01 09:02": the instants that are to run.
+// "09:01 09:02": the instants to run.
 std::string times(const Firing& firing) {
   std::string times;
   for (const Firing::Instant& instant : firing.instants) {
@@ -140,7 +140,7 @@ TEST(Planner, EndsWithTheLastInstant) {
 
 // --- Bounded work.
 
-// Deals with all that is due. How many firings that takes.
+// Handles everything that is due, and returns the number of firings.
 std::size_t catch_up(core::Schedule& schedule, Time wall, std::uint64_t& run,
                      std::uint64_t& missed) {
   std::size_t firings = 0;
@@ -213,7 +213,7 @@ TEST(Planner, AnInstantIsDueLaterByItsJitterAndMissedLaterToo) {
   EXPECT_EQ(firing.missed_until, first);
 }
 
-// --- The jobs.
+// --- Jobs.
 
 TEST(Planner, AJobSaysWhichScheduleMadeItAndForWhichInstant) {
   const core::Schedule schedule = minutely(MissedPolicy::kOne);
@@ -322,8 +322,8 @@ TEST(Planner, OnlyWhatDependsOnAZonesDataNamesTheirVersion) {
   EXPECT_EQ(version(every), "");
 }
 
-// A schedule that has dealt with an instant by the data of "2026a", in which the clock shows an
-// hour more than UTC. The next one by other data.
+// Takes a schedule that has handled an instant by the data "2026a", in which the clock is an hour
+// ahead of UTC. Returns its next instant by other data.
 std::optional<Time> next_after_change(const std::string& cron, const std::string& done,
                                       std::chrono::minutes offset,
                                       const std::string& release = "2026b") {
@@ -348,12 +348,12 @@ TEST(Planner, ACivilTimeThatWasFiredIsNotFiredAgainByNewData) {
             at("2026-06-02T09:00:00Z"));
   EXPECT_EQ(next_after_change("0,30 9 * * *", "2026-06-01T08:00:00Z", 0min),
             at("2026-06-01T09:30:00Z"));
-  // Data that do not move the clock change nothing, nor do data that put it forward.
+  // Data that leave the clock unchanged, or put it forward, change nothing.
   EXPECT_EQ(next_after_change("0 9 * * *", "2026-06-01T08:00:00Z", 60min),
             at("2026-06-02T08:00:00Z"));
   EXPECT_EQ(next_after_change("0 9 * * *", "2026-06-01T08:00:00Z", 120min),
             at("2026-06-02T07:00:00Z"));
-  // Elapsed time has no civil times.
+  // Elapsed time has no local times.
   EXPECT_EQ(next_after_change("*/30 * * * *", "2026-06-01T08:30:00Z", 0min),
             at("2026-06-01T09:00:00Z"));
 }

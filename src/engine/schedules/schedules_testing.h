@@ -1,4 +1,4 @@
-// For tests: schedules, zones that a test makes up, and clocks that it sets.
+// For tests: schedules, made-up zones, and clocks that the test sets.
 #pragma once
 
 #include <chrono>
@@ -27,11 +27,11 @@ class FakeZones final : public Zones {
   }
   std::string version() override { return release; }
 
-  // A clock that is never changed.
+  // Adds a zone whose clock never changes.
   void put(const std::string& name, std::chrono::seconds offset) {
     zones[name] = calendar::Zone(static_cast<std::int32_t>(offset.count()), {}, std::nullopt);
   }
-  // By the footer of a file: "CET-1CEST,M3.5.0,M10.5.0/3".
+  // Adds a zone by the footer of its file: "CET-1CEST,M3.5.0,M10.5.0/3".
   void put(const std::string& name, std::string_view rule) {
     const auto parsed = calendar::parse_posix_rule(rule);
     MILLRACE_CHECK(parsed.has_value());
@@ -63,7 +63,7 @@ inline Time at(std::string_view text) {
   return *time;
 }
 
-// A job as schedules hold it.
+// A job in the form that schedules hold.
 inline SharedBytes job_for(std::string_view queue, std::string_view payload = "1") {
   core::JobSpec spec;
   spec.queue = SharedBytes(queue);
@@ -86,7 +86,7 @@ inline core::ScheduleSpec every_spec(Duration every) {
   return spec;
 }
 
-// Every instant until `done_until` has been dealt with.
+// Every instant up to `done_until` has been handled.
 inline core::Schedule schedule_of(core::ScheduleSpec spec, Time done_until,
                                   std::string_view name = "nightly") {
   core::Schedule schedule;
@@ -97,7 +97,7 @@ inline core::Schedule schedule_of(core::ScheduleSpec spec, Time done_until,
   return schedule;
 }
 
-// What the machine makes of a firing that it does not refuse.
+// Applies a firing as the machine does if it refuses nothing.
 inline void advance(core::Schedule& schedule, const core::Firing& firing) {
   core::ScheduleProgress& progress = schedule.progress;
   if (firing.missed > 0) {

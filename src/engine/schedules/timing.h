@@ -1,4 +1,4 @@
-// A schedule's specification in the form that the calendar takes.
+// A schedule's specification in the calendar's form.
 #pragma once
 
 #include <memory>
@@ -22,11 +22,11 @@ struct ScheduleTiming {
   std::optional<Time> previous(Time before) const {
     return previous_instant(timing, *zone, before);
   }
-  // What the zone's clock shows at an instant, as if it were UTC.
+  // The local time in the zone at an instant, as if it were UTC.
   Time local(Time instant) const;
 };
 
-// The error says what is wrong with the expression or the zone.
+// The error describes what is wrong with the expression or the zone.
 Result<ScheduleTiming> timing_of(const core::ScheduleSpec& spec, Zones& zones);
 
 // The delay of an instant's job by jitter: a fixed hash of name and instant, from 0 to `jitter`,

@@ -44,7 +44,7 @@ TEST(TimingOf, AnIntervalCountsFromTheEpochOrTheStart) {
   spec.start_at = time_from_ms(10'000);
   EXPECT_EQ(timing(spec).next(time_from_ms(1)), time_from_ms(10'000));
   EXPECT_EQ(timing(spec).next(time_from_ms(10'000)), time_from_ms(17'000));
-  // The zone is of no account.
+  // The zone does not matter.
   spec.timezone = SharedBytes("Nowhere/Land");
   EXPECT_TRUE(timing_of(spec, utc_alone()));
 }
@@ -116,7 +116,7 @@ TEST(Jitter, IsLessThanTheGapToTheNextInstant) {
   EXPECT_LE(jitter_of(schedule, timing(spec), at("2026-01-01T09:01:00Z")), spec.jitter);
 }
 
-// --- What comes next, as it is shown.
+// --- The next instants, as shown.
 
 TEST(Upcoming, GoesOnFromWhatIsPlanned) {
   const core::ScheduleSpec spec = every_spec(Duration{60'000});
@@ -131,7 +131,7 @@ TEST(Upcoming, GoesOnFromWhatIsPlanned) {
   };
   EXPECT_THAT(next(begin), ElementsAre(60, 120));  // not planned yet
   EXPECT_THAT(next(begin + 90s), ElementsAre(120, 180));
-  EXPECT_THAT(next(begin - 90s), ElementsAre(60, 120));  // what is done is done
+  EXPECT_THAT(next(begin - 90s), ElementsAre(60, 120));  // handled instants stay handled
   schedule.progress.planned = true;
   schedule.progress.next = begin + 180s;
   EXPECT_THAT(next(begin), ElementsAre(180, 240));

@@ -28,12 +28,12 @@ Status ZoneCache::open() {
   if (files_ && !files_->list_changed()) return {};
   auto opened = calendar::ZoneFiles::open(directory_);
   if (!opened) {
-    // What was read stays good while the files are being replaced.
+    // The data already read stay valid while the files are being replaced.
     if (files_) return {};
     return std::unexpected(opened.error());
   }
   files_.emplace(std::move(*opened));
-  // Whoever has seen the new version must get its data.
+  // A caller that has seen the new version must get its data.
   for (auto& [name, entry] : zones_) entry.looked_at = now - kLooksAgainAfter;
   return {};
 }

@@ -1,4 +1,4 @@
-// Where time zones come from: the files of a directory, read once and again when a package's update
+// The source of time zones: the files of a directory, read once, and again after a package update
 // has replaced them.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace millrace::engine {
 class Zones {
  public:
   virtual ~Zones() = default;
-  // The error names the zone, says why there is none, and suggests a name.
+  // The error names the zone and the reason, and suggests a name.
   virtual Result<std::shared_ptr<const calendar::Zone>> find(std::string_view name) = 0;
   // The version of the zone data: "2025b". A greater one is newer. Empty: unknown.
   virtual std::string version() = 0;

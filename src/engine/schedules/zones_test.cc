@@ -17,7 +17,7 @@ using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 using testing::HasSubstr;
 
-// Two zones, as a package would leave and update them.
+// Two zones, as installed and updated by a package.
 class ZoneCacheTest : public testing::Test {
  protected:
   ZoneCacheTest() {
@@ -75,10 +75,10 @@ TEST_F(ZoneCacheTest, NoticesAReplacedFileWithinTenSeconds) {
   const auto before = zones_.find("Europe/Zurich");
   put("Europe/Zurich", "Asia/Tokyo");
   time_.pass(ZoneCache::kLooksAgainAfter - 1ms);
-  EXPECT_EQ(offset("Europe/Zurich"), "1");  // a look costs, and is not taken each time
+  EXPECT_EQ(offset("Europe/Zurich"), "1");  // the file is not checked each time
   time_.pass(1ms);
   EXPECT_EQ(offset("Europe/Zurich"), "9");
-  // Whoever holds the old data keeps them.
+  // Holders of the old data keep them.
   const std::int64_t second = to_ms(at("2026-01-15T00:00:00Z")) / 1'000;
   EXPECT_EQ((*before)->span_at(second).offset, 3'600);
 }
@@ -96,7 +96,7 @@ TEST_F(ZoneCacheTest, NoticesANewRelease) {
   EXPECT_THAT(offset("Asia/Tokyo"), HasSubstr("Asia/Tokyo"));  // dropped
 }
 
-// Or what is planned by the old data would be taken for planned by the new.
+// Otherwise a plan made by the old data would be taken for one by the new data.
 TEST_F(ZoneCacheTest, WhoHasSeenANewReleaseGetsItsData) {
   EXPECT_EQ(zones_.version(), "2026a");
   time_.pass(5s);
@@ -116,7 +116,7 @@ TEST_F(ZoneCacheTest, AZoneThatIsGoneIsAnErrorUntilItIsBack) {
   time_.pass(1s);
   EXPECT_THAT(offset("Asia/Tokyo"), HasSubstr("Asia/Tokyo"));
   put("Asia/Tokyo", "Asia/Tokyo");
-  EXPECT_EQ(offset("Asia/Tokyo"), "9");  // looked for each time
+  EXPECT_EQ(offset("Asia/Tokyo"), "9");  // looked up each time
   write("Asia/Tokyo", "TZif");
   time_.pass(10s);
   EXPECT_THAT(offset("Asia/Tokyo"), HasSubstr("Asia/Tokyo"));

@@ -1,4 +1,4 @@
-// Answers on their way out. Each depends on a journal row and leaves, in order, when that row is
+// Answers waiting to be sent. Each depends on a journal row and is sent, in order, when that row is
 // durable.
 #pragma once
 
@@ -19,7 +19,7 @@ class Answers {
   void hold(Seq needs, ReplyAddress reply_to, Answer answer, bool patient = false) {
     held_.push_back({needs, patient, {reply_to.port, {reply_to.ticket, std::move(answer)}}});
   }
-  // For an answer that depends on no state: a refusal made without reading any.
+  // For an answer that depends on no state, such as a refusal made without reading any.
   void send(ReplyAddress reply_to, Answer answer) {
     ready_.push_back({reply_to.port, {reply_to.ticket, std::move(answer)}});
   }
@@ -28,7 +28,7 @@ class Answers {
       ready_.push_back(std::move(held_.front().outgoing));
     }
   }
-  // The decided rows may never become durable: every held answer becomes `instead`.
+  // The decided rows may never become durable: replaces every held answer by `instead`.
   void replace_held(Unavailable instead) {
     for (Held& held : held_) {
       held.outgoing.delivery.answer = instead;
@@ -38,8 +38,8 @@ class Answers {
   }
 
   // The row in flight takes too long: all but patient callers get `instead` now, although the row
-  // may still become durable. Answers with leases stay, since nobody else knows of those leases.
-  // Refusals stay, since they say more than `instead`.
+  // may still become durable. Answers with leases stay, because no one else knows of these leases.
+  // Refusals stay, because they are more specific than `instead`.
   void give_up_held(Unavailable instead) {
     std::deque<Held> kept;
     for (Held& held : held_) {

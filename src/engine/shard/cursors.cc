@@ -11,7 +11,7 @@ namespace {
 constexpr char kBetweenShards = '.';
 constexpr int kOrdBase = 36;
 
-// The shards' parts of a text; none: there are not that many.
+// The shards' parts of a text; none: their number is wrong.
 std::optional<std::vector<std::string_view>> split(std::string_view text, std::size_t shards) {
   std::vector<std::string_view> parts;
   while (parts.size() < shards) {

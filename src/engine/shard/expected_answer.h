@@ -1,5 +1,4 @@
-// Which answers a request may get. An answer that comes from another node is checked against it
-// before it is used.
+// The valid answers to a request. An answer from another node is checked against them before use.
 #pragma once
 
 #include <array>
@@ -13,8 +12,8 @@ class ExpectedAnswer {
  public:
   explicit ExpectedAnswer(const Request& request);
 
-  // Whether the answer has the right kind and one item for each item asked, or says that nothing
-  // was done.
+  // Whether the answer has the right kind and one item per requested item, or says that nothing was
+  // done.
   bool fits(const Answer& answer) const;
 
  private:

@@ -1,4 +1,4 @@
-// Reads while the store does not answer, and checks of a store that lies.
+// Reads from a failing store, and checks against one that reports wrong data.
 #include "store/testing/failing_store.h"
 
 #include <gmock/gmock.h>
@@ -87,11 +87,11 @@ TEST_F(ReadsOfAFailingStore, CompleteTheJobsOfAClaim) {
   core::ClaimReply claimed;
   claimed.jobs = {{store::make_job(2)}, {store::make_job(1)}, {store::make_job(9)}};
   tables->reads_fail = true;
-  EXPECT_TRUE(reads_.complete(claimed));  // memory has them all
+  EXPECT_TRUE(reads_.complete(claimed));  // memory has all of them
   claimed.jobs[1].job.payload = {};
   EXPECT_FALSE(reads_.complete(claimed));
   tables->reads_fail = false;
-  claimed.jobs[2].job.payload = {};  // gone meanwhile
+  claimed.jobs[2].job.payload = {};  // deleted meanwhile
   ASSERT_TRUE(reads_.complete(claimed));
   ASSERT_EQ(claimed.jobs.size(), 2U);
   EXPECT_EQ(claimed.jobs[0].job.id, store::id_of(2));
@@ -121,7 +121,7 @@ TEST(MergedMarks, AreTheSameOnlyInAllTheirMembers) {
 
 class PrefetchFromTables : public ::testing::Test, protected FailingStore {
  protected:
-  // From there on they are wanted, to be retried.
+  // From then on they are prefetched for retries.
   void flush(std::uint64_t jobs, std::size_t payload) {
     core::Changes changes;
     for (std::uint64_t ord = 1; ord <= jobs; ++ord) {
@@ -318,7 +318,7 @@ TEST_F(RecoveryOfALiar, TakesNoRowAfterTablesThatWereMadeFromAnother) {
   to.checksum = {1, 2};
   ASSERT_TRUE(tables->flush({}, Seq{0}, to));
   EXPECT_THAT(refusal(), HasSubstr("row 1: the tables come from another version"));
-  ASSERT_TRUE(journal->trim(Seq{2}).has_value());  // which now only the next row can tell
+  ASSERT_TRUE(journal->trim(Seq{2}).has_value());  // the gap is now visible only at the next row
   EXPECT_THAT(refusal(), HasSubstr("row 2 does not continue row 1"));
 }
 

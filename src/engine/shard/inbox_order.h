@@ -1,6 +1,5 @@
-// The order of the jobs that the rows of a shard's inbox bring. A row that can't be taken now is
-// offered again later. Rows after it may already have been offered; they must not be taken before
-// it.
+// The order of the jobs in a shard's inbox rows. A row that cannot be taken now is offered again
+// later. Rows after it may already have been offered; they must not be taken before it.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ core::JobSpec in_outbox(const core::JobSpec& spec) {
   box.queue = SharedBytes(kOutboxQueue);
   box.type = SharedBytes(kRelayType);
   box.priority = spec.priority;
-  // It is retried however often passing it on fails.
+  // It is retried, however often the delivery fails.
   box.max_attempts = core::kMaxAttempts;
   std::string bytes;
   store::encode_submission(spec, bytes);

@@ -1,5 +1,5 @@
 // Jobs that an ack submits to queues of other shards. The commit of the ack's outcome makes each of
-// them a job of a queue of the acked job's own shard, with the submission as its payload. From
+// them a job in a queue of the acked job's own shard, with the submission as its payload. From
 // there the shard's leader passes them on (server/relay.h). So they exist if and only if the
 // outcome does, and reach their queues a moment later.
 #pragma once
@@ -15,12 +15,11 @@
 
 namespace millrace::engine {
 
-// Each shard has one. No client can name it in a request.
+// Each shard has one. Clients cannot name it in a request.
 inline constexpr std::string_view kOutboxQueue = "~outbox";
 
-// A submission that is repeated within this time of its acceptance makes only one job. It is
-// repeated if the former leader of the outbox's shard passed it on and died before that was
-// durable.
+// A submission repeated within this time of its acceptance makes only one job. A repetition occurs
+// if the former leader of the outbox's shard passed the job on and died before that was durable.
 inline constexpr std::chrono::hours kOutboxKeyWindow{1};
 
 // The id under which a job of `queue` waits in an outbox. It differs from the job's own id, so that
@@ -28,10 +27,10 @@ inline constexpr std::chrono::hours kOutboxKeyWindow{1};
 // may give one id to jobs of two queues, and only the destination can find that conflict.
 JobId outbox_id_of(JobId id, std::string_view queue);
 
-// The job that brings a submission to a queue of another shard.
+// The job that carries a submission to a queue of another shard.
 core::JobSpec in_outbox(const core::JobSpec& spec);
 
-// For an ack that is about to be decided on `shard`. Deterministic: ids follow from the jobs' own.
+// For an ack about to be decided on `shard`. Deterministic: ids are derived from the jobs' own.
 void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards);
 
 // The submission in a job that a claim of the outbox has brought. Delays count from the ack. Fails

@@ -26,7 +26,7 @@ void Prefetch::want(const core::Machine& machine, const core::Command& command) 
   }
 }
 
-// Payloads of known ids of clients, to tell a repeated submission from a different one.
+// Reads payloads of ids chosen by clients, to tell a repeated submission from a different one.
 void Prefetch::compare_payloads(const std::vector<core::JobSpec>& jobs) {
   for (const core::JobSpec& spec : jobs) {
     if (spec.id_origin == core::IdOrigin::kClient) with_payload_.insert(spec.id);

@@ -1,6 +1,6 @@
 // Jobs that only the tables hold, read for the commands of one step before any of them is decided.
 // Memory takes precedence: the machine looks here only for jobs that it does not hold, and it holds
-// everything that a flush under way has not stored yet.
+// everything that a pending flush has not stored yet.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace millrace::engine {
 
-// Each row may have a payload and a result of a MiB each.
+// A row may have a payload and a result of 1 MiB each.
 inline constexpr std::size_t kPrefetchChunk = 64;
 inline constexpr std::size_t kPrefetchBytes = 32 * 1024 * 1024;
 
@@ -31,9 +31,9 @@ class Prefetch : public core::Prefetched {
 
   const core::Job* find(const JobId& id) const override;
 
-  // To be called before jobs that have ended begin a new generation, with tokens from `token` on.
-  // Fences off what earlier generations might still commit, where possible. After the call only
-  // those jobs count as fenced.
+  // Call before jobs that have ended begin a new generation, with tokens from `token` on. Fences
+  // off commits of earlier generations where possible. After the call only those jobs count as
+  // fenced.
   void raise_fences(store::Fences& fences, const std::vector<JobId>& jobs, LeaseToken token);
   bool fenced(const JobId& id) const override { return !fences_required_ || fenced_.contains(id); }
 

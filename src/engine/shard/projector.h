@@ -11,8 +11,8 @@ namespace millrace::engine {
 
 class Projector {
  public:
-  // The tables stand at `progress`. The changes taken next begin at row `base`, unless
-  // `outstanding` ones must be written first.
+  // The tables are at `progress`. The changes taken next begin at row `base`, unless `outstanding`
+  // ones must be written first.
   Projector(Duration flush_after, std::size_t flush_rows, const store::Progress& progress, Seq base,
             std::optional<Flush> outstanding)
       : flush_after_(flush_after),
@@ -38,7 +38,7 @@ class Projector {
 
   // The flush to write now, if there is one that may be written.
   std::optional<Flush> hand_out(Seq durable, Time now);
-  // True: it was written, and the machine may release it.
+  // True: the flush succeeded, and the machine may release the changes.
   bool done(const Status& status, Time now);
 
   // When hand_out() will next return a flush if nothing else happens (assuming that changes are

@@ -90,7 +90,7 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
   if (Status fits = check_extent(*extent, projected); !fits) return std::unexpected(fits.error());
   if (extent->newest == Seq{0}) return follower;  // a new store
 
-  // If the row that the tables reached still exists, it is compared.
+  // If the row at the tables' progress still exists, it is compared.
   Status taken;
   const Seq from = std::max(projected.seq, extent->oldest);
   const Status read = store.journal->read(from, [&](const store::JournalRow& row) {
@@ -109,7 +109,7 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
 Result<std::size_t> Follower::follow() {
   std::size_t applied = 0;
   Status taken;
-  // From its own newest row on, which shows that the journal still continues from there.
+  // Reads from its own newest row, which shows that the journal still continues from there.
   const Seq from = std::max(state_.head, Seq{1});
   bool met = state_.head == Seq{0};
   const Status read = journal_.read(from, [&](const store::JournalRow& row) {
@@ -156,7 +156,7 @@ Status Follower::apply(const store::JournalRow& row) {
   }
   core::Machine& machine = *state_.machine;
   for (const core::Event& event : batch->events) machine.apply(event, batch->at);
-  // Nobody waits yet.
+  // No claim is waiting yet.
   machine.take_woken_queues();
   machine.take_endings();
   machine.end_step();

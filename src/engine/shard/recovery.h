@@ -19,7 +19,7 @@ namespace millrace::engine {
 
 struct Recovered {
   std::unique_ptr<core::Machine> machine;
-  store::Progress projected;  // the tables' state
+  store::Progress projected;  // the tables' progress
   // The machine's next changes begin here, which may be before `projected`.
   Seq base{};
   // Changes that were taken from the machine but are not in the tables.
@@ -32,7 +32,7 @@ struct Recovered {
   Time alive_at{};
 };
 
-// Whether somebody else may write the tables while this process reads them.
+// Whether another process may write the tables while this one reads them.
 enum class Writers : std::uint8_t { kNobody, kAnother };
 
 // One thread. Writes nothing. The store must outlive it.
@@ -58,7 +58,7 @@ class Follower {
   const core::Machine& machine() const { return *state_.machine; }
 
   // The state with which a leader begins. The caller must have taken the shard before the last
-  // follow(), so that nobody else moves the tables, which stand at `projected`.
+  // follow(), so that no other process moves the tables, which are at `projected`.
   Result<Recovered> finish(const store::Progress& projected) &&;
 
  private:
@@ -69,7 +69,7 @@ class Follower {
   const std::uint32_t shard_;
   store::Journal& journal_;
   Recovered state_;
-  // Of a row after `base`; compared with the tables' own statement of where they stand.
+  // A row after `base`, to compare with the tables' stored progress.
   struct Passed {
     Seq seq{};
     store::Checksum checksum;
@@ -84,7 +84,7 @@ Result<std::unique_ptr<Shard>> lead_on(std::unique_ptr<Follower> follower,
                                        const store::Term& term, Time now,
                                        DurableObserver& observer);
 
-// Loads and finishes: for a store that nobody else writes.
+// Loads and finishes: for a store with no other writer.
 Result<Recovered> recover_state(std::uint32_t shard, const core::MachineOptions& options,
                                 store::Store& store);
 

@@ -20,7 +20,7 @@ void RetentionPlanner::restart(const core::Queue& queue) {
     Pair& pair = pairs_[key];
     pair.queue = queue.name;
     pair.keep = queue.settings.retention.of(state);
-    // Unknown until the tables are read: the first cut, due at once, does that.
+    // Unknown until the tables are read, which the first cut, due at once, does.
     if (queue.counts[static_cast<std::size_t>(state)] > 0) pair.oldest = time_from_ms(kMinTimeMs);
     reschedule(key, pair);
   }

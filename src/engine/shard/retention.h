@@ -1,5 +1,5 @@
-// When ended jobs are to be deleted: for each queue and terminal state, the next time at which one
-// is due. It only plans; the shard reads the tables and decides the deletions.
+// Plans the deletion of ended jobs: for each queue and terminal state, the next time at which one
+// is due. The shard reads the tables and decides the deletions.
 #pragma once
 
 #include <optional>

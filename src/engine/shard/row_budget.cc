@@ -14,11 +14,11 @@ constexpr std::size_t kItemBytes = 160;
 constexpr std::size_t kTimeBytes = 10;
 // An item that names a job: its id, queue and type (two names of at most 128 bytes).
 constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
-// A schedule: a payload of 64 KiB, and what else a submission may hold.
+// A schedule: a payload of 64 KiB, plus the other members of a submission.
 constexpr std::size_t kMaxScheduleBytes = std::size_t{256} << 10;
 
 // The limits that a queue adds to its jobs, and its weights; a limit's pauses, each with a key of
-// 255 bytes and a reason of 1 KiB; and a limit, with bounds of its own for so many keys.
+// 255 bytes and a reason of 1 KiB; and a limit with its own bounds for the most keys.
 constexpr std::size_t kMaxQueueLimitsBytes =
     core::kMaxLimitsPerJob * (40 + 128 + 255) + core::kMaxFairWeights * (kItemBytes + 128);
 constexpr std::size_t kMaxPausesBytes = core::kMaxLimitPauses * (kItemBytes + 255 + 1'024);
@@ -301,7 +301,7 @@ struct CommandBytes {
   std::size_t operator()(const core::PutCatalogEntry& c) const { return kRefBytes + c.body.size(); }
   std::size_t operator()(const core::DeleteCatalogEntry&) const { return kRefBytes; }
   std::size_t operator()(const core::GetCatalog&) const { return 0; }
-  std::size_t operator()(const core::NoteAudit&) const { return 0; }  // its origin counts
+  std::size_t operator()(const core::NoteAudit&) const { return 0; }  // its origin is counted
   // The event holds the limit's pauses, which the machine knows.
   std::size_t operator()(const core::SetLimit& c) const {
     return kMaxPausesBytes + kRefBytes + bytes_of(c.settings);
@@ -345,7 +345,7 @@ std::size_t row_bytes(const core::Job& job) {
 }
 
 std::size_t row_bytes(const core::JobSpec& spec) {
-  // Includes what may come with it: the creation of its queue, and a job that it replaces.
+  // Includes accompanying events: the creation of its queue, and the end of a job that it replaces.
   return 4 * kRefBytes + spec.queue.size() + spec.type.size() + spec.payload.size() +
          bytes_of(spec.retry) + bytes_of(spec.extras);
 }

@@ -1,4 +1,4 @@
-// Upper bounds on the bytes that things add to a journal row, so that no row exceeds
+// Upper bounds on the bytes that commands and events add to a journal row, so that no row exceeds
 // core::kMaxJournalBodyBytes.
 #pragma once
 

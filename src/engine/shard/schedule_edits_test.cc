@@ -1,4 +1,4 @@
-// Schedules in a shard: what an edit leaves owed, what was refused, and jobs on other shards.
+// Schedules in a shard: instants owed after an edit, refused instants, and jobs on other shards.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -53,7 +53,7 @@ struct ScheduleWorld : ShardFixture {
     command.patch.max_ready = std::optional(max_ready);
     now_answer<core::QueueReply>(core::Command(std::move(command)));
   }
-  // Of all runs so far: seconds after the beginning, and what became of them.
+  // All runs so far: seconds since the start, and the outcome.
   std::vector<std::string> runs() const {
     std::vector<std::string> runs;
     for (const auto& [seq, batch] : durable_batches) {
@@ -87,7 +87,7 @@ TEST(ScheduleEdits, KeepOfThePastWhatBothSpecificationsHave) {
   world.set(every(10'000));
   world.pass(Duration{13'000});  // the instant after ten seconds was refused
   EXPECT_EQ(world.runs(), Runs());
-  world.set(every(1'000));  // it has that instant, and others since
+  world.set(every(1'000));  // it has that instant, and later ones
   world.set_room(std::nullopt);
   world.pass(Duration{2'000});
   EXPECT_EQ(world.runs(), (Runs{"10 submitted", "14 submitted", "15 submitted"}));
@@ -155,7 +155,7 @@ TEST(ScheduleRefusals, AreOverWithTheNextInstant) {
   world.set_room(0);
   world.set(every(2'000));
   world.pass(Duration{9'000});
-  // Each was tried again until the one after it came, however long the pauses had become.
+  // Each was retried until the next one came, however long the pauses had become.
   EXPECT_EQ(world.runs(), (Runs{"2 refused", "4 refused", "6 refused"}));
   world.set_room(std::nullopt);
   world.pass(Duration{600});
@@ -168,7 +168,7 @@ struct Elsewhere : ScheduleWorld {
 
   static std::string other_queue() { return queue_on(1 - shard_of("s", kShards)); }
   JobId newest() const { return machine().schedule("s")->progress.last_job; }
-  // The job of the outbox is passed on.
+  // Passes on the job in the outbox.
   void pass_on() {
     const auto claimed = now_answer<core::ClaimReply>(waiting(claim({"~outbox"}), 0));
     ASSERT_EQ(claimed.jobs.size(), 1U);
@@ -179,7 +179,7 @@ struct Elsewhere : ScheduleWorld {
   }
 };
 
-// The answer that a job lives is good for a second: the instant is dealt with by it.
+// The answer that a job is unfinished is valid for a second, in which the instant is handled.
 TEST(SchedulesElsewhere, AJobThatLivesHoldsTheNextOneBack) {
   Elsewhere world;
   core::ScheduleSpec spec = every(10'000, Elsewhere::other_queue());

@@ -51,7 +51,7 @@ void Shard::Impl::begin_term(Duration grace) {
     retention_.restart(queue);
   }
   machine_->start_epoch(epoch_, now_, events_);
-  // Also without live leases: a row of the former leader that is still on its way may bring some.
+  // Even without live leases: a row of the former leader that is still on its way may add some.
   grace_ = {next(pipeline_.head()), now_ - grace};
   if (grace > core::kStallGrace) machine_->extend_leases(grace, now_, events_);
   machine_->end_step();
@@ -65,7 +65,8 @@ void Shard::Impl::offer(Task task) {
   }
   const StoreFormat* const store = options_.store_format.get();
   if (store != nullptr && store->level() < store::EventFormat::kOperations) {
-    // An older node would stop at the entry. Nobody shall wait for its upgrade to pause a queue.
+    // An older node would stop at the audit entry. A pause of a queue must not wait for its
+    // upgrade.
     for (core::Command& command : task.commands) core::forget_origin(command);
   }
   if (is_too_new(task)) {
@@ -99,7 +100,7 @@ void Shard::Impl::cancel(const ReplyAddress& reply_to) {
   const auto found = std::ranges::find_if(
       waiting_tasks_, [&](const Task& task) { return task.reply_to == reply_to; });
   if (found == waiting_tasks_.end()) return;
-  // A command that was sent is carried out; what only its caller would use is not.
+  // A command that was sent is executed; parts that only its caller would use are not.
   if (found->kind == Task::Kind::kPoll && found->claims) {
     found->commands.pop_back();
     found->claims = false;
@@ -110,8 +111,7 @@ void Shard::Impl::cancel(const ReplyAddress& reply_to) {
 
 void Shard::Impl::move_clock(Time now) {
   now = std::max(now, now_);
-  // A timer that is long overdue shows that the process was stopped, at some time since the last
-  // call.
+  // A long overdue timer shows that the process was stopped, at some time since the last call.
   const std::optional<Time> due = machine_->next_timer();
   if (due && !tick_behind_ && now - *due > core::kStallGrace) stalled_since(now_);
   now_ = now;
@@ -120,7 +120,7 @@ void Shard::Impl::move_clock(Time now) {
 bool Shard::Impl::may_decide() const {
   if (!pipeline_.can_seal()) return false;
   if (!pipeline_.in_flight()) return true;
-  // What ends while the journal stalls must wait for the extension that follows.
+  // Leases that end while the journal stalls must wait for the extension that follows.
   return waiting_tasks_.size() >= kDecideAheadAt && !pipeline_.failing_since() &&
          now_ - pipeline_.in_flight_since() <= core::kStallGrace;
 }
@@ -234,7 +234,7 @@ void Shard::Impl::release_durable() {
   wake_event_waits();
 }
 
-// Nobody could be answered since then.
+// No caller could be answered since then.
 void Shard::Impl::stalled_since(Time since) { keep_earliest(stalled_since_, since); }
 
 std::optional<Time> Shard::Impl::owed_since() const {
@@ -301,7 +301,7 @@ std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
                                     machine_->rows_to_flush());
   }
   if (!may_decide()) {
-    // append_done() comes first, unless it takes too long for the askers.
+    // append_done() comes first, unless it takes too long for the callers.
     if (!refuses_all()) {
       keep_earliest(earliest, refuses_all_at());
     } else {

@@ -46,7 +46,7 @@ struct ShardOptions {
   std::size_t hard_max_unprojected = 4'000'000;
   // New jobs are refused when memory holds more bytes of payloads and results than this.
   std::uint64_t max_bytes_held = std::uint64_t{2} << 30;
-  // The most bytes of workers' descriptions of themselves: see Workers.
+  // The most bytes of workers' self-descriptions: see Workers.
   std::size_t max_worker_bytes = std::size_t{32} << 20;
   // For schedules: their zones, and the wall clock. Without a clock the shard's time is the wall
   // clock's; without zones there is only UTC.
@@ -85,13 +85,13 @@ struct Recovered;
 
 class Shard {
  public:
-  // For a store that nobody else writes: recovers its state (recovery.h) and leads. `alive_until`:
-  // the last time at which the former process is known to have served.
+  // For a store with no other writer: recovers its state (recovery.h) and leads. `alive_until`: the
+  // last time at which the former process is known to have served.
   static Result<std::unique_ptr<Shard>> recover(ShardOptions options, store::Store& store, Time now,
                                                 std::optional<Time> alive_until,
                                                 DurableObserver& observer);
   // Leads from a given state. Decides the term's first batch: its epoch, at least `at_least`, and
-  // an extension of live leases by the time that the shard was silent. Nobody is answered until
+  // an extension of live leases by the time that the shard was silent. Nothing is answered until
   // that batch is durable. If it is fenced, the former leader has added a row, and the caller must
   // load the state again. `tables` are only read.
   static std::unique_ptr<Shard> lead(ShardOptions options, store::Tables& tables,
@@ -134,28 +134,28 @@ class Shard {
 
   std::vector<Outgoing> take_answers();
 
-  // When step() next has something to do by itself (a timer, the end of a wait) or, if `may_flush`,
-  // when a flush falls due.
+  // When step() next has work without a call (a timer, the end of a wait) or, if `may_flush`, when
+  // a flush falls due.
   std::optional<Time> next_wakeup(bool may_flush = true) const;
 
   // From now on new work is answered kDraining; waiting claims and watches are answered at once.
-  // Acks, heartbeats and reads go on.
+  // Acks, heartbeats and reads continue.
   void drain();
-  // Nothing decided waits for its commit, and the projection has everything.
+  // No decision waits for its commit, and the projection is complete.
   bool idle() const;
   // Called before another node leads. All waits are answered now and no new ones begin. Requests
   // that were offered are still decided, until quiet().
   void resign();
-  // Nothing waits to be decided or to become durable.
+  // No request waits to be decided, and no decision waits to become durable.
   bool quiet() const;
   // Another node leads, or may lead: the shard ends. Waiting requests are answered kNoLeader, or
   // kUnknown if a row with their effect may or may not be durable.
   void depose(std::string why);
-  // The shard may not decide anything at the moment: answers requests that wait for that with
-  // `why`.
+  // The shard must not decide anything at the moment: answers requests that wait for a decision
+  // with `why`.
   void turn_away(Unavailable why);
   // Answers all waits (for a job, a job's end, rows, the projection) now with `why`, whatever their
-  // deadlines. To be called before drain() or resign() if the shard's state may be out of date.
+  // deadlines. Call before drain() or resign() if the shard's state may be out of date.
   void refuse_waits(Unavailable why);
   // Makes a flush due now.
   void request_flush();
@@ -164,7 +164,7 @@ class Shard {
   void set_memory_room(MemoryRoom room);
   // Why the shard has stopped for good, if it has.
   const std::optional<std::string>& ended() const;
-  // It stopped because its journal can't be trusted. Loading it again has the same result until an
+  // It stopped because its journal cannot be trusted. Loading it again has the same result until an
   // operator has repaired the cause.
   bool broken() const;
 
@@ -176,7 +176,7 @@ class Shard {
     std::size_t keys = 0;
     std::size_t schedules = 0;
     std::size_t broken_schedules = 0;
-    // When the next schedule is due, by the wall clock; in the past: it is late by that much.
+    // When the next schedule is due, by the wall clock; a time in the past shows how late it is.
     std::optional<Time> schedule_due;
     // Since this term began, by core::RunOutcome.
     std::array<std::uint64_t, 5> schedule_runs{};
@@ -193,9 +193,9 @@ class Shard {
     // When the oldest of this term's rows that the tables lack was decided; none: they lack none.
     std::optional<Time> behind_since;
     Epoch epoch{};
-    // The beginning of the time that live leases are owed, and that no durable row gives them yet.
-    // A later process must not assume that this one served after that instant. None: nothing is
-    // owed.
+    // The start of the time by which live leases must be extended and that no durable row covers
+    // yet. A later process must not assume that this one served after that instant. None: no
+    // extension is due.
     std::optional<Time> owed_since;
 
     // The age of the oldest durable change that the tables lack.

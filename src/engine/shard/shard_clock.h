@@ -25,7 +25,7 @@ class ShardClock {
 
   // Thread-safe; never decreases.
   Time now() const;
-  // How far the wall clock is ahead (negative: behind). A clock that is behind is not followed.
+  // How far the wall clock is ahead (negative: behind). A clock that is behind is ignored.
   Duration wall_ahead() const { return source_.wall() - now(); }
   // Follows a wall clock that is more than kMaxClockLag ahead. Returns the length of that step, or
   // zero; live leases must be extended by it. Called on the shard's thread.

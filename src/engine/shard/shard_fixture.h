@@ -1,5 +1,5 @@
-// For tests: a shard over a store, stepped with a clock that the test sets. What the driver's
-// threads do elsewhere happens here when the test says so.
+// For tests: a shard over a store, with a clock that the test sets. The test steps through the work
+// of the driver's threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ class ShardFixture : public DurableObserver, public ReplyPort {
     run();
   }
 
-  // --- Asking.
+  // --- Requests.
 
   Ticket ask(Request request) {
     const Ticket ticket{++tickets_};
@@ -121,7 +121,7 @@ class ShardFixture : public DurableObserver, public ReplyPort {
     ADD_FAILURE() << "another answer than expected, of kind " << found->second.index();
     return kNone;
   }
-  // Whatever it is; there must be one.
+  // An answer of any kind; there must be one.
   Answer take(Ticket ticket) { return std::move(answers_.extract(ticket).mapped()); }
   // Submits a request and lets everything happen.
   template <typename T>

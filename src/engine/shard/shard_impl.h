@@ -72,7 +72,7 @@ class Shard::Impl {
   const core::Machine& machine() const { return *machine_; }
 
  private:
-  // A deletion under way: waits until the tables show row `target`, then reads and deletes until
+  // A running deletion: waits until the tables show row `target`, then reads and deletes until
   // nothing is left.
   struct Sweep {
     RetentionCut cut;
@@ -92,7 +92,7 @@ class Shard::Impl {
   void refuse_waiting_tasks(Unavailable why);
   void refuse_expired_waits(Time at, Unavailable why);
   bool may_wait() const { return !draining_ && !resigning_; }
-  // The answer to a wait for a hint that can't continue (not may_wait()). If it were a hint, the
+  // The answer to a wait for a hint that cannot continue (not may_wait()). With a hint instead, the
   // caller would look, find nothing and ask again, endlessly.
   Unavailable no_hints_here() const {
     return draining_ ? Unavailable::kDraining : Unavailable::kNoLeader;
@@ -101,7 +101,7 @@ class Shard::Impl {
   bool may_decide() const;
   bool refuses_all() const;  // the journal does not accept rows
   std::optional<Time> refuses_all_at() const;
-  std::optional<Time> gives_up_at() const;    // on the answers that depend on the row in flight
+  std::optional<Time> gives_up_at() const;    // for answers that depend on the row in flight
   std::optional<Time> next_deadline() const;  // of all waits
   bool hard_overloaded() const { return machine_->unprojected() > options_.hard_max_unprojected; }
   void release_durable();
@@ -152,7 +152,7 @@ class Shard::Impl {
     put_off(task);
     if (refuse_once(task)) answer(task.reply_to, told_of(task, why));
   }
-  void dispatch();  // answer()'s answers, which depend on the newest row
+  void dispatch();  // sends the answers of answer(), which depend on the newest row
   void end_wait(Waiters::Entry entry, core::ClaimReply reply);
   void take_commands(std::string_view worker, PollReply& into);
   void decide_other(const Task& task);
@@ -194,12 +194,12 @@ class Shard::Impl {
   Answers answers_;
   Waiters waiters_;
   Watchers watchers_;
-  Watchers holders_;  // watch a lease of the job: see WatchJob::lease
+  Watchers holders_;  // callers that watch a lease of the job: see WatchJob::lease
   Workers workers_;
   WaitList<Seq> projection_waits_;  // the row that the tables must show
   WaitList<Seq> event_waits_;       // a durable row after this one is awaited
-  WaitList<Seq> question_waits_;    // the row is of no account
-  WaitList<Seq> operation_waits_;   // the same
+  WaitList<Seq> question_waits_;    // the row is not used
+  WaitList<Seq> operation_waits_;   // likewise
   RetentionPlanner retention_;
   ShardSchedules schedules_;
   ShardOperations operations_;
@@ -212,10 +212,10 @@ class Shard::Impl {
   bool resigning_ = false;
   std::optional<std::string> ended_;
   Unavailable told_since_end_{};
-  bool gave_up_ = false;               // on the answers, until the row in flight is durable
-  std::optional<Time> stalled_since_;  // until the next step: live leases are owed the time since
-  // The last row that gives leases the time that they are owed, until it is durable; and the
-  // beginning of that time.
+  bool gave_up_ = false;               // on the answers held for the row in flight
+  std::optional<Time> stalled_since_;  // until the next step: leases are owed the time since
+  // The last row that extends leases, until it is durable; and the start of the time that it
+  // covers.
   struct Grace {
     Seq row{};
     Time since{};

@@ -1,4 +1,4 @@
-// Rows of the inbox in a shard, and the fences that delay its retries.
+// Inbox rows in a shard, and the fences that delay its retries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct InboxWorld : ShardFixture {
     shard().offer(std::move(command), {row, round}, *this, ticket);
     return ticket;
   }
-  // Those of the next row.
+  // The inbox rows taken by the next journal row.
   std::vector<InboxKey> taken() {
     step();
     const store::JournalRow* row = shard().next_append();
@@ -66,7 +66,7 @@ TEST(ShardInbox, ARefusedRowStays) {
             core::Rejection::kOverloaded);
 }
 
-// Like a full queue, a full key has room again: what a transaction has committed waits for it.
+// Like a full queue, a full key will have room again: a committed row waits for it.
 TEST(ShardInbox, ARowOfAFullKeyIsPutOff) {
   InboxWorld world;
   core::SetQueue bounded;
@@ -139,7 +139,7 @@ class SomeFences final : public store::Fences {
   std::vector<JobId> asked;
   LeaseToken raised_to{};
   bool fails = false;
-  bool finished = false;  // the jobs are, by transactions of which a row is to come
+  bool finished = false;  // jobs were finished by transactions whose rows are yet to arrive
 };
 
 class ShardFences : public ::testing::Test {

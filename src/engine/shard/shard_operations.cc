@@ -47,7 +47,7 @@ void ShardOperations::learn(const core::EventBatch& batch, Seq row) {
 void ShardOperations::told(const AwaitOperationWork& asked) {
   for (const OperationSharers& known : asked.sharers) {
     const auto part = parts_.find(known.id);
-    // Parts that have ended stay so: their number only falls.
+    // Ended parts stay ended; only their number falls.
     if (part != parts_.end()) {
       part->second.sharers = std::min(sharers_of(known.id), std::max(known.sharers, 1U));
     }

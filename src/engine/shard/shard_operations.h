@@ -1,5 +1,5 @@
-// The steps of the shard's parts of operations (core/operation.h): which is the next one, and when.
-// Each is handed out to the node that leads the shard, which selects the jobs.
+// Plans the steps of the shard's parts of operations (core/operation.h). Each step is handed out to
+// the node that leads the shard, which selects the jobs.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@ namespace millrace::engine {
 // Owned by the shard, on its thread. `options` and `machine` outlive it.
 class ShardOperations {
  public:
-  // The tables must show row `head` before a part goes on.
+  // The tables must show row `head` before a part continues.
   ShardOperations(const ShardOptions& options, const core::Machine& machine, Seq head);
 
-  // Learns what begins and ends from a batch, which is this row.
+  // Learns the starts and ends of parts from a batch, which is this row.
   void learn(const core::EventBatch& batch, Seq row);
   void told(const AwaitOperationWork& asked);
   // Fills in the members of a command that only its shard knows.
@@ -33,11 +33,11 @@ class ShardOperations {
   std::uint64_t changed() const { return changed_; }
   std::uint64_t failed() const { return failed_; }
 
-  // A part waits for the tables to show what was there when it began.
+  // A part waits for the tables to show the jobs that existed when it began.
   bool await_tables(Seq projected) const;
-  // A step that may be done now; the parts take turns.
+  // A step that can be done now; the parts take turns.
   std::optional<OperationWork> next_work(Time now, Seq projected);
-  // When next_work() next has something, if nothing else happens.
+  // When next_work() next has a step, if nothing else happens.
   std::optional<Time> next_work_at(Time now, Seq projected) const;
 
  private:
@@ -49,13 +49,13 @@ class ShardOperations {
   };
   void count();
   std::uint32_t sharers_of(const JobId& operation) const;
-  // Null: it does not run now.
+  // Null: it is not running now.
   const core::OperationPart* running(const JobId& operation) const;
 
   const ShardOptions& options_;
   const core::Machine& machine_;
-  std::map<JobId, Part> parts_;  // that have not ended
-  JobId last_;                   // whose turn it was last
+  std::map<JobId, Part> parts_;  // unfinished parts
+  JobId last_;                   // the part whose turn was last
   Counts counts_{};
   std::uint64_t changed_ = 0;
   std::uint64_t failed_ = 0;

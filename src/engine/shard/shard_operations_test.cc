@@ -1,4 +1,4 @@
-// Operations, from a shard's side: what it hands out, and when.
+// Operations in a shard: the steps that it hands out, and their times.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -52,7 +52,7 @@ core::JobReply Shard::Impl::job_reply(const JobId& id) const {
 }
 
 void Shard::Impl::decide_other(const ReplyAddress& reply_to, const WatchJob& watch) {
-  // As a read sees it: a job that was forgotten within this step is gone.
+  // Like a read: a job that was forgotten within this step does not exist.
   auto reply = std::get<core::JobReply>(decide(core::GetJob{watch.id}, Prefetch{}));
   const bool of_lease = watch.lease != kNoToken;
   // A job that is not in memory has ended or never existed.
@@ -147,7 +147,7 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const ListWorkers&)
 void Shard::Impl::decide_other(const ReplyAddress& reply_to, const SetWorkerState& command) {
   const std::string_view worker = command.worker.view();
   if (!workers_.knows(worker)) {
-    // The worker may have been at work since before a restart.
+    // The worker may have been active since before a restart.
     const std::vector<core::JobView> running = machine_->running_jobs(command.worker);
     if (running.empty()) return answer(reply_to, WorkersReply{false, {}});
     workers_.introduce(command.worker, running.front().job.latest.started_at);

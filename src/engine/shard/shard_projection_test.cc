@@ -1,5 +1,5 @@
-// The tables: when they are written, what a restart makes of them and of the journal, what lag
-// costs, what is deleted.
+// The tables: when they are written, how a restart uses them and the journal, the effects of lag,
+// and deletions.
 #include <gtest/gtest.h>
 
 #include "engine/shard/recovery.h"
@@ -118,7 +118,7 @@ TEST(Projection, IsWaitedForByWhoAsks) {
   const Ticket fresh = world.ask(AwaitProjection{});
   world.step();
   EXPECT_FALSE(world.answered(fresh));
-  EXPECT_TRUE(world.flush());  // at once, though little waits
+  EXPECT_TRUE(world.flush());  // at once, although little is waiting
   EXPECT_TRUE(world.answered(fresh));
   const Ticket again = world.ask(AwaitProjection{});
   world.step();
@@ -259,7 +259,7 @@ TEST(Memory, WhenItIsShortPayloadsLeaveItAndThenTheDoorCloses) {
   world.pass(Duration{1'000});
   ASSERT_GT(world.machine().bytes_held(), 0U);
   world.shard().set_memory_room(MemoryRoom::kTight);
-  EXPECT_EQ(world.shard().next_wakeup(), world.now);  // to let go of them
+  EXPECT_EQ(world.shard().next_wakeup(), world.now);  // to drop them
   world.shard().set_memory_room(MemoryRoom::kTight);
   world.pass(Duration{10});
   EXPECT_EQ(world.machine().bytes_held(), 0U);
@@ -283,7 +283,7 @@ TEST(Wakeup, ComesForThoseWhoAskThoughTheJournalFails) {
   world.step();
   ASSERT_NE(world.shard().next_append(), nullptr);
   world.append_done({store::AppendOutcome::kFailed, "the disk is full"});
-  EXPECT_LE(world.shard().next_wakeup(), world.now + Duration{1'000});  // to turn newcomers away
+  EXPECT_LE(world.shard().next_wakeup(), world.now + Duration{1'000});  // to refuse new work
 
   world.now += Duration{1'001};
   const Ticket early = world.ask(ShardFixture::enqueue("b"));
@@ -306,7 +306,7 @@ TEST(Wakeup, LeavesTimersAloneWhileTheTablesLagTooFarBehind) {
   ASSERT_GT(world.machine().unprojected(), 0U);
   const auto wakeup = world.shard().next_wakeup();
   ASSERT_TRUE(wakeup.has_value());
-  EXPECT_NE(*wakeup, world.now + Duration{50});  // but for the flush
+  EXPECT_NE(*wakeup, world.now + Duration{50});  // except for the flush
 }
 
 TEST(Projection, AFlushMayComeBackAfterTheEnd) {
@@ -330,11 +330,11 @@ TEST(Projection, AFlushMayComeBackAfterTheEnd) {
 TEST(Recovery, FindsTheStateOfTheNewestDurableRow) {
   MemoryWorld world;
   world.now_answer<core::EnqueueReply>(ShardFixture::enqueue("a"));
-  world.expect_recoverable();  // from the journal alone
+  world.expect_recoverable();  // from the journal only
   world.ask(ShardFixture::waiting(ShardFixture::claim(), 0));
   world.run();
   world.pass(Duration{1'000});
-  world.expect_recoverable();  // from the tables alone
+  world.expect_recoverable();  // from the tables only
   world.now_answer<core::ItemsReply>(world.ack("a", core::AckOutcome::kFailed));
   core::JobSpec spec = ShardFixture::spec("b", "fax");
   spec.delay = Duration{60'000};
@@ -387,7 +387,7 @@ TEST(Recovery, BeginsATermWithHigherTokensAndGraceForLeases) {
   const Ticket claim = world.ask(ShardFixture::waiting(ShardFixture::claim(), 0));
   world.run();
   EXPECT_GT(world.answer<core::ClaimReply>(claim).jobs.at(0).job.token, before.token);
-  // Only the time that the server was down counts, not the idle time before.
+  // Only the time of the outage counts, not the idle time before.
   world.pass(Duration{5'000});
   const auto idle = world.machine().view(ShardFixture::id("b"))->job;
   world.crash(Duration{2'000}, world.now);
@@ -424,7 +424,7 @@ TEST(Recovery, RefusesAGapBetweenTheTablesAndTheJournal) {
   MemoryWorld world;
   for (int i = 0; i < 5; ++i)
     world.now_answer<core::EnqueueReply>(ShardFixture::enqueue(std::to_string(i)));
-  // Trimmed further than the tables have come.
+  // Trimmed beyond the tables' progress.
   ASSERT_LT(world.store.tables->progress()->seq, Seq{4});
   ASSERT_TRUE(world.store.journal->trim(Seq{5}).has_value());
   const Result<Recovered> recovered = recover_state(0, {}, world.store);

@@ -1,5 +1,5 @@
-// Random lives of a shard. Whatever happens and wherever a life is cut off, what was answered is
-// found again, and the state found is that of the newest durable row.
+// Random lives of a shard. Whatever happens and wherever a life is cut off, acknowledged effects
+// are found again, and the recovered state is that of the newest durable row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -147,7 +147,7 @@ class RandomLife : public ShardFixture {
   void crash_somewhere() {
     if (below(4) != 0) return;
     if (below(2) == 0) {
-      // The last row reached the disk, but nobody was told.
+      // The last row reached the disk, but its append was not reported.
       if (const store::JournalRow* row = shard().next_append()) store.journal->append(*row);
     }
     expect_recoverable();
@@ -162,7 +162,7 @@ class RandomLife : public ShardFixture {
     ASSERT_TRUE(digests.contains(recovered->head));
     EXPECT_EQ(recovered->machine->digest(), digests.at(recovered->head));
     recovered->machine->check_invariants();
-    // Everything that was answered is in it.
+    // The state contains every acknowledged effect.
     if (durable_batches.empty()) return;
     EXPECT_GE(recovered->head, durable_batches.back().first);
   }
@@ -186,7 +186,7 @@ class RandomLife : public ShardFixture {
   static constexpr int kJobs = 40;
   Random random_;
   std::vector<Ticket> tickets_;
-  std::map<Ticket, core::Claim> claims_;  // of this life, not given up
+  std::map<Ticket, core::Claim> claims_;  // of this life, and not given up
 };
 
 TEST(RandomLives, EndWhereTheJournalEnds) {

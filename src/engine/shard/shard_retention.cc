@@ -1,5 +1,5 @@
-// Deletes jobs whose retention is over. The tables know which, so each round waits until they show
-// the previous round.
+// Deletes jobs whose retention is over. They are found in the tables, so each round waits until
+// these show the previous round.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace millrace::engine {
 namespace {
 
-// The deletions of one queue and state in one step, and how many sweeps may be in work.
+// The most deletions per queue, state and step; and the most sweeps in work.
 constexpr std::uint32_t kRetentionChunk = 1'000;
 constexpr std::size_t kMaxSweeps = 64;
 constexpr Duration kSweepRetryPause{1'000};
@@ -46,7 +46,7 @@ bool Shard::Impl::sweep_once(Sweep& sweep) {
   return false;
 }
 
-// False: none could be deleted. The machine refuses jobs that memory knows to be live again.
+// False: none could be deleted. The machine refuses jobs that it knows to be live again.
 bool Shard::Impl::delete_due(std::vector<JobId> ids) {
   core::Delete command{std::move(ids), core::DeleteCause::kRetention};
   Prefetch prefetched;

@@ -9,10 +9,10 @@
 namespace millrace::engine {
 namespace {
 
-// The schedules that one step fires, and that one step plans by newer zone data.
+// The most schedules that one step fires, and that one step plans by newer zone data.
 constexpr std::size_t kMaxFiringsPerStep = 1'000;
 constexpr std::uint32_t kReplansPerStep = 200;
-// What is known of a job on another shard is asked for again after this time.
+// The known state of a job on another shard is refreshed after this time.
 constexpr Duration kAskAgainAfter{1'000};
 // How long a question waits for the end of a job that an instant awaits.
 constexpr Duration kAwaitsEnd{20'000};
@@ -25,7 +25,7 @@ Time ShardSchedules::JobElsewhere::last_heard() const {
   return std::max({told_at.value_or(Time{}), asked_at.value_or(Time{}), awaited_until});
 }
 
-// A job must not be older than its instant: the shard's time may be a little behind.
+// A job must not be older than its instant, but the shard's time may lag a little.
 Time ShardSchedules::wall(Time now) {
   if (options_.time == nullptr) return now;
   return std::min(now, believed_.at(options_.time->wall(), options_.time->since_boot()));
@@ -58,7 +58,7 @@ void ShardSchedules::fire(const Step& step) {
   forget_elsewhere(step.now);
   replan(step);
   ask_of_waiting(step);
-  // Those that can't be fired yet stay due.
+  // Schedules that cannot be fired yet stay due.
   const auto names = machine_.due_schedules(wall_, kMaxFiringsPerStep + elsewhere_.size());
   behind_ = names.size() > kMaxFiringsPerStep;
   for (const SharedBytes& name : names) {
@@ -106,15 +106,15 @@ bool ShardSchedules::knows_newest(const core::Schedule& schedule, core::Firing& 
   return false;
 }
 
-// Of instants that wait for the end of a job on another shard.
+// Asks about instants that wait for the end of a job on another shard.
 void ShardSchedules::ask_of_waiting(const Step& step) {
   for (const SharedBytes& name : machine_.schedules_waiting_elsewhere()) {
     const core::Schedule& schedule = *machine_.schedule(name.view());
     const core::ScheduleProgress& progress = schedule.progress;
-    if (machine_.lives(progress.last_box)) continue;  // not even there yet
+    if (machine_.lives(progress.last_box)) continue;  // it is still in the outbox
     JobElsewhere& known = elsewhere(schedule);
     if (known.ended) {
-      // What was refused waits for its time.
+      // A refused instant waits for its time.
       if (progress.tries == 0 || (progress.due && *progress.due <= wall_)) fire_one(name, step);
     } else if (step.now >= known.awaited_until) {
       known.awaited_until = step.now + kAwaitsEnd + kAskAgainAfter;
@@ -158,12 +158,12 @@ void ShardSchedules::replan(const Step& step) {
   for (const core::Schedule& schedule : schedules.schedules) {
     const core::ScheduleProgress& progress = schedule.progress;
     const bool older = !progress.zone_version.empty() && progress.zone_version.view() < zones_seen_;
-    // What has passed by the old data is fired by it.
+    // An instant that has passed by the old data is fired by them.
     const bool passed = progress.next && *progress.next <= wall_;
     if (schedule.paused || !progress.planned || !older || passed) continue;
     core::Schedule unplanned = schedule;
     unplanned.progress.planned = false;
-    // As of a time when nothing was due. What is due by now is fired like everything else.
+    // Plan as of a time when nothing was due. Instants that are due by now are fired as usual.
     core::Firing firing = plan_firing(unplanned, *options_.zones, progress.done_until,
                                       options_.shard, options_.shards);
     firing.waited.reset();

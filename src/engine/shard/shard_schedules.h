@@ -1,6 +1,6 @@
 // Fires the schedules of a shard: plans the instants that are due by the wall clock and gives them
-// to the machine. Keeps the facts that only a leader knows: the clock that it believes, the zone
-// data that it has seen, and the states of jobs on other shards.
+// to the machine. Keeps the facts that only a leader has: the trusted clock, the zone data that it
+// has seen, and the states of jobs on other shards.
 #pragma once
 
 #include <array>
@@ -29,23 +29,23 @@ class ShardSchedules {
   struct Step {
     Time now{};
     core::Admission admission{};
-    std::vector<core::Event>& events;  // what happens is appended here
+    std::vector<core::Event>& events;  // receives the new events
     const std::function<bool()>&
         row_is_full;  // including these events: the rest waits for another step
   };
-  // Fires what is due. To be called before the step's commands and after them: a new schedule is
-  // planned in the row that creates it, and a firing may wait for a job that has just ended.
+  // Fires due schedules. Call before and after the step's commands: a new schedule is planned in
+  // the row that creates it, and a firing may wait for a job that has just ended.
   void fire(const Step& step);
 
   // Fills in the members of a command that only its shard knows.
   void stamp(core::Command& command) const;
 
-  // The questions to other shards, and their answers.
+  // Questions to other shards, and their answers.
   bool has_questions() const { return !questions_.empty(); }
   JobQuestions take_questions() { return {std::exchange(questions_, {}), {}}; }
   void told(const TellOfJob& told, Time now);
 
-  // When fire() next has something to do, at `now`.
+  // When fire() next has work, at `now`.
   std::optional<Time> next_wakeup(Time now) const;
 
   // Counts the runs of a durable batch, by core::RunOutcome.
@@ -67,11 +67,11 @@ class ShardSchedules {
   Time wall(Time now);
   void fire_one(const SharedBytes& name, const Step& step);
   JobElsewhere& elsewhere(const core::Schedule& schedule);
-  // False: the firing depends on whether the newest job has ended, and that is not known yet.
+  // False: the firing depends on whether the newest job has ended, which is not known yet.
   bool knows_newest(const core::Schedule& schedule, core::Firing& firing, Time now);
   void ask_of_waiting(const Step& step);
   void forget_elsewhere(Time now);
-  // Plans schedules anew by newer zone data, which may move their next instants.
+  // Plans schedules again by newer zone data, which may move their next instants.
   void replan(const Step& step);
   Zones& zones() const { return options_.zones == nullptr ? utc_alone() : *options_.zones; }
 

@@ -1,4 +1,4 @@
-// Schedules on a shard: when they fire, and what they ask of other shards.
+// Schedules on a shard: the times of firing, and the questions to other shards.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ struct World : ShardFixture {
     EXPECT_NE(found, nullptr);
     return found == nullptr ? kNone : *found;
   }
-  // What became of instants, by the rows that are durable: "40 submitted", in seconds of the test.
+  // The outcomes of instants, from the durable rows: "40 submitted", in seconds of the test.
   std::vector<std::string> runs(const std::string& name = "nightly") const {
     std::vector<std::string> lines;
     for (const auto& [seq, batch] : durable_batches) {
@@ -214,7 +214,7 @@ struct TwoShards : World {
     return options;
   }
 
-  // The node's part: passes on what is in the outbox, and asks for questions.
+  // The node's role: passes on the jobs of the outbox, and asks for questions.
   void pass_on() {
     const auto claim = now_answer<core::ClaimReply>(
         core::Command(ShardFixture::claim({std::string(kOutboxQueue)}, {}, 10)));
@@ -268,7 +268,7 @@ TEST(SchedulesElsewhere, AJobGoesThroughTheOutboxInTheRowOfTheProgress) {
   EXPECT_EQ(spec.queue.view(), queue_on(1, 2));
   EXPECT_EQ(spec.extras->schedule.view(), "nightly");
   EXPECT_EQ(spec.extras->scheduled_at, world.begin + 40s);
-  // Nobody needs to know how that job is.
+  // No schedule needs the state of that job.
   world.pass_on();
   world.pass_until(100s);
   EXPECT_THAT(world.questions(), IsEmpty());
@@ -314,7 +314,7 @@ TEST(SchedulesElsewhere, AQuestionThatNobodyAnsweredComesAgain) {
   EXPECT_EQ(world.questions().size(), 1U);
   world.pass_until(102s);
   EXPECT_EQ(world.questions().size(), 1U);
-  // An answer about another job tells nothing.
+  // An answer about another job is ignored.
   world.ask(TellOfJob{SharedBytes("nightly"), ShardFixture::id("other"), true});
   world.ask(TellOfJob{SharedBytes("nobody"), ShardFixture::id("other"), true});
   world.run();
@@ -328,14 +328,14 @@ TEST(SchedulesElsewhere, AnInstantThatWaitsStartsWhenItIsToldOfTheEnd) {
   EXPECT_EQ(world.questions().size(), 1U);
   world.tell(false);
   EXPECT_EQ(world.schedule().progress.waiting, world.begin + 100s);
-  // Now it asks to be told of the end.
+  // Now it asks for a report of the end.
   auto questions = world.questions();
   ASSERT_EQ(questions.size(), 1U);
   EXPECT_GT(questions.at(0).wait, Duration{10'000});
   EXPECT_FALSE(questions.at(0).cancel);
   world.pass_until(110s);
   EXPECT_THAT(world.questions(), IsEmpty());
-  // That wait ends, and goes on: whether the answer came or was lost.
+  // That wait ends and is repeated, whether or not the answer was lost.
   world.pass_until(120s);
   world.tell(false);
   world.pass_until(122s);
@@ -471,7 +471,7 @@ struct ZonedWorld {
 TEST(ShardSchedules, NewerZoneDataMoveWhatIsPlanned) {
   ZonedWorld zoned;
   World& world = *zoned.world;
-  constexpr int kSchedules = 450;  // more than one step plans anew
+  constexpr int kSchedules = 450;  // too many for one step
   for (int i = 0; i < kSchedules; ++i) {
     world.set("s" + std::to_string(i), cron_spec("0 9 * * *", "Atlantis"));
   }
@@ -480,17 +480,17 @@ TEST(ShardSchedules, NewerZoneDataMoveWhatIsPlanned) {
   zoned.zones->put("Atlantis", std::chrono::minutes(120));
   zoned.zones->release = "2025b";
   world.pass(20s);
-  EXPECT_EQ(zoned.next("s0"), before);  // older data: another node's, say
+  EXPECT_EQ(zoned.next("s0"), before);  // older data, such as another node's
   zoned.zones->release = "2026b";
   const Time changed_at = world.now;
   world.pass(600s);
-  EXPECT_LE(world.durable_batches.back().second.at, changed_at + 20s);  // nothing else woke it
+  EXPECT_LE(world.durable_batches.back().second.at, changed_at + 20s);  // no other event woke it
   for (int i = 0; i < kSchedules; ++i) {
     EXPECT_EQ(zoned.next("s" + std::to_string(i)), before - 1h);
     EXPECT_EQ(world.schedule("s" + std::to_string(i)).version, 1U);
   }
   EXPECT_EQ(zoned.next("utc"), before + 1h);
-  // It leaves rows alone that say nothing new.
+  // Rows that would not change are left alone.
   const std::size_t rows = world.durable_batches.size();
   zoned.zones->release = "2026c";
   world.pass(20s);
@@ -504,7 +504,7 @@ TEST(ShardSchedules, WhatNewerDataMoveIntoThePastIsFiredIfItIsOwed) {
     world.set("nightly", cron_spec("50 13 23 * * *", "Atlantis"));
     world.pass_until(15s);
     EXPECT_EQ(zoned.next("nightly"), world.begin + 30s);
-    // Now it was at second 10, or before the schedule was made.
+    // By the new data it was at second 10, or before the schedule was made.
     zoned.zones->put("Atlantis", std::chrono::seconds(3'600 + (owed ? 20 : 40)));
     zoned.zones->release = "2026b";
     world.pass_until(30s);
@@ -517,7 +517,7 @@ TEST(ShardSchedules, WhatNewerDataMoveIntoThePastIsFiredIfItIsOwed) {
   }
 }
 
-// Nobody has said yet whether the job on the other shard has ended, so nobody may decide.
+// It is not known yet whether the job on the other shard has ended, so no node may decide.
 TEST(SchedulesElsewhere, WhatNewerDataMoveIntoThePastWaitsForTheAnswerToo) {
   ShardOptions options = TwoShards::options();
   const auto zones = std::make_shared<FakeZones>();

@@ -1,4 +1,4 @@
-// What a step decides.
+// The decisions of a step.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -19,7 +19,7 @@ constexpr std::size_t kMaxTicksPerStep = 8;
 // How many jobs one step examines for a payload that may leave memory.
 constexpr std::size_t kLetGoPerStep = 8'192;
 constexpr Duration kWorkersSweepPause{60'000};
-// If the claim that a hint was given to has not come within this time, another waiter gets a hint.
+// If the claim that received a hint has not come within this time, another waiter gets one.
 constexpr Duration kHintPatience{50};
 
 }  // namespace
@@ -35,7 +35,8 @@ void Shard::Impl::decide_step() {
   }
   answer_endings();
   decide_tasks(take_tasks());
-  // A new schedule is planned in the row that makes it; a job that ended may have been awaited.
+  // A new schedule is planned in the row that creates it, and an instant may await a job that
+  // ended.
   if (!hard_overloaded()) fire_schedules();
   serve_waiters();
   tell_workers();
@@ -49,7 +50,7 @@ void Shard::Impl::decide_step() {
   dispatch();
 }
 
-// Leases must not end because of a period in which their holders could not be heard: a stalled
+// Leases must not end because of an outage in which their holders could not be heard: a stalled
 // journal, refused completions, a process that was stopped.
 void Shard::Impl::give_grace() {
   std::optional<Time> since = std::exchange(stalled_since_, std::nullopt);
@@ -123,8 +124,8 @@ std::vector<JobId> Shard::Impl::retried_by(const core::Command& command) const {
   return ids;
 }
 
-// For the jobs that are about to be retried. A job that ends only within this step is not among
-// them, and its retry waits for a later step.
+// For the jobs about to be retried. A job that ends only within this step is not among them, and
+// its retry waits for a later step.
 void Shard::Impl::raise_fences(Intake& intake) {
   store::Fences* const fences = tables_.fences();
   if (fences == nullptr) return;
@@ -148,7 +149,7 @@ void Shard::Impl::raise_fences(Intake& intake) {
   intake.prefetched.raise_fences(*fences, ended, LeaseToken{machine_->facts().next_token});
 }
 
-// Reads at least what the first task needs, or that task would be first for ever.
+// Reads at least the jobs of the first task; otherwise that task would stay first for ever.
 void Shard::Impl::fetch_needed(Intake& intake, const std::vector<std::size_t>& wanted_until) {
   const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted_until.front());
   std::vector<Task> kept;
@@ -198,8 +199,8 @@ void Shard::Impl::decide_tasks(Intake intake) {
   }
 }
 
-// A part that is still too large for a row is cut again; the remaining parts, in order, wait for a
-// later step.
+// A part that is still too large for a row is split again; the remaining parts, in order, wait for
+// a later step.
 bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched,
                            std::vector<Task>& rests) {
   const auto too_big = [&] {
@@ -283,7 +284,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
     default:
       break;
   }
-  // Whoever brings inbox rows must not offer again a row that may have been taken.
+  // The reader of the inbox must not offer again a row that may have been taken.
   if (task.gather == nullptr) {
     return answer(task.reply_to, std::move(replies[0]), task.from_inbox.has_value());
   }
@@ -364,12 +365,12 @@ void Shard::Impl::look_again_at_hinted() {
   }
 }
 
-// False: the row is full, and there may be more waiters that could be served.
+// False: the row is full, and more waiters may be servable.
 bool Shard::Impl::serve_queue(const SharedBytes& queue) {
   const Prefetch nothing;
   absl::flat_hash_set<std::string> fruitless;
   absl::flat_hash_set<std::string> all_told;
-  std::size_t told = 0;  // so many may come for a job
+  std::size_t told = 0;  // the number of waiters that may come for a job
   for (auto number = waiters_.next_of(queue.view(), 0); number;
        number = waiters_.next_of(queue.view(), *number)) {
     if (row_is_full()) return false;
@@ -398,9 +399,9 @@ bool Shard::Impl::serve_queue(const SharedBytes& queue) {
   return true;
 }
 
-// Reports what the step's events say to workers, and to those that wait for the end of a lease.
+// Reports the step's events to workers, and to callers that wait for the end of a lease.
 void Shard::Impl::tell_workers() {
-  SharedBytes alive;  // told last: a worker's jobs mostly end together
+  SharedBytes alive;  // the last worker reported: a worker's jobs mostly end together
   for (const core::Event& event : events_) {
     if (const auto* cancel = std::get_if<core::CancelRequested>(&event)) {
       workers_.add_command(cancel->worker.view(),
@@ -426,7 +427,7 @@ void Shard::Impl::tell_holders(const JobId& job) {
     answer(reply_to, core::Reply(job_reply(job)));
 }
 
-// Before the next task, which may revive the job, or wait for another end of it.
+// Do this before the next task, which may revive the job, or wait for another end of it.
 void Shard::Impl::answer_endings() {
   for (const core::Ending& ending : machine_->take_endings()) {
     if (watchers_.empty()) continue;
@@ -436,8 +437,8 @@ void Shard::Impl::answer_endings() {
   }
 }
 
-// The job for those that waited for its end: as it is now; or as it ended, if it is no longer kept;
-// or deleted.
+// The job for callers that waited for its end: in its current state; in its final state, if it is
+// no longer kept; or deleted.
 core::JobReply Shard::Impl::ended_job(const core::Ending& ending) {
   auto standing = std::get<core::JobReply>(decide(core::GetJob{ending.id}, Prefetch{}));
   if (standing.job != nullptr && core::is_terminal(standing.job->job.state)) return standing;

@@ -1,4 +1,4 @@
-// Durability: what is decided, when it is written, when its answers leave.
+// Durability: decisions, the times of their writes, and the release of their answers.
 #include "engine/shard/shard.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(Shard, ARefusalRestsOnWhatItSaw) {
   world.step();
   const store::JournalRow* row = world.shard().next_append();
   ASSERT_NE(row, nullptr);
-  // Nothing changes by these, but they saw the job, whose row may yet be lost.
+  // These change nothing, but they saw the job, whose row may yet be lost.
   std::vector<Ticket> reads;
   for (int i = 0; i < 64; ++i) {
     reads.push_back(world.ask(core::Command(core::GetJob{ShardFixture::id("a")})));
@@ -229,7 +229,7 @@ TEST(Shard, AFullDiskTurnsNewcomersAwayWhileTheDecidedWait) {
   world.step();
   EXPECT_EQ(world.answer<Unavailable>(early), Unavailable::kStorage);
   EXPECT_FALSE(world.answered(decided));
-  // Space again.
+  // There is space again.
   world.run();
   EXPECT_TRUE(world.answered(decided));
   const Ticket late = world.ask(ShardFixture::enqueue("c"));
@@ -254,7 +254,7 @@ TEST(Shard, WhoAskedBeforeTheDiskFilledUpIsToldThatNobodyKnows) {
   EXPECT_EQ(world.answer<Unavailable>(submission), Unavailable::kUnknown);
   EXPECT_FALSE(world.answered(claim)) << "a lease that nobody is told of would run out";
   EXPECT_EQ(world.shard().next_wakeup(false), std::nullopt);
-  // The same row is tried again, and is what was decided.
+  // The same row, with the same decisions, is tried again.
   world.run();
   EXPECT_EQ(world.claimed(claim), "leased");
   const Ticket again = world.ask(ShardFixture::enqueue("a"));
@@ -307,7 +307,7 @@ TEST(Shard, ALateWakeUpCostsNoLease) {
   world.run();
   EXPECT_EQ(world.state("a"), core::State::kRunning);
   EXPECT_GT(*world.machine().view(ShardFixture::id("a"))->job.lease_expires_at, world.now);
-  // Left alone it ends all the same.
+  // If left alone, it ends nevertheless.
   world.pass(Duration{40'000});
   EXPECT_NE(world.state("a"), core::State::kRunning);
 }
@@ -382,7 +382,7 @@ TEST(Shard, ABatchSentAgainIsAnsweredHoweverLargeTheResults) {
     world.now_answer<core::ItemsReply>(core::Command(core::Ack{{item}, core::Detail::kIds}));
   }
   world.pass(Duration{1'000});
-  ASSERT_EQ(world.machine().jobs_in_memory(), 0U);  // in the tables alone
+  ASSERT_EQ(world.machine().jobs_in_memory(), 0U);  // only in the tables
   const auto reply = world.now_answer<core::EnqueueReply>(core::Command(batch));
   ASSERT_EQ(reply.items.size(), 100U);
   for (const auto& item : reply.items) {
@@ -425,7 +425,7 @@ TEST(Shard, ManyBigDeadJobsAreRetriedInParts) {
 }
 
 TEST(Shard, ARetryIsAnsweredWithItsLastPartThoughAnEarlierOneIsCutAgain) {
-  // Of the first 64 jobs only a part fits a row; the other 36 would fit at once.
+  // Only part of the first 64 jobs fits a row; the other 36 would fit at once.
   MemoryWorld world;
   expect_retried(world, retry_of_many(world, 100, 400 * 1'024));
 }
@@ -446,7 +446,7 @@ TEST(Shard, WhatTheLastProcessOwedSinceBeforeItsLastRowIsGivenBack) {
 
 TEST(Shard, ALifeWithoutADurableRowOfItsOwnDoesNotSayThatItServed) {
   MemoryWorld world;
-  EXPECT_EQ(world.shard().figures().owed_since, world.now);  // of a new store, nothing before
+  EXPECT_EQ(world.shard().figures().owed_since, world.now);  // a new store owes nothing from before
   world.now_answer<core::EnqueueReply>(ShardFixture::enqueue("a"));
   EXPECT_EQ(world.shard().figures().owed_since, std::nullopt);
   const Time last = world.machine().facts().at;

@@ -242,7 +242,7 @@ TEST(Polls, AreEndedByTheCancellationOfARunningJob) {
   EXPECT_EQ(world.commands(poll), "cancel:a");
   EXPECT_EQ(world.answer<PollReply>(poll).orders.at(0).token, world.ack_of("a").token);
   EXPECT_FALSE(world.answered(other));
-  // Told once.
+  // It is reported once.
   const Ticket next = world.ask(world.poll("anna", 0));
   world.run();
   EXPECT_EQ(world.commands(next), "");
@@ -314,7 +314,7 @@ TEST(Workers, AreListedWhileSeenOrAtWork) {
   list = world.now_answer<WorkersReply>(ListWorkers{}).workers;
   ASSERT_EQ(list.size(), 1U);
   EXPECT_EQ(list[0].info.id.view(), "anna");
-  // Its lease tells of it after a restart too.
+  // After a restart its lease identifies it.
   world.crash();
   list = world.now_answer<WorkersReply>(ListWorkers{}).workers;
   ASSERT_EQ(list.size(), 1U);
@@ -509,7 +509,7 @@ TEST(RefusedWaits, AreToldSoWhateverTheirDeadlines) {
     EXPECT_EQ(world.answer<Unavailable>(ticket), Unavailable::kNoLeader);
   }
   EXPECT_EQ(world.answer<Unavailable>(poll), Unavailable::kUnknown);
-  // Nobody is told twice.
+  // Nobody is answered twice.
   world.shard().drain();
   world.run();
 }
@@ -523,7 +523,7 @@ AwaitWork work_alone_of_anna() {
   return work;
 }
 
-// Whoever is told comes for it: not where a claim would find nothing, whatever there is.
+// A caller that gets a hint comes for the job: so no hint where a claim would find nothing.
 TEST(AwaitedWork, IsRefusedWhereAClaimWouldBe) {
   ShardOptions options;
   options.hard_max_unprojected = 0;
@@ -580,7 +580,7 @@ TEST(Draining, TurnsNewWorkAwayAndLetsRunningWorkFinish) {
   EXPECT_EQ(world.now_answer<Unavailable>(ShardFixture::enqueue("b")), Unavailable::kDraining);
   EXPECT_EQ(world.now_answer<Unavailable>(ShardFixture::waiting(ShardFixture::claim())),
             Unavailable::kDraining);
-  // A purge has deleted its jobs before it says so.
+  // A purge has deleted its jobs before its note.
   const core::Command purged = core::NotePurge{SharedBytes("mail"), 3};
   EXPECT_FALSE(world.now_answer<core::QueueReply>(purged).refusal);
   Poll last = world.poll("anna");

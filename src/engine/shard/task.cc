@@ -21,7 +21,7 @@ std::vector<T> take_front(std::vector<T>& items, std::size_t count) {
   return front;
 }
 
-// The part has everything of the whole but the list.
+// The part has all of the whole except the list.
 Task part_of(Task& task, core::Command command) {
   if (task.gather == nullptr) task.gather = std::make_shared<Gather>();
   Task part;
@@ -48,7 +48,7 @@ std::optional<Task> split_ids_of(Task& task, Command& command, std::size_t ids) 
   return part_of(task, std::move(part));
 }
 
-// Each part begins where the one before it ends.
+// Each part begins where the previous one ends.
 std::optional<Task> split_ids_of(Task& task, core::StepOperation& step, std::size_t items) {
   if (step.items.size() <= items) return std::nullopt;
   std::vector<core::StepOperation::Item> rest = std::exchange(step.items, {});

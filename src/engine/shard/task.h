@@ -1,4 +1,4 @@
-// A task: one request's work for a step, as core commands and what the loop adds to them.
+// A task: the work of one request in a step, as core commands plus the loop's own data.
 #pragma once
 
 #include <cstddef>
@@ -51,10 +51,9 @@ std::optional<Task> split_ids(Task& task, std::size_t ids);
 // The same for a submission that may be stored job by job; the limit is in bytes of a row.
 std::optional<Task> split_jobs(Task& task, std::size_t bytes);
 
-// Whether a refusal of the task is to be answered: true for the first refused part only.
+// Whether to answer a refusal of the task: true for the first refused part only.
 bool refuse_once(Task& task);
-// The answer to give for `why`. If earlier parts may have been done, the answer must not say that
-// nothing was done.
+// The answer for `why`. If earlier parts may have been done, it must not say that nothing was done.
 Unavailable told_of(const Task& task, Unavailable why);
 // Whether the task is a part of a request that was refused.
 bool is_refused(const Task& task);
@@ -71,10 +70,10 @@ std::string_view brings_job_of(const Task& task);
 // The oldest store format that can express everything that the task's commands may cause.
 store::EventFormat format_of(const Task& task);
 
-// The task changes nothing, whatever the state.
+// The task never changes anything.
 bool reads_only(const Task& task);
-// The task ends or extends what runs, so it goes on while the shard drains; a poll's claim does
-// not.
+// The task ends or extends running work, so it continues while the shard drains; a poll's claim
+// does not.
 bool finishes_work(const Task& task);
 
 }  // namespace millrace::engine

@@ -31,8 +31,8 @@ struct Waiter {
   bool takes_commands() const { return poll.has_value() || wants == Wants::kHintOrCommand; }
 };
 
-// The answer to give for `why`. If the poll brought acks, heartbeats or logs, these were done, so
-// the answer must not say that nothing was done.
+// The answer for `why`. If the poll had acks, heartbeats or logs, these were done, so the answer
+// must not say that nothing was done.
 inline Unavailable told_of(const Waiter& waiter, Unavailable why) {
   const bool brought =
       waiter.poll && !(waiter.poll->acks.items.empty() && waiter.poll->heartbeats.items.empty() &&

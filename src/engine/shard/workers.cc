@@ -9,13 +9,13 @@
 namespace millrace::engine {
 namespace {
 
-// A worker that never polls must not pile up commands; its heartbeats tell it of cancellations too.
+// A worker that never polls must not pile up commands; its heartbeats report cancellations too.
 constexpr std::size_t kMaxCommandsKept = 10'000;
 
-constexpr std::size_t kStringBytes = 48;  // of one that is allocated, besides its own
-constexpr std::size_t kNameBytes = 160;   // of a queue or a type, its place included
+constexpr std::size_t kStringBytes = 48;  // of an allocated string, besides its characters
+constexpr std::size_t kNameBytes = 160;   // of a queue or a type, including its container slot
 
-// A worker of the server's own, which nobody manages: no client can take such a name.
+// A worker of the server itself, which cannot be managed: no client can take such a name.
 bool is_ours(std::string_view worker) { return worker.starts_with(kOwnerMark); }
 
 }  // namespace
@@ -25,7 +25,7 @@ Workers::Entry* Workers::find(std::string_view worker) {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-// Names of queues and types are at their longest: to look at each would cost every claim.
+// Assumes names of queues and types of maximum length: to measure each would slow every claim.
 std::size_t Workers::bytes_of(const Entry& entry) {
   const WorkerInfo& info = entry.info;
   std::size_t bytes = sizeof(Entry) + 2 * (kStringBytes + info.id.size()) + info.host.size() +
@@ -126,7 +126,7 @@ std::vector<WorkerCommand> Workers::take_commands(std::string_view worker) {
   std::vector<WorkerCommand> commands = std::exchange(entry->commands, {});
   if (!commands.empty()) count(*entry);
   entry->state_told = true;
-  // Said again with every poll: an answer may get lost, and the command must not.
+  // Repeated with every poll: an answer may be lost, but the command must not.
   if (entry->state == WorkerState::kQuiet) {
     commands.insert(commands.begin(), {WorkerCommand::Kind::kQuiet, {}, {}});
   } else if (entry->state == WorkerState::kStopping) {

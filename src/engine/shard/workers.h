@@ -1,5 +1,5 @@
-// The workers seen lately: their descriptions of themselves, and the commands for them. In memory
-// only; after a restart a worker is known again from its leases and its requests.
+// The recently seen workers: their self-descriptions, and the commands for them. In memory only;
+// after a restart a worker is known again from its leases and its requests.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace millrace::engine {
 inline constexpr Duration kWorkerRemembered{5 * 60 * 1000};
 inline constexpr std::size_t kMaxWorkers = 100'000;
 
-// The most bytes of the descriptions of all workers of a shard.
+// The most bytes of the self-descriptions of all workers of a shard.
 inline constexpr std::size_t kMaxWorkerBytes = std::size_t{32} << 20;
 
-// True: nothing but the id is known, as in a poll without a claim, or when bytes are short.
+// True: only the id is known, as in a poll without a claim, or when bytes are short.
 inline bool says_nothing(const WorkerInfo& info) {
   return info.host.empty() && !info.pid && info.sdk.empty() && info.version.empty() &&
          info.labels.empty();
@@ -31,14 +31,14 @@ class Workers {
 
   // Beyond kMaxWorkers, new workers are served but not remembered. When bytes are short, it first
   // drops labels, then everything but the id, and then does not remember new workers. True: its
-  // version or its SDK is news.
+  // version or its SDK is new.
   bool seen(const WorkerInfo& info, Time now);
-  // The worker asks for jobs. When bytes are short, its queues and types are not remembered.
+  // The worker requests jobs. When bytes are short, its queues and types are not remembered.
   void claims(const core::Claim& claim);
   // The worker is alive: it has sent a valid token of its own.
   void alive(std::string_view worker, Time now);
 
-  // The worker has ended: it is forgotten when its last lease is over, unless it comes again.
+  // The worker has ended: it is forgotten when its last lease is over, unless it returns.
   void leaves(std::string_view worker);
 
   WorkerState state(std::string_view worker) const;
@@ -80,8 +80,8 @@ class Workers {
   Entry* find(std::string_view worker);
   Entry* add(std::string_view worker, Time now);  // null: there is no room
   static std::size_t bytes_of(const Entry& entry);
-  // Counts a changed entry again. False: there is no room for the entry in its present size; it is
-  // counted all the same.
+  // Recomputes the size of a changed entry. False: there is no room for its new size, which is
+  // counted nevertheless.
   bool count(Entry& entry);
 
   const std::size_t max_bytes_;

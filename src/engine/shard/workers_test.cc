@@ -21,7 +21,7 @@ TEST(Workers, AreToldTheirStateWithEveryPollAndACancellationOnce) {
   workers.seen(info("anna"), kNow);
   EXPECT_FALSE(workers.has_news("anna"));
   workers.set_state("anna", WorkerState::kStopping);
-  workers.set_state("anna", WorkerState::kQuiet);  // never back
+  workers.set_state("anna", WorkerState::kQuiet);  // cannot be undone
   EXPECT_EQ(workers.state("anna"), WorkerState::kStopping);
   WorkerCommand cancel;
   cancel.kind = WorkerCommand::Kind::kCancel;
@@ -92,7 +92,7 @@ TEST(Workers, AreRememberedWithoutLabelsWhereBytesAreShort) {
   EXPECT_TRUE(workers.view("20", machine).info.labels.empty());
   EXPECT_EQ(workers.view("20", machine).info.host, "box");
   EXPECT_FALSE(workers.knows("39999"));
-  // What one of those known says later is bounded as well.
+  // Later reports of known workers are bounded as well.
   core::Claim claim;
   claim.worker = SharedBytes("20");
   claim.queues.assign(1'000, SharedBytes("mail"));
@@ -146,7 +146,7 @@ TEST(Workers, AreKnownByTheirLeasesAfterARestart) {
   ASSERT_EQ(told.workers.size(), 1U);
   EXPECT_EQ(told.workers[0].running.size(), 1U);
 
-  // Quiet as it is, its plain claim waits and gets nothing.
+  // The worker is quiet, so its plain claim waits and gets nothing.
   const Ticket waiting = world.ask(ShardFixture::waiting(ShardFixture::claim(), 1'000));
   world.run();
   world.now_answer<core::EnqueueReply>(ShardFixture::enqueue("b"));

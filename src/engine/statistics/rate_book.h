@@ -1,5 +1,5 @@
-// How much happened to each queue in the last minute, and how long its attempts ran in the last
-// ten.
+// The activity of each queue in the last minute, and the running times of its attempts in the last
+// ten minutes.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class Rates {
  public:
   void count(std::size_t what, Time at) { ++at_time(at).counts[what]; }
   void ran(Duration by, Time at);
-  // Of a queue's slots as they were stored, in order.
+  // Restores a queue's stored slots, in order.
   void restore_counts(const StatisticsSlot& second);
   void restore_runs(const StatisticsSlot& minute);
 

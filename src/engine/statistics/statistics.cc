@@ -17,11 +17,11 @@
 namespace millrace::engine {
 namespace {
 
-// About 32 MiB of histogram buckets, of all shards together; looked at once a minute.
+// About 32 MiB of histogram buckets, over all shards; checked once a minute.
 constexpr std::size_t kMaxHistogramEntries = 4'000'000;
-// Of one of several shards: queues do not spread evenly.
+// The least per shard if there are several, because queues do not spread evenly.
 constexpr std::size_t kMinSeries = 32;
-// What is counted within a second, before it is added to the series.
+// The most accounts within a second, before they are added to the series.
 constexpr std::size_t kMaxAccounts = 20'000;
 constexpr std::string_view kTopMagic = "millrace top 1\n";
 
@@ -71,7 +71,7 @@ struct Family {
     if (found != series.end()) return *found->second;
     return *(series[std::string(name)] = std::make_unique<StatisticsSeries>());
   }
-  // That of the others, if there are too many.
+  // The series of the name, or the shared one if there are too many.
   StatisticsSeries& find_or_pool(std::string_view name) {
     const auto found = series.find(name);
     if (found != series.end()) return *found->second;
@@ -81,7 +81,7 @@ struct Family {
   }
 };
 
-// What is counted of one pair of queue and type, or of one key or tag, within the current second.
+// The counts of a pair of queue and type, or of a key or tag, within the current second.
 struct Account {
   StatisticsSlot slot;
   std::vector<StatisticsSeries*> into;
@@ -118,13 +118,13 @@ struct Statistics::Impl {
   StringMap<Account> accounts MILLRACE_GUARDED_BY(mutex);
   TopNames top_keys MILLRACE_GUARDED_BY(mutex);
   TopNames top_tags MILLRACE_GUARDED_BY(mutex);
-  // Chunks that are full and not written yet; and names of blobs that are to go.
+  // Full chunks that are not written yet; and names of blobs to delete.
   std::map<std::string, std::string> full MILLRACE_GUARDED_BY(mutex);
   std::vector<std::string> old MILLRACE_GUARDED_BY(mutex);
   OrderedStringMap<std::unique_ptr<SeriesTotals>> totals MILLRACE_GUARDED_BY(mutex);
   RateBook rates MILLRACE_GUARDED_BY(mutex);
   Time latest MILLRACE_GUARDED_BY(mutex){};
-  // The account of the last pair, of the batch that is being taken.
+  // The account of the last pair in the current batch.
   std::string_view last_queue MILLRACE_GUARDED_BY(mutex), last_type MILLRACE_GUARDED_BY(mutex);
   Account* last MILLRACE_GUARDED_BY(mutex) = nullptr;
   std::string sought MILLRACE_GUARDED_BY(mutex);
@@ -169,8 +169,8 @@ struct Statistics::Impl {
     return accounts.emplace(sought, std::move(made)).first->second;
   }
 
-  // Whose counts an event of the job changes. Events of one queue and type mostly follow one
-  // another.
+  // Finds the counts that an event of the job changes. Successive events are mostly of one queue
+  // and type.
   void touch(const JobId& job, const SharedBytes& queue, const SharedBytes& type,
              const JobLabels* labels) MILLRACE_REQUIRES(mutex) {
     if (accounts.size() >= kMaxAccounts) fold();
@@ -182,7 +182,7 @@ struct Statistics::Impl {
     const LabelSet* const of = labels == nullptr ? nullptr : labels->find(job);
     touched.clear();
     if (of != nullptr) {
-      // Before the pair's: a new account may move those that there are.
+      // Before the pair's account, because a new account may move existing ones.
       if (!of->fair_key.empty()) account('f', queue.view(), of->fair_key);
       for (const std::string& tag : of->tags) account('g', queue.view(), tag);
       last = nullptr;
@@ -286,7 +286,7 @@ struct Statistics::Impl {
           of.series, [&](const auto& entry) { return !entry.second->slots(length).empty(); });
       if (any) full[chunk_name(of.id, length, chunks[length])] = encode(of, length);
       for (auto& [name, series] : of.series) series->clear(length);
-      // Those that were kept until now, and no longer are.
+      // Chunks that were kept until now, and no longer are.
       const std::int64_t oldest = std::min(chunks[length], next - of_length.chunks - 1);
       for (std::int64_t n = chunks[length] - of_length.chunks; n <= oldest; ++n) {
         std::string name = chunk_name(of.id, length, n);
@@ -299,7 +299,7 @@ struct Statistics::Impl {
     }
   }
 
-  // Before anything of a later second is counted.
+  // Call before anything of a later second is counted.
   void advance(Time at) MILLRACE_REQUIRES(mutex) {
     const std::int64_t now = at.time_since_epoch() / kSlotLengths[0].length;
     if (now <= second) return;
@@ -346,7 +346,7 @@ void Statistics::take(const core::EventBatch& batch, Source source, JobLabels* l
     of.take(event, batch.at, source, labels);
     if (labels != nullptr) labels->after(event);
   }
-  of.last = nullptr;  // it has views of the batch
+  of.last = nullptr;  // its keys are views of the batch
   of.last_queue = of.last_type = {};
   of.latest = std::max(of.latest, batch.at);
 }

@@ -1,7 +1,7 @@
 // Recent activity: counts and times in slots of a second, a minute and an hour, by queue, by type,
-// and by the fair keys and tags that count most. Fed with durable batches by the read models'
-// thread (models/). What is being filled is in memory, and bounded; full chunks are blobs of the
-// tables.
+// and by the fair keys and tags with the highest counts. The read models' thread feeds durable
+// batches into it (models/). Unfinished chunks are in memory, and bounded; full chunks are blobs of
+// the tables.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ namespace millrace::engine {
 inline constexpr std::string_view kModelBlobs = "models/";
 
 // The most series of queues, of types, of pairs of both, and of fair keys and tags each. Further
-// ones share kOtherSeries. With several shards each one may have fewer.
+// ones share kOtherSeries. With several shards, each shard may have fewer.
 inline constexpr std::size_t kMaxStatisticsSeries = 200;
 inline constexpr std::size_t kMaxPairSeries = 128;
 inline constexpr std::size_t kMaxTopSeries = 100;
@@ -39,10 +39,10 @@ enum class StatsBy : std::uint8_t { kAll, kQueue, kType, kFairKey, kTag };
 struct StatsQuery {
   Time now{};
   Duration window{3'600'000};  // at most 90 days
-  // Rounded up to the resolution kept: 1 s up to an hour, 1 min up to 48 h, else 1 h.
+  // Rounded up to the kept resolution: 1 s up to an hour, 1 min up to 48 h, otherwise 1 h.
   Duration step{60'000};
   StatsBy by = StatsBy::kAll;
-  std::string name;                                     // the only group wanted; empty: all
+  std::string name;                                     // return only this group; empty: all
   std::function<bool(std::string_view queue)> visible;  // null: all; other queues are left out
 };
 
@@ -57,7 +57,7 @@ struct StatsGroup {
 };
 struct StatsReply {
   Time from{};
-  Duration step{};                 // the one that was used
+  Duration step{};                 // the step used
   std::vector<StatsGroup> groups;  // by name; the last step is still running
 };
 
@@ -70,7 +70,7 @@ inline constexpr std::array<std::int64_t, 14> kLatencyBoundsMs = {
     1, 5, 10, 25, 50, 100, 250, 500, 1'000, 5'000, 15'000, 60'000, 300'000, 3'600'000};
 struct LatencyTotals {
   std::array<std::uint64_t, kLatencyBoundsMs.size() + 1>
-      buckets{};  // not cumulative; the last one is for larger values
+      buckets{};  // not cumulative; the last one counts larger values
   std::uint64_t count = 0;
   std::uint64_t sum_ms = 0;
 };
@@ -94,24 +94,24 @@ class Statistics {
   Statistics(const Statistics&) = delete;
   Statistics& operator=(const Statistics&) = delete;
 
-  // kReplayed: of a batch from before this node's term as leader, which totals() leaves out.
+  // kReplayed: the batch is from before this node's term as leader; totals() leaves it out.
   enum class Source : std::uint8_t { kLive, kReplayed };
-  // `labels`: of the jobs, kept up to date; null: none have any.
+  // `labels`: the jobs' labels, kept current; null: no job has any.
   void take(const core::EventBatch& batch, Source source, JobLabels* labels = nullptr);
 
-  // Adds the chunks that are not in the tables as they are here, and says which blobs these are.
+  // Adds the chunks whose stored form is not current, and names their blobs.
   void add_to(StatisticsSum& sum) const;
   QueueRates rates(std::string_view queue, Time now) const;
-  // How long the queue's attempts ran, over the last 10 minutes; none: none ended.
+  // The mean running time of the queue's attempts over the last 10 minutes; none: none ended.
   std::optional<Duration> mean_run(std::string_view queue, Time now) const;
   std::vector<SeriesTotals> totals() const;
-  Time latest() const;  // when something was last counted
+  Time latest() const;  // the time of the latest count
 
-  // What has changed since the last saved(), as blobs; saved(): they are written.
+  // The changes since the last saved(), as blobs; call saved() after they are written.
   std::vector<store::NamedBlob> save();
   void saved();
-  // Replaces what is being filled by what the tables have of the chunks at `at`. Totals stay.
-  // False: a blob is damaged; it is left out.
+  // Replaces the unfinished chunks by those that the tables have for `at`. Totals stay. False: a
+  // blob is damaged; it is left out.
   bool load(store::Tables& tables, Time at);
   void clear();
 

@@ -1,4 +1,4 @@
-// A chunk of a family's series as bytes. A checksum at the end covers all of it.
+// A chunk of a family's series as bytes, with a checksum at the end that covers all of it.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ class ChunkWriter {
   std::uint64_t series_ = 0;
 };
 
-// Calls `visit` with each slot, series by series, each in order of its slots. False: not such a
-// blob, or a damaged one; then nothing was visited.
+// Calls `visit` with each slot, series by series, in order of slots. False: the blob is not a
+// chunk, or is damaged; then nothing was visited.
 using VisitSlot = std::function<void(std::string_view name, StatisticsSlot slot)>;
 bool read_chunk(std::string_view blob, const VisitSlot& visit);
 

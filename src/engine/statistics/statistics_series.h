@@ -1,5 +1,5 @@
-// Series of counts and times: for each of three lengths of slot, a chunk that is being filled. Full
-// chunks are blobs of the tables (statistics_blob.h).
+// Series of counts and times: an unfinished chunk for each of three slot lengths. Full chunks are
+// blobs of the tables (statistics_blob.h).
 #pragma once
 
 #include <array>
@@ -26,16 +26,16 @@ struct StatisticsSlot {
   void merge(const StatisticsSlot& other);
 };
 
-// What a series is of.
+// The subject of a series.
 enum class SeriesFamily : std::uint8_t { kQueue, kType, kPair, kFairKey, kTag };
 inline constexpr std::size_t kSeriesFamilies = 5;
 
-// From fine to coarse. A chunk is the unit of storage; so many of them are kept.
+// From fine to coarse. A chunk is the unit of storage; `chunks` of them are kept.
 struct SlotLength {
   Duration length{};
-  std::int64_t slots = 0;  // of a chunk
+  std::int64_t slots = 0;  // per chunk
   std::int64_t chunks = 0;
-  std::size_t bytes = 0;  // the most of a chunk's blob, of all shards together
+  std::size_t bytes = 0;  // the most for a chunk's blob, over all shards
 
   Duration chunk() const { return length * slots; }
   Duration kept() const { return chunk() * chunks; }
@@ -46,18 +46,18 @@ inline constexpr std::array<SlotLength, 3> kSlotLengths = {
      {Duration{3'600'000}, 24, 90, std::size_t{1} << 20}}};
 inline constexpr std::size_t kLengths = kSlotLengths.size();
 
-// The name of a chunk's blob. In order of `number`.
+// The name of a chunk's blob. Names sort by `number`.
 std::string chunk_name(SeriesFamily family, std::size_t length, std::int64_t number);
 
-// The open chunks of one series.
+// The unfinished chunks of one series.
 class StatisticsSeries {
  public:
-  // `second`: of a time not before those that were added. Two of the same second add up.
+  // `second`: not before those already added. Two slots of the same second are summed.
   void add(const StatisticsSlot& second);
   void merge(const StatisticsSeries& other);
   const std::vector<StatisticsSlot>& slots(std::size_t length) const { return slots_[length]; }
   void clear(std::size_t length) { slots_[length] = {}; }
-  // One that was read: of an index above those that are there.
+  // Adds a stored slot, whose index must be above those already present.
   void restore(std::size_t length, StatisticsSlot slot) {
     slots_[length].push_back(std::move(slot));
   }
@@ -68,7 +68,7 @@ class StatisticsSeries {
  private:
   StatisticsSlot& at(std::size_t length, std::int64_t index);
 
-  std::array<std::vector<StatisticsSlot>, kLengths> slots_;  // by index; only what happened
+  std::array<std::vector<StatisticsSlot>, kLengths> slots_;  // by index; without empty slots
 };
 
 }  // namespace millrace::engine

@@ -9,7 +9,7 @@
 namespace millrace::engine {
 namespace {
 
-// The coarsest slots that suit the step, of those that are kept as long as the window.
+// The coarsest slots that suit the step, among those kept for the length of the window.
 std::size_t length_for(Duration window, Duration step) {
   std::size_t finest = 0;
   while (finest + 1 < kLengths && window > kSlotLengths[finest].kept()) ++finest;
@@ -27,7 +27,7 @@ SeriesFamily family_for(const StatsQuery& query) {
     case StatsBy::kQueue:
       break;
     case StatsBy::kType:
-      // A type's series is of all queues.
+      // A type's series covers all queues.
       return query.visible ? SeriesFamily::kPair : SeriesFamily::kType;
     case StatsBy::kFairKey:
       return SeriesFamily::kFairKey;
@@ -125,7 +125,7 @@ bool StatisticsSum::add_blob(const std::string& name, std::string_view blob) {
       blob, [this](std::string_view series, const StatisticsSlot& slot) { add(series, slot); });
 }
 
-// The names of different times, and of different shards, may be more than one shard has at a time.
+// The names of all times and shards may be more than one shard has at a time.
 void StatisticsSum::pool() {
   const std::size_t most = family_ >= SeriesFamily::kFairKey ? kMaxTopSeries : kMaxStatisticsSeries;
   const std::size_t named = groups_.size() - (groups_.contains(std::string(kOtherSeries)) ? 1 : 0);

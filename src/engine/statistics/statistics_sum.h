@@ -20,16 +20,16 @@ class StatisticsSum {
 
   SeriesFamily family() const { return family_; }
   std::size_t length() const { return length_; }  // of the slots that it sums: see kSlotLengths
-  // The blobs that it may need: their names are in [first, end).
+  // The blobs that it may need have names in [first, end).
   std::string first_blob() const;
   std::string end_blob() const;
 
-  // --- For one shard after the other: begin(), then what is in memory, then the tables' blobs.
+  // --- For each shard in turn: begin(), then the chunks in memory, then the tables' blobs.
   void begin() { had_.clear(); }
   void add(std::string_view name, const StatisticsSlot& slot);
   // The blob of this name has been added; a later add_blob() of it does nothing.
   void has(std::string name) { had_.insert(std::move(name)); }
-  // Of whatever chunk. False: damaged.
+  // Accepts any chunk. False: damaged.
   bool add_blob(const std::string& name, std::string_view blob);
 
   StatsReply reply();

@@ -23,7 +23,7 @@ core::JobRef ref(const std::string& queue, const std::string& type) {
   return {JobId{}, SharedBytes(queue), SharedBytes(type), 1};
 }
 
-// A job that waited and ran so long and succeeded, all in one batch.
+// A job that waited and ran for these times and succeeded, all in one batch.
 core::EventBatch lifecycle(Time at, const std::string& queue, const std::string& type,
                            std::int64_t waited_ms, std::int64_t ran_ms) {
   core::EventBatch batch;
@@ -53,7 +53,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& column) {
   return total;
 }
 
-// What has been counted, asked through the tables as readers do.
+// The counts, queried through the tables as readers do.
 struct Counted {
   store::Store store = store::make_memory_store();
   ReadModels models{{store.tables.get()}};
@@ -125,7 +125,7 @@ TEST(Statistics, CountWhatHappenedInItsStep) {
   EXPECT_EQ(*all.run.p95[0], 5);
 }
 
-// However much of it is stored by then, and however often.
+// However much of it is stored, and however often.
 TEST(Statistics, AreTheSameForEveryWindow) {
   for (const int save_every : {0, 1, 97}) {
     Counted counted;
@@ -217,7 +217,7 @@ TEST(Statistics, CountAJobsWholeLifeForItsKeyAndItsTags) {
   EXPECT_EQ(counted.labels.size(), 0U);  // all have ended
 }
 
-// A key that counts more than those that came first takes the place of one of them.
+// A key with higher counts replaces one of the first ones.
 TEST(Statistics, TheTopOfTheKeysFollowsWhatHappens) {
   Counted counted;
   Time at = kStart;

@@ -25,7 +25,7 @@ void TopNames::count(std::string_view name, std::uint64_t events) {
 
 std::vector<std::string> TopNames::choose() {
   std::vector<std::pair<std::uint64_t, std::string>> order;
-  // One that is among the top stays unless another counts twice as much.
+  // A name in the top stays unless another has twice its count.
   for (const auto& [name, of] : names_) {
     order.emplace_back(of.chosen ? 2 * of.score + 1 : of.score, name);
   }
@@ -44,7 +44,7 @@ std::vector<std::string> TopNames::choose() {
   }
   absl::erase_if(
       names_, [&](const auto& entry) { return entry.second.score == 0 && !entry.second.chosen; });
-  // Room for those that come.
+  // Make room for new names.
   if (names_.size() < kCountedNames) return gone;
   for (auto at = order.rbegin(); at != order.rend() && names_.size() > kCountedNames / 2; ++at) {
     const auto found = names_.find(at->second);

@@ -1,4 +1,4 @@
-// Which names of very many count most: what a hundred series are kept of.
+// Finds the most counted of very many names, for which a hundred series are kept.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace millrace::engine {
 
-// Names that are counted at a time. While so many are, a new one is not.
+// The most names counted at a time. While there are this many, new names are not counted.
 inline constexpr std::size_t kCountedNames = 2'000;
 
 class TopNames {
  public:
   explicit TopNames(std::size_t most) : most_(most) {}
 
-  // Whether the name is among the top now. The first ones are at once.
+  // Whether the name is among the top now. The first names are in it at once.
   bool wants(std::string_view name);
   void count(std::string_view name, std::uint64_t events);
-  // Once a minute: the top is chosen anew, and what was counted counts half from now on. Returns
-  // the names that are no longer among the top.
+  // Call once a minute: chooses the top again, and halves all counts. Returns the names that are no
+  // longer among the top.
   std::vector<std::string> choose();
 
   void clear() {

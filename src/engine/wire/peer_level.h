@@ -8,9 +8,8 @@
 namespace millrace::engine {
 
 // A connection between two nodes has the level of the older one (http/peer/peer_frames.h). A new
-// member, value or kind of request needs a new level. Members that the other node does not know are
-// left out, and a request that makes no sense without them is not sent (level_of() in
-// request_codec.h).
+// member, value or kind of request needs a new level. Members unknown to the other node are left
+// out, and a request that makes no sense without them is not sent (level_of() in request_codec.h).
 enum class PeerLevel : std::uint32_t {
   kFirst = 1,
   // Adds goodbyes, watches of a lease, deletion of queues, pages of queues, the `create` flag of
@@ -20,7 +19,7 @@ enum class PeerLevel : std::uint32_t {
   kThird = 3,   // adds schedules
   kFourth = 4,  // adds the catalog
   kFifth = 5,   // adds limits
-  kSixth = 6,   // adds operations, groups of errors, and who asks for a change
+  kSixth = 6,   // adds operations, groups of errors, and the origin of a change
 };
 inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSixth;
 inline constexpr PeerLevel kPeerLevelOfTomorrow{

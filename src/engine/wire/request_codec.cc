@@ -16,7 +16,8 @@
 namespace millrace::engine {
 namespace {
 
-// A message with the value, and after it what the value refers to by number, as in a batch of
+// A message with the value, followed by the shared parts that it refers to by number, as in a batch
+// of events.
 // events.
 constexpr int kValueField = 1;
 constexpr int kNamesField = 2;
@@ -61,7 +62,7 @@ namespace {
 
 PeerLevel level_of(const core::JobSpec& spec) {
   if (is_of_tomorrow(spec.type.view())) return kPeerLevelOfTomorrow;
-  // Without its limits or its keys, a job would start as it must not.
+  // Without its limits or keys, the job would start when it must not.
   if (core::needs_limits(spec.extras)) return PeerLevel::kFifth;
   // Without its key, a job that is submitted again would exist twice.
   return spec.key != nullptr ? PeerLevel::kSecond : PeerLevel::kFirst;

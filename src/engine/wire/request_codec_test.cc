@@ -92,7 +92,7 @@ TEST(RequestCodec, EveryAlternativeHoldsUnderManySeeds) {
   });
 }
 
-// --- What a node of the first level gets.
+// --- Messages to a node of the first level.
 
 std::string at_first(const Request& request) {
   std::string body;
@@ -187,7 +187,7 @@ TEST(RequestCodec, RefusesTwoAlternatives) {
 }
 
 TEST(RequestCodec, RefusesAnUnknownFieldOrValue) {
-  // {1: {6: {1: 1}}}: a member that AwaitProjection has not
+  // {1: {6: {1: 1}}}: a member that AwaitProjection does not have
   EXPECT_THAT(decode_request(with_no_names("\x0a\x04\x32\x02\x08\x01"sv)).error().message,
               HasSubstr("unknown or misplaced field 1"));
   // {1: {5: {1: 6}}}, {1: {5: {1: 7}}}: Unavailable
@@ -198,7 +198,7 @@ TEST(RequestCodec, RefusesAnUnknownFieldOrValue) {
               HasSubstr("missing field 1"));
 }
 
-// A node that does not know states and versions can read a message that names neither.
+// A node that does not know states and versions can read a message without them.
 TEST(RequestCodec, WhatIsNotNamedTakesNoBytes) {
   core::Delete command{{JobId{}}, core::DeleteCause::kPurge};
   const std::string plain = encoded(core::Command(command));

@@ -111,7 +111,7 @@ struct FieldForm<std::optional<std::optional<Value>>> {
   }
 };
 
-// The reason that a node of the first level gets instead of one that it does not know.
+// The reason sent to a node of the first level instead of one that it does not know.
 inline core::Refusal at_first_level(core::Refusal refusal) {
   if (refusal.why == core::Rejection::kIdMismatch) refusal.why = core::Rejection::kDuplicateJob;
   if (refusal.why == core::Rejection::kTooManyQueues) refusal.why = core::Rejection::kOverloaded;
