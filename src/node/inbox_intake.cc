@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// The pause after the shard could not take what was offered.
+// The pause after the shard could not take the offered rows.
 constexpr auto kOfferPause = 100ms;
 constexpr auto kFinishesPause = 500ms;
 
@@ -18,8 +18,7 @@ std::string reason_of(const core::Refusal& refusal) {
   return "the shard refuses it";
 }
 
-// The queue of a row that keeps to an order with others; empty: it keeps to none. No queue's name
-// has a space.
+// The queue of a row whose order matters; empty: it does not matter. No queue's name has a space.
 std::string order_of(const core::Command& command) {
   if (const auto* const enqueue = std::get_if<core::Enqueue>(&command)) {
     return std::string(enqueue->jobs.front().queue.view());
@@ -62,7 +61,7 @@ void InboxIntake::wait_a_moment(Instant now) { not_before_ = now + kOfferPause; 
 
 // --- Calls of the inbox.
 
-// Rows that no append takes are handled first. A failure to remove them does not stop reading.
+// Handles first the rows that no append takes. A failure to remove them does not stop reading.
 std::optional<InboxCall> InboxIntake::next_call(Instant now) {
   if (stage_ == Stage::kDrop) {
     stage_ = Stage::kMove;
@@ -94,8 +93,8 @@ std::optional<InboxCall> InboxIntake::next_call(Instant now) {
 std::optional<InboxCall> InboxIntake::next_read(Instant now) {
   if (!proved_ || has_enough()) return std::nullopt;
   if (queues_.size() < parts_.bounds.rows_of_queues) return ReadPage{};
-  // A finish must not wait until other rows have room: meanwhile its job would be run again, in
-  // vain.
+  // A finish must not wait until other rows have room: its job would be run again in the meantime,
+  // for nothing.
   if (now < next_finishes_) return std::nullopt;
   next_finishes_ = now + kFinishesPause;
   return ReadFinishes{};
@@ -105,7 +104,7 @@ void InboxIntake::done(const InboxCall& call) {
   if (const auto* const drop = std::get_if<DropRows>(&call)) {
     for (const store::InboxKey& key : drop->keys) {
       useless_.erase(key);
-      queues_.settle(key);  // those of schedules; the others are settled already
+      queues_.settle(key);  // rows of schedules; the others are settled already
     }
   } else if (const auto* const move = std::get_if<MoveRow>(&call)) {
     astray_.erase(move->key);
@@ -208,7 +207,7 @@ void InboxIntake::conclude_enqueue(const store::InboxKey& key, const core::Enque
   if (engine::is_put_off(reply)) return queues_.refused(key, now);
   queues_.settle(key);
   switch (item.fate) {
-    case core::Fate::kCreated:  // and the row is gone
+    case core::Fate::kCreated:  // the append deletes the row
       return;
     case core::Fate::kExisting:
       useless_.insert(key);
@@ -223,7 +222,7 @@ void InboxIntake::conclude_schedule(const store::InboxKey& key, const core::Sche
   switch (reply.refusal.why) {
     case core::Rejection::kNone:
       if (reply.changed) {
-        queues_.settle(key);  // and the row is gone
+        queues_.settle(key);  // the append deletes the row
       } else {
         useless_.insert(key);
       }
@@ -238,7 +237,7 @@ void InboxIntake::conclude_schedule(const store::InboxKey& key, const core::Sche
   }
 }
 
-// Concludes fences too.
+// Also handles the results of fences.
 void InboxIntake::conclude_finish(const store::InboxRow& row, const core::ItemsReply& reply) {
   const core::ItemReply& item = reply.items.front();
   using core::RefusalDetail;
@@ -249,12 +248,11 @@ void InboxIntake::conclude_finish(const store::InboxRow& row, const core::ItemsR
   } else if (item.refusal.detail == RefusalDetail::kLeaseForgotten) {
     reject({row.key, reason_of(item.refusal)});
   } else if (row.moves + 1 < parts_.shards) {
-    astray_.insert(row.key);  // an id that a client has made says nothing of the shard
+    astray_.insert(row.key);  // an id chosen by a client does not identify the shard
   } else if (row.kind == store::InboxKind::kFence) {
     useless_.insert(row.key);
   } else {
-    // The job may have existed when the transaction committed, in which case that ended its
-    // generation.
+    // The job may have existed when the transaction committed, which then ended its generation.
     reject({row.key, "there is no such job: it may have been pruned"});
   }
 }

@@ -1,12 +1,13 @@
-// Brings the requests that users' own transactions have left in the database (store/inbox.h) to a
+// Passes the requests that users' own transactions wrote into the database (store/inbox.h) to a
 // shard, for one term in which this node leads the shard. It only decides: its caller makes the
-// calls of the inbox, and gives the shard what it offers.
+// calls to the inbox, and gives its offers to the shard.
 //
 // It reads each row once and offers it to the shard as a command. The append that makes the result
-// durable also deletes the row. Until then the intake holds the row: it offers again what the shard
-// can't take now, and rejects what the shard can never take (to millrace.inbox_rejected). A term
-// begins with no rows held, and reads all of them. It does not read before an answer of the shard
-// has proved that the term's first row is durable; until then another node might still take rows.
+// durable also deletes the row. Until then the intake holds the row: it offers again a row that the
+// shard cannot take now, and rejects one that the shard can never take (to
+// millrace.inbox_rejected). A term begins without rows held, and reads all of them. It does not
+// read before an answer of the shard has proved that the term's first row is durable; until then
+// another node might still take rows.
 #pragma once
 
 #include <cstddef>
@@ -48,15 +49,15 @@ struct FetchRows {
 using InboxCall = std::variant<DropRows, MoveRow, RejectRows, ReadPage, ReadFinishes, FetchRows>;
 
 // One thread, one owner. It runs in rounds: begin_round(); then next_call() and the result of that
-// call, until there is none; then next_offer() until there is none. The shard's answers come
+// call, until there is none; then next_offer() until there is none. The shard's answers arrive
 // between rounds.
 class InboxIntake {
  public:
   struct Bounds {
-    // It reads no more while it holds this many rows or this many bytes of payloads.
+    // It stops reading while it holds this many rows or this many bytes of payloads.
     std::size_t rows = 1'000;
     std::size_t bytes = std::size_t{4} << 20;
-    // It reads only finishes, and those at intervals, while this many rows of full queues wait.
+    // It reads only finishes, and those at intervals, while this many rows wait for full queues.
     std::size_t rows_of_queues = 100'000;
     // The most rows of full queues that are offered again at once.
     std::size_t rows_due = 1'000;
@@ -74,7 +75,7 @@ class InboxIntake {
   // The next call of the inbox. Exactly one of the next five functions must follow.
   std::optional<InboxCall> next_call(Instant now);
   const store::InboxReader& reader() const { return reader_; }
-  // A call that dropped, moved or rejected rows has succeeded.
+  // A call that dropped, moved or rejected rows succeeded.
   void done(const InboxCall& call);
   // A page was read with that reader. True: there are more rows.
   bool read(store::InboxReader reader, store::InboxPage page);
@@ -84,9 +85,9 @@ class InboxIntake {
   void failed(const InboxCall& call, Instant now);
 
   struct Offer {
-    store::InboxKey row;  // zero: no row, only the proof of the term's first one
+    store::InboxKey row;  // zero: not a row, only the proof of the term's first one
     core::Command command;
-    engine::FromInbox from;  // if it brings a row
+    engine::FromInbox from;  // only for a row
   };
   std::optional<Offer> next_offer(Instant now);
   void answered(const store::InboxKey& row, const engine::Answer& answer, Instant now);
@@ -112,12 +113,12 @@ class InboxIntake {
   Rows waiting_;        // to be offered
   Rows asked_;          // offered to the shard, not answered yet
   InboxQueues queues_;  // the order of rows that submit jobs or change schedules
-  // Rows that are finished here but still in the table.
+  // Rows that are finished here but still in the table:
   std::set<store::InboxKey> useless_;
   std::set<store::InboxKey> astray_;  // they belong to another shard
   std::map<store::InboxKey, store::RejectedRow> rejected_;
   Instant not_before_{};     // for the next offer
-  Instant next_finishes_{};  // while it reads nothing else
+  Instant next_finishes_{};  // while it reads only finishes
 };
 
 }  // namespace millrace::node

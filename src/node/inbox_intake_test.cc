@@ -118,7 +118,7 @@ TEST_F(InboxIntakeTest, WhatCantBePutAwayKeepsNothingFromBeingRead) {
   intake_.failed(next<DropRows>(), now_);
   intake_.failed(next<RejectRows>(), now_);
   next<ReadPage>();
-  // The next round tries again, and once is enough.
+  // The next round retries, and one success is enough.
   intake_.begin_round();
   intake_.done(next<DropRows>());
   intake_.done(next<RejectRows>());
@@ -161,7 +161,7 @@ TEST_F(InboxIntakeTest, WhileQueuesHoldTooManyRowsFinishesAloneAreRead) {
   next<ReadFinishes>();
   intake_.read({row(4, InboxKind::kFinish)});
   EXPECT_EQ(offers(), std::vector<std::uint64_t>{4});
-  // Now and then.
+  // At intervals.
   intake_.begin_round();
   EXPECT_FALSE(intake_.next_call(now_));
   now_ += 500ms;
@@ -186,7 +186,7 @@ TEST_F(InboxIntakeTest, ARowOfAScheduleWaitsUntilTheOneBeforeIsGoneFromTheTable)
   next<ReadPage>();
   fetch_again(second);
   EXPECT_EQ(offers(), std::vector<std::uint64_t>{2});
-  // Its append took it along.
+  // Its append deleted the row.
   answer_schedule(2, true);
   intake_.begin_round();
   next<ReadPage>();
@@ -218,7 +218,7 @@ TEST_F(InboxIntakeTest, ARowOfAScheduleIsOfferedAgainOrPutAside) {
   EXPECT_EQ(put_aside.rows.front().key, (InboxKey{1, 1}));
 }
 
-// A schedule and a queue of one name have nothing to do with each other.
+// A schedule and a queue of the same name are independent.
 TEST_F(InboxIntakeTest, AScheduleKeepsNoQueueOfItsNameWaiting) {
   prove();
   read({row(1, InboxKind::kSetSchedule), row(2), row(3, InboxKind::kSetSchedule)});

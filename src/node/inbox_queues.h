@@ -1,17 +1,17 @@
-// The order in which the rows that submit jobs or change schedules are offered to their shard. The
-// rows of one queue are offered in their order, whatever is refused in between; queues are
-// independent of each other. The rows of one schedule are as a queue of their own. Many rows may
-// wait, so this keeps only their keys.
+// The order in which rows that submit jobs or change schedules are offered to their shard. The rows
+// of one queue are offered in their order, even if some are refused; queues are independent of each
+// other. The rows of one schedule form a queue of their own. Many rows may wait, so this keeps only
+// their keys.
 //
-// A queue of jobs flows until one of its rows can't be taken for now (the queue is full, for
+// A queue of jobs flows until one of its rows cannot be taken for now (the queue is full, for
 // example). Then no more of its rows are offered until all that are out have been answered. The
-// shard takes none of these behind the refused one, since they are of one round
+// shard takes none of these behind the refused one, since they belong to one round
 // (engine/shard/inbox_order.h). After a pause one row is offered, then twice as many each time all
 // have been taken.
 //
-// One row of a schedule is out at a time, until it is gone from the table. If the row changes
-// nothing, no append deletes it. If later rows had been taken and the leader failed before the row
-// was deleted, the next leader would repeat it, and undo the change of a later row.
+// One row of a schedule is out at a time, until it is gone from the table. If a row changes
+// nothing, no append deletes it. If later rows were taken and the leader failed before the row was
+// deleted, the next leader would repeat it, and undo the change of a later row.
 #pragma once
 
 #include <chrono>
@@ -48,10 +48,10 @@ class InboxQueues {
   // from the queues in turn.
   std::vector<store::InboxKey> due(std::size_t most, Instant now);
 
-  // The outcome of a row that was out.
+  // The outcome of a row that was out:
   // refused(): it can't be taken for now.
   void refused(const store::InboxKey& key, Instant now);
-  // Neither this row nor the rows of its queue behind it were offered.
+  // The row and those behind it in its queue were not offered.
   void put_back(const store::InboxKey& key);
   // The row is finished. Ignores rows that are not here.
   void settle(const store::InboxKey& key);

@@ -16,7 +16,7 @@ class InboxQueuesTest : public testing::Test {
   void refused(std::uint64_t id) { queues_.refused({1, id}, now_); }
   void settle(std::uint64_t id) { queues_.settle({1, id}); }
   std::uint64_t round(std::uint64_t id) const { return queues_.round({1, id}); }
-  // The first is refused before the others are read.
+  // The first row is refused before the others are read.
   void fill(const std::string& queue, std::uint64_t first, std::uint64_t last) {
     EXPECT_TRUE(add(queue, first));
     refused(first);

@@ -1,4 +1,4 @@
-// The time as the callers of a node's parts give it.
+// The time type used by the callers of a node's parts.
 #pragma once
 
 #include <chrono>

@@ -13,17 +13,17 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// The pause between two renewals that were requested.
+// The least pause between two requested renewals.
 constexpr auto kLookPause = 20ms;
 constexpr auto kRetryPause = 100ms;
-// The delay after the end of another node's lease, so that the renewal sees it over.
+// The delay after the end of another node's lease, so that the renewal sees that it is over.
 constexpr auto kOverhang = 5ms;
 
 }  // namespace
 
 // --- Renewals.
 
-// While the registry can't be reached, requests do not make renewals more frequent.
+// While the registry is unreachable, requests do not make renewals more frequent.
 Instant Membership::next_renewal() const {
   if (!look_ || failures_ > 0) return next_;
   return std::min<Instant>(next_, renewed_at_ + kLookPause);
@@ -88,7 +88,7 @@ std::string Membership::url_of(store::NodeId id) const {
   return {};
 }
 
-// When this node's lease is due, or when the lease of another node that leads something ends.
+// When this node's lease must be renewed, or when the lease of another leader ends.
 void Membership::plan_next(Instant now) {
   next_ = renewed_at_ + engine::LeaderLease::kRenewPause;
   for (const store::NodeView& node : view_.nodes) {

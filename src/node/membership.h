@@ -15,7 +15,7 @@
 
 namespace millrace::node {
 
-// A node's orders about a shard, from one reading of the registry.
+// A node's orders for a shard, from one reading of the registry.
 struct ShardOrders {
   // When that reading began: anything done since is newer.
   Instant seen_at{};
@@ -25,7 +25,7 @@ struct ShardOrders {
   std::string owner_url;
 };
 
-// A shard's host on this node, as the membership sees it. No call blocks.
+// A shard's host on this node, as used by the membership. No call blocks.
 class Host {
  public:
   virtual ~Host() = default;
@@ -57,7 +57,7 @@ class Membership {
   void look() { look_ = true; }
   // Begins a renewal: the caller asks the registry with these facts, then calls renewed().
   const store::NodeFacts& begin_renewal(Instant now);
-  // An error if the first renewal failed, or if the store is too new for it: this node can't take
+  // Fails if the first renewal failed, or if the store is too new for it: this node cannot take
   // part.
   Status renewed(Result<store::ClusterView> view, Instant now);
 
@@ -65,11 +65,11 @@ class Membership {
   // The handover of this node's shards, once the registry knows that the node stops.
   enum class Handover : std::uint8_t {
     kGoesOn,
-    kDone,    // this node leads nothing any more
+    kDone,    // this node leads no shard any more
     kInVain,  // no node is there to take over, or none did in time
   };
   Handover handover(Instant now, Instant until) const;
-  // To be called before the registry is told, since from that moment on another node may lead.
+  // Call before the registry is told, since from that moment on another node may lead.
   void leave();
 
   const store::NodeFacts& self() const { return self_; }

@@ -16,7 +16,7 @@ using std::chrono_literals::operator""ms;
 constexpr Duration kWait{1'000};
 constexpr Duration kTryAgainAfter{200};
 constexpr Duration kAfterFailedRead{1'000};
-// More than clocks of nodes differ by.
+// More than the difference between nodes' clocks.
 constexpr Duration kLateFrom{2'000};
 constexpr auto kLookEvery = 1'000ms;
 constexpr auto kForgetEvery = 60'000ms;
@@ -38,17 +38,17 @@ core::Condition until(core::JobField field, Time time) {
 
 core::JobFilter filter_of(const core::OperationPart& part) {
   core::JobFilter filter = part.spec.filter;
-  // What acks have submitted to other shards is on its way, and nobody's to change.
+  // Jobs that acks submitted to other shards are in transit, and operations must not change them.
   core::Condition of_users;
   of_users.field = core::JobField::kQueue;
   of_users.negated = true;
   of_users.values = {std::string(engine::kOutboxQueue)};
   filter.conditions.push_back(std::move(of_users));
-  // The shard was out of reach when the operation began: then a time is the bound, not a place.
+  // The shard was out of reach when the operation began: then the bound is a time, not an ord.
   const bool late = part.begun_at > part.spec.created_at + kLateFrom;
   const Time bound = late ? part.spec.created_at : part.begun_at;
   if (late) filter.conditions.push_back(until(core::JobField::kCreatedAt, bound));
-  // What this operation has retried and what ended again is not retried again.
+  // A job that this operation retried and that ended again is not retried again.
   if (part.spec.action == core::OperationAction::kRetry) {
     filter.conditions.push_back(until(core::JobField::kFinishedAt, bound));
   }
@@ -100,7 +100,7 @@ void OperationRunner::tick(Instant now, Time wall) {
   if (!leads_) return;
   std::erase_if(known_, [&](const auto& entry) { return entry.second.seen_at + kUnseenFor < now; });
   for (auto& [id, known] : known_) look(id, known, nullptr);
-  // The first shard's leader forgets for all.
+  // The first shard's leader forgets operations for all shards.
   if (shard_ == 0 && !whole_ && now >= whole_at_) {
     whole_at_ = now + kForgetEvery;
     whole_ = send(Asking::Whom::kAllShards, core::Command(core::GetOperations{}));
@@ -180,7 +180,7 @@ void OperationRunner::selected(const Selection& selection,
   }
   step.next = page->next_after_ord.value_or(0);
   step.ends = !page->next_after_ord;
-  // The rows are read by others, at their pace.
+  // The models' follower reads the rows, at its own pace.
   const bool reads_rows = selection.part.spec.kind == core::OperationKind::kReproject;
   if (reads_rows && !step.ends && step.next >= step.below) return pause(kTryAgainAfter);
   if (step.ends && awaits_others(step.id)) {
@@ -194,7 +194,7 @@ void OperationRunner::selected(const Selection& selection,
   step_ = send(Asking::Whom::kShard, core::Command(std::move(step)));
 }
 
-// The part of the first shard ends last: it stands for the whole.
+// The first shard's part ends last: it represents the whole operation.
 bool OperationRunner::awaits_others(const JobId& id) {
   const auto known = known_.find(id);
   if (shard_ != 0 || shards_ == 1 || known == known_.end()) return false;
@@ -208,7 +208,7 @@ void OperationRunner::take_view(const JobId& id, const core::OperationReply& rep
   if (known == known_.end()) return;
   const auto ended = static_cast<std::uint32_t>(std::ranges::count_if(
       reply.parts, [](const core::OperationPart& part) { return core::has_ended(part.state); }));
-  // A shard that has not begun its part yet will.
+  // A shard that has not begun its part yet will begin it.
   known->second.sharers = std::max(shards_ - std::min(ended, shards_), 1U);
 }
 

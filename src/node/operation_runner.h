@@ -1,6 +1,7 @@
-// Works off a shard's parts of operations (core/operation.h) while this node leads the shard: has
-// the shard say what is next, has jobs selected from the tables, and sends the step to the shard.
-// It only decides; its caller sends its requests, reads the tables, and brings the results.
+// Works through a shard's parts of operations (core/operation.h) while this node leads the shard:
+// it asks the shard for the next step, has jobs selected from the tables, and sends the step to the
+// shard. It only decides; its caller sends its requests, reads the tables, and passes on the
+// results.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ class OperationRunner {
     engine::Ticket ticket{};
   };
   std::vector<Asking> take_asks() { return std::exchange(asks_, {}); }
-  // Jobs to be selected from the shard's tables.
+  // Jobs to select from the shard's tables.
   struct Selection {
     std::uint64_t term = 0;
     core::OperationPart part;
@@ -45,21 +46,21 @@ class OperationRunner {
   // begin(): this node leads the shard from now on. end(): it no longer does.
   void begin();
   void end();
-  // To be called a few times a second: repeats what has failed. `wall`: by the wall clock.
+  // Call a few times a second: repeats failed requests. `wall`: by the wall clock.
   void tick(Instant now, Time wall);
   void answered(engine::Ticket ticket, engine::Answer answer);
   void selected(const Selection& selection, const Result<store::Tables::IdPage>& page);
 
-  // A step is under way.
+  // A step is running.
   bool busy() const { return selecting_ || step_.has_value(); }
 
  private:
-  // What is known of an operation with a part here.
+  // The known state of an operation with a part here.
   struct Known {
-    bool told = false;  // of the first shard: every shard has begun its part
+    bool told = false;  // only on the first shard: every shard has begun its part
     std::uint32_t sharers = 1;
     Instant look_at{};  // when to ask the other shards
-    Instant seen_at{};  // a step was handed out
+    Instant seen_at{};  // when a step was last handed out
   };
 
   void ask();
@@ -79,14 +80,14 @@ class OperationRunner {
   Instant now_{};
   Time wall_{};
   Instant not_before_{};
-  std::optional<engine::Ticket> work_;  // asked for
+  std::optional<engine::Ticket> work_;  // the pending request for work
   bool selecting_ = false;
   std::optional<engine::Ticket> step_;
-  std::optional<engine::Ticket> whole_;  // the list of all operations, asked for
+  std::optional<engine::Ticket> whole_;  // the pending request for the list of all operations
   Instant whole_at_{};
   std::map<JobId, Known> known_;
-  std::map<engine::Ticket, JobId> told_;      // to all shards
-  std::map<engine::Ticket, JobId> viewed_;    // asked of all shards
+  std::map<engine::Ticket, JobId> told_;      // pending, to all shards
+  std::map<engine::Ticket, JobId> viewed_;    // pending questions to all shards
   std::optional<core::StepOperation> apart_;  // for Mutant::kOperationCursorApart
   std::vector<Asking> asks_;
   std::vector<Selection> selections_;

@@ -1,5 +1,5 @@
-// What nearly every file of this room includes, compiled once: see cmake/Rooms.cmake. A file still
-// includes what it uses; the preset gcc builds without this.
+// The includes of nearly every file of this room, compiled once: see cmake/Rooms.cmake. Each file
+// still includes what it uses; the preset gcc builds without this header.
 #pragma once
 
 #include <algorithm>

@@ -15,13 +15,13 @@ namespace {
 using std::chrono_literals::operator""s;
 
 constexpr std::uint32_t kMostAtOnce = 100;
-// Longer than the router looks for a leader.
+// Longer than the router waits for a leader.
 constexpr Duration kLease = 15s;
 constexpr Duration kWait = 60s;
 constexpr Duration kTryAgainAfter = 1s;
-// A job that is too new for this program waits for one that can read it.
+// A job that is too new for this program waits for a program that can read it.
 constexpr Duration kTooNewAgainAfter = 10s;
-// A limit that was made just before the ack is known to all shards well before that.
+// A limit created just before the ack is known to all shards well within this time.
 constexpr Duration kUnknownLimitFor = 60s;
 
 core::AckItem dead(std::string_view type, std::string_view message) {
@@ -104,7 +104,7 @@ void Relay::ask() {
 }
 
 // After a failed claim nothing is sent from here: tick() does that. The next jobs are claimed when
-// the submissions whose payloads memory had dropped have been read.
+// the dropped payloads of the last ones have been read.
 void Relay::answered(engine::Ticket ticket, engine::Answer answer) {
   if (const auto job = under_way_.extract(ticket); !job.empty()) {
     return passed(job.mapped(), answer);
@@ -192,8 +192,8 @@ void Relay::carry(const engine::JobQuestions& questions) {
   }
 }
 
-// A job that memory does not know has ended, or was never there. The shard asks again where the
-// owner could not be heard.
+// A job that memory does not know has ended, or never existed. If the owner could not be reached,
+// the shard asks again.
 void Relay::tell(const engine::JobQuestion& question, const engine::Answer& answer) {
   const auto* reply = std::get_if<core::Reply>(&answer);
   const auto* job = reply == nullptr ? nullptr : std::get_if<core::JobReply>(reply);
@@ -203,7 +203,7 @@ void Relay::tell(const engine::JobQuestion& question, const engine::Answer& answ
       {Asking::Whom::kShard, engine::TellOfJob{question.schedule, question.job, ended}, {}});
 }
 
-// A job that was passed on is at its destination; nobody looks for it here.
+// Jobs passed on are not kept here, since they now exist at their destination.
 void Relay::tell_settings() {
   core::SetQueue settings;
   settings.queue = SharedBytes(engine::kOutboxQueue);

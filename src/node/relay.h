@@ -1,6 +1,6 @@
 // Carries messages between a shard and other shards, while this node leads the shard: the jobs in
 // its outbox (engine/shard/outbox.h), and the questions of its schedules about jobs on other
-// shards. It only decides; its caller sends its requests and brings the answers.
+// shards. It only decides; its caller sends its requests and passes on the answers.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ class Relay {
       kOwner,  // the owner of the job's queue, through the router, with engine::kNodesOwn
     } whom{};
     engine::Request request;
-    engine::Ticket ticket{};  // 0: nobody needs the answer
+    engine::Ticket ticket{};  // 0: the answer is not needed
     JobId box{};              // kOwner: the outbox job that is passed on
   };
   std::vector<Asking> take_asks() { return std::exchange(asks_, {}); }
-  // Jobs whose payloads memory has dropped; they must be read (engine::Reads::complete()).
+  // Jobs whose payloads memory has dropped; the caller must read them (engine::Reads::complete()).
   struct Incomplete {
     std::uint64_t term = 0;
     core::ClaimReply claim;
@@ -40,7 +40,7 @@ class Relay {
   // begin(): this node leads the shard from now on. end(): it no longer does.
   void begin();
   void end();
-  // To be called a few times a second: repeats requests that have failed.
+  // Call a few times a second: repeats failed requests.
   void tick() {
     ask();
     ask_questions();
@@ -72,9 +72,9 @@ class Relay {
   bool leads_ = false;
   bool settings_told_ = false;
   std::uint64_t last_ticket_ = 0;
-  std::optional<engine::Ticket> claim_;  // under way
+  std::optional<engine::Ticket> claim_;  // the pending claim
   std::map<engine::Ticket, InFlight> under_way_;
-  std::optional<engine::Ticket> asking_;                      // for questions
+  std::optional<engine::Ticket> asking_;                      // the pending request for questions
   std::map<engine::Ticket, engine::JobQuestion> questioned_;  // sent to the owners of their jobs
   std::vector<Asking> asks_;
   std::vector<Incomplete> incomplete_;

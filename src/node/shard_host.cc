@@ -8,18 +8,18 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// How often a follower reads on.
+// How often a follower reads the journal.
 constexpr auto kFollowPause = 50ms;
 constexpr auto kAskPause = 200ms;
 constexpr auto kRetryPause = 500ms;
-// For a shard whose journal can't be trusted: each try writes a row of a new term.
+// For a shard whose journal cannot be trusted: each attempt writes a row of a new term.
 constexpr auto kBrokenPause = 5'000ms;
-// A shard that is handed over gets this long to become quiet; then it is handed over as it is.
+// The time that a shard to be handed over has to become quiet; then it is handed over as it is.
 constexpr auto kFlushPatience = 5'000ms;
 constexpr auto kResignPatience = 2'000ms;
 // How often to check that.
 constexpr auto kGivingPause = 20ms;
-// Close enough behind to take over: the rest is read in a moment.
+// Close enough to take over: the rest is read in a moment.
 constexpr std::size_t kFewRows = 200;
 
 std::int64_t ms_between(Instant from, Instant to) {
@@ -114,8 +114,7 @@ bool ShardHost::follow() {
   }
   const Result<std::size_t> read = follower_->follow();
   if (!read) {
-    // Usually it fell behind rows that were trimmed; a bad row shows again when the shard is
-    // loaded.
+    // Usually it fell behind trimmed rows; a bad row shows up again when the shard is loaded.
     parts_.log.info("this node reloads the shard",
                     {{"shard", shard()}, {"reason", read.error().message}});
     follower_.reset();

@@ -1,6 +1,6 @@
-// A node's part in a shard: follows, takes, leads or hands it over, as its orders say. It only
-// decides, and reads the journal as a follower; its caller makes the calls to the registry, and
-// runs the shard while this node leads it.
+// A node's role for a shard: follows, takes, leads or hands it over, according to its orders. It
+// only decides, and reads the journal as a follower; its caller makes the calls to the registry,
+// and runs the shard while this node leads it.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,7 @@ class ShardHost {
   class Runner {
    public:
     virtual ~Runner() = default;
-    // A term begins. Nobody sends the shard requests yet; they will come through the returned
-    // gateway.
+    // A term begins. No requests reach the shard yet; they will come through the returned gateway.
     virtual engine::Gateway& run(std::unique_ptr<engine::Shard> shard) = 0;
     // The router knows the shard: it may answer under its lease (ShardLeaderLease::lead()).
     virtual void serve(Epoch epoch, Instant since, Instant renewed_at) = 0;
@@ -95,7 +94,7 @@ class ShardHost {
   void received() { received_ = true; }
 
   // --- Steps.
-  // When a step is due without news.
+  // When a step is due without new orders or events.
   Instant wakes_at() const;
   // The call to make; taken() or given() must follow before the next step.
   std::optional<HostCall> step();
@@ -133,10 +132,10 @@ class ShardHost {
   Instant stepped_at_{};
   Instant acted_at_{};    // orders seen before this are out of date
   Instant renewed_at_{};  // the node's lease, as of taking the shard
-  Instant began_at_{};    // began to take it, or to hand it over
-  Instant until_{};       // patience ends, when handing it over
-  Instant asked_at_{};    // last asked for the shard
-  Instant not_before_{};  // for the next try, after a failure
+  Instant began_at_{};    // when it began to take the shard, or to hand it over
+  Instant until_{};       // when patience ends while handing over
+  Instant asked_at_{};    // when the shard was last requested
+  Instant not_before_{};  // for the next attempt, after a failure
 };
 
 }  // namespace millrace::node

@@ -17,8 +17,8 @@ class ShardLeaderLease {
  public:
   explicit ShardLeaderLease(store::NodeId self) : self_(self) {}
 
-  // A term begins, and everything is ready for it. The shard was taken at `since`; the node's lease
-  // was last renewed starting at `renewed_at`.
+  // A term begins, and everything is ready for it. The shard was taken at `since`; the node's last
+  // renewal started at `renewed_at`.
   void lead(Epoch epoch, Instant since, Instant renewed_at);
   // From here on another node may lead the shard.
   void give();

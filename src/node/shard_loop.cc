@@ -10,15 +10,15 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// A row that takes this long delays the tables, which then are not to blame.
+// A row that takes this long delays the tables, which are then not the cause.
 constexpr Duration kSlowRow{200};
-// A flush of fewer changes is never slow: a shard with so few is not delayed for other shards.
+// A flush of fewer changes is never slow: such a shard is not delayed on account of others.
 constexpr std::size_t kFewRows = 1'000;
 // While it is unknown whether this node leads, requests wait this long; then they are sent
 // elsewhere.
 constexpr auto kDoubtPatience = 500ms;
 
-// The request brings new jobs and nothing else.
+// The request only submits new jobs.
 bool submits(const engine::Request& request) {
   const auto* const command = std::get_if<core::Command>(&request);
   return command != nullptr && std::holds_alternative<core::Enqueue>(*command);
@@ -65,7 +65,7 @@ bool ShardLoop::resigned() const { return resigning_ && !row_in_flight_ && shard
 // Extends leases by the time that a stopped process or a stepped clock took from them.
 Time ShardLoop::wake_up() {
   // Longer than any wait while there are leases: the process was stopped, or a step waited for the
-  // tables, and nobody was heard meanwhile.
+  // tables, and no worker could be heard meanwhile.
   bool stood_still = false;
   const Time before = clock_.now();
   const Duration away = std::max(before - slept_at_, slept_at_ - woke_at_);
@@ -115,7 +115,7 @@ void ShardLoop::take_in(News& news, Time now) {
   if (news.drain && !draining_) decide(now);
   const bool drains = news.drain && !std::exchange(draining_, true);
   const bool resigns = news.resign && !std::exchange(resigning_, true);
-  // Waits are answered from memory, which is wrong if another node may lead already.
+  // Waits are answered from memory, which may be stale if another node already leads.
   if ((drains || resigns) && !leads()) {
     parts_.hands.turns_away();
     shard_->refuse_waits(engine::Unavailable::kNoLeader);
@@ -130,7 +130,7 @@ void ShardLoop::take_in(News& news, Time now) {
     shard_->resign();
   }
   if (news.depose && !shard_->ended()) {
-    release();  // what was durable before
+    release();  // answers that were already durable
     deposed_ = true;
     shard_->depose(*news.depose);
   }
@@ -184,8 +184,8 @@ bool ShardLoop::leads() const {
   return parts_.lease == nullptr || parts_.lease->holds(parts_.time.since_boot());
 }
 
-// If the lease holds when it is checked, requests that came before the check may be answered from
-// memory: nobody else can have added to the journal until after the check.
+// If the lease holds at the check, requests that arrived before it may be answered from memory: no
+// other node can have added to the journal until after the check.
 void ShardLoop::decide(Time now) {
   if (leads()) {
     in_doubt_since_.reset();
@@ -197,7 +197,7 @@ void ShardLoop::decide(Time now) {
   if (!in_doubt_since_) {
     in_doubt_since_ = clock;
     parts_.hands.doubts(now);
-    shard_->stood_still();  // nobody is answered meanwhile
+    shard_->stood_still();  // no caller is answered meanwhile
   }
   if (clock - *in_doubt_since_ > kDoubtPatience) {
     parts_.hands.turns_away();
@@ -220,14 +220,14 @@ void ShardLoop::hand_over_flush(Time now) {
   if (flushes_end_ || !shard_->flush_due(now)) return parts_.hands.needs_no_flush();
   if (!flushing_since_) {
     flushing_since_ = now;
-    shard_->request_flush();  // what came and went meanwhile costs it no place in the line
+    shard_->request_flush();  // jobs that came and went meanwhile do not cost it its turn
   }
   if (!parts_.hands.may_flush()) return;
   if (auto flush = shard_->next_flush(now)) {
     flush_in_flight_ = true;
     parts_.hands.flush(std::move(*flush));
   } else if (row_is_slow(now)) {
-    parts_.hands.needs_no_flush();  // others need not wait for this shard's journal
+    parts_.hands.needs_no_flush();  // other shards need not wait for this one's journal
   }
 }
 

@@ -1,5 +1,6 @@
-// The loop of a shard that this node leads: its work at each wake-up, and the order of it. It only
-// decides; its caller has the threads, carries out its appends and flushes, and brings the results.
+// The loop of a shard that this node leads: its work at each wake-up, and the order of that work.
+// It only decides; its caller has the threads, performs its appends and flushes, and passes on the
+// results.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,7 @@ class ShardLoop {
     std::optional<engine::Request> request;            // none: cancels the ticket
     std::optional<engine::FromInbox> from_inbox = {};  // if set, `request` is a command
   };
-  // Everything that has come since the last round.
+  // Everything that has arrived since the last round.
   struct News {
     std::vector<Mail> mail;
     std::optional<store::AppendResult> appended;
@@ -41,26 +42,27 @@ class ShardLoop {
   class Hands {
    public:
     virtual ~Hands() = default;
-    // At most one row is under way; its result comes as News::appended. The row stays valid until
-    // then.
+    // At most one append is pending; its result arrives as News::appended. The row stays valid
+    // until then.
     virtual void append(const store::JournalRow& row) = 0;
     // False: flushes of other shards come first. The caller makes a round due when this shard's
     // turn comes.
     virtual bool may_flush() = 0;
-    // Gives the turn back.
+    // Gives up the shard's turn.
     virtual void needs_no_flush() = 0;
-    // At most one flush is under way; its result comes as News::flushed.
+    // At most one flush is pending; its result arrives as News::flushed.
     virtual void flush(engine::Flush flush) = 0;
     virtual void release(std::vector<engine::Outgoing> answers) = 0;
     // `to_reuse`: resident bytes that are empty.
     virtual engine::MemoryRoom memory_room(std::uint64_t to_reuse) = 0;
 
-    // --- Notifications, as things happen.
-    // The shard could hear and answer nobody during this time; live leases are extended by it.
+    // --- Notifications.
+    // The shard could neither hear nor answer anyone during this time; live leases are extended by
+    // it.
     virtual void stood_still(Time /*from*/, Time /*to*/) {}
     virtual void offers(const Mail& /*mail*/) {}
-    // doubts(): from now on the lease does not hold. turns_away(): waiting requests get an answer
-    // that says so.
+    // doubts(): the lease does not hold any more. turns_away(): waiting requests get an answer that
+    // says so.
     virtual void doubts(Time /*now*/) {}
     virtual void turns_away() {}
     // decides(): the lease holds and a step follows. decided(): that step has decided something.
@@ -78,12 +80,12 @@ class ShardLoop {
   };
   ShardLoop(std::unique_ptr<engine::Shard> shard, Parts parts);
 
-  // Call before the first round: hands over the row with which the term begins.
+  // Call before the first round: hands over the row that begins the term.
   void begin();
   // Consumes `news`.
   void round(News& news);
-  // Call when nothing will happen until the next round. Returns when a round is due by itself.
-  // `may_flush`: a flush that falls due counts.
+  // Call when nothing will happen until the next round. Returns when the next round is due without
+  // news. `may_flush`: include a flush that falls due.
   std::optional<Time> sleep(bool may_flush);
 
   const engine::Shard& shard() const { return *shard_; }
@@ -95,9 +97,9 @@ class ShardLoop {
   Time slept_at() const { return slept_at_; }
   // The shard drains, and everything is decided, committed and projected.
   bool drained() const;
-  // The shard was asked to resign, decides nothing more, and all that it decided is durable.
+  // The shard was asked to resign, decides nothing more, and all its decisions are durable.
   bool resigned() const;
-  // No flush begins any more, and none is under way.
+  // No flush will begin, and none is pending.
   bool flushes_ended() const { return flushes_end_ && !flush_in_flight_; }
 
  private:
@@ -105,7 +107,7 @@ class ShardLoop {
   void take_in(News& news, Time now);
   void take_mail(News& news, Time now);
   void offer(Mail mail);
-  // For how long a submission that comes now is delayed.
+  // The delay for a submission that arrives now.
   Duration delay_of_submissions(Time now) const;
   bool row_is_slow(Time now) const;
   void look_at_memory();
@@ -124,7 +126,7 @@ class ShardLoop {
   Time row_handed_at_{};
   bool flush_in_flight_ = false;
   std::optional<Time> flushing_since_;  // when one became due; after a failure: the first one
-  Time tables_may_go_on_at_{};          // until then the delay was not the tables' fault
+  Time tables_may_go_on_at_{};          // before this, the tables did not cause the delay
   bool draining_ = false;
   bool resigning_ = false;
   bool flushes_end_ = false;
