@@ -14,7 +14,7 @@ import test_auth
 import nodes  # whose folder the harness has added
 import postgres
 
-FAILOVER_TIMEOUT_S = 20
+FAILOVER_TIMEOUT_S = 60
 
 
 class NodesCase(harness.MillraceCase):
@@ -139,7 +139,7 @@ class AnyNode(NodesCase):
                 found = []
                 thread = threading.Thread(
                     target=lambda waiting=waiting, found=found: found.extend(
-                        self.claim(1, list(self.queues.values()), waiting, wait_ms=30_000)
+                        self.claim(1, list(self.queues.values()), waiting, wait_ms=60_000)
                     )
                 )
                 began = time.monotonic()
@@ -148,7 +148,7 @@ class AnyNode(NodesCase):
                 job_id = self.submit_to(submitting, queue)
                 thread.join()
                 self.assertEqual([job["id"] for job in found], [job_id])
-                self.assertLess(time.monotonic() - began, FAILOVER_TIMEOUT_S)
+                self.assertLess(time.monotonic() - began, 50)
                 self.finish_all(waiting, found)
 
     def test_lists_and_figures_are_the_same_from_any_node(self):
@@ -290,12 +290,17 @@ class NodesGo(NodesCase):
                     finished.extend(item["id"] for item in items)
 
         threads = [threading.Thread(target=ask, args=(server,)) for server in servers]
+        def go_on():
+            """They have finished some more, or one has failed."""
+            goal = len(finished) + 10
+            harness.eventually(lambda: len(finished) >= goal or failed, what="more finished jobs")
+
         for thread in threads:
             thread.start()
-        time.sleep(0.3)
         try:
+            go_on()
             yield
-            time.sleep(0.5)
+            go_on()
         finally:
             stop.set()
             for thread in threads:

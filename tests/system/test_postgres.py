@@ -49,8 +49,9 @@ class OnPostgres(harness.MillraceCase):
             == 'succeeded|{"sent": true}',
             what="the job's end in its row",
         )
-        self.assertEqual(
-            self.sql(f"SELECT succeeded FROM millrace.queues WHERE name = '{self.queue}'"), "1"
+        harness.eventually(
+            lambda: self.sql(f"SELECT succeeded FROM millrace.queues WHERE name = '{self.queue}'") == "1",
+            what="the queue's count in its row",
         )
 
     def test_it_says_what_it_found_and_hides_the_password(self):
@@ -70,7 +71,7 @@ class OnPostgres(harness.MillraceCase):
                     reply = api.get("/readyz?verbose")
                     return reply.status == 200 and reply.json["checks"]
 
-            met = harness.eventually(checks, 30, every_s=0.001, what="readiness")
+            met = harness.eventually(checks, 60, every_s=0.001, what="readiness")
             self.assertEqual([check for check in met if "led by" in (check["detail"] or "")], [])
             server.stop()
 
@@ -106,7 +107,7 @@ class OnPostgres(harness.MillraceCase):
         thread.start()
         harness.eventually(lambda: self.api.get("/readyz").status == 503, what="trouble")
         cluster.start()
-        harness.eventually(lambda: self.api.get("/readyz").status == 200, 20, what="readiness")
+        harness.eventually(lambda: self.api.get("/readyz").status == 200, 60, what="readiness")
         thread.join()
         self.assertIn(replies[-1].status, (200, 201), replies)
         self.submit()
@@ -156,7 +157,7 @@ class OnPostgres(harness.MillraceCase):
         standby.sql("SELECT pg_promote()")
         # A server that was cut off does not know whether its first tries were carried out.
         harness.eventually(
-            lambda: self.api.post("/v1/jobs", {**body, "id": harness.uuid7()}).status == 201, 30,
+            lambda: self.api.post("/v1/jobs", {**body, "id": harness.uuid7()}).status == 201, 60,
             what="service by the standby",
         )
         acknowledged = standby.sql("SELECT pg_current_wal_lsn()")
@@ -174,7 +175,7 @@ class OnPostgres(harness.MillraceCase):
             self.assertEqual(self.api.post("/v1/jobs", body).status, 503)
         primary.stop()
         harness.eventually(
-            lambda: self.api.post("/v1/jobs", body).status == 201, 30, what="service again"
+            lambda: self.api.post("/v1/jobs", body).status == 201, 60, what="service again"
         )
         self.assertEqual(standby.sql(f"SELECT pg_current_wal_lsn() > '{acknowledged}'"), "t")
 
@@ -198,7 +199,7 @@ class OnPostgres(harness.MillraceCase):
         # It could tell, and might lag behind.
         self.assertEqual(self.api.get(f"/v1/jobs?queue={self.queue}").status, 503)
         primary.start()
-        harness.eventually(lambda: self.api.get(path).status == 200, 30, what="service again")
+        harness.eventually(lambda: self.api.get(path).status == 200, 60, what="service again")
 
         alone = url.replace(f"{primary.host}:{primary.port},", "")
         self.assertIn("the database is a standby", self.refusal(database=alone))
@@ -208,7 +209,7 @@ class OnPostgres(harness.MillraceCase):
         queues = [f"{self.queue}-{n}" for n in range(40)]
         ids = self.acked_with_others(queues)
         for n, (queue, job_id) in enumerate(zip(queues, ids)):
-            (job,) = self.claim(queues=[queue], wait_ms=10_000)
+            (job,) = self.claim(queues=[queue], wait_ms=30_000)
             self.assertEqual((job["id"], job["payload"]), (job_id, {"n": n}))
         self.assertEqual(self.claim(queues=queues, limit=50), [])
         # An id that is known by now: nothing comes of it, and nothing breaks.
@@ -233,7 +234,7 @@ class OnPostgres(harness.MillraceCase):
             self.finish(job)
         self.assertEqual(sorted(seen), sorted(ids))
         outbox = "SELECT count(*) FROM millrace.jobs WHERE queue = '~outbox'"
-        harness.eventually(lambda: self.sql(outbox) == "0", 40, what="an empty outbox")
+        harness.eventually(lambda: self.sql(outbox) == "0", 90, what="an empty outbox")
         self.assertEqual(self.claim(queues=queues, limit=50), [])
 
     def test_a_lowered_synchronous_commit_stops_the_shard_until_it_is_raised(self):
@@ -258,13 +259,14 @@ class OnPostgres(harness.MillraceCase):
         )
         # It is not loaded again and again meanwhile: each time writes a row.
         terms = self.server.log.count("this node leads the shard")
-        end = time.monotonic() + 3
-        while time.monotonic() < end:
+        began = time.monotonic()
+        while time.monotonic() < began + 3:
             self.assertEqual(submit(), 503)
             self.assertEqual(self.api.get("/readyz").status, 503)
-        self.assertLessEqual(self.server.log.count("this node leads the shard"), terms + 1)
+        more = self.server.log.count("this node leads the shard") - terms
+        self.assertLessEqual(more, 1 + (time.monotonic() - began) / 5)
         change("RESET synchronous_commit")
-        harness.eventually(lambda: submit() == 201, 20, what="a shard that serves again")
+        harness.eventually(lambda: submit() == 201, 60, what="a shard that serves again")
 
     def test_a_standby_that_is_waited_for_and_gone(self):
         cluster = postgres.Cluster()
@@ -282,14 +284,14 @@ class OnPostgres(harness.MillraceCase):
 
         # What the standby does not have is acknowledged to nobody.
         wait_for("gone")
-        harness.eventually(lambda: self.api.get("/readyz").status == 503, 20, what="unreadiness")
+        harness.eventually(lambda: self.api.get("/readyz").status == 503, 60, what="unreadiness")
         end = time.monotonic() + 2
         while time.monotonic() < end:
             self.assertFalse(acknowledged())
         wait_for("")
-        harness.eventually(acknowledged, 30, what="an acknowledgement")
+        harness.eventually(acknowledged, 60, what="an acknowledgement")
         harness.eventually(
-            lambda: self.api.get("/readyz").status == 200, 20, what="all shards' readiness"
+            lambda: self.api.get("/readyz").status == 200, 60, what="all shards' readiness"
         )
 
     def test_fences_are_swept_where_nobody_uses_the_inbox(self):
@@ -300,7 +302,7 @@ class OnPostgres(harness.MillraceCase):
         )
         harness.eventually(
             lambda: self.sql("SELECT count(*) FROM millrace.fences") == "0",
-            60,
+            120,
             what="the fence's end",
         )
 
@@ -360,7 +362,9 @@ class OnPostgres(harness.MillraceCase):
                 harness.eventually(
                     lambda server=server, found=found: found in server.log, what=found
                 )
-                self.assertIn("this node can't lead the shard", server.log)
+                harness.eventually(
+                    lambda server=server: "this node can't lead the shard" in server.log, what="its word"
+                )
                 server.kill()
 
     def test_pgbouncer_may_stand_between(self):
