@@ -33,7 +33,7 @@ enum class IdOrigin : std::uint8_t { kServer, kClient };
 // An idempotency key as sent. Its window starts at the shard's time.
 struct SubmissionKey {
   Fingerprint key;   // of (queue, key)
-  Fingerprint body;  // of what was sent with it
+  Fingerprint body;  // of the content sent with it
   Duration window = kDefaultIdempotencyWindow;
   friend bool operator==(const SubmissionKey&, const SubmissionKey&) = default;
 };

@@ -350,7 +350,7 @@ TEST(Enqueue, AnAtomicSubmissionCountsInThatOneOfItsOwnJobsIsForgotten) {
   const JobSpec replacing = of_client("b", unique("k", OnConflict::kReplace));
   const JobSpec again = of_client("a", unique("k", OnConflict::kReject));
   EXPECT_TRUE(s.enqueue({first, replacing, again}, Atomicity::kAll).refused_as_one);
-  // Replaced, made anew by its id, and known from then on.
+  // Replaced, created again by its id, and known from then on.
   const auto taken = s.enqueue({first, replacing, of_client("a"), of_client("a")}, Atomicity::kAll);
   ASSERT_FALSE(taken.refused_as_one);
   EXPECT_EQ(taken.items.at(2).fate, Fate::kCreated);

@@ -109,7 +109,7 @@ struct Expired {
 
 struct CancelRequested {
   JobRef job;
-  SharedBytes worker;  // who runs it
+  SharedBytes worker;  // the worker that runs it
   LeaseToken token{};
   SharedBytes reason;
 };

@@ -94,8 +94,8 @@ class GateIndex {
   std::size_t count(LimitKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
 
   // --- Jobs.
-  // The lane of such jobs; with `again`, of those that have started before. Each acquire() needs a
-  // release().
+  // The lane of jobs with these properties; with `again`, of those that have started before. Each
+  // acquire() needs a release().
   TypeLane& acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras,
                     bool again);
   void release(TypeLane& lane);

@@ -272,7 +272,7 @@ class Life {
     if (!try_claim(waiter) && waiters_.size() < 4) waiters_.push_back(waiter);
   }
 
-  // The claim must get what the model says. False: it got nothing.
+  // The claim must get the model's jobs. False: it got nothing.
   bool try_claim(const Waiter& waiter) {
     tick();
     Claim claim;
@@ -591,7 +591,7 @@ class Life {
     machine_ = std::move(revived);
     record(
         [&](std::vector<Event>& events) { machine_->start_epoch(Epoch{++epoch_}, now_, events); });
-    // Everybody asks anew.
+    // All waiters ask again.
     for (const std::string& queue : kQueues) woken_.push_back(queue);
     tick();
     serve();

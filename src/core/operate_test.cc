@@ -248,7 +248,7 @@ TEST(Operate, AJobThatHasLeftTheStatesNamedIsLeftAlone) {
   s.claim(2);
   s.ack("retried", AckOutcome::kDead);
   s.ack("done", AckOutcome::kDead);
-  s.project();  // what a filter finds from here on is dead
+  s.project();  // filters find only dead jobs from here on
   s.retry("retried");
   s.retry("done");
   s.claim(3, {"mail"});

@@ -41,7 +41,7 @@ constexpr std::string_view to_string(OperationState state) {
 }
 constexpr bool has_ended(OperationState state) { return state >= OperationState::kCompleted; }
 
-// What an operation does, the same on every shard.
+// The specification of an operation, the same on every shard.
 struct OperationSpec {
   OperationKind kind{};
   OperationAction action{};

@@ -53,7 +53,7 @@ TEST(Payloads, AreWrittenOnce) {
   s.claim();
   const auto changes = s.machine().take_changes();
   ASSERT_EQ(changes->jobs.size(), 1u);
-  EXPECT_TRUE(changes->jobs.at(0).payload.empty());  // the tables keep what they have
+  EXPECT_TRUE(changes->jobs.at(0).payload.empty());  // the tables keep their payload
   s.machine().changes_stored();
   EXPECT_EQ(payload_in(s, "a"), R"({"job":"a"})");
 }

@@ -68,7 +68,7 @@ TEST(SetSchedule, AnotherSpecificationIsAnEditAndIsPlannedAnew) {
   EXPECT_EQ(s.schedule().updated_at, s.now());
   EXPECT_EQ(s.schedule().spec.jitter, Duration{5'000});
   EXPECT_TRUE(s.is_due());
-  // The new specification's instants from before the edit are owed to nobody.
+  // Instants of the new specification from before the edit are not owed.
   EXPECT_EQ(s.progress().done_until, ScheduleScenario::at(10));
   EXPECT_FALSE(s.progress().next);
 }

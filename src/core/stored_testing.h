@@ -12,7 +12,7 @@
 
 namespace millrace::core {
 
-// What the tables would hold.
+// The content of the tables.
 struct StoredForTests final : Prefetched {
   const Job* find(const JobId& id) const override {
     const auto found = jobs.find(id);

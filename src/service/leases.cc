@@ -164,7 +164,7 @@ Task<Answered<core::ItemReply>> ask_one(Caller& caller, JobId id, Command& comma
 }
 
 // Waits until the job is to be cancelled, or its lease is over (false); updates `item` accordingly.
-// The heartbeat is valid in any case: a stopping shard lets nobody wait.
+// The heartbeat is valid in any case: a stopping shard ends all waits.
 Task<bool> still_holds(Caller& caller, core::ItemReply& item, const api::Heartbeat& heartbeat) {
   if (item.refusal || item.cancel_requested || item.job == nullptr) co_return true;
   engine::WatchJob watch{item.id, heartbeat.wait, item.job->job.queue, heartbeat.token};

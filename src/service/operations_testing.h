@@ -1,4 +1,4 @@
-// For tests of operations without any door: one thread, and an engine of the test's choice.
+// For tests of operations without a door: one thread, and an engine of the test's choice.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ inline TokenBook one_token() {
   return *TokenBook::make({token});
 }
 
-// What operations are served with, over a store and an engine that outlive this.
+// The services of operations, over a store and an engine that outlive this object.
 class OperationsWorld {
  public:
   OperationsWorld(store::Store& store, engine::Gateway& gateway, const Clock& clock)
@@ -52,7 +52,7 @@ class OperationsWorld {
                   {}},
         port_(gateway, [] {}) {}
 
-  // Runs it to its end.
+  // Runs the operation to its end.
   template <typename T>
   T finish(Task<T> operation) {
     std::optional<T> result;
@@ -63,7 +63,7 @@ class OperationsWorld {
     EXPECT_TRUE(run.done());
     return std::move(*result);
   }
-  // The caller may see the queue `mail` only; or all again.
+  // Limits the caller to the queue `mail`, or lifts the limit.
   void limit(bool limited = true) {
     caller_.access =
         limited ? tokens_.authenticate("Bearer " + make_token({}, {}).token, {}).access : nullptr;

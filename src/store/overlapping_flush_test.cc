@@ -140,7 +140,7 @@ class Life {
     leader_.changes_stored();
     projected_ = head_;
   }
-  // The follower writes to `shared` what is missing there.
+  // The follower writes the missing changes to `shared`.
   void take_over() {
     if (!taken_over_) {
       taken_over_ = true;

@@ -192,7 +192,7 @@ TEST_P(RegistryContract, TheFormatIsTheNewestThatAllWhoLiveCanRead) {
   EXPECT_EQ(format_seen_by(kB, 3), 1u);
   pass(kLease / 2 + 1ms);
   EXPECT_EQ(format_seen_by(kB, 3), 3u);  // A's lease is over
-  EXPECT_EQ(format_seen_by(kA, 1), 3u);  // and A is told when it wakes up
+  EXPECT_EQ(format_seen_by(kA, 1), 3u);  // and A learns it when it wakes up
   EXPECT_EQ(format_seen_by(kB, 4), 3u);
   ASSERT_TRUE(of(kA).leave(kA));
   ASSERT_TRUE(of(kA).leave(NodeId{99})) << "nobody has seen it";

@@ -119,7 +119,7 @@ TEST(Leadership, WhatALiveNodeLeadsIsAskedForNotTaken) {
   EXPECT_EQ(asked_for, 4);
   for (const Assignment& shard : cluster.seen_by(1)) EXPECT_EQ(shard.duty, Duty::kLead);
 
-  // The node dies: the other one must take what it led.
+  // The node dies: the other one must take its shards.
   cluster.at(1).left = Duration{-500};
   for (const Assignment& shard : cluster.seen_by(2)) EXPECT_EQ(shard.duty, Duty::kTake);
 }

@@ -65,7 +65,7 @@ TEST(Workers, PastTheBoundAreServedAndNotRemembered) {
   workers.introduce(SharedBytes("holder"), kNow);
   EXPECT_FALSE(workers.knows("stranger"));
   EXPECT_FALSE(workers.knows("holder"));
-  workers.seen(info("0"), kNow + kWorkerRemembered);  // one of those known
+  workers.seen(info("0"), kNow + kWorkerRemembered);  // one of the known workers
   workers.forget_stale(machine, kNow + kWorkerRemembered + Duration{1});
   EXPECT_TRUE(workers.knows("0"));
   EXPECT_FALSE(workers.knows("1"));

@@ -486,7 +486,7 @@ TEST_F(PostgresFaults, SearchesBearOddFiltersAndEndInTime) {
   core::Condition odd = at(core::Comparison::kContains, 0);
   EXPECT_TRUE(count({odd}, minute).has_value());
 
-  // What no index finds is looked for job by job, as long as there is time.
+  // Without an index, jobs are examined one by one while there is time.
   JobQuery query;
   query.filter.conditions = {condition(core::JobField::kTag, {"none"})};
   query.limit = 1;

@@ -203,7 +203,7 @@ TEST_F(PostgresInboxTest, EveryRowIsReadOnceHoweverLateItsTransactionCommits) {
   struct Writer {
     explicit Writer(const std::string& url) : session(url) {}
     PostgresSession session;
-    int rows = 0;  // of the transaction under way; 0: none
+    int rows = 0;  // of the current transaction; 0: none
   };
   std::vector<std::unique_ptr<Writer>> writers;
   for (int i = 0; i < kSessions; ++i) writers.push_back(std::make_unique<Writer>(url_));
@@ -548,7 +548,7 @@ TEST_F(PostgresInboxTest, WhoLooksForFinishesDoesNotReadTheWholeInbox) {
   ask(fmt::format("SELECT millrace.finish('{}', 5)", to_string(job)));
   EXPECT_THAT(store_.tables->fences()->raise({&job, 1}, LeaseToken{6}).value(), IsEmpty());
   EXPECT_EQ(inbox_->finishes(kOnlyShard)->size(), 1U);
-  // A session tells what it has read at its end at the latest.
+  // A session reports its statistics of reads when it ends, at the latest.
   store_ = Store();
   inbox_.reset();
   node_.reset();
