@@ -1,4 +1,4 @@
-// What the registry on PostgreSQL does beyond the contract: locks in their order, fences, doubt.
+// The registry on PostgreSQL beyond the contract: the order of locks, fences, doubt.
 #include "store/postgres/postgres_registry.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ class PostgresRegistryTest : public ::testing::Test {
   PostgresRegistryTest()
       : url_(new_postgres_store()), beside_(url_), a_(options()), b_(options()) {}
 
-  // With a clock that stands still: nobody becomes impatient.
+  // With a clock that stands still, so that no call becomes impatient.
   PostgresOptions options() const { return postgres_options(url_); }
   PostgresOptions options_with_a_clock() const {
     PostgresOptions made = options();
@@ -65,12 +65,12 @@ class PostgresRegistryTest : public ::testing::Test {
     MILLRACE_CHECK(a_.take(kA, a_.renew(kA)).has_value());
     return a_.renew(kA);
   }
-  // A node's lease is over, and none of its renewals is under way.
+  // Ends the node's lease; none of its renewals may be running.
   void end_lease(NodeId id) {
     ask(fmt::format("UPDATE millrace.nodes SET expires_at = clock_timestamp() WHERE node = '{}'",
                     to_string(id)));
   }
-  // From now on a change to `table` waits, with its lock, until go_on().
+  // Makes changes to `table` wait, with their locks, until go_on().
   void hold(const std::string& when, const std::string& condition = "true") {
     ask("CREATE FUNCTION public.hold() RETURNS trigger LANGUAGE plpgsql AS "
         "'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END'");
@@ -79,7 +79,8 @@ class PostgresRegistryTest : public ::testing::Test {
     ask("SELECT pg_advisory_lock(7)");
   }
   void go_on() { ask("SELECT pg_advisory_unlock(7)"); }
-  // So many sessions wait for locks of this kind: "advisory", or for a row "transactionid".
+  // Waits until this many sessions wait for locks of this kind: "advisory", or "transactionid" for
+  // a row.
   void await_waiting(std::size_t sessions, const std::string& event) {
     const std::string count = fmt::format(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
@@ -123,7 +124,7 @@ TEST_F(PostgresRegistryTest, ARenewalThatWaitedForATakeSeesIt) {
   EXPECT_GT(after.epoch, seen.epoch);
 }
 
-// The former leader's row is not there to be locked.
+// The former leader's row does not exist, so it cannot be locked.
 TEST_F(PostgresRegistryTest, WhoComesBackAfterBeingForgottenSeesATakeUnderWay) {
   const ShardView seen = lead_a();
   ask("DELETE FROM millrace.nodes");
@@ -206,7 +207,7 @@ TEST_F(PostgresRegistryTest, ALeaseDoesNotWaitForFlushes) {
   for (std::thread& flush : flushes) flush.join();
 }
 
-// Long ones, as a shard that is loaded, or a search; one more than there is room for.
+// Long reads, as of a search or the load of a shard; one more than there is room for.
 class LongReaders {
  public:
   explicit LongReaders(ConnectionPool& pool) {
@@ -319,7 +320,7 @@ TEST_F(PostgresRegistryTest, ATakeWhoseCommitIsInDoubtIsAnError) {
   while (!operating.ask("SHOW synchronous_standby_names").empty()) {
     std::this_thread::sleep_for(10ms);
   }
-  // It had come through; what this process holds is no term yet.
+  // The take succeeded; this process does not know its term yet.
   const ShardView after = process.renew(kA);
   EXPECT_EQ(after.leader, kA);
   Flusher flusher;
@@ -406,7 +407,7 @@ TEST(PostgresShards, AStoreFromBeforeHasOne) {
   beside.ask("UPDATE millrace.shards SET seq = 9, at = extract(epoch FROM now()) * 1000 - 7200000");
   Process process(wanted);
   EXPECT_EQ(process.node->shards(), 1u);
-  // Its last server said nothing when it left: the tables' time is what is known.
+  // Its last server left without a record: only the tables' time is known.
   const std::optional<Term> term = process.take(kA, process.renew(kA));
   ASSERT_TRUE(term && term->silent_for);
   EXPECT_GE(*term->silent_for, 7'200s);

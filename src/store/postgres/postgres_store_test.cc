@@ -1,4 +1,4 @@
-// What the store on PostgreSQL does beyond the contract: doubt, fences, what a server may not be.
+// The store on PostgreSQL beyond the contract: doubt, fences, unacceptable servers.
 #include "store/postgres/postgres_store.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ class PostgresStore : public ::testing::Test {
     ASSERT_TRUE(opened) << opened.error().message;
     store_ = std::move(*opened);
   }
-  // Another process, as far as the database can tell.
+  // A different process, as far as the database can tell.
   Store another() { return open_postgres_store(options()).value(); }
   Journal& journal() { return *store_.journal; }
   Tables& tables() { return *store_.tables; }
@@ -48,13 +48,13 @@ class PostgresStore : public ::testing::Test {
   Store store_;
 };
 
-// Ends the other sessions of this database, over and over, while it lives.
+// Repeatedly ends the other sessions of this database while it lives.
 class SessionKiller {
  public:
   explicit SessionKiller(const std::string& url)
       : thread_([this, url] {
           PostgresSession session(url);
-          session.ask("SET client_min_messages = error");  // who ended by itself meanwhile
+          session.ask("SET client_min_messages = error");  // sessions that ended by themselves
           while (!over_) {
             session.ask(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE "
@@ -112,7 +112,7 @@ TEST_F(PostgresStore, AFlushWhoseSessionIsEndedIsSettledByFlushingAgain) {
   EXPECT_EQ(ask("SELECT count(*) FROM millrace.jobs"), "20");
   EXPECT_EQ(ask("SELECT count(*) FROM millrace.attempts"), "20");
   auto synced = tables().sync();
-  if (!synced) synced = tables().sync();  // the killer's last word
+  if (!synced) synced = tables().sync();  // after the killer's last strike
   EXPECT_EQ(synced.value(), Seq{20});
 }
 
@@ -120,7 +120,7 @@ TEST_F(PostgresStore, AReadOnlyServerDeposesTheLeader) {
   const auto rows = fill(journal(), 2);
   const std::string database = url_.substr(url_.rfind('/') + 1);
   ask("ALTER DATABASE " + database + " SET default_transaction_read_only = on");
-  Store late = Store();  // a new session, which the setting is for
+  Store late = Store();  // a new session, in which the setting applies
   auto opened = open_postgres_store(options());
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().message, HasSubstr("read-only"));
@@ -134,7 +134,7 @@ TEST_F(PostgresStore, AReadOnlyServerDeposesTheLeader) {
   EXPECT_THAT(result.message, HasSubstr("25006"));
 }
 
-// As a standby that lagged behind its primary, and was promoted.
+// Simulates a standby that lagged behind its primary, and was promoted.
 TEST_F(PostgresStore, ADatabaseThatHasLostWhatItAcknowledgedIsSaidToBe) {
   const auto rows = fill(journal(), 2);
   const std::string table = ask("SELECT 2 / rows_a_table % 16 FROM millrace.shards");
@@ -237,8 +237,8 @@ TEST_F(PostgresStore, ALeaderThatSleptWhileTheRingCameRoundIsFenced) {
   EXPECT_EQ(ask("SELECT count(*) FROM millrace.journal_0_9"), "0");
 }
 
-// A leader that was stopped in the middle of an append: its transaction is open, its row in the
-// way.
+// A leader that was stopped in the middle of an append: its transaction is open, and its row blocks
+// others.
 TEST_F(PostgresStore, APredecessorThatStandsInTheWayIsEnded) {
   const auto rows = fill(journal(), 2);
   PostgresSession stopped(url_ + "?application_name=millrace%20stopped");
@@ -298,7 +298,7 @@ TEST_F(PostgresStore, ViewsShowWhatPeopleLookFor) {
   EXPECT_EQ(ask("SELECT dead FROM millrace.queues WHERE name = 'mail'"), "1");
 }
 
-// A table of the journal is never analyzed, and a planner that knows nothing reads it whole.
+// A table of the journal is never analyzed, and without statistics a planner reads it whole.
 TEST_F(PostgresStore, AnAppendDoesNotReadTheJournal) {
   ask("UPDATE millrace.shards SET rows_a_table = 8192");
   store_ = another();
@@ -385,7 +385,7 @@ TEST_F(PostgresStore, ACancelledWaitForAStandbyIsUnknownUntilACleanCommit) {
   AppendResult result = store.journal->append(row);
   EXPECT_EQ(result.outcome, AppendOutcome::kUnknown);
   EXPECT_THAT(result.message, HasSubstr("wait for synchronous replication"));
-  // It can be seen; that proves nothing.
+  // It is visible, which proves nothing.
   EXPECT_EQ(store.journal->append(row).outcome, AppendOutcome::kUnknown);
   cancel.join();
   operating.ask("ALTER SYSTEM RESET synchronous_standby_names");
@@ -494,7 +494,7 @@ TEST(SearchPath, LeadsNowhereButToTheServersOwn) {
   EXPECT_EQ(beside.ask("SELECT extract(epoch FROM millrace.as_time(1500)) = 1.5"), "t");
 }
 
-// What it answers may be older than what the primary has said.
+// Its answers may be older than those of the primary.
 TEST(Standby, IsNeverUsed) {
   PostgresCluster cluster;
   const std::string url = cluster.new_database();
@@ -504,7 +504,7 @@ TEST(Standby, IsNeverUsed) {
   Store direct = open_postgres_store(here).value();
   Store pooled = open_postgres_store(through).value();
   fill(*direct.journal, 2);
-  // A server that does not tell which it is.
+  // A server that does not identify itself.
   here.url = cluster.new_database();
   PostgresSession(here.url).ask(
       "ALTER FUNCTION pg_catalog.pg_control_system() RENAME TO pg_control_unknown");
@@ -531,7 +531,7 @@ TEST(Standby, IsNeverUsed) {
   EXPECT_THAT(bodies(*direct.journal, 1), ElementsAre("row 1", "row 2"));
 }
 
-// The whole contract's ground once more, through PgBouncer in transaction mode.
+// The whole contract in short, through PgBouncer in transaction mode.
 TEST_F(PostgresStore, WorksThroughPgBouncer) {
   const PgBouncer bouncer(PostgresCluster::shared());
   PostgresOptions through = options();
@@ -552,7 +552,7 @@ TEST_F(PostgresStore, WorksThroughPgBouncer) {
   EXPECT_EQ(state.jobs.size(), 20u);
   EXPECT_EQ(store.tables->list({})->jobs.size(), 20u);
   EXPECT_GT(store.journal->trim(Seq{20}).value(), 0u);
-  // No limit of ours stays behind in a session that others use too.
+  // A session shared with others keeps none of our limits.
   PostgresSession other(through.url);
   EXPECT_EQ(other.ask("SHOW lock_timeout"), "0");
 }

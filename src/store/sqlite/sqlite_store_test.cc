@@ -1,4 +1,4 @@
-// What only the SQLite store has: files, their lock, their damage, a disk that fails.
+// The SQLite store alone: files, their lock, their damage, a failing disk.
 #include "store/sqlite/sqlite_store.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ class SqliteStore : public ::testing::Test {
   ~SqliteStore() override { FaultyDisk::installed().heal(); }
 
   Store open() { return open_sqlite(directory_.path()); }
-  // Why it can't be opened.
+  // The error of opening it.
   std::string refusal() {
     const auto opened = open_sqlite_store(sqlite_options(directory_.path()));
     return opened ? "opened" : opened.error().message;
@@ -51,7 +51,7 @@ class SqliteStore : public ::testing::Test {
     rows_ = fill(*store.journal, 3);
     ASSERT_TRUE(flusher_.flush(*store.tables, {make_job(1)}));
   }
-  // By a program that keeps the checksums of pages, or (`vfs` null) one that knows nothing of them.
+  // By a program that keeps page checksums, or (`vfs` null) one that does not know them.
   void sql(const std::string& name, const std::string& text, const char* vfs = checked_pages()) {
     sqlite3* db = nullptr;
     constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -130,7 +130,7 @@ TEST_F(SqliteStore, RefusesWhatIsNoDirectoryOrNotWritable) {
   fs::permissions(directory_.path(), fs::perms::owner_all);
 }
 
-// --- What was lost is never made anew
+// --- Lost files are never created anew
 
 TEST_F(SqliteStore, RefusesWhereADatabaseIsMissing) {
   make_store();
@@ -217,13 +217,13 @@ TEST_F(SqliteStore, RefusesTheFormatBeforeTheFirst) {
   EXPECT_THAT(refusal(), HasSubstr("jobs.db has format 1, written before the first release"));
 }
 
-// As a program without schedules left it.
+// As left by a program without schedules.
 TEST_F(SqliteStore, BringsFormat2ToTheNewest) {
   make_store();
   sql("jobs.db",
       "DROP TABLE schedules; DROP TABLE schedule_runs; DROP TABLE catalog; DROP TABLE limits; "
       "DROP TABLE buckets; DROP TABLE operations; DROP TABLE audit; PRAGMA user_version = 2");
-  // Those who only read it take it as it is.
+  // Readers accept it as it is.
   const auto report = verify_store(directory_.path());
   ASSERT_TRUE(report.has_value()) << report.error().message;
   EXPECT_THAT(report->problems, Each(AllOf(Not(HasSubstr("schedule")), Not(HasSubstr("catalog")))));
@@ -232,7 +232,7 @@ TEST_F(SqliteStore, BringsFormat2ToTheNewest) {
   changes.schedules[0].name = SharedBytes("nightly");
   changes.schedule_runs = {{SharedBytes("nightly"), 1, {}}};
   ASSERT_TRUE(flusher_.flush(*open().tables, changes));
-  const Store store = open();  // and is not brought there twice
+  const Store store = open();  // and is not migrated twice
   LoadedState loaded;
   ASSERT_TRUE(store.tables->load(loaded));
   EXPECT_EQ(loaded.jobs.size(), 1U);
@@ -309,7 +309,7 @@ TEST_F(SqliteStore, ARowOfAnotherChainIsReportedWithItsPlace) {
               ElementsAre(HasSubstr("row 3 does not continue the row before it")));
 }
 
-// --- A disk that fails
+// --- A failing disk
 
 TEST_F(SqliteStore, AFailedSyncBreaksTheJournalUntilItWasCopied) {
   make_store();
@@ -319,7 +319,7 @@ TEST_F(SqliteStore, AFailedSyncBreaksTheJournalUntilItWasCopied) {
     const JournalRow row = make_row(4, rows_[2].checksum, "row 4");
     const AppendResult failed = store.journal->append(row);
     EXPECT_EQ(failed.outcome, AppendOutcome::kBroken);
-    // The disk is well again, but nobody knows what it holds.
+    // The disk works again, but its content is unknown.
     EXPECT_EQ(store.journal->append(row).outcome, AppendOutcome::kBroken);
     EXPECT_FALSE(store.journal->trim(Seq{2}));
     EXPECT_TRUE(there("journal.db.suspect"));
@@ -337,7 +337,7 @@ TEST_F(SqliteStore, AFailedSyncBreaksTheJournalUntilItWasCopied) {
   auto read = bodies(*store.journal, 1);
   ASSERT_GE(read.size(), 3u);
   EXPECT_EQ(read[2], "row 3");
-  // Whether row 4 stands or not: appending it again settles it.
+  // It is unknown whether row 4 was written: appending it again settles it.
   EXPECT_EQ(store.journal->append(make_row(4, rows_[2].checksum, "row 4")).outcome,
             AppendOutcome::kDurable);
   EXPECT_THAT(bodies(*store.journal, 1), ElementsAre("row 1", "row 2", "row 3", "row 4"));
@@ -414,9 +414,9 @@ TEST_F(SqliteStore, AFailedFlushWritesNothingAndMayBeTriedAgain) {
   EXPECT_EQ(found[0].queue.view(), "a queue never seen");
 }
 
-// --- A process that is killed
+// --- A killed process
 
-// Appends and flushes for ever; tells each row that is durable.
+// Appends and flushes for ever; reports each durable row.
 [[noreturn]] void write_until_killed(const std::string& directory, int tell) {
   Store store = open_sqlite(directory);
   Flusher flusher;
@@ -445,7 +445,7 @@ TEST_F(SqliteStore, WhatWasDurableSurvivesAKill) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status));
-  // What it told before it died.
+  // The rows reported before its death.
   while (read(pipe_ends[0], &told, sizeof told) == sizeof told) {
   }
   close(pipe_ends[0]);
@@ -463,7 +463,7 @@ TEST_F(SqliteStore, WhatWasDurableSurvivesAKill) {
   EXPECT_EQ(store.tables->count({}, 1'000'000, 60'000ms).value(), to_number(projected));
 }
 
-// --- Searches and their time
+// --- Searches and their time budget
 
 TEST_F(SqliteStore, APageEndsWhenItsTimeIsUp) {
   auto now = std::chrono::steady_clock::time_point();
@@ -491,7 +491,7 @@ TEST_F(SqliteStore, APageEndsWhenItsTimeIsUp) {
   EXPECT_EQ(tables.count(query.filter, 10, 60'000ms).value(), 1u);
 }
 
-// A clock at which searches come to a stand while it is told to.
+// A clock that stops searches on demand.
 class StoppingClock {
  public:
   std::chrono::steady_clock::time_point read() {
@@ -518,9 +518,9 @@ class StoppingClock {
   bool goes_ = false;
 };
 
-// A shard's thread waits for fetch(): whoever searches for seconds must not make it.
+// A shard's thread waits for fetch(), so long searches must not delay it.
 TEST_F(SqliteStore, SearchesDoNotHoldUpAFetch) {
-  constexpr int kSearches = 4;  // as many as go on at the same time
+  constexpr int kSearches = 4;  // the most that run at the same time
   StoppingClock clock;
   auto opened = open_sqlite_store({directory_.path(), [&] { return clock.read(); }});
   ASSERT_TRUE(opened);
