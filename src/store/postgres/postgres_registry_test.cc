@@ -265,7 +265,7 @@ TEST_F(PostgresRegistryTest, ReadersKeepNobodyElseWaiting) {
   std::vector<std::future<bool>> done;
   for (const auto& [what, call] : calls) {
     done.push_back(std::async(std::launch::async, call));
-    EXPECT_EQ(done.back().wait_for(5s), std::future_status::ready) << what;
+    EXPECT_EQ(done.back().wait_for(30s), std::future_status::ready) << what;
   }
   go_on();
   for (std::size_t n = 0; n < calls.size(); ++n) EXPECT_TRUE(done[n].get()) << calls[n].first;
@@ -286,7 +286,7 @@ TEST_F(PostgresRegistryTest, LookupsKeepNoAppendWaiting) {
                     ConnectionPool::kForLease - ConnectionPool::kForWriting,
                 "advisory");
   auto filled = std::async(std::launch::async, [&] { return fill(*a_.store.journal, 1).size(); });
-  EXPECT_EQ(filled.wait_for(5s), std::future_status::ready);
+  EXPECT_EQ(filled.wait_for(30s), std::future_status::ready);
   go_on();
   EXPECT_EQ(filled.get(), 1U);
   for (std::thread& lookup : lookups) lookup.join();

@@ -532,7 +532,7 @@ TEST_F(SqliteStore, SearchesDoNotHoldUpAFetch) {
   }
   clock.wait_for(kSearches);
   auto fetched = std::async(std::launch::async, [&] { return tables.fetch({id_of(1)})->size(); });
-  EXPECT_EQ(fetched.wait_for(5'000ms), std::future_status::ready);
+  EXPECT_EQ(fetched.wait_for(30'000ms), std::future_status::ready);
   clock.go();
   EXPECT_EQ(fetched.get(), 1u);
   for (std::future<bool>& search : searches) EXPECT_TRUE(search.get());
