@@ -187,8 +187,12 @@ class LongPoll(harness.ServerCase):
                 b"POST /v1/claim HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
                 + body
             )
-            harness.eventually(lambda: self.waiting() == 1, what="the claim")
-        harness.eventually(lambda: self.waiting() == 0, what="its end")
+            harness.eventually(
+                lambda: "gone" in [w["id"] for w in self.api.get("/v1/workers").json["items"]],
+                what="the claim",
+            )
+        harness.eventually(lambda: self.connections() == 1, what="the end of its connection")
+        time.sleep(0.2)  # the shard has heard of it
         self.submit()
         self.assertEqual(self.claim_within(worker="here")["attempt"], 1)
 
@@ -202,10 +206,10 @@ class LongPoll(harness.ServerCase):
         thread.join()
         self.assertEqual(len(box[0][0]), 1)
 
-    def waiting(self):
-        """How many claims wait."""
+    def connections(self):
+        """How many clients have one."""
         text = self.api.get("/metrics").body.decode()
-        return sum(int(n) for n in re.findall(r"(?m)^millrace_claims_waiting(?:\{.*\})? (\d+)$", text))
+        return int(re.search(r"(?m)^millrace_http_connections (\d+)$", text)[1])
 
 
 class NotNow(harness.ServerCase):
