@@ -1,5 +1,5 @@
-# Every library comes from Debian's packages (tools/setup installs them); why each is here, and which version of it,
-# stands in docs/internals/dependencies.md.
+# Every library comes from Debian's packages (tools/setup installs them). docs/internals/dependencies.md gives the
+# reason and the version of each.
 
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 CONFIG REQUIRED)
@@ -15,7 +15,7 @@ find_package(CURL REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# xxHash says nothing to CMake.
+# xxHash provides no CMake package.
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 find_library(XXHASH_LIBRARY xxhash REQUIRED)
 add_library(xxHash::xxhash UNKNOWN IMPORTED)
@@ -29,8 +29,8 @@ if(BUILD_TESTING)
   find_package(Protobuf REQUIRED)
   find_package(benchmark REQUIRED)
 
-  # RapidCheck's templates use std::aligned_storage, which C++23 deprecates and libstdc++ marks since GCC 13. Clang warns
-  # of it where a test instantiates them, though they are in a system header.
+  # RapidCheck's templates use std::aligned_storage, which C++23 deprecates and libstdc++ has marked since GCC 13. Clang
+  # warns of it when a test instantiates them, although they are in a system header.
   include(CheckCXXSourceCompiles)
   check_cxx_source_compiles("#include <version>
     #if _GLIBCXX_RELEASE < 13

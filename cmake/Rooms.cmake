@@ -1,17 +1,17 @@
-# millrace_precompile(TARGET DIR HEADER...): DIR/precompiled.h and the headers, once for the target.
+# millrace_precompile(TARGET DIR HEADER...): precompiles DIR/precompiled.h and the headers for the target.
 function(millrace_precompile target dir)
   if(EXISTS "${CMAKE_SOURCE_DIR}/${dir}/precompiled.h")
     target_precompile_headers(${target} PRIVATE "${CMAKE_SOURCE_DIR}/${dir}/precompiled.h" ${ARGN})
   endif()
 endfunction()
 
-# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...]): every source under DIR makes the static library
-# millrace_NAME, every *_test.cc the test binary NAME_test. A new file needs no edit here. DIR/precompiled.h, where there
-# is one, names what nearly every file of the room includes; it is compiled once.
+# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...]): builds the static library millrace_NAME from the
+# sources under DIR, and the test binary NAME_test from every *_test.cc. A new file needs no edit here.
+# DIR/precompiled.h, if it exists, lists the headers that nearly every file of the room includes; it is compiled once.
 function(millrace_room name dir)
   cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;TEST_PROTOS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.cc")
-  # Programs beside a room's sources, with a main() of their own.
+  # These folders contain programs with their own main().
   list(FILTER sources EXCLUDE REGEX "${dir}/(conformance|examples|package)/")
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
@@ -31,7 +31,7 @@ function(millrace_room name dir)
     millrace_precompile(${name}_test "${dir}" <gtest/gtest.h>)
     add_test(NAME ${name} COMMAND ${name}_test)
     if(ROOM_TEST_PROTOS)
-      # Generated code is not held to our warnings.
+      # Generated code is compiled without our warnings.
       add_library(${name}_test_proto STATIC ${ROOM_TEST_PROTOS})
       protobuf_generate(TARGET ${name}_test_proto LANGUAGE cpp IMPORT_DIRS "${CMAKE_SOURCE_DIR}/src"
                         PROTOC_OUT_DIR "${CMAKE_BINARY_DIR}/generated")

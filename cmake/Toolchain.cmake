@@ -1,4 +1,4 @@
-# C++23 as far as GCC 12 and Clang 19 both carry it; warnings are errors; the release build is hardened.
+# C++23 as far as both GCC 12 and Clang 19 support it; warnings are errors; the release build is hardened.
 
 set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -15,7 +15,7 @@ option(MILLRACE_MUTANTS "Known bugs can be planted (src/base/mutant.h)" OFF)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What a precompiled header needs to be found again; the tree uses no __TIME__.
+  # Required to cache compilations with precompiled headers; the tree uses no __TIME__.
   set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_SLOPPINESS=pch_defines,time_macros" "${CCACHE_PROGRAM}")
 endif()
 
@@ -51,7 +51,7 @@ if(MILLRACE_FUZZ)
   target_link_options(millrace_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(MILLRACE_COVERAGE)
-  # The counters lie in the mapped profile itself: children that end by _exit count too.
+  # The counters are in the mapped profile file, so that children that end by _exit are counted too.
   target_compile_options(millrace_options INTERFACE
     -fprofile-instr-generate -fcoverage-mapping "SHELL:-mllvm -runtime-counter-relocation")
   target_link_options(millrace_options INTERFACE -fprofile-instr-generate)
@@ -64,7 +64,7 @@ if(MILLRACE_MUTANTS)
   target_compile_definitions(millrace_options INTERFACE MILLRACE_MUTANTS)
 endif()
 
-# A program needs the libraries that it calls, not all those that they name.
+# Links a program only with the libraries that it calls.
 target_link_options(millrace_options INTERFACE LINKER:--as-needed)
 find_program(MOLD_PROGRAM mold)
 if(MOLD_PROGRAM)

@@ -1,5 +1,5 @@
-# The version and the commit go into one translation unit, so that a new commit recompiles nothing else. The commit is
-# looked up by each build, not by the configuration: a program says what it was built from.
+# The version and the commit are compiled into one translation unit, so that a new commit recompiles nothing else. Each
+# build, not the configuration, looks up the commit, so that a program reports the commit it was built from.
 set(MILLRACE_COMMIT_HEADER "${CMAKE_BINARY_DIR}/generated/build_commit.h")
 set(write_commit "${CMAKE_COMMAND}" -D "HEADER=${MILLRACE_COMMIT_HEADER}" -P "${CMAKE_SOURCE_DIR}/cmake/WriteCommit.cmake")
 execute_process(COMMAND ${write_commit} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}" COMMAND_ERROR_IS_FATAL ANY)

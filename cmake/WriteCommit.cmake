@@ -1,5 +1,5 @@
-# Writes HEADER, where it says something else: the commit that the folder it is run in stands at, with "-dirty" where
-# files that git knows differ from it; "unknown" outside of git.
+# Writes HEADER if its content changes: the current folder's commit, with "-dirty" if tracked files differ from it, or
+# "unknown" outside of git.
 execute_process(COMMAND git describe --always --exclude=* --abbrev=12 --dirty
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT commit)

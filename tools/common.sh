@@ -1,4 +1,4 @@
-# What every script in this folder needs: the project's root as working directory, and a readable voice.
+# Shared by the scripts in this folder: changes to the project's root, and defines functions for output.
 # Source it: . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck shell=bash
 
