@@ -29,7 +29,7 @@ def kind(row):
 
 
 def chosen(result):
-    """Peers and Millrace, the fastest first; limits are no contestants."""
+    """Peers and Millrace, fastest first; the machine's limits are left out."""
     rows = [row for row in result["rows"]
             if "figure" in row and row["group"] != "limit" and row["unit"] == "lifecycles/s"]
     return sorted(rows, key=lambda row: -row["figure"])

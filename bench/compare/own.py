@@ -117,7 +117,7 @@ def lifecycles(where, connections, retention, serve, on_postgres):
 
 
 def with_sdk(where, serve, on_postgres):
-    """What a program with the library has of the server; the bench's own workers take next to nothing of the machine."""
+    """The server as used by programs with the SDK; the bench's own workers use hardly any CPU."""
     return Row("millrace", f"{where}, 8 + 8, retention 0, workers of the SDK",
                "8 producers, 8 workers of the C++ library with a batch of jobs at a time", SYNCED, True,
                roundtrip(8, "0", serve, "--sdk"), "millrace", on_postgres=on_postgres)

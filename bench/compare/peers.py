@@ -1,4 +1,4 @@
-"""The peers: how each is started, how durable that makes it, and what its client does."""
+"""The peers: how each is started, its resulting durability, and its client."""
 
 import argparse
 import contextlib
@@ -29,7 +29,7 @@ class Row:
 
 
 def by_thousand(row):
-    """The same in calls of 1,000 jobs: the peers are at their best there."""
+    """The same with calls of 1,000 jobs, at which the peers are fastest."""
     def measure(options):
         return row.measure(argparse.Namespace(**{**vars(options), "batch": 1000}))
     return dataclasses.replace(row, label=f"{row.label}, by 1,000", measure=measure, batch=1000)
@@ -90,7 +90,7 @@ def sidekiq(options):
     return figure, f"{debian.version}, Redis {redis_version}"
 
 
-# What a careful administrator sets on a machine of this size; durability stays as it is by default, complete.
+# Settings of a careful administrator for a machine of this size; durability keeps its default, full durability.
 POSTGRES_SETTINGS = ["shared_buffers=512MB", "max_wal_size=4GB", "max_connections=100",
                      "checkpoint_timeout=15min", "wal_compression=off", "log_min_messages=fatal"]
 
@@ -117,7 +117,7 @@ def postgres(options):
 
 
 def make_database(programs, environment, port):
-    """Answers once the cluster does: it listens before it takes statements."""
+    """Returns once the cluster answers: it listens before it accepts statements."""
     run = None
     for _ in range(100):
         run = subprocess.run([programs / "psql", "-h", "127.0.0.1", "-p", str(port), "-U", "bench", "-d", "postgres",

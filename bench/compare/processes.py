@@ -17,7 +17,7 @@ END_S = 20
 
 
 class Skipped(Exception):
-    """A contestant that cannot be measured here; the text is the reason."""
+    """A program that can't be measured here; the text is the reason."""
 
 
 def started(command, **how):
@@ -34,7 +34,7 @@ def free_port():
 
 
 def ordinary_user():
-    """Whom a server that refuses the superuser runs as; None when we are an ordinary user ourselves."""
+    """The user for servers that refuse to run as root; None if this process is not root."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
@@ -45,7 +45,7 @@ def ordinary_user():
 
 @contextlib.contextmanager
 def data_folder(parent, owner=None):
-    """A new folder for a server's data, removed with all that is in it."""
+    """A new folder for a server's data, removed with its content afterwards."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="millrace-compare-", dir=parent))
     try:
         if owner:
@@ -55,19 +55,19 @@ def data_folder(parent, owner=None):
         shutil.rmtree(path, ignore_errors=True)
 
 
-# No path of this machine goes into a result.
+# Results must not contain paths of this machine.
 ROOT = str(pathlib.Path(__file__).resolve().parents[2])
 
 
 def reason_in(text):
-    """The line that says why a program failed: the first that speaks of an error, else the last."""
+    """The line with the reason for a program's failure: the first that mentions an error, else the last."""
     lines = [line.strip() for line in text.replace(ROOT + "/", "").splitlines() if line.strip()]
     named = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
     return (named or lines[-1:] or ["it said nothing"])[0][:200]
 
 
 def end(process):
-    """Asks it to stop, insists when it does not."""
+    """Asks the process to stop, and kills it if it does not."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -123,7 +123,7 @@ class Client:
         self.output = self.process.stdout
 
     def expect(self, beginning):
-        """The next line of its output, which must begin so."""
+        """The next line of its output, which must begin with the given text."""
         line = self.output.readline()
         if not line.startswith(beginning):
             raise Skipped(f"its client failed: {reason_in(self.log.read_text(errors='replace'))}")
@@ -147,7 +147,7 @@ class Deadline:
         self.end = time.monotonic() + limit_s
 
     def first_with_output(self, clients):
-        """A client that has printed something, or has ended."""
+        """Waits for a client that has printed something or has ended."""
         left = max(0, self.end - time.monotonic())
         readable, _, _ = select.select([client.output for client in clients], [], [], left)
         if not readable:
@@ -170,7 +170,7 @@ def lifecycles(command, folder, options, port, environment, cwd):
         for client in clients.values():
             client.go()
         while len(jobs) < len(clients):
-            # Whichever speaks first: a producer that breaks is not waited for by way of its worker.
+            # Reads whichever prints first, so that a failed producer is noticed without waiting for its worker.
             client = deadline.first_with_output([clients[role] for role in clients if role not in jobs])
             role = next(role for role in clients if clients[role] is client)
             if role == "worker":

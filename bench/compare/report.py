@@ -2,7 +2,7 @@
 
 import machine
 
-# What is compared with what: the rows that P1 and P2 are judged by, and those of 16 + 16 beside them.
+# The compared rows: those that decide P1 and P2, and the rows with 16 + 16.
 HEADLINE = "Millrace, 8 + 8, retention 0"
 SECOND = "Millrace, 16 + 16, retention 0"
 BY_THOUSAND = f"{HEADLINE}, by 1,000"
@@ -27,8 +27,8 @@ def share(figure, of):
 
 
 def counterparts(row, result_batch):
-    """The labels of Millrace's rows that this one stands against, in calls of as many jobs: by 8 + 8 and by 16 + 16, the
-    same on PostgreSQL."""
+    """The labels of Millrace's rows to compare with this one, with calls of as many jobs: with 8 + 8 and with 16 + 16, and
+    the same on PostgreSQL."""
     if row["group"] == "millrace":
         return [None] * 4
     if row["unit"] == "requests/s":
@@ -36,7 +36,8 @@ def counterparts(row, result_batch):
         return [f"Millrace, POST /v1/jobs, {connections}", None, None, None]
     if row["group"] == "peer" and row["batch"] != result_batch:
         return [BY_THOUSAND, None, BY_THOUSAND_ON_POSTGRES if row["on_postgres"] else None, None]
-    # A limit is one store's, a peer is everybody's; but only what runs on PostgreSQL is compared with Millrace there.
+    # A limit belongs to one store, a peer is compared with all. But Millrace on PostgreSQL is compared only with other
+    # rows on PostgreSQL.
     own = [HEADLINE, SECOND] if row["group"] == "peer" or not row["on_postgres"] else [None, None]
     return own + ([ON_POSTGRES, SECOND_ON_POSTGRES] if row["on_postgres"] else [None, None])
 
@@ -74,7 +75,7 @@ def verdict(figure, least):
 
 
 def ratio_target(target, name, figures, own, other, least):
-    """One line of the targets; without both figures there is nothing to judge."""
+    """One line of the targets; not measured unless both figures exist."""
     at_least = f"{least:.0%}" if least < 1 else f"{least}x"
     if own not in figures or other not in figures:
         return f"| {target} | {name} | {at_least} | not measured | |"
@@ -97,7 +98,7 @@ def fastest(result, otherwise, wanted):
 
 
 def targets(result):
-    """What the project set itself, as far as this run can judge it."""
+    """The project's targets, as far as this run measures them."""
     figures = by_label(result)
     synced = fastest(result, "none measured", lambda row: row["synced"] and row["batch"] == result["batch"])
     at_its_best = fastest(result, "none measured", lambda row: row["synced"])
@@ -126,7 +127,7 @@ def targets(result):
 
 
 def kept_sentence(result):
-    """README.md's, below the chart: it must be that of the results that the chart is drawn from."""
+    """The text below the chart in README.md, from the same results as the chart."""
     figures = by_label(result)
     kept, headline, on_postgres, kept_on_postgres = (
         f"{round(figures[label], -3):,.0f}" for label in (KEPT, HEADLINE, ON_POSTGRES, KEPT_ON_POSTGRES))

@@ -1,4 +1,4 @@
-// How soon the dashboard draws what the server has answered, with many jobs and queues behind it.
+// Measures how soon the dashboard draws the server's answers, with many jobs and queues.
 //
 //   bench/dashboard/run [--jobs N] [--queues N] [--runs N]     1,000,000 jobs, 10,000 queues, 5 visits of each page
 //

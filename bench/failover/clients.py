@@ -1,4 +1,4 @@
-"""A steady load of clients that know all nodes' URLs, and what each of their requests met with."""
+"""A steady load of clients that know all nodes' URLs, with the fate of each of their requests."""
 
 import asyncio
 import collections
@@ -14,7 +14,7 @@ ANSWER_S = 30
 
 @dataclasses.dataclass(slots=True)
 class Done:
-    """One request that was acknowledged in the end: a submission, or a claim that gave out a job, or its completion."""
+    """One request that was finally acknowledged: a submission, a claim that returned a job, or its completion."""
 
     kind: str
     shard: int
@@ -29,7 +29,7 @@ class Done:
 
 
 class Client:
-    """Asks its own node, and where that is gone or tells it to go, the next one."""
+    """Asks its own node; if that is gone or redirects it, the next one."""
 
     def __init__(self, load, kind, shard, queue, home):
         self.load, self.kind, self.shard, self.queue, self.home = load, kind, shard, queue, home
@@ -53,7 +53,7 @@ class Client:
             await self.ask("ack", "/v1/ack", {"items": [item]})
 
     async def ask(self, kind, path, body):
-        """Again and again until it is acknowledged: each request here may be repeated."""
+        """Repeats the request until it is acknowledged; all requests here are idempotent."""
         troubles, begun = [], time.monotonic()
         while not self.load.stopping:
             node, what = self.node, None
@@ -98,7 +98,7 @@ class Client:
 
 
 class Load:
-    """For each shard and node a client that submits and one that claims, on a thread of their own."""
+    """For each shard and node one client that submits and one that claims, each on its own thread."""
 
     def __init__(self, queues, ports, new_id):
         self.ports, self.new_id = ports, new_id
@@ -127,12 +127,12 @@ class Load:
         self.thread.join()
 
     def go_home(self):
-        """Clients whose node is back go to it."""
+        """Clients return to their node if it is back."""
         for client in self.clients:
             client.node = client.home
 
     def since(self, instant, shards=None):
-        """What was begun after it, by who asked: (shard, kind, home). Completions are their claim's."""
+        """Requests begun after `since`, by client: (shard, kind, home). Completions belong to their claim."""
         found = collections.defaultdict(list)
         for done in list(self.done):
             if done.begun >= instant and (shards is None or done.shard in shards):

@@ -1,11 +1,11 @@
-"""From the runs of a step to its cost, and from the costs of all steps to what grew."""
+"""Computes a step's cost from its runs, and the growth from the costs of all steps."""
 
 GREW = 1.5  # times as much as what it is held against: no noise
 COSTS = ["cost", "cpu"]  # of the clock on the wall, of the server's CPU
 
 
 def run_costs(report):
-    """Microseconds a job, of one run's report; None for what the server does not tell."""
+    """Microseconds per job from one run's report; None if the server does not report it."""
     server, waited = report["server"], report["latency_ms"]["hand_out"]
     cpu_s, jobs = server["cpu_seconds"], report["jobs"]
     return {"cost_us": 1e6 / report["lifecycles_per_s"], "cpu_us": None if cpu_s is None else 1e6 * cpu_s / jobs,
@@ -14,12 +14,12 @@ def run_costs(report):
 
 
 def best(runs, what):
-    """Whatever else ran on the machine made a run slower, nothing made it faster."""
+    """The fastest run: other load on the machine can only make a run slower."""
     return min((run[what] for run in runs if run[what] is not None), default=None)
 
 
 def step(value, runs, per="job"):
-    """What a step costs, for each job or for each byte of payload."""
+    """A step's cost per job or per byte of payload."""
     entry = {"value": value, "jobs": runs[0]["jobs"], "runs": runs,
              **{what: best(runs, what) for what in ("cost_us", "cpu_us", "waited_ms", "resident_bytes")}}
     if per == "byte":
@@ -33,7 +33,7 @@ def ratio(figure, reference):
 
 
 def judge(steps, against, per="job"):
-    """Adds to each measured step how its costs stand to those before, and names those that grew."""
+    """Adds to each step the ratio of its costs to the previous ones, and names those that grew."""
     measured = [entry for entry in steps if "skipped" not in entry]
     unit = "ns_a_byte" if per == "byte" else "us"
     for number, entry in enumerate(measured):
@@ -53,6 +53,6 @@ def judge(steps, against, per="job"):
 
 
 def verdict(steps):
-    """The costs that grew, as the last step has them; None: there is nothing to compare."""
+    """The costs that grew, as of the last step; None if there is nothing to compare."""
     measured = [entry for entry in steps if "skipped" not in entry]
     return measured[-1]["grew"] if len(measured) > 1 and steps[-1] is measured[-1] else None

@@ -1,4 +1,4 @@
-"""The result for people: a Markdown table for each thing that was doubled, and a sentence of what came of it."""
+"""The result for people: a Markdown table for each doubled quantity, and a sentence with the conclusion."""
 
 import machine
 

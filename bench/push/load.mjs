@@ -1,5 +1,5 @@
-// A plain load generator: so many connections, one request at a time on each, the same bytes every
-// time. Says how many answers came in a second.
+// A simple load generator: a number of connections, one request at a time on each, always with the same
+// bytes. Prints the answers per second.
 import { connect } from "node:net";
 
 const [port, connections, seconds] = process.argv.slice(2).map(Number);

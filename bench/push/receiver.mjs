@@ -1,4 +1,4 @@
-// Answers each request with 200 and nothing, and says its port.
+// Answers each request with an empty 200, and prints its port.
 import { createServer } from "node:http";
 
 const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-"""One run of one worker, and what it costs when it waits."""
+"""One run of a worker, and the cost of a waiting worker."""
 
 import contextlib
 import json
@@ -15,14 +15,14 @@ SETTLE_S = 10  # until a worker has started, and has begun to wait
 
 
 def fields(pid):
-    """Of /proc/PID/stat, those after the name; none if the process has gone."""
+    """The fields of /proc/PID/stat after the name; none if the process has gone."""
     with contextlib.suppress(OSError):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return None
 
 
 def family(root):
-    """The fields of a process and of all that descend from it, by process id."""
+    """The fields of a process and its descendants, by process id."""
     every = {int(path.name): fields(path.name) for path in pathlib.Path("/proc").iterdir() if path.name.isdigit()}
     every = {pid: stat for pid, stat in every.items() if stat}
     found, fresh = set(), {root} & every.keys()
@@ -33,7 +33,7 @@ def family(root):
 
 
 def processor_s(root):
-    """Processor time of the family, of those who have ended as well."""
+    """Processor time of the process and its descendants, including ended ones."""
     return sum(sum(map(int, stat[11:15])) for stat in family(root).values()) * TICK_S
 
 
@@ -54,7 +54,7 @@ def machine_s():
 
 
 class Running:
-    """A program that has been started; it says `began` and `ended {...}`, all else that it prints is of no interest."""
+    """A started program. It prints `began` and `ended {...}`; its other output is ignored."""
 
     def __init__(self, program, role, jobs, port, folder):
         self.log = folder / f"{role}-{port}.log"
@@ -123,7 +123,7 @@ def rate(row, program, options, jobs, folder):
 
 
 def idle(rows, built, options, folder):
-    """Processor time of workers that have nothing to do, all at once: each has a server of its own. By label."""
+    """Processor time of idle workers, measured together, each with its own server. By label."""
     with contextlib.ExitStack() as at_end:
         waiting, costs = {}, {}
         for row in rows:
@@ -143,7 +143,7 @@ def idle(rows, built, options, folder):
                 options.say(f"{label}: its worker ended while it waited")
                 continue
             ticks, precise, of_server = before[label]
-            # Ticks know of threads that have ended, the precise figure of what is less than a tick.
+            # Ticks include ended threads; the precise figure includes times below a tick.
             cost = max(precise_s(pid) - precise, processor_s(pid) - ticks - 2 * TICK_S)
             costs[label] = {"idle_worker_ms": round(cost * 1e3, 1),
                             "idle_server_ms": round((precise_s(server) - of_server) * 1e3, 1)}

@@ -1,5 +1,5 @@
-"""Builds the workers that are measured, each in a folder of its own that git ignores, and says how to start them. What
-a peer needs comes from its language's registry, in the versions of versions.py."""
+"""Builds the measured workers, each in a separate folder that git ignores, and returns the commands to start them. The
+peers' dependencies come from their languages' registries, in the versions of versions.py."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ class Program:
 
 
 def folder_for(name, *sources):
-    """The folder of a program, with copies of its sources and the harness that it shares."""
+    """The folder of a program, with copies of its sources and of the shared harness."""
     folder = BUILT / name
     folder.mkdir(parents=True, exist_ok=True)
     for source in sources:
@@ -43,7 +43,7 @@ def folder_for(name, *sources):
 
 
 def is_new(path, text):
-    """Writes the text if it differs from what is there; whether what was made of it must be made again."""
+    """Writes the text if the file differs. True: files made from it must be made again."""
     if path.exists() and path.read_text() == text:
         return False
     path.write_text(text)
@@ -52,7 +52,7 @@ def is_new(path, text):
 
 @contextlib.contextmanager
 def unless_done(folder, text):
-    """Whether a step has to be done: it has not been, with these settings, to its end."""
+    """Whether a step must be done: it has not been completed with these settings."""
     mark = folder / ".installed"
     needed = not mark.exists() or mark.read_text() != text
     yield needed
@@ -64,7 +64,7 @@ def quietly(*command, cwd=None, environment=None):
 
 
 def loudly(*command, cwd=None):
-    """For compilers that speak on standard output."""
+    """For compilers that print errors on standard output."""
     return quietly("sh", "-c", 'exec "$@" >&2', "sh", *command, cwd=cwd)
 
 
@@ -129,7 +129,7 @@ def bullmq(say):
 
 
 def go_program(folder, module, say, *packages):
-    """A Go program of the files that lie in the folder."""
+    """A Go program made of the files in the folder."""
     if is_new(folder / "go.mod.wanted", module):
         say(f"go mod tidy, in {folder.relative_to(ROOT)}")
         (folder / "go.mod").write_text(module)

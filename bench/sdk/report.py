@@ -52,7 +52,7 @@ def table_row(result, row):
 
 
 def warning(result):
-    """What a reader must know of the run, or None."""
+    """A warning that a reader of the run needs, or None."""
     shares = [run["others_share"] for row in result["rows"] for run in row.get("runs", [])]
     if shares and max(shares) > BUSY_SHARE:
         typical = sorted(shares)[len(shares) // 2]
@@ -82,7 +82,7 @@ def markdown(result):
 
 
 def versions(result):
-    """What each row ran, in order, without repetitions."""
+    """The programs of the rows, in order, without repetitions."""
     return list(dict.fromkeys(text for row in result["rows"] for text in row.get("versions", [])))
 
 

@@ -1,4 +1,4 @@
-"""What is measured: the SDK of each language, and its peers."""
+"""The measured programs: the SDK of each language, and its peers."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ MILLRACE = "every step synced before its answer"
 
 @dataclasses.dataclass
 class Row:
-    """One line of the table. `unfinished`: what counts the jobs in its store that have not succeeded."""
+    """One line of the table. `unfinished`: counts the jobs in its store that have not succeeded."""
     language: str
     label: str
     build: object  # (say) -> Program; raises Skipped
@@ -31,7 +31,7 @@ def own(language, label, build, mode):
 
 
 def on_redis(language, label, build, mode, unfinished):
-    """The same worker on Redis as it is shipped, and synced."""
+    """The same worker on Redis with default settings, and with sync."""
     row = Row(language, label, build, stores.redis(), RDB, mode, is_synced=False, unfinished=unfinished)
     return [row, dataclasses.replace(row, label=f"{label}, synced", store=stores.redis(*stores.ALWAYS), durability=AOF,
                                      is_synced=True, waits=False)]
@@ -68,5 +68,5 @@ ROWS = [
     own("cpp", "C++ SDK", programs.cpp_sdk, "16 handlers"),
 ]
 LANGUAGES = list(dict.fromkeys(row.language for row in ROWS))
-# So that a run of a worker takes some seconds, on a machine with two cores.
+# Chosen so that a run of a worker takes some seconds on a machine with two cores.
 JOBS = {"python": 6000, "typescript": 60_000, "go": 30_000, "java": 20_000, "cpp": 100_000}

@@ -1,4 +1,4 @@
-"""The servers: each measurement has one of its own, with nothing in it, on a disk."""
+"""The servers: each measurement has its own, empty, on a disk."""
 
 import contextlib
 import dataclasses
@@ -57,14 +57,14 @@ def millrace(options, _):
 
 
 def ask_redis(port, command):
-    """The answer of a command that answers with a number."""
+    """The answer of a command that returns a number."""
     with socket.create_connection(("127.0.0.1", port), 10) as connection, connection.makefile("rb") as answers:
         connection.sendall(command.encode() + b"\r\n")
         return int(answers.readline().decode().lstrip(":"))
 
 
 def redis(*settings):
-    """As Debian ships it, but for the settings."""
+    """With Debian's defaults, except for the settings."""
     @contextlib.contextmanager
     def started(options, unfinished):
         debian = install.Debian(DEBIAN, "redis-server", options.say)

@@ -1,5 +1,5 @@
-// How a client in Node talks with bench/compare/run: it connects, says "ready", waits for a line, does its part, and
-// says how many jobs it has seen through. Time is taken by the driver, from the line to the last answer.
+// The protocol between a Node client and bench/compare/run: the client connects, prints "ready", waits for a line, does
+// its work, and prints the number of jobs it has completed. The driver takes the time from the line to the last answer.
 import { createInterface } from "node:readline";
 
 export async function main(roles) {
@@ -13,7 +13,7 @@ export async function main(roles) {
   process.exit(0);
 }
 
-// An object of so many bytes, once it is JSON.
+// An object whose JSON has this many bytes.
 export function payloadOf(bytes) {
   return { text: "x".repeat(bytes - '{"text":""}'.length) };
 }

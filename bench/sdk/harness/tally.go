@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Tally counts the handlers that have run, and tells bench/sdk/run of the first and the last.
+// Tally counts the handlers that have run, and reports the first and the last to bench/sdk/run.
 type Tally struct {
 	jobs  int64
 	count atomic.Int64
 	first time.Time // written by the first, read by the last
 }
 
-// Ran is to be called by a handler.
+// Ran must be called by each handler.
 func (t *Tally) Ran() {
 	switch count := t.count.Add(1); count {
 	case 1:
@@ -26,7 +26,7 @@ func (t *Tally) Ran() {
 	}
 }
 
-// Arguments are what every program is given: its role, the number of jobs, the port of its server.
+// Arguments are the parameters of every program: its role, the number of jobs, its server's port.
 func arguments() (role string, jobs int, port string) {
 	jobs, err := strconv.Atoi(os.Args[2])
 	check(err)

@@ -1,4 +1,4 @@
-// Counts the handlers that have run, and tells bench/sdk/run of the first and the last.
+// Counts the handlers that have run, and reports the first and the last to bench/sdk/run.
 export function tally(jobs) {
   let count = 0;
   let first = 0;

@@ -1,4 +1,4 @@
-"""Counts the handlers that have run, and tells bench/sdk/run of the first and the last."""
+"""Counts the handlers that have run, and reports the first and the last to bench/sdk/run."""
 
 import json
 import mmap
@@ -9,7 +9,7 @@ LOOK_S = 0.002
 
 
 class Tally:
-    """A slot for each process that runs handlers, in memory that children which are forked later share."""
+    """A slot for each process that runs handlers, in memory shared with children that are forked later."""
 
     def __init__(self, jobs, slots=1):
         self._memory = memoryview(mmap.mmap(-1, slots * 24)).cast("d")
@@ -19,7 +19,7 @@ class Tally:
             threading.Thread(target=self._watch, args=(jobs,), daemon=True).start()
 
     def ran(self, slot=0):
-        """To be called by a handler. The clock is the same in all processes."""
+        """Must be called by each handler. The clock is the same in all processes."""
         now, at = time.monotonic(), slot * 3
         with self._lock:
             self._memory[at + 1] = now

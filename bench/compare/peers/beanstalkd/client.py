@@ -15,7 +15,7 @@ class Connection:
         self.file = self.socket.makefile("rb", buffering=1 << 16)
 
     def lines(self, commands, count, word):
-        """Sends the commands and reads as many lines that begin with the word."""
+        """Sends the commands and reads as many lines, which must begin with the word."""
         self.socket.sendall(commands)
         for _ in range(count):
             line = self.file.readline()

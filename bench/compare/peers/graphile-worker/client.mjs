@@ -1,5 +1,5 @@
 // graphile-worker: addJobs of a batch; "batched" is its local queue, of a batch but 500 at most, with batched completion,
-// "defaults" is what it does when nothing is set but the concurrency.
+// "defaults" sets only the concurrency.
 import { makeWorkerUtils, run } from "graphile-worker";
 import pg from "pg";
 import { inParts, main, payloadOf } from "./harness.mjs";
@@ -33,7 +33,7 @@ async function worker({ jobs, batch, port }) {
   await client.connect();
   return async () => {
     await finished;
-    // A job that ran is complete when its row has gone.
+    // A job is complete once its row has been deleted.
     const left = "SELECT 1 FROM graphile_worker._private_jobs LIMIT 1";
     while ((await client.query(left)).rowCount > 0) await new Promise((next) => setTimeout(next, 2));
     return done;

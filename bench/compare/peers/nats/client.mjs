@@ -31,7 +31,7 @@ async function worker({ jobs, port }) {
       if (++done === jobs) break;
     }
     await connection.flush();
-    // An acknowledged message leaves a work queue: what is complete is no longer there.
+    // An acknowledged message is removed from a work queue, so the rest is unfinished.
     while ((await manager.streams.info(kStream)).state.messages > 0) await new Promise((next) => setTimeout(next, 2));
     return done;
   };

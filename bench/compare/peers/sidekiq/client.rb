@@ -1,4 +1,4 @@
-# Sidekiq: push_bulk of a batch, one process of 10 threads, as its documentation has it.
+# Sidekiq: push_bulk of a batch, one process of 10 threads, as in its documentation.
 require "json"
 require "sidekiq"
 
@@ -37,7 +37,7 @@ when "producer"
   end
   puts JSON.generate(jobs: jobs)
 when "worker"
-  # Its presence makes this a server.
+  # Requiring it makes this process a Sidekiq server.
   require "sidekiq/cli"
   require "sidekiq/launcher"
   Sidekiq.configure_server { |config| config.redis = redis }

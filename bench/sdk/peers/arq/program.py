@@ -1,5 +1,5 @@
-"""arq: a worker with 16 coroutines. By default it looks for at most 80 jobs each half second; here it takes as many at
-a look as there may be, which is its fastest way without a busy loop. Results are not kept."""
+"""arq: a worker with 16 coroutines. By default it looks for at most 80 jobs each half second; here it takes as many as
+possible each time, which is its fastest mode without a busy loop. Results are not kept."""
 
 import asyncio
 import json
