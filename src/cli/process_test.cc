@@ -16,17 +16,16 @@ class ProcessTest : public ::testing::Test {
   void SetUp() override { std::signal(SIGPIPE, SIG_IGN); }
 
   CommandEnd run(std::string script, std::string input = {}) {
-    const Command command{
-        .words = {"sh", "-c", std::move(script)},
-        .environment = {{"MILLRACE_JOB_ID", "id-1"}},
-        .input = std::move(input),
-        .max_output = max_output_,
-        .on_error_line =
-            [this](std::string_view line) {
-              lines_.emplace_back(line);
-              if (line == kStopMe) stop_.request_stop();
-            },
-        .open_files = open_files_};
+    const Command command{.words = {"sh", "-c", std::move(script)},
+                          .environment = {{"MILLRACE_JOB_ID", "id-1"}},
+                          .input = std::move(input),
+                          .max_output = max_output_,
+                          .on_error_line =
+                              [this](std::string_view line) {
+                                lines_.emplace_back(line);
+                                if (line == kStopMe) stop_.request_stop();
+                              },
+                          .open_files = open_files_};
     const auto end = run_command(command, {stop_.get_token(), grace_, [] { return false; }});
     EXPECT_TRUE(end);
     return end.value_or(CommandEnd{});
