@@ -52,7 +52,7 @@ export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal
     let earliest = 0;
     let ended = false;
 
-    const run = async (): Promise<void> => {
+    const run = async (unasked = false): Promise<void> => {
       clearTimeout(timer);
       timer = undefined;
       wanted = false;
@@ -61,7 +61,8 @@ export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal
       const aborted = running.signal;
       try {
         const data = await state.current.fetcher(aborted);
-        if (ended) return;
+        // Paused while it was asked for: it is asked for again when the page goes on.
+        if (ended || (unasked && paused.peek())) return;
         remember(key, data);
         setShown({ key, data, error: null });
       } catch (error) {
@@ -81,7 +82,7 @@ export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal
       if (running || timer !== undefined || document.hidden) return;
       timer = setTimeout(() => {
         timer = undefined;
-        if (wanted && !paused.peek()) void run();
+        if (wanted && !paused.peek()) void run(true);
       }, Math.max(0, earliest - Date.now()));
     };
     state.current.again = () => {

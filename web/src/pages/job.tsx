@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, getText, may, patch, segment } from "../lib/api";
 import { absolute, duration, exactly, plural, shortId, timeOfDay } from "../lib/format";
 import { faultOf, readWithOpaque } from "../lib/json";
-import { now } from "../lib/live";
+import { now, paused } from "../lib/live";
 import { href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
 import { type Attempt, type FeedEvent, type Job, type JobError, type LogLine, type Page, kEnded } from "../lib/types";
@@ -41,7 +41,7 @@ export function JobPage({ id }: { id: string }) {
   // A worker's progress is no event.
   useEffect(() => {
     if (job?.state !== "running") return;
-    const timer = setInterval(() => whole.reload(), 2000);
+    const timer = setInterval(() => paused.peek() || whole.reload(), 2000);
     return () => clearInterval(timer);
   }, [job?.state === "running"]);
 
