@@ -134,7 +134,7 @@ void Applier::operator()(const BreakerTurned& event) {
 
 void Applier::supersede(const Job& successor) {
   if (successor.extras == nullptr || !successor.extras->unique) return;
-  // Other successors were given the key when it was released, or are not jobs.
+  // Under other rules the key was released before, or no job was made.
   if (successor.extras->unique->on_conflict != OnConflict::kDebounce) return;
   const SharedBytes& key = successor.extras->unique->key;
   const auto* const holder = state_.uniques.find(successor.queue.view(), key.view(), at_);
