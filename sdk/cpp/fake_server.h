@@ -69,7 +69,7 @@ class FakeServer : public Transport {
   template <typename Condition>  // on the members below, which it reads unlocked
   bool await(Condition condition) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds{20}, condition);
+    return changed_.wait_for(lock, std::chrono::seconds{60}, condition);
   }
   bool await_waiting_claim() {
     return await([this] { return waiting > 0; });

@@ -256,7 +256,7 @@ TEST_F(WorkerFaultsTest, BeatsAsOftenAsALeaseNeedsHoweverLongTheServerIsAway) {
     EXPECT_TRUE(server_.await([&] { return server_.heartbeats > 0; }));
     return Outcome::succeeded();
   }));
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 20s);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 25s);
 }
 
 TEST_F(WorkerFaultsTest, WhatAServerAskedForWhileNothingRanHoldsUpNoHeartbeat) {
@@ -383,7 +383,7 @@ TEST_F(WorkerFaultsTest, ProgressThatIsTooLargeTogetherGoesInTwoHeartbeats) {
 
 // The handler reports news faster than heartbeats are answered.
 TEST_F(WorkerFaultsTest, NewsAfterARefusalWaitForAHeartbeatWithout) {
-  server_.lease_ms = 4'500;
+  server_.lease_ms = 6'000;
   server_.put("a", 1);
   std::vector<bool> had_progress;
   Context* running = nullptr;
@@ -410,7 +410,7 @@ TEST_F(WorkerFaultsTest, NewsAfterARefusalWaitForAHeartbeatWithout) {
 }
 
 TEST_F(WorkerFaultsTest, NewsAfterARefusalOfAllWaitForHeartbeatsWithout) {
-  server_.lease_ms = 4'500;
+  server_.lease_ms = 6'000;
   server_.put("a", 1);
   Context* running = nullptr;
   server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
