@@ -17,7 +17,7 @@ constexpr milliseconds kFirstPauseAlone{200};
 constexpr int kMaxDoublings = 6;
 constexpr milliseconds kTimeQuestion{1'000};
 constexpr milliseconds kListenEvery{2'000};  // for commands, while the worker is quiet
-constexpr int kMaxFailuresInARow = 3;  // more failures than this are not due to the single outcomes
+constexpr int kMaxFailuresInARow = 3;        // after this many, no outcome is at fault
 
 // Whether the request's content may be the reason for its failure.
 bool is_its_own(const Error& error) {

@@ -38,8 +38,8 @@ class AuditStart final : public engine::ReplyPort {
   Mutex mutex_;
   // This process has seen an older node take part, and has not yet seen the entry.
   bool owed_ MILLRACE_GUARDED_BY(mutex_) = false;
-  // Until then the first shard's leader makes the entry. It may not, if it started after the
-  // upgrade.
+  // Until then the entry is left to the first shard's leader, which may have started later and not
+  // owe it.
   std::chrono::steady_clock::time_point not_before_ MILLRACE_GUARDED_BY(mutex_);
   const std::chrono::milliseconds patience_;
   bool busy_ MILLRACE_GUARDED_BY(mutex_) = false;
