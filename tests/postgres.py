@@ -56,6 +56,7 @@ def _first_port():
         try:
             held.bind(("127.0.0.1", 20_000 + block % BLOCKS_OF_PORTS * PORTS_OF_A_PROCESS))
             _guards[me] = held
+            atexit.register(held.close)
         except OSError:
             held.close()
             block += 1

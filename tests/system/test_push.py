@@ -421,7 +421,7 @@ class Restarts(PushCase):
         self.assertEqual(len(r.calls), 2)
         slow.set()
         for job_id in ids:
-            self.assertEqual(self.final(job_id, wait_ms=60000)["state"], "succeeded")
+            self.await_state(job_id, "succeeded", timeout_s=150)
         self.check(r, ids, 2)
 
     def test_a_server_that_stops_lets_its_calls_end(self):
