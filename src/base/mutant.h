@@ -73,6 +73,7 @@ enum class Mutant : std::uint8_t {
   kFairCreditWoundUp,        // a fair key that could not run for a while catches up on it
   kFairTagForgotten,         // where fair keys stand is in memory only
   kShareRaisedFirst,         // a share is given on before the shard that had it has let go of it
+  kUnclaimedServed,          // a shard whose jobs nobody asks for keeps others from a limit
   kOldShareBelieved,         // a shard takes a share that is older than the one it has
   kSlotLeakedAtTakeover,     // shares that a new leader of the home finds called back stay so
   kOperationCursorApart,     // a part of an operation moves on in a commit of its own

@@ -97,6 +97,11 @@ inline constexpr Duration kShareIdle{1'000};
 inline constexpr Duration kShareNeedLasts{2'000};
 inline constexpr Duration kShareTurn{250};
 inline constexpr Duration kShareLongestTurn{10'000};  // of a slow rate
+// A queue counts as claimed for this long after a claim has named it: longer than a claim waits.
+inline constexpr Duration kClaimRemembered{90'000};
+// The groups that a report looks at to find one whose queue is claimed; beyond, one counts as
+// found.
+inline constexpr std::size_t kMaxGroupsLookedAt = 1'000;
 // And not sooner than this, whatever changes.
 inline constexpr Duration kSharePause{20};
 inline constexpr std::size_t kMaxShareItems = 256;  // of a message

@@ -75,7 +75,8 @@ class Machine {
                std::vector<Event>& events);
 
   // How many jobs of a queue and of these types (empty: any) a claim at `now` could get, counted up
-  // to `most`. What only time has opened since the last tick() is left out.
+  // to `most`. What only time has opened since the last tick() is left out. The caller asks for one
+  // that waits, so the queue counts as claimed at `now`.
   std::size_t claimable(std::string_view queue, const std::vector<SharedBytes>& types, Time now,
                         std::size_t most) const;
 

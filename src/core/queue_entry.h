@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/bytes.h"
 #include "core/fair.h"
@@ -32,6 +33,9 @@ struct QueueEntry {
   std::uint64_t created = 0;
   std::uint64_t pruned = 0;
   Pace pace;  // where it has a max_ready
+  // When a claim last named the queue; none: nobody has asked since this process knows it. Not
+  // durable, and no part of the state that events change: homes of limits share by it.
+  mutable std::optional<Time> claimed_at;
 
   std::uint64_t& count(State state) { return counts[static_cast<std::size_t>(state)]; }
   std::uint64_t count(State state) const { return counts[static_cast<std::size_t>(state)]; }

@@ -79,7 +79,8 @@ bool in_turn(const ShareBook& book, const Member& member, Time now) {
   return now < std::max(member.need->served_at, member.usable_from) + times * turn_of(rate, member);
 }
 
-// Those that want some, and those that have some and have not said that they use none of it.
+// Those that want some, and those that have some and have not said that they use none of it. A
+// shard whose jobs no worker asks for gets a share only while no other shard wants or uses one.
 std::vector<Member> members_of(const ShareBook& book, std::vector<ShareNeed>& needs, Time now) {
   for (const Grant& grant : book.grants) {
     if (std::ranges::find(needs, grant.shard, &ShareNeed::shard) != needs.end()) continue;
@@ -89,8 +90,17 @@ std::vector<Member> members_of(const ShareBook& book, std::vector<ShareNeed>& ne
     unknown.heard_at = now;
     needs.push_back(unknown);
   }
+  const auto has_share = [&](const ShareNeed& need) {
+    const auto grant = std::ranges::find(book.grants, need.shard, &Grant::shard);
+    return grant != book.grants.end() && !grant->portion.empty();
+  };
+  const bool claimed = std::ranges::any_of(needs, [&](const ShareNeed& need) {
+    const bool asks = need.wants && is_fresh(need, now);
+    return !need.unclaimed && (asks || (!need.idle && has_share(need)));
+  });
   std::vector<Member> members;
   for (ShareNeed& need : needs) {
+    if (need.unclaimed && claimed && !mutated(Mutant::kUnclaimedServed)) continue;
     Member member;
     member.need = &need;
     const auto grant = std::ranges::find(book.grants, need.shard, &Grant::shard);

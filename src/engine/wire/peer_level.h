@@ -17,12 +17,13 @@ enum class PeerLevel : std::uint32_t {
   // queue changes, idempotency keys of a batch's items, and answers to requests that are not
   // understood.
   kSecond = 2,
-  kThird = 3,   // adds schedules
-  kFourth = 4,  // adds the catalog
-  kFifth = 5,   // adds limits
-  kSixth = 6,   // adds operations, groups of errors, and who asks for a change
+  kThird = 3,    // adds schedules
+  kFourth = 4,   // adds the catalog
+  kFifth = 5,    // adds limits
+  kSixth = 6,    // adds operations, groups of errors, and who asks for a change
+  kSeventh = 7,  // adds whether any worker asks for the jobs that need a share of a limit
 };
-inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSixth;
+inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSeventh;
 inline constexpr PeerLevel kPeerLevelOfTomorrow{
     static_cast<std::uint32_t>(kNewestPeerLevelOfToday) + 1};
 inline constexpr PeerLevel kNewestPeerLevel =
