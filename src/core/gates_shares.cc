@@ -121,6 +121,41 @@ void GateIndex::load_shares(Gate& gate, const BucketRow& row, Time now) {
 
 // --- Reports to the limit's home.
 
+namespace {
+
+bool is_claimed(const QueueEntry& queue, Time now) {
+  if (queue.paused) return false;
+  // A new leader has heard no claim yet: workers have this long to come.
+  if (!queue.claimed_at) queue.claimed_at = now;
+  return now - *queue.claimed_at <= kClaimRemembered;
+}
+
+// Whether some worker may want a job that must pass the gate. In doubt the answer is yes: the home
+// then shares the limit as if every shard had workers.
+bool is_claimed(const Gate& gate, Time now) {
+  if (gate.limit->limit.kind == LimitKind::kType) {
+    std::size_t looked_at = 0;
+    return std::ranges::any_of(gate.limit->pairs, [&](const auto& each) {
+      return ++looked_at > kMaxGroupsLookedAt || is_claimed(*each.second->queue, now);
+    });
+  }
+  std::size_t looked_at = 0;
+  std::size_t lanes = 0;
+  for (const auto& [cost, group] : gate.groups) {
+    if (++looked_at > kMaxGroupsLookedAt || is_claimed(*group->pair->queue, now)) return true;
+    lanes += group->lanes.size();
+    if (group->stands == nullptr) continue;
+    for (const StandHead& head : *group->stands) {
+      if (++looked_at > kMaxGroupsLookedAt) return true;
+      lanes += head.stand->lanes.size();
+    }
+  }
+  // A lane that stands at another gate may belong to a claimed queue.
+  return gate.lanes == 0 || lanes != gate.lanes;
+}
+
+}  // namespace
+
 // Sets when the share is reported if nothing else happens.
 void GateIndex::plan_report(Gate& gate, Time now) {
   GateShares& own = *gate.shares;
@@ -178,6 +213,7 @@ std::vector<ShareReport> GateIndex::take_reports(Time now, std::size_t most) {
     // With a smaller burst, some of its jobs could never pass, wherever they stand now.
     report.burst = gate.most_cost;
     report.idle = own.idle_since && now - *own.idle_since >= kShareIdle;
+    report.unclaimed = !is_claimed(gate, now);
     report.surplus = std::exchange(own.surplus, 0);
     report.per = own.surplus_per;
     report.at = now;
