@@ -88,7 +88,7 @@ def retry_after(stage):
         (first["outcome"], first["error"]["message"]), ("failed", "busy"), "the first attempt"
     )
     gap = seconds_between(first["finished_at"], second["started_at"])
-    expect_between(0.69, gap, 4, "seconds from the first attempt's end to the second's start")
+    expect_between(0.69, gap, 30, "seconds from the first attempt's end to the second's start")
 
 
 @scenario
@@ -101,7 +101,7 @@ def snooze(stage):
     attempts = stage.job(job, "attempts")["attempts"]
     expect_equal(attempts[0]["outcome"], "snoozed", "the first attempt's outcome")
     gap = seconds_between(attempts[0]["finished_at"], attempts[1]["started_at"])
-    expect_between(0.29, gap, 4, "seconds from one run to the next")
+    expect_between(0.29, gap, 30, "seconds from one run to the next")
 
 
 @scenario
@@ -262,9 +262,9 @@ def a_process_that_dies(stage):
     runs it again after that, as attempt 2.
     """
     job = stage.submit(
-        ["on_attempt", 1, [["sleep", 300], ["exit"]]],  # the answer about the worker goes first
+        ["on_attempt", 1, [["sleep", 1000], ["exit"]]],  # the answer about the worker goes first
         ["return", "survived"],
-        lease_ms=1500,
+        lease_ms=4000,
         retry=FIXED,
     )
     stage.worker()

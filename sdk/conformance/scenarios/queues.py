@@ -100,7 +100,7 @@ def never_more_than_its_slots(stage):
     """A worker never holds more jobs than its concurrency, and claims no more than it has slots
     for; none waits while a slot is free.
     """
-    jobs = [stage.submit(["sleep", 400], ["return", 1]) for _ in range(12)]
+    jobs = [stage.submit(["sleep", 800], ["return", 1]) for _ in range(12)]
     stage.worker(concurrency=3)
     most = 0
     while stage.job(jobs[-1])["state"] in ("ready", "running"):
@@ -123,27 +123,27 @@ def never_more_than_its_slots(stage):
 @scenario
 def no_claim_without_a_slot(stage):
     """A worker whose slots are all taken does not claim."""
-    job = stage.submit(["sleep", 2500], lease_ms=1200)
+    job = stage.submit(["sleep", 6000], lease_ms=4500)
     stage.worker(concurrency=1)
     stage.program.await_event("start", job=job)
     stage.final(job, state="succeeded")
     start = stage.program.seen("start")[0]["at"]
     end = stage.program.await_event("end", job=job)["at"]
-    between = [e for e in stage.way.requests() if e.claim and start + 0.2 < e.at < end - 0.2]
+    between = [e for e in stage.way.requests() if e.claim and start + 1 < e.at < end - 2]
     expect_equal(len(between), 0, "claims while its slot was taken")
 
 
 @scenario
 def a_free_slot_is_filled(stage):
     """While some slots work on long jobs, the others go on with short ones."""
-    long = stage.submit(["sleep", 3500])
+    long = stage.submit(["sleep", 14_000])
     stage.worker(concurrency=2, poll_wait_ms=5000)
     stage.program.await_event("start", job=long)
     begin = time.monotonic()
     for number in range(5):
         job = stage.submit(["return", number])
-        stage.final(job, state="succeeded", timeout_s=3)
-    expect(time.monotonic() - begin < 3, "five short jobs took over 3 s beside a long one")
+        stage.final(job, state="succeeded")
+    expect(time.monotonic() - begin < 10, "five short jobs took over 10 s beside a long one")
     expect_equal(stage.job(long)["state"], "running", "the state of the long job")
 
 

@@ -10,7 +10,8 @@ import time
 from .failure import Failure
 
 LEASE_SLACK_S = 1.0  # after the end of a lease: a second, by the contract
-BUSY_S = 1.0  # and what a busy machine may add before an event is read here
+BUSY_S = 3.0  # and what a busy machine may add before an event is read here
+AGAIN_S = 0.5  # in which what was on its way comes
 RESUME_S = 0.25  # in which a process that was paused looks at its leases
 
 
@@ -172,7 +173,7 @@ def no_outcome_told_twice(record):
             ),
             default=None,
         )
-        again = [e for e, _, _ in sent if settled is not None and e.at > settled + BUSY_S / 2]
+        again = [e for e, _, _ in sent if settled is not None and e.at > settled + AGAIN_S]
         if again:
             yield f"the outcome of job {job} (token {token}) was answered, and sent again"
 
@@ -188,7 +189,7 @@ def _lost(result):
 def no_outcome_after_a_lost_lease(record):
     for key, events in record.tolds.items():
         lost = [event["at"] for event in events if event.get("reason") == "lease_lost"]
-        late = [e for e, _, _ in record.acks.get(key, ()) if lost and e.at > lost[0] + BUSY_S / 2]
+        late = [e for e, _, _ in record.acks.get(key, ()) if lost and e.at > lost[0] + AGAIN_S]
         if late:
             yield f"job {key[0]} was told lease_lost, and yet an outcome was sent for it"
 

@@ -12,6 +12,7 @@ from .way import Way
 import harness
 
 SERVE = ("--log-level", "warn")
+PATIENCE_S = 60  # on a machine that does much else at the same time
 WORKER = {"concurrency": 4, "poll_wait_ms": 2000, "grace_ms": 1000}
 
 
@@ -145,7 +146,7 @@ class Stage:
             raise Failure(f"GET of job {job_id}: {reply}")
         return reply.json
 
-    def final(self, job_id, timeout_s=15, state=None):
+    def final(self, job_id, timeout_s=PATIENCE_S, state=None):
         """The job once it has ended, with its result and attempts; in `state`, if that is given."""
         reply = self.api.get(
             f"/v1/jobs/{job_id}",
@@ -160,7 +161,7 @@ class Stage:
             expect_equal(job["state"], state, f"the state in which job {job_id} ended")
         return job
 
-    def await_state(self, job_id, *states, timeout_s=10):
+    def await_state(self, job_id, *states, timeout_s=PATIENCE_S):
         """The job once it is in one of these states."""
 
         def there():
@@ -173,7 +174,7 @@ class Stage:
         """The outcomes of its attempts, oldest first."""
         return [attempt["outcome"] for attempt in self.job(job_id, "attempts")["attempts"]]
 
-    def eventually(self, condition, what, timeout_s=10):
+    def eventually(self, condition, what, timeout_s=PATIENCE_S):
         """Waits until `condition()` is true, and returns its value."""
         deadline = time.monotonic() + timeout_s
         for pause in itertools.chain((0.01, 0.02, 0.03), itertools.repeat(0.05)):
