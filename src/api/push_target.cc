@@ -157,7 +157,7 @@ void encode_health(JsonWriter& json, const PushHealth& health) {
   json.key("latency");
   json.begin_object();
   json.member("p50_ms", health.p50_ms);
-  json.member("p90_ms", health.p90_ms);
+  json.member("p95_ms", health.p95_ms);
   json.member("p99_ms", health.p99_ms);
   json.end_object();
   json.key("last");

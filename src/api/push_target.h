@@ -70,7 +70,7 @@ struct PushHealth {
   std::int64_t running = 0;         // pending calls
   std::int64_t held_elsewhere = 0;  // calls of the former node that may still be running
   std::uint64_t succeeded = 0, accepted = 0, dead = 0, snoozed = 0, failed = 0, cancelled = 0;
-  std::optional<double> p50_ms{}, p90_ms{}, p99_ms{};  // of the last minutes
+  std::optional<double> p50_ms{}, p95_ms{}, p99_ms{};  // of the last minutes
   std::vector<PushOutcome> last{};                     // newest first
 };
 

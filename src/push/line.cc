@@ -110,7 +110,7 @@ api::PushHealth Line::health(Duration now) const {
     return static_cast<double>(all.middle_of(*bucket)) / 1'000;
   };
   health.p50_ms = quantile(0.5);
-  health.p90_ms = quantile(0.9);
+  health.p95_ms = quantile(0.95);
   health.p99_ms = quantile(0.99);
   for (const Outcome& outcome : last_) {
     health.last.push_back({outcome.at, outcome.job, outcome.name, outcome.status,

@@ -299,7 +299,7 @@ export interface PushTarget {
     running: number;
     held_elsewhere: number;
     totals: Record<"succeeded" | "accepted" | "dead" | "snoozed" | "failed" | "cancelled", number>;
-    latency: { p50_ms: number | null; p90_ms: number | null; p99_ms: number | null };
+    latency: { p50_ms: number | null; p95_ms: number | null; p99_ms: number | null };
     last: { at: string; job: string; outcome: string; status: number | null; took_ms: number; error: string | null }[];
   } | null;
 }

@@ -57,7 +57,7 @@ export function PushTargets() {
                   { name: "queues", head: "Queues", when: "mid", cell: (target) => target.queues.join(", ") },
                   { name: "running", head: "Calls", right: true, cell: (target) => <span>{count(target.health?.running ?? 0)} <span class="faint">of {count(target.concurrency)}</span></span> },
                   { name: "failed", head: "Failed", right: true, sort: (target) => target.health?.totals.failed ?? 0, cell: (target) => <span class={(target.health?.totals.failed ?? 0) > 0 ? "bad" : "zero"}>{count(target.health?.totals.failed ?? 0)}</span> },
-                  { name: "p90", head: "p90", right: true, when: "lo", cell: (target) => latency(target.health?.latency.p90_ms ?? null) },
+                  { name: "p95", head: "p95", right: true, when: "lo", cell: (target) => latency(target.health?.latency.p95_ms ?? null) },
                 ]}
               />
             </Panel>
@@ -160,7 +160,7 @@ export function PushTargetPage({ name }: { name: string }) {
                         ["Time-out", exactly(data.timeout_ms)],
                         ["Signed", data.secret ? (data.previous_secret ? "yes, with two secrets" : "yes") : "no"],
                         ["Headers", data.header_names.length === 0 ? "none" : data.header_names.join(", ")],
-                        ["Latency", data.health ? `p50 ${latency(data.health.latency.p50_ms)}, p90 ${latency(data.health.latency.p90_ms)}, p99 ${latency(data.health.latency.p99_ms)}` : "–"],
+                        ["Latency", data.health ? `p50 ${latency(data.health.latency.p50_ms)}, p95 ${latency(data.health.latency.p95_ms)}, p99 ${latency(data.health.latency.p99_ms)}` : "–"],
                         data.served_by ? ["Served by", data.served_by] : ["", null],
                       ]}
                     />
