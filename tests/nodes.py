@@ -92,6 +92,7 @@ class Nodes:
     def queue_on_each_shard(self, prefix="on"):
         """By shard: a queue that lies on it. They are made by this."""
         api = self.running[0].client()
+        api.patience_s = SETTLE_TIMEOUT_S
         try:
             shards, found, number = len(self.leaders()), {}, 0
             while len(found) < shards:

@@ -42,6 +42,14 @@ class Reply:
             for fault in self.json.get("errors", [])
         ]
 
+    @property
+    def found_no_leader(self):
+        """Nobody led the shard, and nothing was done: the request may be sent again."""
+        return (
+            (self.status, self.code) == (503, "storage_unavailable")
+            and "leads the queue's shard, and nothing was done" in self.json["detail"]
+        )
+
     def __repr__(self):
         return f"<{self.status} {self.body[:400]!r}>"
 
@@ -64,6 +72,7 @@ class Client:
         self._contract_token = contract_token or token
         self._connection = None
         self._used = 0.0
+        self.patience_s = 0  # for a node that leads the shard
 
     def get(self, path, headers=None, **query):
         return self.request("GET", path, query=query, headers=headers)
@@ -97,11 +106,14 @@ class Client:
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
         sent.update(headers or {})
-        reply = self._exchange(
-            method, target, raw, {k: v for k, v in sent.items() if v is not None}
-        )
-        self.contract().check_reply(method, target, reply.status, reply.headers, reply.body)
-        return reply
+        sent = {k: v for k, v in sent.items() if v is not None}
+        until = time.monotonic() + self.patience_s
+        while True:
+            reply = self._exchange(method, target, raw, sent)
+            self.contract().check_reply(method, target, reply.status, reply.headers, reply.body)
+            if not reply.found_no_leader or time.monotonic() > until:
+                return reply
+            time.sleep(0.1)
 
     def _exchange(self, method, target, raw, headers):
         if time.monotonic() - self._used > KEPT_S:

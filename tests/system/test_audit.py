@@ -426,6 +426,8 @@ class SameCommit(AuditCase):
 class OnAllNodes(harness.MillraceCase):
     """Three nodes on PostgreSQL, whatever the store of the other tests."""
 
+    patience_s = harness.PATIENCE_S
+
     @classmethod
     def setUpClass(cls):
         cls.ops, lines = configured("ops")

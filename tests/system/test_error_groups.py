@@ -295,6 +295,8 @@ class OneServer(Groups, harness.ServerCase):
 class Several(Groups):
     """Three nodes, one of which is killed."""
 
+    patience_s = harness.PATIENCE_S
+
     def test_any_node_tells_of_all_and_a_takeover_loses_and_doubles_nothing(self):
         self.nodes = nodes.Nodes(3)
         self.addCleanup(self.nodes.close)

@@ -650,6 +650,8 @@ class Flow(harness.ServerCase):
 class OnAllNodes(harness.MillraceCase):
     """Limits over the shards of a store that three nodes lead."""
 
+    patience_s = harness.PATIENCE_S
+
     def setUp(self):
         super().setUp()
         self.nodes = nodes.Nodes(3)

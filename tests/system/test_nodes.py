@@ -69,6 +69,8 @@ class NodesCase(harness.MillraceCase):
 class AnyNode(NodesCase):
     """Three that stay."""
 
+    patience_s = harness.PATIENCE_S
+
     @classmethod
     def setUpClass(cls):
         cls.nodes = nodes.Nodes(3)

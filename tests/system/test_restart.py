@@ -252,8 +252,7 @@ class Killed(harness.MillraceCase):
         self.assertEqual(self.claim(wait_ms=200), [])
 
     def test_delayed_jobs_fire(self):
-        # The one is due later than any restart takes.
-        overdue, soon = self.submit(delay_ms=200), self.submit(delay_ms=15_000)
+        overdue, soon = self.submit(delay_ms=200), self.submit(delay_ms=2500)
         expiring = self.submit(expires_in_ms=200, priority=9)
         self.server.kill()
         time.sleep(0.4)
@@ -261,8 +260,9 @@ class Killed(harness.MillraceCase):
         self.use(self.server)
         self.assertEqual(self.claim_within()["id"], overdue["id"])
         self.await_state(expiring["id"], "expired")
-        self.assertEqual(self.claim(), [])
-        self.assertEqual(self.claim_within(wait_ms=40_000)["id"], soon["id"])
+        # At once, where the restart took longer than the delay; early in no case.
+        (claimed,) = self.claim() or [self.claim_within()]
+        self.assertEqual(claimed["id"], soon["id"])
         job = self.job(soon["id"])
         self.assertGreaterEqual(seconds(job["started_at"]), seconds(job["run_at"]))
 

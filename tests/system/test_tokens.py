@@ -1003,6 +1003,8 @@ class Throttle(TokensCase):
 class WithoutTheStore(harness.MillraceCase):
     """The database is away: what was made at run time can't be looked up."""
 
+    patience_s = 0
+
     def test_after_a_while_it_is_not_known_what_was_revoked(self):
         admin, lines = configured("admin")
         cluster = postgres.Cluster()
@@ -1031,6 +1033,8 @@ class WithoutTheStore(harness.MillraceCase):
 
 
 class OnAllNodes(harness.MillraceCase):
+    patience_s = harness.PATIENCE_S
+
     @classmethod
     def setUpClass(cls):
         cls.admin, lines = configured("admin")
