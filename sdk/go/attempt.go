@@ -15,20 +15,20 @@ type attempt struct {
 	// brought or extended it was sent. All instants here are of the monotonic clock.
 	certain  time.Time
 	nextBeat time.Time
-	timesOut time.Time // zero: the attempt's time is not bound
-	newsDue  time.Time // when lines and progress must go; zero: there are none
-	started  bool      // else the claim's answer was late, and a heartbeat must succeed first
+	timesOut time.Time // zero: the attempt has no time limit
+	newsDue  time.Time // when lines and progress must be sent; zero: there are none
+	started  bool      // false: the claim's answer was late, and a heartbeat must succeed first
 	beating  bool      // a heartbeat is under way
 	lining   bool      // lines are under way
 	told     error
-	lost     bool      // nothing that the handler does counts any more
+	lost     bool      // the server will not accept the handler's outcome
 	givenUp  bool      // released while the handler runs on
 	telling  bool      // the heartbeat under way carries progress
 	ended    *outgoing // waits for the answers to the lines and the progress
 }
 
-// book has the next instants at which something of the attempts is due; zero: never. They may be too
-// early, never too late.
+// book holds the next instants at which the attempts need something; zero: never. They may be too
+// early, but never too late.
 type book struct {
 	expiry  time.Time // of a lease or an attempt's time
 	report  time.Time // of a heartbeat, lines or progress
@@ -64,7 +64,7 @@ func (c *core) renewBook() {
 	}
 }
 
-const defaultLease = 30 * time.Second // the server's, should it not state a lease's length
+const defaultLease = 30 * time.Second // the server's default, for answers without a lease's length
 
 // admit takes a job that a request, sent at `sent`, has claimed.
 func (c *core) admit(now, sent time.Time, job ClaimedJob) {
@@ -89,8 +89,8 @@ func (c *core) admit(now, sent time.Time, job ClaimedJob) {
 	c.book.note(a)
 }
 
-// bound finds out when the attempt's time is over. A lease ends with its attempt's deadline, so where it
-// does, the deadline does not tell the length, and the job is asked for it.
+// bound finds out when the attempt times out. A lease never outlasts its attempt's deadline. Where both
+// end together, the deadline does not tell the timeout's length, so the worker asks for the job.
 func (c *core) bound(now time.Time, a *attempt, length time.Duration) {
 	job := &a.job.ClaimedJob
 	switch {
@@ -114,7 +114,7 @@ func (c *core) bound(now time.Time, a *attempt, length time.Duration) {
 	}
 }
 
-// timeout is when an attempt's time is over.
+// timeout tells run when an attempt times out.
 type timeout struct {
 	*attempt
 	at time.Time
@@ -136,14 +136,14 @@ func (a *attempt) outgoing(now time.Time, outcome Outcome) *outgoing {
 	return &outgoing{leaseKey: a.key, outcome: outcome, since: now, leaseThird: a.third}
 }
 
-// finish takes what became of an attempt.
+// finish takes the outcome of an attempt.
 func (c *core) finish(now time.Time, f finished) {
 	if f.givenUp {
 		return
 	}
 	delete(c.attempts, f.key)
-	// A handler that ended before it could be told, say as its process went on after a pause, has an
-	// outcome; the server decides whether it counts.
+	// A handler may end before it is told, for example when its process resumes after a pause. Its
+	// outcome is sent, and the server decides whether it counts.
 	if f.outcome.Kind == "" || f.lost && f.told != ErrLeaseLost {
 		return
 	}
@@ -155,9 +155,9 @@ func (c *core) finish(now time.Time, f finished) {
 	c.part(now, f.attempt, o)
 }
 
-// part sends an attempt's outcome once nothing of the attempt must go before it: lines under way,
-// which the server refuses once the job has ended, and which the outcome could overtake on the other
-// connection; and progress that the next attempt needs.
+// part sends an attempt's outcome after the data that must precede it: lines under way, which the
+// outcome could overtake on the other connection and which the server refuses once the job has ended;
+// and progress that the next attempt needs.
 func (c *core) part(now time.Time, a *attempt, o *outgoing) {
 	if len(o.lines) > maxLines {
 		o.lines = o.lines[len(o.lines)-maxLines:]
@@ -173,7 +173,7 @@ func (c *core) part(now time.Time, a *attempt, o *outgoing) {
 	c.book.note(a)
 }
 
-// letGo sends the outcome of a parting attempt if nothing is left to go before it.
+// letGo sends the outcome of a parting attempt if nothing must precede it any more.
 func (c *core) letGo(a *attempt) {
 	if c.parting[a] && !a.lining && !a.telling && !a.job.hasProgress() {
 		delete(c.parting, a)
@@ -189,7 +189,7 @@ func (c *core) hasNews(now time.Time, a *attempt) {
 	}
 }
 
-// end tells a handler, once, that it should end. One that has not started does not.
+// end tells a handler, once, that it should end. A handler that has not started never starts.
 func (c *core) end(now time.Time, a *attempt, cause error) {
 	if cause == ErrLeaseLost {
 		a.lost = true
@@ -211,7 +211,7 @@ func (c *core) end(now time.Time, a *attempt, cause error) {
 	}
 }
 
-// loseExpired tells the handlers whose lease is no longer certain, or whose time is over.
+// loseExpired ends the handlers whose lease is no longer certain or whose attempt has timed out.
 func (c *core) loseExpired(now time.Time) {
 	if c.book.expiry.IsZero() || c.book.expiry.After(now) {
 		return
@@ -237,7 +237,7 @@ func (c *core) loseExpired(now time.Time) {
 
 const maxReportBytes = 8 << 20 // of lines and progress, half of the server's bound on a body
 
-// collect takes the heartbeats and lines that are due, and those that soon will be.
+// collect adds the heartbeats and lines that are due or soon will be.
 func (c *core) collect(now time.Time, request *pollRequest) {
 	lines, room := 0, maxReportBytes
 	for _, a := range c.attempts {
@@ -285,7 +285,7 @@ func (c *core) collect(now time.Time, request *pollRequest) {
 	c.renewBook()
 }
 
-// moreNews is when the rest must go, if not all lines had room.
+// moreNews returns when the remaining lines must be sent, if not all had room.
 func (a *attempt) moreNews(now time.Time) time.Time {
 	a.job.mutex.Lock()
 	defer a.job.mutex.Unlock()
@@ -303,7 +303,7 @@ func (c *core) takeHeartbeats(now time.Time, request *pollRequest, results []ite
 		a := beat.attempt
 		a.beating, a.telling = false, false
 		if c.attempts[a.key] != a && !c.parting[a] {
-			continue // it was given up meanwhile
+			continue // the attempt was given up meanwhile
 		}
 		if i >= len(results) {
 			c.beatAgain(a, beat.progress, now.Add(itemPause))
@@ -336,7 +336,7 @@ func (c *core) takeHeartbeats(now time.Time, request *pollRequest, results []ite
 	}
 }
 
-// beatAgain: the heartbeat did not count. Without progress if that may be why.
+// beatAgain repeats a heartbeat that failed, without its progress if that may be the reason.
 func (c *core) beatAgain(a *attempt, progress *Progress, when time.Time) {
 	a.nextBeat = when
 	if progress != nil {

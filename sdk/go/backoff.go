@@ -10,8 +10,8 @@ const (
 	maxPause   = 5 * time.Second
 )
 
-// backoff gives the pauses between tries: random between 0 and a bound that doubles each time, so
-// that the many clients of a server that was away do not come back at the same instant.
+// backoff computes the pauses between tries: random between 0 and a bound that doubles each time, so
+// that the clients of a server that was away do not all return at the same instant.
 type backoff struct{ tries int }
 
 func (b *backoff) next() time.Duration {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Breaker stops starts while too many attempts fail, and then lets a few try.
+// Breaker stops the starts of jobs while too many attempts fail, and then lets a few probes run.
 type Breaker struct {
 	FailureRate float64       // above 0 to 1: the share of attempts that may fail
-	MinAttempts int           // of so many at least, within Window
+	MinAttempts int           // ... of at least this many within Window
 	Window      time.Duration // 1 s to 1 h
-	Open        time.Duration // 100 ms to 24 h: nothing starts for so long
-	Probes      int           // so many run then; if all succeed, the breaker closes
+	Open        time.Duration // how long nothing starts, 100 ms to 24 h
+	Probes      int           // jobs that run after that; the breaker closes if all succeed
 }
 
-// NoBreaker returns a Breaker of QueueSettings that never opens.
+// NoBreaker returns a Breaker for QueueSettings that never opens.
 func NoBreaker() *Breaker { return &Breaker{} }
 
 // MarshalJSON writes the API's form.
@@ -48,18 +48,19 @@ type QueueBlocker struct {
 	// Code is queue_paused, type_paused, limit_paused, order, limit_full, rate, retry_rate,
 	// breaker_open, slow_down or share.
 	Code string `json:"code"`
-	// Limit is the limit's name, or the type or queue whose gate it is, as LimitKind says.
+	// Limit is the name of the limit, or of the type or queue that owns the gate; LimitKind says which.
 	Limit     string `json:"limit,omitempty"`
 	LimitKind string `json:"limit_kind,omitempty"`
-	Key       string `json:"key,omitempty"` // if only one key of the limit is closed
+	Key       string `json:"key,omitempty"` // set if the limit is closed for this key only
 	Reason    string `json:"reason,omitempty"`
-	// InUse of Concurrency slots are taken.
+	// InUse is the number of slots taken, of Concurrency.
 	InUse       int64 `json:"in_use,omitempty"`
 	Concurrency int64 `json:"concurrency,omitempty"`
-	// Waiting jobs must pass it; More: the server looked at a part of the jobs.
+	// Waiting is the number of jobs that must pass the gate. More: the server looked at only a part of
+	// the jobs.
 	Waiting int64 `json:"waiting"`
 	More    bool  `json:"more"`
-	// Until it opens by itself, or has a token; nil: it does not say.
+	// Until is when the gate opens by itself or has a token; nil: unknown.
 	Until       *time.Time `json:"until,omitempty"`
 	AvailableAt *time.Time `json:"available_at,omitempty"`
 }

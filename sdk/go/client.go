@@ -20,38 +20,38 @@ import (
 const (
 	// DefaultURL is the address of the server if neither Options.URL nor MILLRACE_URL names one.
 	DefaultURL = "http://127.0.0.1:7600"
-	// DefaultQueue is the queue of a job that names none.
+	// DefaultQueue is the queue of jobs that name none.
 	DefaultQueue = "default"
 	// DefaultTimeout bounds a call if Options.Timeout is 0.
 	DefaultTimeout = 30 * time.Second
 )
 
-// Options are the settings of a Client. The zero value is a good one.
+// Options are the settings of a Client. The zero value is ready to use.
 type Options struct {
-	// URL is the server's address, such as https://jobs.example.org. Empty: the environment's
-	// MILLRACE_URL, else DefaultURL.
+	// URL is the server's address, such as https://jobs.example.org. If empty, the environment variable
+	// MILLRACE_URL is used, else DefaultURL.
 	URL string
-	// Token is the bearer token. Empty: the environment's MILLRACE_TOKEN, else none.
+	// Token is the bearer token. If empty, the environment variable MILLRACE_TOKEN is used, else none.
 	Token string
-	// Timeout bounds a whole call: all its tries and the pauses between them. 0: DefaultTimeout. The
-	// context of a call may end it sooner.
+	// Timeout bounds a whole call: all its tries and the pauses between them. 0 means DefaultTimeout.
+	// The context of a call may end it sooner.
 	Timeout time.Duration
-	// TLS are the settings for https. Nil: the platform's certificate store. Proxies are those of
-	// HTTPS_PROXY and NO_PROXY in the environment.
+	// TLS holds the settings for https. Nil means the platform's certificate store. Proxies are taken
+	// from HTTPS_PROXY and NO_PROXY in the environment.
 	TLS *tls.Config
-	// Trace returns the W3C trace context to send with a submission, or empty texts. Nil: inside a
-	// handler the context of its job, elsewhere none.
+	// Trace returns the W3C trace context to send with a submission, or empty strings. If nil, a
+	// submission inside a handler gets the trace context of the handler's job, and any other none.
 	Trace func(ctx context.Context) (traceparent, tracestate string)
-	// Logger gets the lines that the SDK itself writes. Nil: slog.Default().
+	// Logger gets the lines that the SDK itself logs. Nil means slog.Default().
 	Logger *slog.Logger
 }
 
-// Client talks to one server. It keeps its connections, so make one and share it. Its methods may be
-// called by many goroutines at once.
+// Client talks to one server. It keeps its connections open, so create one Client and share it. It is
+// safe for concurrent use by multiple goroutines.
 //
-// A call is tried again after a lost connection and after the statuses 429, 502, 503 and 504, unless
-// that could do its work twice. Every error of a method is an *Error, also one that the context
-// caused: errors.Is finds context.Canceled and context.DeadlineExceeded in it.
+// A call is retried after a lost connection and after the statuses 429, 502, 503 and 504, unless a
+// retry could do its work twice. Every error that a method returns is an *Error, even one caused by
+// the context: errors.Is finds context.Canceled and context.DeadlineExceeded in it.
 type Client struct {
 	base    string
 	token   string
@@ -61,7 +61,7 @@ type Client struct {
 	http    *http.Client
 }
 
-// New returns a client. It does not connect: an address that is wrong shows with the first call.
+// New returns a client. It does not connect; the first call reports a wrong address.
 func New(options Options) *Client {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -69,7 +69,7 @@ func New(options Options) *Client {
 		TLSHandshakeTimeout: 10 * time.Second,
 		TLSClientConfig:     options.TLS,
 		MaxIdleConnsPerHost: 64,
-		// Shorter than the server's minute, so that no request meets a connection that it closes.
+		// Shorter than the server's minute, so that no request uses a connection that the server closes.
 		IdleConnTimeout:    45 * time.Second,
 		DisableCompression: true,
 	}
@@ -90,7 +90,7 @@ func New(options Options) *Client {
 	return c
 }
 
-// Close closes the connections that no call uses. The client may be used again.
+// Close closes idle connections. The client may be used again afterwards.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 func (c *Client) log() *slog.Logger {
@@ -115,20 +115,20 @@ type call struct {
 	query        url.Values
 	header       [][2]string
 	body         []byte
-	// once: the server must not do it twice, so it is tried again only if it can't have begun.
+	// once: the server must not do the call twice, so it is retried only if it can't have begun.
 	once bool
 	// patience is how long the server may wait before it answers.
 	patience time.Duration
 }
 
-// do sends a call until it is answered, and decodes the answer into out unless that is nil. It
-// returns the status.
+// do sends a call, with retries, and decodes the answer into out unless that is nil. It returns the
+// status.
 func (c *Client) do(ctx context.Context, request call, out any) (int, error) {
 	status, _, err := c.try(ctx, request, out)
 	return status, err
 }
 
-// try is do, and also returns the number of tries.
+// try does what do does, and also returns the number of tries.
 func (c *Client) try(ctx context.Context, request call, out any) (status, tries int, err error) {
 	deadline := time.Now().Add(c.timeout + request.patience)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
@@ -161,7 +161,7 @@ func (c *Client) try(ctx context.Context, request call, out any) (status, tries 
 	}
 }
 
-// sleep returns false if the context ended before.
+// sleep returns false if the context ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -173,7 +173,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// isCertificateFault: no later try will like the server's certificate better.
+// isCertificateFault says whether the server's certificate was refused, which no retry will change.
 func isCertificateFault(err error) bool {
 	var invalid x509.CertificateInvalidError
 	var host x509.HostnameError
@@ -181,7 +181,7 @@ func isCertificateFault(err error) bool {
 	return errors.As(err, &invalid) || errors.As(err, &host) || errors.As(err, &authority)
 }
 
-// send is one try. It returns the body of a 2xx answer.
+// send makes one try and returns the body of a 2xx answer.
 func (c *Client) send(ctx context.Context, request call) (int, []byte, error) {
 	answer, err := c.open(ctx, request)
 	if err != nil {
@@ -198,7 +198,7 @@ func (c *Client) send(ctx context.Context, request call) (int, []byte, error) {
 	return answer.StatusCode, body, nil
 }
 
-// open sends a request and returns with the head of its answer.
+// open sends a request and returns when the head of the answer has arrived.
 func (c *Client) open(ctx context.Context, request call) (*http.Response, error) {
 	target := c.base + request.path
 	if len(request.query) > 0 {
@@ -225,7 +225,7 @@ func (c *Client) open(ctx context.Context, request call) (*http.Response, error)
 	return c.http.Do(r)
 }
 
-// plain takes off the wrapper that repeats method and URL.
+// plain removes the wrapper that repeats the method and the URL.
 func plain(err error) error {
 	var wrapper *url.Error
 	if errors.As(err, &wrapper) {
@@ -237,7 +237,7 @@ func plain(err error) error {
 // CallOption changes a single call.
 type CallOption func(*call)
 
-// IfMatch makes the call fail with ErrVersionConflict unless the job, queue or schedule has this
+// IfMatch makes a call fail with ErrVersionConflict unless the job, queue or schedule has this
 // version.
 func IfMatch(version int64) CallOption {
 	return func(r *call) { r.header = append(r.header, [2]string{"If-Match", formatInt(version)}) }
@@ -276,7 +276,7 @@ func post(path string, body []byte) call {
 	return call{method: http.MethodPost, path: path, body: body}
 }
 
-// Page is a part of a list.
+// Page is one page of a list.
 type Page[T any] struct {
 	Items []T `json:"items"`
 	// NextCursor leads to the next page; empty on the last one.

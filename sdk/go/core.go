@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// core is the running worker: one goroutine, in run, owns its state and decides. Everything else
-// reports to its inbox and never waits for it:
+// core is the running worker. One goroutine, in run, owns its state and makes all decisions. The others
+// report to its inbox and never wait for it:
 //
-//	handlers       one goroutine an attempt
-//	the claimer    the lane that claims. It lets a claim wait at the server if it has no outcomes to
-//	               send; with outcomes it asks for an answer at once
-//	the reporter   the lane for what can't wait for the claimer: heartbeats, lines, and outcomes that
-//	               come while a claim waits, with a claim for the slots that they freed
+//	handlers       one goroutine per attempt
+//	the claimer    the lane that claims. Without outcomes to send, it lets its claim wait at the
+//	               server; with outcomes, it asks for an answer at once
+//	the reporter   the lane for heartbeats, lines, and outcomes that come while a claim waits. It
+//	               also claims jobs for the slots that these outcomes freed
 //
 // So at most two requests are under way, whatever the concurrency.
 type core struct {
@@ -33,13 +33,13 @@ type core struct {
 	mutex sync.Mutex
 	inbox inbox
 
-	// The rest belongs to run.
+	// The members below are used by run only.
 	attempts map[leaseKey]*attempt // claimed, and neither ended nor given up
 	book     book
 	outbox   outbox
-	parting  map[*attempt]bool // ended, with an outcome that something must go before
+	parting  map[*attempt]bool // ended, but lines or progress must be sent before the outcome
 	inFlight int               // outcomes in requests under way
-	asked    int               // jobs that claims under way ask for
+	asked    int               // jobs requested by claims under way
 	claimer  lane
 	reporter lane
 	away     bool // the last request failed
@@ -50,7 +50,7 @@ type core struct {
 	err      error // why the worker ended by itself
 }
 
-// inbox is what others have told run.
+// inbox holds what other goroutines have reported to run.
 type inbox struct {
 	finished     []finished
 	news         []*attempt // with lines or progress to be sent
@@ -79,7 +79,7 @@ type answered struct {
 type lane struct {
 	busy      bool
 	waits     bool // its claim waits at the server
-	brokenOff bool // its request is to end without an answer
+	brokenOff bool // its request was cancelled and gets no answer
 	began     time.Time
 	cancel    context.CancelFunc
 	notBefore time.Time // when it may be used again after a failure
@@ -91,8 +91,7 @@ func (l *lane) breakOff() {
 	l.cancel()
 }
 
-// pause keeps the lane from being used for a random time of at most `most`, or as long as the server
-// asked.
+// pause stops the use of the lane for a random time of at most `most`, or as long as the server asked.
 func (l *lane) pause(now time.Time, e *Error, most time.Duration) {
 	l.notBefore = now.Add(max(min(l.pauses.next(), most), e.RetryAfter))
 }
@@ -140,7 +139,7 @@ func (c *core) run() error {
 		if wakeAt.IsZero() {
 			wakeAt = now.Add(time.Hour)
 		}
-		timer.Reset(time.Until(wakeAt)) // a stale tick of it costs a look, no more
+		timer.Reset(time.Until(wakeAt)) // a stale tick only causes one more step
 		select {
 		case <-c.wake:
 			runtime.Gosched() // handlers that end at the same time share a request
@@ -162,7 +161,7 @@ func (c *core) readInbox(now time.Time) {
 	in := c.inbox
 	c.inbox = inbox{}
 	c.mutex.Unlock()
-	// A process that was paused tells its handlers before it looks at what came meanwhile.
+	// A process that was paused ends the handlers of lost leases before it reads its inbox.
 	c.loseExpired(now)
 	for _, f := range in.finished {
 		c.finish(now, f)
@@ -188,7 +187,7 @@ func (c *core) readInbox(now time.Time) {
 	}
 }
 
-// step does what is due. It returns when to look again if nothing comes; zero: never.
+// step does what is due. It returns when to call it again if nothing is reported; zero: never.
 func (c *core) step(ctx context.Context, now time.Time) (wakeAt time.Time, done bool) {
 	stopDue, done := c.stepStop(now)
 	if done {
@@ -199,7 +198,7 @@ func (c *core) step(ctx context.Context, now time.Time) (wakeAt time.Time, done 
 	c.tryReport(ctx, now)
 	wakeAt = earliest(c.book.expiry, stopDue)
 	if c.reporter.busy && !c.reporter.brokenOff {
-		// A request that hangs must not cost the leases of jobs that came later.
+		// A hanging request must not cost the leases of jobs claimed later.
 		if c.book.overdue.IsZero() || c.book.overdue.After(now) {
 			wakeAt = earliest(wakeAt, c.book.overdue)
 		} else {
@@ -212,7 +211,7 @@ func (c *core) step(ctx context.Context, now time.Time) (wakeAt time.Time, done 
 	return earliest(wakeAt, c.reportDue()), false
 }
 
-// Slots without a job for which no claim is under way.
+// openSlots returns the number of slots without a job for which no claim is under way.
 func (c *core) openSlots() int { return c.config.concurrency - len(c.attempts) - c.asked }
 
 func (c *core) mayClaim() bool {
@@ -227,7 +226,7 @@ func (c *core) tryClaim(ctx context.Context, now time.Time) {
 	}
 	request := &pollRequest{outcomes: c.outbox.take(), claim: min(c.openSlots(), maxItems)}
 	if len(request.outcomes) > 0 {
-		// Their answer must be known long before the leases end.
+		// The answer to the outcomes must be known long before the leases end.
 		c.send(ctx, now, &c.claimer, request, c.patience(request))
 		return
 	}
@@ -238,7 +237,7 @@ func (c *core) tryClaim(ctx context.Context, now time.Time) {
 	c.send(ctx, now, &c.claimer, request, request.wait+min(claimMargin, c.client.timeout))
 }
 
-// reportDue is when the reporter has something to send; zero: never, as far as is known now.
+// reportDue returns when the reporter next has something to send; zero: nothing is known to be due.
 func (c *core) reportDue() time.Time {
 	if c.reporter.busy {
 		return time.Time{}
@@ -254,14 +253,15 @@ func (c *core) reportDue() time.Time {
 	return due
 }
 
-// outcomesDue is when the reporter must send outcomes. At a stop they wait for the end of a claim that
-// waits: the server could give it a job that is released, in an answer that nobody reads.
+// outcomesDue returns when the reporter must send outcomes. During a stop they wait until a waiting
+// claim has ended: the server could hand a job released by them to that claim, whose answer nobody
+// reads.
 func (c *core) outcomesDue() time.Time {
 	if c.stop.begun && c.claimer.waits {
 		return time.Time{}
 	}
 	if len(c.attempts) == 0 || c.stop.begun {
-		return c.outbox.due(0) // nothing will join them
+		return c.outbox.due(0) // no more outcomes will join them
 	}
 	return c.outbox.due(outcomeDelay)
 }
@@ -299,10 +299,10 @@ func (c *core) tryReport(ctx context.Context, now time.Time) {
 
 const (
 	leastPatience    = 500 * time.Millisecond // half of the shortest lease
-	outcomeBytesPerS = 256 << 10              // a slow line needs this long for outcomes
+	outcomeBytesPerS = 256 << 10              // the speed of a slow line, for sending outcomes
 )
 
-// patience is how long a request may be without an answer: a connection that hangs must cost no lease.
+// patience returns how long a request may go unanswered: a hanging connection must cost no lease.
 func (c *core) patience(request *pollRequest) time.Duration {
 	shortest := min(c.client.timeout, c.shortestThird())
 	bytes := 0
@@ -313,7 +313,7 @@ func (c *core) patience(request *pollRequest) time.Duration {
 	return max(shortest, leastPatience) + time.Duration(bytes)*time.Second/outcomeBytesPerS
 }
 
-// shortestThird is a third of the shortest lease, by which heartbeats must not be late.
+// shortestThird returns a third of the shortest lease. Heartbeats must not be later than that.
 func (c *core) shortestThird() time.Duration {
 	shortest := 24 * time.Hour // the longest lease
 	for _, a := range c.attempts {
@@ -350,7 +350,7 @@ func (c *core) countJobs() {
 		for _, name := range c.config.queues {
 			queue, err := c.client.Queue(c.ctx, name)
 			switch {
-			case errors.Is(err, ErrNotFound): // nobody has used it
+			case errors.Is(err, ErrNotFound): // the queue was never used
 			case err != nil:
 				left++
 				c.warn("the worker can't count the jobs of a queue", "queue", name, "error", err)
@@ -363,7 +363,7 @@ func (c *core) countJobs() {
 	}()
 }
 
-// sayGoodbye removes the worker from the server's list. Nothing depends on it, so it is tried once.
+// sayGoodbye removes the worker from the server's list. Nothing depends on it, so it tries once.
 func (c *core) sayGoodbye(ctx context.Context) {
 	if c.away || c.err != nil {
 		return

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// JobType is a type of job: its name, the Go type of its payload, and the defaults of its jobs. Make
-// one with Define.
+// JobType is a type of job: its name, the Go type of its payload, and the defaults for its jobs.
+// Define creates one.
 type JobType[P any] struct {
 	name     string
 	defaults []JobOption
 }
 
-// Define names a type of job. The name is the contract between producers and workers; the options
-// hold for each job of the type that does not set its own.
+// Define returns a type of job. The name is the contract between producers and workers. The options
+// apply to each job of the type that does not set its own.
 func Define[P any](name string, defaults ...JobOption) JobType[P] {
 	return JobType[P]{name: name, defaults: defaults}
 }
@@ -39,28 +39,29 @@ func (t JobType[P]) Submit(ctx context.Context, to Submitter, payload P, options
 	return to.Submit(ctx, t.Job(payload, options...))
 }
 
-// Handler runs one attempt at a job. JobFrom(ctx) has the job. What it returns is the outcome:
+// Handler runs one attempt at a job. JobFrom(ctx) returns the job. The handler's return values are the
+// outcome:
 //
 //   - a value and no error: the job has succeeded, with the value as its result;
-//   - an error: the attempt failed, and is tried again while attempts are left;
-//   - NonRetryable, RetryAfter, Snooze or Cancel, perhaps wrapped: what their comments say.
+//   - an error: the attempt has failed, and the job is retried while attempts are left;
+//   - NonRetryable, RetryAfter, Snooze or Cancel, perhaps wrapped: as documented there.
 //
-// The context ends when the handler should, and context.Cause(ctx) says why: ErrCancelled, ErrTimedOut,
-// ErrLeaseLost or ErrStopping. A handler that then returns the context's error gives the job up: it is
+// The context ends when the handler should end, and context.Cause(ctx) says why: ErrCancelled,
+// ErrTimedOut, ErrLeaseLost or ErrStopping. If the handler then returns the context's error, the job is
 // cancelled, or released to another worker.
 type Handler func(ctx context.Context) (any, error)
 
-// Middleware wraps a handler: it calls next, and may change or replace what that returns.
+// Middleware wraps a handler: it calls next, and may change or replace the result.
 type Middleware func(next Handler) Handler
 
-// Registry is what handlers are attached to: a *Worker, or the fake of package millracetest.
+// Registry accepts handlers. It is implemented by *Worker and by the fake of package millracetest.
 type Registry interface {
 	// Register attaches a handler to a type of job.
 	Register(jobType string, handler Handler)
 }
 
 // Handle attaches a typed handler to a type of job. If the payload can't be decoded, the attempt
-// fails. A handler whose jobs have no result may return nil as an any.
+// fails. A handler without a result may use any as R and return nil.
 func Handle[P, R any](to Registry, t JobType[P], handler func(ctx context.Context, payload P) (R, error)) {
 	to.Register(t.name, func(ctx context.Context) (any, error) {
 		var payload P

@@ -20,11 +20,11 @@
 //		return worker.Run(ctx)
 //	}
 //
-// A job may run more than once, say if its worker dies between its work and its report. Make
-// handlers safe to repeat.
+// A job may run more than once, for example if its worker dies before it has reported the outcome.
+// Make handlers idempotent.
 //
 // Durations are sent in whole milliseconds, rounded up. Instants are sent with milliseconds.
-// A Client and a Worker may be used by many goroutines at once.
+// A Client and a Worker are safe for concurrent use by multiple goroutines.
 package millrace
 
 // Version is the version of this package. Workers report it to the server.

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// Error is the error of every call that the server refused or did not answer. Ask for its kind with
-// errors.Is and one of the Err values, for its members with errors.As.
+// Error is returned by every call that the server refused or did not answer. Test for its kind with
+// errors.Is and one of the Err values; use errors.As to read its members.
 type Error struct {
 	// Code is the API's stable name of the error, "unreachable" if no answer came, or "bad_answer"
-	// if the answer is none of Millrace's (say, a proxy's login page).
+	// if the answer is not Millrace's (for example, a proxy's login page).
 	Code string
 	// Status is the HTTP status; 0 if no answer came.
 	Status int
 	// Message is for people.
 	Message string
-	// Errors has every fault of a request that is not valid, at most 20.
+	// Errors lists the faults of an invalid request, at most 20.
 	Errors []Fault
-	// RequestID is how the server's log names the request. It may be empty.
+	// RequestID identifies the request in the server's log. It may be empty.
 	RequestID string
-	// RetryAfter is how long the server asked to wait; 0 if it did not ask.
+	// RetryAfter is how long the server asked the client to wait; 0 if it did not ask.
 	RetryAfter time.Duration
 
 	cause    error
@@ -36,7 +36,7 @@ type Error struct {
 type Fault struct {
 	// Where is a JSON Pointer into the body, or the name of a query parameter or a header.
 	Where string `json:"where"`
-	// Detail says what is wrong there.
+	// Detail describes the fault.
 	Detail string `json:"detail"`
 }
 
@@ -58,10 +58,10 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// Unwrap returns the error of the network or of the caller's context, if that is the cause.
+// Unwrap returns the underlying error of the network or of the caller's context, if there is one.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is makes errors.Is(err, ErrNotFound) and its like work.
+// Is makes errors.Is work with ErrNotFound and the other kinds.
 func (e *Error) Is(target error) bool {
 	kind, ok := target.(*errorKind)
 	if !ok {
@@ -77,40 +77,40 @@ type errorKind struct{ code, text string }
 
 func (k *errorKind) Error() string { return "millrace: " + k.text }
 
-// The kinds of errors, for errors.Is. [docs/reference/errors.md] says what each one asks for.
+// The kinds of errors, for errors.Is. [docs/reference/errors.md] says how to handle each one.
 //
 // [docs/reference/errors.md]: https://github.com/millrace/millrace/blob/main/docs/reference/errors.md
 var (
-	// ErrNotFound: there is no such job, queue or schedule, or the token may not see it.
+	// ErrNotFound: the job, queue or schedule does not exist, or the token may not see it.
 	ErrNotFound error = &errorKind{"not_found", "not found"}
 	// ErrValidationFailed: a member of the request is missing, unknown or out of bounds.
 	ErrValidationFailed error = &errorKind{"validation_failed", "the request is not valid"}
-	// ErrDuplicateJob: another job holds the unique key, or another queue has a job of this id.
+	// ErrDuplicateJob: another job holds the unique key, or another queue has a job with this id.
 	ErrDuplicateJob error = &errorKind{"duplicate_job", "there is such a job"}
-	// ErrIDMismatch: a job of this id exists, and its content differs.
+	// ErrIDMismatch: a job with this id exists, and its content differs.
 	ErrIDMismatch error = &errorKind{"id_mismatch", "the id belongs to another job"}
-	// ErrInvalidState: the job's, queue's or schedule's state does not allow it.
+	// ErrInvalidState: the state of the job, queue or schedule does not allow the call.
 	ErrInvalidState error = &errorKind{"invalid_state", "the state does not allow it"}
 	// ErrLeaseLost: the server gave the job to another worker, or the job has ended. It is also the
-	// cause of a handler's context whose lease can no longer be relied on.
+	// cause when a handler's context ends because its lease may have expired.
 	ErrLeaseLost error = &errorKind{"lease_lost", "the lease is lost"}
-	// ErrVersionConflict: IfMatch names another version.
+	// ErrVersionConflict: the version is not the one given to IfMatch.
 	ErrVersionConflict error = &errorKind{"version_conflict", "the version is another"}
-	// ErrQueueFull: the queue holds as many ready jobs as it may.
+	// ErrQueueFull: the queue already has its maximum number of ready jobs.
 	ErrQueueFull error = &errorKind{"queue_full", "the queue is full"}
-	// ErrRateLimited: there were too many requests.
+	// ErrRateLimited: the client sent too many requests.
 	ErrRateLimited error = &errorKind{"rate_limited", "too many requests"}
 	// ErrUnauthenticated: the token is missing, unknown or expired.
 	ErrUnauthenticated error = &errorKind{"unauthenticated", "the token is missing or unknown"}
-	// ErrForbidden: the token lacks the scope.
+	// ErrForbidden: the token lacks the necessary scope.
 	ErrForbidden error = &errorKind{"forbidden", "the token does not allow it"}
 	// ErrPayloadTooLarge: the body, a payload or a result is over its limit.
 	ErrPayloadTooLarge error = &errorKind{"payload_too_large", "too large"}
-	// ErrUnavailable: the server answered 503, of whatever code. Try again later.
+	// ErrUnavailable: the server answered 503, with any code. Try again later.
 	ErrUnavailable error = &errorKind{"unavailable", "the server is not available now"}
-	// ErrUnreachable: no answer came. The server may have done what was asked.
+	// ErrUnreachable: no answer came. The server may have carried out the request.
 	ErrUnreachable error = &errorKind{"unreachable", "no answer from the server"}
-	// ErrWaitTimeout: the job has not ended within the time of Client.Wait.
+	// ErrWaitTimeout: the job has not ended within the timeout of Client.Wait.
 	ErrWaitTimeout error = &errorKind{"wait_timeout", "the job has not ended yet"}
 )
 
@@ -144,7 +144,7 @@ func (p *problem) asError(status int) *Error {
 	return e
 }
 
-// refusal reads the error of an answer whose status is not 2xx.
+// refusal reads the error from an answer whose status is not 2xx.
 func refusal(status int, header http.Header, body []byte) *Error {
 	var p problem
 	if json.Unmarshal(body, &p) != nil || p.Code == "" {
@@ -173,7 +173,7 @@ func retryAfter(text string) time.Duration {
 	return 0
 }
 
-// unanswered is the error of a try that got no answer.
+// unanswered returns the error of a try that got no answer.
 func unanswered(err error) *Error {
 	e := &Error{Code: "unreachable", Message: err.Error(), cause: err}
 	var op *net.OpError
@@ -198,7 +198,7 @@ func (e *Error) isTemporary() bool {
 	return false
 }
 
-// asError returns err as an *Error, whatever it is.
+// asError converts any error to an *Error.
 func asError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	itemPause       = 200 * time.Millisecond // before an item that was refused is sent again
+	itemPause       = 200 * time.Millisecond // before a refused item is sent again
 	firstAlonePause = 200 * time.Millisecond
 )
 
@@ -38,7 +38,7 @@ func (c *core) take(now time.Time, x answered) {
 	}
 	early := now.Sub(x.request.sent) < x.request.wait/2
 	if early && len(x.answer.Jobs)+len(x.answer.Commands) == 0 {
-		x.lane.pause(now, &Error{}, maxPause) // a server that is about to stop lets no claim wait
+		x.lane.pause(now, &Error{}, maxPause) // a server that is stopping does not let claims wait
 		return
 	}
 	x.lane.pauses.reset()
@@ -85,8 +85,7 @@ func (c *core) takeOutcomes(now time.Time, sent []*outgoing, results []itemResul
 	}
 }
 
-// refused: the server will never accept this outcome. So the attempt failed, and its substitute says
-// why.
+// refused replaces an outcome that the server will never accept with a failure that says why.
 func (c *core) refused(now time.Time, o *outgoing, e *Error) {
 	c.warn("the server refused an outcome", "job", o.id, "error", e)
 	if o.isSubstitute {
@@ -106,7 +105,7 @@ func faults(e *Error) string {
 	return text
 }
 
-// failed: a whole request got no good answer.
+// failed handles a request that failed as a whole.
 func (c *core) failed(now time.Time, x answered, e *Error) {
 	if errors.Is(e, context.Canceled) {
 		if x.lane == &c.claimer {
@@ -116,7 +115,7 @@ func (c *core) failed(now time.Time, x answered, e *Error) {
 	}
 	mostPause := maxPause
 	if x.lane == &c.reporter {
-		mostPause = c.shortestThird() / 2 // it is tried again while the leases last
+		mostPause = c.shortestThird() / 2 // the retry comes before the leases end
 	}
 	x.lane.pause(now, e, mostPause)
 	isLoose := e.isTemporary() || len(x.request.outcomes) == 0
@@ -127,7 +126,7 @@ func (c *core) failed(now time.Time, x answered, e *Error) {
 		beat.attempt.beating, beat.attempt.telling = false, false
 		progress := beat.progress
 		if !e.isTemporary() {
-			progress = nil // it may be why
+			progress = nil // it may be the reason
 		}
 		c.beatAgain(beat.attempt, progress, x.lane.notBefore)
 	}
@@ -142,8 +141,8 @@ func (c *core) failed(now time.Time, x answered, e *Error) {
 	}
 }
 
-// endsWork: no later claim would do better. Of answers that are not Millrace's only those that forbid
-// count.
+// endsWork says whether every later claim would fail, too. An answer that is not Millrace's counts only
+// if it forbids the access.
 func endsWork(e *Error) bool {
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -154,8 +153,8 @@ func endsWork(e *Error) bool {
 	return false
 }
 
-// separate: one of these outcomes may be why the request failed. Each goes alone, so that it gets an
-// answer of its own; one that fails alone, for what it says, is refused.
+// separate handles outcomes one of which may have made the request fail. It sends each alone, so that
+// each gets its own answer. An outcome that fails alone because of its content is refused.
 func (c *core) separate(now time.Time, outcomes []*outgoing, e *Error) {
 	for _, o := range outcomes {
 		isContent := e.Status == http.StatusRequestEntityTooLarge || e.Status == http.StatusForbidden ||
@@ -173,8 +172,8 @@ func (c *core) separate(now time.Time, outcomes []*outgoing, e *Error) {
 	}
 }
 
-// linesAnswered: the outcome that waited for them may go. Lines without an answer are dropped unless
-// the server can't have them: a line that is missing is better than one that comes twice.
+// linesAnswered lets the outcome go that waited for the lines. Unanswered lines are dropped unless the
+// server can't have received them: a missing line is better than a duplicate.
 func (c *core) linesAnswered(of jobLines, err error) {
 	a := of.attempt
 	a.lining = false
@@ -206,18 +205,18 @@ func (c *core) reached() {
 	}
 }
 
-// stopState is how far the worker's stop is.
+// stopState is the progress of the worker's stop.
 type stopState struct {
 	begun    bool
 	graceEnd time.Time
-	killAt   time.Time // a second after the handlers were told; zero: they were not
+	killAt   time.Time // one second after the handlers were told; zero: not told yet
 	flushBy  time.Time // for the last outcomes; zero: handlers run
 }
 
 const (
 	lastSecond = time.Second
 	flushTime  = 10 * time.Second
-	// A claim younger than this is not broken off: with many jobs ready, its answer is on the way.
+	// A claim younger than this is not cancelled: if jobs are ready, its answer is on the way.
 	youngClaim = 500 * time.Millisecond
 )
 
@@ -236,7 +235,7 @@ func (c *core) beginStop(now time.Time) {
 	}
 }
 
-// stepStop does what the stop needs. It returns when it needs something next; zero: nothing.
+// stepStop advances the stop. It returns when to call it again; zero: nothing is due.
 func (c *core) stepStop(now time.Time) (due time.Time, done bool) {
 	s := &c.stop
 	if !s.begun {
@@ -264,7 +263,7 @@ func (c *core) stepStop(now time.Time) (due time.Time, done bool) {
 	return earliest(due, s.flushBy), false
 }
 
-// pressHandlers ends the handlers when their time is over. It returns when it will do more.
+// pressHandlers ends the handlers when the grace time is over. It returns when it next has work.
 func (c *core) pressHandlers(now time.Time) time.Time {
 	s := &c.stop
 	if s.killAt.IsZero() {

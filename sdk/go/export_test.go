@@ -1,4 +1,4 @@
 package millrace
 
-// URLOf lets tests make another client of the same server.
+// URLOf lets tests create another client of the same server.
 func URLOf(c *Client) string { return c.base }

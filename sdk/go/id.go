@@ -10,8 +10,8 @@ import (
 )
 
 // MakeID returns a new id for a job of this queue: a UUIDv7 whose 12 bits after the version tell the
-// server on which of its shards the queue lies. An empty name is the queue "default". The ids of one
-// process are never the same twice.
+// server which of its shards holds the queue. An empty name means the queue "default". MakeID never
+// returns the same id twice in one process.
 func MakeID(queue string) string {
 	if queue == "" {
 		queue = DefaultQueue
@@ -43,6 +43,6 @@ var idCounter = func() *atomic.Uint64 {
 	return counter
 }()
 
-// uniqueBits walks through all numbers of 62 bits, from a random one on: the step is odd, so no
-// number comes twice before all have come.
+// uniqueBits walks through all 62-bit numbers, starting at a random one. The step is odd, so no
+// number repeats before all have been returned.
 func uniqueBits() uint64 { return idCounter.Add(0x9e3779b97f4a7c15) }

@@ -19,11 +19,11 @@ const (
 	Dead      JobState = "dead" // failed for good
 	Cancelled JobState = "cancelled"
 	Expired   JobState = "expired" // did not start before its ExpiresAt
-	// Pruned is the state of a job that retention has removed and whose idempotency key still holds.
+	// Pruned: retention has removed the job, but its idempotency key is still valid.
 	Pruned JobState = "pruned"
 )
 
-// IsFinal says whether a job of this state has ended. A retry by hand may start it again.
+// IsFinal reports whether a job in this state has ended. Client.Retry can start it again.
 func (s JobState) IsFinal() bool {
 	switch s {
 	case Succeeded, Dead, Cancelled, Expired, Pruned:
@@ -39,7 +39,7 @@ type Job struct {
 	Type     string   `json:"type"`
 	State    JobState `json:"state"`
 	Priority int      `json:"priority"` // lower runs first
-	// Attempt counts the attempts that have started, less those that ended snoozed or released.
+	// Attempt counts the attempts that have started, except those that ended snoozed or released.
 	Attempt     int       `json:"attempt"`
 	MaxAttempts int       `json:"max_attempts"`
 	Crashes     int       `json:"crashes"`    // expired leases
@@ -47,7 +47,7 @@ type Job struct {
 	Version     int64     `json:"version"`    // rises with every change
 	CreatedAt   time.Time `json:"-"`
 	RunAt       time.Time `json:"-"`
-	// ExpiresAt, StartedAt, FinishedAt and LeaseExpiresAt are zero where there is no such instant.
+	// ExpiresAt, StartedAt, FinishedAt and LeaseExpiresAt are zero if there is no such instant.
 	ExpiresAt       time.Time         `json:"-"`
 	StartedAt       time.Time         `json:"-"`
 	FinishedAt      time.Time         `json:"-"`
@@ -63,9 +63,9 @@ type Job struct {
 	Tags            []string          `json:"tags"`
 	Meta            map[string]string `json:"meta"`
 	Traceparent     string            `json:"traceparent,omitempty"`
-	// Schedule is what made the job; nil if no schedule did.
+	// Schedule names the schedule that created the job; nil if none did.
 	Schedule *ScheduleOfJob `json:"schedule,omitempty"`
-	// Payload, Result, Attempts, Logs and Events are there if the call asked to include them.
+	// Payload, Result, Attempts, Logs and Events are set if the call asked to include them.
 	Payload  json.RawMessage `json:"payload,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
 	Attempts []Attempt       `json:"attempts,omitempty"`
@@ -75,7 +75,7 @@ type Job struct {
 
 type plainJob Job
 
-// wireJob has the members of a Job whose form in JSON is not that in Go.
+// wireJob holds the members of a Job whose JSON form differs from the Go form.
 type wireJob struct {
 	*plainJob
 	CreatedAt      wireTime `json:"created_at"`
@@ -124,17 +124,17 @@ func (j Job) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Progress is what a running job last said about itself.
+// Progress is the progress that a running job last reported.
 type Progress struct {
 	Percent    *float64        `json:"percent"` // 0 to 100; nil: not told
 	Message    *string         `json:"message"`
 	Checkpoint json.RawMessage `json:"checkpoint"` // what the next attempt will find
 }
 
-// JobError is why an attempt failed.
+// JobError describes why an attempt failed.
 type JobError struct {
-	// Type is the class of the error, or one of the server's own: lease_expired, timeout,
-	// worker_lost.
+	// Type is the class of the error, or one of the types that the server sets itself: lease_expired,
+	// timeout, worker_lost.
 	Type        string
 	Message     string
 	Stack       string // empty if there is none
@@ -167,7 +167,7 @@ func (e JobError) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Attempt is one start of a job.
+// Attempt is one attempt at a job.
 type Attempt struct {
 	N          int       // counts every start, from 1
 	Attempt    int       // the number of the attempt, from 1
@@ -207,7 +207,7 @@ func (a Attempt) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// LogLine is a line of a job's log.
+// LogLine is one line of a job's log.
 type LogLine struct {
 	Seq     int64     `json:"seq"` // rises along the job's lines
 	Attempt int       `json:"attempt"`

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ClaimedJob is a job as its worker gets it.
+// ClaimedJob is a job as its worker receives it.
 type ClaimedJob struct {
 	ID          string            `json:"id"`
 	Queue       string            `json:"queue"`
@@ -26,29 +26,30 @@ type ClaimedJob struct {
 	// Traceparent and Tracestate are the W3C trace context of the submission; empty if it had none.
 	Traceparent string `json:"traceparent"`
 	Tracestate  string `json:"tracestate"`
-	// Schedule is what made the job; nil if no schedule did.
+	// Schedule names the schedule that created the job; nil if none did.
 	Schedule *ScheduleOfJob `json:"schedule"`
-	// Progress is what an earlier attempt said last, with its checkpoint; nil if it said nothing.
+	// Progress is the last progress of an earlier attempt, with its checkpoint; nil if there is none.
 	Progress *Progress `json:"progress"`
 	// Lease is the lease as it was when the job was claimed.
 	Lease ClaimedLease `json:"lease"`
-	// Deadline is the instant at which the attempt times out, by the server's clock; zero if its time is
-	// not bound. The handler's context ends by a clock of the worker's that nobody sets.
+	// Deadline is the instant at which the attempt times out, by the server's clock; zero if it has no
+	// timeout. The handler's context ends by the worker's monotonic clock.
 	Deadline time.Time `json:"deadline"`
-	// TimeoutMs is the bound on the attempt; 0 if there is none, or if the server did not say.
+	// TimeoutMs is the attempt's timeout in milliseconds; 0 if it has none or the server did not say.
 	TimeoutMs int64 `json:"timeout_ms"`
 }
 
 // ClaimedLease is a worker's hold on a job.
 type ClaimedLease struct {
-	// Token is the fencing token: it rises with each lease of the job. Pass it to services that can
-	// compare numbers, so that they refuse a late attempt.
+	// Token is the fencing token, which rises with each lease of the job. Pass it to services that
+	// compare tokens, so that they refuse a late attempt.
 	Token     int64     `json:"token"`
 	ExpiresAt time.Time `json:"expires_at"`
 	LengthMs  int64     `json:"lease_ms"`
 }
 
-// Checkpoint is what an earlier attempt saved with SaveCheckpoint, as JSON; nil if there is nothing.
+// Checkpoint returns the value that an earlier attempt saved with SaveCheckpoint, as JSON; nil if
+// there is none.
 func (j *ClaimedJob) Checkpoint() json.RawMessage {
 	if j.Progress == nil || string(j.Progress.Checkpoint) == "null" {
 		return nil
@@ -64,15 +65,15 @@ const (
 	maxLines           = 1000      // of an outcome or a poll
 )
 
-// JobContext is a job as its handler sees it. Get it with JobFrom. Its methods may be called by many
-// goroutines, until the handler has returned; later calls do nothing.
+// JobContext is a job as its handler sees it. JobFrom returns it. Its methods are safe for concurrent
+// use by multiple goroutines. After the handler has returned, calls are no-ops.
 type JobContext struct {
 	ClaimedJob
 
 	ctx      context.Context
 	end      context.CancelCauseFunc
 	stopping <-chan struct{}
-	// hasNews is called, with the mutex held, when a line or progress begins to wait.
+	// hasNews is called, with the mutex held, when a first line or progress waits to be sent.
 	hasNews func()
 
 	mutex        sync.Mutex
@@ -81,7 +82,7 @@ type JobContext struct {
 	lineBytes    int
 	progress     Progress
 	progressWait bool // the progress is to be sent
-	told         bool // hasNews was called, and nothing was taken since
+	told         bool // hasNews was called, and nothing has been taken since
 	enqueued     []NewJob
 	slowed       []SlowDown
 }
@@ -94,7 +95,7 @@ type line struct {
 
 type jobContextKey struct{}
 
-// JobFrom returns the job whose handler got this context; nil if none did.
+// JobFrom returns the job to whose handler this context belongs; nil outside of handlers.
 func JobFrom(ctx context.Context) *JobContext {
 	job, _ := ctx.Value(jobContextKey{}).(*JobContext)
 	return job
@@ -109,11 +110,11 @@ func newJobContext(parent context.Context, job ClaimedJob, stopping <-chan struc
 	return c
 }
 
-// Token is the fencing token of this attempt's lease.
+// Token returns the fencing token of this attempt's lease.
 func (c *JobContext) Token() int64 { return c.Lease.Token }
 
 // Told returns why the handler should end: ErrCancelled, ErrTimedOut, ErrLeaseLost or ErrStopping; nil
-// as long as it should not.
+// if it may go on.
 func (c *JobContext) Told() error {
 	switch cause := context.Cause(c.ctx); cause {
 	case ErrCancelled, ErrTimedOut, ErrLeaseLost, ErrStopping:
@@ -122,12 +123,13 @@ func (c *JobContext) Told() error {
 	return nil
 }
 
-// Stopping is closed when the worker begins to stop. The handler may go on until its context ends, or
-// save a checkpoint and return. It is nil outside of a worker.
+// Stopping returns a channel that is closed when the worker begins to stop. The handler may go on until
+// its context ends, or save a checkpoint and return. The channel is nil outside of a worker.
 func (c *JobContext) Stopping() <-chan struct{} { return c.stopping }
 
-// Progress tells the server how far the job is, within a second. The percentage is cut to 0 to 100; a
-// negative one is left as it was. The message has at most 1,024 bytes; an empty one is left as it was.
+// Progress reports the job's progress to the server within a second. The percentage is clamped to 0 to
+// 100; a negative one leaves it unchanged. The message has at most 1,024 bytes; an empty one leaves it
+// unchanged.
 func (c *JobContext) Progress(percent float64, message string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -146,8 +148,8 @@ func (c *JobContext) Progress(percent float64, message string) {
 	c.news()
 }
 
-// SaveCheckpoint keeps a value for the next attempt, should there be one, in JSON of at most 60 KiB.
-// The server has it within a second.
+// SaveCheckpoint saves a value for the next attempt, if there is one. Its JSON has at most 60 KiB. The
+// server receives it within a second.
 func (c *JobContext) SaveCheckpoint(value any) error {
 	raw, err := marshal(value)
 	if err != nil {
@@ -167,8 +169,9 @@ func (c *JobContext) SaveCheckpoint(value any) error {
 	return nil
 }
 
-// Log adds a line to the job's log, which the server has within a second, or with the outcome. The
-// arguments are as those of slog. A line has at most 8 KiB; over 256 KiB wait, the oldest go.
+// Log adds a line to the job's log. The server receives it within a second, or with the outcome. The
+// arguments are those of slog. A line has at most 8 KiB. If more than 256 KiB wait to be sent, the
+// oldest lines are dropped.
 func (c *JobContext) Log(level slog.Level, message string, args ...any) {
 	record := slog.NewRecord(time.Now(), level, message, 0)
 	record.Add(args...)
@@ -203,8 +206,8 @@ func levelName(level slog.Level) string {
 	return "error"
 }
 
-// Enqueue submits a job in the commit of this one's success: the server stores both or neither. If
-// the handler does not succeed, nothing is submitted.
+// Enqueue submits a job in the same commit as this job's success: the server stores both or neither.
+// If the handler does not succeed, nothing is submitted.
 func (c *JobContext) Enqueue(job NewJob) error {
 	if job.ID == "" {
 		job.ID = MakeID(job.Queue)
@@ -223,18 +226,17 @@ func (c *JobContext) Enqueue(job NewJob) error {
 	return nil
 }
 
-// SlowDown is what a handler asks of a limit that its job names: nothing more passes its gate for so
-// long.
+// SlowDown is a handler's request to a limit that its job names: to let nothing pass for a time.
 type SlowDown struct {
 	Limit string
-	// Key is the job's key of the limit; empty: the whole limit is slowed down.
+	// Key is the job's key of the limit. If empty, the whole limit is slowed down.
 	Key string
 	For time.Duration
 }
 
-// SlowDown says that an upstream wants less. It goes with the outcome, whatever that is; Snooze tries
-// the job again then, at no cost of attempts. The time is 100 ms to an hour. Of the wishes for one limit
-// the last counts.
+// SlowDown tells the server that an upstream asks for fewer requests. It is sent with the outcome,
+// of any kind; with Snooze the job is tried again later without costing an attempt. The time is 100 ms
+// to an hour. The last wish for a limit counts.
 func (c *JobContext) SlowDown(wish SlowDown) error {
 	if wish.For < 100*time.Millisecond || wish.For > time.Hour {
 		return errors.New("millrace: a limit is slowed down for 100 ms to an hour")
@@ -263,7 +265,7 @@ func (c *JobContext) takeEnqueued() []NewJob {
 	return c.enqueued
 }
 
-// news tells the worker once until it takes something. With the mutex held.
+// news tells the worker, once until the worker takes something. The caller holds the mutex.
 func (c *JobContext) news() {
 	if c.hasNews != nil && !c.told && !c.ended {
 		c.told = true
@@ -271,7 +273,7 @@ func (c *JobContext) news() {
 	}
 }
 
-// takeLines returns at most so many lines, oldest first.
+// takeLines removes and returns at most that many lines, oldest first.
 func (c *JobContext) takeLines(most int) []line {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -284,7 +286,7 @@ func (c *JobContext) takeLines(most int) []line {
 	return taken
 }
 
-// lastLines ends the job's log and returns what waits.
+// lastLines closes the job's log and returns the lines that wait.
 func (c *JobContext) lastLines() []line {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -321,7 +323,7 @@ func (c *JobContext) dropProgress() {
 	c.progressWait = false
 }
 
-// giveBackProgress: it did not arrive, so the next heartbeat carries it, or what is newer.
+// giveBackProgress lets the next heartbeat carry progress that did not arrive, or newer progress.
 func (c *JobContext) giveBackProgress() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

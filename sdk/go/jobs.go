@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Submitter is what submits jobs: a *Client, or the fake of package millracetest.
+// Submitter submits jobs. It is implemented by *Client and by the fake of package millracetest.
 type Submitter interface {
 	Submit(ctx context.Context, job NewJob) (*Submitted, error)
 	SubmitBatch(ctx context.Context, jobs []NewJob, options ...BatchOption) ([]BatchItem, error)
@@ -33,8 +33,8 @@ func (s Submitted) MarshalJSON() ([]byte, error) {
 	}{s.Job, s.IsNew})
 }
 
-// Submit submits a job. The job is on disk when it returns without an error. A job without an ID and
-// without an IdempotencyKey gets an id first, so that the submission can be sent again safely.
+// Submit submits a job. If it returns no error, the server has the job on disk. A job without an ID
+// and without an IdempotencyKey is given an id first, so that retries are idempotent.
 func (c *Client) Submit(ctx context.Context, job NewJob) (*Submitted, error) {
 	request := post("/v1/jobs", nil)
 	if job.IdempotencyKey != "" {
@@ -65,8 +65,8 @@ func notJSON(err error, where string) *Error {
 	}
 }
 
-// addTrace adds the current trace context. It goes as headers, which a job's own members outrank and
-// of which idempotency keys take no notice.
+// addTrace adds the current trace context as headers. A job's own members take precedence over them,
+// and idempotency keys ignore them.
 func (c *Client) addTrace(ctx context.Context, header [][2]string) [][2]string {
 	parent, state := c.traceOf(ctx)
 	if parent == "" {
@@ -91,15 +91,15 @@ func (c *Client) traceOf(ctx context.Context) (parent, state string) {
 	return "", ""
 }
 
-// BatchOption changes a batch.
+// BatchOption changes a call of SubmitBatch.
 type BatchOption func(*batch)
 
 type batch struct{ atomic bool }
 
-// Atomic lets the server store all jobs of a batch or none. A refusal is an error of the whole call.
+// Atomic makes the server store all jobs of a batch or none. If it refuses one, the whole call fails.
 func Atomic() BatchOption { return func(b *batch) { b.atomic = true } }
 
-// IsAtomic says whether the options have Atomic, for those who write a Submitter.
+// IsAtomic reports whether the options contain Atomic, for implementations of Submitter.
 func IsAtomic(options ...BatchOption) bool {
 	var settings batch
 	for _, option := range options {
@@ -108,9 +108,9 @@ func IsAtomic(options ...BatchOption) bool {
 	return settings.atomic
 }
 
-// BatchItem is what became of one job of a batch.
+// BatchItem is the result for one job of a batch.
 type BatchItem struct {
-	Status int      // 201: it is new; 200: it existed already; else it was refused
+	Status int      // 201: the job is new; 200: it existed already; else it was refused
 	ID     string   // may be empty if it was refused
 	State  JobState // empty if it was refused
 	Err    *Error   // nil unless it was refused
@@ -134,12 +134,12 @@ func (i *BatchItem) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MaxBatch is the most jobs of one batch.
+// MaxBatch is the maximum number of jobs in one batch.
 const MaxBatch = 1000
 
-// SubmitBatch submits up to MaxBatch jobs in one commit. The server accepts or refuses each on its
-// own, unless the batch is Atomic. The items are in the order of the jobs; look at their Err. The jobs
-// get ids as with Submit.
+// SubmitBatch submits up to MaxBatch jobs in one commit. The server accepts or refuses each job
+// separately, unless the batch is Atomic. The items are in the order of the jobs; check each Err. Jobs
+// are given ids as by Submit.
 func (c *Client) SubmitBatch(ctx context.Context, jobs []NewJob, options ...BatchOption) ([]BatchItem, error) {
 	body := append(make([]byte, 0, 256*len(jobs)+32), `{"jobs":[`...)
 	for i, job := range jobs {
@@ -167,9 +167,9 @@ func (c *Client) SubmitBatch(ctx context.Context, jobs []NewJob, options ...Batc
 	return answer.Results, err
 }
 
-// SubmitAll submits any number of jobs in batches of MaxBatch. The error joins those of all jobs that
-// were refused. After the error of a whole batch it submits no more; to call it again is safe if the
-// jobs have ids or idempotency keys.
+// SubmitAll submits any number of jobs in batches of MaxBatch. The error joins the errors of all
+// refused jobs. If a whole batch fails, the rest is not submitted; the call can be repeated safely if
+// the jobs have ids or idempotency keys.
 func SubmitAll(ctx context.Context, to Submitter, jobs []NewJob) error {
 	var refused []error
 	for first := 0; first < len(jobs); first += MaxBatch {
@@ -202,11 +202,11 @@ func includeQuery(include []string) url.Values {
 	return url.Values{"include": {strings.Join(include, ",")}}
 }
 
-// Wait returns a job with its payload and result once it has ended, however it ended: look at its
-// State. If it has not ended within the timeout, the error is ErrWaitTimeout; a timeout of 0 or less
-// leaves the end to the context.
+// Wait waits until a job has ended and returns it with its payload and result. It may have ended in
+// any way; check its State. If it has not ended within the timeout, the error is ErrWaitTimeout. With
+// a timeout of 0 or less, only the context bounds the wait.
 func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (*Job, error) {
-	const longest = time.Minute // that the server waits
+	const longest = time.Minute // the longest wait at the server
 	deadline := time.Now().Add(timeout)
 	for {
 		wait := longest
@@ -236,17 +236,18 @@ type JobFilter struct {
 	Queue         string
 	Type          string
 	Tag           string
-	CreatedAfter  time.Time // then or later
+	CreatedAfter  time.Time // inclusive
 	CreatedBefore time.Time
 	// Query is a search such as "state:dead error~timeout payload.user.id:42".
 	Query string
-	// Fresh waits until the tables hold all that was acknowledged before; else they may be 1 s behind.
+	// Fresh waits until the tables show all changes acknowledged before the call. Otherwise they may be
+	// 1 s behind.
 	Fresh bool
 	// Include names payload and result.
 	Include []string
-	// Limit is the size of a page, 1 to 1000; 0: 50.
+	// Limit is the maximum size of a page, 1 to 1000; 0 means 50.
 	Limit int
-	// Cursor is the NextCursor of the page before.
+	// Cursor is the NextCursor of the previous page.
 	Cursor string
 }
 
@@ -272,7 +273,7 @@ func (f *JobFilter) query() url.Values {
 	return url.Values(q)
 }
 
-// query leaves out what is empty.
+// query leaves out empty values.
 type query url.Values
 
 func (q query) set(name, value string) {
@@ -295,17 +296,17 @@ func (q query) setTime(name string, value time.Time) {
 
 func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 
-// List returns a page of the jobs that the filter chooses, newest first. A page may have fewer jobs
-// than its limit, or none, and still have a next one.
+// List returns a page of the jobs that the filter selects, newest first. A page may have fewer jobs
+// than its limit, or none, and still have a next page.
 func (c *Client) List(ctx context.Context, filter JobFilter) (*Page[Job], error) {
 	request := get("/v1/jobs")
 	request.query = filter.query()
 	return fetch[Page[Job]](ctx, c, request)
 }
 
-// All gives each job that the filter chooses, newest first, page after page. It is an iterator for
-// range; before Go 1.23 call it with the body of the loop as a function that returns false to end it.
-// After an error it ends.
+// All returns an iterator over the jobs that the filter selects, newest first, page by page. Use it
+// with range; before Go 1.23 call it with the loop's body as a function that returns false to stop.
+// The iteration ends after an error.
 func (c *Client) All(ctx context.Context, filter JobFilter) func(yield func(*Job, error) bool) {
 	return func(yield func(*Job, error) bool) {
 		filter := filter
@@ -346,8 +347,8 @@ func (c *Client) Logs(ctx context.Context, id string) ([]LogLine, error) {
 	}
 }
 
-// Cancel cancels a job that waits at once; a running one is flagged, and its worker is told. The
-// reason is for people, at most 1,024 bytes; it may be empty.
+// Cancel cancels a job. A waiting job is cancelled at once; a running one is flagged, and its worker is
+// told. The reason is for people, at most 1,024 bytes; it may be empty.
 func (c *Client) Cancel(ctx context.Context, id, reason string) (*Job, error) {
 	request := post(jobPath(id, "/cancel"), reasonBody(reason))
 	job := new(Job)
@@ -356,7 +357,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) (*Job, error) {
 		return job, nil
 	}
 	if tries > 1 && errors.Is(err, ErrInvalidState) {
-		// An earlier try may have cancelled it, and its answer was lost.
+		// An earlier try may have cancelled the job, and its answer was lost.
 		if now, e := c.Get(ctx, id); e == nil && now.State == Cancelled {
 			return now, nil
 		}
@@ -370,14 +371,14 @@ func reasonBody(reason string) []byte {
 	return m.close()
 }
 
-// RetryJob are the settings of Client.Retry.
+// RetryJob holds the settings of Client.Retry.
 type RetryJob struct {
 	RunAt        time.Time // zero: now
-	KeepAttempts bool      // go on counting attempts where the job stood
+	KeepAttempts bool      // continue the count of attempts instead of starting at 0
 }
 
-// Retry makes a job that has ended ready again. It is not sent again if the server may have begun
-// it: look at the job's Generation after ErrUnreachable.
+// Retry makes a job that has ended ready again. The call is not retried if the server may have begun
+// it: check the job's Generation after ErrUnreachable.
 func (c *Client) Retry(ctx context.Context, id string, settings ...RetryJob) (*Job, error) {
 	m := openObject(nil)
 	for _, s := range settings {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// LogHandler returns a slog handler that keeps each line logged with a handler's context with that
-// job, and passes all lines on:
+// LogHandler returns a slog handler that adds each line logged with the context of a job's handler to
+// that job's log, and passes all lines on to next:
 //
 //	slog.SetDefault(slog.New(millrace.LogHandler(nil)))
 //	...
 //	slog.InfoContext(ctx, "sent", "to", m.To) // in a handler
 //
-// If next is nil, lines go to standard error as text. Do not pass slog.Default().Handler(): package
-// slog would wait for itself.
+// If next is nil, lines are written to standard error as text. Do not pass slog.Default().Handler():
+// package slog would deadlock.
 func LogHandler(next slog.Handler) slog.Handler {
 	if next == nil {
 		next = slog.NewTextHandler(os.Stderr, nil)
@@ -26,8 +26,8 @@ func LogHandler(next slog.Handler) slog.Handler {
 
 type logHandler struct {
 	next   slog.Handler
-	prefix string      // the open groups, each with a dot behind it
-	attrs  []slog.Attr // their keys have their prefix already
+	prefix string      // the open groups, each followed by a dot
+	attrs  []slog.Attr // their keys already have their prefix
 }
 
 func (h *logHandler) Enabled(ctx context.Context, level slog.Level) bool {

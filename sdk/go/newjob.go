@@ -5,67 +5,67 @@ import (
 	"time"
 )
 
-// NewJob is a job to be submitted. Only Type is needed. The API's documentation lists the bounds;
-// the server checks them, and answers ErrValidationFailed.
+// NewJob is a job to be submitted. Only Type is required. The server checks the bounds, which the API's
+// documentation lists, and answers with ErrValidationFailed.
 type NewJob struct {
-	// ID is a UUIDv7, as MakeID makes them. Submitted again, it returns the stored job. Empty: Submit
-	// makes one, unless there is an IdempotencyKey.
+	// ID is a UUIDv7 as returned by MakeID. Submitting the same ID again returns the stored job. If
+	// empty, Submit makes an ID unless there is an IdempotencyKey.
 	ID   string `json:"id"`
 	Type string `json:"type"`
-	// Queue is where the job waits. Empty: DefaultQueue.
+	// Queue is the queue in which the job waits. Empty means DefaultQueue.
 	Queue string `json:"queue"`
-	// Payload is anything that encoding/json can write, at most 1 MiB. A json.RawMessage is sent byte
-	// for byte. Nil: null.
+	// Payload is any value that encoding/json can write, at most 1 MiB of JSON. A json.RawMessage is
+	// sent byte for byte. Nil is sent as null.
 	Payload any `json:"-"`
-	// Priority: lower runs first, from -32768 to 32767.
+	// Priority is -32768 to 32767. Jobs with a lower number run first.
 	Priority int `json:"priority"`
-	// RunAt is the earliest start. Not together with Delay.
+	// RunAt is the earliest start. It excludes Delay.
 	RunAt time.Time `json:"run_at"`
 	// Delay is the time until the earliest start, at most 10 years.
 	Delay time.Duration `json:"-"`
-	// ExpiresAt: a job that has not started by then is Expired. Not together with ExpiresIn.
+	// ExpiresAt is when the job expires if it has not started. It excludes ExpiresIn.
 	ExpiresAt time.Time     `json:"expires_at"`
 	ExpiresIn time.Duration `json:"-"`
-	// MaxAttempts is 1 to 1000. 0: the queue's.
+	// MaxAttempts is 1 to 1000. 0 means the queue's setting.
 	MaxAttempts int `json:"max_attempts"`
-	// Retry says when failed attempts are tried again. Nil: as the queue says.
+	// Retry says when the job is retried after a failed attempt. Nil means the queue's policy.
 	Retry *RetryPolicy `json:"retry"`
-	// Lease is the length of the worker's lease, 1 s to 24 h. 0: the queue's.
+	// Lease is the length of the worker's lease, 1 s to 24 h. 0 means the queue's setting.
 	Lease time.Duration `json:"-"`
-	// Timeout bounds an attempt. 0: no bound.
+	// Timeout bounds each attempt. 0 means no bound.
 	Timeout time.Duration `json:"-"`
-	// Unique allows one job for each key. Nil: no bound.
+	// Unique allows only one job per key. Nil means no such bound.
 	Unique *UniqueKey `json:"unique"`
-	// Tags are at most 32.
+	// Tags has at most 32 entries.
 	Tags []string `json:"tags"`
-	// Limits that the job must pass to start; at most 8, those of its queue included.
+	// Limits are the limits that the job must pass to start, at most 8 including those of its queue.
 	Limits []JobLimit `json:"limits"`
-	// OrderKey: jobs of one key of a queue run one at a time, in order. OrderOnFailure is what a job
-	// that is retried means for its successors: "hold" (the default) or "pass".
+	// OrderKey makes the jobs of a queue with the same key run one at a time, in order. OrderOnFailure
+	// says whether a job that is retried holds its successors back: "hold" (the default) or "pass".
 	OrderKey       string `json:"order_key"`
 	OrderOnFailure string `json:"order_on_failure"`
-	// FairKey: whose share of the queue the job takes, where the queue shares fairly.
+	// FairKey names the share that the job counts against, if the queue is shared fairly.
 	FairKey string `json:"fair_key"`
-	// Meta are strings of your own, at most 8 KiB.
+	// Meta holds strings of the application, at most 8 KiB.
 	Meta map[string]string `json:"meta"`
-	// Traceparent and Tracestate are W3C trace context. Empty: those of Options.Trace, or of the
-	// handler that submits.
+	// Traceparent and Tracestate are the W3C trace context. If empty, those of Options.Trace or of the
+	// submitting handler's job are used.
 	Traceparent string `json:"traceparent"`
 	Tracestate  string `json:"tracestate"`
-	// IdempotencyKey is any visible ASCII text of at most 255 bytes. Within 24 hours (a setting of the
-	// server) a submission with the same key returns the same job.
+	// IdempotencyKey is visible ASCII text of at most 255 bytes. Within 24 hours (a server setting), a
+	// submission with the same key returns the same job.
 	IdempotencyKey string `json:"idempotency_key"`
 }
 
 // RetryPolicy says how long a job waits after a failed attempt: Base * 2^(n-1) after attempt n
-// (exponential), Base * n (linear) or Base (fixed), at most Max, moved by up to Jitter of itself. The
-// strategy "list" names the delays; the last one repeats.
+// (exponential), Base * n (linear) or Base (fixed), at most Max, and varied randomly by up to the
+// fraction Jitter. The strategy "list" uses Delays in turn; the last one repeats.
 type RetryPolicy struct {
 	Strategy string          // exponential, linear, fixed or list
 	Base     time.Duration   // 0: 5 s
 	Max      time.Duration   // 0: 5 min
 	Jitter   *float64        // 0 to 1; nil: 0.2
-	Delays   []time.Duration // of "list": 1 to 100
+	Delays   []time.Duration // for "list": 1 to 100 delays
 }
 
 type wireRetry struct {
@@ -76,7 +76,7 @@ type wireRetry struct {
 	DelaysMs []int64  `json:"delays_ms,omitempty"`
 }
 
-// NoDelay is a Base or Max of no time at all, where 0 stands for the default.
+// NoDelay as Base or Max means no time at all; 0 means the default.
 const NoDelay time.Duration = -1
 
 // MarshalJSON writes the API's form.
@@ -121,13 +121,13 @@ func retryDuration(ms *int64) time.Duration {
 	return durationOf(*ms)
 }
 
-// UniqueKey allows one job for each key within a queue, while the job has not ended and for the time
-// For after its submission.
+// UniqueKey allows one job per key within a queue. The key is held until the job has ended and at least
+// for the time For after the submission.
 type UniqueKey struct {
 	Key string // 1 to 255 bytes
 	For time.Duration
-	// OnConflict says what becomes of another submission: "return" the holder (also if empty),
-	// "reject" it with ErrDuplicateJob, or "replace" a holder that waits.
+	// OnConflict says how another submission with the key is handled: "return" the holder (the
+	// default), "reject" it with ErrDuplicateJob, or "replace" a holder that still waits.
 	OnConflict string
 }
 
@@ -233,7 +233,7 @@ func (j *NewJob) UnmarshalJSON(data []byte) error {
 	if wire.MaxAttempts != nil {
 		j.MaxAttempts = *wire.MaxAttempts
 		if j.MaxAttempts == 0 {
-			j.MaxAttempts = -1 // the server refuses 0, and shall; here it would be "not set"
+			j.MaxAttempts = -1 // the server must refuse an explicit 0; here 0 means "not set"
 		}
 	}
 	j.Delay, j.ExpiresIn = time.Duration(wire.DelayMs), time.Duration(wire.ExpiresInMs)
@@ -248,37 +248,37 @@ type jobOption func(*NewJob)
 
 func (o jobOption) applyToJob(j *NewJob) { o(j) }
 
-// ID gives the job an id of yours, as MakeID makes them.
+// ID sets the job's id, one returned by MakeID.
 func ID(id string) JobOption { return jobOption(func(j *NewJob) { j.ID = id }) }
 
 // Queue names the queue in which the job waits.
 func Queue(name string) JobOption { return jobOption(func(j *NewJob) { j.Queue = name }) }
 
-// Priority moves the job before those of a higher number, and after those of a lower one.
+// Priority sets the priority. Jobs with a lower number run first.
 func Priority(priority int) JobOption { return jobOption(func(j *NewJob) { j.Priority = priority }) }
 
-// Delay lets the job wait so long before its first attempt.
+// Delay makes the job wait at least this long before its first attempt.
 func Delay(d time.Duration) JobOption { return jobOption(func(j *NewJob) { j.Delay = d }) }
 
-// RunAt lets the job wait until an instant.
+// RunAt makes the job wait until an instant.
 func RunAt(at time.Time) JobOption { return jobOption(func(j *NewJob) { j.RunAt = at }) }
 
-// ExpiresIn lets the job expire if it has not started by then.
+// ExpiresIn makes the job expire if it has not started within this time.
 func ExpiresIn(d time.Duration) JobOption { return jobOption(func(j *NewJob) { j.ExpiresIn = d }) }
 
-// ExpiresAt lets the job expire if it has not started by then.
+// ExpiresAt makes the job expire if it has not started by then.
 func ExpiresAt(at time.Time) JobOption { return jobOption(func(j *NewJob) { j.ExpiresAt = at }) }
 
 // MaxAttempts bounds the attempts, 1 to 1000.
 func MaxAttempts(n int) JobOption { return jobOption(func(j *NewJob) { j.MaxAttempts = n }) }
 
-// Retry says when failed attempts are tried again.
+// Retry sets the retry policy.
 func Retry(policy RetryPolicy) JobOption { return jobOption(func(j *NewJob) { j.Retry = &policy }) }
 
-// Timeout bounds an attempt.
+// Timeout bounds each attempt.
 func Timeout(d time.Duration) JobOption { return jobOption(func(j *NewJob) { j.Timeout = d }) }
 
-// Unique allows one job with this key.
+// Unique allows only one job with this key.
 func Unique(key UniqueKey) JobOption { return jobOption(func(j *NewJob) { j.Unique = &key }) }
 
 // Tags adds tags.
@@ -286,7 +286,7 @@ func Tags(tags ...string) JobOption {
 	return jobOption(func(j *NewJob) { j.Tags = append(append([]string(nil), j.Tags...), tags...) })
 }
 
-// Meta adds a string of your own.
+// Meta adds a string of the application.
 func Meta(key, value string) JobOption {
 	return jobOption(func(j *NewJob) {
 		meta := map[string]string{key: value}
@@ -304,16 +304,16 @@ func Trace(traceparent, tracestate string) JobOption {
 	return jobOption(func(j *NewJob) { j.Traceparent, j.Tracestate = traceparent, tracestate })
 }
 
-// IdempotencyKey lets a submission that is repeated return the first one's job.
+// IdempotencyKey makes a repeated submission return the job of the first one.
 func IdempotencyKey(key string) JobOption {
 	return jobOption(func(j *NewJob) { j.IdempotencyKey = key })
 }
 
-// LeaseOption is what Lease returns: an option of jobs and of workers.
+// LeaseOption is returned by Lease. It is an option of jobs and of workers.
 type LeaseOption time.Duration
 
 func (o LeaseOption) applyToJob(j *NewJob)          { j.Lease = time.Duration(o) }
 func (o LeaseOption) applyToWorker(w *workerConfig) { w.lease = time.Duration(o) }
 
-// Lease is the length of leases, 1 s to 24 h: of a job, or all that a worker asks for.
+// Lease sets the length of leases, 1 s to 24 h, of a job or of all jobs that a worker claims.
 func Lease(d time.Duration) LeaseOption { return LeaseOption(d) }

@@ -11,11 +11,11 @@ import (
 
 // The causes of the end of a handler's context, beside ErrLeaseLost.
 var (
-	// ErrCancelled: somebody cancelled the job.
+	// ErrCancelled: the job was cancelled.
 	ErrCancelled = errors.New("millrace: the job is cancelled")
-	// ErrTimedOut: the attempt's time is over.
+	// ErrTimedOut: the attempt has timed out.
 	ErrTimedOut = errors.New("millrace: the attempt's time is over")
-	// ErrStopping: the worker stops, and its grace time is over.
+	// ErrStopping: the worker is stopping, and its grace time is over.
 	ErrStopping = errors.New("millrace: the worker stops")
 )
 
@@ -39,25 +39,25 @@ const (
 func (e *outcomeError) Error() string { return e.text }
 func (e *outcomeError) Unwrap() error { return e.cause }
 
-// NonRetryable returns an error with which a handler says that no further attempt would help: the job
-// is dead at once.
+// NonRetryable returns an error by which a handler says that no further attempt would help. The job is
+// dead at once.
 func NonRetryable(err error) error {
 	return &outcomeError{kind: nonRetryable, text: textOf(err), cause: err}
 }
 
-// RetryAfter returns an error that fails the attempt, and sets the time until the next one, at most 10
+// RetryAfter returns an error that fails the attempt and sets the time until the next one, at most 10
 // years.
 func RetryAfter(delay time.Duration, err error) error {
 	return &outcomeError{kind: retryLater, delay: delay, text: textOf(err), cause: err}
 }
 
-// Snooze returns an error with which a handler puts its job off, at most 10 years. It costs no
-// attempt.
+// Snooze returns an error by which a handler postpones its job, by at most 10 years, without costing
+// an attempt.
 func Snooze(delay time.Duration) error {
 	return &outcomeError{kind: snooze, delay: delay, text: "snoozed for " + delay.String()}
 }
 
-// Cancel returns an error with which a handler cancels its own job. The reason becomes a line in the
+// Cancel returns an error by which a handler cancels its own job. The reason becomes a line in the
 // job's log.
 func Cancel(reason string) error {
 	return &outcomeError{kind: cancel, text: reason}
@@ -70,7 +70,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// panicError is a handler's panic.
+// panicError is the error of a handler that panicked.
 type panicError struct {
 	value any
 	stack []byte
@@ -79,11 +79,11 @@ type panicError struct {
 func (e *panicError) Error() string { return fmt.Sprint(e.value) }
 func (e *panicError) Unwrap() error { err, _ := e.value.(error); return err }
 
-// Outcome is the end of an attempt, as the server is told it. Workers make them; RunHandler shows one
-// to fakes and tests.
+// Outcome is the outcome of an attempt as reported to the server. Workers create it; RunHandler returns
+// it to fakes and tests.
 type Outcome struct {
-	// Kind is succeeded, failed, snoozed, released or cancelled. Empty: nothing is told, as the lease
-	// was lost.
+	// Kind is succeeded, failed, snoozed, released or cancelled. It is empty if the lease was lost and
+	// nothing is reported.
 	Kind      string
 	Result    []byte        // JSON; nil: null
 	Error     *AttemptError // of "failed"
@@ -92,13 +92,13 @@ type Outcome struct {
 	Enqueue   []NewJob // submitted in the commit of the outcome
 	LastLines []string // of the log, such as the reason of a Cancel
 	SlowDown  []SlowDown
-	// Progress and Log are what the attempt said before, of which a worker tells the server apart.
-	// Only RunHandler sets them.
+	// Progress and Log are the attempt's progress and log. A worker sends these to the server
+	// separately; only RunHandler sets them.
 	Progress *Progress
 	Log      []LogLine
 }
 
-// AttemptError is why an attempt failed.
+// AttemptError describes why an attempt failed.
 type AttemptError struct {
 	Type      string // the class of the error, at most 128 bytes
 	Message   string // at most 4 KiB
@@ -112,9 +112,9 @@ const (
 	maxStackBytes   = 32 << 10
 )
 
-// RunHandler runs a handler once, here and now, and returns the outcome that a worker would report.
-// It is for tests and fakes: no server is asked. The handler's context ends with ctx, and its cause is
-// that of ctx, such as ErrCancelled.
+// RunHandler runs a handler once, in the calling goroutine, and returns the outcome that a worker would
+// report. It is for tests and fakes and uses no server. The handler's context ends with ctx, with the
+// same cause, such as ErrCancelled.
 func RunHandler(ctx context.Context, job ClaimedJob, handler Handler) Outcome {
 	c := newJobContext(ctx, job, nil)
 	defer c.end(nil)
@@ -126,7 +126,7 @@ func RunHandler(ctx context.Context, job ClaimedJob, handler Handler) Outcome {
 	return outcome
 }
 
-// run calls the handler and makes the outcome of what it returns.
+// run calls the handler and turns its results into an outcome.
 func (c *JobContext) run(handler Handler) Outcome {
 	outcome := c.outcomeOf(handler)
 	if outcome.Kind != "" {
@@ -205,7 +205,7 @@ func refusedOutcome(why string) Outcome {
 	return failedWith(AttemptError{Type: "outcome_refused", Message: cut(why, maxMessageBytes), Retryable: true})
 }
 
-// classOf names the first error of the chain whose type says something: not the wrappers of fmt, of
+// classOf names the first error of the chain with a meaningful type, skipping the wrappers of fmt, of
 // errors and of this package.
 func classOf(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -224,7 +224,7 @@ func classOf(err error) string {
 	return "error"
 }
 
-// cut shortens a text to so many bytes, at a character's end.
+// cut shortens a text to at most that many bytes, at the end of a character.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

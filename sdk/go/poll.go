@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// leaseKey names one lease. A worker may, after a lost lease, hold two of the same job.
+// leaseKey names one lease. After a lost lease, a worker may hold two leases of the same job.
 type leaseKey struct {
 	id    string
 	token int64
@@ -23,13 +23,13 @@ type outgoing struct {
 	leaseKey
 	outcome      Outcome
 	lines        []line
-	since        time.Time // when it began to wait; if it goes alone: when it may go
+	since        time.Time // when it began to wait; if delayed or alone: when it may be sent
 	leaseThird   time.Duration
 	isSubstitute bool // replaces the handler's own, which the server refused
-	failures     int  // of requests that carried nothing else
+	failures     int  // failed requests that carried nothing else
 }
 
-// size is about the number of bytes that it adds to a request.
+// size returns about the number of bytes that the outcome adds to a request.
 func (o *outgoing) size() int {
 	size := 256 + len(o.outcome.Result)
 	if e := o.outcome.Error; e != nil {
@@ -45,7 +45,7 @@ func (o *outgoing) size() int {
 	return size
 }
 
-// mayRunAgain says whether another attempt may follow, which needs the checkpoint of this one.
+// mayRunAgain says whether another attempt may follow, which would need this one's checkpoint.
 func (o *outgoing) mayRunAgain() bool {
 	switch o.outcome.Kind {
 	case "failed", "snoozed", "released":
@@ -69,7 +69,7 @@ type pollRequest struct {
 	outcomes   []*outgoing
 	heartbeats []heartbeat
 	lines      []jobLines
-	claim      int // how many jobs; 0: no claim
+	claim      int // jobs to claim; 0: no claim
 	wait       time.Duration
 	goodbye    bool
 
@@ -102,7 +102,7 @@ type command struct {
 	Token int64  `json:"token"`
 }
 
-// claimPart is what all claims of a worker have in common.
+// claimPart returns the part that all claims of a worker have in common.
 func (w *workerConfig) claimPart(types []string) []byte {
 	m := openObject(nil)
 	m.texts("queues", w.queues)
@@ -283,8 +283,9 @@ func (o *outgoing) appendTo(m *members) error {
 	return nil
 }
 
-// poll is one try of a round trip. The head of the answer must come within `patience`: then the server
-// has the outcomes. The body, which may be large and slow, has the client's timeout more.
+// poll makes one try of a round trip. The head of the answer must arrive within `patience`; it shows
+// that the server has the outcomes. The body, which may be large and slow, gets the client's timeout in
+// addition.
 func (c *Client) poll(
 	ctx context.Context, worker string, body []byte, patience time.Duration,
 ) (*pollAnswer, error) {
@@ -317,8 +318,8 @@ func (c *Client) poll(
 	return answer, nil
 }
 
-// patientClock calls f after so long. If the process was paused meanwhile, the answer may be there and
-// nobody has read it yet: then it waits a little longer.
+// patientClock calls f after `patience`. If the process was paused meanwhile, the answer may have
+// arrived without being read yet, so it waits a little longer.
 func patientClock(patience time.Duration, f func()) *time.Timer {
 	const late, more = 100 * time.Millisecond, 300 * time.Millisecond
 	due := time.Now().Add(patience)

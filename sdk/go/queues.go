@@ -8,55 +8,57 @@ import (
 	"time"
 )
 
-// QueueSettings are the settings of a queue. In a PutQueue, what is nil or zero takes its default; in
-// a PatchQueue it stays as it is.
+// QueueSettings are the settings of a queue. PutQueue gives members that are nil or zero their
+// defaults; PatchQueue leaves them unchanged.
 type QueueSettings struct {
 	MaxAttempts int          // 1 to 1000; default 5
-	Retry       *RetryPolicy // of jobs without their own
+	Retry       *RetryPolicy // for jobs without a policy of their own
 	// Lease is 1 s to 24 h; default 30 s.
 	Lease time.Duration
-	// MaxCrashes: a job that loses its worker so often is dead. JobsOwn, the default, is the job's
-	// MaxAttempts.
+	// MaxCrashes is the number of lost workers after which a job is dead. JobsOwn, the default, stands
+	// for the job's MaxAttempts.
 	MaxCrashes int
-	// MaxReady: with so many ready jobs, submissions are ErrQueueFull. Unbounded is the default.
+	// MaxReady is the number of ready jobs from which submissions fail with ErrQueueFull. Unbounded is
+	// the default.
 	MaxReady *int
-	// Concurrency: so many jobs of the queue run together. Unbounded is the default.
+	// Concurrency is the maximum number of the queue's jobs that run at once. Unbounded is the default.
 	Concurrency *int
-	// Rate: so many jobs of the queue start in each period. NoRate is the default.
+	// Rate bounds how many jobs of the queue start in each period. NoRate is the default.
 	Rate *Rate
-	// Breaker of the queue. NoBreaker is the default.
+	// Breaker is the queue's breaker. NoBreaker is the default.
 	Breaker *Breaker
-	// Limits are added to each job that is submitted to the queue. In a PatchQueue an empty slice that
-	// is not nil removes them.
+	// Limits are added to each job submitted to the queue. In PatchQueue an empty slice that is not nil
+	// removes them.
 	Limits []JobLimit
-	// Fair shares the queue between the FairKeys of its jobs. NoFair, the default: keys do not count.
+	// Fair shares the queue between the FairKeys of its jobs. With NoFair, the default, keys are ignored.
 	Fair *Fair
-	// Ageing: waiting that long is worth one step of priority. NoAgeing is the default. A queue has
-	// Fair or Ageing, not both.
+	// Ageing is the waiting time that is worth one step of priority. NoAgeing is the default. A queue
+	// has Fair or Ageing, not both.
 	Ageing *time.Duration
-	// MaxReadyPerKey: with so many ready jobs of its FairKey, a submission is refused. Unbounded is the
-	// default.
+	// MaxReadyPerKey is the number of ready jobs with the same FairKey from which submissions are
+	// refused. Unbounded is the default.
 	MaxReadyPerKey *int
 	// Retention is how long jobs are kept after their end. Forever keeps them. The defaults are a day,
 	// and 30 days for dead jobs.
 	Retention Retention
 }
 
-// Fair says how a queue is shared: within one priority, keys get service in proportion to weight.
+// Fair says how a queue is shared: within one priority, keys are served in proportion to their weights.
 type Fair struct {
-	// Weights of keys, 1 to 1000; that of "" is of jobs without a key. Other keys have DefaultWeight.
+	// Weights maps keys to weights, 1 to 1000; "" stands for jobs without a key. Other keys have
+	// DefaultWeight.
 	Weights       map[string]int
 	DefaultWeight int // 0: 1
-	// By is "time" (the default: running time is shared) or "starts".
+	// By is what is shared: "time" (running time, the default) or "starts".
 	By string
-	// Off: keys do not count.
+	// Off makes the queue ignore keys.
 	Off bool
 }
 
-// NoFair returns a Fair of QueueSettings that does not share.
+// NoFair returns a Fair for QueueSettings that turns sharing off.
 func NoFair() *Fair { return &Fair{Off: true} }
 
-// NoAgeing returns an Ageing of QueueSettings without end: priorities are strict.
+// NoAgeing returns an Ageing for QueueSettings that never raises a priority: priorities are strict.
 func NoAgeing() *time.Duration { return Ptr(Forever) }
 
 // MarshalJSON writes the API's form.
@@ -89,14 +91,14 @@ func (f *Fair) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Rate is a token bucket of starts: Limit in each Per, and Burst at once after a pause.
+// Rate is a token bucket of starts: Limit in each period Per, and Burst at once after a pause.
 type Rate struct {
 	Limit int
 	Per   time.Duration
 	Burst int // 0: Limit
 }
 
-// NoRate returns a Rate of QueueSettings that is no bound.
+// NoRate returns a Rate for QueueSettings without a bound.
 func NoRate() *Rate { return &Rate{} }
 
 // MarshalJSON writes the API's form.
@@ -128,31 +130,31 @@ func (r *Rate) UnmarshalJSON(data []byte) error {
 // JobLimit is a limit that a job must pass to start.
 type JobLimit struct {
 	Name string `json:"name"`
-	// Key: required exactly where the limit counts by key.
+	// Key is required if the limit counts by key, and not allowed otherwise.
 	Key string `json:"key,omitempty"`
-	// KeyFrom, of a queue's limit: "fair_key", and each job's own FairKey is its key.
+	// KeyFrom is allowed in a queue's limit only: with "fair_key", each job's FairKey is its key.
 	KeyFrom string `json:"key_from,omitempty"`
-	// Cost of a start, against the limit's rate; 0 stands for 1.
+	// Cost is the cost of a start against the limit's rate; 0 stands for 1.
 	Cost int `json:"cost,omitempty"`
 }
 
-// Retention is how long jobs are kept, by how they ended. Nil stands for the default, or in a
-// PatchQueue for what it was; 0 keeps none.
+// Retention is how long jobs are kept, by how they ended. Nil stands for the default, or in PatchQueue
+// for the present value; 0 keeps none.
 type Retention struct {
 	Succeeded, Dead, Cancelled, Expired *time.Duration
 }
 
 const (
-	// JobsOwn is a MaxCrashes: as many as the job has attempts.
+	// JobsOwn as MaxCrashes stands for the job's MaxAttempts.
 	JobsOwn = -1
-	// Forever is a time of Retention without end.
+	// Forever as a time of Retention keeps jobs without end.
 	Forever time.Duration = -1
 )
 
-// Unbounded returns a MaxReady without a bound.
+// Unbounded returns the value without a bound for MaxReady, Concurrency and MaxReadyPerKey.
 func Unbounded() *int { return Ptr(-1) }
 
-// Ptr returns a pointer to a copy of a value, for members that tell "0" from "not set".
+// Ptr returns a pointer to a copy of a value, for members that distinguish 0 from "not set".
 func Ptr[T any](value T) *T { return &value }
 
 func (s *QueueSettings) encode() ([]byte, error) {
@@ -246,7 +248,7 @@ func (r *Retention) byName() map[string]**time.Duration {
 // MarshalJSON writes the API's form.
 func (s QueueSettings) MarshalJSON() ([]byte, error) { return s.encode() }
 
-// UnmarshalJSON reads the API's form. A member that is null, and one that is missing, stay apart.
+// UnmarshalJSON reads the API's form. It distinguishes members that are null from missing ones.
 func (s *QueueSettings) UnmarshalJSON(data []byte) error {
 	var w struct {
 		MaxAttempts int                        `json:"max_attempts"`
@@ -370,7 +372,8 @@ type QueueInfo struct {
 	Rates          Rates
 	Settings       QueueSettings
 	Version        int64 // rises with every change of the settings, pause or resume
-	// BlockedBy is what holds ready jobs back, most jobs first; nil in lists and after changes.
+	// BlockedBy lists the gates that hold ready jobs back, most jobs first; nil in lists and after
+	// changes.
 	BlockedBy []QueueBlocker
 }
 
@@ -404,7 +407,7 @@ type wireQueue struct {
 	Rates       Rates         `json:"rates"`
 	Settings    QueueSettings `json:"settings"`
 	Version     int64         `json:"version"`
-	// Null and empty stay apart.
+	// Null and an empty list are different.
 	BlockedBy *[]QueueBlocker `json:"blocked_by,omitempty"`
 }
 
@@ -440,7 +443,7 @@ func (q QueueInfo) MarshalJSON() ([]byte, error) {
 // PageOf chooses a page of a list.
 type PageOf struct {
 	Limit  int    // 1 to 1000; 0: 50
-	Cursor string // the NextCursor of the page before
+	Cursor string // the NextCursor of the previous page
 }
 
 func (p *PageOf) set(q query) {
@@ -464,15 +467,15 @@ func (c *Client) Queue(ctx context.Context, name string) (*QueueInfo, error) {
 	return fetch[QueueInfo](ctx, c, get(queuePath(name, "")))
 }
 
-// PutQueue makes a queue, or replaces its settings. It takes IfMatch.
+// PutQueue creates a queue or replaces its settings. It accepts IfMatch.
 func (c *Client) PutQueue(
 	ctx context.Context, name string, settings QueueSettings, options ...CallOption,
 ) (*QueueInfo, error) {
 	return c.setQueue(ctx, http.MethodPut, name, settings, options)
 }
 
-// PatchQueue changes the settings that are not nil and not zero. It takes IfMatch and Create. It is
-// not sent again if the server may have begun it.
+// PatchQueue changes the settings that are neither nil nor zero. It accepts IfMatch and Create. The
+// call is not retried if the server may have begun it.
 func (c *Client) PatchQueue(
 	ctx context.Context, name string, settings QueueSettings, options ...CallOption,
 ) (*QueueInfo, error) {
@@ -490,18 +493,19 @@ func (c *Client) setQueue(
 	return fetch[QueueInfo](ctx, c, request, options...)
 }
 
-// PauseQueue lets the queue hand out no more jobs. Submissions go on. The reason is for people, at
-// most 1,024 bytes; it may be empty. It takes Create.
+// PauseQueue stops the queue from handing out jobs. It still accepts submissions. The reason is for
+// people, at most 1,024 bytes; it may be empty. PauseQueue accepts Create.
 func (c *Client) PauseQueue(ctx context.Context, name, reason string, options ...CallOption) (*QueueInfo, error) {
 	return fetch[QueueInfo](ctx, c, post(queuePath(name, "/pause"), reasonBody(reason)), options...)
 }
 
-// ResumeQueue lets the queue hand out jobs again.
+// ResumeQueue makes the queue hand out jobs again.
 func (c *Client) ResumeQueue(ctx context.Context, name string) (*QueueInfo, error) {
 	return fetch[QueueInfo](ctx, c, post(queuePath(name, "/resume"), nil))
 }
 
-// DeleteQueue deletes a queue that has no jobs; with Force, also its jobs, unless some are running.
+// DeleteQueue deletes a queue that has no jobs. With Force it also deletes the jobs, unless some are
+// running.
 func (c *Client) DeleteQueue(ctx context.Context, name string, options ...CallOption) error {
 	return c.delete(ctx, queuePath(name, ""), options)
 }

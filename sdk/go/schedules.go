@@ -8,41 +8,39 @@ import (
 	"time"
 )
 
-// ScheduleSpec is the specification of a schedule. Exactly one of Cron and Every is needed.
+// ScheduleSpec is the specification of a schedule. Exactly one of Cron and Every is required.
 type ScheduleSpec struct {
 	// Cron has five fields (minute, hour, day of month, month, day of week), or six with the second
 	// first; or it is @daily and its like. At most 512 bytes.
 	Cron string
-	// Every is an interval of 1 s to 10 years. Its instants are whole multiples since StartAt, else
-	// since 1970.
+	// Every is an interval of 1 s to 10 years, counted from StartAt, else from 1970.
 	Every time.Duration
-	// Timezone is the IANA name of the zone whose clock Cron follows. Empty: UTC.
+	// Timezone is the IANA name of the time zone that Cron follows. Empty means UTC.
 	Timezone string
-	// Job is what to submit: a job without ID, RunAt, Delay and IdempotencyKey, whose payload has at
-	// most 64 KiB.
+	// Job is the job to submit. It has no ID, RunAt, Delay or IdempotencyKey, and a payload of at most
+	// 64 KiB.
 	Job NewJob
-	// StartAt and EndAt bound the instants, both included. Zero: no bound.
+	// StartAt and EndAt bound the instants, both inclusive. Zero means no bound.
 	StartAt, EndAt time.Time
-	// Jitter is how much later than its instant a job may come, at most 24 h.
+	// Jitter is the maximum random delay of a job after its instant, at most 24 h.
 	Jitter time.Duration
-	// MissedAfter is the delay after which an instant is missed, 1 s to 24 h. 0: a minute.
+	// MissedAfter is the delay after which an instant counts as missed, 1 s to 24 h. 0 means a minute.
 	MissedAfter time.Duration
-	// Missed says which missed instants fire: "skip" none, "one" the latest (also if empty), or "all",
-	// at most MissedLimit.
+	// Missed says which missed instants fire: none ("skip"), the latest ("one", the default), or all
+	// ("all"), at most MissedLimit.
 	Missed string
-	// MissedLimit is 1 to 1000. 0: 100.
+	// MissedLimit is 1 to 1000. 0 means 100.
 	MissedLimit int
-	// Overlap says what happens while the job before has not ended: "allow" (also if empty), "skip",
+	// Overlap says what happens if the previous job has not ended: "allow" (the default), "skip",
 	// "queue" or "replace".
 	Overlap string
-	// DSTGap says what becomes of a time that the clock leaps over: "run" (also if empty) or "skip".
+	// DSTGap says what happens at a local time that the clock skips: "run" (the default) or "skip".
 	DSTGap string
-	// DSTOverlap says what becomes of a time that the clock shows twice: "once" (also if empty) or
-	// "twice".
+	// DSTOverlap says how often a local time that occurs twice fires: "once" (the default) or "twice".
 	DSTOverlap string
-	// Paused: nil leaves a schedule as it is, and does not pause a new one.
+	// Paused pauses or resumes the schedule. Nil leaves it unchanged; a new one is not paused.
 	Paused *bool
-	// ManagedBy is the owner, for ApplySchedules and lists. It may be empty.
+	// ManagedBy is the schedule's owner, for ApplySchedules and lists. It may be empty.
 	ManagedBy string
 }
 
@@ -103,12 +101,13 @@ type Schedule struct {
 	Error  string
 	// CreatedAt and UpdatedAt are the instants of the creation and of the last change of Version.
 	CreatedAt, UpdatedAt time.Time
-	// LastScheduledAt is the newest instant that made a job, and LastJobID that job; zero before.
+	// LastScheduledAt is the latest instant that created a job, and LastJobID that job. They are zero
+	// before the first one.
 	LastScheduledAt time.Time
 	LastJobID       string
 	Next            []time.Time // the next instants, at most five
-	Description     string      // when it is due, in plain words
-	Warnings        []string    // what is allowed, but probably not meant
+	Description     string      // the instants in plain words
+	Warnings        []string    // valid settings that are probably mistakes
 }
 
 type wireSchedule struct {
@@ -164,9 +163,9 @@ func wireTimes(from []time.Time) []wireTime {
 	return to
 }
 
-// ScheduleFilter chooses schedules. The zero value chooses all.
+// ScheduleFilter selects schedules. The zero value selects all.
 type ScheduleFilter struct {
-	ManagedBy *string // the owner; an empty one: schedules without an owner; nil: all
+	ManagedBy *string // the owner; "": schedules without an owner; nil: all
 	Queue     string  // of the jobs
 	PageOf
 }
@@ -191,8 +190,8 @@ func (c *Client) Schedule(ctx context.Context, name string) (*Schedule, error) {
 	return fetch[Schedule](ctx, c, get(schedulePath(name, "")))
 }
 
-// PutSchedule makes a schedule, or replaces its specification. The same one again changes nothing. It
-// takes IfMatch.
+// PutSchedule creates a schedule or replaces its specification. An equal specification changes
+// nothing. PutSchedule accepts IfMatch.
 func (c *Client) PutSchedule(
 	ctx context.Context, name string, spec ScheduleSpec, options ...CallOption,
 ) (*Schedule, error) {
@@ -204,23 +203,23 @@ func (c *Client) PutSchedule(
 	return fetch[Schedule](ctx, c, request, options...)
 }
 
-// DeleteSchedule deletes a schedule; its jobs stay. It takes IfMatch.
+// DeleteSchedule deletes a schedule; its jobs remain. It accepts IfMatch.
 func (c *Client) DeleteSchedule(ctx context.Context, name string, options ...CallOption) error {
 	return c.delete(ctx, schedulePath(name, ""), options)
 }
 
-// PauseSchedule lets a schedule fire no more. The reason is for people, at most 1,024 bytes; it may
-// be empty.
+// PauseSchedule stops a schedule from firing. The reason is for people, at most 1,024 bytes; it may be
+// empty.
 func (c *Client) PauseSchedule(ctx context.Context, name, reason string) (*Schedule, error) {
 	return fetch[Schedule](ctx, c, post(schedulePath(name, "/pause"), reasonBody(reason)))
 }
 
-// ResumeSchedule lets a schedule fire again, from its next instant on.
+// ResumeSchedule makes a schedule fire again, starting at its next instant.
 func (c *Client) ResumeSchedule(ctx context.Context, name string) (*Schedule, error) {
 	return fetch[Schedule](ctx, c, post(schedulePath(name, "/resume"), nil))
 }
 
-// TriggerSchedule submits one job of the schedule now. The job is told the instant scheduledAt; zero:
+// TriggerSchedule submits one job of the schedule now. The job's instant is scheduledAt; zero means
 // now.
 func (c *Client) TriggerSchedule(ctx context.Context, name string, scheduledAt time.Time) (*Submitted, error) {
 	m := openObject(nil)
@@ -236,22 +235,22 @@ func (c *Client) TriggerSchedule(ctx context.Context, name string, scheduledAt t
 	return submitted, nil
 }
 
-// onceKey makes a call that submits jobs safe to be sent again.
+// onceKey makes a call that submits jobs idempotent.
 func onceKey() [][2]string { return [][2]string{{"Idempotency-Key", MakeID("")}} }
 
-// Backfill is a range of the past, whose instants are to have jobs.
+// Backfill is a past range of instants for which jobs are to be submitted.
 type Backfill struct {
-	From, To time.Time // from then on, and before; To must not be later than now
-	Limit    int       // the most jobs of this call, 1 to 1000; 0: 1000
+	From, To time.Time // From is inclusive, To exclusive and not later than now
+	Limit    int       // the maximum number of jobs of this call, 1 to 1000; 0: 1000
 	DryRun   bool      // count only
-	Rerun    bool      // also instants older than the queue's retention, which may have run
+	Rerun    bool      // include instants older than the queue's retention, which may have run
 }
 
 // Backfilled is the answer to a backfill.
 type Backfilled struct {
 	Submitted int  `json:"submitted"` // new jobs
 	Existing  int  `json:"existing"`  // instants whose job still exists
-	More      bool `json:"more"`      // instants are left: repeat the call
+	More      bool `json:"more"`      // instants remain: repeat the call
 }
 
 // BackfillSchedule submits the jobs of a past range, oldest first.
@@ -267,15 +266,15 @@ func (c *Client) BackfillSchedule(ctx context.Context, name string, of Backfill)
 	return fetch[Backfilled](ctx, c, request)
 }
 
-// ScheduleRun is what became of an instant.
+// ScheduleRun is the result of one instant of a schedule.
 type ScheduleRun struct {
 	ScheduledAt time.Time // the instant
-	At          time.Time // when this was decided
+	At          time.Time // when the result was decided
 	JobID       string    // empty if there is no job
 	// Outcome is submitted, replaced, skipped_overlap, skipped_missed or refused.
 	Outcome string
-	Count   int    // of skipped_missed: how many instants, if not one
-	Error   string // of refused: why
+	Count   int    // for skipped_missed: the number of instants, if not one
+	Error   string // for refused: the reason
 }
 
 type wireRun struct {
@@ -311,14 +310,14 @@ func (c *Client) ScheduleRuns(ctx context.Context, name string) ([]ScheduleRun, 
 	return page.Items, nil
 }
 
-// Preview asks what an expression means. Exactly one of Cron and Every is needed.
+// Preview asks for the instants of an expression. Exactly one of Cron and Every is required.
 type Preview struct {
 	Cron               string
 	Every              time.Duration
 	Timezone           string    // empty: UTC
 	From               time.Time // zero: now
 	Count              int       // 1 to 1000; 0: 5
-	DSTGap, DSTOverlap string    // as of a schedule
+	DSTGap, DSTOverlap string    // as in ScheduleSpec
 }
 
 type wirePreview struct {
@@ -354,7 +353,7 @@ func (p Preview) MarshalJSON() ([]byte, error) {
 
 // Previewed is the answer to a preview.
 type Previewed struct {
-	Description string      `json:"description"` // when it is due, in plain words
+	Description string      `json:"description"` // the instants in plain words
 	Next        []time.Time `json:"next"`        // oldest first
 	Warnings    []string    `json:"warnings,omitempty"`
 }
@@ -368,7 +367,7 @@ func (p Previewed) MarshalJSON() ([]byte, error) {
 	}{p.Description, wireTimes(p.Next), p.Warnings})
 }
 
-// PreviewSchedule says what an expression means. It changes nothing.
+// PreviewSchedule returns the description and the next instants of an expression. It changes nothing.
 func (c *Client) PreviewSchedule(ctx context.Context, preview Preview) (*Previewed, error) {
 	body, err := preview.MarshalJSON()
 	if err != nil {
@@ -377,16 +376,16 @@ func (c *Client) PreviewSchedule(ctx context.Context, preview Preview) (*Preview
 	return fetch[Previewed](ctx, c, post("/v1/schedules/preview", body))
 }
 
-// ScheduleSet is the whole set of an owner's schedules.
+// ScheduleSet is the complete set of an owner's schedules.
 type ScheduleSet struct {
 	ManagedBy string                  `json:"managed_by"` // the owner
 	Schedules map[string]ScheduleSpec `json:"schedules"`  // by name, at most 10,000
 	Prune     bool                    `json:"prune"`      // delete the owner's others
-	DryRun    bool                    `json:"dry_run"`    // answer as if it were done
+	DryRun    bool                    `json:"dry_run"`    // change nothing, but answer the same
 	Force     bool                    `json:"force"`      // take over schedules of other owners
 }
 
-// Applied has the names of the schedules of a set, by what was done to each.
+// Applied lists the names of the schedules of a set by the change made to each.
 type Applied struct {
 	Created   []string `json:"created"`
 	Updated   []string `json:"updated"`
@@ -394,8 +393,8 @@ type Applied struct {
 	Deleted   []string `json:"deleted"`
 }
 
-// ApplySchedules makes the schedules that are missing, changes those that differ, and leaves the rest
-// alone.
+// ApplySchedules creates the schedules that are missing, changes those that differ, and leaves the
+// others unchanged.
 func (c *Client) ApplySchedules(ctx context.Context, set ScheduleSet) (*Applied, error) {
 	if set.Schedules == nil {
 		set.Schedules = map[string]ScheduleSpec{}

@@ -14,7 +14,7 @@ import (
 
 func clientURL(c *millrace.Client) string { return millrace.URLOf(c) }
 
-// newWay returns a client behind a way that can harm its requests.
+// newWay returns a client behind a Way, which can inject faults into its requests.
 func newWay(t *testing.T) (*millrace.Client, *testserver.Way) {
 	t.Helper()
 	way := testserver.NewWay(t, testserver.New(t).URL)
@@ -72,7 +72,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	if took := time.Since(began); took < time.Second {
 		t.Errorf("the second try came after %v", took)
 	}
-	// A pause that would pass the deadline is not begun.
+	// The client does not begin a pause that would pass the deadline.
 	impatient := millrace.New(millrace.Options{URL: way.URL, Timeout: 30 * time.Second})
 	way.First(1, testserver.RefuseLong, "POST", "/v1/jobs")
 	began = time.Now()
@@ -133,7 +133,7 @@ func TestAServerThatComesLate(t *testing.T) {
 		}
 	})
 	client := millrace.New(millrace.Options{URL: "http://" + address, Timeout: 60 * time.Second})
-	_, err := client.Retry(ctx, "x") // not to be done twice, and yet tried until somebody listens
+	_, err := client.Retry(ctx, "x") // not idempotent, but retried until the server listens
 	var e *millrace.Error
 	if !errors.As(err, &e) || e.Code != "bad_answer" {
 		t.Errorf("the error is %v, not that of a bad answer", err)
@@ -148,7 +148,7 @@ func TestTraceContextTravels(t *testing.T) {
 	keyed := millrace.NewJob{Type: "t", IdempotencyKey: "k"}
 	job := must[*millrace.Submitted](t)(client.Submit(ctx, keyed))
 	wants(t, "traceparent", job.Traceparent, parent)
-	// Another trace does not make another request of it.
+	// A different trace does not make it a different request.
 	plain := millrace.New(millrace.Options{URL: way.URL})
 	wants(t, "the job", must[*millrace.Submitted](t)(plain.Submit(ctx, keyed)).ID, job.ID)
 }

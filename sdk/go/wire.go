@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The API's forms of instants and durations, and the writing of JSON where encoding/json would be
-// slow or would change raw values.
+// This file has the API's forms of instants and durations, and writes JSON where encoding/json would
+// be slow or would change raw values.
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
@@ -46,7 +46,7 @@ func (d *wireMs) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// durationOf saturates: ten years fit, but a value that no Duration can hold must not wrap around.
+// durationOf saturates: ten years fit, but a value too large for a Duration must not wrap around.
 func durationOf(ms int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Millisecond)
 	return time.Duration(max(-most, min(ms, most))) * time.Millisecond
@@ -166,7 +166,7 @@ func (m *members) texts(name string, values []string) {
 	m.b = append(m.b, ']')
 }
 
-// The same, left out if the value is zero.
+// The following methods leave a member out if its value is zero.
 
 func (m *members) maybeText(name, value string) {
 	if value != "" {
@@ -199,7 +199,7 @@ func (m *members) maybeBoolean(name string, value bool) {
 	}
 }
 
-// value writes anything that encoding/json can write.
+// value writes any value that encoding/json can write.
 func (m *members) value(name string, value any) error {
 	raw, err := marshal(value)
 	if err == nil {
@@ -208,11 +208,11 @@ func (m *members) value(name string, value any) error {
 	return err
 }
 
-// Encode returns a payload or a result in the JSON that the SDK sends: without escapes for HTML, and a
-// json.RawMessage byte for byte.
+// Encode returns the JSON that the SDK sends for a payload or a result: without HTML escapes, and with
+// a json.RawMessage byte for byte.
 func Encode(value any) (json.RawMessage, error) { return marshal(value) }
 
-// marshal is json.Marshal that leaves raw JSON as it is and does not escape for HTML.
+// marshal is like json.Marshal, but leaves raw JSON unchanged and does not escape HTML.
 func marshal(value any) ([]byte, error) {
 	if raw, ok := value.(json.RawMessage); ok {
 		if raw == nil {

@@ -39,37 +39,37 @@ func Queues(names ...string) WorkerOption {
 	return workerOption(func(w *workerConfig) { w.queues = names })
 }
 
-// Concurrency is how many handlers run at a time; the worker never holds more jobs than that. The
+// Concurrency sets how many handlers run at a time. The worker never holds more jobs than that. The
 // default is 10.
 func Concurrency(n int) WorkerOption {
 	return workerOption(func(w *workerConfig) { w.concurrency = n })
 }
 
-// PollWait is how long a claim waits at the server, at most 60 s. The default is 10 s.
+// PollWait sets how long a claim waits at the server, at most 60 s. The default is 10 s.
 func PollWait(d time.Duration) WorkerOption {
 	return workerOption(func(w *workerConfig) { w.pollWait = d })
 }
 
-// Grace is how long running handlers have after a stop, before their contexts end. The default is
+// Grace sets how long handlers may run on after a stop before their contexts end. The default is
 // 25 s.
 func Grace(d time.Duration) WorkerOption {
 	return workerOption(func(w *workerConfig) { w.grace = d })
 }
 
-// StopWhenEmpty stops the worker once its queues have no jobs that wait, for whatever, or run. The
-// token needs the scope "read".
+// StopWhenEmpty stops the worker once its queues have no running jobs and no jobs that wait for any
+// reason. The token needs the scope "read".
 func StopWhenEmpty() WorkerOption {
 	return workerOption(func(w *workerConfig) { w.untilEmpty = true })
 }
 
-// WorkerID names the worker, with at most 128 of the characters A-Za-z0-9._:/-. No two workers may
-// have the same name. The default is made of host, process id and a random part.
+// WorkerID sets the worker's name, at most 128 characters of A-Za-z0-9._:/-. No two workers may have
+// the same name. The default consists of host, process id and a random part.
 func WorkerID(id string) WorkerOption {
 	return workerOption(func(w *workerConfig) { w.id = id })
 }
 
-// StopOnSignals lets these signals stop the worker: the first one begins the stop, a second one ends
-// the grace time. Without arguments they are SIGINT and SIGTERM.
+// StopOnSignals makes signals stop the worker: the first one begins the stop, a second one ends the
+// grace time. Without arguments, the signals are SIGINT and SIGTERM.
 func StopOnSignals(signals ...os.Signal) WorkerOption {
 	if len(signals) == 0 {
 		signals = []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -77,7 +77,7 @@ func StopOnSignals(signals ...os.Signal) WorkerOption {
 	return workerOption(func(w *workerConfig) { w.signals = signals })
 }
 
-// Worker claims jobs, runs a handler for each, extends their leases and reports their outcomes. Make
+// Worker claims jobs, runs a handler for each, extends their leases and reports their outcomes. Create
 // one with Client.Worker, attach handlers with Handle, and call Run.
 type Worker struct {
 	client *Client
@@ -90,7 +90,7 @@ type Worker struct {
 	stops    int // calls of Stop before Run
 }
 
-// Worker returns a worker. It does nothing before its Run.
+// Worker returns a worker. The worker does nothing until Run is called.
 func (c *Client) Worker(options ...WorkerOption) *Worker {
 	w := &Worker{client: c, handlers: map[string]Handler{}}
 	w.config = workerConfig{
@@ -118,36 +118,37 @@ func newWorkerID() string {
 		return '-'
 	}, cut(host, 64))
 	var random [4]byte
-	_, _ = rand.Read(random[:]) // the process id is left if the system has no random numbers
+	_, _ = rand.Read(random[:]) // without random numbers, the process id alone makes the name unique
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), hex.EncodeToString(random[:]))
 }
 
 // ID returns the worker's name.
 func (w *Worker) ID() string { return w.config.id }
 
-// Register attaches a handler to a type of job; Handle does so with a typed one. A worker claims only
-// the types that it has handlers for, at most 100. Call it before Run.
+// Register attaches a handler to a type of job; Handle attaches a typed one. A worker claims only the
+// types that it has handlers for, at most 100. Call Register before Run.
 func (w *Worker) Register(jobType string, handler Handler) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.handlers[jobType] = handler
 }
 
-// Use wraps all handlers; the first one named is the outermost. Call it before Run.
+// Use wraps all handlers; the first middleware is the outermost. Call Use before Run.
 func (w *Worker) Use(middleware ...Middleware) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.wrappers = append(w.wrappers, middleware...)
 }
 
-// Run works until ctx ends, Stop is called, one of StopOnSignals comes, or the server tells the worker
-// to stop. Then it claims nothing more and lets running handlers go on for the grace time; then their
-// contexts end with ErrStopping, and one second later it releases what still runs. It reports the last
-// outcomes and returns nil.
+// Run works until ctx ends, Stop is called, a signal of StopOnSignals arrives, or the server tells the
+// worker to stop. It then claims no more jobs and lets handlers run on for the grace time. After that
+// it ends their contexts with ErrStopping, and one second later releases the jobs that still run. It
+// reports the last outcomes and returns nil.
 //
-// While the server is away, it tries on. It returns an error if the server refuses it for good, say
-// for a wrong token; and if it could not report the last outcomes within 10 s, in which case the jobs
-// run again. Handlers get the values of ctx, not its end. Run may be called once.
+// While the server is unreachable, Run keeps trying. It returns an error if the server refuses the
+// worker for good, for example because of a wrong token, or if it could not report the last outcomes
+// within 10 s; those jobs run again. Handlers get the values of ctx, but not its end. Run may be called
+// only once.
 func (w *Worker) Run(ctx context.Context) error {
 	core, err := w.begin(ctx)
 	if err != nil {
@@ -172,8 +173,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	return core.run()
 }
 
-// Stop begins the stop, as the end of Run's context does, and does not wait for it. Called again, it
-// ends the grace time.
+// Stop begins the stop, as the end of Run's context does, without waiting for it. A second call ends
+// the grace time.
 func (w *Worker) Stop() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -19,12 +19,12 @@ import (
 	"github.com/millrace/millrace/sdk/go/internal/testserver"
 )
 
-// handlers is a worker's, for jobs of the type "t".
+// handler handles jobs of the type "t".
 type handler = func(ctx context.Context, n int) (any, error)
 
 var job = millrace.Define[int]("t", millrace.Retry(millrace.RetryPolicy{Strategy: "fixed", Base: 20 * time.Millisecond}))
 
-// start runs a worker until the test ends; the function that it returns stops it and returns its error.
+// start runs a worker until the test ends. The returned function stops it and returns its error.
 func start(t *testing.T, client *millrace.Client, h handler, options ...millrace.WorkerOption) (*millrace.Worker, func() error) {
 	t.Helper()
 	worker := client.Worker(options...)
@@ -93,7 +93,7 @@ func TestOutcomesReachTheServer(t *testing.T) {
 			return nil, millrace.JobFrom(ctx).Enqueue(millrace.NewJob{Type: "next", Queue: "next", Payload: 7})
 		},
 	}
-	// Nested too deep, it makes the server refuse the whole request that carries it, with the others.
+	// Its result is nested too deeply, so the server refuses the whole request that carries it.
 	outcomes[10] = func(context.Context, int) (any, error) {
 		return json.RawMessage(strings.Repeat("[", 100) + strings.Repeat("]", 100)), nil
 	}
@@ -459,7 +459,7 @@ func TestAnIdleWorkerHoldsOneRequest(t *testing.T) {
 	client, way := newWay(t)
 	start(t, client, func(context.Context, int) (any, error) { return nil, nil })
 	final(t, client, submit(t, client, 1))
-	// It has come to rest some time later.
+	// It has become idle some time later.
 	var requests int
 	var spent time.Duration
 	for i := 0; i < 10; i++ {

@@ -9,7 +9,7 @@ import (
 	millrace "github.com/millrace/millrace/sdk/go"
 )
 
-// command has the members of all commands.
+// command holds the members of all commands.
 type command struct {
 	ID        json.RawMessage   `json:"id"`
 	Do        string            `json:"do"`

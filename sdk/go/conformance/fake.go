@@ -14,7 +14,7 @@ func (p *program) attach(fake *millracetest.Fake, types []string) {
 	}
 }
 
-// doFake does what a fake can do, and says whether that was it.
+// doFake runs a command that a fake supports. It returns false for any other command.
 func (p *program) doFake(ctx context.Context, fake *millracetest.Fake, c *command) (any, bool, error) {
 	switch c.Do {
 	case "submit":

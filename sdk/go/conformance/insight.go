@@ -9,7 +9,7 @@ import (
 	millrace "github.com/millrace/millrace/sdk/go"
 )
 
-// read decodes a body; one that is left out is an empty one.
+// read decodes a body; a missing one counts as empty.
 func read[T any](raw json.RawMessage) (value T, err error) {
 	if len(raw) > 0 {
 		err = json.Unmarshal(raw, &value)

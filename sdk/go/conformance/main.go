@@ -1,5 +1,5 @@
-// Command conformance is the program that the conformance suite plays with: commands on standard
-// input, answers and events on standard output, one JSON object a line.
+// Command conformance is the program that the conformance suite drives. It reads commands on standard
+// input and writes answers and events to standard output, one JSON object per line.
 package main
 
 import (
@@ -54,7 +54,7 @@ func main() {
 				slog.Error("a command can't be read", "error", err, "line", string(line))
 				continue
 			}
-			// configure holds for all later commands, so it is done before the next one is read.
+			// configure applies to all later commands, so it is done before the next one is read.
 			if c.Do == "configure" {
 				p.perform(&c)
 			} else {
@@ -175,7 +175,7 @@ func (p *program) configure(c *command) (any, error) {
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// logEvents tells of the lines that the SDK itself writes.
+// logEvents reports the lines that the SDK itself logs as events.
 type logEvents struct{ program *program }
 
 func (h *logEvents) Enabled(context.Context, slog.Level) bool { return true }

@@ -30,7 +30,7 @@ func (s step) ms(i int) time.Duration {
 	return time.Duration(n * float64(time.Millisecond))
 }
 
-// read leaves the value alone if there is no such argument.
+// read leaves the value unchanged if there is no such argument.
 func (s step) read(i int, value any) {
 	if i < len(s) {
 		_ = json.Unmarshal(s[i], value)
@@ -73,7 +73,7 @@ func (p *program) handler(worker string, client millrace.Submitter) millrace.Han
 			told := wasTold()
 			p.event("end", object{"job": job.ID, "token": job.Token()})
 			if !told {
-				p.tellOf(job) // the context has ended while the event was written
+				p.tellOf(job) // the context ended while the event was written
 			}
 		}()
 		var payload struct{ Script []step }
@@ -85,8 +85,8 @@ func (p *program) handler(worker string, client millrace.Submitter) millrace.Han
 	}
 }
 
-// watch tells of the end of the handler's context as soon as it comes. What it returns ends that, and
-// says whether it came.
+// watch reports the end of the handler's context as soon as it happens. The returned function stops
+// the watch and says whether the context had ended.
 func (p *program) watch(ctx context.Context, job *millrace.JobContext) func() bool {
 	quit, told := make(chan struct{}), make(chan bool)
 	go func() {
@@ -110,7 +110,7 @@ func (p *program) tellOf(job *millrace.JobContext) bool {
 	return reason != nil
 }
 
-// play runs steps. It says whether one of them ended the script.
+// play runs steps. It returns whether one of them ended the script.
 func (p *program) play(
 	ctx context.Context, client millrace.Submitter, job *millrace.JobContext, script []step,
 ) (any, bool, error) {

@@ -1,4 +1,5 @@
-// Sends 2,000 e-mails: submissions that are safe to repeat, retries, dead letters, a clean stop.
+// Command emails sends 2,000 e-mails. It shows idempotent submissions, retries, dead letters and a
+// clean stop.
 package main
 
 import (

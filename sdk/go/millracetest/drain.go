@@ -9,9 +9,9 @@ import (
 	millrace "github.com/millrace/millrace/sdk/go"
 )
 
-// Drain runs every job that is due and has a handler, by priority and then age, also those that these
-// submit, until none is left. It returns the number of attempts. Handlers run one after another, in
-// this goroutine.
+// Drain runs every job that is due and has a handler, by priority and then age, until none is left,
+// including jobs that the handlers submit. It returns the number of attempts. Handlers run one after
+// another, in the calling goroutine.
 func (f *Fake) Drain(ctx context.Context) int {
 	ran := 0
 	for ctx.Err() == nil {
@@ -26,7 +26,7 @@ func (f *Fake) Drain(ctx context.Context) int {
 	return ran
 }
 
-// next returns the job that a worker would get.
+// next returns the job that a worker would get next.
 func (f *Fake) next() *entry {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -98,7 +98,7 @@ func (f *Fake) attempt(ctx context.Context, e *entry) bool {
 	return true
 }
 
-// end takes the outcome of an attempt, and returns the jobs that were submitted with it.
+// end applies the outcome of an attempt and returns the jobs submitted with it.
 func (f *Fake) end(ctx context.Context, e *entry, outcome millrace.Outcome) []*entry {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -176,7 +176,7 @@ func (f *Fake) wait(e *entry, state millrace.JobState, d time.Duration) {
 	f.look()
 }
 
-// backoff is the server's, without jitter.
+// backoff computes the server's backoff, without jitter.
 func backoff(policy *millrace.RetryPolicy, attempt int) time.Duration {
 	base, most := max(policy.Base, 0), max(policy.Max, 0) // NoDelay is negative
 	switch policy.Strategy {

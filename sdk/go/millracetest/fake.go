@@ -1,5 +1,5 @@
-// Package millracetest is for the unit tests of applications: a client without a server, which runs
-// their handlers when the test says so, by a clock that the test moves.
+// Package millracetest supports unit tests of applications: a client without a server, which runs
+// handlers when the test asks it to, by a clock that the test moves.
 //
 //	fake := millracetest.New(millracetest.Drained)
 //	millrace.Handle(fake, SendMail, sendMail)
@@ -23,15 +23,15 @@ import (
 type Mode int
 
 const (
-	// Drained lets jobs wait for Drain.
+	// Drained makes jobs wait for Drain.
 	Drained Mode = iota
-	// Inline runs a job that is due within its submission, before Submit returns.
+	// Inline runs a job during its submission, before Submit returns, if it is due.
 	Inline
 )
 
-// Fake answers like a server, and keeps its jobs in memory. It knows no leases, no retention, no
-// timeouts of attempts and no settings of queues: theirs are the defaults. It may be used by many
-// goroutines at once.
+// Fake behaves like a client with a server, and keeps its jobs in memory. It has no leases, no
+// retention, no attempt timeouts and no queue settings: all queues have the defaults. It is safe for
+// concurrent use by multiple goroutines.
 type Fake struct {
 	mode Mode
 
@@ -52,11 +52,11 @@ type entry struct {
 	job     millrace.Job // with payload, result and logs
 	spec    millrace.NewJob
 	serial  int
-	held    time.Time // the unique key is held until then, and until the end of the job
+	held    time.Time // the unique key is held at least until then, and until the job ends
 	endWith context.CancelCauseFunc
 }
 
-// keyed is what an idempotency key stands for.
+// keyed is the submission that an idempotency key stands for.
 type keyed struct {
 	entry *entry
 	body  string
@@ -88,14 +88,15 @@ func (f *Fake) Use(middleware ...millrace.Middleware) {
 	f.wrappers = append(f.wrappers, middleware...)
 }
 
-// Now returns what the fake's clock shows.
+// Now returns the time of the fake's clock.
 func (f *Fake) Now() time.Time {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	return f.now
 }
 
-// Advance moves the clock. Jobs that become due wait for Drain, in both modes; those that expire do so.
+// Advance moves the clock forward. Jobs that become due wait for Drain, in both modes; jobs whose
+// ExpiresAt has passed expire.
 func (f *Fake) Advance(d time.Duration) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -103,7 +104,7 @@ func (f *Fake) Advance(d time.Duration) {
 	f.look()
 }
 
-// look moves on the jobs whose time has come. With the mutex held.
+// look updates the jobs whose time has come. The caller holds the mutex.
 func (f *Fake) look() {
 	for _, e := range f.jobs {
 		waits := e.job.State == millrace.Scheduled || e.job.State == millrace.Retrying
@@ -187,7 +188,7 @@ func (f *Fake) SubmitBatch(
 	return items, nil
 }
 
-// Get returns a job as Client.Get does. It knows the members payload, result, attempts and logs.
+// Get returns a job as Client.Get does. It can include payload, result, attempts and logs.
 func (f *Fake) Get(_ context.Context, id string, include ...string) (*millrace.Job, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -199,8 +200,8 @@ func (f *Fake) Get(_ context.Context, id string, include ...string) (*millrace.J
 	return &job, nil
 }
 
-// Wait returns a job that has ended, with its payload and result. Any other is ErrWaitTimeout at once:
-// the fake's clock stands still, so that waiting would not help.
+// Wait returns a job that has ended, with its payload and result. For any other job it returns
+// ErrWaitTimeout at once: the fake's clock stands still, so waiting would not help.
 func (f *Fake) Wait(ctx context.Context, id string, timeout time.Duration) (*millrace.Job, error) {
 	job, err := f.Get(ctx, id, "payload", "result")
 	if err == nil && !job.State.IsFinal() {
@@ -211,7 +212,7 @@ func (f *Fake) Wait(ctx context.Context, id string, timeout time.Duration) (*mil
 	return job, err
 }
 
-// shown is a copy with only the members that were asked for.
+// shown returns a copy of the job with only the requested members.
 func shown(e *entry, include []string) millrace.Job {
 	job := e.job
 	asked := map[string]bool{}
@@ -233,8 +234,8 @@ func shown(e *entry, include []string) millrace.Job {
 	return job
 }
 
-// List returns a page of jobs as Client.List does. A Query is ErrValidationFailed: the fake has no
-// searches.
+// List returns a page of jobs as Client.List does. A filter with a Query gives ErrValidationFailed: the
+// fake does not support searches.
 func (f *Fake) List(_ context.Context, filter millrace.JobFilter) (*millrace.Page[millrace.Job], error) {
 	if filter.Query != "" {
 		return nil, invalid(millrace.Fault{Where: "q", Detail: "the fake has no searches"})
@@ -290,7 +291,7 @@ func chosen(job *millrace.Job, filter *millrace.JobFilter) bool {
 	return false
 }
 
-// Cancel cancels a job as Client.Cancel does. A running one's handler is told.
+// Cancel cancels a job as Client.Cancel does. The handler of a running job is told.
 func (f *Fake) Cancel(_ context.Context, id, reason string) (*millrace.Job, error) {
 	if len(reason) > 1024 {
 		return nil, invalid(millrace.Fault{Where: "/reason", Detail: "must be at most 1024 bytes"})
@@ -346,8 +347,8 @@ func (f *Fake) Retry(_ context.Context, id string, settings ...millrace.RetryJob
 	return &job, nil
 }
 
-// Enqueued returns the jobs of a type that were submitted, oldest first, with their payloads; all jobs
-// if the type is empty.
+// Enqueued returns the submitted jobs of a type, oldest first, with their payloads. An empty type
+// means all jobs.
 func (f *Fake) Enqueued(jobType string) []millrace.Job {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -361,8 +362,8 @@ func (f *Fake) Enqueued(jobType string) []millrace.Job {
 	return jobs
 }
 
-// Payloads returns the payloads of the jobs of a type that were submitted, oldest first. It panics if
-// one can't be decoded, which a test will show.
+// Payloads returns the payloads of the submitted jobs of a type, oldest first. It panics if one can't
+// be decoded.
 func Payloads[P any](f *Fake, of millrace.JobType[P]) []P {
 	jobs := f.Enqueued(of.Name())
 	payloads := make([]P, len(jobs))

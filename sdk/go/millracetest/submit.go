@@ -33,7 +33,7 @@ func invalid(faults ...millrace.Fault) *millrace.Error {
 	return e
 }
 
-// submit takes a job, or finds the one that exists. With the mutex held.
+// submit stores a job, or finds the existing one. The caller holds the mutex.
 func (f *Fake) submit(ctx context.Context, job millrace.NewJob) (*entry, bool, *millrace.Error) {
 	payload := json.RawMessage("null")
 	if job.Payload != nil {
@@ -78,7 +78,7 @@ func (f *Fake) submit(ctx context.Context, job millrace.NewJob) (*entry, bool, *
 	return e, true, nil
 }
 
-// known answers a submission whose id exists.
+// known answers a submission whose id exists already.
 func (f *Fake) known(e *entry, job *millrace.NewJob, payload []byte) (*entry, bool, *millrace.Error) {
 	if e.job.Queue != job.Queue {
 		return nil, false, refusal(http.StatusConflict, "duplicate_job", "another queue has a job with this id")
@@ -96,7 +96,7 @@ func (f *Fake) known(e *entry, job *millrace.NewJob, payload []byte) (*entry, bo
 	return e, false, nil
 }
 
-// holder returns the job that holds the unique key, if the submission is to get that.
+// holder returns the job that holds the unique key, if that job is the answer to the submission.
 func (f *Fake) holder(job *millrace.NewJob) (*entry, *millrace.Error) {
 	if job.Unique == nil {
 		return nil, nil
@@ -166,7 +166,7 @@ func (f *Fake) add(ctx context.Context, job millrace.NewJob, payload []byte) *en
 	return e
 }
 
-// withDefaults is what the server makes of a policy.
+// withDefaults fills in a policy as the server does.
 func withDefaults(policy *millrace.RetryPolicy) *millrace.RetryPolicy {
 	full := millrace.RetryPolicy{Strategy: "exponential"}
 	if policy != nil {
@@ -195,7 +195,7 @@ var (
 
 const tenYears = 10 * 365 * 24 * time.Hour
 
-// check finds the faults that the server would.
+// check returns the faults that the server would find.
 func check(job *millrace.NewJob) []millrace.Fault {
 	var faults []millrace.Fault
 	need := func(ok bool, where, detail string) {
@@ -231,7 +231,7 @@ func check(job *millrace.NewJob) []millrace.Fault {
 	return faults
 }
 
-// state is what an atomic batch that is refused goes back to.
+// state is the snapshot to which a refused atomic batch returns.
 type state struct {
 	jobs   int
 	copies []entry

@@ -1,5 +1,5 @@
-// Command modzip packs this module as a module proxy serves it: into DIR/PATH/@v. A release is the tag
-// sdk/go/vVERSION of the repository; this shows before the tag what users will get.
+// Command modzip packs this module as a module proxy serves it, into DIR/PATH/@v. A release is the tag
+// sdk/go/vVERSION of the repository; modzip shows before the tag what users will get.
 //
 //	go run ./internal/modzip DIR
 package main

@@ -1,5 +1,5 @@
-// Package testserver runs real servers for tests: each on a free loopback port, with a directory of
-// its own.
+// Package testserver runs real servers for tests, each on a free loopback port and with its own
+// directory.
 package testserver
 
 import (
@@ -28,8 +28,9 @@ type Server struct {
 
 var ports atomic.Int64
 
-// FreeAddress returns an address at which nobody listens. As in tests/postgres.py, each process has some ports of its
-// own, below those that the system gives to outgoing connections, so that it is still free when a server (re)starts.
+// FreeAddress returns an address at which nobody listens. As in tests/postgres.py, each process has its
+// own range of ports, below those that the system uses for outgoing connections, so that the address
+// is still free when a server starts or restarts.
 func FreeAddress() string {
 	const ofAProcess = 40
 	for {

@@ -10,20 +10,20 @@ import (
 	"testing"
 )
 
-// Harm is what a Way does to a request.
+// Harm is the fault that a Way injects into a request.
 type Harm int
 
 // The harms.
 const (
 	None        Harm = iota
 	LoseRequest      // the server never sees it, and the connection breaks
-	LoseAnswer       // the server does it, and the connection breaks
+	LoseAnswer       // the server carries it out, and the connection breaks
 	Refuse           // 503 with Retry-After: 1, and the server never sees it
-	RefuseLong       // the same with a minute
+	RefuseLong       // the same with Retry-After: 60
 	Hang             // no answer, as long as the client waits
 )
 
-// Way is an address that leads to a server, and harms requests as a test wants.
+// Way is a proxy in front of a server that injects faults into requests as a test asks.
 type Way struct {
 	URL string
 
@@ -32,14 +32,14 @@ type Way struct {
 	requests []Seen
 }
 
-// Seen is a request that came by.
+// Seen is a request that the Way received.
 type Seen struct {
 	Method, Path, Body string
 	Header             http.Header
 	Remote             string // the client's end of the connection
 }
 
-// NewWay opens a way to the server at the URL.
+// NewWay opens a Way to the server at the URL.
 func NewWay(t testing.TB, server string) *Way {
 	w := &Way{}
 	transport := &http.Transport{MaxIdleConnsPerHost: 100}
@@ -98,14 +98,14 @@ func (w *Way) see(r *http.Request, body []byte) Harm {
 	return w.harm(r, body)
 }
 
-// Harm sets what chooses the harm of each request; one at a time calls it.
+// Harm sets the function that chooses the harm of each request. It is called for one request at a time.
 func (w *Way) Harm(harm func(r *http.Request, body []byte) Harm) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.harm = harm
 }
 
-// First harms the first n requests with this method and end of the path.
+// First harms the first n requests that have this method and whose path ends so.
 func (w *Way) First(n int, harm Harm, method, end string) {
 	w.Harm(func(r *http.Request, _ []byte) Harm {
 		if n > 0 && r.Method == method && len(r.URL.Path) >= len(end) && r.URL.Path[len(r.URL.Path)-len(end):] == end {
@@ -116,7 +116,7 @@ func (w *Way) First(n int, harm Harm, method, end string) {
 	})
 }
 
-// Requests returns what came by.
+// Requests returns the requests received so far.
 func (w *Way) Requests() []Seen {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
