@@ -133,25 +133,32 @@ bool is_claimed(const QueueEntry& queue, Time now) {
 // Whether some worker may want a job that must pass the gate. In doubt the answer is yes: the home
 // then shares the limit as if every shard had workers.
 bool is_claimed(const Gate& gate, Time now) {
-  if (gate.limit->limit.kind == LimitKind::kType) {
-    std::size_t looked_at = 0;
-    return std::ranges::any_of(gate.limit->pairs, [&](const auto& each) {
-      return ++looked_at > kMaxGroupsLookedAt || is_claimed(*each.second->queue, now);
-    });
-  }
   std::size_t looked_at = 0;
+  bool claimed = false;
+  // Each queue is looked at, so that its time runs from the first report on.
+  const auto look_at = [&](const QueueEntry& queue) {
+    claimed |= ++looked_at > kMaxGroupsLookedAt || is_claimed(queue, now);
+    return looked_at <= kMaxGroupsLookedAt;
+  };
+  if (gate.limit->limit.kind == LimitKind::kType) {
+    for (const auto& [serial, pair] : gate.limit->pairs) {
+      if (!look_at(*pair->queue)) break;
+    }
+    return claimed;
+  }
   std::size_t lanes = 0;
   for (const auto& [cost, group] : gate.groups) {
-    if (++looked_at > kMaxGroupsLookedAt || is_claimed(*group->pair->queue, now)) return true;
+    if (!look_at(*group->pair->queue)) break;
     lanes += group->lanes.size();
     if (group->stands == nullptr) continue;
+    looked_at += group->stands->size();
     for (const StandHead& head : *group->stands) {
-      if (++looked_at > kMaxGroupsLookedAt) return true;
       lanes += head.stand->lanes.size();
+      if (lanes > kMaxGroupsLookedAt) return true;
     }
   }
   // A lane that stands at another gate may belong to a claimed queue.
-  return gate.lanes == 0 || lanes != gate.lanes;
+  return claimed || gate.lanes == 0 || lanes != gate.lanes;
 }
 
 }  // namespace

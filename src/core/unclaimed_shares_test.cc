@@ -13,7 +13,8 @@
 namespace millrace::core {
 namespace {
 
-constexpr std::uint32_t kSlots = 4;
+constexpr std::uint32_t kShards = 8;
+constexpr std::uint32_t kSlots = 10;
 
 class Nothing final : public Prefetched {
  public:
@@ -23,10 +24,10 @@ class Nothing final : public Prefetched {
 class UnclaimedShares : public ::testing::Test {
  protected:
   UnclaimedShares() {
-    for (std::uint32_t number = 0; number < 3; ++number) {
+    for (std::uint32_t number = 0; number < kShards; ++number) {
       MachineOptions options;
       options.shard = number;
-      options.shards = 3;
+      options.shards = kShards;
       machines_.push_back(std::make_unique<Machine>(options));
       std::vector<Event> events;
       machines_.back()->start_epoch(Epoch{1}, now_, events);
@@ -36,9 +37,9 @@ class UnclaimedShares : public ::testing::Test {
     set.name = SharedBytes("api");
     set.incarnation = 7;
     set.settings.bounds.concurrency = kSlots;
-    const std::uint32_t home = static_cast<std::uint32_t>(queue_bits("api") % 3);
+    const std::uint32_t home = static_cast<std::uint32_t>(queue_bits("api") % kShards);
     const auto reply = std::get<LimitReply>(decide(home, set));
-    for (std::uint32_t number = 0; number < 3; ++number) {
+    for (std::uint32_t number = 0; number < kShards; ++number) {
       decide(number, CopyLimit{number, reply.limits.front().limit, false});
     }
   }
@@ -47,7 +48,7 @@ class UnclaimedShares : public ::testing::Test {
     std::vector<Event> events;
     return machines_[shard]->decide(command, now_, Nothing(), Admission::kOpen, events);
   }
-  void submit(std::uint32_t shard, std::size_t count) {
+  void submit(std::uint32_t shard, std::size_t count, const char* queue = "mail") {
     Enqueue enqueue;
     for (std::size_t i = 0; i < count; ++i) {
       JobSpec& spec = enqueue.jobs.emplace_back();
@@ -57,7 +58,7 @@ class UnclaimedShares : public ::testing::Test {
       for (std::size_t at = 0; at < 4; ++at) {
         spec.id.bytes[12 + at] = static_cast<std::uint8_t>(last_id_ >> (24 - 8 * at));
       }
-      spec.queue = SharedBytes("mail");
+      spec.queue = SharedBytes(queue);
       spec.type = SharedBytes("send");
       spec.payload = SharedBytes("1");
       JobExtras extras;
@@ -70,7 +71,7 @@ class UnclaimedShares : public ::testing::Test {
   std::size_t claim(std::uint32_t shard) {
     Claim claim;
     claim.queues = {SharedBytes("mail")};
-    claim.limit = 10;
+    claim.limit = 100;
     claim.lease = Duration{3'600'000};
     claim.worker = SharedBytes("w");
     const auto reply = std::get<ClaimReply>(decide(shard, claim));
@@ -152,6 +153,20 @@ TEST_F(UnclaimedShares, WhatNoOtherShardWantsIsThereForTheFirstClaim) {
   submit(1, 20);
   pass(kClaimRemembered + Duration{5'000});
   EXPECT_EQ(claim(1), kSlots);
+}
+
+TEST_F(UnclaimedShares, OneOfManyShardsHasWorkers) {
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    submit(shard, 1'000);
+    submit(shard, 1'000, "reports");
+  }
+  pass(Duration{2'000});
+  pass(kClaimRemembered + Duration{1'000});
+  for (int step = 0; step < 40; ++step) {
+    pass(Duration{50});
+    claim(0);
+  }
+  EXPECT_EQ(running(0), kSlots);
 }
 
 }  // namespace
