@@ -37,7 +37,7 @@ import java.util.logging.SimpleFormatter;
 import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
-/** The program of the conformance suite: commands in, answers and events out, a line each. */
+/** The program of the conformance suite: reads commands, writes answers and events, one a line. */
 public final class Program {
   record Command(
       Json id,
@@ -115,7 +115,7 @@ public final class Program {
     }
     for (Worker worker : workers.values()) worker.requestStop();
     for (Thread run : runs.values()) run.join();
-    commands.shutdown(); // the last command's answer may be on its way
+    commands.shutdown(); // the last command may not be answered yet
     if (!commands.awaitTermination(10, TimeUnit.SECONDS)) System.err.println("a command hangs");
     System.exit(0);
   }
@@ -294,7 +294,7 @@ public final class Program {
     if (isTold && workers.isEmpty()) System.exit(0);
   }
 
-  // The workers handle signals while they run; this notes that one has come.
+  // The workers handle signals while they run; this notes that one has arrived.
   private synchronized void noteSignals() {
     SignalHandler noting =
         signal -> {

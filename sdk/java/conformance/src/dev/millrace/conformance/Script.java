@@ -18,7 +18,7 @@ import java.util.function.Supplier;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
-/** The scripted handler: does what its payload says. */
+/** The scripted handler, which follows the steps in its payload. */
 final class Script {
   private static final Logger LOG = Logger.getLogger("application");
   private static final Object GOES_ON = new Object();
@@ -127,7 +127,7 @@ final class Script {
     }
   }
 
-  // Deaf to interruptions, as native code is: the observer hears it.
+  // Ignores interruptions, as native code does; the observer is told.
   private void block(Duration time, JobContext ctx, AtomicBoolean told) {
     ctx.stopToken().onTold(reason -> tell(ctx, told));
     long end = System.nanoTime() + time.toNanos();

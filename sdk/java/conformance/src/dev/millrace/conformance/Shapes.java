@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Turns the members of commands into the SDK's values, and its values into the API's shapes. */
+/** Converts members of commands to the SDK's values, and these values to the API's shapes. */
 final class Shapes {
   static final Binding API = new Binding(Naming.API, Binding.Nulls.KEPT, Json::of);
 
@@ -202,7 +202,7 @@ final class Shapes {
     }
   }
 
-  // Members of a job that are left out, not null, when they have no value.
+  // Members of a job that are left out, instead of null, if they have no value.
   private static final List<String> OPTIONAL =
       List.of("payload", "result", "attempts", "logs", "traceparent", "schedule");
 

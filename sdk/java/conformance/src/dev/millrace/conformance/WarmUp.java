@@ -12,8 +12,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Lives the program's life once, with a server that answers the same to everything, so that an
- * archive of the classes can be made: later starts are faster.
+ * Runs the program once, with a server that gives the same answer to everything, so that an
+ * archive of the classes can be made. The archive makes later starts faster.
  */
 final class WarmUp {
   private static final String TIMES =
@@ -58,7 +58,7 @@ final class WarmUp {
   private static void answer(HttpExchange exchange) throws IOException {
     String asked =
         new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
-    // A worker that is told to stop gives back what comes: with a job in each answer, for ever.
+    // A worker that is told to stop releases the jobs it gets: a job in each answer never ends.
     boolean claims = asked.contains("\"claim\"");
     byte[] bytes = json(ANSWER + (claims ? CLAIMED : "") + "]}");
     exchange.sendResponseHeaders(200, bytes.length);
@@ -70,7 +70,7 @@ final class WarmUp {
     return text.replace('\'', '"').getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Ends a second later than one asks for more. */
+  /** Ends one second after more bytes are requested. */
   private static final class Late extends InputStream {
     @Override
     public int read() throws IOException {

@@ -5,18 +5,18 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * An outcome on its way to the server. It is sent again, the same one, until it is answered.
+ * An outcome on its way to the server. The same outcome is sent again until it is answered.
  * Immutable.
  *
- * @param json what is sent
+ * @param json the JSON to send
  * @param since when it was ready to be sent, on the monotonic clock
- * @param failures how often it failed when it was sent alone
- * @param isSubstitute whether it stands for an outcome that the server refused
+ * @param failures how often it failed when sent alone
+ * @param isSubstitute whether it replaces an outcome that the server refused
  */
 record Ack(String id, long token, String json, long since, int failures, boolean isSubstitute) {
   private static final int MAX_MESSAGE = 4 << 10;
 
-  /** The members of an attempt's ack, but for its log lines. Written by the handler's thread. */
+  /** Writes the members of an attempt's ack except its log lines. Runs in the handler's thread. */
   static String write(Execution execution, Outcome outcome, ApiCodec codec) {
     try {
       return encode(execution, outcome, codec);
@@ -33,12 +33,12 @@ record Ack(String id, long token, String json, long since, int failures, boolean
     return new Outcome.Failed(new Outcome.Failure("outcome_refused", why, null), true, null);
   }
 
-  /** An outcome that needs no handler. */
+  /** Returns an outcome that no handler produced. */
   static Ack of(String id, long token, Outcome outcome) {
     return new Ack(id, token, withoutLines(id, token, outcome), Clock.now(), 0, false);
   }
 
-  /** The server refused this outcome: the attempt has failed. */
+  /** Returns the failure that replaces this outcome, which the server refused. */
   Ack substitute(String why) {
     return new Ack(id, token, withoutLines(id, token, refusal(why)), Clock.now(), 0, true);
   }

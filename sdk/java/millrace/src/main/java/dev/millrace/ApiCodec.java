@@ -7,7 +7,7 @@ import dev.millrace.internal.json.JsonWriter;
 import dev.millrace.internal.json.Naming;
 import java.util.Map;
 
-/** Reads and writes what the API exchanges. Safe for many threads. */
+/** Reads and writes the values of the API. Thread-safe. */
 final class ApiCodec {
   static final ApiCodec STANDARD = new ApiCodec(RecordCodec.standard());
 

@@ -10,10 +10,10 @@ public final class Backfill extends Members<Backfill> {
   }
 
   /**
-   * A range.
+   * Returns a range of instants.
    *
-   * @param from the instants at this time or later
-   * @param to the instants before this time, which is not later than now
+   * @param from its start, inclusive
+   * @param to its end, exclusive and not later than now
    * @return the range
    */
   public static Backfill of(Instant from, Instant to) {
@@ -26,7 +26,7 @@ public final class Backfill extends Members<Backfill> {
   }
 
   /**
-   * The most jobs to submit in a call.
+   * Sets the maximum number of jobs to submit in one call.
    *
    * @param jobs from 1 to 1,000, which is the default
    * @return a changed copy
@@ -36,7 +36,7 @@ public final class Backfill extends Members<Backfill> {
   }
 
   /**
-   * Counts only.
+   * Only counts the jobs, without submitting them.
    *
    * @return a changed copy
    */
@@ -45,7 +45,7 @@ public final class Backfill extends Members<Backfill> {
   }
 
   /**
-   * Also instants from before the queue's retention, whose jobs may have run already.
+   * Includes instants older than the queue's retention, whose jobs may have run already.
    *
    * @return a changed copy
    */

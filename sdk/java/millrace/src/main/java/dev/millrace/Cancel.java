@@ -1,11 +1,11 @@
 package dev.millrace;
 
-/** The job is not wanted any more: it ends as cancelled. */
+/** Thrown by a handler to cancel its own job. */
 public final class Cancel extends OutcomeException {
   private static final long serialVersionUID = 1;
 
   /**
-   * No more.
+   * Cancels the job.
    *
    * @param reason a line in the job's log; may be null
    */

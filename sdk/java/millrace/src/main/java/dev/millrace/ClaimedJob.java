@@ -5,23 +5,23 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A job in the hands of a worker.
+ * A job that a worker has claimed.
  *
- * @param id a UUIDv7, the same for every attempt: an idempotency key towards other services
- * @param queue where it waited
- * @param type what it is
- * @param payload what it was submitted with
+ * @param id a UUIDv7, the same for every attempt; use it as idempotency key for other services
+ * @param queue the queue in which it waited
+ * @param type the job's type
+ * @param payload the payload that was submitted
  * @param attempt the number of this attempt, from 1
- * @param maxAttempts attempts that it may have
+ * @param maxAttempts the maximum number of attempts
  * @param priority lower numbers run first
  * @param createdAt when it was submitted
  * @param runAt when it was due
- * @param tags words to find it by
+ * @param tags words to search for
  * @param meta the application's own strings
- * @param traceparent W3C trace context of its submission; may be null
- * @param tracestate the same; may be null
- * @param schedule the schedule that made it; null if it was none
- * @param checkpoint what an earlier attempt wanted to find again; null if there is nothing
+ * @param traceparent the submission's W3C trace context; may be null
+ * @param tracestate the submission's W3C trace state; may be null
+ * @param schedule the schedule that created it; null if none did
+ * @param checkpoint the checkpoint of an earlier attempt; null if there is none
  */
 public record ClaimedJob(
     String id,

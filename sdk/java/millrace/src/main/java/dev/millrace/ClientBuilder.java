@@ -16,7 +16,7 @@ import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** Settings of a client. What is not set comes from the environment. For one thread. */
+/** Builds a client. Settings that are not set come from the environment. Not thread-safe. */
 public final class ClientBuilder {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
 
@@ -31,9 +31,9 @@ public final class ClientBuilder {
   ClientBuilder() {}
 
   /**
-   * The server's address.
+   * Sets the server's address.
    *
-   * @param url without it {@code MILLRACE_URL}, else {@code http://127.0.0.1:7600}
+   * @param url the URL; the default is {@code MILLRACE_URL}, else {@code http://127.0.0.1:7600}
    * @return this builder
    */
   public ClientBuilder url(String url) {
@@ -42,9 +42,9 @@ public final class ClientBuilder {
   }
 
   /**
-   * The token that the server knows the application by.
+   * Sets the token that authenticates the application.
    *
-   * @param token without it {@code MILLRACE_TOKEN}, else none
+   * @param token the bearer token; the default is {@code MILLRACE_TOKEN}, else none
    * @return this builder
    */
   public ClientBuilder token(String token) {
@@ -53,9 +53,9 @@ public final class ClientBuilder {
   }
 
   /**
-   * The deadline of each whole call, all tries and pauses together.
+   * Sets the deadline of each whole call, including all its tries and pauses.
    *
-   * @param timeout 30 seconds unless it is set
+   * @param timeout the deadline; the default is 30 seconds
    * @return this builder
    */
   public ClientBuilder timeout(Duration timeout) {
@@ -64,9 +64,9 @@ public final class ClientBuilder {
   }
 
   /**
-   * How payloads, results and checkpoints become JSON.
+   * Sets the codec that converts payloads, results and checkpoints to JSON.
    *
-   * @param codec {@link RecordCodec#standard} unless it is set
+   * @param codec the codec; the default is {@link RecordCodec#standard}
    * @return this builder
    */
   public ClientBuilder codec(Codec codec) {
@@ -75,8 +75,8 @@ public final class ClientBuilder {
   }
 
   /**
-   * Gives the trace that a submission belongs to. Where it gives null, a submission within a
-   * handler belongs to the trace of the handler's job.
+   * Sets the source of the trace that a submission belongs to. If it returns null, a submission
+   * within a handler belongs to the trace of the handler's job.
    *
    * @param current called in the thread that submits
    * @return this builder
@@ -87,9 +87,9 @@ public final class ClientBuilder {
   }
 
   /**
-   * How the connections are encrypted.
+   * Sets the TLS context of the connections.
    *
-   * @param tls the platform's own unless it is set
+   * @param tls the context; the default is the platform's
    * @return this builder
    */
   public ClientBuilder tls(SSLContext tls) {
@@ -98,9 +98,9 @@ public final class ClientBuilder {
   }
 
   /**
-   * Trusts the certificates in a file, and no others.
+   * Trusts only the certificates in a file.
    *
-   * @param pem a file of one or several certificates in PEM
+   * @param pem a file with one or more certificates in PEM
    * @return this builder
    * @throws UncheckedIOException if the file can't be read
    * @throws IllegalArgumentException if it holds no certificate
@@ -128,10 +128,10 @@ public final class ClientBuilder {
   }
 
   /**
-   * Chooses the proxy of a connection.
+   * Sets the selector of proxies for connections.
    *
-   * @param proxy the platform's default unless it is set, which follows {@code https.proxyHost} and
-   *     its like
+   * @param proxy the selector; the default is the platform's, which follows {@code
+   *     https.proxyHost} and similar properties
    * @return this builder
    */
   public ClientBuilder proxy(ProxySelector proxy) {
@@ -140,9 +140,9 @@ public final class ClientBuilder {
   }
 
   /**
-   * The client. It opens no connection before its first call.
+   * Builds the client. It opens no connection before its first call.
    *
-   * @return a client for all threads
+   * @return a thread-safe client
    */
   public MillraceClient build() {
     HttpClient.Builder http =

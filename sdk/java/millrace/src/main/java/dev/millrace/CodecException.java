@@ -1,11 +1,11 @@
 package dev.millrace;
 
-/** A value has no form in JSON, or a JSON text has no form in the wanted type. */
+/** Thrown if a value can't be written as JSON, or a JSON text can't be read as the wanted type. */
 public class CodecException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   /**
-   * An error without a cause.
+   * Creates an error without a cause.
    *
    * @param message what is wrong, for people
    */
@@ -14,10 +14,10 @@ public class CodecException extends RuntimeException {
   }
 
   /**
-   * An error with its cause.
+   * Creates an error with a cause.
    *
    * @param message what is wrong, for people
-   * @param cause the error of the library that a codec stands on
+   * @param cause the error of the codec's underlying library
    */
   public CodecException(String message, Throwable cause) {
     super(message, cause);

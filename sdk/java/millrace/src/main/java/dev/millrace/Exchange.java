@@ -4,19 +4,19 @@ import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A request of a worker that is under way, and what it carries. Of one thread. */
+/** A worker's request that is under way, and its contents. Used by one thread only. */
 final class Exchange {
   /**
    * Log lines of one attempt.
    *
-   * @param lines what was taken from its buffer
+   * @param lines the lines taken from its buffer
    */
   record LinesOf(Slot slot, List<LogBuffer.Line> lines) {}
 
   /**
    * A heartbeat.
    *
-   * @param progress what it carries; may be null
+   * @param progress the progress that it carries; may be null
    */
   record BeatOf(Slot slot, Execution.Report progress) {}
 
@@ -25,13 +25,13 @@ final class Exchange {
   final List<BeatOf> beats;
   final List<LinesOf> lines;
 
-  /** Jobs that it asks for. */
+  /** The number of jobs that it asks for. */
   final int asked;
 
   /** How long its claim may wait at the server. */
   final long wait;
 
-  /** When it was handed to the HTTP client, which may have to connect first. */
+  /** When it was passed to the HTTP client, which may have to connect first. */
   long sentAt;
 
   /** When it was written to the connection; NEVER before that. Set by the HTTP client's thread. */

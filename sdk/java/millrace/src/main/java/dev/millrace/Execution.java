@@ -20,7 +20,7 @@ final class Execution implements JobContext {
   private static final Duration SHORTEST_SLOW_DOWN = Duration.ofMillis(100);
   private static final Duration LONGEST_SLOW_DOWN = Duration.ofHours(1);
 
-  /** Is told that something waits to be sent. Called in any thread. */
+  /** Is told when something waits to be sent. Called in any thread. */
   interface Listener {
     void reported();
 
@@ -45,7 +45,7 @@ final class Execution implements JobContext {
   private long progressSince;
 
   /**
-   * What the handler asks of a limit.
+   * A handler's request to slow a limit down.
    *
    * @param key null for the whole limit
    */
@@ -57,7 +57,7 @@ final class Execution implements JobContext {
    * @param checkpoint JSON, or null
    */
   record Report(Double percent, String message, Json checkpoint) {
-    /** This report, and what it leaves open from an older one. */
+    /** Returns this report, completed by the members of an older one that it does not set. */
     Report over(Report older) {
       if (older == null) return this;
       return new Report(
@@ -85,7 +85,7 @@ final class Execution implements JobContext {
     return new TraceContext(current.job.traceparent(), current.job.tracestate());
   }
 
-  /** Runs the handler in this thread. Null: no outcome is to be sent. */
+  /** Runs the handler in this thread. Returns null if no outcome is to be sent. */
   Outcome run(Handlers handlers) {
     synchronized (this) {
       if (stop.isTold()) return concludeUnstarted();
@@ -96,7 +96,7 @@ final class Execution implements JobContext {
     Throwable thrown = null;
     try {
       value = handlers.call(this);
-    } catch (Throwable error) { // an Error of one job is no reason to end the worker
+    } catch (Throwable error) { // an Error of one job must not end the worker
       thrown = error;
     } finally {
       CURRENT.remove();
@@ -105,7 +105,7 @@ final class Execution implements JobContext {
       ended = true;
       thread = null;
     }
-    // The pool's thread goes on with another job.
+    // The pool's thread will run another job.
     Thread.interrupted();
     return conclude(value, thrown);
   }
@@ -170,14 +170,14 @@ final class Execution implements JobContext {
     return logs;
   }
 
-  /** The jobs that go with a success; their payloads are JSON. */
+  /** Returns the jobs to submit on success; their payloads are JSON. */
   List<NewJob> enqueued() {
     synchronized (enqueued) {
       return List.copyOf(enqueued);
     }
   }
 
-  /** What goes with the outcome, whatever that is. */
+  /** Returns the requests to slow down that go with the outcome, of any kind. */
   List<SlowDown> wishes() {
     synchronized (wishes) {
       return List.copyOf(wishes.values());
@@ -188,7 +188,7 @@ final class Execution implements JobContext {
     return leaseLost;
   }
 
-  /** When the oldest progress was reported that nobody has taken; {@link Clock#NEVER} for none. */
+  /** When the oldest pending progress was reported; {@link Clock#NEVER} if there is none. */
   synchronized long progressSince() {
     return progress == null ? Clock.NEVER : progressSince;
   }
@@ -199,7 +199,7 @@ final class Execution implements JobContext {
     return taken;
   }
 
-  /** Returns progress that did not reach the server; newer progress wins. */
+  /** Puts back progress that did not reach the server; newer progress takes precedence. */
   synchronized void giveBack(Report unsent) {
     if (progress == null) progressSince = Clock.now();
     progress = progress == null ? unsent : progress.over(unsent);
@@ -238,7 +238,7 @@ final class Execution implements JobContext {
     }
     NewJob ready = preparer.prepare(next);
     if (next.get("payload") != null) {
-      // Now: an error is the handler's, and a payload that changes later is not sent.
+      // Encoded now: the handler gets any error, and later changes of the payload are not sent.
       ready = ready.payload(Json.encoded(next.get("payload"), codec.payloads()));
     }
     synchronized (enqueued) {

@@ -13,8 +13,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A client without a server, for unit tests. It answers as the server does, runs the application's
- * handlers in the thread of the test, and has a clock that only the test moves.
+ * A client without a server, for unit tests. It behaves as the server does, runs the application's
+ * handlers in the test's thread, and has a clock that only the test moves.
  *
  * <pre>{@code
  * Fake jobs = Fake.drained(handlers);
@@ -23,10 +23,10 @@ import java.util.Set;
  * jobs.drain();
  * }</pre>
  *
- * <p>Retries have no jitter, and queues have no settings. Threads may share it.
+ * <p>Retries have no jitter, and queues have no settings. Thread-safe.
  */
 public final class Fake implements Jobs {
-  /** Where the clock starts. */
+  /** The instant at which the clock starts. */
   public static final Instant START = Instant.parse("2030-01-01T00:00:00Z");
 
   private static final Comparator<FakeJob> ORDER =
@@ -57,9 +57,9 @@ public final class Fake implements Jobs {
   }
 
   /**
-   * A fake whose jobs wait for {@link #drain}.
+   * Creates a fake whose jobs wait for {@link #drain}.
    *
-   * @param handlers what runs; jobs of other types stay ready
+   * @param handlers the handlers to run; jobs of other types stay ready
    * @return the fake
    */
   public static Fake drained(Handlers handlers) {
@@ -67,10 +67,10 @@ public final class Fake implements Jobs {
   }
 
   /**
-   * A fake in which a job that is due runs within its submission. Later attempts wait for {@link
-   * #drain}.
+   * Creates a fake in which a job that is due runs during its submission. Later attempts wait for
+   * {@link #drain}.
    *
-   * @param handlers what runs; jobs of other types stay ready
+   * @param handlers the handlers to run; jobs of other types stay ready
    * @return the fake
    */
   public static Fake inline(Handlers handlers) {
@@ -78,7 +78,7 @@ public final class Fake implements Jobs {
   }
 
   /**
-   * A fake like this one, without its jobs, whose payloads and results another codec writes.
+   * Returns a fake like this one, without its jobs, that uses another codec.
    *
    * @param other the codec
    * @return the fake
@@ -88,9 +88,9 @@ public final class Fake implements Jobs {
   }
 
   /**
-   * Runs every job that is due, in the order of priority and age; also those that handlers submit.
+   * Runs every job that is due, by priority and then age, including jobs that handlers submit.
    *
-   * @return how many attempts ran
+   * @return the number of attempts that ran
    */
   public int drain() {
     int ran = 0;
@@ -102,9 +102,9 @@ public final class Fake implements Jobs {
   }
 
   /**
-   * Moves the clock. Nothing runs before the next {@link #drain}.
+   * Moves the clock forward. Nothing runs before the next {@link #drain}.
    *
-   * @param time how far, to the millisecond
+   * @param time the step, with millisecond precision
    */
   public synchronized void advance(Duration time) {
     now = now.plusMillis(time.toMillis());
@@ -121,7 +121,7 @@ public final class Fake implements Jobs {
   }
 
   /**
-   * What the clock shows.
+   * Returns the time of the fake's clock.
    *
    * @return the instant
    */
@@ -130,7 +130,7 @@ public final class Fake implements Jobs {
   }
 
   /**
-   * What was submitted of a type, oldest first, whatever became of it; also by handlers.
+   * Returns the submitted jobs of a type, oldest first, in any state, including those of handlers.
    *
    * @param type the type's name
    * @return the jobs, with payload and result
@@ -144,7 +144,7 @@ public final class Fake implements Jobs {
   }
 
   /**
-   * The payloads of what was submitted of a type, oldest first.
+   * Returns the payloads of the submitted jobs of a type, oldest first.
    *
    * @param <P> the payload
    * @param type the type
@@ -212,9 +212,9 @@ public final class Fake implements Jobs {
   }
 
   /**
-   * A page of jobs, newest first. The filters by query and by time are the server's alone.
+   * Returns a page of jobs, newest first. Only the server supports filters by query and by time.
    *
-   * @throws UnsupportedOperationException if the filter has one of those
+   * @throws UnsupportedOperationException if the filter has a query or a time
    */
   @Override
   public synchronized Page<Job> list(JobFilter filter) {
@@ -286,7 +286,7 @@ public final class Fake implements Jobs {
     return new Stored(made, true);
   }
 
-  // The job that a submission finds; null if it makes one.
+  // Returns the existing job that a submission refers to; null if it creates one.
   private FakeJob known(NewJob job, Json payload) {
     FakeJob sameId = job.get("id") == null ? null : jobs.get(job.<String>get("id"));
     if (sameId != null) {

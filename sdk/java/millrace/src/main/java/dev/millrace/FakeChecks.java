@@ -44,7 +44,7 @@ final class FakeChecks {
     return MillraceException.of(new Problem(code, status, message, faults, null, null), null);
   }
 
-  /** The same refusal of one job of an atomic batch. */
+  /** Returns the refusal as that of one job of an atomic batch. */
   static MillraceException within(MillraceException refused, int place) {
     List<Fault> faults =
         refused.errors().stream()

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-/** A job of a {@link Fake}, which guards it. */
+/** A job of a {@link Fake}, guarded by the fake's lock. */
 final class FakeJob {
   private static final int MAX_ATTEMPTS = 5; // of a queue without settings
   private static final RetryPolicy USUAL =
@@ -74,14 +74,14 @@ final class FakeJob {
     return attempts == null ? MAX_ATTEMPTS : attempts;
   }
 
-  /** Whether it keeps others from its unique key. */
+  /** Says whether it holds the unique key. */
   boolean holdsUnique(String queue, Unique unique, Instant now) {
     Unique own = spec.get("unique");
     if (own == null || !own.key().equals(unique.key()) || !spec.queue().equals(queue)) return false;
     return !state.isFinal() || (own.held() != null && now.isBefore(createdAt.plus(own.held())));
   }
 
-  /** Whether a submission with its id means this job. */
+  /** Says whether a submission with its id has the same content. */
   boolean isSame(NewJob other, Json otherPayload) {
     Unique own = spec.get("unique");
     Unique unique = other.get("unique");
@@ -200,7 +200,7 @@ final class FakeJob {
     return spec.get("meta") == null ? Map.of() : spec.get("meta");
   }
 
-  /** The job as the server would show it. */
+  /** Returns the job as the server would show it. */
   Job show(Set<Job.Include> include) {
     Json shown = result == null ? Json.NULL : result;
     return new Job(

@@ -1,8 +1,8 @@
 package dev.millrace;
 
 /**
- * Works on jobs of one type. Many threads call it at a time, each for a job of its own. It may run
- * again for the same job: after a failure, and after a crash also if it had done its work.
+ * Works on jobs of one type. Many threads call it concurrently, each for a different job. It may
+ * run again for the same job: after a failure, and after a crash even if the work was done.
  *
  * @param <P> the payload
  */
@@ -11,10 +11,11 @@ public interface Handler<P> {
   /**
    * Works on a job. The thread is interrupted when the handler is told to end.
    *
-   * @param payload what the job was submitted with
-   * @param context the job, and what a handler may do with it
-   * @return the job's result: any value that the client's codec knows, an {@link Outcome}, or null
-   * @throws Exception the attempt has failed; an {@link OutcomeException} says how else it ended
+   * @param payload the job's payload
+   * @param context the job, and the operations of its handler
+   * @return the job's result: any value that the client's codec supports, an {@link Outcome}, or
+   *     null
+   * @throws Exception if the attempt has failed; an {@link OutcomeException} chooses the outcome
    */
   Object handle(P payload, JobContext context) throws Exception;
 
@@ -28,9 +29,9 @@ public interface Handler<P> {
     /**
      * Works on a job.
      *
-     * @param payload what the job was submitted with
-     * @param context the job, and what a handler may do with it
-     * @throws Exception as {@link Handler#handle}
+     * @param payload the job's payload
+     * @param context the job, and the operations of its handler
+     * @throws Exception as for {@link Handler#handle}
      */
     void handle(P payload, JobContext context) throws Exception;
   }

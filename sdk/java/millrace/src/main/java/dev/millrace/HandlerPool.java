@@ -9,10 +9,10 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Threads for handlers. The worker gives it no more tasks at a time than its concurrency, so the
- * number of threads is bounded by that. One thread is woken at a time, and each wakes the next
- * while tasks wait: a few threads then run all tasks that end at once. A thread without work ends
- * after a while.
+ * A pool of threads for handlers. The worker never has more tasks at a time than its concurrency,
+ * which therefore bounds the number of threads. One thread is woken at a time, and each wakes the
+ * next while tasks wait, so that a few threads run all tasks that end immediately. An idle thread
+ * ends after a while.
  */
 final class HandlerPool implements Executor {
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -33,7 +33,7 @@ final class HandlerPool implements Executor {
         };
   }
 
-  /** Virtual threads where the JVM has them, else a pool. */
+  /** Returns an executor of virtual threads if the JVM has them, else a pool. */
   static Executor create(String name) {
     ThreadFactory virtual = virtualThreads(name);
     return virtual == null ? new HandlerPool(name) : task -> virtual.newThread(task).start();
@@ -89,7 +89,7 @@ final class HandlerPool implements Executor {
     }
   }
 
-  // Null after a long time without work.
+  // Returns null after a long time without work.
   private Runnable next() {
     long left = IDLE_NANOS;
     while (tasks.isEmpty()) {
@@ -98,7 +98,7 @@ final class HandlerPool implements Executor {
       try {
         left = work.awaitNanos(left);
       } catch (InterruptedException stray) {
-        // Told too late, when the handler had ended.
+        // The interruption came after the handler had ended.
       } finally {
         idle--;
         waking = false;

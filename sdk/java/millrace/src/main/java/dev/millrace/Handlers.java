@@ -8,8 +8,8 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 
 /**
- * Handlers by the type of job, and the middleware around them. A worker has one; an application
- * whose handlers also run in a {@link Fake} makes one and gives it to both. Complete it before the
+ * The handlers of job types, and the middleware around them. Each worker has one. An application
+ * whose handlers also run in a {@link Fake} can share one with both. Add all handlers before the
  * worker starts.
  */
 public final class Handlers {
@@ -22,7 +22,7 @@ public final class Handlers {
   private final Map<String, Bound<?>> byType = new LinkedHashMap<>();
   private final List<Middleware> middleware = new ArrayList<>();
 
-  /** Handlers for no type yet. */
+  /** Creates an empty set of handlers. */
   public Handlers() {}
 
   /**
@@ -30,7 +30,7 @@ public final class Handlers {
    *
    * @param <P> the payload
    * @param type the type of the jobs
-   * @param handler works on them
+   * @param handler the handler
    * @return this
    * @throws IllegalArgumentException if the type has a handler already
    */
@@ -46,7 +46,7 @@ public final class Handlers {
    *
    * @param <P> the payload
    * @param type the type of the jobs
-   * @param handler works on them
+   * @param handler the handler
    * @return this
    * @throws IllegalArgumentException if the type has a handler already
    */
@@ -60,9 +60,9 @@ public final class Handlers {
   }
 
   /**
-   * Wraps all handlers. What was added first is outermost.
+   * Wraps all handlers. The middleware added first is the outermost.
    *
-   * @param wrapper what runs around each handler
+   * @param wrapper the middleware
    * @return this
    */
   public Handlers middleware(Middleware wrapper) {
@@ -71,7 +71,7 @@ public final class Handlers {
   }
 
   /**
-   * The types that have a handler.
+   * Returns the types that have a handler.
    *
    * @return their names
    */

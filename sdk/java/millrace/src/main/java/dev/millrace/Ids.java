@@ -13,8 +13,8 @@ final class Ids {
   private Ids() {}
 
   /**
-   * A UUIDv7 whose 12 bits after the version are the first of the SHA-256 of the queue's name, so
-   * that a server of many shards knows where the job lies.
+   * Returns a UUIDv7 whose 12 bits after the version are the first of the SHA-256 of the queue's
+   * name. They tell a server with several shards which one holds the job.
    */
   static String make(String queue) {
     byte[] hash = sha256().digest(queue.getBytes(StandardCharsets.UTF_8));

@@ -6,9 +6,9 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * What other threads ask of the worker's own thread, which runs it in order. An event may name an
- * instant before which it is not worth waking that thread: handlers that end at once then cost one
- * wake-up together.
+ * Events that other threads post for the worker's own thread, which runs them in order. An event
+ * may name an instant before which it does not wake that thread, so that handlers that end
+ * together cost one wake-up.
  */
 final class Inbox {
   private final ReentrantLock lock = new ReentrantLock();
@@ -36,7 +36,7 @@ final class Inbox {
     }
   }
 
-  /** Runs what was posted so far. */
+  /** Runs the events posted so far. */
   void runAll() {
     ArrayDeque<Runnable> batch;
     lock.lock();
@@ -51,7 +51,7 @@ final class Inbox {
     spare = batch;
   }
 
-  /** Sleeps until an instant, or until an event wants to be run. */
+  /** Sleeps until an instant, or until an event needs to run. */
   void sleep(long until) {
     lock.lock();
     try {
@@ -67,7 +67,7 @@ final class Inbox {
         }
       }
     } catch (InterruptedException stray) {
-      // Nobody has a reason to interrupt this thread; what is due is looked at.
+      // Nothing should interrupt this thread; it just looks for due work.
     } finally {
       sleepsUntil = Long.MIN_VALUE;
       lock.unlock();

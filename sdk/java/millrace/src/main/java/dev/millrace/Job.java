@@ -9,13 +9,13 @@ import java.util.Map;
  * A job as the server shows it. Members that have no value are null.
  *
  * @param id a UUIDv7
- * @param queue where it waits
- * @param type what it is; handlers attach to types
- * @param state where it is in its life
+ * @param queue the queue in which it waits
+ * @param type the job's type; handlers attach to types
+ * @param state its current state
  * @param priority lower numbers run first
- * @param attempt attempts started, less those that ended snoozed or released
- * @param maxAttempts attempts that it may have
- * @param crashes leases that expired
+ * @param attempt the number of attempts started, except those that ended snoozed or released
+ * @param maxAttempts the maximum number of attempts
+ * @param crashes the number of leases that expired
  * @param generation rises with every retry by hand
  * @param version rises with every change
  * @param createdAt when it was submitted
@@ -25,17 +25,17 @@ import java.util.Map;
  * @param finishedAt when it ended
  * @param leaseExpiresAt null unless it is running
  * @param worker the name of the worker that has it
- * @param cancelRequested whether somebody has cancelled it while it ran
- * @param progress what its handler last reported
+ * @param cancelRequested whether it was cancelled while it ran
+ * @param progress the last progress that its handler reported
  * @param lastError why the last attempt failed
  * @param retry null if the queue's policy applies
  * @param lease null if the queue's length applies
  * @param timeout the bound on one attempt
  * @param unique its unique key
- * @param tags words to find it by
+ * @param tags words to search for
  * @param meta the application's own strings
- * @param traceparent W3C trace context of its submission
- * @param schedule the schedule that made it
+ * @param traceparent the submission's W3C trace context
+ * @param schedule the schedule that created it
  * @param payload with {@link Include#PAYLOAD}
  * @param result with {@link Include#RESULT}; {@link Json#NULL} until there is one
  * @param attempts with {@link Include#ATTEMPTS}
@@ -75,11 +75,11 @@ public record Job(
     List<Attempt> attempts,
     List<LogLine> logs) {
 
-  /** Members that an answer has only if they are asked for. */
+  /** Members that an answer contains only on request. */
   public enum Include {
-    /** What it was submitted with. */
+    /** The payload that was submitted. */
     PAYLOAD,
-    /** What its handler returned. */
+    /** The result that its handler returned. */
     RESULT,
     /** All its attempts. */
     ATTEMPTS,

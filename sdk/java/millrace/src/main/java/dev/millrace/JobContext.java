@@ -2,34 +2,34 @@ package dev.millrace;
 
 import java.time.Duration;
 
-/** The job that a handler works on, and what it may do with it. Safe for many threads. */
+/** The job that a handler works on, and the operations of the handler. Thread-safe. */
 public interface JobContext {
   /**
-   * The job that this thread works on.
+   * Returns the context of the job that this thread works on.
    *
-   * @return its context; null in a thread that is no handler's
+   * @return the context; null in a thread that runs no handler
    */
   static JobContext current() {
     return Execution.current();
   }
 
   /**
-   * The job.
+   * Returns the job.
    *
    * @return the job, as it was claimed
    */
   ClaimedJob job();
 
   /**
-   * The fencing token of the lease. A later lease of the job has a higher one, so another system
-   * can refuse a worker that is late.
+   * Returns the lease's fencing token. A later lease of the job has a higher token, so another
+   * system can refuse a late worker.
    *
    * @return the token
    */
   long token();
 
   /**
-   * Reports how far the handler has come. It reaches the server within a second.
+   * Reports progress, which reaches the server within a second.
    *
    * @param percent from 0 to 100
    */
@@ -38,7 +38,7 @@ public interface JobContext {
   }
 
   /**
-   * Reports how far the handler has come.
+   * Reports progress with a message.
    *
    * @param percent from 0 to 100
    * @param message at most 1,024 bytes
@@ -48,39 +48,40 @@ public interface JobContext {
   }
 
   /**
-   * Reports how far the handler has come, and what the next attempt should find again.
+   * Reports progress, and saves a checkpoint for the next attempt.
    *
    * @param percent from 0 to 100; may be null
    * @param message at most 1,024 bytes; may be null
-   * @param checkpoint any value that the client's codec knows, 64 KiB at most with the rest; null
-   *     leaves the last one as it is
-   * @throws CodecException if the checkpoint has no form in JSON
+   * @param checkpoint any value that the client's codec supports, at most 64 KiB together with the
+   *     rest; null leaves the last one unchanged
+   * @throws CodecException if the checkpoint can't be written as JSON
    */
   void progress(Double percent, String message, Object checkpoint);
 
   /**
-   * Adds a line to the job's log. What this thread writes to {@code java.util.logging} or to a
-   * {@code System.Logger} is in the job's log anyway.
+   * Adds a line to the job's log. Lines that this thread writes to {@code java.util.logging} or to
+   * a {@code System.Logger} are added automatically.
    *
-   * @param level how much it matters
-   * @param message at most 8 KiB; of 256 KiB an attempt the oldest lines go
+   * @param level the line's level
+   * @param message at most 8 KiB; if more than 256 KiB wait to be sent, the oldest lines are
+   *     dropped
    */
   void log(LogLevel level, String message);
 
   /**
-   * Submits a job in the commit of this attempt's success, and only then: either both are there, or
-   * neither.
+   * Submits a job in the same commit as this attempt's success: the server stores both or neither.
+   * If the attempt does not succeed, nothing is submitted.
    *
    * @param job the job, without an idempotency key
    * @return its id
-   * @throws CodecException if its payload has no form in JSON
+   * @throws CodecException if its payload can't be written as JSON
    */
   String enqueue(NewJob job);
 
   /**
-   * An upstream wants less: nothing more passes the gate of a limit that the job names, for so
-   * long. It goes with the outcome, whatever that is; a snooze tries this job again then, at no cost
-   * of attempts. Of the wishes for one limit the last counts.
+   * Asks a limit of the job to let nothing pass for a time, because an upstream asks for fewer
+   * requests. It is sent with the outcome, of any kind; with a snooze, this job is tried again
+   * later without costing an attempt. The last call for a limit counts.
    *
    * @param limit the limit's name
    * @param key the job's key of the limit; null for the whole limit
@@ -89,7 +90,7 @@ public interface JobContext {
   void slowDown(String limit, String key, Duration time);
 
   /**
-   * The same of the whole limit.
+   * Asks a whole limit of the job to let nothing pass for a time.
    *
    * @param limit the limit's name
    * @param time 100 ms to an hour
@@ -99,24 +100,24 @@ public interface JobContext {
   }
 
   /**
-   * Whether and why the handler was told to end.
+   * Returns why the handler was told to end.
    *
    * @return the reason; null if it was not told
    */
   Told told();
 
   /**
-   * Tells the handler to end, by other means than the interruption of its thread.
+   * Returns the token that tells the handler to end without interrupting its thread.
    *
    * @return the token
    */
   StopToken stopToken();
 
   /**
-   * Whether the worker is stopping. The handler may go on for the grace time, or save a checkpoint
-   * and end.
+   * Says whether the worker is stopping. The handler may go on for the grace time, or save a
+   * checkpoint and end.
    *
-   * @return true from the stop on
+   * @return true once the stop has begun
    */
   boolean isStopping();
 }

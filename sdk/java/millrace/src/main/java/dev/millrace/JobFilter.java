@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Which jobs to list, and which page of them. Members that are not named do not matter. Immutable.
+ * Selects jobs to list, and a page of them. Members that are not set match all jobs. Immutable.
  */
 public final class JobFilter extends Members<JobFilter> {
   private JobFilter(Map<String, Object> named) {
@@ -15,9 +15,9 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * All jobs.
+   * Returns a filter that selects all jobs.
    *
-   * @return a filter that names nothing
+   * @return the filter
    */
   public static JobFilter all() {
     return new JobFilter(Map.of());
@@ -29,7 +29,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Jobs in one of these states.
+   * Selects jobs in one of these states.
    *
    * @param states the states
    * @return a changed copy
@@ -39,7 +39,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Jobs of a queue.
+   * Selects jobs of a queue.
    *
    * @param queue its name
    * @return a changed copy
@@ -49,7 +49,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Jobs of a type.
+   * Selects jobs of a type.
    *
    * @param type its name
    * @return a changed copy
@@ -59,7 +59,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Jobs with a tag.
+   * Selects jobs with a tag.
    *
    * @param tag the tag
    * @return a changed copy
@@ -69,7 +69,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Jobs that were submitted at this time or later.
+   * Selects jobs that were submitted at this time or later.
    *
    * @param time the instant
    * @return a changed copy
@@ -79,7 +79,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Jobs that were submitted before this time.
+   * Selects jobs that were submitted before this time.
    *
    * @param time the instant
    * @return a changed copy
@@ -89,7 +89,8 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Words that must all match, such as {@code state:dead error~timeout payload.user.id:42}.
+   * Selects jobs that match all words, such as {@code state:dead error~timeout
+   * payload.user.id:42}.
    *
    * @param words at most 1,024 bytes
    * @return a changed copy
@@ -99,7 +100,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Waits until the list holds everything that was acknowledged before the call.
+   * Waits until the list shows all changes acknowledged before the call.
    *
    * @return a changed copy
    */
@@ -108,7 +109,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Members that the jobs have only if they are asked for.
+   * Adds members that the jobs contain only on request.
    *
    * @param include payload, result or both
    * @return a changed copy
@@ -118,7 +119,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * The most jobs of a page.
+   * Sets the maximum number of jobs in a page.
    *
    * @param limit from 1 to 1,000; the default is 50
    * @return a changed copy
@@ -128,9 +129,9 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Where the page begins.
+   * Sets where the page begins.
    *
-   * @param cursor the {@code nextCursor} of the page before; null for the first one
+   * @param cursor the {@code nextCursor} of the previous page; null for the first one
    * @return a changed copy
    */
   public JobFilter cursor(String cursor) {

@@ -4,12 +4,12 @@ package dev.millrace;
  * A limit that a job must pass.
  *
  * @param name the limit's name
- * @param key where the limit counts by key: the job's, 1 to 255 bytes; else null
- * @param cost of a start, against the limit's rate: 1 to 1,000,000; null: 1
+ * @param key the job's key if the limit counts by key, 1 to 255 bytes; else null
+ * @param cost the cost of a start against the limit's rate, 1 to 1,000,000; null means 1
  */
 public record JobLimit(String name, String key, Integer cost) {
   /**
-   * A limit that does not count by key.
+   * Returns a limit that does not count by key.
    *
    * @param name the limit's name
    * @return the limit
@@ -19,10 +19,10 @@ public record JobLimit(String name, String key, Integer cost) {
   }
 
   /**
-   * A limit that counts by key.
+   * Returns a limit that counts by key.
    *
    * @param name the limit's name
-   * @param key the job's key of it
+   * @param key the job's key
    * @return the limit
    */
   public static JobLimit of(String name, String key) {

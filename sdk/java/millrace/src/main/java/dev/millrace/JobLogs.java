@@ -10,8 +10,8 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
 /**
- * Copies what handlers' threads write to {@code java.util.logging} into the logs of their jobs.
- * {@code System.Logger} writes there, too, unless the application has another back end.
+ * Copies lines that handlers' threads write to {@code java.util.logging} to their jobs' logs.
+ * {@code System.Logger} writes there too, unless the application has another back end.
  */
 final class JobLogs extends Handler {
   private static final Logger ROOT = Logger.getLogger("");
@@ -24,12 +24,12 @@ final class JobLogs extends Handler {
     setLevel(Level.ALL);
   }
 
-  /** For each worker that starts. */
+  /** Called by each worker that starts. */
   static synchronized void install() {
     if (workers++ == 0) ROOT.addHandler(INSTANCE);
   }
 
-  /** For each worker that ends. */
+  /** Called by each worker that ends. */
   static synchronized void remove() {
     if (--workers == 0) ROOT.removeHandler(INSTANCE);
   }

@@ -1,32 +1,32 @@
 package dev.millrace;
 
-/** Where a job is in its life. The last four are final. */
+/** The state of a job. SUCCEEDED and the states after it are final. */
 public enum JobState {
-  /** Waits for its time. */
+  /** The job waits for its time. */
   SCHEDULED,
-  /** Waits for a worker. */
+  /** The job waits for a worker. */
   READY,
-  /** A worker has it under a lease. */
+  /** A worker has a lease on the job. */
   RUNNING,
-  /** Waits for its next attempt. */
+  /** The job waits for its next attempt. */
   RETRYING,
-  /** Waits for other jobs. */
+  /** The job waits for other jobs. */
   BLOCKED,
-  /** Has ended well. */
+  /** The job has succeeded. */
   SUCCEEDED,
-  /** Has failed for good. */
+  /** The job has failed for good. */
   DEAD,
-  /** Was cancelled. */
+  /** The job was cancelled. */
   CANCELLED,
-  /** Had not started when its time was over. */
+  /** The job did not start before its expiry. */
   EXPIRED,
-  /** Is gone; only its id is known, by a key that still holds. */
+  /** The job was removed; its id is known because its idempotency key is still valid. */
   PRUNED;
 
   /**
-   * Whether a job in this state has ended.
+   * Says whether a job in this state has ended.
    *
-   * @return true for a job that only a retry by hand runs again
+   * @return true if only a manual retry would run the job again
    */
   public boolean isFinal() {
     return compareTo(SUCCEEDED) >= 0;

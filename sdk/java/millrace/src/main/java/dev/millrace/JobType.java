@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.function.UnaryOperator;
 
 /**
- * A type of jobs: its name, what its payloads are, and how its jobs are submitted unless a
- * submission says otherwise. Producers and workers share it. Immutable.
+ * A type of jobs: its name, the type of its payloads, and the defaults of its submissions.
+ * Producers and workers share it. Immutable.
  *
  * <pre>{@code
  * static final JobType<Mail> MAIL = JobType.of("mail.send", Mail.class).queue("mail").maxAttempts(8);
@@ -24,7 +24,7 @@ public final class JobType<P> {
   }
 
   /**
-   * A type of jobs.
+   * Returns a type of jobs.
    *
    * @param <P> the payload
    * @param name 1 to 128 characters of {@code A-Za-z0-9._:/-}
@@ -36,9 +36,9 @@ public final class JobType<P> {
   }
 
   /**
-   * A type of jobs whose payload has type arguments, such as a list of records.
+   * Returns a type of jobs whose payload has type arguments, such as a list of records.
    *
-   * @param <P> the payload, which must be what {@code payload} says
+   * @param <P> the payload; it must match {@code payload}
    * @param name 1 to 128 characters of {@code A-Za-z0-9._:/-}
    * @param payload the payload's type
    * @return the type
@@ -48,7 +48,7 @@ public final class JobType<P> {
   }
 
   /**
-   * Its jobs wait in this queue.
+   * Sets the queue of its jobs.
    *
    * @param queue the queue's name
    * @return a changed copy
@@ -58,7 +58,7 @@ public final class JobType<P> {
   }
 
   /**
-   * How often its jobs may be tried.
+   * Sets the maximum number of attempts of its jobs.
    *
    * @param attempts from 1 to 1,000
    * @return a changed copy
@@ -68,7 +68,7 @@ public final class JobType<P> {
   }
 
   /**
-   * How long its jobs wait between attempts.
+   * Sets the retry policy of its jobs.
    *
    * @param policy the policy
    * @return a changed copy
@@ -78,9 +78,9 @@ public final class JobType<P> {
   }
 
   /**
-   * The bound on one attempt.
+   * Sets the timeout of each attempt.
    *
-   * @param timeout to the millisecond
+   * @param timeout the timeout, with millisecond precision
    * @return a changed copy
    */
   public JobType<P> timeout(Duration timeout) {
@@ -88,9 +88,9 @@ public final class JobType<P> {
   }
 
   /**
-   * Anything else that its submissions have in common.
+   * Sets other defaults of its submissions.
    *
-   * @param change what to name
+   * @param change sets the defaults
    * @return a changed copy
    */
   public JobType<P> with(UnaryOperator<NewJob> change) {
@@ -98,17 +98,17 @@ public final class JobType<P> {
   }
 
   /**
-   * A job of this type.
+   * Returns a job of this type.
    *
-   * @param payload what the handler gets
-   * @return a job to submit, perhaps with changes
+   * @param payload the payload
+   * @return a job to submit, which may be changed first
    */
   public NewJob job(P payload) {
     return defaults.payload(payload);
   }
 
   /**
-   * The type's name.
+   * Returns the type's name.
    *
    * @return the name
    */
@@ -117,9 +117,9 @@ public final class JobType<P> {
   }
 
   /**
-   * What its payloads are read as.
+   * Returns the type of its payloads.
    *
-   * @return the type of the payload
+   * @return the type
    */
   public Type payloadType() {
     return payload;

@@ -5,8 +5,8 @@ import java.lang.reflect.Type;
 import java.util.Objects;
 
 /**
- * A JSON value as text, byte for byte as it was sent: a payload, a result, a checkpoint. As a
- * payload or result it is sent untouched. Immutable.
+ * A JSON value as text, byte for byte as it was sent: a payload, a result or a checkpoint. As a
+ * payload or result it is sent unchanged. Immutable.
  */
 public final class Json {
   /** The JSON value {@code null}. */
@@ -21,11 +21,11 @@ public final class Json {
   }
 
   /**
-   * A value from its text.
+   * Returns a value with this text.
    *
    * @param text a JSON text
    * @return the value
-   * @throws CodecException if the text is no JSON
+   * @throws CodecException if the text is not JSON
    */
   public static Json of(String text) {
     JsonReader reader = new JsonReader(text);
@@ -45,7 +45,7 @@ public final class Json {
   }
 
   /**
-   * The value's text.
+   * Returns the value's text.
    *
    * @return a JSON text
    */
@@ -54,7 +54,7 @@ public final class Json {
   }
 
   /**
-   * Whether this is the JSON value {@code null}.
+   * Says whether this is the JSON value {@code null}.
    *
    * @return true for {@code null}
    */
@@ -63,7 +63,7 @@ public final class Json {
   }
 
   /**
-   * The value as a type of the application's, by the codec of the client that it came from.
+   * Converts the value to a type of the application, by the codec of the client that returned it.
    *
    * @param <T> the type
    * @param type the type's class; {@code Object.class} gives maps, lists, strings and numbers
@@ -75,9 +75,9 @@ public final class Json {
   }
 
   /**
-   * The value as a type with arguments, such as a list of records.
+   * Converts the value to a type with arguments, such as a list of records.
    *
-   * @param <T> what the caller expects
+   * @param <T> the type that the caller expects
    * @param type the type
    * @return the value; null for a JSON null
    * @throws CodecException if the value does not fit the type
@@ -96,7 +96,7 @@ public final class Json {
     return Objects.hash(text);
   }
 
-  /** The value's text. */
+  /** Returns the value's text. */
   @Override
   public String toString() {
     return text;

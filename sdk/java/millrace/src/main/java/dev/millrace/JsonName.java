@@ -5,12 +5,12 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** The name in JSON of a record's component, for {@link RecordCodec}. */
+/** Sets the JSON name of a record's component, for {@link RecordCodec}. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.RECORD_COMPONENT)
 public @interface JsonName {
   /**
-   * The member's name.
+   * Returns the member's name.
    *
    * @return the name
    */

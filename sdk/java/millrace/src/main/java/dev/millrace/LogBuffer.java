@@ -5,7 +5,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The lines of an attempt that wait to be sent; over the bound the oldest go. */
+/** The log lines of an attempt that wait to be sent. Over the bound, the oldest are dropped. */
 final class LogBuffer {
   private static final int MAX_BYTES = 256 << 10;
   private static final int MAX_MESSAGE = 8 << 10;
@@ -22,7 +22,7 @@ final class LogBuffer {
   private int bytes;
   private long since;
 
-  /** Whether this is the first line that waits. */
+  /** Adds a line. Returns true if no other line was waiting. */
   synchronized boolean add(Line line) {
     Line kept = cut(line);
     lines.add(kept);
@@ -33,7 +33,7 @@ final class LogBuffer {
     return true;
   }
 
-  /** The oldest lines. */
+  /** Removes and returns the oldest lines. */
   synchronized List<Line> take(int atMost) {
     List<Line> taken = new ArrayList<>(Math.min(atMost, lines.size()));
     while (!lines.isEmpty() && taken.size() < atMost) {
@@ -44,7 +44,7 @@ final class LogBuffer {
     return taken;
   }
 
-  /** Returns lines that the server surely has not seen. */
+  /** Puts back lines that the server certainly has not received. */
   synchronized void giveBack(List<Line> unsent) {
     for (int i = unsent.size() - 1; i >= 0; i--) {
       if (bytes + unsent.get(i).bytes() > MAX_BYTES) return;
@@ -58,7 +58,7 @@ final class LogBuffer {
     return lines.size();
   }
 
-  /** When the oldest line came that waits; {@link Clock#NEVER} if none waits. */
+  /** When the oldest waiting line was added; {@link Clock#NEVER} if none waits. */
   synchronized long since() {
     return lines.isEmpty() ? Clock.NEVER : since;
   }

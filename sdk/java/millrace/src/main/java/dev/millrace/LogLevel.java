@@ -1,13 +1,13 @@
 package dev.millrace;
 
-/** How much a line of a job's log matters. */
+/** The level of a line of a job's log. */
 public enum LogLevel {
-  /** For those who look for a fault. */
+  /** Details for debugging. */
   DEBUG,
-  /** What happens in the ordinary course. */
+  /** Normal operation. */
   INFO,
-  /** What somebody should look at. */
+  /** A problem that somebody should look at. */
   WARN,
-  /** What went wrong. */
+  /** An error. */
   ERROR
 }

@@ -5,8 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The members of a request that were named, by their names in the API. Immutable: naming a member
- * makes a copy.
+ * The members of a request that were set, by their names in the API. Immutable: setting a member
+ * returns a copy.
  */
 abstract class Members<T extends Members<T>> {
   private final Map<String, Object> named;

@@ -19,12 +19,12 @@ import java.util.concurrent.Callable;
 @FunctionalInterface
 public interface Middleware {
   /**
-   * Runs the next middleware or the handler, and may change what comes of it.
+   * Runs the next middleware or the handler, and may change its result.
    *
    * @param context the job
    * @param next returns what the handler returned, or throws what it threw
    * @return the result or {@link Outcome}
-   * @throws Exception what the attempt fails with
+   * @throws Exception if the attempt has failed
    */
   Object handle(JobContext context, Callable<Object> next) throws Exception;
 }

@@ -13,9 +13,9 @@ import java.util.UUID;
 import java.util.function.Consumer;
 
 /**
- * A client of one Millrace server. Threads share it; an application needs one. It keeps its
- * connections, and tries calls again that may be: after a lost connection, after 429, 502, 503 and
- * 504, within one deadline for the whole call.
+ * A client of one Millrace server. Thread-safe; an application needs only one. It keeps its
+ * connections open. If it is safe, it retries a call after a lost connection and after the statuses
+ * 429, 502, 503 and 504, within one deadline for the whole call.
  *
  * <pre>{@code
  * MillraceClient client = MillraceClient.create(); // MILLRACE_URL, MILLRACE_TOKEN
@@ -23,7 +23,7 @@ import java.util.function.Consumer;
  * }</pre>
  */
 public final class MillraceClient implements Jobs {
-  /** The longest that the server lets one request wait. */
+  /** The longest time that one request may wait at the server. */
   private static final Duration MAX_WAIT = Duration.ofSeconds(60);
 
   private final Transport transport;
@@ -37,7 +37,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * A client with the settings of the environment: {@code MILLRACE_URL}, else {@code
+   * Creates a client with settings from the environment: {@code MILLRACE_URL}, else {@code
    * http://127.0.0.1:7600}, and {@code MILLRACE_TOKEN}.
    *
    * @return the client
@@ -47,7 +47,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * A client of a server at this address.
+   * Creates a client of the server at this address.
    *
    * @param url the server's address
    * @return the client
@@ -57,7 +57,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * A client with settings of its own.
+   * Returns a builder of a client with other settings.
    *
    * @return a builder
    */
@@ -66,19 +66,19 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * An id for a job, as the client makes them.
+   * Returns a new id for a job.
    *
    * @param queue the queue that the job will wait in
-   * @return a UUIDv7 that is never made twice
+   * @return a unique UUIDv7
    */
   public static String makeId(String queue) {
     return Ids.make(queue);
   }
 
   /**
-   * The same client with another deadline; both share their connections.
+   * Returns the same client with another deadline. Both share their connections.
    *
-   * @param timeout for each whole call, all tries and pauses together
+   * @param timeout the deadline of each whole call, including all its tries and pauses
    * @return the client
    */
   public MillraceClient withTimeout(Duration timeout) {
@@ -86,7 +86,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * The server's address.
+   * Returns the server's address.
    *
    * @return the URL
    */
@@ -95,7 +95,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * A worker that takes its jobs from this server. Attach handlers, then run it.
+   * Creates a worker that claims jobs from this server. Attach handlers, then run it.
    *
    * <pre>{@code
    * client.worker(o -> o.queues("mail").concurrency(16))
@@ -159,10 +159,10 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Waits until a job has ended, well or badly: its state tells.
+   * Waits until a job has ended in any way; check its state.
    *
    * @param id the job's id
-   * @param timeout how long to wait at most
+   * @param timeout the longest time to wait
    * @return the job with its result
    * @throws MillraceException.WaitTimeout if it has not ended by then
    * @throws MillraceException.NotFound if there is no such job
@@ -190,7 +190,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * The lines of a job's log, oldest first.
+   * Returns the lines of a job's log, oldest first.
    *
    * @param id the job's id
    * @return all lines that the server keeps
@@ -205,7 +205,7 @@ public final class MillraceClient implements Jobs {
     try {
       return post(Target.path("/v1/jobs/", id, "/cancel"), reasonBody(reason), Job.class);
     } catch (MillraceException.InvalidState ended) {
-      // Perhaps by an earlier try, whose answer was lost.
+      // An earlier try may have cancelled it, and its answer was lost.
       Job job = ended.tries > 1 ? get(id) : null;
       if (job != null && job.state() == JobState.CANCELLED) return job;
       throw ended;
@@ -231,7 +231,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * All queues, by name.
+   * Returns all queues, by name.
    *
    * @return the queues
    */
@@ -240,7 +240,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * A queue.
+   * Returns a queue.
    *
    * @param name its name
    * @return the queue
@@ -251,8 +251,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Replaces the settings of a queue, and makes it if there is none. What is not named takes its
-   * default.
+   * Replaces the settings of a queue, or creates it. Settings that are not set take their defaults.
    *
    * @param name its name
    * @param settings the settings
@@ -263,7 +262,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Replaces the settings of a queue, if nobody has changed it meanwhile.
+   * Replaces the settings of a queue if it still has the expected version.
    *
    * @param name its name
    * @param settings the settings
@@ -276,7 +275,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Changes the settings of a queue that are named; the others stay.
+   * Changes some settings of a queue; the others stay unchanged.
    *
    * @param name its name
    * @param settings the settings to change
@@ -288,7 +287,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Changes the settings of a queue that are named, if nobody has changed it meanwhile.
+   * Changes some settings of a queue if it still has the expected version.
    *
    * @param name its name
    * @param settings the settings to change
@@ -308,10 +307,10 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Stops handing out the jobs of a queue; submissions go on.
+   * Stops handing out the jobs of a queue. Submissions are still accepted.
    *
    * @param name its name
-   * @param reason for those who look later, at most 1,024 bytes; may be null
+   * @param reason a note for people, at most 1,024 bytes; may be null
    * @return the queue
    */
   public Queue pauseQueue(String name, String reason) {
@@ -319,7 +318,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Hands out the jobs of a queue again.
+   * Resumes handing out the jobs of a queue.
    *
    * @param name its name
    * @return the queue
@@ -332,7 +331,7 @@ public final class MillraceClient implements Jobs {
    * Deletes a queue that has no jobs.
    *
    * @param name its name
-   * @throws MillraceException.InvalidState if it has jobs, live or kept
+   * @throws MillraceException.InvalidState if it has jobs, including ended ones that are kept
    */
   public void deleteQueue(String name) {
     deleteQueue(name, false);
@@ -343,7 +342,7 @@ public final class MillraceClient implements Jobs {
    *
    * @param name its name
    * @param force deletes its jobs too, unless some are running
-   * @throws MillraceException.InvalidState if jobs are in the way
+   * @throws MillraceException.InvalidState if its jobs prevent it
    */
   public void deleteQueue(String name, boolean force) {
     Map<String, Boolean> parameters = force ? Map.of("force", true) : Map.of();
@@ -351,7 +350,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * All schedules, by name.
+   * Returns all schedules, by name.
    *
    * @return the schedules
    */
@@ -360,9 +359,9 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * The schedules of an owner, by name.
+   * Returns the schedules of an owner, by name.
    *
-   * @param owner the owner's name; empty for those that have none
+   * @param owner the owner's name; empty for schedules without an owner
    * @return the schedules
    */
   public List<Schedule> schedules(String owner) {
@@ -370,7 +369,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * A schedule.
+   * Returns a schedule.
    *
    * @param name its name
    * @return the schedule
@@ -381,19 +380,19 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Makes a schedule, or replaces its specification. The same again changes nothing.
+   * Creates a schedule or replaces its specification. An equal specification changes nothing.
    *
    * @param name its name
-   * @param spec the specification; what is not named takes its default
+   * @param spec the specification; members that are not set take their defaults
    * @return the schedule
-   * @throws MillraceException.ValidationFailed if the expression can't be read or never comes
+   * @throws MillraceException.ValidationFailed if the expression is invalid or has no instants
    */
   public Schedule putSchedule(String name, ScheduleSpec spec) {
     return putSchedule(name, spec, null);
   }
 
   /**
-   * Replaces a schedule, if nobody has changed it meanwhile.
+   * Replaces a schedule if it still has the expected version.
    *
    * @param name its name
    * @param spec the specification
@@ -409,7 +408,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Deletes a schedule. Its jobs stay.
+   * Deletes a schedule. Its jobs remain.
    *
    * @param name its name
    * @throws MillraceException.NotFound if there is no such schedule
@@ -419,10 +418,10 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Stops a schedule. Instants that pass meanwhile are owed to nobody.
+   * Pauses a schedule. Instants that pass meanwhile do not fire later.
    *
    * @param name its name
-   * @param reason for those who look later, at most 1,024 bytes; may be null
+   * @param reason a note for people, at most 1,024 bytes; may be null
    * @return the schedule
    */
   public Schedule pauseSchedule(String name, String reason) {
@@ -430,7 +429,7 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Lets a schedule fire again, from its next instant on.
+   * Makes a schedule fire again, starting at its next instant.
    *
    * @param name its name
    * @return the schedule
@@ -452,12 +451,12 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * Submits the jobs of a past range of a schedule, oldest first; those whose jobs still exist are
-   * left out. Call it again while {@link BackfillResult#more} is true.
+   * Submits the jobs of a past range of a schedule, oldest first. Instants whose jobs still exist
+   * are skipped. Call it again while {@link BackfillResult#more} is true.
    *
    * @param name its name
-   * @param range which instants
-   * @return how many jobs there are
+   * @param range the range of instants
+   * @return the numbers of jobs
    */
   public BackfillResult backfillSchedule(String name, Backfill range) {
     String target = Target.path("/v1/schedules/", name, "/backfill");
@@ -467,7 +466,7 @@ public final class MillraceClient implements Jobs {
   private record Runs(List<ScheduleRun> items) {}
 
   /**
-   * What became of a schedule's last 100 instants, newest first.
+   * Returns the results of a schedule's last 100 instants, newest first.
    *
    * @param name its name
    * @return the runs
@@ -477,22 +476,22 @@ public final class MillraceClient implements Jobs {
   }
 
   /**
-   * What an expression means, in words and instants. Changes nothing.
+   * Describes an expression in words and instants. Changes nothing.
    *
    * @param preview the expression
-   * @return words and instants
-   * @throws MillraceException.ValidationFailed if the expression can't be read or never comes
+   * @return the description and the instants
+   * @throws MillraceException.ValidationFailed if the expression is invalid or has no instants
    */
   public SchedulePreview previewSchedule(PreviewRequest preview) {
     return post("/v1/schedules/preview", codec.write(preview), SchedulePreview.class);
   }
 
   /**
-   * Makes an owner's schedules what a set says: makes what is missing, changes what differs, leaves
-   * the rest alone.
+   * Makes an owner's schedules match a set: creates missing schedules, changes those that differ,
+   * and leaves the others unchanged.
    *
    * @param set the owner and its schedules
-   * @return what was done
+   * @return the changes
    */
   public ScheduleChanges applySchedules(ScheduleSet set) {
     String body = set.write(codec);
@@ -500,7 +499,7 @@ public final class MillraceClient implements Jobs {
     return read(transport.call(request), ScheduleChanges.class);
   }
 
-  // A call that makes jobs: the server knows its repetition by the key.
+  // A call that creates jobs. Its key makes it idempotent.
   private static Request once(String target, String body) {
     Map<String, String> key = Map.of("Idempotency-Key", UUID.randomUUID().toString());
     return new Request("POST", target, body, key, Replay.ALWAYS);

@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A call did not succeed. The nested classes are the refusals that callers tell apart; {@link
- * #code()} names each refusal.
+ * Thrown if a call did not succeed. The nested classes are the refusals that callers distinguish;
+ * {@link #code()} names each refusal.
  */
 public class MillraceException extends RuntimeException {
   private static final long serialVersionUID = 1;
@@ -16,22 +16,22 @@ public class MillraceException extends RuntimeException {
   /** The status of the answer; 0 if there was none. */
   private final int status;
 
-  /** Finds the request in the server's log. */
+  /** Identifies the request in the server's log. */
   private final String requestId;
 
-  /** When to try again. */
+  /** How long to wait before trying again. */
   private final Duration retryAfter;
 
-  private final transient List<Fault> errors; // null in a copy from another JVM
+  private final transient List<Fault> errors; // null in a deserialized copy
 
   /** How often the call was tried. */
   transient int tries = 1;
 
   /**
-   * Makes the error of a problem.
+   * Creates the error of a problem.
    *
    * @param problem what is wrong
-   * @param cause why; may be null
+   * @param cause the cause; may be null
    */
   protected MillraceException(Problem problem, Throwable cause) {
     super(problem.message(), cause);
@@ -43,14 +43,14 @@ public class MillraceException extends RuntimeException {
   }
 
   /**
-   * What is wrong.
+   * The problem that a call reported.
    *
    * @param code the stable name of the refusal
    * @param status the status of the answer; 0 if there was none
    * @param message for people
-   * @param errors each fault of a request that is not valid
-   * @param requestId finds the request in the server's log; null if there is none
-   * @param retryAfter when to try again; null if the server did not say
+   * @param errors the faults of an invalid request
+   * @param requestId identifies the request in the server's log; null if there is none
+   * @param retryAfter how long to wait before trying again; null if the server did not say
    */
   public record Problem(
       String code,
@@ -64,11 +64,11 @@ public class MillraceException extends RuntimeException {
    * A fault of a request.
    *
    * @param where a JSON Pointer, or the name of a parameter or header
-   * @param detail what is wrong there
+   * @param detail describes the fault
    */
   public record Fault(String where, String detail) {}
 
-  // The class that fits the code.
+  // Returns an error of the class that fits the code.
   static MillraceException of(Problem problem, Throwable cause) {
     if (problem.status() == 503) return new Unavailable(problem, cause);
     return switch (problem.code()) {
@@ -96,8 +96,8 @@ public class MillraceException extends RuntimeException {
   }
 
   /**
-   * The stable name of the refusal, such as {@code not_found}. {@code unreachable} is no answer,
-   * {@code bad_answer} one that is not Millrace's.
+   * Returns the stable name of the refusal, such as {@code not_found}. {@code unreachable} means
+   * that no answer came, {@code bad_answer} that the answer is not Millrace's.
    *
    * @return the code
    */
@@ -106,7 +106,7 @@ public class MillraceException extends RuntimeException {
   }
 
   /**
-   * The status of the answer.
+   * Returns the status of the answer.
    *
    * @return an HTTP status; 0 if there was no answer
    */
@@ -115,7 +115,7 @@ public class MillraceException extends RuntimeException {
   }
 
   /**
-   * Each fault of a request that is not valid.
+   * Returns the faults of an invalid request.
    *
    * @return the faults; empty for other refusals
    */
@@ -124,7 +124,7 @@ public class MillraceException extends RuntimeException {
   }
 
   /**
-   * Finds the request in the server's log.
+   * Returns the id that identifies the request in the server's log.
    *
    * @return the id; null if there was no answer
    */
@@ -133,7 +133,7 @@ public class MillraceException extends RuntimeException {
   }
 
   /**
-   * When to try again.
+   * Returns how long to wait before trying again.
    *
    * @return how long to wait; null if the server did not say
    */
@@ -141,7 +141,7 @@ public class MillraceException extends RuntimeException {
     return retryAfter;
   }
 
-  /** There is no such thing, or the token does not open it. */
+  /** The object does not exist, or the token may not see it. */
   public static final class NotFound extends MillraceException {
     private static final long serialVersionUID = 1;
 
@@ -150,7 +150,7 @@ public class MillraceException extends RuntimeException {
     }
   }
 
-  /** The request is not valid; {@link #errors()} has each fault. */
+  /** The request is invalid; {@link #errors()} lists the faults. */
   public static final class ValidationFailed extends MillraceException {
     private static final long serialVersionUID = 1;
 
@@ -177,7 +177,7 @@ public class MillraceException extends RuntimeException {
     }
   }
 
-  /** The job or queue is in a state that does not allow this. */
+  /** The state of the job or queue does not allow the call. */
   public static final class InvalidState extends MillraceException {
     private static final long serialVersionUID = 1;
 
@@ -195,7 +195,7 @@ public class MillraceException extends RuntimeException {
     }
   }
 
-  /** Somebody else has changed it since the version that was named. */
+  /** The object no longer has the expected version. */
   public static final class VersionConflict extends MillraceException {
     private static final long serialVersionUID = 1;
 
@@ -204,7 +204,7 @@ public class MillraceException extends RuntimeException {
     }
   }
 
-  /** The queue has as many ready jobs as it may have. */
+  /** The queue already has its maximum number of ready jobs. */
   public static final class QueueFull extends MillraceException {
     private static final long serialVersionUID = 1;
 
@@ -213,7 +213,7 @@ public class MillraceException extends RuntimeException {
     }
   }
 
-  /** Too many requests; {@link #retryAfter()} says when to come back. */
+  /** The client sent too many requests; {@link #retryAfter()} says how long to wait. */
   public static final class RateLimited extends MillraceException {
     private static final long serialVersionUID = 1;
 
@@ -222,7 +222,7 @@ public class MillraceException extends RuntimeException {
     }
   }
 
-  /** There is no token, or a wrong one. */
+  /** The token is missing or wrong. */
   public static final class Unauthenticated extends MillraceException {
     private static final long serialVersionUID = 1;
 
@@ -231,7 +231,7 @@ public class MillraceException extends RuntimeException {
     }
   }
 
-  /** The token lacks the scope. */
+  /** The token lacks the necessary scope. */
   public static final class Forbidden extends MillraceException {
     private static final long serialVersionUID = 1;
 
@@ -249,7 +249,7 @@ public class MillraceException extends RuntimeException {
     }
   }
 
-  /** The server can't serve now; nothing was stored. */
+  /** The server is temporarily unavailable; nothing was stored. */
   public static final class Unavailable extends MillraceException {
     private static final long serialVersionUID = 1;
 
@@ -258,7 +258,7 @@ public class MillraceException extends RuntimeException {
     }
   }
 
-  /** No answer: the request may or may not have been carried out. */
+  /** No answer came. The request may or may not have been carried out. */
   public static final class Unreachable extends MillraceException {
     private static final long serialVersionUID = 1;
 

@@ -7,7 +7,7 @@ import java.util.Map;
 
 /**
  * A job to submit. Only the type is required; the server checks the bounds. Immutable: each method
- * gives a changed copy.
+ * returns a changed copy.
  *
  * <pre>{@code
  * client.submit(NewJob.of("report").payload(new Report("acme")).delay(Duration.ofMinutes(5)));
@@ -19,7 +19,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * A job of a type.
+   * Returns a job of a type.
    *
    * @param type 1 to 128 characters of {@code A-Za-z0-9._:/-}
    * @return the job
@@ -34,9 +34,10 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * What the handler gets.
+   * Sets the payload.
    *
-   * @param payload a value that the client's codec knows, or a {@link Json}; at most 1 MiB as JSON
+   * @param payload a value that the client's codec supports, or a {@link Json}; at most 1 MiB as
+   *     JSON
    * @return a changed copy
    */
   public NewJob payload(Object payload) {
@@ -44,9 +45,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * Where it waits.
+   * Sets the queue.
    *
-   * @param queue the queue's name; without one it is {@code default}
+   * @param queue the queue's name; the default is {@code default}
    * @return a changed copy
    */
   public NewJob queue(String queue) {
@@ -54,9 +55,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * An id of the application's own, instead of one that the client makes.
+   * Sets an id of the application instead of one that the client makes.
    *
-   * @param id a UUIDv7, as {@link MillraceClient#makeId} makes them
+   * @param id a UUIDv7 as returned by {@link MillraceClient#makeId}
    * @return a changed copy
    */
   public NewJob id(String id) {
@@ -64,8 +65,8 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * A key under which the server accepts this submission once in 24 hours. The client then makes no
-   * id.
+   * Sets a key under which the server accepts this submission only once in 24 hours. The client
+   * then makes no id.
    *
    * @param key 1 to 255 visible ASCII characters
    * @return a changed copy
@@ -75,7 +76,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * Makes it run sooner or later than others of its queue.
+   * Sets the priority within its queue.
    *
    * @param priority from -32,768 to 32,767; lower numbers run first, the default is 0
    * @return a changed copy
@@ -85,9 +86,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * The earliest start.
+   * Sets the earliest start.
    *
-   * @param at the instant; not together with a delay
+   * @param at the instant; it excludes a delay
    * @return a changed copy
    */
   public NewJob runAt(Instant at) {
@@ -95,9 +96,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * How long it waits at least.
+   * Sets the shortest time that it waits.
    *
-   * @param delay from now, to the millisecond, at most 10 years
+   * @param delay the time from now, with millisecond precision, at most 10 years
    * @return a changed copy
    */
   public NewJob delay(Duration delay) {
@@ -105,7 +106,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * The latest start: a job that has not started by then ends as expired.
+   * Sets the latest start. A job that has not started by then expires.
    *
    * @param at the instant
    * @return a changed copy
@@ -115,9 +116,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * The latest start, counted from the submission.
+   * Sets the latest start, counted from the submission.
    *
-   * @param time to the millisecond, at most 10 years
+   * @param time the time, with millisecond precision, at most 10 years
    * @return a changed copy
    */
   public NewJob expiresIn(Duration time) {
@@ -125,9 +126,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * How often it may be tried.
+   * Sets the maximum number of attempts.
    *
-   * @param attempts from 1 to 1,000; without it the queue's
+   * @param attempts from 1 to 1,000; the default is the queue's
    * @return a changed copy
    */
   public NewJob maxAttempts(int attempts) {
@@ -135,9 +136,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * How long it waits between attempts.
+   * Sets the retry policy.
    *
-   * @param policy without one the queue's
+   * @param policy the policy; the default is the queue's
    * @return a changed copy
    */
   public NewJob retry(RetryPolicy policy) {
@@ -145,9 +146,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * The length of its leases.
+   * Sets the length of its leases.
    *
-   * @param lease from a second to a day; without it the queue's
+   * @param lease from a second to a day; the default is the queue's
    * @return a changed copy
    */
   public NewJob lease(Duration lease) {
@@ -155,9 +156,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * The bound on one attempt, however often its lease is extended.
+   * Sets the timeout of each attempt, which heartbeats do not extend.
    *
-   * @param timeout to the millisecond; without it there is none
+   * @param timeout the timeout, with millisecond precision; the default is none
    * @return a changed copy
    */
   public NewJob timeout(Duration timeout) {
@@ -165,7 +166,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * Lets no second job with this key be, until this one has ended.
+   * Allows no second job with this key until this one has ended.
    *
    * @param key 1 to 255 bytes
    * @return a changed copy
@@ -175,9 +176,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * Lets no second job with this key be.
+   * Allows no second job with this key.
    *
-   * @param unique the key, for how long, and what happens to a second one
+   * @param unique the key, how long it is held, and the handling of a second submission
    * @return a changed copy
    */
   public NewJob unique(Unique unique) {
@@ -185,9 +186,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * The limits that it must pass.
+   * Sets the limits that it must pass.
    *
-   * @param limits at most 8, those of its queue included
+   * @param limits at most 8, including those of its queue
    * @return a changed copy
    */
   public NewJob limits(JobLimit... limits) {
@@ -195,7 +196,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * Makes it wait for its turn: jobs of one key of a queue run one at a time, in order.
+   * Sets the order key. A queue's jobs with the same key run one at a time, in order.
    *
    * @param key 1 to 128 bytes
    * @return a changed copy
@@ -205,9 +206,9 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * Whether its successors wait while it retries.
+   * Sets whether its successors wait while it retries.
    *
-   * @param choice without one they wait
+   * @param choice the default is HOLD
    * @return a changed copy
    */
   public NewJob orderOnFailure(OrderOnFailure choice) {
@@ -215,7 +216,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * Whose share of a queue with {@code fair} it takes.
+   * Sets the key whose share it uses in a queue with {@code fair}.
    *
    * @param key 1 to 128 bytes
    * @return a changed copy
@@ -225,7 +226,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * Words to find it by.
+   * Sets words to search for.
    *
    * @param tags at most 32
    * @return a changed copy
@@ -235,7 +236,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * The application's own strings, which its handler sees.
+   * Sets the application's own strings, which the handler can read.
    *
    * @param meta at most 8 KiB
    * @return a changed copy
@@ -245,7 +246,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * The trace that it belongs to. Without it the client names the current one.
+   * Sets the trace that it belongs to. The default is the client's current one.
    *
    * @param trace W3C trace context
    * @return a changed copy
@@ -256,7 +257,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * What the job is.
+   * Returns the job's type.
    *
    * @return the type's name
    */
@@ -265,7 +266,7 @@ public final class NewJob extends Members<NewJob> {
   }
 
   /**
-   * Where it will wait.
+   * Returns the job's queue.
    *
    * @return the queue's name
    */

@@ -1,23 +1,23 @@
 package dev.millrace;
 
-/** The attempt has failed in a way that no retry can cure: the job is dead. */
+/** Thrown by a handler if no retry would help. The job is dead at once. */
 public final class NonRetryable extends OutcomeException {
   private static final long serialVersionUID = 1;
 
   /**
-   * A failure for good.
+   * Creates a permanent failure.
    *
-   * @param message why
+   * @param message the reason
    */
   public NonRetryable(String message) {
     this(message, null);
   }
 
   /**
-   * A failure for good, with its cause.
+   * Creates a permanent failure with a cause.
    *
-   * @param message why
-   * @param cause the error behind it; its stack is kept with the job
+   * @param message the reason
+   * @param cause the cause; its stack is kept with the job
    */
   public NonRetryable(String message, Throwable cause) {
     super(message, cause);

@@ -1,6 +1,6 @@
 package dev.millrace;
 
-/** What the successors of a job with an order key do while it retries. */
+/** Says whether the successors of a job with an order key wait while it retries. */
 public enum OrderOnFailure {
   /** They wait. */
   HOLD,

@@ -7,18 +7,18 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 
-/** Outcomes that wait to be sent. Of one thread. */
+/** Outcomes that wait to be sent. Used by one thread only. */
 final class Outbox {
   private static final System.Logger LOG = System.getLogger("dev.millrace");
 
-  /** So many are sent without waiting for more. */
+  /** The number of outcomes that are sent without waiting for more. */
   private static final int ENOUGH = 64;
 
   private static final long DELAY = Clock.millis(5);
 
-  private static final int MAX_ACKS = 1_000; // of one request, as the server bounds them
+  private static final int MAX_ACKS = 1_000; // in one request; the server's bound
 
-  /** Well below the server's bound on a body, which holds other things, too. In characters. */
+  /** In characters. Well below the server's bound on a body, which also holds other items. */
   private static final int MAX_SIZE = 4 << 20;
 
   private static final long AFTER_REFUSAL = Clock.millis(200);
@@ -26,7 +26,7 @@ final class Outbox {
 
   private final ArrayDeque<Ack> acks = new ArrayDeque<>();
 
-  /** These may be why a request was refused: each is sent alone. */
+  /** Outcomes that are sent one by one, as they may be why a request was refused. */
   private final PriorityQueue<Ack> alone =
       new PriorityQueue<>(Comparator.comparingLong(Ack::since));
 
@@ -53,7 +53,7 @@ final class Outbox {
     alone.add(ack);
   }
 
-  /** The next one that is to be sent alone, if it is due; else null. */
+  /** Removes and returns the next outcome to send alone, if it is due; else returns null. */
   Ack takeAlone(long now) {
     return dueAlone() <= now ? alone.remove() : null;
   }
@@ -62,7 +62,7 @@ final class Outbox {
     return alone.isEmpty() ? Clock.NEVER : alone.peek().since();
   }
 
-  /** When the waiting outcomes must go, unless nothing can join them. */
+  /** When the waiting outcomes must be sent, if more outcomes may still join them. */
   long due() {
     if (acks.isEmpty()) return Clock.NEVER;
     return acks.size() >= ENOUGH ? 0 : acks.peek().since() + DELAY;
@@ -73,9 +73,9 @@ final class Outbox {
   }
 
   /**
-   * What the server said of an outcome.
+   * Takes the server's answer to an outcome.
    *
-   * @param item null if it said nothing
+   * @param item null if there is no answer
    */
   void answered(Ack ack, Wire.Item item, long now) {
     if (item == null) {
@@ -93,7 +93,7 @@ final class Outbox {
     }
   }
 
-  /** The server will never accept this outcome: the attempt has failed instead. */
+  /** Replaces an outcome that the server will never accept with a failure. */
   void refused(Ack ack, MillraceException error, long now) {
     LOG.log(
         Level.WARNING,

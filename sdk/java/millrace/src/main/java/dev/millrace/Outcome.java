@@ -5,28 +5,28 @@ import java.io.StringWriter;
 import java.time.Duration;
 
 /**
- * How an attempt ended. Handlers return a value or throw; one that prefers to return its outcome
- * returns one of these.
+ * The outcome of an attempt. Handlers return a value or throw an exception, or return one of these
+ * instead.
  */
 public sealed interface Outcome {
   /**
    * The job has succeeded.
    *
-   * @param result any value that the client's codec knows, or null
+   * @param result any value that the client's codec supports, or null
    */
   record Succeeded(Object result) implements Outcome {}
 
   /**
-   * The attempt has failed. The job is tried again while attempts are left.
+   * The attempt has failed. The job is retried while attempts are left.
    *
-   * @param error what went wrong
+   * @param error the error
    * @param retryable false: the job is dead
-   * @param delay how long the job waits; null: as its policy says
+   * @param delay how long the job waits; null means that its policy decides
    */
   record Failed(Failure error, boolean retryable, Duration delay) implements Outcome {}
 
   /**
-   * The job runs again later; that costs no attempt.
+   * The job runs again later. This costs no attempt.
    *
    * @param delay how long it waits
    */
@@ -39,21 +39,21 @@ public sealed interface Outcome {
    */
   record Cancelled(String reason) implements Outcome {}
 
-  /** The job is given back, ready and in its old place; that costs no attempt. */
+  /** The job is released and is ready in its old place. This costs no attempt. */
   record Released() implements Outcome {}
 
   /**
-   * What went wrong.
+   * The error of a failed attempt.
    *
    * @param type the class of the error
-   * @param message what it says
-   * @param stack where it was thrown; may be null
+   * @param message the error's message
+   * @param stack the stack trace; may be null
    */
   record Failure(String type, String message, String stack) {
     private static final int MAX_STACK = 32 << 10;
 
     /**
-     * What an exception says.
+     * Describes an exception.
      *
      * @param error the exception
      * @return its class, message and stack
@@ -70,9 +70,9 @@ public sealed interface Outcome {
   }
 
   /**
-   * Success.
+   * Returns the outcome of a success.
    *
-   * @param result any value that the client's codec knows, or null
+   * @param result any value that the client's codec supports, or null
    * @return the outcome
    */
   static Outcome succeeded(Object result) {
@@ -80,7 +80,7 @@ public sealed interface Outcome {
   }
 
   /**
-   * Failure, as if the handler had thrown this.
+   * Returns the outcome as if the handler had thrown this exception.
    *
    * @param error the exception
    * @return the outcome
@@ -90,9 +90,9 @@ public sealed interface Outcome {
   }
 
   /**
-   * Failure that no retry can cure.
+   * Returns a failure after which the job is dead.
    *
-   * @param message why
+   * @param message the reason
    * @return the outcome
    */
   static Outcome dead(String message) {
@@ -100,9 +100,9 @@ public sealed interface Outcome {
   }
 
   /**
-   * Later, at no cost.
+   * Returns the outcome that runs the job again later, without costing an attempt.
    *
-   * @param delay how long the job waits, to the millisecond, at most 10 years
+   * @param delay how long the job waits, with millisecond precision, at most 10 years
    * @return the outcome
    */
   static Outcome snoozed(Duration delay) {
@@ -110,7 +110,7 @@ public sealed interface Outcome {
   }
 
   /**
-   * No more.
+   * Returns the outcome that cancels the job.
    *
    * @param reason a line in the job's log; may be null
    * @return the outcome

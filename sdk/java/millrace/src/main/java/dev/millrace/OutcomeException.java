@@ -1,6 +1,6 @@
 package dev.millrace;
 
-/** What a handler throws to end its attempt in another way than by an ordinary failure. */
+/** Thrown by a handler to end its attempt other than by an ordinary failure. */
 public abstract sealed class OutcomeException extends RuntimeException
     permits NonRetryable, RetryAfter, Snooze, Cancel {
   private static final long serialVersionUID = 1;

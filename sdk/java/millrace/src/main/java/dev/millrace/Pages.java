@@ -5,7 +5,7 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.function.Function;
 
-/** Walks over the items of all pages, and fetches a page when it is reached. For one thread. */
+/** Iterates over the items of all pages, fetching each page when needed. Not thread-safe. */
 final class Pages<T> implements Iterator<T> {
   private final Function<String, Page<T>> fetch;
   private Iterator<T> page = Collections.emptyIterator();

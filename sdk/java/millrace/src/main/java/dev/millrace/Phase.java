@@ -1,13 +1,13 @@
 package dev.millrace;
 
-/** The way of a worker to its end. */
+/** The phases of a worker's stop. */
 enum Phase {
   CLAIMING,
-  /** No further claim; handlers have the grace time. */
+  /** The worker claims no more; handlers have the grace time. */
   GRACE,
   /** Handlers were told to stop. */
   LAST_WORD,
-  /** No handler counts any more; the last outcomes are sent. */
+  /** Handlers no longer matter; the last outcomes are sent. */
   FLUSHING,
   GOODBYE,
   ENDED

@@ -14,8 +14,8 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 
 /**
- * Sends a worker's requests, each once. Answers are decoded in the HTTP client's threads: the
- * worker's own has leases to watch.
+ * Sends a worker's requests, each once. Answers are decoded in the HTTP client's threads, because
+ * the worker's own thread must watch leases.
  */
 final class PollClient {
   private final Transport transport;
@@ -30,7 +30,7 @@ final class PollClient {
     pollPath = Target.path("/v1/workers/", name.id(), "/poll");
   }
 
-  /** How long one try may take that holds no lease up. */
+  /** How long one try may take if no lease depends on it. */
   long patience() {
     return transport.timeout().toNanos();
   }
@@ -66,7 +66,7 @@ final class PollClient {
         });
   }
 
-  /** Sends a heartbeat of its own for a job, whose answer is the whole job. */
+  /** Sends a separate heartbeat for a job. The answer is the whole job. */
   void beatAlone(Slot slot, long timeout, BiConsumer<Job, MillraceException> then) {
     String target = Target.path("/v1/jobs/", slot.id(), "/heartbeat");
     String body = codec.write(Map.of("token", slot.token()));

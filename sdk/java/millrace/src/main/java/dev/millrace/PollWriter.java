@@ -5,9 +5,9 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 
-/** Writes what a worker sends, and knows what does not change of it. Immutable. */
+/** Writes a worker's requests, and keeps their constant parts. Immutable. */
 final class PollWriter {
-  private final String claimPrefix; // the members of a claim but for its limit and wait
+  private final String claimPrefix; // the members of a claim except its limit and wait
 
   PollWriter(WorkerOptions options, Collection<String> types, String host, long pid) {
     JsonWriter out = new JsonWriter();
@@ -64,7 +64,7 @@ final class PollWriter {
     return ApiCodec.STANDARD.write(Map.of("goodbye", true));
   }
 
-  /** An ack with the last lines of its log. */
+  /** Returns an ack with the last lines of its log. */
   static String ack(String members, List<LogBuffer.Line> lines) {
     JsonWriter out = new JsonWriter().begin('{').raw(members);
     if (!lines.isEmpty()) {

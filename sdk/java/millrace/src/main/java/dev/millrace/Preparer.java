@@ -2,7 +2,7 @@ package dev.millrace;
 
 import java.util.function.Supplier;
 
-/** Makes submissions complete: with an id, and with the trace that they belong to. */
+/** Completes submissions with an id and with the trace that they belong to. */
 record Preparer(Supplier<TraceContext> trace) {
   NewJob prepare(NewJob job) {
     NewJob ready = job;

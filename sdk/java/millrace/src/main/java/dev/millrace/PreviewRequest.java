@@ -4,16 +4,16 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 
-/** An expression to look at. Immutable. */
+/** A request to preview an expression. Immutable. */
 public final class PreviewRequest extends Members<PreviewRequest> {
   private PreviewRequest(Map<String, Object> named) {
     super(named);
   }
 
   /**
-   * An expression.
+   * Previews an expression.
    *
-   * @param expression as {@link ScheduleSpec#cron}
+   * @param expression as in {@link ScheduleSpec#cron}
    * @return the request
    */
   public static PreviewRequest cron(String expression) {
@@ -21,9 +21,9 @@ public final class PreviewRequest extends Members<PreviewRequest> {
   }
 
   /**
-   * An interval.
+   * Previews an interval.
    *
-   * @param interval as {@link ScheduleSpec#every}
+   * @param interval as in {@link ScheduleSpec#every}
    * @return the request
    */
   public static PreviewRequest every(Duration interval) {
@@ -36,7 +36,7 @@ public final class PreviewRequest extends Members<PreviewRequest> {
   }
 
   /**
-   * The zone whose clock the expression follows.
+   * Sets the time zone that the expression follows.
    *
    * @param name an IANA name; the default is UTC
    * @return a changed copy
@@ -46,9 +46,9 @@ public final class PreviewRequest extends Members<PreviewRequest> {
   }
 
   /**
-   * Where to begin.
+   * Sets where to begin.
    *
-   * @param time the instants at this time or later; the default is now
+   * @param time the first possible instant; the default is now
    * @return a changed copy
    */
   public PreviewRequest from(Instant time) {
@@ -56,7 +56,7 @@ public final class PreviewRequest extends Members<PreviewRequest> {
   }
 
   /**
-   * How many instants to show.
+   * Sets the number of instants to return.
    *
    * @param instants from 1 to 1,000; the default is 5
    * @return a changed copy
@@ -66,7 +66,7 @@ public final class PreviewRequest extends Members<PreviewRequest> {
   }
 
   /**
-   * What becomes of a time that the clock leaps over.
+   * Sets the handling of local times that the clock skips.
    *
    * @param choice the default is RUN
    * @return a changed copy
@@ -76,7 +76,7 @@ public final class PreviewRequest extends Members<PreviewRequest> {
   }
 
   /**
-   * What becomes of a time that the clock shows twice.
+   * Sets the handling of local times that occur twice.
    *
    * @param choice the default is ONCE
    * @return a changed copy

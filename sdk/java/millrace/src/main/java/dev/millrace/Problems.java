@@ -7,13 +7,13 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 
-/** Makes errors of what came instead of an answer. */
+/** Creates errors from failed requests. */
 final class Problems {
   private static final int MAX_QUOTE = 200;
 
   private Problems() {}
 
-  /** A problem as the API writes it. */
+  /** A problem in the API's form. */
   record Wire(
       String code,
       int status,
@@ -31,13 +31,13 @@ final class Problems {
           code, status == 0 ? answerStatus : status, message, faults, requestId, retryAfter);
     }
 
-    // The reason why one item of many was refused.
+    // Returns the error of one refused item of many.
     MillraceException error() {
       return MillraceException.of(problem(0, null), null);
     }
   }
 
-  /** A fault as the API writes it. */
+  /** A fault in the API's form. */
   record WireFault(String pointer, String parameter, String header, String detail) {
     Fault fault() {
       String where = pointer != null ? pointer : parameter != null ? parameter : header;
@@ -54,7 +54,7 @@ final class Problems {
         return MillraceException.of(wire.problem(response.statusCode(), retryAfter), null);
       }
     } catch (CodecException notOurs) {
-      // Something between us and the server has answered.
+      // The answer comes from something between the client and the server.
     }
     return badAnswer(response.statusCode(), body, retryAfter);
   }

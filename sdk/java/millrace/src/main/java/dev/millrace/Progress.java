@@ -1,10 +1,10 @@
 package dev.millrace;
 
 /**
- * How far a handler has come.
+ * The progress that a handler reported.
  *
  * @param percent from 0 to 100; null if it was not given
  * @param message at most 1,024 bytes; null if it was not given
- * @param checkpoint what the next attempt finds again; null or {@link Json#NULL} if there is none
+ * @param checkpoint the checkpoint for the next attempt; null or {@link Json#NULL} if there is none
  */
 public record Progress(Double percent, String message, Json checkpoint) {}

@@ -7,11 +7,11 @@ import java.time.Duration;
  *
  * @param name its name
  * @param paused whether the server hands out none of its jobs
- * @param pauseReason why; null if nobody said, or it is not paused
- * @param counts its jobs by state, exact
+ * @param pauseReason why it is paused; null if it is not, or no reason was given
+ * @param counts the exact numbers of its jobs by state
  * @param oldestReadyAge how long the oldest ready job has been due; null if none is ready
- * @param rates what happened in the last 60 seconds
- * @param settings its settings, all of them
+ * @param rates its rates over the last 60 seconds
+ * @param settings all its settings
  * @param version rises with every change of the settings, pause or resume
  */
 public record Queue(
@@ -25,14 +25,14 @@ public record Queue(
     long version) {
 
   /**
-   * Jobs by state.
+   * The numbers of jobs by state.
    *
    * @param scheduled wait for their time
    * @param ready wait for a worker
    * @param running are under a lease
    * @param retrying wait for their next attempt
    * @param blocked wait for other jobs
-   * @param succeeded have ended well and are kept
+   * @param succeeded have succeeded and are kept
    * @param dead have failed for good and are kept
    * @param cancelled were cancelled and are kept
    * @param expired did not start in time and are kept
@@ -49,12 +49,12 @@ public record Queue(
       long expired) {}
 
   /**
-   * Jobs a second, over the last 60 seconds.
+   * Jobs per second, over the last 60 seconds.
    *
    * @param submitted new jobs
    * @param started attempts that began
-   * @param succeeded attempts that ended well
-   * @param failed attempts that did not
+   * @param succeeded attempts that succeeded
+   * @param failed attempts that failed
    */
   public record Rates(
       @JsonName("submitted_per_s") double submitted,
@@ -66,12 +66,12 @@ public record Queue(
    * The settings that are in force.
    *
    * @param maxAttempts for jobs that do not set their own
-   * @param maxCrashes a job that loses its worker so often is dead; null: as often as it may be
-   *     tried
+   * @param maxCrashes the number of lost workers after which a job is dead; null means the job's
+   *     maximum number of attempts
    * @param retry for jobs that do not set their own
    * @param lease for jobs and claims that do not set their own
-   * @param maxReady with so many ready jobs submissions are refused; null: no bound
-   * @param retention how long jobs are kept that have ended
+   * @param maxReady the number of ready jobs from which submissions are refused; null means none
+   * @param retention how long ended jobs are kept
    */
   public record Settings(
       int maxAttempts,
@@ -82,12 +82,12 @@ public record Queue(
       Retention retention) {}
 
   /**
-   * How long jobs are kept that have ended; null: for ever.
+   * How long ended jobs are kept; null means for ever.
    *
-   * @param succeeded those that ended well
-   * @param dead those that failed for good
-   * @param cancelled those that were cancelled
-   * @param expired those that did not start in time
+   * @param succeeded for jobs that succeeded
+   * @param dead for jobs that failed for good
+   * @param cancelled for jobs that were cancelled
+   * @param expired for jobs that did not start in time
    */
   public record Retention(
       Duration succeeded, Duration dead, Duration cancelled, Duration expired) {}

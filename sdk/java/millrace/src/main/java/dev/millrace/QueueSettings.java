@@ -4,14 +4,14 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Settings of a queue to set. What is not named is left to the call. Immutable. */
+/** Settings to give a queue. The call decides about settings that are not set. Immutable. */
 public final class QueueSettings extends Members<QueueSettings> {
   private QueueSettings(Map<String, Object> named) {
     super(named);
   }
 
   /**
-   * Settings that name nothing.
+   * Returns empty settings.
    *
    * @return the settings
    */
@@ -25,7 +25,7 @@ public final class QueueSettings extends Members<QueueSettings> {
   }
 
   /**
-   * How often jobs may be tried that do not say so themselves.
+   * Sets the maximum number of attempts of jobs that do not set their own.
    *
    * @param attempts from 1 to 1,000; the default is 5
    * @return a changed copy
@@ -35,9 +35,9 @@ public final class QueueSettings extends Members<QueueSettings> {
   }
 
   /**
-   * After how many lost workers a job is dead.
+   * Sets the number of lost workers after which a job is dead.
    *
-   * @param crashes from 1 to 1,000; null: as often as it may be tried
+   * @param crashes from 1 to 1,000; null means the job's maximum number of attempts
    * @return a changed copy
    */
   public QueueSettings maxCrashes(Integer crashes) {
@@ -45,7 +45,7 @@ public final class QueueSettings extends Members<QueueSettings> {
   }
 
   /**
-   * How long jobs wait between attempts that do not say so themselves.
+   * Sets the retry policy of jobs that do not set their own.
    *
    * @param policy the policy
    * @return a changed copy
@@ -55,7 +55,7 @@ public final class QueueSettings extends Members<QueueSettings> {
   }
 
   /**
-   * The length of leases for jobs and claims that do not say so themselves.
+   * Sets the length of leases for jobs and claims that do not set their own.
    *
    * @param lease from a second to a day; the default is 30 seconds
    * @return a changed copy
@@ -65,9 +65,10 @@ public final class QueueSettings extends Members<QueueSettings> {
   }
 
   /**
-   * With so many ready jobs submissions are refused as {@link MillraceException.QueueFull}.
+   * Sets the number of ready jobs from which submissions fail with {@link
+   * MillraceException.QueueFull}.
    *
-   * @param jobs the bound; null: none
+   * @param jobs the bound; null means none
    * @return a changed copy
    */
   public QueueSettings maxReady(Long jobs) {
@@ -75,9 +76,10 @@ public final class QueueSettings extends Members<QueueSettings> {
   }
 
   /**
-   * How long jobs are kept that ended well.
+   * Sets how long jobs that succeeded are kept.
    *
-   * @param time to the millisecond; zero keeps none, null keeps them for ever; the default is a day
+   * @param time with millisecond precision; zero keeps none, null keeps them for ever; the default
+   *     is a day
    * @return a changed copy
    */
   public QueueSettings keepSucceeded(Duration time) {
@@ -85,9 +87,9 @@ public final class QueueSettings extends Members<QueueSettings> {
   }
 
   /**
-   * How long jobs are kept that failed for good.
+   * Sets how long jobs that failed for good are kept.
    *
-   * @param time as above; the default is 30 days
+   * @param time as for {@link #keepSucceeded}; the default is 30 days
    * @return a changed copy
    */
   public QueueSettings keepDead(Duration time) {
@@ -95,9 +97,9 @@ public final class QueueSettings extends Members<QueueSettings> {
   }
 
   /**
-   * How long jobs are kept that were cancelled.
+   * Sets how long jobs that were cancelled are kept.
    *
-   * @param time as above; the default is a day
+   * @param time as for {@link #keepSucceeded}; the default is a day
    * @return a changed copy
    */
   public QueueSettings keepCancelled(Duration time) {
@@ -105,9 +107,9 @@ public final class QueueSettings extends Members<QueueSettings> {
   }
 
   /**
-   * How long jobs are kept that did not start in time.
+   * Sets how long jobs that did not start in time are kept.
    *
-   * @param time as above; the default is a day
+   * @param time as for {@link #keepSucceeded}; the default is a day
    * @return a changed copy
    */
   public QueueSettings keepExpired(Duration time) {

@@ -2,7 +2,7 @@ package dev.millrace;
 
 import java.lang.System.Logger.Level;
 
-/** Says once that the server is lost, and once that it is back. Of one thread. */
+/** Logs once that the server is lost, and once that it is back. Used by one thread only. */
 final class Reachability {
   private static final System.Logger LOG = System.getLogger("dev.millrace");
 

@@ -6,12 +6,12 @@ import dev.millrace.internal.json.Naming;
 import java.lang.reflect.Type;
 
 /**
- * The codec that needs no library. It knows records, enums, collections, maps with simple keys,
- * arrays, {@link java.util.Optional}, strings, numbers, booleans, {@link java.util.UUID}, {@link
+ * The built-in codec. It supports records, enums, collections, maps with simple keys, arrays,
+ * {@link java.util.Optional}, strings, numbers, booleans, {@link java.util.UUID}, {@link
  * java.net.URI}, the types of {@code java.time} and {@link Json}. As {@code Object} a value is read
- * as a map, list, string, boolean, {@code Long} ({@code BigInteger} where that is too small) or
- * {@code Double}. Members that a record does not have are passed over; members that are missing
- * give null, zero, false or an empty {@code Optional}.
+ * as a map, list, string, boolean, {@code Long} ({@code BigInteger} if that is too small) or {@code
+ * Double}. Members that a record does not have are ignored; missing members become null, zero,
+ * false or an empty {@code Optional}.
  */
 public final class RecordCodec implements Codec {
   private static final RecordCodec STANDARD = new RecordCodec(Naming.AS_IS);
@@ -24,7 +24,7 @@ public final class RecordCodec implements Codec {
   }
 
   /**
-   * The codec whose members are called like the components of the records.
+   * Returns the codec that names members like the components of records.
    *
    * @return the codec
    */
@@ -33,8 +33,8 @@ public final class RecordCodec implements Codec {
   }
 
   /**
-   * The codec whose members are in snake case: the component {@code templateId} is the member
-   * {@code template_id}.
+   * Returns the codec that names members in snake case: the component {@code templateId} becomes
+   * the member {@code template_id}.
    *
    * @return the codec
    */

@@ -2,7 +2,7 @@ package dev.millrace;
 
 import java.util.Set;
 
-/** What a worker makes of an error. */
+/** Classifies errors for a worker. */
 final class Refusal {
   private static final Set<Integer> FOR_NOW = Set.of(0, 408, 429, 502, 503, 504);
   private static final Set<Integer> CONTENT = Set.of(400, 413, 422);
@@ -10,17 +10,17 @@ final class Refusal {
 
   private Refusal() {}
 
-  /** Whether the same request may succeed later. */
+  /** Says whether the same request may succeed later. */
   static boolean isForNow(MillraceException error) {
     return FOR_NOW.contains(error.status()) || error.status() >= 500;
   }
 
-  /** Whether what a request carries may be the reason, not the worker or the way to the server. */
+  /** Says whether the request's content may be the reason, not the worker or the connection. */
   static boolean isAboutContent(MillraceException error) {
     return CONTENT.contains(error.status()) && (error.status() == 413 || isOurs(error));
   }
 
-  /** Whether no claim will ever succeed; for one that carried no outcomes. */
+  /** Says whether no claim will ever succeed. For errors of claims that carried no outcomes. */
   static boolean endsWork(MillraceException error) {
     return isDenied(error) || (FOR_GOOD.contains(error.status()) && isOurs(error));
   }

@@ -5,18 +5,18 @@ import dev.millrace.Exchange.LinesOf;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The heartbeats and log lines of one report. Of one thread. */
+/** The heartbeats and log lines of one report. Used by one thread only. */
 final class ReportBatch {
   static final int MAX_ITEMS = 1_000; // of one kind in one request
 
-  /** Progress and lines wait for others a little less than the second that they may be late. */
+  /** How long progress and lines wait for more: a little less than the second they may be late. */
   private static final long DELAY = Clock.millis(950);
 
   final List<BeatOf> beats = new ArrayList<>();
   final List<LinesOf> lines = new ArrayList<>();
   private int room = MAX_ITEMS; // for log lines
 
-  /** When a report must go for the sake of this slot. */
+  /** When a report must be sent for this slot. */
   static long due(Slot slot) {
     if (slot.state == Slot.State.ENDED) return mustGoFirst(slot) ? 0 : Clock.NEVER;
     if (!slot.wantsBeats()) return Clock.NEVER;
@@ -25,13 +25,13 @@ final class ReportBatch {
     return Math.min(slot.nextBeat, Math.min(progress, after(slot.execution.logs().since())));
   }
 
-  /** Whether an outcome must wait for something that its handler reported. */
+  /** Says whether an outcome must wait until its handler's lines and progress are sent. */
   static boolean mustGoFirst(Slot slot) {
     return slot.execution.progressSince() != Clock.NEVER
         || slot.execution.logs().size() > MAX_ITEMS;
   }
 
-  /** Takes what is due of a slot. */
+  /** Adds the due heartbeat and lines of a slot. */
   void take(Slot slot, long now) {
     boolean hasEnded = slot.state == Slot.State.ENDED;
     if (!hasEnded && !slot.wantsBeats()) return;
@@ -49,7 +49,7 @@ final class ReportBatch {
   private void takeBeat(Slot slot, long now, boolean hasEnded) {
     long since = slot.execution.progressSince();
     boolean progressDue = hasEnded ? since != Clock.NEVER : after(since) <= now;
-    // Beats that are due soon go with those that are due.
+    // Beats that are due soon are sent with those that are due now.
     boolean beatDue = !hasEnded && slot.nextBeat - slot.lease / 12 <= now;
     if ((!beatDue && !progressDue) || beats.size() == MAX_ITEMS) return;
     boolean isPlain = slot.nextIsPlain || slot.state == Slot.State.CONFIRMING;

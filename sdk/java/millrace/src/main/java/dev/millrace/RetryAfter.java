@@ -2,7 +2,7 @@ package dev.millrace;
 
 import java.time.Duration;
 
-/** The attempt has failed; the next one comes after a delay of the handler's choice. */
+/** Thrown by a handler to fail the attempt and choose the delay of the next one. */
 public final class RetryAfter extends OutcomeException {
   private static final long serialVersionUID = 1;
 
@@ -10,21 +10,21 @@ public final class RetryAfter extends OutcomeException {
   private final Duration delay;
 
   /**
-   * A failure with a delay.
+   * Creates a failure with a delay.
    *
-   * @param delay how long the job waits, to the millisecond, at most 10 years
-   * @param message why
+   * @param delay how long the job waits, with millisecond precision, at most 10 years
+   * @param message the reason
    */
   public RetryAfter(Duration delay, String message) {
     this(delay, message, null);
   }
 
   /**
-   * A failure with a delay and its cause.
+   * Creates a failure with a delay and a cause.
    *
-   * @param delay how long the job waits, to the millisecond, at most 10 years
-   * @param message why
-   * @param cause the error behind it
+   * @param delay how long the job waits, with millisecond precision, at most 10 years
+   * @param message the reason
+   * @param cause the cause
    */
   public RetryAfter(Duration delay, String message, Throwable cause) {
     super(message, cause);

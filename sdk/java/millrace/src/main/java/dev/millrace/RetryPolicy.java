@@ -4,12 +4,12 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How long a failed job waits for its next attempt.
+ * Says how long a failed job waits for its next attempt.
  *
  * @param strategy how the delay grows
  * @param base the first delay; null with a list
  * @param max the longest delay; null with a list
- * @param jitter by which part of itself a delay is moved either way, from 0 to 1; null with a list
+ * @param jitter the fraction by which a delay varies either way, from 0 to 1; null with a list
  * @param delays the delay after each attempt; null without a list
  */
 public record RetryPolicy(
@@ -23,12 +23,12 @@ public record RetryPolicy(
     LINEAR,
     /** Always {@code base}. */
     FIXED,
-    /** Each delay is named. */
+    /** A list of delays. */
     LIST
   }
 
   /**
-   * Doubles the delay with each attempt; a jitter of 0.2.
+   * Doubles the delay with each attempt, with a jitter of 0.2.
    *
    * @param base the first delay
    * @param max the longest delay
@@ -39,9 +39,9 @@ public record RetryPolicy(
   }
 
   /**
-   * Adds the same to the delay with each attempt; a jitter of 0.2.
+   * Adds the same time to the delay with each attempt, with a jitter of 0.2.
    *
-   * @param base the first delay, and what is added
+   * @param base the first delay, and the time added
    * @param max the longest delay
    * @return the policy
    */
@@ -50,7 +50,7 @@ public record RetryPolicy(
   }
 
   /**
-   * Waits the same before each attempt, without jitter.
+   * Waits the same time before each attempt, without jitter.
    *
    * @param delay the delay
    * @return the policy
@@ -60,7 +60,7 @@ public record RetryPolicy(
   }
 
   /**
-   * Names the delay after each attempt.
+   * Waits the listed times.
    *
    * @param delays 1 to 100 delays; the last one repeats
    * @return the policy
@@ -70,7 +70,7 @@ public record RetryPolicy(
   }
 
   /**
-   * The same policy with another jitter.
+   * Returns the same policy with another jitter.
    *
    * @param part from 0 to 1
    * @return the policy

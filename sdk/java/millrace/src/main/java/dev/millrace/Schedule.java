@@ -10,30 +10,30 @@ import java.util.List;
  * @param name its name
  * @param cron the expression as it was given; null with an interval
  * @param every the interval; null with an expression
- * @param timezone the IANA name of the zone whose clock the expression follows
- * @param job what it submits, as it was given
- * @param startAt no instant is before it
- * @param endAt no instant is after it
- * @param jitter how much later than its instant a job may come
- * @param missedAfter after how much delay an instant is missed
- * @param missed what becomes of missed instants
- * @param missedLimit with {@link ScheduleSpec.Missed#ALL}, how many fire
- * @param overlap what happens while the last job has not ended
- * @param dstGap what becomes of a time that the clock leaps over
- * @param dstOverlap what becomes of a time that the clock shows twice
- * @param paused whether somebody has paused it
+ * @param timezone the IANA name of the time zone that the expression follows
+ * @param job the job that it submits, as it was given
+ * @param startAt the earliest possible instant
+ * @param endAt the latest possible instant
+ * @param jitter the maximum random delay of a job after its instant
+ * @param missedAfter the delay after which an instant counts as missed
+ * @param missed the handling of missed instants
+ * @param missedLimit how many missed instants fire with {@link ScheduleSpec.Missed#ALL}
+ * @param overlap the handling of an instant while the previous job has not ended
+ * @param dstGap the handling of local times that the clock skips
+ * @param dstOverlap the handling of local times that occur twice
+ * @param paused whether it is paused
  * @param managedBy its owner
  * @param version rises with every change, pause or resume
  * @param state whether it fires
  * @param reason why it is paused
  * @param error why it is broken
- * @param createdAt when it was made
- * @param updatedAt the last change
- * @param lastScheduledAt the newest instant that made a job
+ * @param createdAt when it was created
+ * @param updatedAt when it was last changed
+ * @param lastScheduledAt the latest instant that created a job
  * @param lastJobId the job of that instant
  * @param next the next instants, at most five, without jitter
- * @param description when it is due, in plain words
- * @param warnings what is allowed, but probably not meant; null if there is nothing
+ * @param description the instants in plain words
+ * @param warnings valid settings that are probably mistakes; null if there are none
  */
 public record Schedule(
     String name,
@@ -68,11 +68,11 @@ public record Schedule(
   public enum State {
     /** It fires. */
     ACTIVE,
-    /** Somebody has paused it. */
+    /** It is paused. */
     PAUSED,
     /** It has no instant left. */
     ENDED,
-    /** It can't know its instants. */
+    /** Its instants can't be computed. */
     BROKEN
   }
 }

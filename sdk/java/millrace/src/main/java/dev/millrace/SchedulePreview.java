@@ -4,10 +4,10 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * What an expression means.
+ * The meaning of an expression.
  *
- * @param description when it is due, in plain words
+ * @param description the instants in plain words
  * @param next the instants, oldest first
- * @param warnings what is allowed, but probably not meant; null if there is nothing
+ * @param warnings valid settings that are probably mistakes; null if there are none
  */
 public record SchedulePreview(String description, List<Instant> next, List<String> warnings) {}

@@ -13,7 +13,7 @@ public final class ScheduleSet extends Members<ScheduleSet> {
   }
 
   /**
-   * An owner's schedules.
+   * Returns a set of an owner's schedules.
    *
    * @param owner the owner's name
    * @param schedules the specifications by name, at most 10,000
@@ -38,7 +38,7 @@ public final class ScheduleSet extends Members<ScheduleSet> {
   }
 
   /**
-   * Answers as if it were done, and does nothing.
+   * Changes nothing, but returns the changes that would be made.
    *
    * @return a changed copy
    */

@@ -6,7 +6,7 @@ import java.time.Instant;
 import java.util.Map;
 
 /**
- * What a schedule submits, and when. What is not named takes its default. Immutable.
+ * The specification of a schedule. Members that are not set take their defaults. Immutable.
  *
  * <pre>{@code
  * client.putSchedule("daily-report",
@@ -14,29 +14,29 @@ import java.util.Map;
  * }</pre>
  */
 public final class ScheduleSpec extends Members<ScheduleSpec> {
-  /** What becomes of instants that could not be fired in time. */
+  /** The handling of instants that could not be fired in time. */
   public enum Missed {
     /** None fires. */
     SKIP,
     /** The latest fires. */
     ONE,
-    /** All fire, up to a limit: the newest. */
+    /** All fire, up to a limit; beyond it, the oldest are skipped. */
     ALL
   }
 
-  /** What happens at an instant while the job of the instant before has not ended. */
+  /** The handling of an instant while the previous instant's job has not ended. */
   public enum Overlap {
-    /** Another job comes beside it. */
+    /** Another job is submitted in addition. */
     ALLOW,
-    /** The instant is left out. */
+    /** The instant is skipped. */
     SKIP,
     /** It waits until the job has ended. */
     QUEUE,
-    /** The job is cancelled, and the new one comes when it has ended. */
+    /** The job is cancelled, and the new one is submitted when it has ended. */
     REPLACE
   }
 
-  /** What becomes of a time that the clock leaps over. */
+  /** The handling of local times that the clock skips. */
   public enum DstGap {
     /** It fires when the gap ends. */
     RUN,
@@ -44,7 +44,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
     SKIP
   }
 
-  /** What becomes of a time that the clock shows twice. */
+  /** The handling of local times that occur twice. */
   public enum DstOverlap {
     /** It fires the first time. */
     ONCE,
@@ -57,10 +57,10 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * A job at times of a clock.
+   * Returns a schedule that follows a cron expression.
    *
    * @param expression five fields, or six with the second first; at most 512 bytes
-   * @param job what to submit: without an id, a start time and a delay
+   * @param job the job to submit, without an id, a start time or a delay
    * @return the specification
    */
   public static ScheduleSpec cron(String expression, NewJob job) {
@@ -68,10 +68,10 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * A job every so often.
+   * Returns a schedule with a fixed interval.
    *
-   * @param interval from a second to 10 years, to the millisecond
-   * @param job what to submit: without an id, a start time and a delay
+   * @param interval from a second to 10 years, with millisecond precision
+   * @param job the job to submit, without an id, a start time or a delay
    * @return the specification
    */
   public static ScheduleSpec every(Duration interval, NewJob job) {
@@ -105,7 +105,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * The zone whose clock the expression follows.
+   * Sets the time zone that the expression follows.
    *
    * @param name an IANA name; the default is UTC
    * @return a changed copy
@@ -115,7 +115,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * No instant is before this.
+   * Sets the earliest possible instant.
    *
    * @param time the instant
    * @return a changed copy
@@ -125,7 +125,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * No instant is after this.
+   * Sets the latest possible instant.
    *
    * @param time the instant
    * @return a changed copy
@@ -135,9 +135,9 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * How much later than its instant a job may come.
+   * Sets the maximum random delay of a job after its instant.
    *
-   * @param time less than the gap between two instants, at most a day
+   * @param time less than the time between two instants, at most a day
    * @return a changed copy
    */
   public ScheduleSpec jitter(Duration time) {
@@ -145,7 +145,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * After how much delay an instant is missed.
+   * Sets the delay after which an instant counts as missed.
    *
    * @param time from a second to a day; the default is a minute
    * @return a changed copy
@@ -155,7 +155,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * What becomes of missed instants.
+   * Sets the handling of missed instants.
    *
    * @param choice the default is ONE
    * @return a changed copy
@@ -165,7 +165,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * How many missed instants fire, with ALL.
+   * Sets how many missed instants fire with ALL.
    *
    * @param instants from 1 to 1,000; the default is 100
    * @return a changed copy
@@ -175,7 +175,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * What happens while the last job has not ended.
+   * Sets the handling of an instant while the previous job has not ended.
    *
    * @param choice the default is ALLOW
    * @return a changed copy
@@ -185,7 +185,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * What becomes of a time that the clock leaps over.
+   * Sets the handling of local times that the clock skips.
    *
    * @param choice the default is RUN
    * @return a changed copy
@@ -195,7 +195,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * What becomes of a time that the clock shows twice.
+   * Sets the handling of local times that occur twice.
    *
    * @param choice the default is ONCE
    * @return a changed copy
@@ -205,9 +205,9 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * Whether it is paused.
+   * Pauses or resumes the schedule.
    *
-   * @param paused without it a new schedule is not, and an existing one stays as it is
+   * @param paused if it is not set, a new schedule is not paused and an existing one is unchanged
    * @return a changed copy
    */
   public ScheduleSpec paused(boolean paused) {
@@ -215,7 +215,7 @@ public final class ScheduleSpec extends Members<ScheduleSpec> {
   }
 
   /**
-   * Who owns it.
+   * Sets the schedule's owner.
    *
    * @param owner a name
    * @return a changed copy

@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Stops the workers that a program runs when the process is told to end: gracefully by the first
- * SIGTERM or SIGINT, at once by the second. Where the JVM does not hand out signals, and when the
- * program calls {@code System.exit}, a shutdown hook stops them.
+ * Stops a program's workers when the process is told to end: gracefully at the first SIGTERM or
+ * SIGINT, at once at the second. If the JVM does not deliver signals, or the program calls {@code
+ * System.exit}, a shutdown hook stops them.
  */
 final class Signals implements AutoCloseable {
   private static final String[] NAMES = {"TERM", "INT"};
@@ -79,7 +79,7 @@ final class Signals implements AutoCloseable {
     isTold = true;
   }
 
-  // The signals of a module that a JVM need not have.
+  // Signals come from a module that a JVM may lack.
 
   private static Object handler() {
     try {
@@ -101,7 +101,7 @@ final class Signals implements AutoCloseable {
     }
   }
 
-  // The handler before; null if signals can't be had.
+  // Returns the previous handler; null if signals are not available.
   private static Object handle(String name, Object handler) {
     if (handler == null) return null;
     try {

@@ -2,12 +2,15 @@ package dev.millrace;
 
 import java.time.Duration;
 
-/** A job that the worker holds: its lease and its times, on the monotonic clock. Of one thread. */
+/**
+* A job that the worker holds: its lease and its times, on the monotonic clock. Used by one thread
+* only.
+*/
 final class Slot {
-  /** Tokens of different shards may be the same. */
+  /** A lease. Tokens of different shards may be equal. */
   record Key(String id, long token) {
-    // Written out: the JVM makes these for records at the first use, which costs the first job
-    // time.
+    // Written out, because the JVM generates these methods for records at the first use, which
+    // would delay the first job.
 
     @Override
     public boolean equals(Object other) {
@@ -21,23 +24,23 @@ final class Slot {
   }
 
   enum State {
-    /** The claim's answer took long: a heartbeat must show that the lease holds. */
+    /** The claim's answer was late, so a heartbeat must show that the lease is still valid. */
     CONFIRMING,
     RUNNING,
-    /** The handler has ended; the outcome waits for what it reported before. */
+    /** The handler has ended; its outcome waits until its lines and progress are sent. */
     ENDED
   }
 
   final Execution execution;
   final long lease;
 
-  /** When the attempt's time is over; NEVER if it has no bound, or none that is known yet. */
+  /** When the attempt times out; NEVER if it has no timeout or the timeout is not known yet. */
   long timeoutAt = Clock.NEVER;
 
-  /** The attempt's time is not over before this. */
+  /** The attempt does not time out before this. */
   long timeoutFrom = Clock.NEVER;
 
-  /** The attempt has a bound, which is not known yet: its lease ends no later. */
+  /** The attempt has a timeout that is not known yet; its lease ends no later. */
   boolean hidesLength;
 
   private final long claimSentAt;
@@ -45,16 +48,16 @@ final class Slot {
 
   State state;
 
-  /** The lease is certain until then. Read by the handler's thread, too. */
+  /** Until when the lease is certain. Also read by the handler's thread. */
   volatile long certainUntil;
 
   /** When a heartbeat is due. */
   long nextBeat;
 
-  /** While CONFIRMING: after this the lease is over, whatever happened. */
+  /** While CONFIRMING: the lease is over after this in any case. */
   final long confirmUntil;
 
-  /** Whether the next heartbeat goes without progress, which may be why the last was refused. */
+  /** The next heartbeat carries no progress, which may be why the last one was refused. */
   boolean nextIsPlain;
 
   /** The server has refused a heartbeat: the lease is over. */
@@ -86,7 +89,7 @@ final class Slot {
     return execution.token();
   }
 
-  /** The server began to count between the claim and its answer. */
+  /** Sets the timeout. The server began to count between the claim and its answer. */
   void lasts(Duration attempt) {
     hidesLength = false;
     timeoutFrom = claimSentAt + attempt.toNanos();
@@ -97,12 +100,12 @@ final class Slot {
     return new Key(id(), token());
   }
 
-  /** Whether something that its handler reported is under way. */
+  /** Says whether lines or progress of its handler are under way. */
   boolean isReporting() {
     return linesInFlight || beatInFlight;
   }
 
-  /** A heartbeat that was sent at this instant has extended the lease. */
+  /** Extends the lease after the success of a heartbeat sent at this instant. */
   void extended(long sentAt) {
     certainUntil = Math.max(certainUntil, sentAt + lease);
     nextBeat = sentAt + lease / 3;
@@ -113,7 +116,7 @@ final class Slot {
     return state == State.CONFIRMING || (state == State.RUNNING && !execution.isLeaseLost());
   }
 
-  /** When the worker must look at this slot for reasons of time alone. */
+  /** When the worker must next check this slot's times. */
   long watchDue() {
     if (state == State.ENDED) return certainUntil;
     if (state == State.CONFIRMING) return confirmUntil;

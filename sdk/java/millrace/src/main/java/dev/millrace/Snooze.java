@@ -2,7 +2,7 @@ package dev.millrace;
 
 import java.time.Duration;
 
-/** The job runs again later; that costs no attempt. */
+/** Thrown by a handler to run its job again later, without costing an attempt. */
 public final class Snooze extends OutcomeException {
   private static final long serialVersionUID = 1;
 
@@ -10,9 +10,9 @@ public final class Snooze extends OutcomeException {
   private final Duration delay;
 
   /**
-   * Later.
+   * Postpones the job.
    *
-   * @param delay how long the job waits, to the millisecond, at most 10 years
+   * @param delay how long the job waits, with millisecond precision, at most 10 years
    */
   public Snooze(Duration delay) {
     super("snoozed for " + delay, null);

@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Tells a handler to end, once. Its thread is interrupted at the same time; the token is for code
- * that runs elsewhere or does not wait. Safe for many threads.
+ * Tells a handler to end, once. The handler's thread is interrupted at the same time; the token is
+ * for code that runs in other threads or does not block. Thread-safe.
  */
 public final class StopToken {
   private final List<Consumer<Told>> observers = new ArrayList<>();
@@ -19,7 +19,7 @@ public final class StopToken {
   StopToken() {}
 
   /**
-   * Why the handler was told.
+   * Returns why the handler was told to end.
    *
    * @return the reason; null if it was not told
    */
@@ -28,31 +28,31 @@ public final class StopToken {
   }
 
   /**
-   * Whether the handler was told.
+   * Says whether the handler was told to end.
    *
-   * @return true from then on
+   * @return true once it was told
    */
   public boolean isTold() {
     return reason != null;
   }
 
   /**
-   * Waits until the handler is told.
+   * Waits until the handler is told to end.
    *
-   * @param timeout how long to wait at most
+   * @param timeout the longest time to wait
    * @return whether it was told
-   * @throws InterruptedException if this thread is interrupted; the handler's own is when it is
-   *     told
+   * @throws InterruptedException if this thread is interrupted; the handler's own thread is
+   *     interrupted when it is told
    */
   public boolean await(Duration timeout) throws InterruptedException {
     return latch.await(timeout.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   /**
-   * Runs something when the handler is told, in a thread of its own; or now, in this thread, if it
-   * was told already.
+   * Calls an observer when the handler is told to end, in a separate thread. If the handler was
+   * told already, calls it now, in this thread.
    *
-   * @param observer gets the reason; what it throws is lost
+   * @param observer gets the reason; its exceptions are ignored
    */
   public void onTold(Consumer<Told> observer) {
     synchronized (observers) {
@@ -73,7 +73,7 @@ public final class StopToken {
       observers.clear();
     }
     latch.countDown();
-    // Never in the caller's thread: it keeps the leases of all jobs.
+    // Never in the caller's thread, which maintains the leases of all jobs.
     for (Consumer<Told> observer : waiting) {
       Thread thread = new Thread(() -> observer.accept(told), "millrace-told");
       thread.setDaemon(true);

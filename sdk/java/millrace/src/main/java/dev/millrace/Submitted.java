@@ -3,12 +3,12 @@ package dev.millrace;
 /**
  * The answer to a submission.
  *
- * @param job the job, new or known
- * @param isNew false if its id, key or unique key named a job that existed already
+ * @param job the job, new or existing
+ * @param isNew false if its id, idempotency key or unique key belongs to an existing job
  */
 public record Submitted(Job job, boolean isNew) {
   /**
-   * The job's id.
+   * Returns the job's id.
    *
    * @return a UUIDv7
    */

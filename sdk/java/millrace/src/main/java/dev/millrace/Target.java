@@ -9,7 +9,7 @@ import java.util.TreeMap;
 final class Target {
   private Target() {}
 
-  /** A path of constant parts and names, in turn; the names are percent-encoded. */
+  /** Returns a path of alternating constant parts and names; the names are percent-encoded. */
   static String path(String constant, String name, String... more) {
     StringBuilder path = new StringBuilder(constant).append(encode(name));
     for (String part : more) path.append(part);

@@ -4,7 +4,7 @@ package dev.millrace;
 final class Text {
   private Text() {}
 
-  /** How many chars of a text fit, without splitting a surrogate pair. */
+  /** Returns how many chars of a text fit, without splitting a surrogate pair. */
   static int boundedLength(String text, int maxBytes) {
     if (text.length() <= maxBytes / 3) return text.length();
     int bytes = 0;

@@ -1,13 +1,13 @@
 package dev.millrace;
 
-/** Why a handler was told to end. */
+/** The reason why a handler was told to end. */
 public enum Told {
-  /** Somebody has cancelled the job. */
+  /** The job was cancelled. */
   CANCELLED,
-  /** The attempt's time is over. */
+  /** The attempt has timed out. */
   TIMEOUT,
-  /** The lease is over or can't be relied on: another worker may have the job. */
+  /** The lease may have expired, so another worker may have the job. */
   LEASE_LOST,
-  /** The worker stops, and the grace time is over. */
+  /** The worker is stopping, and the grace time is over. */
   STOPPING
 }

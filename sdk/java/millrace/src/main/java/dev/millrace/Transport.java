@@ -21,9 +21,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
 
-/** Sends requests to one server, and decides what is sent again. Safe for many threads. */
+/** Sends requests to one server, and decides which are retried. Thread-safe. */
 final class Transport {
-  /** When a request may be sent again after a lost answer. */
+  /** Says when a request may be sent again after a lost answer. */
   enum Replay {
     ALWAYS,
     /** Only if the server cannot have begun. */
@@ -48,13 +48,13 @@ final class Transport {
   }
 
   /**
-   * An answer of 2xx.
+   * An answer with a 2xx status.
    *
    * @param tries how often the request was sent
    */
   record Answer(int status, String body, int tries) {}
 
-  /** Tells when it is asked for its bytes. */
+  /** Reports when the HTTP client asks for its bytes. */
   private record Body(BodyPublisher bytes, Runnable written) implements BodyPublisher {
     @Override
     public long contentLength() {
@@ -92,7 +92,7 @@ final class Transport {
     return timeout;
   }
 
-  /** Sends a request, again and again if need be, until the deadline for the whole call. */
+  /** Sends a request, with retries until the deadline of the whole call. */
   Answer call(Request request) {
     return call(request, timeout);
   }
@@ -127,22 +127,22 @@ final class Transport {
   }
 
   /**
-   * Sends a request once, for workers. The future fails with a {@link MillraceException};
-   * cancelling it breaks the request off.
+   * Sends a request once, for workers. On an error, the future fails with a {@link
+   * MillraceException}. Cancelling it aborts the request.
    *
-   * @param written runs when the body is written to the connection
+   * @param written called when the body is written to the connection
    */
   CompletableFuture<HttpResponse<byte[]>> sendOnce(Request request, Runnable written) {
     return send(httpRequest(request, written));
   }
 
-  /** The body of an answer, or the error that it stands for. */
+  /** Returns the body of an answer, or throws the error that it reports. */
   String bodyOf(HttpResponse<byte[]> response) {
     if (isSuccess(response)) return text(response);
     throw Problems.read(response);
   }
 
-  /** The error that a future of {@link #sendOnce} has failed with. */
+  /** Returns the error of a failed future of {@link #sendOnce}. */
   MillraceException errorOf(Throwable failure) {
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
     return cause instanceof MillraceException known ? known : Problems.unreachable(url, cause);

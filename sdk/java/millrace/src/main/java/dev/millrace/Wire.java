@@ -5,7 +5,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 
-/** What a worker gets from the server, as the API writes it. */
+/** The answers that a worker gets from the server, in the API's form. */
 final class Wire {
   private Wire() {}
 
@@ -52,7 +52,7 @@ final class Wire {
     }
 
     /**
-     * The length of this attempt, by the server's clock alone; null if it is not known or bounded.
+     * Returns the attempt's timeout, by the server's clock alone; null if unknown or unbounded.
      */
     Duration length() {
       if (timeout != null || !isBounded() || hidesLength()) return timeout;
@@ -64,7 +64,7 @@ final class Wire {
       return deadline != null;
     }
 
-    /** A lease ends with its attempt: then its end does not tell when it began. */
+    /** Says whether the lease ends with its attempt: its end then does not tell when it began. */
     boolean hidesLength() {
       return timeout == null && deadline != null && !lease.expiresAt().isBefore(deadline);
     }

@@ -3,9 +3,9 @@ package dev.millrace;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Takes jobs from the server and runs the application's handlers on them. It extends leases,
- * reports outcomes and tells handlers to end, apart from them. Attach handlers, then {@link #run}
- * it, or {@link #start} it within a larger program. A worker runs once. Safe for many threads.
+ * Claims jobs from the server and runs the application's handlers on them. Independently of the
+ * handlers, it extends leases, reports outcomes and tells handlers to end. Attach handlers, then
+ * {@link #run} it, or {@link #start} it within a larger program. A worker runs once. Thread-safe.
  */
 public final class Worker {
   private final Transport transport;
@@ -29,7 +29,7 @@ public final class Worker {
    *
    * @param <P> the payload
    * @param type the type of the jobs
-   * @param handler works on them
+   * @param handler the handler
    * @return this
    */
   public <P> Worker handle(JobType<P> type, Handler<P> handler) {
@@ -42,7 +42,7 @@ public final class Worker {
    *
    * @param <P> the payload
    * @param type the type of the jobs
-   * @param handler works on them
+   * @param handler the handler
    * @return this
    */
   public <P> Worker consume(JobType<P> type, Handler.NoResult<P> handler) {
@@ -51,9 +51,9 @@ public final class Worker {
   }
 
   /**
-   * Wraps all handlers. What was added first is outermost.
+   * Wraps all handlers. The middleware added first is the outermost.
    *
-   * @param wrapper what runs around each handler
+   * @param wrapper the middleware
    * @return this
    */
   public Worker middleware(Middleware wrapper) {
@@ -62,7 +62,7 @@ public final class Worker {
   }
 
   /**
-   * Takes handlers that were put together elsewhere, instead of those attached so far.
+   * Uses a complete set of handlers instead of those attached so far.
    *
    * @param all the handlers
    * @return this
@@ -73,7 +73,7 @@ public final class Worker {
   }
 
   /**
-   * The worker's name, by which the server lists it.
+   * Returns the worker's name, under which the server lists it.
    *
    * @return the id
    */
@@ -82,11 +82,12 @@ public final class Worker {
   }
 
   /**
-   * Works until the process is told to end (SIGTERM or SIGINT), or something stops the worker. Then
-   * it claims no more; running handlers have the grace time, and a second signal ends that time.
-   * All outcomes are reported when this returns; {@code main} should return then, too.
+   * Works until the process is told to end (SIGTERM or SIGINT) or the worker is stopped. It then
+   * claims no more jobs; running handlers have the grace time, which a second signal ends. All
+   * outcomes are reported when this method returns; {@code main} should then return, too.
    *
-   * @throws MillraceException if the server will never accept the worker: a wrong token or name
+   * @throws MillraceException if the server will never accept the worker, for example because of a
+   *     wrong token or name
    */
   public void run() {
     try (Signals stopsThis = Signals.stop(this)) {
@@ -96,7 +97,7 @@ public final class Worker {
   }
 
   /**
-   * Works from now on in threads of its own, and returns at once. The JVM does not end before the
+   * Starts working in separate threads, and returns at once. The JVM does not exit before the
    * worker is stopped.
    *
    * @throws IllegalStateException if it has no handler, or was started before
@@ -119,11 +120,12 @@ public final class Worker {
   }
 
   /**
-   * Stops the worker gracefully and waits for its end: no further claim; running handlers have the
-   * grace time, then they are told {@link Told#STOPPING} and have a second more; what still runs is
-   * given back to the server. Not for handlers, which would wait for themselves.
+   * Stops the worker gracefully and waits for its end. The worker claims no more jobs. Running
+   * handlers have the grace time; then they are told {@link Told#STOPPING} and have one more
+   * second. Jobs that still run are released. Handlers must not call this: they would wait for
+   * themselves.
    *
-   * @throws MillraceException if the worker had ended by itself, as {@link #run}
+   * @throws MillraceException if the worker had ended by itself, as for {@link #run}
    */
   public void stop() {
     requestStop();
@@ -141,7 +143,7 @@ public final class Worker {
   }
 
   /**
-   * Whether the worker has been started and has not ended.
+   * Says whether the worker has been started and has not ended.
    *
    * @return true while it works or stops
    */
@@ -151,9 +153,9 @@ public final class Worker {
 
   /**
    * Waits for the end of a worker that was started. An interruption of this thread ends the grace
-   * time, and this goes on waiting.
+   * time, but not the wait.
    *
-   * @throws MillraceException if the worker has ended by itself, as {@link #run}
+   * @throws MillraceException if the worker has ended by itself, as for {@link #run}
    */
   public void await() {
     WorkerLoop started;

@@ -17,24 +17,24 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The state of a worker, owned by one thread. Handlers and answers reach it through the inbox; it
- * never waits for anything else than its inbox and its clock.
+ * waits for nothing but its inbox and its clock.
  *
- * <p>At most two requests are under way. The claimer's asks for jobs for the free slots, and waits
- * at the server; outcomes that are ready go with it. The reporter's takes what can't wait
- * meanwhile: later outcomes, heartbeats, log lines, and a claim that does not wait for the slots
- * that were freed. Only a stop breaks off a waiting claim, and no young one: its answer may be on
- * the way, with jobs that nobody would run before their leases have ended.
+ * <p>At most two requests are under way. The claimer's request carries the ready outcomes, asks for
+ * jobs for the free slots, and waits at the server. The reporter's request carries data that can't
+ * wait meanwhile: later outcomes, heartbeats, log lines, and a claim that does not wait, for the
+ * slots that were freed. Only a stop aborts a waiting claim, and never a young one: its answer may
+ * be on the way, with jobs that nobody would run before their leases have ended.
  */
 final class WorkerLoop implements Runnable {
   private static final System.Logger LOG = System.getLogger("dev.millrace");
 
-  /** What is reported is looked at so much later, together with more of it. */
+  /** The delay after which reported lines and progress are handled, together with later ones. */
   private static final long REPORT_PAUSE = Clock.millis(450);
 
-  /** The answer to an outcome comes when the claim beside it has waited. */
+  /** How long a claim waits that is sent with outcomes, whose answer comes only after the wait. */
   private static final long WAIT_WITH_ACKS = Clock.millis(1_000);
 
-  /** Slots that were just freed wait so long for others: they are claimed for together. */
+  /** How long a freed slot waits for others, so that one claim covers them all. */
   private static final long LINGER = Clock.millis(1);
 
   private static final long YOUNG_CLAIM = Clock.millis(600);
@@ -45,7 +45,7 @@ final class WorkerLoop implements Runnable {
   private static final long GOODBYE = Clock.millis(1_000);
   private static final long LEAST_TIMEOUT = Clock.millis(500);
 
-  /** A slow line needs this time for the outcomes of a request. */
+  /** The time that a slow line needs for a character of the outcomes in a request. */
   private static final long NANOS_PER_CHARACTER = Clock.millis(1_000) / (256 << 10);
 
   private final PollClient client;
@@ -72,7 +72,7 @@ final class WorkerLoop implements Runnable {
   private volatile boolean stopping; // for handlers
   private volatile MillraceException failure;
 
-  // Of this thread alone.
+  // Used by this thread only.
   private final Map<Slot.Key, Slot> slots = new LinkedHashMap<>();
   private final List<Slot> held = new ArrayList<>(); // ENDED: the slot is free again
   private final Outbox outbox = new Outbox();
@@ -148,10 +148,10 @@ final class WorkerLoop implements Runnable {
     }
   }
 
-  /** Does what is due. Returns when to look again. */
+  /** Does what is due. Returns when to call it again. */
   private long step() {
     long now = Clock.now();
-    // Before the server is asked anything: the process may have been paused.
+    // Before any request is sent, since the process may have been paused.
     watchSlots(now);
     watchPhase(now);
     breakOffLate(now);
@@ -179,7 +179,7 @@ final class WorkerLoop implements Runnable {
       Slot slot = all.next();
       if (slot.watchDue() > now) continue;
       if (slot.state == Slot.State.CONFIRMING) {
-        all.remove(); // nobody ran it: its lease ends, and another worker gets it
+        all.remove(); // it never ran; its lease ends, and another worker gets the job
         freed(now);
       } else if (slot.certainUntil <= now) {
         slot.execution.tell(Told.LEASE_LOST);
@@ -195,7 +195,7 @@ final class WorkerLoop implements Runnable {
     if (report != null && report.deadline <= now) breakOff(report);
   }
 
-  /** A claim that the server has just got may be answered yet, also after a stop. */
+  /** Until when a stop waits for the answer to a claim that the server has just received. */
   private long claimDeadline(long now) {
     if (phase == Phase.CLAIMING || claim.isBrokenOff) return claim.deadline;
     return Math.min(claim.deadline, Math.min(claim.writtenAt, now) + YOUNG_CLAIM);
@@ -305,7 +305,7 @@ final class WorkerLoop implements Runnable {
       return;
     }
     if (!exchange.acks.isEmpty() && Refusal.isAboutContent(error)) {
-      // The next claim goes without them, and shows whether it is at fault itself.
+      // The next claim carries no outcomes, and shows whether the claim itself is at fault.
       for (Ack ack : exchange.acks) outbox.addAlone(ack);
     } else {
       outbox.giveBack(exchange.acks);
@@ -340,14 +340,14 @@ final class WorkerLoop implements Runnable {
       slot.hidesLength = job.hidesLength();
       if (slot.hidesLength) askLength(slot);
     }
-    // A report that hangs must leave time for the heartbeats of these.
+    // A hanging report must leave time for the heartbeats of these jobs.
     if (report != null && phase == Phase.CLAIMING) {
       long patience = reportTimeout(report.acks.stream().mapToInt(Ack::size).sum());
       report.deadline = Math.min(report.deadline, Clock.now() + patience);
     }
   }
 
-  /** Asks how long the attempt may take, by a heartbeat of its own. Tries on while it runs. */
+  /** Asks for the attempt's timeout by a separate heartbeat. Retries while the attempt runs. */
   private void askLength(Slot slot) {
     long sentAt = Clock.now();
     client.beatAlone(
@@ -377,7 +377,7 @@ final class WorkerLoop implements Runnable {
     slot.state = Slot.State.RUNNING;
     pool.execute(
         () -> {
-          // Not if the process was paused on the way here.
+          // The lease may be over if the process was paused on the way here.
           if (slot.certainUntil <= Clock.now()) slot.execution.tell(Told.LEASE_LOST);
           Outcome outcome = slot.execution.run(handlers);
           String ack = outcome == null ? null : Ack.write(slot.execution, outcome, codec);
@@ -395,7 +395,7 @@ final class WorkerLoop implements Runnable {
     held.add(slot);
   }
 
-  /** Hands over the outcomes whose log lines and progress have reached the server. */
+  /** Releases the outcomes whose log lines and progress have reached the server. */
   private void settleHeld(long now) {
     if (held.isEmpty()) return;
     held.removeIf(
@@ -421,7 +421,7 @@ final class WorkerLoop implements Runnable {
   }
 
   private long acksDue() {
-    // The claim that a stop is about to break off would bring back what is released.
+    // The claim that the stop is about to abort could receive the released jobs.
     if (claim != null && phase != Phase.CLAIMING) return Clock.NEVER;
     boolean nothingJoins = slots.isEmpty() && (claim != null || phase != Phase.CLAIMING);
     return nothingJoins ? outbox.dueWithoutDelay() : outbox.due();
@@ -438,9 +438,8 @@ final class WorkerLoop implements Runnable {
     ReportBatch batch = new ReportBatch();
     for (Slot slot : slots.values()) batch.take(slot, now);
     for (Slot slot : held) batch.take(slot, now);
-    // For slots that the waiting claim did not ask for. Not if the answer is likely to be lost,
-    // which
-    // would leave its jobs leased to nobody.
+    // For slots that the waiting claim did not ask for. Not if the answer is likely to be lost:
+    // its jobs would be leased but run by nobody.
     boolean claims =
         !acks.isEmpty()
             && phase == Phase.CLAIMING
@@ -455,7 +454,7 @@ final class WorkerLoop implements Runnable {
     send(report, now + reportTimeout(size));
   }
 
-  /** A connection that hangs must not cost the leases. */
+  /** Returns the timeout of a report: a hanging connection must not cost the leases. */
   private long reportTimeout(int characters) {
     long patience = client.patience();
     for (Slot slot : slots.values()) patience = Math.min(patience, slot.lease / 3);
@@ -465,7 +464,7 @@ final class WorkerLoop implements Runnable {
   private void reportFailed(Exchange exchange, MillraceException error, long now) {
     boolean surelyUnseen = error.status() == 429 || error.status() == 503;
     for (LinesOf taken : exchange.lines) {
-      // Else they may have arrived, and a line that is there twice is worse than a missing one.
+      // Otherwise they may have arrived, and a duplicate line is worse than a missing one.
       if (surelyUnseen) taken.slot().execution.logs().giveBack(taken.lines());
     }
     if (Refusal.isDenied(error)) {
@@ -553,7 +552,7 @@ final class WorkerLoop implements Runnable {
     }
     boolean isEarly = now - exchange.sentAt < exchange.wait / 2;
     if (isEarly && answer.jobs().isEmpty() && !isCommanded) {
-      pauseClaims(null, now); // a server that is about to stop lets no claim wait
+      pauseClaims(null, now); // a server that is stopping does not let claims wait
     } else {
       claimBackoff.reset();
     }
@@ -587,7 +586,7 @@ final class WorkerLoop implements Runnable {
   }
 
   private void lost(Slot slot) {
-    // A lease ends with the attempt's time, too.
+    // A lease also ends when the attempt times out.
     boolean isTimeout = slot.hidesLength || slot.timeoutFrom <= Clock.now();
     slot.isRefused = true;
     slot.certainUntil = 0;

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Who a worker is.
+ * The identity of a worker.
  *
  * @param id its name for the server
  */
@@ -27,11 +27,11 @@ record WorkerName(String id, String host, long pid) {
 
   private static String hostName() {
     try {
-      // Cheaper than asking the name service.
+      // Cheaper than a query of the name service.
       String name = Files.readString(Path.of("/etc/hostname")).trim();
       if (!name.isEmpty()) return name;
     } catch (IOException absent) {
-      // Not on this system.
+      // This system has no such file.
     }
     try {
       return InetAddress.getLocalHost().getHostName();

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 
-/** How a worker works. For one thread, before the worker is made. */
+/** The options of a worker, set before the worker is created. Not thread-safe. */
 public final class WorkerOptions {
   private static final int MAX_CONCURRENCY = 100_000;
 
@@ -21,9 +21,9 @@ public final class WorkerOptions {
   WorkerOptions() {}
 
   /**
-   * Where it takes its jobs from, in order of preference.
+   * Sets the queues that the worker claims from, in order of preference.
    *
-   * @param queues 1 to 100 names; {@code default} unless they are set
+   * @param queues 1 to 100 names; the default is {@code default}
    * @return these options
    */
   public WorkerOptions queues(String... queues) {
@@ -31,7 +31,7 @@ public final class WorkerOptions {
   }
 
   /**
-   * Where it takes its jobs from, in order of preference.
+   * Sets the queues that the worker claims from, in order of preference.
    *
    * @param queues 1 to 100 names
    * @return these options
@@ -43,9 +43,9 @@ public final class WorkerOptions {
   }
 
   /**
-   * How many handlers run at a time. The worker never holds more jobs than that.
+   * Sets how many handlers run at a time. The worker never holds more jobs than that.
    *
-   * @param handlers 10 unless it is set
+   * @param handlers the number of handlers; the default is 10
    * @return these options
    */
   public WorkerOptions concurrency(int handlers) {
@@ -57,9 +57,9 @@ public final class WorkerOptions {
   }
 
   /**
-   * The length of the leases that it asks for.
+   * Sets the length of the leases that the worker asks for.
    *
-   * @param lease from a second to a day; the job's or the queue's unless it is set
+   * @param lease from a second to a day; the default is the job's or the queue's
    * @return these options
    */
   public WorkerOptions lease(Duration lease) {
@@ -68,9 +68,9 @@ public final class WorkerOptions {
   }
 
   /**
-   * How long a claim waits at the server for a job.
+   * Sets how long a claim waits at the server for a job.
    *
-   * @param wait at most a minute; 10 seconds unless it is set
+   * @param wait at most a minute; the default is 10 seconds
    * @return these options
    */
   public WorkerOptions pollWait(Duration wait) {
@@ -79,9 +79,9 @@ public final class WorkerOptions {
   }
 
   /**
-   * How long running handlers have after a stop before they are told to end.
+   * Sets how long handlers may run on after a stop before they are told to end.
    *
-   * @param grace 25 seconds unless it is set
+   * @param grace the grace time; the default is 25 seconds
    * @return these options
    */
   public WorkerOptions grace(Duration grace) {
@@ -90,10 +90,10 @@ public final class WorkerOptions {
   }
 
   /**
-   * The worker's name, by which the server lists it.
+   * Sets the worker's name, under which the server lists it.
    *
-   * @param id 1 to 128 characters of {@code A-Za-z0-9._:/-}; made of the host, the process id and a
-   *     random part unless it is set
+   * @param id 1 to 128 characters of {@code A-Za-z0-9._:/-}; the default consists of the host, the
+   *     process id and a random part
    * @return these options
    */
   public WorkerOptions id(String id) {
@@ -102,7 +102,7 @@ public final class WorkerOptions {
   }
 
   /**
-   * What else the server's list shows of the worker.
+   * Sets labels that the server's list shows with the worker.
    *
    * @param labels names and values
    * @return these options
@@ -113,11 +113,11 @@ public final class WorkerOptions {
   }
 
   /**
-   * Where handlers run. Each gets one task at a time, so as many as the concurrency must be able to
-   * run at once; a task that waits holds a lease.
+   * Sets the executor of handlers. Each handler is one task, so the executor must be able to run as
+   * many tasks at once as the concurrency; a task that waits holds a lease.
    *
-   * @param executor virtual threads where the JVM has them, else a pool of the worker's own, unless
-   *     it is set
+   * @param executor the executor; the default is virtual threads if the JVM has them, else a pool
+   *     of the worker
    * @return these options
    */
   public WorkerOptions executor(Executor executor) {

@@ -1,5 +1,5 @@
 /**
- * A client and a worker for Millrace, a durable job queue. Begin with {@link
+ * A client and a worker for Millrace, a durable job queue. Start with {@link
  * dev.millrace.MillraceClient}.
  */
 package dev.millrace;

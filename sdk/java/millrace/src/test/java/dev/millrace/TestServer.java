@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 
-/** A real server on a free port of loopback, with a directory of its own, until it is closed. */
+/** A real server on a free loopback port with its own directory, until it is closed. */
 public final class TestServer implements AutoCloseable {
   private static final int TRIES = 5; // another process may take the port first
   private static final int START_SECONDS = 60;
@@ -117,8 +117,9 @@ public final class TestServer implements AutoCloseable {
   }
 
   /**
-   * As in tests/postgres.py: each process has some ports of its own, below those that the system
-   * gives to outgoing connections, so that one is still free when its server (re)starts.
+   * Returns a free port. As in tests/postgres.py, each process has its own range of ports, below
+   * those that the system uses for outgoing connections, so that a port is still free when its
+   * server starts or restarts.
    */
   static int freePort() {
     long first = 20_000 + ProcessHandle.current().pid() % 300 * PORTS_OF_A_PROCESS;
@@ -127,7 +128,7 @@ public final class TestServer implements AutoCloseable {
       try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
         return socket.getLocalPort();
       } catch (IOException taken) {
-        // The next one.
+        // Try the next one.
       }
     }
   }

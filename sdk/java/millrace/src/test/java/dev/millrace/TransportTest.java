@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a client does with answers that a real server gives only on bad days. */
+/** Tests of answers that a real server rarely gives. */
 class TransportTest {
   private static final String JOB = "{\"id\":\"i\",\"state\":\"ready\"}";
 

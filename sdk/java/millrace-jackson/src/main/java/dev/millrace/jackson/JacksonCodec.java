@@ -7,8 +7,7 @@ import dev.millrace.CodecException;
 import java.lang.reflect.Type;
 
 /**
- * Writes and reads payloads, results and checkpoints by an {@link ObjectMapper} of the
- * application's.
+ * Writes and reads payloads, results and checkpoints with the application's {@link ObjectMapper}.
  *
  * <pre>{@code
  * MillraceClient.builder().codec(new JacksonCodec(mapper)).build();
@@ -18,9 +17,9 @@ public final class JacksonCodec implements Codec {
   private final ObjectMapper mapper;
 
   /**
-   * A codec.
+   * Creates a codec.
    *
-   * @param mapper complete: it is used by many threads from now on
+   * @param mapper a fully configured mapper; many threads will use it
    */
   public JacksonCodec(ObjectMapper mapper) {
     this.mapper = mapper;

@@ -1,2 +1,2 @@
-/** Payloads and results by Jackson. */
+/** Writes and reads payloads and results with Jackson. */
 package dev.millrace.jackson;

@@ -15,7 +15,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 class JacksonCodecTest {
-  /** No record: the built-in codec would refuse it. */
+  /** Not a record, so the built-in codec would refuse it. */
   public static class Mail {
     @JsonProperty("to_address")
     public String to;

@@ -14,7 +14,7 @@ import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.util.ClassUtils;
 
-/** Finds the methods with {@link JobHandler}, and calls them. */
+/** Finds and calls the methods with {@link JobHandler}. */
 final class HandlerMethods {
   private HandlerMethods() {}
 
@@ -39,8 +39,8 @@ final class HandlerMethods {
       Handlers handlers) {
     Type payload = payloadOf(name, method);
     JobType<Object> type = JobType.of(handler.value(), payload);
-    // The bean may need the client, whose handlers are being made: it is asked for with the first
-    // job.
+    // The bean is looked up at the first job, as it may need the client, whose handlers are still
+    // being created.
     handlers.handle(
         type,
         (value, context) -> {

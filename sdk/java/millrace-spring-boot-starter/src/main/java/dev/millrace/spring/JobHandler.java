@@ -8,8 +8,8 @@ import java.lang.annotation.Target;
 
 /**
  * Makes a method of a bean the handler of a type of jobs. Its parameters are the payload, read as
- * the parameter's type, and a {@link dev.millrace.JobContext}; either may be left out. What it
- * returns is the job's result.
+ * the parameter's type, and a {@link dev.millrace.JobContext}; either may be left out. Its return
+ * value is the job's result.
  *
  * <pre>{@code
  * @JobHandler("mail.send")
@@ -21,7 +21,7 @@ import java.lang.annotation.Target;
 @Target(ElementType.METHOD)
 public @interface JobHandler {
   /**
-   * The type of the jobs.
+   * Returns the type of the jobs.
    *
    * @return its name
    */

@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
 
-/** Copies what handlers' threads log into the logs of their jobs. */
+/** Copies lines that handlers' threads log to their jobs' logs. */
 final class LogbackJobLogs extends AppenderBase<ILoggingEvent>
     implements InitializingBean, DisposableBean {
 

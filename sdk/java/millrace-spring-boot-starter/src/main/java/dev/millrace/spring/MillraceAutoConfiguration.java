@@ -19,21 +19,21 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * Gives an application a {@link MillraceClient}, and a worker that starts and stops with it and
- * runs its {@link JobHandler} methods. A bean of the application's own type takes the place of
- * each.
+ * Provides a {@link MillraceClient}, and a worker that starts and stops with the application and
+ * runs its {@link JobHandler} methods. The application can replace each bean by its own of the
+ * same type.
  */
 @AutoConfiguration(
     afterName = "org.springframework.boot.autoconfigure.jackson.JacksonAutoConfiguration")
 @EnableConfigurationProperties(MillraceProperties.class)
 public class MillraceAutoConfiguration {
-  /** Made by Spring. */
+  /** Called by Spring. */
   public MillraceAutoConfiguration() {}
 
   /**
-   * The codec: the application's {@code ObjectMapper}, or without one that of records.
+   * Provides the codec: one of the application's {@code ObjectMapper}, or else that of records.
    *
-   * @param mapper the application's
+   * @param mapper the application's mapper
    * @return the codec
    */
   @Bean
@@ -44,7 +44,7 @@ public class MillraceAutoConfiguration {
   }
 
   /**
-   * The client.
+   * Provides the client.
    *
    * @param properties the settings
    * @param codec the codec
@@ -60,11 +60,11 @@ public class MillraceAutoConfiguration {
   }
 
   /**
-   * The handlers: the application's {@link JobHandler} methods, within its middleware.
+   * Provides the handlers: the application's {@link JobHandler} methods, wrapped in its middleware.
    *
-   * @param beans where the methods are
-   * @param middleware the application's, in its order
-   * @return the handlers, also for a {@link dev.millrace.Fake} in tests
+   * @param beans the beans that have the methods
+   * @param middleware the application's middleware, in its order
+   * @return the handlers, which tests can also give to a {@link dev.millrace.Fake}
    */
   @Bean
   @ConditionalOnMissingBean
@@ -77,12 +77,12 @@ public class MillraceAutoConfiguration {
   }
 
   /**
-   * The worker.
+   * Provides the worker.
    *
    * @param client the client
    * @param handlers the handlers
    * @param properties the settings
-   * @return what starts and stops it
+   * @return the bean that starts and stops the worker
    */
   @Bean
   @ConditionalOnMissingBean
@@ -92,7 +92,7 @@ public class MillraceAutoConfiguration {
     return new WorkerLifecycle(client, handlers, properties.worker());
   }
 
-  /** Where the application logs by Logback. */
+  /** Applies if the application logs with Logback. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(name = "ch.qos.logback.classic.LoggerContext")
   static class Logback {

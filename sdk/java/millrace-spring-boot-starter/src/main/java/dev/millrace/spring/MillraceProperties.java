@@ -9,9 +9,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * The settings under {@code millrace}.
  *
- * @param url the server's address; without it {@code MILLRACE_URL}, else {@code
+ * @param url the server's address; the default is {@code MILLRACE_URL}, else {@code
  *     http://127.0.0.1:7600}
- * @param token the application's token; without it {@code MILLRACE_TOKEN}, else none
+ * @param token the application's token; the default is {@code MILLRACE_TOKEN}, else none
  * @param timeout the deadline of each whole call
  * @param worker the settings of the worker
  */
@@ -22,15 +22,15 @@ public record MillraceProperties(
   /**
    * The settings under {@code millrace.worker}.
    *
-   * @param enabled whether the application works on jobs, if it has handlers
-   * @param queues where the worker takes its jobs from, in order of preference
+   * @param enabled whether the application runs a worker if it has handlers
+   * @param queues the queues that the worker claims from, in order of preference
    * @param concurrency how many handlers run at a time
-   * @param lease the length of the leases that it asks for; without it the job's or the queue's
+   * @param lease the length of the leases that it asks for; the default is the job's or the queue's
    * @param pollWait how long a claim waits at the server
-   * @param grace how long running handlers have after a stop; keep it below {@code
+   * @param grace how long handlers may run on after a stop; keep it below {@code
    *     spring.lifecycle.timeout-per-shutdown-phase}
-   * @param id the worker's name; without it one is made
-   * @param labels what else the server's list shows of the worker
+   * @param id the worker's name; the default is generated
+   * @param labels labels that the server's list shows with the worker
    */
   public record Worker(
       @DefaultValue("true") boolean enabled,

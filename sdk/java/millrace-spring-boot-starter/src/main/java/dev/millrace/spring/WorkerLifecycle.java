@@ -7,8 +7,8 @@ import dev.millrace.Worker;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Starts the worker when the application is ready, and stops it gracefully before anything that its
- * handlers need. Without handlers there is no worker.
+ * Starts the worker when the application is ready, and stops it gracefully before the beans that
+ * its handlers need. Without handlers there is no worker.
  */
 public final class WorkerLifecycle implements SmartLifecycle {
   private final MillraceClient client;
@@ -23,9 +23,9 @@ public final class WorkerLifecycle implements SmartLifecycle {
   }
 
   /**
-   * The worker.
+   * Returns the worker.
    *
-   * @return null if there are no handlers, or it has not started
+   * @return the worker; null if there are no handlers or it has not started
    */
   public Worker worker() {
     return worker;
@@ -34,7 +34,7 @@ public final class WorkerLifecycle implements SmartLifecycle {
   @Override
   public void start() {
     if (handlers.types().isEmpty()) return;
-    // A context may be stopped and started again; a worker runs once.
+    // A context may be stopped and started again, but a worker runs only once.
     Worker next =
         client
             .worker(
@@ -70,7 +70,7 @@ public final class WorkerLifecycle implements SmartLifecycle {
               try {
                 stopping.await();
               } catch (MillraceException ended) {
-                // It had ended by itself, and has logged why.
+                // The worker had ended by itself and has logged why.
               } finally {
                 done.run();
               }

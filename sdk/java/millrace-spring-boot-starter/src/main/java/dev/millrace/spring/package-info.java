@@ -1,5 +1,5 @@
 /**
- * Millrace in Spring Boot applications: a client, a worker, and methods with {@link
+ * Provides Spring Boot applications with a client and a worker, which runs methods with {@link
  * dev.millrace.spring.JobHandler}.
  */
 package dev.millrace.spring;

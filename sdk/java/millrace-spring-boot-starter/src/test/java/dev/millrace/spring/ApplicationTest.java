@@ -35,7 +35,7 @@ class ApplicationTest {
   static final JobType<Mail> MAIL = JobType.of("mail.send", Mail.class).queue("mail");
   static final JobType<Void> SLOW = JobType.of("slow", Void.class).queue("mail");
 
-  // Spring's scan passes over what is within a test class.
+  // Spring's scan ignores classes nested in a test class.
   @SpringBootApplication
   @Import(Mailer.class)
   static class Application {
@@ -50,7 +50,7 @@ class ApplicationTest {
     final CountDownLatch started = new CountDownLatch(1);
     final CountDownLatch ended = new CountDownLatch(1);
 
-    // The client is there before its handlers are asked for.
+    // The client exists before its handlers are requested.
     Mailer(MillraceClient client) {}
 
     @JobHandler("mail.send")

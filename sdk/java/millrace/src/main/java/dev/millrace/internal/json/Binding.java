@@ -32,7 +32,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
-/** Binds JSON to Java values and back. Safe for many threads. */
+/** Converts JSON to Java values and back. Thread-safe. */
 public final class Binding {
   /** Reads the next value; a null in the text gives null. */
   private interface Decoder {
@@ -42,7 +42,7 @@ public final class Binding {
   private static final DateTimeFormatter API_TIME =
       new DateTimeFormatterBuilder().appendInstant(3).toFormatter();
 
-  /** What becomes of components that are null. */
+  /** The handling of components that are null. */
   public enum Nulls {
     KEPT,
     LEFT_OUT
@@ -55,7 +55,7 @@ public final class Binding {
   private final Map<Class<?>, RecordShape> shapes = new ConcurrentHashMap<>();
 
   /**
-   * @param toJson makes the values of type {@link Json} from their texts
+   * @param toJson creates values of type {@link Json} from their texts
    */
   public Binding(Naming naming, Nulls nulls, Function<String, Json> toJson) {
     this.naming = naming;
@@ -122,7 +122,7 @@ public final class Binding {
     out.begin('{');
     for (int i = 0; i < shape.names.length; i++) {
       Object member = shape.get(value, i);
-      // The API takes no null where a member may be left out.
+      // The API does not accept null for a member that may be left out.
       if (member != null || nulls == Nulls.KEPT) write(member, out.name(shape.names[i]));
     }
     out.end('}');
@@ -220,7 +220,7 @@ public final class Binding {
           in.skip();
           continue;
         }
-        // Several threads may find the same decoder: that does no harm.
+        // Several threads may find the same decoder, which is harmless.
         if (members[place] == null) {
           members[place] = decoder(Generics.resolve(shape.types[place], arguments));
         }
@@ -240,7 +240,7 @@ public final class Binding {
       if (in.isNull()) return null;
       String name = in.string();
       Object constant = constants.get(name);
-      // The API may gain words that this version does not know.
+      // A later API may have words that this version does not know.
       if (constant == null && naming != Naming.API) {
         throw in.fault("\"" + name + "\" is no " + type.getSimpleName());
       }

@@ -12,7 +12,7 @@ import java.util.Map;
 public final class Generics {
   private Generics() {}
 
-  /** A class with arguments, such as a page of jobs. */
+  /** Returns a class with type arguments, such as a page of jobs. */
   public static Type of(Class<?> raw, Type... arguments) {
     return new Applied(raw, List.of(arguments));
   }
@@ -24,7 +24,7 @@ public final class Generics {
     return named;
   }
 
-  /** The type with its variables replaced; one that is not named is an Object. */
+  /** Returns the type with its variables replaced; unknown variables become Object. */
   static Type resolve(Type type, Map<TypeVariable<?>, Type> arguments) {
     if (type instanceof TypeVariable<?> variable) {
       return arguments.getOrDefault(variable, Object.class);

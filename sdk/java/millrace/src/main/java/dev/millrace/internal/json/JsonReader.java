@@ -8,12 +8,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads one JSON text from its beginning to its end, strictly by RFC 8259. For one thread. */
+/** Reads one JSON text from beginning to end, strictly by RFC 8259. Not thread-safe. */
 public final class JsonReader {
-  /** Deeper nesting is refused: it would end as an overflow of the stack. */
+  /** Deeper nesting is refused, because it could overflow the stack. */
   private static final int MAX_DEPTH = 512;
 
-  private static final int LONG_DIGITS = 18; // so many always fit into a long
+  private static final int LONG_DIGITS = 18; // digits that always fit into a long
 
   private final String text;
   private int at;
@@ -23,7 +23,7 @@ public final class JsonReader {
     this.text = text;
   }
 
-  /** The first character of the next value, which stays unread; 0 at the end of the text. */
+  /** Returns the first character of the next value without reading it; 0 at the end of the text. */
   public char peek() {
     skipSpace();
     return at < text.length() ? text.charAt(at) : 0;
@@ -36,7 +36,7 @@ public final class JsonReader {
   }
 
   /**
-   * Whether another element follows in the array or object that was begun. Call it before each
+   * Says whether another element follows in the current array or object. Call it before each
    * element, with {@code first} true once.
    */
   public boolean more(char close, boolean first) {
@@ -50,7 +50,7 @@ public final class JsonReader {
     return true;
   }
 
-  /** The name of the next member of an object. */
+  /** Reads the name of the next member of an object. */
   public String name() {
     String name = string();
     expect(':');
@@ -70,7 +70,7 @@ public final class JsonReader {
     throw fault("the text ends within a string");
   }
 
-  /** The next number, as it is written. */
+  /** Reads the next number as text. */
   public String number() {
     skipSpace();
     int start = at;
@@ -102,14 +102,14 @@ public final class JsonReader {
     return false;
   }
 
-  /** Reads a null, if that is what comes next. */
+  /** Reads a null if it comes next, and says whether it did. */
   public boolean isNull() {
     if (peek() != 'n') return false;
     literal("null");
     return true;
   }
 
-  /** The text of the next value, without the white space around it. */
+  /** Reads the text of the next value, without the white space around it. */
   public String raw() {
     skipSpace();
     int start = at;
@@ -117,7 +117,7 @@ public final class JsonReader {
     return text.substring(start, at);
   }
 
-  /** Reads over the next value. */
+  /** Skips the next value. */
   public void skip() {
     switch (peek()) {
       case '{' -> {
@@ -139,8 +139,8 @@ public final class JsonReader {
   }
 
   /**
-   * The next value: a Map in the order of the text, a List, a String, a Boolean or null; a number
-   * is a Long or a BigInteger if it is written as an integer, else a Double.
+   * Reads the next value: a Map in the order of the text, a List, a String, a Boolean or null. A
+   * number is a Long or a BigInteger if it is written as an integer, else a Double.
    */
   public Object any() {
     return switch (peek()) {
@@ -171,7 +171,7 @@ public final class JsonReader {
     if (peek() != 0 || at < text.length()) throw fault("something follows the value");
   }
 
-  /** An error at the place that was reached. */
+  /** Returns an error at the current position. */
   public CodecException fault(String message) {
     return new CodecException("JSON at character " + at + ": " + message);
   }

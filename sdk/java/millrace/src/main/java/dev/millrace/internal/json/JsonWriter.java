@@ -2,7 +2,7 @@ package dev.millrace.internal.json;
 
 import dev.millrace.CodecException;
 
-/** Writes one JSON text. For one thread. */
+/** Writes one JSON text. Not thread-safe. */
 public final class JsonWriter {
   private static final char[] HEX = "0123456789abcdef".toCharArray();
 
@@ -63,7 +63,7 @@ public final class JsonWriter {
     return raw(Double.toString(value));
   }
 
-  /** Appends a value that is JSON already. */
+  /** Appends a value that is already JSON. */
   public JsonWriter raw(String json) {
     separate();
     out.append(json);
@@ -76,7 +76,7 @@ public final class JsonWriter {
     return out.toString();
   }
 
-  // Half of a surrogate pair has no form in UTF-8; as an escape it survives.
+  // Half of a surrogate pair can't be encoded in UTF-8, so it is written as an escape.
   private void escape(char c) {
     switch (c) {
       case '"' -> out.append("\\\"");

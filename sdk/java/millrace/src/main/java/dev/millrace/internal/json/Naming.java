@@ -5,13 +5,13 @@ import java.lang.reflect.Type;
 import java.time.Duration;
 import java.util.Locale;
 
-/** How the components of records and the constants of enums are called in JSON. */
+/** The JSON names of the components of records and of the constants of enums. */
 public enum Naming {
   /** As in the source. */
   AS_IS,
-  /** {@code templateId} is {@code template_id}. */
+  /** {@code templateId} becomes {@code template_id}. */
   SNAKE,
-  /** The API's: as SNAKE; durations are numbers named {@code *_ms}, enums are in lower case. */
+  /** As in the API: SNAKE, durations are numbers named {@code *_ms}, enums are in lower case. */
   API;
 
   String member(String component, Type type) {

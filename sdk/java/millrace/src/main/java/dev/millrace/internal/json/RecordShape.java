@@ -11,7 +11,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What reflection knows of a record class, looked up once. Immutable. */
+/** The structure of a record class, read once by reflection. Immutable. */
 final class RecordShape {
   final String[] names;
   final Type[] types;
@@ -48,7 +48,7 @@ final class RecordShape {
     }
   }
 
-  // -1 for a member that the record does not have.
+  // Returns -1 for a member that the record does not have.
   int placeOf(String name) {
     return places.getOrDefault(name, -1);
   }
