@@ -1,4 +1,4 @@
-# How CPack makes the Debian package out of the tree that packaging/stage.py lays out. tools/package says where that is.
+# CPack makes the Debian package from the tree that packaging/stage.py lays out; tools/package passes its path.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME millrace)
 set(CPACK_PACKAGE_VENDOR "Millrace")

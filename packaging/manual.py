@@ -32,7 +32,7 @@ class Help:
             elif at is not None and line.startswith(" " * COLUMN):
                 at[-1][1].append(line.strip())
             elif at is not None and (entry := OPTION.match(line)) and not self.footer:
-                # Names that reach beyond the column have one blank between them and their words.
+                # A name longer than its column is followed by one blank and its text.
                 names, words = entry[1], entry[2]
                 if words is None and len(line) > COLUMN and line[COLUMN - 1] == " ":
                     names, words = line[:COLUMN].strip(), line[COLUMN:]

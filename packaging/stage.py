@@ -24,7 +24,7 @@ PROJECT = HERE.parent
 SHELLS = {"bash": "usr/share/bash-completion/completions/millrace",
           "zsh": "usr/share/zsh/vendor-completions/_millrace",
           "fish": "usr/share/fish/vendor_completions.d/millrace.fish"}
-# What belongs to the C library of the machine that runs the program: never brought along.
+# Files of the C library, which the target machine must provide: never packaged.
 OF_GLIBC = re.compile(r"^(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl))\.so\.")
 
 
@@ -65,7 +65,7 @@ def debian_changelog(version, when):
 def stage_deb(tree, program, bill, date, version):
     tree.put("usr/bin/millrace", program, 0o755)
     tree.put("usr/lib/systemd/system/millrace.service", HERE / "systemd/millrace.service")
-    # Root's alone: it may hold a password. The unit hands the service a copy.
+    # Only root can read it: it may hold a password. The unit passes the service a copy.
     tree.put("etc/millrace/millrace.toml", HERE / "millrace.toml", 0o600)
     tree.put("usr/share/man/man1/millrace.1.gz", packed("\n".join(manual.commands(program, date)) + "\n"))
     tree.put("usr/share/man/man5/millrace.toml.5.gz", packed("\n".join(manual.settings(program, date)) + "\n"))
@@ -118,7 +118,7 @@ def main():
         control.put(script, HERE / "deb" / script, 0o755)
     control.settle(epoch)
 
-    # The oldest C library that is built against decides where the archive runs.
+    # Only Debian 12 makes the archive: it needs a C library at least as new as the one that it was built against.
     portable = build / "portable" / "millrace"
     if release == "12":
         archive = Tree(out / f"millrace-{version}-linux-amd64")

@@ -30,7 +30,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ if .Values.tls.secret }}https{{ else }}http{{ end }}
 {{- end -}}
 
-{{- /* What no rendering can mend is refused, with a word on what to do. */ -}}
+{{- /* Refuses values that can't work, and says what to change. */ -}}
 {{- define "millrace.check" -}}
 {{- if and (not .Values.existingSecret) (not .Values.config) -}}
 {{- fail "a server that others reach needs tokens: set existingSecret to a secret with millrace.toml, or config to its text (`millrace token new` prints the lines)" -}}
