@@ -2,8 +2,8 @@
 
     python bench/throughput.py [--jobs N] [--concurrency N] [--sync]
 
-Submits the jobs first, then starts one worker and measures from its start until the last job has
-ended. The server has each submission and each outcome on disk before it answers.
+Submits the jobs first, then starts one worker and measures the time from its start until the last
+job has ended. The server has each submission and each outcome on disk before it answers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The program of the conformance suite: see sdk/conformance/README.md.
 
-Handlers are asynchronous; with HANDLERS=threads they are synchronous, and all scenarios hold again.
+Handlers are asynchronous; with HANDLERS=threads they are synchronous. All scenarios pass with both.
 """
 
 from __future__ import annotations
@@ -385,7 +385,7 @@ class Program:
             ender.join()
 
     def on_signal(self, *_: object) -> None:
-        """As an application would: a second signal ends the grace time."""
+        """Stop as an application would: a second signal ends the grace time."""
         for worker in self._workers.values():
             worker.stop()
         if not self._is_ending:
@@ -423,7 +423,7 @@ def main() -> None:
     program.end()
     pool.shutdown()
     sys.stdout.flush()
-    os._exit(0)  # a handler that is still stubborn does not keep the process
+    os._exit(0)  # a handler that refuses to end must not keep the process alive
 
 
 if __name__ == "__main__":

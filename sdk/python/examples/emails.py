@@ -1,4 +1,4 @@
-"""2,000 e-mails, each sent once: some after retries, some to mailboxes that do not exist."""
+"""Send 2,000 e-mails, each once: some after retries, some to mailboxes that do not exist."""
 
 import random
 import time

@@ -1,10 +1,10 @@
-"""Follows a README as a new user would: writes its files, runs its commands, compares the output.
+"""Follow a README as a new user would: write its files, run its commands, compare the output.
 
     python follow_readme.py README.md DIRECTORY
 
-The directory is empty, and the Python that runs this has the package. What stands behind a block's
-language marks it: `file=NAME` is a file, `run` a script, `output` what the script before it must
-have printed.
+The directory is empty, and the Python that runs this has the package. The text after a block's
+language marks it: `file=NAME` is a file, `run` a script, `output` the expected output of the script
+before it.
 """
 
 from __future__ import annotations

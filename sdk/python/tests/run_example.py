@@ -1,4 +1,4 @@
-"""Runs the example on a real server, twice: the second run must send nothing again."""
+"""Run the example twice on a real server: the second run must send nothing again."""
 
 from __future__ import annotations
 

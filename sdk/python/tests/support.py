@@ -1,4 +1,4 @@
-"""A real server for tests, on a free loopback port and in a directory of its own."""
+"""A real server for tests, on a free loopback port and with its own directory."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ BINARY = os.environ.get(
 )
 
 
-PATIENCE = 60.0  # on a machine that does much else at the same time
+PATIENCE = 60.0  # for a busy machine
 PORTS_OF_A_PROCESS = 40
 _next_port = itertools.count()
 
 
 def free_port() -> int:
-    """As in tests/postgres.py: each process has some ports of its own, below those that the system
-    gives to outgoing connections, so that one is still free when its server (re)starts.
+    """Return a free port. As in tests/postgres.py, each process has its own range of ports, below
+    those that the system uses for outgoing connections, so that it is still free when a server
+    starts or restarts.
     """
     first = 20_000 + os.getpid() % 300 * PORTS_OF_A_PROCESS
     while True:
@@ -38,12 +39,12 @@ def free_port() -> int:
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's, without what would configure Millrace."""
+    """Return this process's environment without the variables that configure Millrace."""
     return {name: value for name, value in os.environ.items() if "MILLRACE_" not in name}
 
 
 def eventually(condition: Callable[[], Any], timeout: float = PATIENCE) -> Any:
-    """Waits for the condition to be true and returns its value."""
+    """Wait for the condition to be true and return its value."""
     ends = time.monotonic() + timeout
     while True:
         value = condition()
@@ -98,7 +99,7 @@ _shared: Server | None = None
 
 
 def server() -> Server:
-    """The one that the tests of a process share; each test has queues of its own."""
+    """Return the server that the tests of a process share; each test has its own queues."""
     global _shared
     if _shared is None:
         _shared = Server()

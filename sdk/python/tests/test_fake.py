@@ -1,4 +1,4 @@
-"""The fake, as the tests of an application use it."""
+"""Tests of the fake, used as by the tests of an application."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millrace.testing import Fake
 
 class FakeTest(unittest.TestCase):
     def setUp(self):
-        self.app = Millrace("http://127.0.0.1:1")  # nobody is there
+        self.app = Millrace("http://127.0.0.1:1")  # no server listens there
         self.seen: list[str] = []
 
         @self.app.job("sync", queue="q", retry={"strategy": "linear", "base_ms": 1000})
@@ -133,7 +133,7 @@ class FakeTest(unittest.TestCase):
         fake = Fake()
         fake.job("t")(lambda: 7)
         job = fake.submit("t")
-        fake.submit("other")  # nobody handles it
+        fake.submit("other")  # a type without a handler
         self.assertEqual(fake.drain(), 1)
         self.assertEqual(fake.get(job.id, include=["result"]).result, 7)
 

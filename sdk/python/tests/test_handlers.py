@@ -1,4 +1,4 @@
-"""How payloads become arguments, and how middleware wraps."""
+"""Tests of the conversion of payloads to arguments, and of middleware."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class MiddlewareTest(unittest.TestCase):
         return wrap
 
     def run_both(self, middleware, sync, coroutine):
-        """The same for a synchronous and an asynchronous handler."""
+        """Run the same test with a synchronous and an asynchronous handler."""
         results = []
         for function in (sync, coroutine):
             handler = Handler("t", function, None)

@@ -1,4 +1,4 @@
-"""HTTP as other servers, proxies and bad lines speak it: both transports, one script of answers."""
+"""Tests of both transports against the HTTP of other servers, proxies and bad connections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OK = b'HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{"name": "q"}'
 
 
 class ScriptedServer:
-    """Gives each connection to a function, and counts them."""
+    """Passes each connection to a function, and counts the connections."""
 
     def __init__(self, serve: Callable[[socket.socket], None]) -> None:
         self._serve = serve
@@ -60,7 +60,7 @@ def scripted(serve: Callable[[socket.socket], None]) -> Iterator[ScriptedServer]
 
 
 def requests(connection: socket.socket) -> Iterator[bytes]:
-    """The heads of the requests (without bodies) that come on a connection."""
+    """Yield the heads of the requests, which have no bodies, on a connection."""
     text = b""
     while part := connection.recv(65536):
         text += part
@@ -70,7 +70,7 @@ def requests(connection: socket.socket) -> Iterator[bytes]:
 
 
 def answering(*answers: bytes) -> Callable[[socket.socket], None]:
-    """A server that gives these answers in turn, on each connection."""
+    """Return a server function that gives these answers in turn, on each connection."""
 
     def serve(connection: socket.socket) -> None:
         for _, answer in zip(requests(connection), answers * 100):
@@ -94,7 +94,7 @@ def async_calls(url: str, count: int = 1, **options: object) -> list[str]:
 
 class TransportTest(unittest.TestCase):
     def both(self, serve: Callable[[socket.socket], None], count: int = 1, **options: object):
-        """Calls with both clients, and yields the servers, to be looked at."""
+        """Call with both clients, and yield the servers for inspection."""
         for calls in (sync_calls, async_calls):
             with self.subTest(calls.__name__), scripted(serve) as each:
                 yield each, lambda calls=calls, each=each: calls(each.url, count, **options)
@@ -149,7 +149,7 @@ class TransportTest(unittest.TestCase):
                 await client.queue("q")
                 while not each.ended:
                     await asyncio.sleep(0.01)
-                await asyncio.sleep(0.1)  # the loop has seen it
+                await asyncio.sleep(0.1)  # lets the loop see it
                 await client.retry("q")
 
         asyncio.run(call())
@@ -196,7 +196,7 @@ class TransportTest(unittest.TestCase):
 
 
 def tunnel(connection: socket.socket, port: int) -> None:
-    """Hands on what comes, both ways, until both sides have ended."""
+    """Forward data in both directions until both sides have ended."""
 
     def pipe(source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -212,7 +212,7 @@ def tunnel(connection: socket.socket, port: int) -> None:
 
 
 def proxy(seen: list[bytes], port: int) -> Callable[[socket.socket], None]:
-    """Tunnels to `port`, whatever host it is asked for; else answers itself."""
+    """Tunnel to `port`, whatever host is requested. Answers other requests itself."""
 
     def serve(connection: socket.socket) -> None:
         head = next(requests(connection))

@@ -1,4 +1,4 @@
-"""Ids, JSON, times, records, submissions: what needs no server."""
+"""Tests that need no server: ids, JSON, times, records, submissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers on a real server: handlers of both kinds, what they are told, logs, stops."""
+"""Tests of workers on a real server: handlers of both kinds, signals, logs, stops."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ class WorkerTest(unittest.TestCase):
     def test_idle_it_uses_no_processor(self):
         self.app.job("t", queue=self.queue)(lambda: 0)
         with self.work(poll_wait=10):
-            # It has come to rest some time later.
+            # It has become idle some time later.
             for _ in range(10):
                 time.sleep(0.5)
                 before = time.process_time()

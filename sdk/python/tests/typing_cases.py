@@ -1,4 +1,4 @@
-"""What a type checker makes of an application: it is checked, and never run."""
+"""An application for the type checker: it is checked, but never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Millrace: submit jobs, and run them. See the classes Millrace and AsyncMillrace."""
+"""Submit jobs to Millrace and run them. See the classes Millrace and AsyncMillrace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP for asyncio: streams, with connections that are kept. For the loop that it is used on."""
+"""HTTP for asyncio: streams over connections that are kept open and belong to one event loop."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Grip:
         self.has_ended_sending = False
 
     def end_sending(self) -> None:
-        """Says that nothing more will be sent: a server that lets the call wait answers at once.
+        """End the sending side, so that a server that lets the call wait answers at once.
 
-        Without effect where the connection knows no such thing, as with TLS.
+        A no-op if the connection can't do this, as with TLS.
         """
         if self._writer is not None and self._writer.can_write_eof():
             self.has_ended_sending = True
@@ -36,9 +36,9 @@ class Grip:
 
 
 class AsyncTransport:
-    """Sends calls. Each has a connection to itself while it runs; a cancelled call closes its own.
+    """Sends calls. Each has its own connection while it runs; a cancelled call closes it.
 
-    Connections belong to the event loop that made them: on another loop, new ones are made.
+    Connections belong to the event loop that opened them. On another loop, new ones are opened.
     """
 
     def __init__(self, config: Config) -> None:
@@ -47,14 +47,14 @@ class AsyncTransport:
         self._kept: list[tuple[float, _Connection]] = []  # the newest last
 
     async def send(self, call: Call[Any], timeout: float, grip: Grip | None = None) -> Response:
-        """One try, in `timeout` seconds. Raises Lost if there is no answer."""
+        """Make one try of at most `timeout` seconds. Raises Lost if there is no answer."""
         try:
             return await asyncio.wait_for(self._send(call, grip or Grip()), timeout)
         except asyncio.TimeoutError:
             raise Lost(f"{self._config.url} did not answer in {timeout:.3g} s") from None
 
     async def close(self) -> None:
-        """Closes the connections that nobody uses."""
+        """Close the idle connections."""
         kept, self._kept = self._kept, []
         for _, connection in kept:
             connection.close()
@@ -131,7 +131,7 @@ class AsyncTransport:
     async def _start_tls(
         self, writer: asyncio.StreamWriter, tls: ssl.SSLContext
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """New streams over the connection of `writer`, through which nothing has come since."""
+        """Return new streams over the connection of `writer`, which has received no data since."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=_MAX_HEAD_BYTES)
         protocol = asyncio.StreamReaderProtocol(reader)
@@ -153,7 +153,7 @@ class _Connection:
     ) -> None:
         self._reader = reader
         self.writer = writer
-        self._beneath = beneath  # the tunnel's: a writer that is forgotten closes its connection
+        self._beneath = beneath  # the tunnel's writer, whose deletion would close the connection
         self.stays_open = False
 
     async def exchange(
@@ -200,11 +200,11 @@ class _Connection:
             chunks.append(await self._reader.readexactly(length))
             await self._reader.readexactly(2)
         while await self._reader.readuntil(b"\r\n") != b"\r\n":
-            pass  # trailers say nothing that matters here
+            pass  # trailers are ignored
         return b"".join(chunks)
 
     def has_ended(self) -> bool:
-        """Whether the server has closed it."""
+        """Whether the server has closed the connection."""
         return self._reader.at_eof() or self.writer.transport.is_closing()
 
     def close(self) -> None:

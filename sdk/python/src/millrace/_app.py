@@ -1,4 +1,4 @@
-"""What both clients share: the server's address, the handlers, the middleware."""
+"""The common part of both clients: the server's address, the handlers, the middleware."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class App:
         return self._handlers
 
     def middleware(self, function: M) -> M:
-        """Wraps each handler in `function`; those that were added first are the outermost.
+        """Wrap each handler in `function`. Middleware added first is the outermost.
 
-        A generator function wraps handlers of both kinds. It gets the context; the handler runs
-        at its `yield`, which gives the handler's result or raises what the handler raised; what the
-        generator returns is the result:
+        A generator function wraps synchronous and asynchronous handlers. It is given the context.
+        The handler runs at its `yield`, which returns the handler's result or raises its exception.
+        The generator's return value is the result:
 
             @app.middleware
             def timed(ctx):
@@ -56,8 +56,8 @@ class App:
                 print(ctx.job.type, time.monotonic() - began)
                 return result
 
-        An `async def` wraps asynchronous handlers alone, and is given the context and the next
-        step: `return await call_next()`.
+        An `async def` wraps asynchronous handlers only. It is given the context and the next step:
+        `return await call_next()`.
 
         Either may raise, before or after the handler, to change the outcome.
         """

@@ -1,4 +1,4 @@
-"""An attempt that the worker holds: the lease book's entry, and the handler's state."""
+"""An attempt that the worker holds: its entry in the lease book, and its handler's state."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _DEFAULT_LEASE_MS = 30_000  # the server's
 class Attempt:
     """Owned by the worker's own thread, except for `context`.
 
-    Instants are seconds of the monotonic clock. A lease is certain until the request that brought
-    or extended it was *sent*, plus its length: the server cannot have counted from an earlier time.
+    Instants are seconds of the monotonic clock. A lease is certain for its length after the request
+    that brought or extended it was *sent*: the server cannot have counted from an earlier time.
     """
 
     def __init__(
@@ -47,24 +47,24 @@ class Attempt:
         )
         self.lease_s = lease_of(raw)
         self.came = came
-        self.answer_took_s = min(came - sent, 1.0)  # a claim that waited took longer
-        # An answer that took long leaves too little of the lease to begin at once. The server
-        # granted the lease before it answered: without a heartbeat it is over for sure once its
-        # length has passed since then.
+        self.answer_took_s = min(came - sent, 1.0)  # bounded, since a claim may have waited
+        # A late answer leaves too little of the lease to begin at once. The server granted the
+        # lease before it answered, so without a heartbeat the lease is certainly over once its
+        # length has passed since the answer.
         self.is_started = came - sent <= self.lease_s / 3
         self.certain_until = (sent if self.is_started else came) + self.lease_s
         self.next_beat = sent + self.lease_s / 3 if self.is_started else came
         length = timeout_of(raw)
         self.is_timeout_known = length is not None
         self.timeout_at = INFINITY if length is None else came + length
-        self.is_plain = False  # the next heartbeat goes without progress, which was refused
+        self.is_plain = False  # the next heartbeat carries no progress, which was refused
         self.is_lost = False
         self.lines_under_way = 0  # polls that carry lines of this attempt
-        self.outcome: Outcome | None = None  # it has ended, but something must go first
-        self.interrupt: Callable[[], None] = nothing  # the handler's own means of being told
+        self.outcome: Outcome | None = None  # it has ended, but lines or progress must go first
+        self.interrupt: Callable[[], None] = nothing  # interrupts the handler's thread or task
 
     def due(self) -> float:
-        """When its lease stops being certain or its time is over, whichever comes first."""
+        """When its lease stops being certain or it times out, whichever comes first."""
         if self.outcome is not None or self.is_lost:
             return INFINITY
         if self.context.told or not self.is_started:
@@ -72,24 +72,24 @@ class Attempt:
         return min(self.certain_until, self.timeout_at)
 
     def may_begin(self) -> bool:
-        """Whether its handler may begin: it waited for a thread or its loop, or the process was
-        paused meanwhile. Any thread may ask.
+        """Whether its handler may still begin. It may have waited for a thread or its loop, or the
+        process may have been paused. Thread-safe.
         """
         return self.context.told is None and time.monotonic() < self.certain_until
 
     def has_timed_out(self, now: float) -> bool:
-        """Whether the server may have ended the attempt for its time. It began to count before the
-        claim's answer came, but not before the claim was sent.
+        """Whether the server may have timed the attempt out. The server began to count before the
+        claim's answer arrived, but not before the claim was sent.
         """
         return now >= self.timeout_at - self.answer_took_s
 
     def extended(self, sent: float) -> None:
-        """A heartbeat that was sent at this time has succeeded."""
+        """Extend the lease after the success of a heartbeat sent at this time."""
         self.certain_until = max(self.certain_until, sent + self.lease_s)
         self.next_beat = sent + self.lease_s / 3
 
     def tell(self, reason: str) -> None:
-        """Tells the handler, by all means that it may have."""
+        """Tell the handler to end, in every available way."""
         if reason == "lease_lost":
             self.is_lost = True
             self.next_beat = INFINITY
@@ -97,21 +97,21 @@ class Attempt:
             self.interrupt()
 
     def heartbeat(self, progress: Mapping[str, str]) -> str:
-        """The item of a poll."""
+        """Return the heartbeat as an item of a poll."""
         members = ",".join(f'"{name}":{value}' for name, value in progress.items())
         carried = f',"progress":{{{members}}}' if members else ""
         return f'{{"id":"{self.id}","token":{self.token}{carried}}}'
 
 
 def lease_of(raw: Mapping[str, Any]) -> float:
-    """The length of the lease of a claimed job, in seconds."""
+    """Return the length of a claimed job's lease, in seconds."""
     return float(raw["lease"].get("lease_ms") or _DEFAULT_LEASE_MS) / 1000
 
 
 def timeout_of(raw: Mapping[str, Any]) -> float | None:
-    """How long the attempt may take, in seconds; None if the claim does not say.
+    """Return the attempt's timeout in seconds; None if the claim does not say.
 
-    All numbers are the server's, so that its clock cancels out.
+    Only the server's times are used, so the difference between the clocks does not matter.
     """
     if raw.get("timeout_ms") is not None:
         return float(raw["timeout_ms"]) / 1000
@@ -119,7 +119,7 @@ def timeout_of(raw: Mapping[str, Any]) -> float | None:
     if not deadline:
         return INFINITY
     left = (parse_time(deadline) - parse_time(lease["expires_at"])).total_seconds()
-    # A lease ends with its attempt's deadline: then the two instants are one, and say nothing.
+    # If the lease ends with the attempt's deadline, the two instants are equal and say nothing.
     return left + lease_of(raw) if left > 0 else None
 
 

@@ -1,4 +1,4 @@
-"""The lease book: the attempts that a worker holds, and what is due when."""
+"""The lease book: the attempts that a worker holds, and when they need something."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PROGRESS_DELAY_S = 0.5
 
 
 class Book:
-    """For the worker's own loop. The instants it keeps are lower bounds: it looks again when one
-    has come, so that an attempt that begins or ends costs no search through all of them.
+    """Used by the worker's own loop only. The book's instants are lower bounds, checked again when
+    they come, so that an attempt that begins or ends needs no search through all attempts.
     """
 
     def __init__(self) -> None:
         self._attempts: dict[Key, Attempt] = {}
-        self._watch_due = INFINITY  # a lease stops being certain, or a time is over
+        self._watch_due = INFINITY  # a lease stops being certain, or an attempt times out
         self._beat_due = INFINITY
         self._lines_due = INFINITY
 
@@ -28,7 +28,7 @@ class Book:
         return len(self._attempts)
 
     def __iter__(self) -> Iterator[Attempt]:
-        """Over a copy: the caller may close attempts."""
+        """Iterate over a copy, so that the caller may close attempts."""
         return iter(list(self._attempts.values()))
 
     def __contains__(self, attempt: Attempt) -> bool:
@@ -45,12 +45,12 @@ class Book:
         self._attempts.pop(attempt.key, None)
 
     def changed(self, attempt: Attempt) -> None:
-        """Its instants may be earlier than before."""
+        """Take note that the attempt's instants may be earlier than before."""
         self._watch_due = min(self._watch_due, attempt.due())
         self._beat_due = min(self._beat_due, attempt.next_beat)
 
     def has_news(self, attempt: Attempt, is_urgent: bool = False) -> None:
-        """There is progress, or a line, that must not wait for the next heartbeat."""
+        """Take note of progress or a line that must not wait for the next heartbeat."""
         now = time.monotonic()
         if attempt.context._has_progress and not attempt.is_lost:
             attempt.next_beat = min(attempt.next_beat, now + (0 if is_urgent else PROGRESS_DELAY_S))
@@ -67,15 +67,15 @@ class Book:
         self._lines_due = min(self._lines_due, when)
 
     def due(self) -> float:
-        """When to look again."""
+        """When to check again."""
         return min(self._watch_due, self._beat_due, self._lines_due)
 
     def shortest_lease_s(self) -> float:
-        """Of those that it holds; infinite if there are none."""
+        """The shortest lease of its attempts; infinite if there are none."""
         return min((attempt.lease_s for attempt in self._attempts.values()), default=INFINITY)
 
     def overdue(self, now: float) -> list[Attempt]:
-        """Those whose lease is no longer certain, or whose time is over."""
+        """Return the attempts whose lease is no longer certain or that have timed out."""
         if now < self._watch_due:
             return []
         found = [attempt for attempt in self._attempts.values() if attempt.due() <= now]
@@ -84,7 +84,7 @@ class Book:
         return found
 
     def collect(self, now: float) -> Request:
-        """The heartbeats and lines that are due."""
+        """Return a request with the heartbeats and lines that are due."""
         request = Request()
         if now >= self._beat_due:
             self._add_beats(request, now)

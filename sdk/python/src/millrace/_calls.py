@@ -1,6 +1,6 @@
-"""Calls as data: what to send, what may be sent again, how to read the answer.
+"""Calls as data: what to send, whether to retry, and how to read the answer.
 
-Both clients perform them; each brings only its way to send and to sleep.
+Both clients perform them; each adds only its own way to send and to sleep.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Call(Generic[T]):
 
 
 def path(*parts: str, **query: Any) -> str:
-    """A path with its query; parts are percent-encoded, members that are None are left out."""
+    """Return a path with a query. Parts are percent-encoded; members that are None are left out."""
     text = "/v1/" + "/".join(quote(part, safe="") for part in parts)
     given = {name: _text(value) for name, value in query.items() if value is not None}
     return f"{text}?{urlencode(given)}" if given else text
@@ -92,7 +92,7 @@ def read_nothing(response: Response) -> None:
 
 
 def error_of(response: Response) -> errors.MillraceError:
-    """What a status other than 2xx means."""
+    """Return the error of an answer whose status is not 2xx."""
     try:
         problem = _json.loads(response.body)
     except ValueError:
@@ -104,14 +104,14 @@ def error_of(response: Response) -> errors.MillraceError:
 
 
 def jittered(tries: int) -> float:
-    """A random pause after so many failures, in seconds ("full jitter")."""
+    """Return a random pause after this many tries, in seconds ("full jitter")."""
     return random.uniform(0, min(FIRST_PAUSE_S * 2 ** min(tries, 16), MAX_PAUSE_S))
 
 
 class Lost(Exception):
     """A try that got no answer.
 
-    `refused` says that no connection came about, so that the server cannot have begun.
+    `refused` says that no connection was established, so the server cannot have begun.
     """
 
     def __init__(self, message: str, *, refused: bool = False) -> None:
@@ -120,10 +120,10 @@ class Lost(Exception):
 
 
 class Tries:
-    """The tries of one call: after each, whether it is over, or how long to pause.
+    """The tries of one call. Decides after each try whether and when to retry.
 
     Args:
-        timeout: for all tries and pauses together, in seconds.
+        timeout: bounds all tries and pauses together, in seconds.
     """
 
     def __init__(self, call: Call[Any], timeout: float) -> None:
@@ -132,17 +132,17 @@ class Tries:
         self._failures = 0
 
     def left(self) -> float:
-        """What is left of the deadline, in seconds; never 0, which sockets take for "no bound"."""
+        """Return the seconds until the deadline; never 0, which sockets take as "no bound"."""
         return max(self._ends - time.monotonic(), 0.001)
 
     def lost(self, lost: Lost) -> float:
-        """The pause before the next try. Raises Unreachable if there is none."""
+        """Return the pause before the next try. Raises Unreachable if there is no next try."""
         error = errors.Unreachable(str(lost), code="unreachable")
         may_repeat = self._call.repeat is Repeat.ALWAYS or lost.refused
         return self._pause(error, may_repeat)
 
     def answered(self, response: Response) -> float | None:
-        """None: the call has succeeded. Else the pause before the next try. Raises what remains."""
+        """Return None on success, else the pause before the next try. Raises final errors."""
         if 200 <= response.status < 300:
             return None
         if self._call.method == "DELETE" and response.status == 404 and self._failures:
@@ -160,7 +160,7 @@ class Tries:
 
 
 def split_url(url: str) -> tuple[str, str, int, str]:
-    """Scheme, host, port and path prefix of the server's address; ValueError if it is none."""
+    """Return scheme, host, port and path prefix of a server's address; ValueError if invalid."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"the server's URL must be http://... or https://..., not {url!r}")

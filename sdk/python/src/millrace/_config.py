@@ -1,4 +1,4 @@
-"""Where the server is and how to talk to it: options, the environment, TLS, proxies."""
+"""The connection settings: options, the environment, TLS, proxies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Proxy:
 
 
 class Config:
-    """What both clients and the worker know of the server. Immutable."""
+    """The connection settings of both clients and the worker. Immutable."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Config:
         return headers
 
     def target(self, call: Call[Any]) -> str:
-        """What stands in the request line: with a proxy and no TLS, the whole URL."""
+        """Return the target for the request line: with a proxy and no TLS, the whole URL."""
         path = self._prefix + call.path
         if self.proxy is not None and self.tls is None:
             return f"http://{_authority(self.scheme, self.host, self.port)}{path}"
@@ -74,7 +74,7 @@ def _authority(scheme: str, host: str, port: int) -> str:
 
 
 def _proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
-    """The proxy that the platform names for this address (HTTPS_PROXY, NO_PROXY and the like)."""
+    """Return the platform's proxy for this address (HTTPS_PROXY, NO_PROXY and so on)."""
     if urllib.request.proxy_bypass(f"{host}:{port}") or _is_loopback(host):
         return None
     url = urllib.request.getproxies().get(scheme)

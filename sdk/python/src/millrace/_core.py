@@ -1,10 +1,10 @@
-"""The worker's state machine. One event loop, on a thread of its own, owns all of it.
+"""The worker's state machine. One event loop, on its own thread, owns all of it.
 
-Three parts of it speak with the server, each on a connection of its own. The *claimer* has a poll
-under way that claims jobs, and takes along the outcomes there are. The *reporter* sends outcomes
-while a claim waits. The *pulse* sends heartbeats and log lines when they are due; nothing holds it
-up. All three act on the *ledger* of attempts. Handlers run elsewhere and hand over their outcomes
-to it: a handler that keeps its thread or its loop to itself stops nothing here.
+Three parts of it talk to the server, each on its own connection. The *claimer* keeps a poll under
+way that claims jobs and carries the outcomes there are. The *reporter* sends outcomes while a claim
+waits. The *pulse* sends heartbeats and log lines when they are due; nothing delays it. All three
+act on the *ledger* of attempts. Handlers run elsewhere and hand their outcomes to the ledger, so a
+handler that blocks its thread or its loop does not block the worker.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from .errors import MillraceError
 
 _logger = logging.getLogger("millrace.worker")
 
-# Outcomes are answered only when the claim beside them has waited. A refusal must be known soon.
+# Outcomes are answered only after their poll's claim has waited. A refusal must be known soon.
 WAIT_WITH_ACKS_S = 1.0
-YOUNG_CLAIM_S = 0.5  # at a stop, a claim gets so long to come back, and its jobs are given back
-LAST_WORD_S = 1.0  # what handlers have after they were told `stopping`
+YOUNG_CLAIM_S = 0.5  # how long a stop waits for a claim's answer, whose jobs are then released
+LAST_WORD_S = 1.0  # for handlers after they were told `stopping`
 FLUSH_S = 10.0  # for the last outcomes
-FATAL_FLUSH_S = 2.0  # the same, of a worker that the server has refused
-ACK_BYTES_PER_S = 256 << 10  # a slow line needs time for outcomes
-LEAST_CLAIM_S = 0.05  # a claim that brings nothing sooner is followed by a pause
-MOST_EARLY_CLAIMS = 4  # that lengthen it
+FATAL_FLUSH_S = 2.0  # the same, if the server has refused the worker
+ACK_BYTES_PER_S = 256 << 10  # the speed of a slow line, for sending outcomes
+LEAST_CLAIM_S = 0.05  # a claim that returns nothing sooner than this is followed by a pause
+MOST_EARLY_CLAIMS = 4  # the number of such claims that lengthen the pause
 
 
 class Core:
@@ -59,15 +59,15 @@ class Core:
         )
         self.ended = self._ledger.ended  # for the handlers' threads
 
-        self._asked = 0  # jobs that claims under way may bring
-        self._reporting = 0  # outcomes that the reporter has sent: their leases may still live
+        self._asked = 0  # jobs requested by claims under way
+        self._reporting = 0  # outcomes that the reporter is sending; their leases may still be live
         self._claim: asyncio.Task[Answer] | None = None
         self._grip = Grip()  # on that claim
         self._claim_began = 0.0
         self._claim_failures = 0
         self._report_failures = 0
         self._report_not_before = 0.0
-        self._leaves_acks = False  # the claimer pauses: outcomes are for the reporter
+        self._leaves_acks = False  # the claimer pauses and leaves outcomes to the reporter
 
         self._is_quiet = False
         self._is_told_stopping = False
@@ -77,7 +77,7 @@ class Core:
         self._is_woken = False
 
     def _wake(self) -> None:
-        """Any thread."""
+        """Wake the parts of the worker. Thread-safe."""
         if self._is_woken:
             return
         self._is_woken = True
@@ -93,7 +93,7 @@ class Core:
     # The run
 
     async def run(self, is_running: Callable[[], None]) -> None:
-        """Works until the stop. Raises the refusal that time does not cure, if there was one."""
+        """Work until the stop. Raises the permanent refusal, if there was one."""
         self._loop = asyncio.get_running_loop()
         self._claimer_wakes = asyncio.Event()
         self._reporter_wakes = asyncio.Event()
@@ -108,7 +108,7 @@ class Core:
             self._is_closing = True
             self._reporter_wakes.set()
             await asyncio.wait([reporter], timeout=GOODBYE_S)
-            # What still waits for an answer waits for one that nobody needs.
+            # Nobody needs the answers that are still pending.
             self._pulse.stop()
             for other in (reporter, *self._others):
                 other.cancel()
@@ -118,7 +118,7 @@ class Core:
             raise self._fatal
 
     def stop(self) -> None:
-        """The first call begins the stop; the next one ends the grace time."""
+        """Begin the stop. The next call ends the grace time."""
         if self._ledger.stopping:
             self._end_grace()
             return
@@ -131,8 +131,8 @@ class Core:
         self._wake_all()
 
     def _break_off(self) -> None:
-        """Asks for the claim's answer now: it may carry jobs, which are then given back. Where none
-        comes, the claim ends without.
+        """Ask for the claim's answer now. It may carry jobs, which are then released. If no answer
+        comes, the claim is aborted.
         """
         if self._claim is not None:
             self._grip.end_sending()
@@ -148,7 +148,7 @@ class Core:
         self._later(LAST_WORD_S, self._give_up)
 
     def _give_up(self) -> None:
-        """Releases what still runs. The handlers' later outcomes find their attempts closed."""
+        """Release jobs that still run. Their attempts are closed, so later outcomes are ignored."""
         for attempt in self._book:
             if attempt.is_lost:
                 self._ledger.close(attempt)
@@ -156,7 +156,7 @@ class Core:
                 self._ledger.finish(attempt, RELEASED)
 
     async def _drain(self) -> None:
-        """Waits for running handlers, then for the answers to the last outcomes."""
+        """Wait for running handlers, then for the answers to the last outcomes."""
         while self._book:
             await self._sleep(self._drain_wakes, INFINITY)
         ends = time.monotonic() + (FLUSH_S if self._fatal is None else FATAL_FLUSH_S)
@@ -171,7 +171,7 @@ class Core:
             await self._sleep(self._drain_wakes, ends)
 
     async def _sleep(self, wakes: asyncio.Event, until: float) -> None:
-        """Sleeps until the event is set, and no longer than `until`."""
+        """Sleep until the event is set, but no longer than `until`."""
         wakes.clear()
         timer = None if until == INFINITY else self._loop.call_at(until, wakes.set)
         await wakes.wait()
@@ -188,7 +188,7 @@ class Core:
         task.add_done_callback(self._note_end)
 
     def _note_end(self, task: asyncio.Task[None]) -> None:
-        """A part of the worker that fails ends all of it: half a worker would keep its jobs."""
+        """End the whole worker if a part of it has failed: half a worker would keep its jobs."""
         if task.cancelled() or task.exception() is None:
             return
         self._fatal = self._fatal or task.exception()
@@ -217,8 +217,8 @@ class Core:
                 await self._sleep(self._claimer_wakes, INFINITY)
 
     def _free(self) -> int:
-        """Slots that nothing can fill. An outcome frees its slot when it is sent with the claim,
-        or answered: until then the server may count its job as this worker's.
+        """Return the number of free slots. An outcome frees its slot when it is sent with the claim
+        or is answered: until then the server may count its job as this worker's.
         """
         taken = len(self._book) + self._asked + self._reporting + self._outbox.count_alone
         return self._options.concurrency - taken
@@ -226,7 +226,7 @@ class Core:
     async def _claim_once(self) -> None:
         request = Request()
         request.acks = self._outbox.take()
-        # None is free where more outcomes wait than one poll takes.
+        # No slot is free if more outcomes wait than fit into one poll.
         request.limit = max(min(self._free() - len(self._outbox), MAX_ITEMS), 0)
         wait_s = self._options.poll_wait_s
         request.wait_s = min(wait_s, WAIT_WITH_ACKS_S) if request.acks else wait_s
@@ -240,7 +240,7 @@ class Core:
         except asyncio.CancelledError:
             if not self._ledger.stopping:
                 raise
-            self._outbox.give_back(request.acks)  # broken off by the stop
+            self._outbox.give_back(request.acks)  # aborted by the stop
         except MillraceError as error:
             self._claim = None
             await self._claim_failed(request, error)
@@ -254,7 +254,7 @@ class Core:
             self._wake_all()
 
     async def _claim_answered(self, request: Request, answer: Answer) -> None:
-        # A server that is about to end lets no claim wait, and a `poll_wait` of 0 asks for that.
+        # A server that is stopping does not let claims wait, and a `poll_wait` of 0 asks for that.
         least = max(request.wait_s / 2, LEAST_CLAIM_S)
         is_early = request.limit and answer.came - answer.sent < least
         if not is_early or answer.jobs or answer.commands:
@@ -285,7 +285,7 @@ class Core:
             await self._sleep(self._claimer_wakes, ends)
 
     async def _stay_quiet(self) -> None:
-        """Polls without a claim now and then, for the server's commands."""
+        """Poll without a claim now and then, for the server's commands."""
         self._leaves_acks = True
         self._reporter_wakes.set()
         ends = time.monotonic() + max(self._options.poll_wait_s, 1.0)
@@ -295,7 +295,7 @@ class Core:
             await self._report_once(Request())
 
     def _note_refusal(self, error: MillraceError) -> None:
-        """Ends the worker if it was told for good that it may not work."""
+        """End the worker if the server has refused it permanently."""
         if error.status in (401, 403):
             self._end_with(error)
 
@@ -321,7 +321,7 @@ class Core:
                 await self._report_once(self._next_report())
 
     def _acks_due(self) -> float:
-        """When the reporter must send the outbox, if the claimer has not done so by then."""
+        """Return when the reporter must send the outbox, unless the claimer does so first."""
         if self._claim is None and not self._leaves_acks:
             return INFINITY
         nothing_joins_them = self._ledger.stopping or not self._book
@@ -355,7 +355,7 @@ class Core:
             self._wake_all()
 
     def _report_timeout(self, request: Request) -> float:
-        """A connection that hangs must not hold up outcomes for long."""
+        """Return a timeout such that a hanging connection does not delay outcomes for long."""
         size = sum(len(ack.text) for ack in request.acks)
         shortest = min(ack.lease_s for ack in request.acks) if request.acks else INFINITY
         shortest = min(shortest, self._book.shortest_lease_s())
@@ -387,7 +387,7 @@ class Core:
         self._pulse.arm()
 
     def _keep(self, acks: Sequence[Ack], error: MillraceError) -> None:
-        """These were not answered. One of them may be why: alone, each gets its own answer."""
+        """Keep unanswered outcomes. If one may be the reason, each is then sent alone."""
         if is_about_content(error):
             self._outbox.add_alone(acks)
         else:

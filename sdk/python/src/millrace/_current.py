@@ -1,4 +1,4 @@
-"""The context of the handler that runs here, in this thread or task."""
+"""The context of the handler that runs in this thread or task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _current: contextvars.ContextVar[Context | None] = contextvars.ContextVar(
 
 
 def running() -> Context | None:
-    """The context of the running handler; None outside of one."""
+    """Return the context of the running handler; None outside of one."""
     return _current.get()
 
 
@@ -23,11 +23,11 @@ def set_running(context: Context | None) -> contextvars.Token[Context | None]:
 
 
 def current() -> Context:
-    """The context of the running handler.
+    """Return the context of the running handler.
 
     Raises:
-        RuntimeError: no handler runs here. Threads that a handler starts do not inherit it, except
-            by `contextvars.copy_context` or `asyncio.to_thread`.
+        RuntimeError: no handler runs here. Threads started by a handler inherit the context only
+            through `contextvars.copy_context` or `asyncio.to_thread`.
     """
     context = _current.get()
     if context is None:

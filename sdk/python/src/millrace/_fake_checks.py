@@ -1,4 +1,4 @@
-"""The checks of the fake on submissions: those of the server that applications run into."""
+"""The fake's checks of submissions: those of the server's that applications may run into."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEN_YEARS_MS = 315_360_000_000
 
 
 def faults_of(wire: Mapping[str, Any]) -> list[Fault]:
-    """Every fault of a submission, as the server's problem has them."""
+    """Return every fault of a submission, as the server reports them."""
     faults = []
     for name, value in wire.items():
         check = _CHECKS.get(name)

@@ -1,4 +1,4 @@
-"""The server of the fake: the API's calls on jobs, on a store in memory and a clock set by hand."""
+"""The fake's server: the API's calls on jobs, with a store in memory and a manual clock."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TITLES = {
 
 
 class Refusal(Exception):
-    """What the server would answer with a problem."""
+    """A refusal that the server would answer with a problem."""
 
     def __init__(self, code: str, detail: str, faults: list[Fault] | None = None) -> None:
         super().__init__(detail)
@@ -48,7 +48,7 @@ class Refusal(Exception):
 
 
 class FakeJob:
-    """A job of the fake: what the API shows of it, and what it shows only if asked."""
+    """A job of the fake: the members that the API shows always, and those it shows on request."""
 
     def __init__(self, wire: dict[str, Any], submission: Mapping[str, Any], number: int) -> None:
         self.wire = wire
@@ -58,7 +58,7 @@ class FakeJob:
         self.lines: list[dict[str, Any]] = []
         self.due_ms = 0
         self.expires_ms: int | None = None
-        self.held_until_ms = 0  # its unique key, also after its end
+        self.held_until_ms = 0  # until when it holds its unique key, even after its end
         self.context: Context | None = None  # while it runs
 
     @property
@@ -81,7 +81,7 @@ class FakeJob:
 
 
 class FakeServer:
-    """Answers calls. Any thread may use it."""
+    """Answers calls. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -97,7 +97,7 @@ class FakeServer:
             self._now_ms += ms
 
     def jobs(self, type: str | None) -> list[dict[str, Any]]:
-        """What was submitted, the oldest first, with payloads and results."""
+        """Return the submitted jobs, oldest first, with payloads and results."""
         with self._lock:
             self._let_time_work()
             found = sorted(self._jobs.values(), key=lambda job: job.number)
@@ -278,7 +278,7 @@ class FakeServer:
             "tags": wire.get("tags", []),
             "meta": wire.get("meta", {}),
         }
-        # The fake has no limits, orders and shares: it keeps what a job says of them.
+        # The fake does not apply limits, orders and shares; it only stores a job's members.
         for name in ("traceparent", "limits", "order_key", "order_on_failure", "fair_key"):
             if name in wire:
                 shown[name] = wire[name]
@@ -291,7 +291,7 @@ class FakeServer:
         self._jobs[shown["id"]] = job
         return job
 
-    # What becomes of a job
+    # Changes of a job
 
     def _let_time_work(self) -> None:
         for job in self._jobs.values():
@@ -333,10 +333,10 @@ class FakeServer:
         del self._jobs[job.wire["id"]]
         return {}
 
-    # For the one who runs the jobs
+    # For running jobs
 
     def start_next(self, types: Mapping[str, Any]) -> FakeJob | None:
-        """The next job that is due and has a handler; it is running now."""
+        """Start and return the next job that is due and has a handler."""
         with self._lock:
             self._let_time_work()
             ready = [
@@ -355,7 +355,7 @@ class FakeServer:
             claimed = {**wire, "payload": job.submission.get("payload")}
             if "tracestate" in job.submission:
                 claimed["tracestate"] = job.submission["tracestate"]
-            # The handler may change what it gets: what is kept stays as it is.
+            # A copy, since the handler may change its payload.
             job.context = Context(ClaimedJob(copy.deepcopy(claimed)), self._tokens)
             job.expires_ms = None
             return job
@@ -411,7 +411,7 @@ _CONTENT = ("type", "payload", "priority", "timeout_ms", "tags", "meta", "unique
 
 
 def _content(submission: Mapping[str, Any]) -> list[Any]:
-    """What must be the same for a known id."""
+    """Return the content that a submission with a known id must repeat."""
     return [submission.get(name) for name in _CONTENT]
 
 
@@ -442,7 +442,7 @@ def _policy(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _backoff_ms(policy: Mapping[str, Any], attempt: int) -> int:
-    """The pause after this attempt, without jitter."""
+    """Return the pause after this attempt, without jitter."""
     if policy["strategy"] == "list":
         delays = policy["delays_ms"]
         return int(delays[min(attempt, len(delays)) - 1])

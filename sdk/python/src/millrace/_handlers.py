@@ -1,4 +1,4 @@
-"""Handlers: how a payload becomes the arguments of a function, and what wraps the call."""
+"""Handlers: converting a payload to the arguments of a function, and wrapping the call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Middleware = Callable[..., Any]
 class Handler:
     """The function that runs the jobs of one type.
 
-    Its parameters are the members of the payload, which is then an object. A function whose only
+    Its parameters are the members of the payload, which must be an object. A function whose only
     parameter is positional-only (`def handle(payload, /)`) gets the payload itself, any JSON value.
     """
 
@@ -37,9 +37,9 @@ class Handler:
             )
 
     def payload_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The payload of a job that is to call the function with these arguments.
+        """Return the payload of a job that calls the function with these arguments.
 
-        TypeError if the function does not take them.
+        Raises TypeError if the function does not take them.
         """
         bound = self._signature.bind(*args, **kwargs)
         if self.takes_payload:
@@ -53,7 +53,7 @@ class Handler:
         return members or UNSET
 
     def call(self, payload: Any) -> Any:
-        """Calls the function: its value, or the coroutine of an asynchronous one."""
+        """Call the function. Returns its value, or the coroutine of an asynchronous function."""
         if self.takes_payload:
             return self.function(payload)
         if payload is None:
@@ -73,7 +73,7 @@ def check_middleware(function: Middleware) -> Middleware:
 
 
 def check_chain(handlers: Mapping[str, Handler], middleware: Sequence[Middleware]) -> None:
-    """TypeError if asynchronous middleware would have to wrap a synchronous handler."""
+    """Raise TypeError if asynchronous middleware would have to wrap a synchronous handler."""
     for function in middleware:
         for handler in handlers.values():
             if inspect.iscoroutinefunction(function) and not handler.is_async:
@@ -84,14 +84,14 @@ def check_chain(handlers: Mapping[str, Handler], middleware: Sequence[Middleware
 
 
 def run_sync(handler: Handler, middleware: Sequence[Middleware], context: Context) -> Any:
-    """The result of a synchronous handler within its middleware."""
+    """Return the result of a synchronous handler within its middleware."""
     if not middleware:
         return handler.call(context.job.payload)
     wrapper = middleware[0](context)
     try:
         next(wrapper)
     except StopIteration as stop:
-        return stop.value  # it chose not to run the handler
+        return stop.value  # the middleware chose not to run the handler
     try:
         result = run_sync(handler, middleware[1:], context)
     except BaseException as error:
@@ -100,7 +100,7 @@ def run_sync(handler: Handler, middleware: Sequence[Middleware], context: Contex
 
 
 async def run_async(handler: Handler, middleware: Sequence[Middleware], context: Context) -> Any:
-    """The result of an asynchronous handler within its middleware."""
+    """Return the result of an asynchronous handler within its middleware."""
     if not middleware:
         return await handler.call(context.job.payload)
     outer = middleware[0]

@@ -1,4 +1,4 @@
-"""HTTP for threads: http.client, with connections that are kept and a deadline for a whole try."""
+"""HTTP for threads: http.client, with connections kept open and a deadline for a whole try."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from . import errors
 from ._calls import Call, Lost, Response
 from ._config import Config
 
-# The server closes a connection that idles for 60 s (a setting). One that is about to be closed
-# costs a try.
+# The server closes a connection that is idle for 60 s (a setting). Using one that is about to be
+# closed would cost a try.
 _MAX_IDLE_S = 30.0
 _MAX_KEPT = 32
 
 
 class Transport:
-    """Sends calls. Any thread may use it; each call has a connection to itself."""
+    """Sends calls. Thread-safe; each call has its own connection."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
         self._forget()
 
     def send(self, call: Call[Any], timeout: float) -> Response:
-        """One try, in `timeout` seconds. Raises Lost if there is no answer."""
+        """Make one try of at most `timeout` seconds. Raises Lost if there is no answer."""
         connection = self._take()
         ends = time.monotonic() + timeout
         is_sound = False
@@ -51,7 +51,7 @@ class Transport:
         self._kept: list[tuple[float, _Connection]] = []  # the newest last
 
     def close(self) -> None:
-        """Closes the connections that nobody uses."""
+        """Close the idle connections."""
         with self._lock:
             kept, self._kept = self._kept, []
         for _, connection in kept:
@@ -59,7 +59,7 @@ class Transport:
 
     def _take(self) -> _Connection:
         if self._process != os.getpid():
-            self._forget()  # a child must not speak on its parent's connections
+            self._forget()  # a child process must not use its parent's connections
         while True:
             with self._lock:
                 if not self._kept:
@@ -130,7 +130,7 @@ class _Connection:
         return connection
 
     def has_ended(self) -> bool:
-        """Whether the server has closed it, or has sent what nobody asked for."""
+        """Whether the server has closed the connection or has sent unrequested data."""
         assert self._socket is not None
         return self._socket.is_readable()
 
@@ -140,7 +140,7 @@ class _Connection:
 
 
 class _DeadlineSocket:
-    """A socket whose reads and writes end at one instant together, however slowly bytes come."""
+    """A socket whose reads and writes share one deadline, however slowly bytes arrive."""
 
     def __init__(self, wrapped: socket.socket, ends: float) -> None:
         self._wrapped = wrapped
@@ -148,7 +148,7 @@ class _DeadlineSocket:
 
     def sendall(self, data: bytes) -> None:
         self._bound()
-        self._wrapped.sendall(data)  # its timeout is for all of the data
+        self._wrapped.sendall(data)  # the timeout covers all of the data
 
     def makefile(self, mode: str) -> io.BufferedReader:
         assert mode == "rb"

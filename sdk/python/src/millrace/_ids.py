@@ -1,4 +1,4 @@
-"""Ids of jobs: UUIDv7 with the bits of the queue, so that a server of many shards finds the job."""
+"""Ids of jobs: UUIDv7 with bits of the queue's name, by which a server finds the job's shard."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _last = 0  # the millisecond and the random part of the newest id
 
 @functools.lru_cache(maxsize=1024)
 def queue_bits(queue: str) -> int:
-    """The first 12 bits of the SHA-256 of a queue's name."""
+    """Return the first 12 bits of the SHA-256 of a queue's name."""
     return int.from_bytes(hashlib.sha256(queue.encode()).digest()[:2], "big") >> 4
 
 
 def make_id(queue: str = "default") -> str:
-    """A new id for a job of this queue. Ids of one process are never the same twice, and rise.
+    """Return a new id for a job of this queue. The ids of one process are unique and rise.
 
-    A submission that carries one can be sent again after a lost answer without making a second
-    job. Any thread may call this, also after a fork.
+    A submission with an id can be sent again after a lost answer without creating a second job.
+    Thread-safe, and safe after a fork.
     """
     global _last
     fresh = time.time_ns() // 1_000_000 << _RANDOM_BITS | _random_bits()
@@ -42,10 +42,10 @@ def _random_bits() -> int:
 
 
 def _after_fork() -> None:
-    """A child must neither wait for a lock that no thread of its own holds nor count on alike."""
+    """Reset the lock, which no thread of the child holds, and the counter, after a fork."""
     global _lock, _last
     _lock = threading.Lock()
-    # A counter that goes on from the parent's would meet the parent's next ids.
+    # A counter that continued the parent's would produce the parent's next ids.
     _last = (_last >> _RANDOM_BITS) + 1 << _RANDOM_BITS | _random_bits()
 
 

@@ -1,4 +1,4 @@
-"""JSON as the API takes it: compact UTF-8, no NaN, and integers of any length."""
+"""JSON as the API requires it: compact UTF-8, no NaN, and integers of any length."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _encode_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def dumps(value: Any) -> str:
-    """The text of a value; TypeError or ValueError if it is not JSON."""
+    """Return a value as JSON text; TypeError or ValueError if it can't be written."""
     try:
         text = _encode(value)
     except RecursionError as error:
         raise ValueError("the value is nested too deeply for JSON") from error
-    # Half of a surrogate pair has no UTF-8; JSON can escape it.
+    # Half of a surrogate pair can't be encoded in UTF-8; JSON can escape it.
     return text if text.isascii() or _is_unicode(text) else _encode_ascii(value)
 
 
@@ -29,7 +29,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def loads(text: bytes | str) -> Any:
-    """The value of a text; ValueError if it is not JSON."""
+    """Return the value of a JSON text; ValueError if it is not JSON."""
     try:
         return json.loads(text)
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -37,8 +37,8 @@ def loads(text: bytes | str) -> Any:
     except RecursionError as error:
         raise ValueError("the JSON is nested too deeply") from error
     except ValueError:
-        # Python refuses to convert integers of thousands of digits. One such number must not make
-        # the answer that it stands in unreadable.
+        # Python refuses to convert integers with thousands of digits. One such number must not make
+        # the whole answer unreadable.
         return json.loads(text, parse_int=_any_int)
 
 

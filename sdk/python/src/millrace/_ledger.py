@@ -1,4 +1,4 @@
-"""What a worker holds: attempts and their outcomes, from the claim's answer to the ack's."""
+"""A worker's attempts and their outcomes, from the claim's answer to the ack's answer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PAUSE_AFTER_REFUSAL_S = 0.2
 
 
 class Ledger:
-    """The state of the attempts, and every change of it. For the worker's own loop, except for what
-    says otherwise.
+    """The state of the attempts, and every change of it. Used by the worker's own loop only, unless
+    a method says otherwise.
 
     Args:
-        wake: has `hear` called on the worker's loop; any thread may call it.
-        changed: called after a change: an outcome waits, an attempt is closed.
+        wake: makes the worker's loop call `hear`. Thread-safe.
+        changed: called when an outcome waits or an attempt is closed.
     """
 
     def __init__(
@@ -45,31 +45,31 @@ class Ledger:
         self._changed = changed
         self.book = Book()
         self.outbox = Outbox()
-        self.stopping = False  # written by the worker's loop alone
-        # What other threads hand over.
+        self.stopping = False  # written by the worker's loop only
+        # Items handed over by other threads.
         self._ended: deque[tuple[Attempt, Outcome]] = deque()
         self._with_news: deque[Key] = deque()
 
     # From other threads
 
     def ended(self, attempt: Attempt, outcome: Outcome) -> None:
-        """A handler has ended. Any thread."""
+        """Hand over the outcome of a handler that has ended. Thread-safe."""
         self._ended.append((attempt, outcome))
         self._wake()
 
     def news(self, key: Key) -> None:
-        """There is progress or a line. Any thread."""
+        """Tell that there is progress or a line to send. Thread-safe."""
         self._with_news.append(key)
         self._wake()
 
     def is_stopping(self) -> bool:
-        """Any thread."""
+        """Whether the worker is stopping. Thread-safe."""
         return self.stopping
 
-    # What an answer means
+    # Handling answers
 
     def take(self, request: Request, answer: Answer) -> list[Attempt]:
-        """Acts on an answer, but for its commands. Returns the attempts that it brought."""
+        """Act on an answer, except for its commands. Returns the attempts that it brought."""
         self._take_acks(request.acks, answer.acks)
         self._take_beats(request, answer)
         return self._admit(answer) if answer.jobs else []
@@ -88,7 +88,7 @@ class Ledger:
                 self.refuse(ack, error)
 
     def refuse(self, ack: Ack, error: MillraceError) -> None:
-        """The server will never take this outcome: the attempt failed, its substitute says so."""
+        """Replace an outcome that the server will never accept with a failure."""
         _logger.warning("job %s: the server refused the outcome: %s", ack.id, error)
         if not ack.is_substitute:
             text = refused(str(error)).to_ack(ack.id, ack.token, ())
@@ -139,7 +139,7 @@ class Ledger:
         for raw in answer.jobs:
             handler = self._handlers.get(raw["type"])
             if self.stopping or handler is None:
-                # As if it had not been claimed.
+                # Treated as if it had not been claimed.
                 id, token = raw["id"], raw["lease"]["token"]
                 text = RELEASED.to_ack(id, token, ())
                 self._put(Ack(id, token, text, answer.came, lease_of(raw)))
@@ -162,7 +162,7 @@ class Ledger:
             self._tasks.start(on_loop)
 
     def hear(self) -> None:
-        """Takes what other threads have handed over."""
+        """Take the items that other threads have handed over."""
         while self._with_news:
             known = self.book.find(self._with_news.popleft())
             if known is not None:
@@ -182,8 +182,8 @@ class Ledger:
         self.settle(attempt)
 
     def settle(self, attempt: Attempt) -> None:
-        """Sends the outcome, unless progress or lines must be answered first: the server takes
-        neither for a job that has ended, and a checkpoint must not be lost with a snooze.
+        """Send the outcome, unless progress or lines must be answered first. The server accepts
+        neither for a job that has ended, and a snooze must not lose a checkpoint.
         """
         outcome, context = attempt.outcome, attempt.context
         if outcome is None or attempt not in self.book:
@@ -209,7 +209,7 @@ class Ledger:
         self._changed()
 
     def lease_refused(self, attempt: Attempt) -> None:
-        """The server says that the lease is over: by its clock, the attempt's time may be, too."""
+        """End an attempt whose lease is over for the server. It may also have timed out there."""
         now = time.monotonic()
         if attempt.outcome is None and attempt.has_timed_out(now) and now < attempt.certain_until:
             attempt.tell("timeout")
@@ -221,7 +221,7 @@ class Ledger:
         if attempt not in self.book or attempt.is_lost:
             return
         if not attempt.is_started or attempt.outcome is not None:
-            self.close(attempt)  # no handler is there to be told
+            self.close(attempt)  # there is no handler to tell
             return
         _logger.warning("job %s: the lease is lost", attempt.id)
         attempt.tell("lease_lost")

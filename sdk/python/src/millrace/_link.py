@@ -1,4 +1,4 @@
-"""The worker's polls: what goes into one, and the way to the server."""
+"""The worker's polls: their contents, and sending them to the server."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .context import Line
 from .errors import MillraceError, Unreachable
 
 _logger = logging.getLogger("millrace.worker")
-GOODBYE_S = 1.0  # for what nothing depends on
+GOODBYE_S = 1.0  # for a call on which nothing depends
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a worker is to do. Durations in seconds."""
+    """The options of a worker. Durations are in seconds."""
 
     id: str
     queues: Sequence[str]
@@ -40,7 +40,7 @@ class Options:
 
 
 class Request:
-    """What goes into one poll."""
+    """The contents of one poll."""
 
     def __init__(self) -> None:
         self.acks: list[Ack] = []
@@ -52,7 +52,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a poll brought. Instants are those of the monotonic clock."""
+    """The answer to a poll. Instants are those of the monotonic clock."""
 
     sent: float
     came: float
@@ -63,8 +63,8 @@ class Answer:
 
 
 class Link:
-    """Sends polls, each on a connection of its own while it runs. Says once that the server is
-    lost, and once that it is back. For the worker's own loop.
+    """Sends polls, each on its own connection while it runs. Logs once that the server is lost, and
+    once that it is back. Used by the worker's own loop only.
     """
 
     def __init__(self, config: Config, options: Options) -> None:
@@ -74,7 +74,7 @@ class Link:
         self.is_lost = False
 
     async def poll(self, request: Request, timeout: float, grip: Grip | None = None) -> Answer:
-        """Raises a MillraceError if there is no answer, or a refusal."""
+        """Send a poll. Raises a MillraceError if there is no answer or a refusal."""
         sent = time.monotonic()
         answer = await self._send(poll(self._options.id, self._body_of(request)), timeout, grip)
         return Answer(
@@ -87,11 +87,11 @@ class Link:
         )
 
     async def job_of(self, attempt: Attempt, timeout: float) -> Mapping[str, Any]:
-        """What the server knows of the attempt, by a heartbeat of its own."""
+        """Return the attempt's job as the server shows it, by a separate heartbeat."""
         return await self._send(heartbeat(attempt.id, attempt.token), timeout)
 
     async def say_goodbye(self) -> None:
-        """Takes the worker off the server's list. Nothing depends on it, so it is tried once."""
+        """Remove the worker from the server's list. Nothing depends on it, so it is tried once."""
         if self.is_lost:
             return
         try:
@@ -103,7 +103,7 @@ class Link:
         await self._transport.close()
 
     def lost(self, error: MillraceError) -> None:
-        """A poll failed for want of a server."""
+        """Take note that a poll failed because the server did not answer."""
         if not self.is_lost:
             self.is_lost = True
             _logger.warning("lost the server at %s, and tries on: %s", self._config.url, error)
@@ -162,10 +162,10 @@ class Link:
 
 
 def is_about_content(error: MillraceError) -> bool:
-    """Whether something in the request was refused, rather than the worker."""
+    """Return whether something in the request was refused, rather than the worker."""
     return error.status == 413 or (error.status in (400, 422) and error.code != "bad_answer")
 
 
 def is_refusal(error: MillraceError) -> bool:
-    """Whether time does not cure it."""
+    """Return whether the error is permanent."""
     return error.status in (400, 401, 403, 404, 413, 422) and error.code != "bad_answer"

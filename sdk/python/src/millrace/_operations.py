@@ -1,4 +1,4 @@
-"""Every operation of the client, as a call: which request it is, and what its answer means."""
+"""Every operation of the client as a call: its request, and how to read the answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .models import (
 
 R = TypeVar("R", bound=Record)
 
-MAX_WAIT_S = 60.0  # the server's bound on one request that waits
+MAX_WAIT_S = 60.0  # the longest time that one request may wait at the server
 
 
 def submit(job: Submission, trace: Trace) -> Call[Submitted]:

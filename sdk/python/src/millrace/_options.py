@@ -1,4 +1,4 @@
-"""The options that calls take by name: so type checkers and editors know them."""
+"""The options that calls take by name, for type checkers and editors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["JobOptions", "WorkerOptions"]
 
 
 class JobOptions(TypedDict, total=False):
-    """Options of a submission. NewJob says what each means."""
+    """Options of a submission. NewJob documents them."""
 
     queue: str | None
     id: str | None
@@ -33,7 +33,7 @@ class JobOptions(TypedDict, total=False):
 
 
 class WorkerOptions(TypedDict, total=False):
-    """Options of a worker. `Millrace.worker` says what each means."""
+    """Options of a worker. `Millrace.worker` documents them."""
 
     queues: Sequence[str] | None
     concurrency: int

@@ -9,11 +9,11 @@ INFINITY = float("inf")
 ACK_DELAY_S = 0.005
 ACK_BATCH = 64
 MAX_ITEMS = 1000  # of one kind in one poll
-MAX_ACK_BYTES = 4 << 20  # in one poll; the server takes 16 MiB
+MAX_ACK_BYTES = 4 << 20  # in one poll; the server accepts 16 MiB
 
 
 class Ack:
-    """An outcome. Sent again, it is the same text."""
+    """An outcome. Each time it is sent, its text is the same."""
 
     __slots__ = ("id", "is_substitute", "lease_s", "since", "text", "token")
 
@@ -29,13 +29,13 @@ class Ack:
         self.id = id
         self.token = token
         self.text = text
-        self.since = since  # when it came, or is to be sent again; on the monotonic clock
-        self.lease_s = lease_s  # the length of its lease: so urgent is it
-        self.is_substitute = is_substitute  # for an outcome that the server refused
+        self.since = since  # when it came, or when to send it again; on the monotonic clock
+        self.lease_s = lease_s  # the length of its lease, which makes it urgent
+        self.is_substitute = is_substitute  # replaces an outcome that the server refused
 
 
 class Outbox:
-    """Holds outcomes from the handler's end to the server's answer, unless a poll carries them."""
+    """Holds outcomes until the server has answered them, except while a poll carries them."""
 
     def __init__(self) -> None:
         self._waiting: deque[Ack] = deque()
@@ -43,7 +43,7 @@ class Outbox:
         self._in_flight = 0
 
     def __len__(self) -> int:
-        """How many wait to go with others."""
+        """Return how many outcomes wait that may be sent together."""
         return len(self._waiting)
 
     @property
@@ -52,18 +52,18 @@ class Outbox:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the server has answered everything."""
+        """Whether the server has answered all outcomes."""
         return not (self._waiting or self._alone or self._in_flight)
 
     def add(self, ack: Ack) -> None:
         self._waiting.append(ack)
 
     def add_alone(self, acks: Iterable[Ack]) -> None:
-        """Each of these goes in a poll of its own: one of them may be why a poll was refused."""
+        """Add outcomes to be sent in separate polls, as one may be why a poll was refused."""
         self._alone.extend(acks)
 
     def take(self) -> list[Ack]:
-        """As many as one poll takes, the oldest first."""
+        """Remove and return as many outcomes as fit into one poll, oldest first."""
         taken: list[Ack] = []
         size = 0
         while self._waiting and len(taken) < MAX_ITEMS and size < MAX_ACK_BYTES:
@@ -78,15 +78,15 @@ class Outbox:
         return [self._alone.popleft()]
 
     def give_back(self, acks: Sequence[Ack]) -> None:
-        """These were not answered. If the server had them already, it answers as the first time."""
+        """Put unanswered outcomes back. If the server has them, it repeats its first answer."""
         self._waiting.extendleft(reversed(acks))
 
     def landed(self, acks: Sequence[Ack]) -> None:
-        """The poll that carried these is over, however."""
+        """Take note that the poll that carried these is over, with or without success."""
         self._in_flight -= len(acks)
 
     def due(self, at_once: bool) -> float:
-        """When they are to be sent: they wait for others, unless `at_once`."""
+        """Return when the outcomes must be sent. They wait for others unless `at_once`."""
         if not self._waiting:
             return INFINITY
         since = self._waiting[0].since

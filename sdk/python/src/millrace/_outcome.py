@@ -1,4 +1,4 @@
-"""How the end of a handler becomes the outcome that the worker reports."""
+"""Converting the end of a handler to the outcome that the worker reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Outcome:
 
     kind: str
     text: str
-    lines: Sequence[Line] = field(default=())  # the worker's own words for the job's log
+    lines: Sequence[Line] = field(default=())  # lines that the worker adds to the job's log
 
     def to_ack(
         self,
@@ -35,7 +35,7 @@ class Outcome:
         lines: Sequence[Line],
         slow_down: Sequence[dict[str, Any]] = (),
     ) -> str:
-        """The item of an ack."""
+        """Return the outcome as an ack's item."""
         ack = f'{{"id":"{id}","token":{token},{self.text}'
         if lines or self.lines:
             wires = [line.to_wire() for line in (*lines, *self.lines)]
@@ -46,7 +46,7 @@ class Outcome:
 
 
 RELEASED = Outcome("released", '"outcome":"released"')
-LOST = Outcome("lost", "")  # none is sent: the handler was told that its lease is lost
+LOST = Outcome("lost", "")  # not sent: the handler was told that its lease is lost
 CANCELLED = Outcome("cancelled", '"outcome":"cancelled"')
 
 
@@ -69,7 +69,7 @@ def failed(error: dict[str, Any], delay_ms: int | None = None) -> Outcome:
 
 
 def outcome_of(context: Context, result: Any, error: BaseException | None) -> Outcome:
-    """The outcome of a handler that returned `result` or raised `error`."""
+    """Return the outcome of a handler that returned `result` or raised `error`."""
     told = context._conclude()
     if told == "lease_lost":
         return LOST
@@ -99,13 +99,13 @@ def outcome_of(context: Context, result: Any, error: BaseException | None) -> Ou
 
 
 def outcome_unbegun(context: Context) -> Outcome:
-    """The outcome of a handler that did not begin, since it was told to end before that."""
+    """Return the outcome of a handler that was told to end before it began."""
     told = context.told
     return RELEASED if told is None else outcome_of(context, None, Interrupted(told))
 
 
 def refused(why: str) -> Outcome:
-    """What is reported in place of an outcome that the server does not take."""
+    """Return the outcome that replaces one that the server does not accept."""
     return failed({"type": "outcome_refused", "message": f"the server refused the outcome: {why}"})
 
 
@@ -115,7 +115,7 @@ def describe(error: BaseException) -> str:
 
 def _described(error: BaseException) -> dict[str, Any]:
     stack = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    # The end names the error, and the beginning is the worker's own frames.
+    # The end names the error; the beginning has only the worker's own frames.
     tail = _clean(stack).encode()[-_MAX_STACK_BYTES:].decode("utf-8", "ignore")
     return {
         "type": type(error).__name__,
@@ -125,5 +125,5 @@ def _described(error: BaseException) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Half surrogates and NUL are no text for the server."""
+    """Replace half surrogates and NUL, which the server refuses."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()

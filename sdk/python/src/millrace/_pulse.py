@@ -1,6 +1,6 @@
-"""The pulse of a worker: heartbeats, progress and log lines when they are due, and its clock.
+"""The pulse of a worker: sends heartbeats, progress and log lines when due, and watches the clock.
 
-Each goes in a poll of its own, whether an earlier one has been answered or hangs.
+Each is sent in its own poll, whether an earlier one has been answered or hangs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ LEAST_TIMEOUT_S = 0.5  # of a request that a lease depends on
 
 
 class Pulse:
-    """For the worker's own loop.
+    """Used by the worker's own loop only.
 
     Args:
-        timeout_s: the most that a request may take; short leases take less.
+        timeout_s: the longest time that a request may take; short leases shorten it.
         take: acts on an answer.
         refused: called with a refusal that concerns the worker.
-        spawn: runs a coroutine beside the others.
+        spawn: runs a coroutine concurrently with the others.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class Pulse:
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer_at = -INFINITY  # and none is set again
+        self._timer_at = -INFINITY  # no timer is set again
 
     def arm(self) -> None:
-        """Sees to it that the next instant of the book is not missed."""
+        """Set the timer for the next instant of the book."""
         due = self._book.due()
         if due >= self._timer_at:
-            return  # the timer comes earlier, and looks again
+            return  # the timer fires earlier, and checks again
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = due
@@ -67,7 +67,7 @@ class Pulse:
     def _timer_fires(self) -> None:
         self._timer_at = INFINITY
         now = time.monotonic()
-        # Before anything is asked of the server: the process may have been paused.
+        # Before any request is sent, since the process may have been paused.
         for attempt in self._book.overdue(now):
             if now >= attempt.certain_until:
                 self._ledger.lose(attempt)
@@ -109,7 +109,7 @@ class Pulse:
             if not is_refused:
                 attempt.context._give_back_progress(progress)
             self._book.beat_again(attempt, now + min(pause, attempt.lease_s / 6), is_refused)
-        # Lines that may have arrived are not sent again: a line twice is worse than one less.
+        # Lines that may have arrived are not sent again: a duplicate is worse than a missing line.
         has_not_begun = error.status in (429, 503) or error._is_of_no_connection
         if has_not_begun and request.lines:
             for attempt, line in reversed(request.lines):
@@ -119,7 +119,7 @@ class Pulse:
             self._refused(error)
 
     async def learn_timeout(self, attempt: Attempt) -> None:
-        """Asks for the length of an attempt whose claim does not tell it: by a heartbeat."""
+        """Ask by a heartbeat for the timeout of an attempt whose claim does not tell it."""
         while attempt in self._book and attempt.outcome is None:
             sent = time.monotonic()
             timeout = max(attempt.lease_s / 3, LEAST_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Where handlers run: synchronous ones in threads, asynchronous ones on an event loop."""
+"""Running handlers: synchronous ones in threads, asynchronous ones on an event loop."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ._handlers import Middleware, run_async, run_sync
 from ._outcome import Outcome, outcome_of, outcome_unbegun
 
 Ended = Callable[[Attempt, Outcome], None]
-"""Takes the outcome of a handler, on whatever thread it ran."""
+"""Takes the outcome of a handler, on the thread that ran it."""
 
 
 class Threads:
-    """Runs synchronous handlers. A thread is made when a handler finds no idle one, and kept.
+    """Runs synchronous handlers. A thread is created if none is idle, and is kept.
 
-    They are daemons: a handler that outlives the worker's grace time does not keep the process.
+    Threads are daemons: a handler that outlives the worker's grace time does not keep the process
+    alive.
     """
 
     def __init__(self, middleware: Sequence[Middleware], ended: Ended) -> None:
@@ -35,7 +36,7 @@ class Threads:
         with self._lock:
             has_idle = self._idle > 0
             if has_idle:
-                self._idle -= 1  # it is spoken for
+                self._idle -= 1  # the thread is reserved
             else:
                 self._count += 1
         self._waiting.put(attempt)
@@ -43,7 +44,7 @@ class Threads:
             threading.Thread(target=self._run, name="millrace-handler", daemon=True).start()
 
     def close(self) -> None:
-        """Ends the threads, each as soon as it is idle."""
+        """End the threads, each as soon as it is idle."""
         for _ in range(self._count):
             self._waiting.put(None)
 
@@ -65,10 +66,10 @@ class Threads:
         set_running(context)
         try:
             return outcome_of(context, run_sync(attempt.handler, self._middleware, context), None)
-        except BaseException as error:  # whatever a handler raises is its outcome
+        except BaseException as error:  # any exception of a handler is its outcome
             return outcome_of(context, None, error)
         finally:
-            set_running(None)  # the thread goes on, and holds nothing of this job
+            set_running(None)  # the thread lives on and must not keep this job's objects
 
 
 class Tasks:
@@ -80,10 +81,10 @@ class Tasks:
         self._loop = loop
         self._middleware = middleware
         self._ended = ended
-        self._tasks: set[asyncio.Task[Any]] = set()  # the loop itself holds them weakly
+        self._tasks: set[asyncio.Task[Any]] = set()  # the loop itself keeps only weak references
 
     def start(self, attempts: list[Attempt]) -> None:
-        """Any thread may call it."""
+        """Start the handlers of attempts. Thread-safe."""
         self._loop.call_soon_threadsafe(self._start, attempts)
 
     def _start(self, attempts: list[Attempt]) -> None:
@@ -101,7 +102,7 @@ class _Task:
         self._task.add_done_callback(self._done)
         attempt.interrupt = self._interrupt
         if attempt.context.told is not None:
-            self._cancel()  # it was told before this task could be reached
+            self._cancel()  # the handler was told before this task could be reached
 
     async def _handle(self) -> None:
         context = self._attempt.context
@@ -112,7 +113,7 @@ class _Task:
         set_running(context)
         try:
             result = await run_async(self._attempt.handler, self._tasks._middleware, context)
-        except BaseException as error:  # whatever a handler raises is its outcome
+        except BaseException as error:  # any exception of a handler is its outcome
             self._end(None, error)
         else:
             self._end(result, None)
@@ -129,11 +130,11 @@ class _Task:
             self._end(None, asyncio.CancelledError())
 
     def _interrupt(self) -> None:
-        """Comes from the worker's thread."""
+        """Interrupt the handler. Called by the worker's thread."""
         try:
             self._tasks._loop.call_soon_threadsafe(self._cancel)
         except RuntimeError:
-            pass  # the loop is closed, and with it went the handler
+            pass  # the loop is closed, and the handler ended with it
 
     def _cancel(self) -> None:
         if not self._has_ended:

@@ -1,4 +1,4 @@
-"""Durations and instants between Python and the API: milliseconds, and RFC 3339 in UTC."""
+"""Conversion of durations (milliseconds) and instants (RFC 3339 in UTC) for the API."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ Duration = Union[int, float, datetime.timedelta]
 """Seconds, or a timedelta. The API's unit is the millisecond."""
 
 Instant = Union[str, datetime.datetime]
-"""RFC 3339 text, or a datetime that knows its zone."""
+"""RFC 3339 text, or a datetime with a time zone."""
 
 
 def to_ms(duration: Duration) -> int:
-    """Whole milliseconds, rounded; ValueError if negative or not a number."""
+    """Return whole milliseconds, rounded; ValueError if negative or not a number."""
     seconds = (
         duration.total_seconds() if isinstance(duration, datetime.timedelta) else float(duration)
     )
@@ -23,12 +23,12 @@ def to_ms(duration: Duration) -> int:
 
 
 def to_seconds(duration: Duration) -> float:
-    """Seconds; ValueError if negative or not a number."""
+    """Return seconds; ValueError if negative or not a number."""
     return to_ms(duration) / 1000
 
 
 def to_rfc3339(instant: Instant) -> str:
-    """The API's text of an instant; ValueError for a datetime without a zone."""
+    """Return the API's text of an instant; ValueError for a datetime without a time zone."""
     if isinstance(instant, str):
         return instant
     if instant.tzinfo is None:
@@ -37,12 +37,12 @@ def to_rfc3339(instant: Instant) -> str:
 
 
 def format_time(timestamp: float) -> str:
-    """RFC 3339 with milliseconds, of seconds since 1970."""
+    """Return seconds since 1970 as RFC 3339 text with milliseconds."""
     moment = datetime.datetime.fromtimestamp(timestamp, datetime.timezone.utc)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
 def parse_time(text: str) -> datetime.datetime:
-    """The instant that the API writes as `text`, in UTC."""
+    """Return the instant that the API writes as `text`, in UTC."""
     moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
     return moment.astimezone(datetime.timezone.utc)

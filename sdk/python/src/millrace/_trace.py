@@ -1,4 +1,4 @@
-"""W3C trace context of submissions: the application's, else that of the running handler."""
+"""The W3C trace context of submissions: the application's, else the running handler's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Callable, NamedTuple, Optional, Union
 from ._current import running
 
 TraceSource = Callable[[], Union[str, tuple[str, Optional[str]], None]]
-"""Gives the current `traceparent`, or it and the `tracestate`, or None."""
+"""Returns the current `traceparent`, or both it and the `tracestate`, or None."""
 
 
 class Trace(NamedTuple):
@@ -15,7 +15,7 @@ class Trace(NamedTuple):
     tracestate: str | None = None
 
     def headers(self) -> dict[str, str]:
-        """A header, and no member: with a member, an idempotency key would bind the trace, too."""
+        """Return the trace as headers, which idempotency keys ignore, unlike members."""
         if self.traceparent is None:
             return {}
         headers = {"traceparent": self.traceparent}

@@ -51,22 +51,22 @@ T = TypeVar("T")
 
 
 class AsyncMillrace(App):
-    """A client, and an application: the jobs that it can run, and their worker.
+    """A client of a server, and an application with handlers of jobs and a worker.
 
-    Connections are kept for later calls. It is for one event loop at a time; on another loop it
-    makes new connections.
+    Connections are kept open for later calls. The client is for one event loop at a time; on
+    another loop it opens new connections.
 
     Args:
         url: the server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`.
-        token: default `MILLRACE_TOKEN`, else none.
-        timeout: the deadline of a call, all its tries and pauses together: seconds or a timedelta.
+        token: the bearer token. Default `MILLRACE_TOKEN`, else none.
+        timeout: the deadline of a call, including its tries and pauses; seconds or a timedelta.
         ca_file: certificates (PEM) to trust instead of the platform's.
-        ssl_context: the platform's own TLS object, instead of `ca_file`.
-        current_trace: gives the current `traceparent` (or it and the `tracestate`) for
-            submissions. Without it, or if it gives None, that of the running handler.
+        ssl_context: an `ssl.SSLContext`, instead of `ca_file`.
+        current_trace: returns the current `traceparent` (or it and the `tracestate`) for
+            submissions. Without it, or if it returns None, the running handler's is used.
 
-    Every call raises a MillraceError if it fails; after a lost connection, 429, 502, 503 and 504 it
-    is tried again, where that is safe, until the deadline.
+    A call that fails raises a MillraceError. After a lost connection and after the statuses 429,
+    502, 503 and 504 it is retried until the deadline, if that is safe.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class AsyncMillrace(App):
         await self.close()
 
     async def close(self) -> None:
-        """Closes the connections that are kept. The client can still be used."""
+        """Close the idle connections. The client can still be used."""
         await self._transport.close()
 
     # The application
@@ -97,19 +97,19 @@ class AsyncMillrace(App):
     def job(
         self, type: str, **options: Unpack[JobOptions]
     ) -> Callable[[Callable[P, R]], AsyncJobType[P, R]]:
-        """Makes a function the handler of a type of jobs.
+        """Make a function the handler of a type of jobs.
 
         The function's parameters are the members of the payload, an object. If its only parameter
         is positional-only (`def handle(payload, /)`), it gets the payload itself. It may be
-        asynchronous. What it returns is the job's result; what it raises fails the attempt.
+        asynchronous. Its return value is the job's result; an exception fails the attempt.
 
         Args:
             type: the type of the jobs.
-            options: those of NewJob, for what is submitted: `queue`, `max_attempts`, `timeout` ...
+            options: options of NewJob for its submissions: `queue`, `max_attempts`, `timeout` ...
         """
 
         def decorate(function: Callable[P, R]) -> AsyncJobType[P, R]:
-            NewJob(type, **options)  # TypeError for a name that it does not have
+            NewJob(type, **options)  # raises TypeError for an unknown option
             handler = self._add_handler(type, function, options.get("queue"))
             made = AsyncJobType(function, handler, options)
             made._app = self
@@ -128,16 +128,16 @@ class AsyncMillrace(App):
         id: str | None = None,
         capture_logs: bool = True,
     ) -> AsyncWorker:
-        """A worker for the handlers that the application has now. It is yet to be run.
+        """Return a worker for the application's present handlers. It does not run yet.
 
         Args:
-            queues: in order of preference. Default those that the handlers name.
-            concurrency: how many handlers run at a time; it never holds more jobs than that.
-            lease: the length of the leases that it asks for; default the job's or the queue's.
+            queues: the queues in order of preference. Default those that the handlers name.
+            concurrency: how many handlers run at a time. It never holds more jobs than that.
+            lease: the length of the leases that it asks for. Default the job's or the queue's.
             poll_wait: how long a claim waits at the server, at most 60 s.
-            grace: how long running handlers have after a stop.
-            id: the worker's name. Default made of host, process id and a random part.
-            capture_logs: keep what handlers write to Python's logging with their jobs.
+            grace: how long handlers may run on after a stop.
+            id: the worker's name. Default: host, process id and a random part.
+            capture_logs: add lines that handlers write to Python's logging to their jobs' logs.
         """
         return AsyncWorker(
             self,
@@ -151,7 +151,7 @@ class AsyncMillrace(App):
         )
 
     async def work(self, **options: Unpack[WorkerOptions]) -> None:
-        """Runs a worker until SIGTERM or SIGINT. Options as of `worker`."""
+        """Run a worker until SIGTERM or SIGINT. The options are those of `worker`."""
         await self.worker(**options).run()
 
     # Jobs
@@ -159,11 +159,11 @@ class AsyncMillrace(App):
     async def submit(
         self, job: str | Submission, payload: Any = UNSET, **options: Unpack[JobOptions]
     ) -> Submitted:
-        """Submits one job, and returns it when the server has it on disk.
+        """Submit one job, and return it when the server has it on disk.
 
         Args:
-            job: the type, with the payload and the options of NewJob beside it; or a NewJob, or a
-                mapping with the API's members.
+            job: the type, with `payload` and options of NewJob as further arguments; or a NewJob,
+                or a mapping with the API's members.
             payload: any JSON value, at most 1 MiB.
         """
         new = new_job(job, payload, options)
@@ -172,26 +172,26 @@ class AsyncMillrace(App):
     async def submit_batch(
         self, jobs: Iterable[Submission], *, atomic: bool = False
     ) -> List[BatchItem]:
-        """Submits 1 to 1000 jobs in one commit, and returns what became of each, in their order.
+        """Submit 1 to 1000 jobs in one commit, and return a result for each, in their order.
 
-        With `atomic` the server stores all or none, and a refusal of one raises the error.
+        With `atomic` the server stores all jobs or none, and the refusal of one raises an error.
         """
         return await self._call(
             operations.submit_batch(jobs, atomic, current_trace(self._current_trace))
         )
 
     async def get(self, id: str, *, include: Sequence[str] = ()) -> Job:
-        """The job as it is now. `include`: `payload`, `result`, `attempts`, `logs`, `events`."""
+        """Return a job. `include` may name `payload`, `result`, `attempts`, `logs`, `events`."""
         return await self._call(operations.get(id, include))
 
     async def wait(self, id: str, timeout: Duration | None = None) -> Job:
-        """Waits until the job has ended, and returns it with its result; `state` tells how.
+        """Wait until a job has ended, and return it with its result. Check its `state`.
 
         Args:
-            timeout: how long to wait; None waits as long as it takes.
+            timeout: how long to wait; None means without a bound.
 
         Raises:
-            WaitTimeout: the job has not ended in that time.
+            WaitTimeout: the job has not ended within the timeout.
         """
         ends = None if timeout is None else time.monotonic() + to_seconds(timeout)
         while True:
@@ -206,15 +206,15 @@ class AsyncMillrace(App):
     async def list(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Any
     ) -> Page[Job]:
-        """A page of at most `limit` (1 to 1000) jobs, newest first.
+        """Return a page of at most `limit` (1 to 1000) jobs, newest first.
 
-        Filters: `state` (one, or a list), `queue`, `type`, `tag`, `created_after`,
+        Filters: `state` (one or a list), `queue`, `type`, `tag`, `created_after`,
         `created_before`, `q` (a search), `fresh`, `include`.
         """
         return await self._call(operations.list_jobs(filters, limit, cursor))
 
     async def list_all(self, *, limit: int = 100, **filters: Any) -> AsyncIterator[Job]:
-        """All jobs that match, newest first, fetched in pages of `limit`. Filters as of `list`."""
+        """Iterate over all matching jobs, newest first. Fetches pages of `limit`; see `list`."""
         cursor: str | None = None
         while True:
             page = await self.list(limit=limit, cursor=cursor, **filters)
@@ -225,13 +225,13 @@ class AsyncMillrace(App):
                 return
 
     async def logs(self, id: str, *, limit: int = 1000, cursor: str | None = None) -> Page[LogLine]:
-        """A page of the job's log, oldest line first."""
+        """Return a page of a job's log, oldest line first."""
         return await self._call(operations.logs(id, limit, cursor))
 
     async def cancel(self, id: str, reason: str | None = None) -> Job:
-        """Cancels a waiting job at once; a running one is told, and `cancel_requested` is true.
+        """Cancel a job. A waiting job is cancelled at once; a running one gets `cancel_requested`.
 
-        `reason` is for people, at most 1024 bytes. InvalidState if the job has ended.
+        `reason` is for people, at most 1024 bytes. Raises InvalidState if the job has ended.
         """
         try:
             return await self._call(operations.cancel(id, reason))
@@ -239,25 +239,25 @@ class AsyncMillrace(App):
             if error._is_of_a_repetition:
                 job = await self.get(id)
                 if job.state == "cancelled":
-                    return job  # by an earlier try, whose answer was lost
+                    return job  # an earlier try cancelled it, and its answer was lost
             raise
 
     async def retry(self, id: str) -> Job:
-        """Makes a job that has ended ready again. InvalidState if it has not ended."""
+        """Make a job that has ended ready again. Raises InvalidState if it has not ended."""
         return await self._call(operations.retry(id))
 
     async def delete(self, id: str) -> None:
-        """Deletes a job. InvalidState if it runs."""
+        """Delete a job. Raises InvalidState if it is running."""
         await self._call(operations.delete(id))
 
     # Queues
 
     async def queues(self, *, limit: int = 1000, cursor: str | None = None) -> Page[Queue]:
-        """A page of the queues, by name."""
+        """Return a page of the queues, by name."""
         return await self._call(operations.queues(limit, cursor))
 
     async def queue(self, name: str) -> Queue:
-        """A queue with its counts and settings."""
+        """Return a queue with its counts and settings."""
         return await self._call(operations.queue(name))
 
     async def put_queue(
@@ -267,7 +267,7 @@ class AsyncMillrace(App):
         *,
         if_match: int | str | None = None,
     ) -> Queue:
-        """Makes the queue, or replaces all its settings. `if_match` is the version expected."""
+        """Create a queue or replace all its settings. `if_match` is the expected version."""
         return await self._call(operations.put_queue(name, settings, if_match))
 
     async def patch_queue(
@@ -278,19 +278,19 @@ class AsyncMillrace(App):
         if_match: int | str | None = None,
         create: bool = False,
     ) -> Queue:
-        """Changes the settings that are named. NotFound without such a queue, unless `create`."""
+        """Change some settings. Raises NotFound if there is no such queue, unless `create`."""
         return await self._call(operations.patch_queue(name, settings, if_match, create))
 
     async def pause_queue(self, name: str, reason: str | None = None) -> Queue:
-        """The server hands out no more jobs of the queue."""
+        """Stop handing out the queue's jobs."""
         return await self._call(operations.pause_queue(name, reason))
 
     async def resume_queue(self, name: str) -> Queue:
-        """Ends a pause."""
+        """Resume handing out the queue's jobs."""
         return await self._call(operations.resume_queue(name))
 
     async def delete_queue(self, name: str, *, force: bool = False) -> None:
-        """Deletes a queue; with `force` also one that has jobs."""
+        """Delete a queue; with `force`, even if it has jobs."""
         await self._call(operations.delete_queue(name, force))
 
     # Schedules
@@ -298,55 +298,55 @@ class AsyncMillrace(App):
     async def schedules(
         self, *, limit: int = 1000, cursor: str | None = None, **filters: Any
     ) -> Page[Schedule]:
-        """A page of the schedules, by name. Filters: `managed_by`, `queue`."""
+        """Return a page of the schedules, by name. Filters: `managed_by`, `queue`."""
         return await self._call(operations.schedules(filters, limit, cursor))
 
     async def schedule(self, name: str) -> Schedule:
-        """A schedule with its next instants."""
+        """Return a schedule with its next instants."""
         return await self._call(operations.schedule(name))
 
     async def put_schedule(
         self, name: str, spec: Mapping[str, Any], *, if_match: int | str | None = None
     ) -> Schedule:
-        """Makes the schedule, or replaces its specification; the same again changes nothing.
+        """Create a schedule or replace its specification. An equal one changes nothing.
 
         `spec` has the API's members: `cron` or `every_ms`, `timezone`, `job` and so on.
         """
         return await self._call(operations.put_schedule(name, spec, if_match))
 
     async def delete_schedule(self, name: str) -> None:
-        """Deletes a schedule. Its jobs stay."""
+        """Delete a schedule. Its jobs remain."""
         await self._call(operations.delete_schedule(name))
 
     async def pause_schedule(self, name: str, reason: str | None = None) -> Schedule:
-        """The schedule fires no more until it is resumed."""
+        """Stop a schedule from firing until it is resumed."""
         return await self._call(operations.pause_schedule(name, reason))
 
     async def resume_schedule(self, name: str) -> Schedule:
-        """Ends a pause. Instants that have passed meanwhile are not made up for."""
+        """Resume a schedule. Instants that passed during the pause do not fire."""
         return await self._call(operations.resume_schedule(name))
 
     async def trigger_schedule(self, name: str) -> Job:
-        """Submits one job of the schedule now."""
+        """Submit one job of the schedule now."""
         return await self._call(operations.trigger_schedule(name))
 
     async def backfill_schedule(self, name: str, request: Mapping[str, Any]) -> Dict[str, Any]:
-        """Submits the jobs of a past range: `from`, `to`, `limit`, `dry_run`, `rerun`.
+        """Submit the jobs of a past range: `from`, `to`, `limit`, `dry_run`, `rerun`.
 
         Returns `submitted`, `existing` and `more`.
         """
         return await self._call(operations.backfill_schedule(name, request))
 
     async def schedule_runs(self, name: str) -> List[Record]:
-        """What became of the last 100 instants, newest first."""
+        """Return the results of the last 100 instants, newest first."""
         return await self._call(operations.schedule_runs(name))
 
     async def preview_schedule(self, request: Mapping[str, Any]) -> Dict[str, Any]:
-        """What a `cron` or an `every_ms` means: `description`, `next`, perhaps `warnings`."""
+        """Describe a `cron` or an `every_ms`: `description`, `next`, perhaps `warnings`."""
         return await self._call(operations.preview_schedule(request))
 
     async def apply_schedules(self, request: Mapping[str, Any]) -> Dict[str, Any]:
-        """Makes and changes the schedules of an owner: `managed_by`, `schedules`, `prune` ...
+        """Create and change the schedules of an owner: `managed_by`, `schedules`, `prune` ...
 
         Returns the names under `created`, `updated`, `unchanged` and `deleted`.
         """

@@ -49,21 +49,21 @@ T = TypeVar("T")
 
 
 class Millrace(App):
-    """A client, and an application: the jobs that it can run, and their worker.
+    """A client of a server, and an application with handlers of jobs and a worker.
 
-    Any thread may use it. Connections are kept for later calls.
+    Thread-safe. Connections are kept open for later calls.
 
     Args:
         url: the server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`.
-        token: default `MILLRACE_TOKEN`, else none.
-        timeout: the deadline of a call, all its tries and pauses together: seconds or a timedelta.
+        token: the bearer token. Default `MILLRACE_TOKEN`, else none.
+        timeout: the deadline of a call, including its tries and pauses; seconds or a timedelta.
         ca_file: certificates (PEM) to trust instead of the platform's.
-        ssl_context: the platform's own TLS object, instead of `ca_file`.
-        current_trace: gives the current `traceparent` (or it and the `tracestate`) for
-            submissions. Without it, or if it gives None, that of the running handler.
+        ssl_context: an `ssl.SSLContext`, instead of `ca_file`.
+        current_trace: returns the current `traceparent` (or it and the `tracestate`) for
+            submissions. Without it, or if it returns None, the running handler's is used.
 
-    Every call raises a MillraceError if it fails; after a lost connection, 429, 502, 503 and 504 it
-    is tried again, where that is safe, until the deadline.
+    A call that fails raises a MillraceError. After a lost connection and after the statuses 429,
+    502, 503 and 504 it is retried until the deadline, if that is safe.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Millrace(App):
         self.close()
 
     def close(self) -> None:
-        """Closes the connections that are kept. The client can still be used."""
+        """Close the idle connections. The client can still be used."""
         self._transport.close()
 
     # The application
@@ -94,19 +94,19 @@ class Millrace(App):
     def job(
         self, type: str, **options: Unpack[JobOptions]
     ) -> Callable[[Callable[P, R]], JobType[P, R]]:
-        """Makes a function the handler of a type of jobs.
+        """Make a function the handler of a type of jobs.
 
         The function's parameters are the members of the payload, an object. If its only parameter
         is positional-only (`def handle(payload, /)`), it gets the payload itself. It may be
-        asynchronous. What it returns is the job's result; what it raises fails the attempt.
+        asynchronous. Its return value is the job's result; an exception fails the attempt.
 
         Args:
             type: the type of the jobs.
-            options: those of NewJob, for what is submitted: `queue`, `max_attempts`, `timeout` ...
+            options: options of NewJob for its submissions: `queue`, `max_attempts`, `timeout` ...
         """
 
         def decorate(function: Callable[P, R]) -> JobType[P, R]:
-            NewJob(type, **options)  # TypeError for a name that it does not have
+            NewJob(type, **options)  # raises TypeError for an unknown option
             handler = self._add_handler(type, function, options.get("queue"))
             made = JobType(function, handler, options)
             made._app = self
@@ -125,16 +125,16 @@ class Millrace(App):
         id: str | None = None,
         capture_logs: bool = True,
     ) -> Worker:
-        """A worker for the handlers that the application has now. It is yet to be run.
+        """Return a worker for the application's present handlers. It does not run yet.
 
         Args:
-            queues: in order of preference. Default those that the handlers name.
-            concurrency: how many handlers run at a time; it never holds more jobs than that.
-            lease: the length of the leases that it asks for; default the job's or the queue's.
+            queues: the queues in order of preference. Default those that the handlers name.
+            concurrency: how many handlers run at a time. It never holds more jobs than that.
+            lease: the length of the leases that it asks for. Default the job's or the queue's.
             poll_wait: how long a claim waits at the server, at most 60 s.
-            grace: how long running handlers have after a stop.
-            id: the worker's name. Default made of host, process id and a random part.
-            capture_logs: keep what handlers write to Python's logging with their jobs.
+            grace: how long handlers may run on after a stop.
+            id: the worker's name. Default: host, process id and a random part.
+            capture_logs: add lines that handlers write to Python's logging to their jobs' logs.
         """
         return Worker(
             self,
@@ -148,7 +148,7 @@ class Millrace(App):
         )
 
     def work(self, **options: Unpack[WorkerOptions]) -> None:
-        """Runs a worker until SIGTERM or SIGINT. Options as of `worker`."""
+        """Run a worker until SIGTERM or SIGINT. The options are those of `worker`."""
         self.worker(**options).run()
 
     # Jobs
@@ -156,35 +156,35 @@ class Millrace(App):
     def submit(
         self, job: str | Submission, payload: Any = UNSET, **options: Unpack[JobOptions]
     ) -> Submitted:
-        """Submits one job, and returns it when the server has it on disk.
+        """Submit one job, and return it when the server has it on disk.
 
         Args:
-            job: the type, with the payload and the options of NewJob beside it; or a NewJob, or a
-                mapping with the API's members.
+            job: the type, with `payload` and options of NewJob as further arguments; or a NewJob,
+                or a mapping with the API's members.
             payload: any JSON value, at most 1 MiB.
         """
         new = new_job(job, payload, options)
         return self._call(operations.submit(new, current_trace(self._current_trace)))
 
     def submit_batch(self, jobs: Iterable[Submission], *, atomic: bool = False) -> List[BatchItem]:
-        """Submits 1 to 1000 jobs in one commit, and returns what became of each, in their order.
+        """Submit 1 to 1000 jobs in one commit, and return a result for each, in their order.
 
-        With `atomic` the server stores all or none, and a refusal of one raises the error.
+        With `atomic` the server stores all jobs or none, and the refusal of one raises an error.
         """
         return self._call(operations.submit_batch(jobs, atomic, current_trace(self._current_trace)))
 
     def get(self, id: str, *, include: Sequence[str] = ()) -> Job:
-        """The job as it is now. `include`: `payload`, `result`, `attempts`, `logs`, `events`."""
+        """Return a job. `include` may name `payload`, `result`, `attempts`, `logs`, `events`."""
         return self._call(operations.get(id, include))
 
     def wait(self, id: str, timeout: Duration | None = None) -> Job:
-        """Waits until the job has ended, and returns it with its result; `state` tells how.
+        """Wait until a job has ended, and return it with its result. Check its `state`.
 
         Args:
-            timeout: how long to wait; None waits as long as it takes.
+            timeout: how long to wait; None means without a bound.
 
         Raises:
-            WaitTimeout: the job has not ended in that time.
+            WaitTimeout: the job has not ended within the timeout.
         """
         ends = None if timeout is None else time.monotonic() + to_seconds(timeout)
         while True:
@@ -197,25 +197,25 @@ class Millrace(App):
                 raise WaitTimeout(f"job {id} is still {job.state}", code="wait_timeout")
 
     def list(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> Page[Job]:
-        """A page of at most `limit` (1 to 1000) jobs, newest first.
+        """Return a page of at most `limit` (1 to 1000) jobs, newest first.
 
-        Filters: `state` (one, or a list), `queue`, `type`, `tag`, `created_after`,
+        Filters: `state` (one or a list), `queue`, `type`, `tag`, `created_after`,
         `created_before`, `q` (a search), `fresh`, `include`.
         """
         return self._call(operations.list_jobs(filters, limit, cursor))
 
     def list_all(self, *, limit: int = 100, **filters: Any) -> Iterator[Job]:
-        """All jobs that match, newest first, fetched in pages of `limit`. Filters as of `list`."""
+        """Iterate over all matching jobs, newest first. Fetches pages of `limit`; see `list`."""
         return _all(lambda cursor: self.list(limit=limit, cursor=cursor, **filters))
 
     def logs(self, id: str, *, limit: int = 1000, cursor: str | None = None) -> Page[LogLine]:
-        """A page of the job's log, oldest line first."""
+        """Return a page of a job's log, oldest line first."""
         return self._call(operations.logs(id, limit, cursor))
 
     def cancel(self, id: str, reason: str | None = None) -> Job:
-        """Cancels a waiting job at once; a running one is told, and `cancel_requested` is true.
+        """Cancel a job. A waiting job is cancelled at once; a running one gets `cancel_requested`.
 
-        `reason` is for people, at most 1024 bytes. InvalidState if the job has ended.
+        `reason` is for people, at most 1024 bytes. Raises InvalidState if the job has ended.
         """
         try:
             return self._call(operations.cancel(id, reason))
@@ -223,25 +223,25 @@ class Millrace(App):
             if error._is_of_a_repetition:
                 job = self.get(id)
                 if job.state == "cancelled":
-                    return job  # by an earlier try, whose answer was lost
+                    return job  # an earlier try cancelled it, and its answer was lost
             raise
 
     def retry(self, id: str) -> Job:
-        """Makes a job that has ended ready again. InvalidState if it has not ended."""
+        """Make a job that has ended ready again. Raises InvalidState if it has not ended."""
         return self._call(operations.retry(id))
 
     def delete(self, id: str) -> None:
-        """Deletes a job. InvalidState if it runs."""
+        """Delete a job. Raises InvalidState if it is running."""
         self._call(operations.delete(id))
 
     # Queues
 
     def queues(self, *, limit: int = 1000, cursor: str | None = None) -> Page[Queue]:
-        """A page of the queues, by name."""
+        """Return a page of the queues, by name."""
         return self._call(operations.queues(limit, cursor))
 
     def queue(self, name: str) -> Queue:
-        """A queue with its counts and settings."""
+        """Return a queue with its counts and settings."""
         return self._call(operations.queue(name))
 
     def put_queue(
@@ -251,7 +251,7 @@ class Millrace(App):
         *,
         if_match: int | str | None = None,
     ) -> Queue:
-        """Makes the queue, or replaces all its settings. `if_match` is the version expected."""
+        """Create a queue or replace all its settings. `if_match` is the expected version."""
         return self._call(operations.put_queue(name, settings, if_match))
 
     def patch_queue(
@@ -262,19 +262,19 @@ class Millrace(App):
         if_match: int | str | None = None,
         create: bool = False,
     ) -> Queue:
-        """Changes the settings that are named. NotFound without such a queue, unless `create`."""
+        """Change some settings. Raises NotFound if there is no such queue, unless `create`."""
         return self._call(operations.patch_queue(name, settings, if_match, create))
 
     def pause_queue(self, name: str, reason: str | None = None) -> Queue:
-        """The server hands out no more jobs of the queue."""
+        """Stop handing out the queue's jobs."""
         return self._call(operations.pause_queue(name, reason))
 
     def resume_queue(self, name: str) -> Queue:
-        """Ends a pause."""
+        """Resume handing out the queue's jobs."""
         return self._call(operations.resume_queue(name))
 
     def delete_queue(self, name: str, *, force: bool = False) -> None:
-        """Deletes a queue; with `force` also one that has jobs."""
+        """Delete a queue; with `force`, even if it has jobs."""
         self._call(operations.delete_queue(name, force))
 
     # Schedules
@@ -282,55 +282,55 @@ class Millrace(App):
     def schedules(
         self, *, limit: int = 1000, cursor: str | None = None, **filters: Any
     ) -> Page[Schedule]:
-        """A page of the schedules, by name. Filters: `managed_by`, `queue`."""
+        """Return a page of the schedules, by name. Filters: `managed_by`, `queue`."""
         return self._call(operations.schedules(filters, limit, cursor))
 
     def schedule(self, name: str) -> Schedule:
-        """A schedule with its next instants."""
+        """Return a schedule with its next instants."""
         return self._call(operations.schedule(name))
 
     def put_schedule(
         self, name: str, spec: Mapping[str, Any], *, if_match: int | str | None = None
     ) -> Schedule:
-        """Makes the schedule, or replaces its specification; the same again changes nothing.
+        """Create a schedule or replace its specification. An equal one changes nothing.
 
         `spec` has the API's members: `cron` or `every_ms`, `timezone`, `job` and so on.
         """
         return self._call(operations.put_schedule(name, spec, if_match))
 
     def delete_schedule(self, name: str) -> None:
-        """Deletes a schedule. Its jobs stay."""
+        """Delete a schedule. Its jobs remain."""
         self._call(operations.delete_schedule(name))
 
     def pause_schedule(self, name: str, reason: str | None = None) -> Schedule:
-        """The schedule fires no more until it is resumed."""
+        """Stop a schedule from firing until it is resumed."""
         return self._call(operations.pause_schedule(name, reason))
 
     def resume_schedule(self, name: str) -> Schedule:
-        """Ends a pause. Instants that have passed meanwhile are not made up for."""
+        """Resume a schedule. Instants that passed during the pause do not fire."""
         return self._call(operations.resume_schedule(name))
 
     def trigger_schedule(self, name: str) -> Job:
-        """Submits one job of the schedule now."""
+        """Submit one job of the schedule now."""
         return self._call(operations.trigger_schedule(name))
 
     def backfill_schedule(self, name: str, request: Mapping[str, Any]) -> Dict[str, Any]:
-        """Submits the jobs of a past range: `from`, `to`, `limit`, `dry_run`, `rerun`.
+        """Submit the jobs of a past range: `from`, `to`, `limit`, `dry_run`, `rerun`.
 
         Returns `submitted`, `existing` and `more`.
         """
         return self._call(operations.backfill_schedule(name, request))
 
     def schedule_runs(self, name: str) -> List[Record]:
-        """What became of the last 100 instants, newest first."""
+        """Return the results of the last 100 instants, newest first."""
         return self._call(operations.schedule_runs(name))
 
     def preview_schedule(self, request: Mapping[str, Any]) -> Dict[str, Any]:
-        """What a `cron` or an `every_ms` means: `description`, `next`, perhaps `warnings`."""
+        """Describe a `cron` or an `every_ms`: `description`, `next`, perhaps `warnings`."""
         return self._call(operations.preview_schedule(request))
 
     def apply_schedules(self, request: Mapping[str, Any]) -> Dict[str, Any]:
-        """Makes and changes the schedules of an owner: `managed_by`, `schedules`, `prune` ...
+        """Create and change the schedules of an owner: `managed_by`, `schedules`, `prune` ...
 
         Returns the names under `created`, `updated`, `unchanged` and `deleted`.
         """

@@ -1,4 +1,4 @@
-"""What a handler knows of its job, and how it speaks with the worker."""
+"""A handler's view of its job, and its communication with the worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ClaimedJob", "Context"]
 
 # The server's bounds.
 _MAX_LINE_BYTES = 8 << 10
-_MAX_LOG_BYTES = 256 << 10  # on what waits
+_MAX_LOG_BYTES = 256 << 10  # of waiting lines
 _MAX_MESSAGE_BYTES = 1024
 _MAX_CHECKPOINT_BYTES = 62 << 10  # the whole progress: 64 KiB
 _SLOW_DOWN_MS = (100, 3_600_000)
@@ -36,7 +36,7 @@ _LEVELS = {
 
 
 class ClaimedJob(Record):
-    """The job that a handler runs, as the claim brought it."""
+    """The job that a handler runs, as it was claimed."""
 
     id: str
     queue: str
@@ -58,7 +58,7 @@ class ClaimedJob(Record):
 
     @property
     def checkpoint(self) -> Any:
-        """What an earlier attempt saved with `progress(checkpoint=...)`; None if nothing."""
+        """The value that an earlier attempt saved with `progress(checkpoint=...)`; None if none."""
         progress = self.raw.get("progress")
         return progress.get("checkpoint") if progress else None
 
@@ -77,12 +77,12 @@ class Line(NamedTuple):
 class Context:
     """One attempt at a job, as its handler sees it: `millrace.current()`.
 
-    Any thread may use it while the handler runs. Nothing here waits for the server.
+    Thread-safe while the handler runs. No method waits for the server.
 
     Attributes:
         job: the job.
-        token: the fencing token, which rises with each lease: a service that remembers the highest
-            one can refuse a worker that was overtaken.
+        token: the fencing token, which rises with each lease. A service that remembers the highest
+            token can refuse a worker whose lease is over.
     """
 
     def __init__(
@@ -95,25 +95,25 @@ class Context:
     ) -> None:
         self.job = job
         self.token = token
-        self._news = news  # there is progress or a line to be sent
+        self._news = news  # called when there is progress or a line to send
         self._lock = threading.Lock()
         self._told: str | None = None
         self._has_ended = False
         self._told_event: threading.Event | None = None
         self._observers: list[Callable[[str], None]] = []
         self._is_stopping = is_stopping
-        # By member, as JSON. The server replaces all of it at each report, so all of it is sent;
-        # the checkpoint of an earlier attempt with it.
+        # By member, as JSON. The server replaces all members at each report, so all are sent,
+        # including the checkpoint of an earlier attempt.
         self._progress: dict[str, str] = {}
         if job.checkpoint is not None:
             self._progress["checkpoint"] = _json.dumps(job.checkpoint)
-        self._has_progress = False  # that is yet to be sent
+        self._has_progress = False  # there is progress to send
         self._lines: deque[Line] = deque()
         self._line_bytes = 0
         self._enqueued: list[dict[str, Any]] = []
         self._wishes: dict[str, dict[str, Any]] = {}  # by limit
 
-    # What the handler is told
+    # Signals to the handler
 
     @property
     def told(self) -> str | None:
@@ -126,12 +126,12 @@ class Context:
         return self._is_stopping()
 
     def check(self) -> None:
-        """Raises Interrupted if the handler was told to end."""
+        """Raise Interrupted if the handler was told to end."""
         if self._told is not None:
             raise Interrupted(self._told)
 
     def wait(self, duration: Duration) -> None:
-        """Sleeps, for synchronous handlers: raises Interrupted as soon as the handler is told."""
+        """Sleep in a synchronous handler. Raises Interrupted as soon as it is told to end."""
         with self._lock:
             if self._told_event is None:
                 self._told_event = threading.Event()
@@ -141,9 +141,9 @@ class Context:
         self.check()
 
     def on_told(self, observer: Callable[[str], None]) -> None:
-        """Calls `observer` with the reason when the handler is told, at once if it was.
+        """Call `observer` with the reason when the handler is told to end, or now if it was told.
 
-        The call comes on a thread of the worker, which it must not hold up.
+        The worker's thread makes the call, so `observer` must not block.
         """
         with self._lock:
             if self._told is None:
@@ -152,7 +152,7 @@ class Context:
         observer(self._told)
 
     def _tell(self, reason: str) -> bool:
-        """Tells the handler; only the first reason counts, but a lost lease outranks the rest."""
+        """Tell the handler to end. The first reason counts, but a lost lease overrides others."""
         with self._lock:
             if self._has_ended:
                 return False
@@ -169,12 +169,12 @@ class Context:
         return True
 
     def _conclude(self) -> str | None:
-        """The handler has ended, and is told nothing more. Returns what it was told."""
+        """Stop telling the handler, which has ended. Returns the reason that it was told."""
         with self._lock:
             self._has_ended = True
             return self._told
 
-    # What the handler tells
+    # Reports of the handler
 
     def progress(
         self,
@@ -182,15 +182,15 @@ class Context:
         message: str | None = None,
         checkpoint: Any = UNSET,
     ) -> None:
-        """Reports progress, at most a second later. What is left out stays as it was.
+        """Report progress within a second. Arguments that are left out stay unchanged.
 
         Args:
             percent: 0 to 100.
-            message: for people; cut at 1024 bytes.
-            checkpoint: what a later attempt finds in `job.checkpoint`: JSON of at most 62 KiB.
+            message: for people; truncated to 1024 bytes.
+            checkpoint: the `job.checkpoint` of a later attempt; JSON of at most 62 KiB.
 
         Raises:
-            TypeError, ValueError: the checkpoint is not JSON, or is too large.
+            TypeError, ValueError: the checkpoint is not JSON or is too large.
         """
         given: dict[str, str] = {}
         if percent is not None and percent == percent:
@@ -208,10 +208,11 @@ class Context:
         self._news()
 
     def log(self, message: str, level: str = "info") -> None:
-        """Keeps a line with the job.
+        """Add a line to the job's log.
 
         Args:
-            message: cut at 8 KiB. Over 256 KiB wait to be sent, the oldest lines go.
+            message: truncated to 8 KiB. If more than 256 KiB wait to be sent, the oldest lines are
+                dropped.
             level: `debug`, `info`, `warn` or `error`.
         """
         line = Line(
@@ -227,9 +228,10 @@ class Context:
         self._news()
 
     def enqueue(self, job: Submission) -> str:
-        """Submits a job in the same commit as this attempt's success, and only then.
+        """Submit a job in the same commit as this attempt's success, and only on success.
 
-        Returns its id. At most 1000 jobs an attempt. A job without a `traceparent` gets this one's.
+        Returns its id. At most 1000 jobs per attempt. A job without a `traceparent` gets this
+        job's.
         """
         wire = wire_of(job)
         if wire.pop("idempotency_key", None) is not None:
@@ -240,21 +242,21 @@ class Context:
             wire["traceparent"] = self.job.traceparent
             if self.job.tracestate:
                 wire["tracestate"] = self.job.tracestate
-        _json.dumps(wire)  # a payload that is not JSON is this caller's fault
+        _json.dumps(wire)  # raises here, in the caller, if the payload is not JSON
         with self._lock:
             self._enqueued.append(wire)
         return str(wire["id"])
 
     def slow_down(self, limit: str, duration: Duration, *, key: str | None = None) -> None:
-        """An upstream wants less: nothing more passes the gate of the limit for so long.
+        """Let nothing pass a limit for a time, because an upstream asks for fewer requests.
 
-        It goes with the outcome, whatever that is; `raise Snooze(duration)` tries this job again
-        then, at no cost of attempts.
+        The request is sent with the outcome, of any kind. Use `raise Snooze(duration)` to try this
+        job again after the time without costing an attempt.
 
         Args:
-            limit: one that the job names.
+            limit: the name of a limit of the job.
             duration: 100 ms to an hour.
-            key: the job's key of the limit; without one, the whole limit is slowed down.
+            key: the job's key of the limit; if None, the whole limit is slowed down.
         """
         for_ms = to_ms(duration)
         if not _SLOW_DOWN_MS[0] <= for_ms <= _SLOW_DOWN_MS[1]:
@@ -278,7 +280,7 @@ class Context:
         return taken
 
     def _give_back_progress(self, unsent: Mapping[str, str]) -> None:
-        """The server has not taken it. What is sent next has it, or newer."""
+        """Put back progress that the server has not received. The next report has it, or newer."""
         if unsent:
             self._has_progress = True
 
@@ -290,7 +292,7 @@ class Context:
         return taken
 
     def _give_back_line(self, line: Line) -> None:
-        """The server has not taken it. Newer lines go before it, where there is too little room."""
+        """Put back a line that the server has not received. Newer lines take precedence."""
         with self._lock:
             size = len(line.message)
             if self._line_bytes + size <= _MAX_LOG_BYTES:

@@ -1,4 +1,4 @@
-"""The errors of the client: one base class, and a subclass for each code that programs act on."""
+"""The errors of the client: one base class, and a subclass for each code that programs handle."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = [
 
 
 class MillraceError(Exception):
-    """A call that failed: the server refused it, or it was not reached.
+    """A call failed: the server refused it or could not be reached.
 
     Attributes:
-        code: what went wrong, stable: programs should switch on it (or on the class).
+        code: the stable name of the error. Programs should test it, or the class.
         status: the HTTP status; 0 if there was no answer.
         message: for people.
-        errors: with `validation_failed`, each fault as `{"where": ..., "detail": ...}`.
-        request_id: names the request in the server's log; None if there was no answer.
-        retry_after: the pause that the server asked for, in seconds; None if it asked for none.
+        errors: for `validation_failed`, each fault as `{"where": ..., "detail": ...}`.
+        request_id: identifies the request in the server's log; None if there was no answer.
+        retry_after: the pause in seconds that the server asked for; None if it asked for none.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class MillraceError(Exception):
         self.errors = list(errors)
         self.request_id = request_id
         self.retry_after = retry_after
-        self._is_of_no_connection = False  # the server cannot have seen the request
-        self._is_of_a_repetition = False  # an earlier try may have done what this one asked for
+        self._is_of_no_connection = False  # the server cannot have received the request
+        self._is_of_a_repetition = False  # an earlier try may have carried out the call
 
     def __str__(self) -> str:
         faults = "; ".join(f"{fault['where']}: {fault['detail']}" for fault in self.errors)
@@ -73,11 +73,11 @@ def _rebuild(kind: type[MillraceError], message: str, state: Mapping[str, Any]) 
 
 
 class NotFound(MillraceError):
-    """There is no such job, queue or schedule, or the token may not see it (404)."""
+    """The job, queue or schedule does not exist, or the token may not see it (404)."""
 
 
 class ValidationFailed(MillraceError):
-    """The request has faults; `errors` has each of them (422)."""
+    """The request is invalid; `errors` lists its faults (422)."""
 
 
 class DuplicateJob(MillraceError):
@@ -89,15 +89,15 @@ class IdMismatch(MillraceError):
 
 
 class InvalidState(MillraceError):
-    """The job's state does not allow the call, e.g. cancelling a job that has ended (409)."""
+    """The job's state does not allow the call, e.g. cancelling an ended job (409)."""
 
 
 class LeaseLost(MillraceError):
-    """The token is not the job's live one (409)."""
+    """The token is not that of the job's current lease (409)."""
 
 
 class VersionConflict(MillraceError):
-    """`if_match` names another version than the present one (412)."""
+    """`if_match` is not the present version (412)."""
 
 
 class QueueFull(MillraceError):
@@ -105,11 +105,11 @@ class QueueFull(MillraceError):
 
 
 class RateLimited(MillraceError):
-    """Too many requests (429)."""
+    """The client sent too many requests (429)."""
 
 
 class Unauthenticated(MillraceError):
-    """The server wants a token, or does not know this one (401)."""
+    """The token is missing or unknown (401)."""
 
 
 class Forbidden(MillraceError):
@@ -121,18 +121,18 @@ class PayloadTooLarge(MillraceError):
 
 
 class Unavailable(MillraceError):
-    """The server can't answer now: it drains, is overloaded, or lacks its storage (503)."""
+    """The server is unavailable: it is draining, overloaded, or can't use its storage (503)."""
 
 
 class Unreachable(MillraceError):
-    """There was no answer: no connection, or it was lost, or the deadline passed.
+    """There was no answer: the connection failed or was lost, or the deadline passed.
 
-    The server may or may not have done what the call asked for.
+    The server may or may not have carried out the call.
     """
 
 
 class WaitTimeout(MillraceError):
-    """The job had not ended when the time of `wait` was over."""
+    """The job had not ended when the timeout of `wait` was over."""
 
 
 _BY_CODE = {
@@ -154,7 +154,7 @@ _BY_CODE = {
 
 
 def from_problem(problem: Mapping[str, Any], retry_after: float | None = None) -> MillraceError:
-    """The error that a problem document (RFC 9457) of the server stands for."""
+    """Return the error for a problem document (RFC 9457) of the server."""
     status = problem.get("status")
     code = problem.get("code")
     if not isinstance(status, int) or not isinstance(code, str):
@@ -180,7 +180,7 @@ def from_problem(problem: Mapping[str, Any], retry_after: float | None = None) -
 
 
 def bad_answer(status: int, what: str, retry_after: float | None = None) -> MillraceError:
-    """The error for an answer that no Millrace server gives; a proxy may have sent it."""
+    """Return the error for an answer that is not Millrace's; a proxy may have sent it."""
     kind = Unavailable if status == 503 else MillraceError
     return kind(
         f"the answer is not a Millrace server's: {what}",
@@ -191,5 +191,5 @@ def bad_answer(status: int, what: str, retry_after: float | None = None) -> Mill
 
 
 def is_temporary(error: MillraceError) -> bool:
-    """Whether the same request may succeed later."""
+    """Return whether the same request may succeed later."""
     return error.status == 0 or error.status == 429 or error.status >= 500

@@ -1,4 +1,4 @@
-"""Types of jobs: a handler, and how to submit what it handles."""
+"""Types of jobs: a handler, and how to submit its jobs."""
 
 from __future__ import annotations
 
@@ -46,36 +46,36 @@ class _JobType(Generic[P, R]):
         return self._handler.type
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Calls the function itself, here and now."""
+        """Call the function directly, without a job."""
         return self._function(*args, **kwargs)
 
     def new(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
-        """A job that calls the function with these arguments, for a batch or `Context.enqueue`."""
+        """Return a job with these arguments, for a batch or for `Context.enqueue`."""
         payload = self._handler.payload_of(args, kwargs)
         return NewJob(self.type, payload, **self._options)
 
     def options(self: Self, **options: Unpack[JobOptions]) -> Self:
-        """The same type with other options for what is submitted: those of NewJob.
+        """Return the same type with other options for its submissions: those of NewJob.
 
         For example `send.options(delay=30, priority=-5).submit(to="a@b.example")`.
         """
-        NewJob(self.type, **options)  # TypeError for a name that it does not have
+        NewJob(self.type, **options)  # raises TypeError for an unknown option
         other = copy.copy(self)
         other._options = {**self._options, **options}
         return other
 
 
 class JobType(_JobType[P, R]):
-    """What `@app.job` makes of a function: still callable, and can be submitted."""
+    """The result of `@app.job`: a function that can be called directly or submitted as a job."""
 
     _app: Millrace
 
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Submitted:
-        """Submits a job that calls the function with these arguments. See `Millrace.submit`."""
+        """Submit a job that calls the function with these arguments. See `Millrace.submit`."""
         return self._app.submit(self.new(*args, **kwargs))
 
     async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Submitted:
-        """The same for coroutines: the call runs in a thread, and the loop goes on."""
+        """Submit from a coroutine: the call runs in a thread and does not block the loop."""
         new = self.new(*args, **kwargs)
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
@@ -83,10 +83,10 @@ class JobType(_JobType[P, R]):
 
 
 class AsyncJobType(_JobType[P, R]):
-    """What `@app.job` of an AsyncMillrace makes of a function."""
+    """The result of `@app.job` of an AsyncMillrace."""
 
     _app: AsyncMillrace
 
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> Submitted:
-        """Submits a job that calls the function so. See `AsyncMillrace.submit`."""
+        """Submit a job that calls the function with these arguments. See `AsyncMillrace.submit`."""
         return await self._app.submit(self.new(*args, **kwargs))

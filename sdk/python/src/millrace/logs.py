@@ -1,4 +1,4 @@
-"""Lines that a handler writes to Python's logging are kept with its job."""
+"""Copying lines that a handler writes to Python's logging to its job's log."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["JobLogHandler"]
 
 
 class JobLogHandler(logging.Handler):
-    """Hands records that a handler writes to `Context.log`, and leaves all others alone.
+    """Passes records written by a job's handler to `Context.log`, and ignores all others.
 
-    A worker adds one to the root logger while it runs. Which records get there is up to the levels
-    of the loggers: `logging.basicConfig(level=logging.INFO)` lets INFO pass.
+    A worker adds one to the root logger while it runs. The loggers' levels decide which records
+    reach it: `logging.basicConfig(level=logging.INFO)` lets INFO pass.
     """
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -30,8 +30,8 @@ class JobLogHandler(logging.Handler):
 
 
 class _OnRoot(JobLogHandler):
-    """The worker's. Alone on the root logger, it does what Python does without any handler there:
-    warnings still appear on standard error.
+    """The worker's handler. If it is the only one on the root logger, it does what Python does
+    without any handler there: warnings still appear on standard error.
     """
 
     def handle(self, record: logging.LogRecord) -> bool:
@@ -43,13 +43,13 @@ class _OnRoot(JobLogHandler):
 
 
 _lock = threading.Lock()
-_installed = 0  # by how many workers
+_installed = 0  # the number of workers that use the handler
 _handler = _OnRoot()
 
 
 @contextlib.contextmanager
 def capturing(is_wanted: bool) -> Iterator[None]:
-    """Within it, the root logger has the handler."""
+    """Keep the handler on the root logger within a `with` block."""
     if not is_wanted:
         yield
         return

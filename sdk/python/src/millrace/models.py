@@ -1,6 +1,6 @@
-"""The API's objects: what a submission says, and what the server answers.
+"""The API's objects: submissions, and the server's answers.
 
-Members keep the API's names. Instants are RFC 3339 text in UTC (`parse_time` reads them); members
+Members have the API's names. Instants are RFC 3339 text in UTC (`parse_time` reads them). Members
 named `*_ms` are whole milliseconds.
 """
 
@@ -49,14 +49,14 @@ JobState = Literal[
     "expired",
     "pruned",
 ]
-"""Where a job is. `scheduled` waits for `run_at`, `retrying` for its backoff. Final are
-`succeeded`, `dead`, `cancelled`, `expired` (it did not start in time) and `pruned` (ended, and kept
-no longer).
+"""The state of a job. A `scheduled` job waits for `run_at`, a `retrying` one for its backoff. The
+final states are `succeeded`, `dead`, `cancelled`, `expired` (did not start in time) and `pruned`
+(has ended and was removed).
 """
 
 
 class Progress(TypedDict):
-    """How far a handler has got."""
+    """The progress that a handler reported."""
 
     percent: float | None
     message: str | None
@@ -64,7 +64,7 @@ class Progress(TypedDict):
 
 
 class JobError(TypedDict):
-    """How an attempt failed."""
+    """The reason why an attempt failed."""
 
     type: str
     message: str
@@ -75,7 +75,7 @@ class JobError(TypedDict):
 
 
 class ScheduleOfJob(TypedDict):
-    """The schedule that made a job, and the instant that the job is for."""
+    """The schedule that created a job, and the instant that the job is for."""
 
     name: str
     scheduled_at: str
@@ -87,7 +87,7 @@ T = TypeVar("T")
 
 
 class _Unset:
-    """Stands for a payload that is not given: None is a payload, JSON's null."""
+    """The type of a missing payload. None is a payload: JSON's null."""
 
     def __repr__(self) -> str:
         return "UNSET"
@@ -101,32 +101,32 @@ class NewJob:
     """A job to be submitted. Only `type` is required.
 
     Args:
-        type: decides which handler runs it. Names have 1 to 128 characters of `A-Za-z0-9._:/-`.
-        payload: any JSON value, at most 1 MiB (a setting of the server).
-        queue: where it waits; `default` if None.
+        type: decides which handler runs it; 1 to 128 characters of `A-Za-z0-9._:/-`.
+        payload: any JSON value, at most 1 MiB (a server setting).
+        queue: the queue in which it waits; `default` if None.
         id: a UUIDv7 (`make_id`); the client makes one if this and `idempotency_key` are None.
-        idempotency_key: 1 to 255 visible ASCII characters. A repetition within 24 h (a setting)
-            returns the first job.
+        idempotency_key: 1 to 255 visible ASCII characters. A repetition within 24 h (a server
+            setting) returns the first job.
         priority: -32768 to 32767; lower runs first. Default 0.
-        run_at: the earliest start; not together with `delay`.
-        delay: the same, from now; seconds or a timedelta, at most 10 years.
-        expires_at: a job that has not started by then is `expired`; not with `expires_in`.
-        expires_in: the same, from now; seconds or a timedelta.
+        run_at: the earliest start; excludes `delay`.
+        delay: the same, counted from now; seconds or a timedelta, at most 10 years.
+        expires_at: a job that has not started by then is `expired`; excludes `expires_in`.
+        expires_in: the same, counted from now; seconds or a timedelta.
         max_attempts: 1 to 1000. Default the queue's, which is 5 unless set.
-        retry: a retry policy, as the API has it, e.g. `{"strategy": "fixed", "base_ms": 500}`.
+        retry: a retry policy in the API's form, e.g. `{"strategy": "fixed", "base_ms": 500}`.
         lease: the length of its leases, 1 s to 1 day. Default the queue's, 30 s unless set.
-        timeout: the bound on one attempt, at least 1 ms. Default none.
+        timeout: bounds each attempt, at least 1 ms. Default none.
         unique: `{"key": ..., "for_ms": ..., "on_conflict": "return" | "reject" | "replace"}`, or
             `"debounce"` with `max_wait_ms`.
         limits: the limits that it must pass, at most 8: `{"name": ..., "key": ..., "cost": ...}`;
-            a key where the limit counts by key, a cost against its rate, 1 unless set.
-        order_key: jobs of one key of a queue run one at a time, in order; 1 to 128 bytes.
-        order_on_failure: `hold` (the default): its successors wait while it retries; or `pass`.
-        fair_key: whose share of a queue with `fair` it takes; 1 to 128 bytes.
+            a key if the limit counts by key, a cost against its rate, 1 unless set.
+        order_key: a queue's jobs with the same key run one at a time, in order; 1 to 128 bytes.
+        order_on_failure: `hold` (the default) lets its successors wait while it retries; or `pass`.
+        fair_key: the key whose share of a queue with `fair` it uses; 1 to 128 bytes.
         tags: at most 32 names.
-        meta: strings of yours, at most 8 KiB.
+        meta: strings of the application, at most 8 KiB.
         traceparent: W3C trace context; default that of the running handler.
-        tracestate: kept with it.
+        tracestate: W3C trace state, which accompanies it.
     """
 
     type: str
@@ -154,7 +154,7 @@ class NewJob:
     fair_key: str | None = None
 
     def to_wire(self) -> dict[str, Any]:
-        """The submission as the API has it: members that are None are left out."""
+        """Return the submission in the API's form. Members that are None are left out."""
         wire: dict[str, Any] = {"type": self.type}
         if self.payload is not UNSET:
             wire["payload"] = self.payload
@@ -198,7 +198,7 @@ _DURATIONS = {
 }
 
 Submission = Union[NewJob, Mapping[str, Any]]
-"""A job to be submitted: a NewJob, or a mapping with the API's own members."""
+"""A job to be submitted: a NewJob, or a mapping with the API's members."""
 
 
 def wire_of(job: Submission) -> dict[str, Any]:
@@ -206,9 +206,9 @@ def wire_of(job: Submission) -> dict[str, Any]:
 
 
 class Record:
-    """An object of an answer. Its members are attributes; those that the answer lacks are None.
+    """An object of an answer. Its members are attributes; missing members are None.
 
-    `raw` is the JSON object as it came, also with members that this version does not know.
+    `raw` is the JSON object as received, including members unknown to this version.
     """
 
     __slots__ = ("raw",)
@@ -243,7 +243,7 @@ class Record:
 
 
 class Job(Record):
-    """A job. Some members come only if they were asked for with `include`."""
+    """A job. Some members are present only if requested with `include`."""
 
     id: str
     queue: str
@@ -292,7 +292,7 @@ class Submitted:
     """The answer to a submission."""
 
     job: Job
-    is_new: bool  # False: the id, the key or `unique` named a job that exists
+    is_new: bool  # False: the id, the idempotency key or `unique` belongs to an existing job
 
     @property
     def id(self) -> str:
@@ -301,9 +301,9 @@ class Submitted:
 
 
 class BatchItem(Record):
-    """What became of one job of a batch, in the order of the batch.
+    """The result for one job of a batch, in the order of the batch.
 
-    `status` is 201 for a new job and 200 for one that exists; else `error` is the problem.
+    `status` is 201 for a new job and 200 for an existing one; otherwise `error` is the problem.
     """
 
     status: int
@@ -315,7 +315,7 @@ class BatchItem(Record):
 
     @property
     def is_new(self) -> bool:
-        """Whether this batch made the job."""
+        """Whether this batch created the job."""
         return self.status == 201
 
 

@@ -1,4 +1,4 @@
-"""What a handler raises to end its attempt in another way than by success or failure."""
+"""Exceptions that a handler raises to choose the outcome of its attempt."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["Cancel", "Interrupted", "NonRetryable", "RetryAfter", "Snooze"]
 
 
 class NonRetryable(Exception):
-    """The job failed, and no retry can cure it: it is dead at once."""
+    """The job failed, and no retry would help: it is dead at once."""
 
 
 class RetryAfter(Exception):
-    """The attempt failed; the next one comes after `delay`, whatever the retry policy says.
+    """The attempt failed. The next one comes after `delay`, regardless of the retry policy.
 
     Args:
         delay: seconds, or a timedelta; at most 10 years.
@@ -47,8 +47,8 @@ class Cancel(Exception):
 class Interrupted(BaseException):
     """Raised by `Context.check` and `Context.wait` once the handler was told to end.
 
-    It is the synchronous counterpart of `asyncio.CancelledError`: no `Exception`, so that a
-    handler's `except Exception` does not swallow it.
+    It is the synchronous counterpart of `asyncio.CancelledError`. It is not an `Exception`, so that
+    a handler's `except Exception` does not catch it.
     """
 
     def __init__(self, reason: str) -> None:

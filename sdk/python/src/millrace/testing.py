@@ -30,11 +30,12 @@ Mode = Literal["drained", "inline"]
 
 
 class Fake(Millrace):
-    """Keeps jobs in memory and runs them with the application's handlers, when you say so.
+    """Keeps jobs in memory and runs them with the application's handlers on request.
 
-    `submit`, `submit_batch`, `get`, `list`, `cancel`, `retry`, `delete`, `logs` and `wait` answer
-    as the server does; ids, idempotency keys and unique keys are kept. Retries, snoozes, delays and
-    dead letters behave as on the server, without jitter. Other calls raise NotImplementedError.
+    `submit`, `submit_batch`, `get`, `list`, `cancel`, `retry`, `delete`, `logs` and `wait` behave
+    as with a server; ids, idempotency keys and unique keys are respected. Retries, snoozes, delays
+    and dead letters behave as on the server, but without jitter. Other calls raise
+    NotImplementedError.
 
         with Fake(app) as fake:
             sign_up("ada@example.org")  # submits with `app`
@@ -42,11 +43,11 @@ class Fake(Millrace):
             assert fake.drain() == 1
 
     Args:
-        app: whose handlers run the jobs. Within a `with`, its own calls come to the fake, too.
-        mode: `drained`: jobs wait for `drain`. `inline`: a job that is due runs within its
-            submission.
+        app: the application whose handlers run the jobs. Within a `with` block, its own calls go
+            to the fake, too.
+        mode: `drained` makes jobs wait for `drain`; `inline` runs a due job during its submission.
 
-    The clock starts at 2030-01-01T00:00:00Z and moves by `advance` alone.
+    The clock starts at 2030-01-01T00:00:00Z and is moved only by `advance`.
     """
 
     def __init__(self, app: App | None = None, *, mode: Mode = "drained") -> None:
@@ -74,19 +75,19 @@ class Fake(Millrace):
             cast(Any, self._app)._transport = self._before
 
     def worker(self, **options: Any) -> Worker:
-        """There is none: `drain` runs what is due."""
+        """Raise NotImplementedError: use `drain` instead."""
         raise NotImplementedError("a fake has no worker; call drain()")
 
     def drain(self) -> int:
-        """Runs every job that is due, also those that handlers submit, by priority and age.
+        """Run every job that is due, by priority and age, including jobs that handlers submit.
 
-        Returns how many attempts ran. Jobs of types without a handler stay where they are. Within
-        a running event loop, use `drain_async`.
+        Returns the number of attempts that ran. Jobs of types without a handler are not run. In a
+        running event loop, use `drain_async`.
         """
         return _run(self.drain_async())
 
     async def drain_async(self) -> int:
-        """The same for coroutines: asynchronous handlers run on this loop."""
+        """Do the same from a coroutine. Asynchronous handlers run on this loop."""
         check_chain(self._handlers, self._middleware)
         count = 0
         with capturing(True):
@@ -98,11 +99,11 @@ class Fake(Millrace):
                 await self._run_one(job)
 
     def advance(self, duration: Duration) -> None:
-        """Moves the clock: seconds, or a timedelta. Runs nothing: `drain` does."""
+        """Move the clock forward by seconds or a timedelta. Due jobs run only in `drain`."""
         self._server.advance(to_ms(duration))
 
     def enqueued(self, type: str | None = None) -> List[Job]:
-        """What was submitted, of this type or of all, oldest first, with payloads and results."""
+        """Return the submitted jobs of this type, or all, oldest first, with payload and result."""
         return [Job(job) for job in self._server.jobs(type)]
 
     async def _run_one(self, job: FakeJob) -> None:
@@ -131,7 +132,7 @@ class Fake(Millrace):
                 result = await run_async(handler, self._middleware, context)
             else:
                 result = run_sync(handler, self._middleware, context)
-        except BaseException as error:  # whatever a handler raises is its outcome
+        except BaseException as error:  # any exception of a handler is its outcome
             return outcome_of(context, None, error)
         return outcome_of(context, result, None)
 
@@ -143,7 +144,7 @@ _SUBMISSIONS = ("/jobs", "/jobs/batch")
 
 
 class _FakeTransport:
-    """Takes the place of a Transport."""
+    """Replaces a Transport."""
 
     def __init__(self, fake: Fake) -> None:
         self._fake = fake
@@ -159,7 +160,7 @@ class _FakeTransport:
 
 
 class _AsyncFakeTransport:
-    """Takes the place of an AsyncTransport."""
+    """Replaces an AsyncTransport."""
 
     def __init__(self, fake: Fake) -> None:
         self._fake = fake
@@ -175,7 +176,7 @@ class _AsyncFakeTransport:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """The value of a coroutine, for code that can't await: also beneath a running loop."""
+    """Return the value of a coroutine, for code that can't await, even inside a running loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Workers: they claim jobs, run the application's handlers, and report what came of it."""
+"""Workers claim jobs, run the application's handlers, and report the outcomes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGINT") if hasattr(s
 
 
 class _Worker:
-    """What both workers share: the core on a thread of its own."""
+    """The common part of both workers: the core on its own thread."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class _Worker:
         self._lock = threading.Lock()
         self._core: Core | None = None
         self._core_loop: asyncio.AbstractEventLoop | None = None
-        self._stops = 0  # asked for before the core ran
+        self._stops = 0  # calls of `stop` before the core ran
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
 
     @property
@@ -76,9 +76,9 @@ class _Worker:
         return self._options.id
 
     def stop(self) -> None:
-        """Begins the stop: no further claim; running handlers have the grace time.
+        """Begin the stop: the worker claims no more, and handlers have the grace time.
 
-        A second call ends the grace time. Returns at once; any thread and signal handlers may call.
+        A second call ends the grace time. Returns at once. Threads and signal handlers may call it.
         """
         with self._lock:
             loop, core = self._core_loop, self._core
@@ -91,7 +91,7 @@ class _Worker:
             pass  # it has ended
 
     def _launch(self, loop: asyncio.AbstractEventLoop | None) -> None:
-        """Starts the core. Asynchronous handlers will run on `loop`."""
+        """Start the core. Asynchronous handlers will run on `loop`."""
         if self._core is not None:
             raise RuntimeError("a worker runs once; make another")
         middleware = list(self._app._middleware)
@@ -129,24 +129,25 @@ class _Worker:
 
 
 class Worker(_Worker):
-    """A worker of a synchronous application: `Millrace.worker`, or `Millrace.work` for a program.
+    """A worker of a synchronous application, created by `Millrace.worker`.
 
     Synchronous handlers run in threads, asynchronous ones on an event loop in a thread.
     """
 
     def run(self) -> None:
-        """Works until the stop: `stop()`, the server's command, or, if this is the main thread,
-        SIGTERM or SIGINT. A second signal ends the grace time.
+        """Work until `stop()`, the server's command, or, in the main thread, SIGTERM or SIGINT.
+
+        A second signal ends the grace time.
 
         Raises:
-            MillraceError: the server refused the worker for good, e.g. for its token.
+            MillraceError: the server refused the worker permanently, e.g. because of its token.
         """
         with _stopping_by_signals(self.stop):
             self.start()
             self.join()
 
     def start(self) -> None:
-        """Starts the worker and returns. A worker runs once."""
+        """Start the worker and return. A worker runs once."""
         self._loop: asyncio.AbstractEventLoop | None = None
         if any(handler.is_async for handler in self._handlers.values()):
             self._loop = asyncio.new_event_loop()
@@ -157,10 +158,10 @@ class Worker(_Worker):
         self._launch(self._loop)
 
     def join(self, timeout: Duration | None = None) -> bool:
-        """Waits for the worker's end. Returns whether it has ended.
+        """Wait for the worker's end. Returns whether it has ended.
 
         Raises:
-            MillraceError: the server refused the worker for good.
+            MillraceError: the server refused the worker permanently.
         """
         ends_in = None if timeout is None else to_seconds(timeout)
         try:
@@ -185,17 +186,17 @@ class Worker(_Worker):
 
 
 class AsyncWorker(_Worker):
-    """A worker of an asynchronous application: `AsyncMillrace.worker`.
+    """A worker of an asynchronous application, created by `AsyncMillrace.worker`.
 
     Asynchronous handlers run on the loop that awaits `run`, synchronous ones in threads.
     """
 
     async def run(self) -> None:
-        """Works until the stop: `stop()`, the server's command, cancellation, or, in the main
-        thread, SIGTERM or SIGINT. A second signal ends the grace time.
+        """Work until `stop()`, the server's command, cancellation, or, in the main thread, SIGTERM
+        or SIGINT. A second signal ends the grace time.
 
         Raises:
-            MillraceError: the server refused the worker for good, e.g. for its token.
+            MillraceError: the server refused the worker permanently, e.g. because of its token.
         """
         with _stopping_by_signals(self.stop):
             self._launch(asyncio.get_running_loop())
@@ -209,7 +210,7 @@ class AsyncWorker(_Worker):
 
 
 class _stopping_by_signals:
-    """Within it, SIGTERM and SIGINT call `stop`, if this is the main thread."""
+    """Makes SIGTERM and SIGINT call `stop` within a `with` block, if this is the main thread."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
@@ -233,7 +234,7 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _stop_when_idle() -> None:
-    """Stops the handlers' loop, once those that have outlived the grace time have ended, too."""
+    """Stop the handlers' loop once the handlers that outlived the grace time have ended."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     if others:
         await asyncio.wait(others)
@@ -241,7 +242,7 @@ async def _stop_when_idle() -> None:
 
 
 def _queues(given: Sequence[str] | None, handlers: Mapping[str, Handler]) -> list[str]:
-    """Those that are given, else those that the handlers name."""
+    """Return the given queues, else those that the handlers name."""
     if isinstance(given, str):
         raise TypeError("queues must be a list of names, not one name")
     if given is not None:
@@ -252,5 +253,5 @@ def _queues(given: Sequence[str] | None, handlers: Mapping[str, Handler]) -> lis
 
 
 def _name(host: str) -> str:
-    """A host's name as part of a worker's: the server takes some characters only."""
+    """Return a host's name as part of a worker's name, which allows only some characters."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in host)[:80]
