@@ -1,4 +1,4 @@
-// The program of this SDK for the conformance suite: sdk/conformance/README.md describes it.
+// This SDK's program for the conformance suite, described in sdk/conformance/README.md.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 

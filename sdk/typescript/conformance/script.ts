@@ -17,7 +17,7 @@ type Tell = (event: string, members: Record<string, unknown>) => void;
 
 const GOES_ON = Symbol();
 
-/** Plays a job's script, with the events that the suite expects. */
+/** Plays a job's script and sends the events that the suite expects. */
 export async function playScript(
   client: Millrace,
   worker: string,

@@ -1,4 +1,4 @@
-// Submits 2,000 e-mails, sends them while a mail server fails now and then, and ends when all have.
+// Submits 2,000 e-mails, sends them by a mail server that sometimes fails, and then stops.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Millrace, NonRetryable } from "@millrace/sdk";
 

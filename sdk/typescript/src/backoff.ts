@@ -1,12 +1,12 @@
 const FIRST_MS = 100;
 const MOST_MS = 5_000;
 
-/** A random pause before try `n + 1`, in milliseconds; `n` counts the tries that failed, from 0. */
+/** Returns a random pause in milliseconds before try `n + 1`; tries count from 0. */
 export function fullJitter(n: number): number {
   return Math.random() * Math.min(FIRST_MS * 2 ** n, MOST_MS);
 }
 
-/** Waits. Rejects with the signal's reason as soon as it is aborted. */
+/** Waits. Rejects with the signal's reason as soon as the signal is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

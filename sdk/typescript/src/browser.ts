@@ -1,5 +1,5 @@
 /**
- * The package for browsers and other places without Node.js: the client, without workers. It needs
+ * The package for browsers and other runtimes than Node.js: the client, without workers. It needs
  * `fetch` and `performance`.
  */
 import { Client, type ClientOptions } from "./client.js";
@@ -7,7 +7,7 @@ import { fetchTransport } from "./transport.js";
 
 export * from "./common.js";
 
-/** A client. See `Client` for its calls. */
+/** A client for browsers. See `Client` for its calls. */
 export class Millrace extends Client {
   constructor(options: ClientOptions = {}) {
     super(options, {
@@ -19,7 +19,7 @@ export class Millrace extends Client {
   }
 }
 
-// Ids need not be secret, and a counter keeps those of one client apart.
+// Ids need not be secret, and a counter keeps the ids of one client distinct.
 function random(bytes: Uint8Array): Uint8Array {
   const { crypto } = globalThis as { crypto?: Crypto };
   if (crypto) return crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>);

@@ -13,17 +13,17 @@ import { parseAnswer } from "./wire.js";
 import type { MillraceError } from "./errors.js";
 import type { Transport } from "./transport.js";
 
-/** Whether a call may be sent again after its fate is unknown. */
+/** Whether a call may be sent again if it is unknown whether the server has done it. */
 export type Repeat = "always" | "unless_begun";
 
 export interface Call {
   method: string;
-  /** Below the server's address, with its query. */
+  /** The path below the server's address, with its query. */
   path: string;
   body?: string | undefined;
   headers?: Record<string, string> | undefined;
   repeat?: Repeat | undefined;
-  /** The bound on one try, in milliseconds; without it, what is left of the deadline. */
+  /** The bound on one try, in milliseconds. Default: the time until the deadline. */
   tryTimeout?: number | undefined;
   /** Called before each try. */
   onTry?: (() => void) | undefined;
@@ -31,9 +31,9 @@ export interface Call {
 
 /** The bounds of one call. */
 export interface CallOptions {
-  /** The bound on the whole call, tries and pauses included, in milliseconds. Default the client's. */
+  /** Bounds the whole call, including tries and pauses, in milliseconds. Default: the client's. */
   timeout?: number | undefined;
-  /** Ends the call: it rejects with the signal's reason. */
+  /** Aborts the call, which rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface Answer {
   text: string;
 }
 
-/** The address, the token and the means to reach a server. */
+/** The address, the token and the transport of a server. */
 export class Link {
   constructor(
     readonly url: string,
@@ -53,7 +53,7 @@ export class Link {
     readonly codec: JsonCodec,
   ) {}
 
-  /** One try. `codec` reads the opaque members of the answer. */
+  /** Makes one try. `codec` reads the opaque members of the answer. */
   async once(
     call: Call,
     timeout: number,
@@ -81,7 +81,7 @@ export class Link {
     throw badAnswer(status, text, retryAfter);
   }
 
-  /** Tries until the deadline; `timeout` is in milliseconds. */
+  /** Retries until the deadline; `timeout` is in milliseconds. */
   async call(call: Call, timeout: number, signal?: AbortSignal): Promise<Answer> {
     const deadline = performance.now() + timeout;
     let answered: unknown; // the last refusal
@@ -91,11 +91,11 @@ export class Link {
         const left = Math.max(deadline - performance.now(), 1);
         return await this.once(call, Math.min(left, call.tryTimeout ?? left), signal);
       } catch (error) {
-        // It was there before, and the answer to its deletion was lost.
+        // An earlier try deleted it, and its answer was lost.
         if (call.method === "DELETE" && tries > 0 && error instanceof NotFound) {
           return { status: 204, body: undefined, text: "" };
         }
-        // The last try had little time; what the server said before it tells more.
+        // The last try had little time, so the server's previous refusal is more informative.
         const isCutShort = error instanceof Unreachable && performance.now() >= deadline;
         if (isCutShort && answered) throw answered;
         if (!mayRepeat(call, error)) throw error;

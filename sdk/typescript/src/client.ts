@@ -30,7 +30,7 @@ import {
 } from "./types.js";
 import { decode, encode } from "./wire.js";
 
-/** W3C trace context. */
+/** A W3C trace context. */
 export interface TraceContext {
   /** At most 512 bytes. */
   traceparent: string;
@@ -42,40 +42,40 @@ export interface TraceContext {
 export interface ClientOptions {
   /** The server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`. */
   url?: string | undefined;
-  /** Default `MILLRACE_TOKEN`, else none. */
+  /** The bearer token. Default `MILLRACE_TOKEN`, else none. */
   token?: string | undefined;
-  /** The bound on each call, tries and pauses included, in milliseconds. Default 30,000. */
+  /** Bounds each call, including tries and pauses, in milliseconds. Default 30,000. */
   timeout?: number | undefined;
   /** Reads and writes payloads, results and checkpoints. Default `plainJson`. */
   json?: JsonCodec | undefined;
-  /** Gives the trace context of the present moment, for submissions that name none. */
+  /** Returns the current trace context, for submissions that have none. */
   traceContext?: (() => TraceContext | undefined) | undefined;
-  /** Sends the requests in place of the platform's own means. */
+  /** Sends the requests, instead of the platform's own transport. */
   fetch?: typeof fetch | undefined;
 }
 
-/** What the client needs of the place where it runs. */
+/** The services that the client needs from its runtime. */
 export interface Platform {
   transport: Transport;
   setting(name: string): string | undefined;
   random: Random;
-  /** The trace context of the handler that runs, if one does. */
+  /** Returns the trace context of the running handler, if there is one. */
   handlerTrace(): TraceContext | undefined;
 }
 
 /** The answer to a submission. */
 export interface Submitted<Payload = unknown, Result = unknown> {
-  /** The job as the server has it. */
+  /** The job as stored by the server. */
   job: Job<Payload, Result>;
-  /** False if the job existed already: its id, idempotency key or unique key was known. */
+  /** False if its id, idempotency key or unique key belongs to an existing job. */
   isNew: boolean;
 }
 
 /** The answer to one job of a batch. */
 export interface BatchItem {
-  /** 201 for a new job, 200 for one that existed, else that of the refusal. */
+  /** 201 for a new job, 200 for an existing one, else the status of the refusal. */
   status: number;
-  /** Of a refused job that which it was sent with; undefined if it had an idempotency key instead. */
+  /** The job's id; undefined for a refused job that was sent with an idempotency key instead. */
   id: string | undefined;
   /** Undefined if the job was refused. */
   state: Job["state"] | "pruned" | undefined;
@@ -86,12 +86,12 @@ export interface BatchItem {
 const DEFAULT_URL = "http://127.0.0.1:7600";
 const DEFAULT_TIMEOUT = 30_000;
 const LONGEST_WAIT = 60_000; // the server's bound on one request
-const WAIT_MARGIN = 10_000; // for the way there and back
-const MORE_THAN_A_CALL = 2 ** 31 - 1; // timers hold no more milliseconds
+const WAIT_MARGIN = 10_000; // for the round trip
+const MORE_THAN_A_CALL = 2 ** 31 - 1; // the longest timer, in milliseconds
 
 /**
- * Submits jobs and manages jobs, queues and schedules. One client serves a whole program. Every call
- * rejects with a `MillraceError`, and takes an `AbortSignal`.
+ * Submits jobs and manages jobs, queues and schedules. One client serves a whole program. Every
+ * call accepts an `AbortSignal`, and rejects with a `MillraceError` if it fails.
  */
 export class Client {
   /** The server's address. */
@@ -113,7 +113,7 @@ export class Client {
     this.#traceContext = options.traceContext;
   }
 
-  /** Names a type of jobs with its payload, its result and defaults for its submissions. */
+  /** Returns a type of jobs with its payload, its result and the defaults of its submissions. */
   job<Payload = unknown, Result = unknown>(
     type: string,
     defaults: SubmitOptions = {},
@@ -121,12 +121,12 @@ export class Client {
     return new JobType(this, type, defaults);
   }
 
-  /** An id for a job of this queue: a UUIDv7 that tells every server where the job lies. */
+  /** Returns a new id for a job of this queue: a UUIDv7 that tells servers the job's shard. */
   makeId(queue = "default"): string {
     return this.#ids.make(queue);
   }
 
-  /** Submits a job. It is safe to repeat, and is repeated after a lost answer. */
+  /** Submits a job. The call is idempotent, and is retried after a lost answer. */
   async submit<Payload = unknown, Result = unknown>(
     job: NewJob<Payload>,
     options: CallOptions = {},
@@ -137,15 +137,15 @@ export class Client {
     const body = encode(members, this.link.codec);
     const answer = await this.#send({ method: "POST", path: "/v1/jobs", body, headers }, options);
     const stored = decode(answer.body) as Job<Payload, Result>;
-    // An id that was made here can be known only from a try of this very call.
+    // The server can know an id made here only from an earlier try of this call.
     const isNew = answer.status === 201 || (job.id === undefined && stored.id === members.id);
     return { job: stored, isNew };
   }
 
   /**
-   * Submits up to 1,000 jobs in one commit. The server accepts or refuses each on its own, and the
-   * answers are in the order of the jobs. With `atomic` it stores all or none, and the call fails if
-   * it stores none.
+   * Submits up to 1,000 jobs in one commit. The server accepts or refuses each job separately, and
+   * the answers are in the order of the jobs. With `atomic` it stores all or none, and the call
+   * fails if it stores none.
    */
   async submitBatch(
     jobs: NewJob[],
@@ -167,7 +167,7 @@ export class Client {
     }));
   }
 
-  /** One job, always current. */
+  /** Returns a job in its current state. */
   get<Payload = unknown, Result = unknown>(
     id: string,
     options: CallOptions & { include?: Include[] | undefined } = {},
@@ -176,8 +176,8 @@ export class Client {
   }
 
   /**
-   * Waits until the job has ended, also badly: its `state` tells. Rejects with `WaitTimeout` once
-   * `timeout` milliseconds are over; without it, it waits for ever.
+   * Waits until the job has ended in any way; check its `state`. Rejects with `WaitTimeout` after
+   * `timeout` milliseconds; without a timeout, it waits for ever.
    */
   async wait<Payload = unknown, Result = unknown>(
     id: string,
@@ -199,12 +199,12 @@ export class Client {
       if (performance.now() >= deadline) {
         throw new WaitTimeout(`job ${id} is ${job.state} after ${Math.round(timeout)} ms`);
       }
-      // A server that is about to stop lets no request wait.
+      // A server that is stopping does not let requests wait.
       if (performance.now() - asked < wait / 2) await pause(Math.min(250, wait), signal);
     }
   }
 
-  /** One page of the jobs, newest first. The list is at most 1 s behind. */
+  /** Returns a page of the jobs, newest first. The list is at most 1 s behind. */
   list(filter: JobFilter = {}, options: CallOptions & PageOptions = {}): Promise<Page<Job>> {
     const { createdAfter, createdBefore, ...plain } = filter;
     const parameters = query({
@@ -216,7 +216,7 @@ export class Client {
     return this.#ask("GET", `/v1/jobs${parameters}`, options);
   }
 
-  /** All jobs of the list, page after page of `limit` jobs. */
+  /** Iterates over all jobs of the list, fetched in pages of `limit`. */
   async *listAll(
     filter: JobFilter = {},
     options: CallOptions & PageOptions = {},
@@ -230,12 +230,12 @@ export class Client {
     }
   }
 
-  /** The log lines of a job, oldest first. */
+  /** Returns the log lines of a job, oldest first. */
   logs(id: string, options: CallOptions & PageOptions = {}): Promise<Page<LogLine>> {
     return this.#ask("GET", `/v1/jobs/${name(id)}/logs${query(page(options))}`, options);
   }
 
-  /** Cancels a waiting job at once; asks the worker of a running one. `reason`: 1,024 bytes. */
+  /** Cancels a waiting job at once; tells the worker of a running one. `reason`: 1,024 bytes. */
   async cancel(
     id: string,
     options: CallOptions & { reason?: string | undefined } = {},
@@ -247,7 +247,7 @@ export class Client {
       const answer = await this.#send({ ...call, onTry: () => tries++ }, options);
       return decode(answer.body) as Job;
     } catch (error) {
-      // Perhaps an earlier try of this call has cancelled it, and its answer was lost.
+      // An earlier try of this call may have cancelled it, and its answer was lost.
       if (!(error instanceof InvalidState) || tries < 2) throw error;
       const job = await this.get(id, options);
       if (job.state !== "cancelled") throw error;
@@ -255,12 +255,12 @@ export class Client {
     }
   }
 
-  /** Makes an ended job ready again, or due at `runAt`. */
+  /** Makes a job that has ended ready again, or due at `runAt`. */
   retry(
     id: string,
     options: CallOptions & {
       runAt?: TimeInput | undefined;
-      /** Whether `attempt` starts again at 0. Default true. */
+      /** Resets `attempt` to 0. Default true. */
       resetAttempts?: boolean | undefined;
     } = {},
   ): Promise<Job> {
@@ -274,17 +274,17 @@ export class Client {
     await this.#send({ method: "DELETE", path: `/v1/jobs/${name(id)}` }, options);
   }
 
-  /** One page of the queues, by name. */
+  /** Returns a page of the queues, by name. */
   queues(options: CallOptions & PageOptions = {}): Promise<Page<Queue>> {
     return this.#ask("GET", `/v1/queues${query(page(options))}`, options);
   }
 
-  /** One queue, always current. */
+  /** Returns a queue in its current state. */
   queue(queue: string, options: CallOptions = {}): Promise<Queue> {
     return this.#ask("GET", `/v1/queues/${name(queue)}`, options);
   }
 
-  /** Replaces the settings, and makes the queue if there is none. What is left out has its default. */
+  /** Replaces a queue's settings, or creates the queue. Settings left out take their defaults. */
   putQueue(
     queue: string,
     settings: QueueSettings = {},
@@ -294,7 +294,7 @@ export class Client {
     return this.#ask("PUT", `/v1/queues/${name(queue)}`, options, settings, { headers });
   }
 
-  /** Changes the settings that are named. With `create` it makes the queue if there is none. */
+  /** Changes some settings. With `create` it creates the queue if there is none. */
   patchQueue(
     queue: string,
     settings: QueueSettings,
@@ -305,7 +305,7 @@ export class Client {
     return this.#ask("PATCH", path, options, settings, { headers, repeat: "unless_begun" });
   }
 
-  /** Stops handing out jobs; submissions go on. `reason`: 1,024 bytes. */
+  /** Stops handing out jobs; submissions are still accepted. `reason`: 1,024 bytes. */
   pauseQueue(
     queue: string,
     options: CallOptions & { reason?: string | undefined; create?: boolean | undefined } = {},
@@ -314,12 +314,12 @@ export class Client {
     return this.#ask("POST", path, options, { reason: options.reason });
   }
 
-  /** Hands out jobs again. */
+  /** Resumes handing out jobs. */
   resumeQueue(queue: string, options: CallOptions = {}): Promise<Queue> {
     return this.#ask("POST", `/v1/queues/${name(queue)}/resume`, options);
   }
 
-  /** Deletes a queue that has no jobs; with `force` its jobs too. */
+  /** Deletes a queue that has no jobs; with `force`, also its jobs. */
   async deleteQueue(
     queue: string,
     options: CallOptions & { force?: boolean | undefined } = {},
@@ -328,7 +328,7 @@ export class Client {
     await this.#send({ method: "DELETE", path }, options);
   }
 
-  /** One page of the schedules, by name. */
+  /** Returns a page of the schedules, by name. */
   schedules(
     options: CallOptions &
       PageOptions & { managedBy?: string | undefined; queue?: string | undefined } = {},
@@ -338,12 +338,12 @@ export class Client {
     return this.#ask("GET", `/v1/schedules${parameters}`, options);
   }
 
-  /** One schedule, always current. */
+  /** Returns a schedule in its current state. */
   schedule(schedule: string, options: CallOptions = {}): Promise<Schedule> {
     return this.#ask("GET", `/v1/schedules/${name(schedule)}`, options);
   }
 
-  /** Makes a schedule, or replaces its specification. The same one again changes nothing. */
+  /** Creates a schedule or replaces its specification. An equal one changes nothing. */
   putSchedule(
     schedule: string,
     spec: ScheduleSpec,
@@ -353,13 +353,13 @@ export class Client {
     return this.#ask("PUT", `/v1/schedules/${name(schedule)}`, options, spec, { headers });
   }
 
-  /** Deletes a schedule. Its jobs stay. */
+  /** Deletes a schedule. Its jobs remain. */
   async deleteSchedule(schedule: string, options: CallOptions & IfMatch = {}): Promise<void> {
     const path = `/v1/schedules/${name(schedule)}`;
     await this.#send({ method: "DELETE", path, headers: ifMatch(options) }, options);
   }
 
-  /** Stops firing. `reason`: 1,024 bytes. */
+  /** Stops a schedule from firing. `reason`: 1,024 bytes. */
   pauseSchedule(
     schedule: string,
     options: CallOptions & { reason?: string | undefined } = {},
@@ -368,12 +368,12 @@ export class Client {
     return this.#ask("POST", `/v1/schedules/${name(schedule)}/pause`, options, body);
   }
 
-  /** Fires again, from the next instant on. */
+  /** Makes a schedule fire again, starting at its next instant. */
   resumeSchedule(schedule: string, options: CallOptions = {}): Promise<Schedule> {
     return this.#ask("POST", `/v1/schedules/${name(schedule)}/resume`, options);
   }
 
-  /** Submits one job of the schedule now. `scheduledAt` is the instant that the job is told. */
+  /** Submits one job of the schedule now. `scheduledAt` is the job's instant. */
   triggerSchedule(
     schedule: string,
     options: CallOptions & { scheduledAt?: TimeInput | undefined } = {},
@@ -384,7 +384,7 @@ export class Client {
     return this.#ask("POST", path, options, body, { headers });
   }
 
-  /** Submits the jobs of the instants of a past range, oldest first. */
+  /** Submits the jobs for a past range of instants, oldest first. */
   backfillSchedule(
     schedule: string,
     range: BackfillRequest,
@@ -395,23 +395,23 @@ export class Client {
     return this.#ask("POST", path, options, range, { headers });
   }
 
-  /** What became of the schedule's last instants, newest first; at most 100. */
+  /** Returns the results of the schedule's last instants, newest first, at most 100. */
   async scheduleRuns(schedule: string, options: CallOptions = {}): Promise<Run[]> {
     const path = `/v1/schedules/${name(schedule)}/runs`;
     return (await this.#ask<{ items: Run[] }>("GET", path, options)).items;
   }
 
-  /** Says in words what an expression means, and when it is due. Changes nothing. */
+  /** Describes an expression in words, with its next instants. Changes nothing. */
   previewSchedule(request: PreviewRequest, options: CallOptions = {}): Promise<Preview> {
     return this.#ask("POST", "/v1/schedules/preview", options, request);
   }
 
-  /** Applies the whole set of one owner's schedules. */
+  /** Applies the complete set of an owner's schedules. */
   applySchedules(set: ScheduleSet, options: CallOptions = {}): Promise<ScheduleSetAnswer> {
     return this.#ask("PUT", "/v1/schedules", options, set);
   }
 
-  /** @internal The job with an id, and with the trace context of the present moment. */
+  /** @internal Returns the job with an id and with the current trace context. */
   prepared(job: NewJob): NewJob {
     const trace = this.#trace();
     const { idempotencyKey: _, ...members } = this.#withId({ ...job, idempotencyKey: undefined });
@@ -427,7 +427,7 @@ export class Client {
     return this.#traceContext?.() ?? this.#platform.handlerTrace();
   }
 
-  // In headers, which apply to jobs without a `traceparent`: the body of a repetition is the same.
+  // Headers apply to jobs without a `traceparent`, and keep the body of a repetition the same.
   #traceHeaders(): Record<string, string> {
     const trace = this.#trace();
     if (!trace) return {};
@@ -452,9 +452,9 @@ export class Client {
   }
 }
 
-/** The version that a change expects; another one is refused with `VersionConflict`. */
+/** The version that a change expects. Any other version fails with `VersionConflict`. */
 export interface IfMatch {
-  /** The `version` that was read. */
+  /** The `version` that was read before. */
   ifMatch?: number | undefined;
 }
 

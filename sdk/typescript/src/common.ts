@@ -1,4 +1,4 @@
-/** What both entries of the package offer. */
+/** The exports that both entries of the package share. */
 export type { CallOptions } from "./call.js";
 export type { BatchItem, ClientOptions, IfMatch, Submitted, TraceContext } from "./client.js";
 export type { Context, JobLog, RunningJob } from "./context.js";

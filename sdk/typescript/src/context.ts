@@ -6,29 +6,29 @@ import { encode } from "./wire.js";
 
 /** The job of an attempt, as its handler sees it. */
 export interface RunningJob<Payload = unknown> {
-  /** Good as an idempotency key towards other services. */
+  /** The job's id. Use it as idempotency key for other services. */
   readonly id: string;
   /** The queue's name. */
   readonly queue: string;
   /** The type's name. */
   readonly type: string;
-  /** As the client's `json` reads it. */
+  /** The payload as read by the client's `json`. */
   readonly payload: Payload;
   /** The payload as it was submitted, byte for byte. */
   readonly payloadText: string;
   /** The number of this attempt, from 1. */
   readonly attempt: number;
-  /** With this attempt's failure the job is dead. */
+  /** The maximum number of attempts. If this attempt fails, the job is dead. */
   readonly maxAttempts: number;
   /** As submitted. */
   readonly meta: Record<string, string>;
   /** As submitted. */
   readonly tags: string[];
-  /** What made the job, if a schedule did. */
+  /** The schedule that created the job, if any. */
   readonly schedule: ScheduleOfJob | undefined;
-  /** What an earlier attempt saved with `progress`; undefined if none did. */
+  /** The checkpoint that an earlier attempt saved with `progress`; undefined if none did. */
   readonly checkpoint: unknown;
-  /** W3C trace context of the submission. */
+  /** The submission's W3C trace context. */
   readonly traceparent: string | undefined;
   /** Its trace state. */
   readonly tracestate: string | undefined;
@@ -38,43 +38,43 @@ export interface RunningJob<Payload = unknown> {
   readonly createdAt: string;
 }
 
-/** A line of a job's log that nobody has sent yet. */
+/** A line of a job's log that has not been sent yet. */
 export interface PendingLine {
   at: string;
   level: LogLevel;
   message: string;
 }
 
-/** A progress that nobody has sent yet; the checkpoint is JSON text. */
+/** Progress that has not been sent yet; the checkpoint is JSON text. */
 export interface PendingProgress {
   percent?: number | undefined;
   message?: string | undefined;
   checkpoint?: string | undefined;
 }
 
-/** What a handler asks of a limit that its job names. */
+/** A handler's request to slow down a limit that its job names. */
 export interface SlowDown {
-  /** The job's key of the limit; without one, the whole limit is slowed down. */
+  /** The job's key of the limit. Without one, the whole limit is slowed down. */
   key?: string;
-  /** 100 ms to an hour, in milliseconds. */
+  /** How long, in milliseconds: 100 ms to an hour. */
   forMs: number;
 }
 
-/** A wish as it is sent. */
+/** A request to slow down, as it is sent. */
 export interface PendingWish {
   limit: string;
   key?: string;
   for_ms: number;
 }
 
-/** What a context needs of the worker or the fake that made it. */
+/** The services that a context needs from the worker or the fake that created it. */
 export interface Surroundings {
   readonly client: Client;
   readonly isStopping: boolean;
   format(values: unknown[]): string;
-  /** In milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   wallClock(): number;
-  /** The context has a line or a progress to send. */
+  /** Called when the context has a line or progress to send. */
   news(): void;
 }
 
@@ -106,12 +106,12 @@ const PROGRESS_FRAME = 128; // names, braces, the percentage
 
 /** One attempt at one job. Handlers get it as their second argument. */
 export class Context<Payload = unknown> {
-  /** What to do. */
+  /** The job. */
   readonly job: RunningJob<Payload>;
-  /** The fencing token: rises with every lease, for services that can compare numbers. */
+  /** The fencing token, which rises with every lease, for services that compare tokens. */
   readonly token: number;
   readonly #around: Surroundings;
-  /** @internal Looks whether there is something to tell. */
+  /** @internal Checks whether there is something to tell the handler. */
   look: (() => void) | undefined;
   #stop: AbortController | undefined;
   #told: Reason | undefined;
@@ -130,8 +130,8 @@ export class Context<Payload = unknown> {
   }
 
   /**
-   * Aborted when the handler should end, with a `Told` as its reason. Pass it on: `fetch(url, {
-   * signal: ctx.signal })`.
+   * The signal that is aborted when the handler should end, with a `Told` as its reason. Pass it
+   * on: `fetch(url, { signal: ctx.signal })`.
    */
   get signal(): AbortSignal {
     if (!this.#stop) {
@@ -142,20 +142,20 @@ export class Context<Payload = unknown> {
   }
 
   /**
-   * Why the handler was told to end; undefined if it was not. A handler that computes for long
-   * without a pause, in which no signal can reach it, should look here now and then.
+   * Why the handler was told to end; undefined if it was not. A handler that computes for a long
+   * time without yielding is not reached by the signal and should check this now and then.
    */
   get told(): Reason | undefined {
     this.look?.();
     return this.#told;
   }
 
-  /** The worker is stopping: the handler may save a checkpoint and end, or finish in the grace time. */
+  /** Whether the worker is stopping: the handler may finish in the grace time, or save and end. */
   get stopping(): boolean {
     return this.#around.isStopping;
   }
 
-  /** Writes to the job's log, with the methods of `console`. Lines are sent within a second. */
+  /** The job's log, with the methods of `console`. Lines are sent within a second. */
   get log(): JobLog {
     return (this.#log ??= new JobLog((level, values) =>
       this.addLine(level, this.#around.format(values)),
@@ -165,7 +165,7 @@ export class Context<Payload = unknown> {
   /**
    * Reports progress: 0 to 100 percent, a message of up to 1,024 bytes, and a checkpoint that the
    * next attempt finds in `job.checkpoint`. It is sent within a second. Throws a TypeError if the
-   * checkpoint is not JSON, and a RangeError if all is larger than 64 KiB.
+   * checkpoint is not JSON, and a RangeError if the whole is larger than 64 KiB.
    */
   progress(percent?: number, message?: string, checkpoint?: unknown): void {
     const next: PendingProgress = { ...this.#progress };
@@ -185,8 +185,8 @@ export class Context<Payload = unknown> {
   }
 
   /**
-   * Submits a job in the commit of this attempt's success, and only then: either both are stored or
-   * neither. At most 1,000 jobs. Throws a TypeError if the payload is not JSON.
+   * Submits a job in the same commit as this attempt's success: the server stores both or neither.
+   * At most 1,000 jobs. Throws a TypeError if the payload is not JSON.
    */
   enqueue(job: NewJob): void {
     if (this.#enqueued.length === MOST_ENQUEUED) {
@@ -194,15 +194,15 @@ export class Context<Payload = unknown> {
     }
     const { client } = this.#around;
     const prepared = client.prepared(job);
-    encode(prepared, client.link.codec); // throws here, where the fault is
+    encode(prepared, client.link.codec); // throws here, in the caller, if it is not JSON
     this.#enqueued.push(prepared);
   }
 
   /**
-   * An upstream wants less: nothing more passes the gate of a limit that the job names, for so long.
-   * It goes with the outcome, whatever that is; `snooze` tries this job again then, at no cost of
-   * attempts. Of the wishes for one limit the last counts. Throws a RangeError unless the time is
-   * 100 ms to an hour.
+   * Asks a limit of the job to let nothing pass for a time, because an upstream asks for fewer
+   * requests. It is sent with the outcome, of any kind; with `snooze`, this job is tried again
+   * later without costing an attempt. The last call for a limit counts. Throws a RangeError unless
+   * the time is 100 ms to an hour.
    */
   slowDown(limit: string, { key, forMs }: SlowDown): void {
     if (!(forMs >= SHORTEST_SLOW_DOWN && forMs <= LONGEST_SLOW_DOWN)) {
@@ -217,7 +217,7 @@ export class Context<Payload = unknown> {
     return [...this.#wishes.values()];
   }
 
-  /** @internal Tells the handler. It is told once. */
+  /** @internal Tells the handler to end, at most once. */
   tell(reason: Reason): void {
     if (this.#told) return;
     this.#told = reason;
@@ -269,7 +269,7 @@ export class Context<Payload = unknown> {
     return taken;
   }
 
-  /** @internal Puts back a progress that was not sent; newer parts stay. */
+  /** @internal Puts back progress that was not sent; newer parts take precedence. */
   returnProgress(progress: PendingProgress): void {
     this.#progress = { ...progress, ...this.#progress };
   }
@@ -287,7 +287,7 @@ function bytes(text: string): number {
   return encoder.encode(text).length;
 }
 
-// The first bytes of a text, whole characters only.
+// Returns the first bytes of a text, whole characters only.
 function cut(text: string, most: number): string {
   const clean = text.includes("\0") ? text.replaceAll("\0", " ") : text;
   if (clean.length * 3 <= most) return clean;

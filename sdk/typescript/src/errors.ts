@@ -2,11 +2,11 @@
 export interface Fault {
   /** A JSON Pointer into the body, or the name of the query parameter or header. */
   where: string;
-  /** For people. */
+  /** A description for people. */
   detail: string;
 }
 
-/** What an error knows beside its message. */
+/** The details of an error besides its message. */
 export interface ErrorDetails {
   code: string;
   status?: number | undefined;
@@ -16,7 +16,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** A call failed. The subclasses tell the reasons apart; so does `code`, which never changes. */
+/** A call failed. The subclasses and the stable `code` distinguish the reasons. */
 export class MillraceError extends Error {
   static {
     this.prototype.name = "MillraceError";
@@ -25,11 +25,11 @@ export class MillraceError extends Error {
   readonly code: string;
   /** The status of the answer; undefined if there was none. */
   readonly status: number | undefined;
-  /** Every fault of a request that is not valid, at most 20. */
+  /** The faults of an invalid request, at most 20. */
   readonly errors: Fault[];
-  /** Names the request in the server's log. */
+  /** Identifies the request in the server's log. */
   readonly requestId: string | undefined;
-  /** In how many milliseconds the server wants to be asked again, if it said so. */
+  /** How many milliseconds to wait before the next try, if the server said so. */
   readonly retryAfter: number | undefined;
 
   constructor(message: string, details: ErrorDetails) {
@@ -42,14 +42,14 @@ export class MillraceError extends Error {
   }
 }
 
-/** There is no such job, queue or schedule, or the token must not see it. */
+/** The job, queue or schedule does not exist, or the token may not see it. */
 export class NotFound extends MillraceError {
   static {
     this.prototype.name = "NotFound";
   }
 }
 
-/** The request is not valid; `errors` names every fault. */
+/** The request is invalid; `errors` lists the faults. */
 export class ValidationFailed extends MillraceError {
   static {
     this.prototype.name = "ValidationFailed";
@@ -63,56 +63,56 @@ export class DuplicateJob extends MillraceError {
   }
 }
 
-/** Another job uses this id. */
+/** A job with this id and other content exists. */
 export class IdMismatch extends MillraceError {
   static {
     this.prototype.name = "IdMismatch";
   }
 }
 
-/** The state of the job, queue or schedule does not allow it. */
+/** The state of the job, queue or schedule does not allow the call. */
 export class InvalidState extends MillraceError {
   static {
     this.prototype.name = "InvalidState";
   }
 }
 
-/** The token is not the job's live one: another worker has the job, or it has ended. */
+/** The token is not that of the current lease: another worker has the job, or it has ended. */
 export class LeaseLost extends MillraceError {
   static {
     this.prototype.name = "LeaseLost";
   }
 }
 
-/** Somebody changed the thing since the version that the call names. */
+/** The object no longer has the version that the call expects. */
 export class VersionConflict extends MillraceError {
   static {
     this.prototype.name = "VersionConflict";
   }
 }
 
-/** The queue holds as many ready jobs as it may. */
+/** The queue already has its maximum number of ready jobs. */
 export class QueueFull extends MillraceError {
   static {
     this.prototype.name = "QueueFull";
   }
 }
 
-/** Too many requests. */
+/** The client sent too many requests. */
 export class RateLimited extends MillraceError {
   static {
     this.prototype.name = "RateLimited";
   }
 }
 
-/** There is no token, or it is unknown or expired. */
+/** The token is missing, unknown or expired. */
 export class Unauthenticated extends MillraceError {
   static {
     this.prototype.name = "Unauthenticated";
   }
 }
 
-/** The token does not allow this. */
+/** The token does not allow the call. */
 export class Forbidden extends MillraceError {
   static {
     this.prototype.name = "Forbidden";
@@ -126,19 +126,19 @@ export class PayloadTooLarge extends MillraceError {
   }
 }
 
-/** Status 503 of any code: the server can't do it now. */
+/** Status 503 with any code: the server is unavailable now. */
 export class Unavailable extends MillraceError {
   static {
     this.prototype.name = "Unavailable";
   }
 }
 
-/** There was no answer; whether the server did it is unknown. Its code is `unreachable`. */
+/** No answer came; the server may have done the call. The code is `unreachable`. */
 export class Unreachable extends MillraceError {
   static {
     this.prototype.name = "Unreachable";
   }
-  /** False: the connection was refused, so the server has certainly not begun. */
+  /** False if the connection was refused, so that the server certainly has not begun. */
   readonly mayHaveBegun: boolean;
 
   constructor(message: string, details: { mayHaveBegun: boolean; cause?: unknown }) {
@@ -147,7 +147,7 @@ export class Unreachable extends MillraceError {
   }
 }
 
-/** The time of a `wait` is over, and the job has not ended yet. Its code is `wait_timeout`. */
+/** The job has not ended within the timeout of `wait`. The code is `wait_timeout`. */
 export class WaitTimeout extends MillraceError {
   static {
     this.prototype.name = "WaitTimeout";
@@ -183,12 +183,12 @@ export interface Problem {
   errors?: { pointer?: string; parameter?: string; header?: string; detail: string }[];
 }
 
-/** Whether a parsed body is a refusal of a Millrace server. */
+/** Returns whether a parsed body is a refusal of a Millrace server. */
 export function isProblem(body: unknown): body is Problem {
   return typeof body === "object" && body !== null && typeof (body as Problem).code === "string";
 }
 
-/** The typed error of a refusal. `retryAfter` is in milliseconds. */
+/** Returns the typed error of a refusal. `retryAfter` is in milliseconds. */
 export function errorOf(
   problem: Problem,
   status = problem.status,
@@ -210,7 +210,7 @@ export function errorOf(
   });
 }
 
-/** The error of an answer that is not Millrace's, say a proxy's page. */
+/** Returns the error for an answer that is not Millrace's, such as a proxy's page. */
 export function badAnswer(status: number, text: string, retryAfter?: number): MillraceError {
   const Class = status === 503 ? Unavailable : MillraceError;
   const shown = text.slice(0, 200).replace(/\s+/g, " ").trim();
@@ -221,7 +221,7 @@ export function badAnswer(status: number, text: string, retryAfter?: number): Mi
   });
 }
 
-/** Whether the same request may succeed later: a lost connection, 429, 502, 503, 504. */
+/** Returns whether the same request may succeed later: a lost connection, 429, 502, 503, 504. */
 export function isTemporary(error: unknown): boolean {
   if (!(error instanceof MillraceError)) return false;
   if (error instanceof Unreachable) return true;
@@ -230,7 +230,7 @@ export function isTemporary(error: unknown): boolean {
 
 const TEMPORARY = new Set([502, 503, 504]);
 
-/** In how many milliseconds the server wants to be asked again; 0 if it did not say. */
+/** Returns how many milliseconds to wait before the next try; 0 if the server did not say. */
 export function retryAfterOf(error: unknown): number {
   return error instanceof MillraceError ? (error.retryAfter ?? 0) : 0;
 }

@@ -4,7 +4,7 @@ import { opaqueText, type JsonCodec } from "./json.js";
 import { Ending, outcomeOf, refused, timedOut, type Outcome } from "./outcome.js";
 
 /**
- * Does the work of one attempt. What it returns is the job's result; what it throws fails the
+ * Does the work of one attempt. Its return value is the job's result; an exception fails the
  * attempt. It may also return or throw `snooze()`, `retryAfter()`, `cancel()` or a `NonRetryable`.
  */
 export type Handler<Payload = unknown, Result = unknown> = (
@@ -13,12 +13,12 @@ export type Handler<Payload = unknown, Result = unknown> = (
 ) => Result | Ending | Promise<Result | Ending>;
 
 /**
- * Wraps every handler. `next()` runs the next middleware, and in the end the handler: it gives what
- * that returned, and throws what that threw. What the middleware returns or throws counts.
+ * Wraps every handler. `next()` runs the next middleware or finally the handler, and returns its
+ * result or throws its exception. The middleware's own result or exception counts.
  */
 export type Middleware = (ctx: Context, next: () => Promise<unknown>) => unknown;
 
-/** The handlers of an application by their types, and what wraps them. */
+/** The handlers of an application by type, and their middleware. */
 export class Handlers {
   readonly #handlers = new Map<string, Handler>();
   readonly #middleware: Middleware[] = [];
@@ -58,8 +58,8 @@ export class Handlers {
 }
 
 /**
- * The outcome of an attempt. A handler that kept the thread to itself is told what it missed before
- * its end is judged: `ctx.told` sees to that.
+ * Runs an attempt and returns its outcome. Reading `ctx.told` first tells a handler that blocked
+ * the thread the signals that it missed.
  */
 export async function outcomeOfRun(
   ctx: Context,

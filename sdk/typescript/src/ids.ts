@@ -6,9 +6,9 @@ export type Random = (bytes: Uint8Array) => Uint8Array;
 const MOST_QUEUES_REMEMBERED = 1_000;
 
 /**
- * Makes UUIDv7 whose 12 bits after the version tell where their queue lies, so that every server
- * of a cluster knows at once which shard has the job. The other random bits begin with a counter:
- * ids of one maker are never the same twice.
+ * Makes UUIDv7 whose 12 bits after the version depend on the queue, so that every server of a
+ * cluster knows which shard has the job. The other random bits begin with a counter: the ids of one
+ * maker are unique.
  */
 export class IdMaker {
   readonly #random: Random;

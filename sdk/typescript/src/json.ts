@@ -1,41 +1,41 @@
 /**
- * Turns payloads, results and checkpoints into JSON text and back. Nothing else passes through it:
- * the members of the API itself are read and written by this package.
+ * Converts payloads, results and checkpoints to JSON text and back. It is used for nothing else:
+ * this package itself reads and writes the members of the API.
  */
 export interface JsonCodec {
-  /** The value of one JSON text. */
+  /** Returns the value of a JSON text. */
   parse(text: string): unknown;
-  /** The JSON text of a value. It throws if there is none. */
+  /** Returns the JSON text of a value. Throws if the value is not JSON. */
   stringify(value: unknown): string;
 }
 
-/** JSON text that is sent as it stands, byte for byte, in place of a payload, result or checkpoint. */
+/** JSON text that is sent byte for byte as a payload, result or checkpoint. */
 export class RawJson {
-  /** Throws a SyntaxError if `text` is not JSON. */
+  /** Wraps a text. Throws a SyntaxError if it is not JSON. */
   constructor(readonly text: string) {
     JSON.parse(text);
   }
 }
 
-/** `JSON.parse` and `JSON.stringify`: integers beyond 2^53 lose digits. */
+/** The codec of `JSON.parse` and `JSON.stringify`. Integers beyond 2^53 lose digits. */
 export const plainJson: JsonCodec = {
   parse: (text) => JSON.parse(text) as unknown,
   stringify: (value) => JSON.stringify(value),
 };
 
 /**
- * A codec that keeps every digit of integers: those beyond 2^53 become `bigint`, and each `bigint` is
- * written as a JSON number. Other numbers stay `number`.
+ * A codec that keeps every digit of integers. Integers beyond 2^53 become `bigint`, and a `bigint`
+ * is written as a JSON number. Other numbers are `number`.
  */
 export const exactJson: JsonCodec = {
   parse(text) {
-    const value = JSON.parse(text) as unknown; // also rejects what is not JSON
+    const value = JSON.parse(text) as unknown; // also rejects text that is not JSON
     return /\d{16}/.test(text) ? new Reader(text, exactNumber).value() : value;
   },
   stringify: exactText,
 };
 
-/** The text of a payload, result or checkpoint. Throws a TypeError if the value is not JSON. */
+/** Returns the text of an application's value. Throws a TypeError if it is not JSON. */
 export function opaqueText(value: unknown, codec: JsonCodec): string {
   if (value instanceof RawJson) return value.text;
   if (typeof value === "number" && !Number.isFinite(value)) {
@@ -51,12 +51,12 @@ export const OPAQUE = new Set(["payload", "result", "checkpoint"]);
 /** Members whose values are maps with the application's own names. */
 export const VERBATIM = new Set(["meta", "labels", "data", "limits"]);
 
-/** The answer of a server, with each opaque value as `opaque` makes it of its text. */
+/** Reads a server's answer. `opaque` converts the text of each opaque value. */
 export function readAnswer(text: string, opaque: (text: string) => unknown): unknown {
   return new Reader(text, Number, opaque).value();
 }
 
-// Reads JSON that JSON.parse has accepted, or that a server has sent.
+// Reads JSON accepted by JSON.parse or sent by a server.
 class Reader {
   #at = 0;
 
@@ -171,7 +171,7 @@ function exactText(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (fault) {
-    if (!containsBigInt(value, new Set())) throw fault; // a cycle, or a toJSON that throws
+    if (!containsBigInt(value, new Set())) throw fault; // a cycle, or an exception of toJSON
     return textOf("", value) as string;
   }
 }

@@ -1,7 +1,7 @@
 import { MillraceError } from "./errors.js";
 
 /**
- * Why a handler is told to end: its job was cancelled; the attempt's time is over; the lease is no
+ * Why a handler is told to end: its job was cancelled; the attempt timed out; the lease is no
  * longer certain, so that another worker may have the job; or the worker's grace time is over.
  */
 export type Reason = "cancelled" | "timeout" | "lease_lost" | "stopping";
@@ -13,7 +13,7 @@ const SENTENCES: Record<Reason, string> = {
   stopping: "the worker stops",
 };
 
-/** The reason of a handler's `AbortSignal`, with which everything that the signal ends rejects. */
+/** The reason of a handler's `AbortSignal`. Operations that the signal aborts reject with it. */
 export class Told extends Error {
   static {
     this.prototype.name = "AbortError";
@@ -24,10 +24,10 @@ export class Told extends Error {
   }
 }
 
-/** An end of a handler that is neither a result nor an ordinary error: to be returned or thrown. */
+/** An outcome that is neither a result nor an ordinary error. A handler returns or throws it. */
 export abstract class Ending extends Error {}
 
-/** The job runs again after `delay` milliseconds; costs no attempt. */
+/** The job runs again after `delay` milliseconds, without costing an attempt. */
 export class Snooze extends Ending {
   static {
     this.prototype.name = "Snooze";
@@ -38,7 +38,7 @@ export class Snooze extends Ending {
   }
 }
 
-/** The attempt failed; the next one comes after `delay` milliseconds, if attempts are left. */
+/** The attempt failed. The next one comes after `delay` milliseconds, if attempts are left. */
 export class RetryAfter extends Ending {
   static {
     this.prototype.name = "RetryAfter";
@@ -54,7 +54,7 @@ export class RetryAfter extends Ending {
   }
 }
 
-/** The job ends as cancelled; the reason is a line in its log. */
+/** The job is cancelled; the reason becomes a line in its log. */
 export class Cancel extends Ending {
   static {
     this.prototype.name = "Cancel";
@@ -72,15 +72,15 @@ export class NonRetryable extends Ending {
   }
 }
 
-/** Puts the job off for `delay` milliseconds, up to 10 years: `return snooze(60_000)`. */
+/** Postpones the job by `delay` milliseconds, up to 10 years: `return snooze(60_000)`. */
 export const snooze = (delay: number): Snooze => new Snooze(delay);
 /** Fails the attempt and chooses the delay before the next one, in milliseconds. */
 export const retryAfter = (delay: number, message?: string): RetryAfter =>
   new RetryAfter(delay, message);
-/** Ends the job as cancelled: `return cancel("the order is gone")`. */
+/** Cancels the job: `return cancel("the order is gone")`. */
 export const cancel = (reason?: string): Cancel => new Cancel(reason);
 
-/** An attempt's end as the server is told it. Delays are in milliseconds, the result is JSON text. */
+/** An outcome as reported to the server. Delays are in milliseconds; the result is JSON text. */
 export interface Outcome {
   outcome: "succeeded" | "failed" | "snoozed" | "cancelled" | "released";
   result?: string | undefined;
@@ -97,7 +97,7 @@ export interface OutcomeError {
   retryable?: boolean | undefined;
 }
 
-/** The outcome of a handler that returned an ending or threw. `told` is what it was told before. */
+/** Returns the outcome of a handler that threw or returned an ending, after it was `told`. */
 export function outcomeOf(thrown: unknown, told: Reason | undefined): Outcome {
   if (told === "timeout") return timedOut();
   if (isCancellation(thrown)) {
@@ -119,13 +119,13 @@ export function timedOut(): Outcome {
   return { outcome: "failed", error: { type: "timeout", message: SENTENCES.timeout } };
 }
 
-/** The outcome in place of one that the server can't take. */
+/** Returns the outcome that replaces one that the server does not accept. */
 export function refused(message: string): Outcome {
   return { outcome: "failed", error: { type: "outcome_refused", message } };
 }
 
-// Whether the handler ended because of its signal: with the signal's reason, or with the error that
-// the platform makes of it.
+// Returns whether the handler ended because of its signal: with the signal's reason, or with the
+// platform's error for it.
 function isCancellation(thrown: unknown): boolean {
   for (let error = thrown; error instanceof Error; error = error.cause) {
     if (error instanceof Told || error.name === "AbortError") return true;
@@ -144,7 +144,7 @@ function errorOutcome(thrown: unknown): OutcomeError {
   return { type: className(thrown), message: text(thrown.message), stack: stackOf(thrown) };
 }
 
-// The class as it was written: many subclasses leave `name` as that of their base.
+// Returns the name of the class itself, as many subclasses inherit `name` from their base.
 function className(error: Error): string {
   if (Object.hasOwn(error, "name") || error instanceof MillraceError) return error.name;
   const name = error.constructor.name;

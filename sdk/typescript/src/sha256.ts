@@ -1,9 +1,9 @@
-/** The first 12 bits of a SHA-256, without what only Node.js has or what browsers do later. */
+/** SHA-256 without the APIs that only Node.js has or that are asynchronous in browsers. */
 
 const INITIAL = fractions(8, (prime) => Math.sqrt(prime));
 const ROUNDS = fractions(64, (prime) => Math.cbrt(prime));
 
-// The first 32 bits of the fractions of the roots of the first primes.
+// Returns the first 32 bits of the fractional parts of the roots of the first primes.
 function fractions(count: number, root: (prime: number) => number): Uint32Array {
   const found: number[] = [];
   for (let n = 2; found.length < count; n++) {
@@ -28,7 +28,7 @@ function padded(message: Uint8Array): DataView {
 
 const rotated = (word: number, by: number): number => (word >>> by) | (word << (32 - by));
 
-/** The SHA-256 of up to 512 MiB of text in UTF-8, as eight words of 32 bits. */
+/** Returns the SHA-256 of up to 512 MiB of text in UTF-8, as eight words of 32 bits. */
 export function sha256(text: string): Uint32Array {
   const message = padded(new TextEncoder().encode(text));
   const state = INITIAL.slice();

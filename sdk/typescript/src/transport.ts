@@ -1,30 +1,30 @@
 import { Unreachable } from "./errors.js";
 
-/** One request, without tries. */
+/** One request, without retries. */
 export interface TransportRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
   body?: string | undefined;
-  /** In milliseconds, until the whole answer has come. */
+  /** In milliseconds, until the whole answer has arrived. */
   timeout: number;
   signal?: AbortSignal | undefined;
 }
 
 export interface TransportAnswer {
   status: number;
-  /** Names are lower case. */
+  /** Returns a header; names are in lower case. */
   header(name: string): string | null | undefined;
   text: string;
 }
 
 /**
- * Sends a request and gives back the answer, whatever its status. It rejects with `Unreachable` if
- * there is none within the timeout, and with the signal's reason if that is aborted.
+ * Sends a request and returns the answer, with any status. It rejects with `Unreachable` if there
+ * is no answer within the timeout, and with the signal's reason if the signal is aborted.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportAnswer>;
 
-/** A transport by `fetch`, the platform's or one that behaves like it. */
+/** Returns a transport that uses `fetch`, the platform's or a compatible one. */
 export function fetchTransport(send: typeof fetch): Transport {
   return async ({ method, url, headers, body, timeout, signal }) => {
     signal?.throwIfAborted();
@@ -67,7 +67,7 @@ export function lost(url: string, fault: unknown): Unreachable {
   });
 }
 
-// No connection came about.
+// Errors that say that no connection was established.
 const BEFORE_ANY_BYTE = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",

@@ -1,12 +1,12 @@
 /**
- * What the API takes and answers. Durations are numbers of milliseconds. Times are RFC 3339 text in
- * UTC with milliseconds; where a time is given to the server, a `Date` is welcome too.
+ * The values that the API accepts and returns. Durations are numbers of milliseconds. Times are RFC
+ * 3339 text in UTC with milliseconds; times sent to the server may also be a `Date`.
  */
 
-/** A time that is given to the server: RFC 3339 with any offset, or a `Date`. */
+/** A time to send to the server: RFC 3339 with any offset, or a `Date`. */
 export type TimeInput = string | Date;
 
-/** Where a job stands. Of these `succeeded`, `dead`, `cancelled` and `expired` are ends. */
+/** The state of a job. `succeeded`, `dead`, `cancelled` and `expired` are final. */
 export type JobState =
   | "scheduled"
   | "ready"
@@ -18,7 +18,7 @@ export type JobState =
   | "cancelled"
   | "expired";
 
-/** The states that a job does not leave, but for a retry by hand. */
+/** The states that a job leaves only by a manual retry. */
 export const FINAL_STATES: ReadonlySet<string> = new Set([
   "succeeded",
   "dead",
@@ -36,28 +36,29 @@ export type RetryPolicy =
       base?: number;
       /** The longest delay, in milliseconds. Default 300,000. */
       max?: number;
-      /** By how much of itself a delay is moved at random, 0 to 1. Default 0.2. */
+      /** The fraction by which a delay varies randomly, 0 to 1. Default 0.2. */
       jitter?: number;
     }
   | {
-      /** Names every delay. */
+      /** Uses a list of delays. */
       strategy: "list";
-      /** The delay after each attempt, in milliseconds; 1 to 100, and the last one repeats. */
+      /** The delays after each attempt, in milliseconds; 1 to 100, and the last one repeats. */
       delays: number[];
     };
 
-/** One job for each key within the queue, while it has not ended. */
+/** Allows one job per key within the queue, until the job has ended. */
 export interface Unique {
   /** 1 to 255 bytes. */
   key: string;
-  /** Also for so long after the submission, in milliseconds. */
+  /** Holds the key for at least this long after the submission, in milliseconds. */
   for?: number | null;
   /**
-   * `return` the holder (the default), `reject` with `DuplicateJob`, `replace` a waiting one, or
-   * `debounce`: a waiting one takes the new payload, and starts `delay` after the newest submission.
+   * `return` the holder (the default), `reject` with `DuplicateJob`, `replace` a waiting holder, or
+   * `debounce`: a waiting holder gets the new payload, and starts `delay` after the last
+   * submission.
    */
   onConflict?: "return" | "reject" | "replace" | "debounce";
-  /** With `debounce`: it starts so long after the first submission at the latest, in milliseconds. */
+  /** With `debounce`: the longest time from the first submission to the start, in milliseconds. */
   maxWait?: number | null;
 }
 
@@ -65,29 +66,29 @@ export interface Unique {
 export interface JobLimit {
   /** The limit's name. */
   name: string;
-  /** Where the limit counts by key: the job's; 1 to 255 bytes. */
+  /** The job's key, if the limit counts by key; 1 to 255 bytes. */
   key?: string;
-  /** Of a start, against the limit's rate; 1 to 1,000,000. Default 1. */
+  /** The cost of a start against the limit's rate, 1 to 1,000,000. Default 1. */
   cost?: number;
 }
 
-/** Everything of a submission but its type and payload. */
+/** The members of a submission other than its type and payload. */
 export interface SubmitOptions {
-  /** A UUIDv7. Submitted again, it returns the stored job. Default: the client makes one. */
+  /** A UUIDv7. Submitting it again returns the stored job. Default: the client makes one. */
   id?: string;
-  /** Submitted again within 24 hours, it returns the first job. 1 to 255 visible ASCII characters. */
+  /** 1 to 255 visible ASCII characters. A repetition within 24 hours returns the first job. */
   idempotencyKey?: string;
-  /** 1 to 128 characters of `A-Za-z0-9._:/-`. Default `default`. */
+  /** The queue: 1 to 128 characters of `A-Za-z0-9._:/-`. Default `default`. */
   queue?: string;
   /** Lower runs first; -32,768 to 32,767. Default 0. */
   priority?: number;
-  /** The earliest start; not together with `delay`. */
+  /** The earliest start. Excludes `delay`. */
   runAt?: TimeInput;
   /** The earliest start, in milliseconds from now, up to 10 years. */
   delay?: number;
-  /** A job that has not started by then is `expired`; not together with `expiresIn`. */
+  /** When the job expires if it has not started. Excludes `expiresIn`. */
   expiresAt?: TimeInput;
-  /** As `expiresAt`, in milliseconds from now. */
+  /** The same as `expiresAt`, in milliseconds from now. */
   expiresIn?: number;
   /** 1 to 1,000. Default the queue's, else 5. */
   maxAttempts?: number;
@@ -95,21 +96,21 @@ export interface SubmitOptions {
   retry?: RetryPolicy;
   /** The length of a lease in milliseconds, 1,000 to 86,400,000. Default the queue's. */
   lease?: number;
-  /** The bound on one attempt, in milliseconds. Default none. */
+  /** Bounds each attempt, in milliseconds. Default none. */
   timeout?: number;
-  /** One job for each key at a time. */
+  /** Allows one job per key at a time. */
   unique?: Unique;
-  /** The limits that it must pass; at most 8, those of its queue included. */
+  /** The limits that it must pass, at most 8 including those of its queue. */
   limits?: JobLimit[];
-  /** Jobs of one key of a queue run one at a time, in order; 1 to 128 bytes. */
+  /** A queue's jobs with the same key run one at a time, in order; 1 to 128 bytes. */
   orderKey?: string;
-  /** `hold` (the default): its successors wait while it retries; or `pass`. */
+  /** `hold` (the default) lets its successors wait while it retries; or `pass`. */
   orderOnFailure?: "hold" | "pass";
-  /** Whose share of a queue with `fair` it takes; 1 to 128 bytes. */
+  /** The key whose share of a queue with `fair` it uses; 1 to 128 bytes. */
   fairKey?: string;
   /** At most 32. */
   tags?: string[];
-  /** Strings of your own, at most 8 KiB. */
+  /** Strings of the application, at most 8 KiB. */
   meta?: Record<string, string>;
   /** W3C trace context. Default: that of the handler or of `ClientOptions.traceContext`. */
   traceparent?: string;
@@ -119,25 +120,25 @@ export interface SubmitOptions {
 
 /** A job to submit. */
 export interface NewJob<Payload = unknown> extends SubmitOptions {
-  /** What handlers are attached to. 1 to 128 characters of `A-Za-z0-9._:/-`. */
+  /** The type that handlers are attached to: 1 to 128 characters of `A-Za-z0-9._:/-`. */
   type: string;
   /** Any JSON value of at most 1 MiB. Default null. */
   payload?: Payload;
 }
 
-/** What a handler reported of its progress. */
+/** The progress that a handler reported. */
 export interface Progress {
   /** 0 to 100. */
   percent: number | null;
   /** At most 1,024 bytes. */
   message: string | null;
-  /** What the next attempt finds; null if there is none. */
+  /** The checkpoint for the next attempt; null if there is none. */
   checkpoint: unknown;
 }
 
 /** Why an attempt failed. */
 export interface JobError {
-  /** The worker's word, or `lease_expired`, `timeout` or `worker_lost` of the server. */
+  /** The worker's error class, or the server's `lease_expired`, `timeout` or `worker_lost`. */
   type: string;
   /** At most 4 KiB. */
   message: string;
@@ -147,7 +148,7 @@ export interface JobError {
   fingerprint: string | null;
   /** The attempt that failed, from 1. */
   attempt: number;
-  /** When. */
+  /** When it failed. */
   at: string;
 }
 
@@ -155,7 +156,7 @@ export interface JobError {
 export interface Attempt {
   /** Counts every start, from 1. */
   n: number;
-  /** The number that the handler saw; snoozed and released attempts give theirs back. */
+  /** The attempt's number. Snoozed and released attempts do not count. */
   attempt: number;
   /** The worker's name. */
   worker: string | null;
@@ -163,13 +164,13 @@ export interface Attempt {
   startedAt: string;
   /** Null while it runs. */
   finishedAt: string | null;
-  /** `running`, or how it ended, as `succeeded`, `failed` or `lease_expired`. */
+  /** `running`, or how it ended, such as `succeeded`, `failed` or `lease_expired`. */
   outcome: string;
   /** Null unless it failed. */
   error: JobError | null;
 }
 
-/** How much a line of a log matters. */
+/** The level of a log line. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** A line of a job's log. */
@@ -180,13 +181,13 @@ export interface LogLine {
   attempt: number;
   /** When it was written, by the worker's clock. */
   at: string;
-  /** `info`, where the worker named none. */
+  /** The level; `info` if the worker gave none. */
   level: LogLevel;
   /** At most 8 KiB. */
   message: string;
 }
 
-/** What made a job, if a schedule did. */
+/** The schedule that created a job. */
 export interface ScheduleOfJob {
   /** The schedule's name. */
   name: string;
@@ -198,21 +199,21 @@ export interface ScheduleOfJob {
 export interface Job<Payload = unknown, Result = unknown> {
   /** A UUIDv7. */
   id: string;
-  /** Where it waits. */
+  /** The queue's name. */
   queue: string;
-  /** What its handler is attached to. */
+  /** The type's name. */
   type: string;
-  /** Where it stands. */
+  /** Its current state. */
   state: JobState;
   /** Lower runs first. */
   priority: number;
-  /** Attempts started, less those that ended snoozed or released. */
+  /** The number of attempts started, except those that ended snoozed or released. */
   attempt: number;
-  /** With this attempt's failure it is dead. */
+  /** The maximum number of attempts. */
   maxAttempts: number;
-  /** Leases that ran out. */
+  /** The number of leases that expired. */
   crashes: number;
-  /** Rises with every retry by hand. */
+  /** Rises with every manual retry. */
   generation: number;
   /** Rises with every change. */
   version: number;
@@ -220,7 +221,7 @@ export interface Job<Payload = unknown, Result = unknown> {
   createdAt: string;
   /** When it is, or was, due. */
   runAt: string;
-  /** If it has not started by then it expires. */
+  /** When it expires if it has not started. */
   expiresAt: string | null;
   /** The last start. */
   startedAt: string | null;
@@ -230,7 +231,7 @@ export interface Job<Payload = unknown, Result = unknown> {
   leaseExpiresAt: string | null;
   /** The name of the worker that runs it. */
   worker: string | null;
-  /** Its worker has been asked to end it. */
+  /** Whether it was cancelled while it ran. */
   cancelRequested: boolean;
   /** Null if none was reported. */
   progress: Progress | null;
@@ -250,7 +251,7 @@ export interface Job<Payload = unknown, Result = unknown> {
   meta: Record<string, string>;
   /** Left out if it has none. */
   traceparent?: string;
-  /** Left out if no schedule made it. */
+  /** Left out if no schedule created it. */
   schedule?: ScheduleOfJob;
   /** With `include: ["payload"]`. */
   payload?: Payload;
@@ -267,7 +268,7 @@ export interface Job<Payload = unknown, Result = unknown> {
 /** The members that a call adds to a job. */
 export type Include = "payload" | "result" | "attempts" | "logs" | "events";
 
-/** A part of a list. */
+/** One page of a list. */
 export interface Page<Item> {
   /** In the order of the list. */
   items: Item[];
@@ -275,17 +276,17 @@ export interface Page<Item> {
   nextCursor: string | null;
 }
 
-/** Which part of a list a call shows. */
+/** Selects a page of a list. */
 export interface PageOptions {
-  /** The most items of a page, 1 to 1,000. Default 50. */
+  /** The maximum number of items in a page, 1 to 1,000. Default 50. */
   limit?: number;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the previous page. */
   cursor?: string;
 }
 
-/** Which jobs a list shows; all that is given must hold. */
+/** Selects jobs of a list. All given conditions must hold. */
 export interface JobFilter {
-  /** One state, or any of several. */
+  /** A state, or several alternatives. */
   state?: JobState | JobState[];
   /** The queue's name. */
   queue?: string;
@@ -293,29 +294,29 @@ export interface JobFilter {
   type?: string;
   /** One of the job's tags. */
   tag?: string;
-  /** At this time or later. */
+  /** Submitted at this time or later. */
   createdAfter?: TimeInput;
-  /** Before this time. */
+  /** Submitted before this time. */
   createdBefore?: TimeInput;
-  /** Words of the search language, as `state:dead error~timeout payload.user.id:42`. */
+  /** A search, such as `state:dead error~timeout payload.user.id:42`. */
   q?: string;
-  /** Waits until the list shows everything that was acknowledged before. Default false. */
+  /** Waits until the list shows all changes acknowledged before the call. Default false. */
   fresh?: boolean;
-  /** Members that each job shows besides. */
+  /** Additional members of each job. */
   include?: ("payload" | "result")[];
 }
 
-/** The settings of a queue; what is left out has its default. */
+/** The settings of a queue. Settings left out take their defaults. */
 export interface QueueSettings {
   /** 1 to 1,000. Default 5. */
   maxAttempts?: number;
-  /** A job that loses its worker so often is dead. Default the job's `maxAttempts`. */
+  /** The number of lost workers after which a job is dead. Default: the job's `maxAttempts`. */
   maxCrashes?: number | null;
-  /** For jobs that have no policy of their own. Default exponential from 5,000 to 300,000. */
+  /** For jobs without their own policy. Default: exponential from 5,000 to 300,000. */
   retry?: RetryPolicy;
   /** In milliseconds, 1,000 to 86,400,000. Default 30,000. */
   lease?: number;
-  /** With so many ready jobs, submissions are refused with `QueueFull`. Default no bound. */
+  /** The number of ready jobs from which submissions fail with `QueueFull`. Default: no bound. */
   maxReady?: number | null;
   /** How long ended jobs are kept, in milliseconds; null is for ever. */
   retention?: {
@@ -334,7 +335,7 @@ export interface QueueSettings {
 export interface Queue {
   /** Its name. */
   name: string;
-  /** It hands out no jobs. */
+  /** Whether the server hands out none of its jobs. */
   paused: boolean;
   /** Null if none was given. */
   pauseReason: string | null;
@@ -344,7 +345,7 @@ export interface Queue {
   oldestReadyAge: number | null;
   /** Over the last 60 seconds. */
   rates: Record<"submittedPerS" | "startedPerS" | "succeededPerS" | "failedPerS", number>;
-  /** With the defaults of those that were not set. */
+  /** All settings, including defaults. */
   settings: Required<QueueSettings>;
   /** Rises with every change of the settings, pause or resume. */
   version: number;
@@ -352,21 +353,21 @@ export interface Queue {
 
 /** A schedule: either `cron` or `every`, and the job to submit. */
 export interface ScheduleSpec {
-  /** Five or six fields, or a word like `@daily`. */
+  /** Five or six fields, or a word such as `@daily`. */
   cron?: string | null;
   /** In milliseconds, 1,000 to 10 years. */
   every?: number | null;
   /** An IANA name. Default `UTC`. */
   timezone?: string;
-  /** What to submit at each instant. */
+  /** The job to submit at each instant. */
   job: Omit<NewJob, "id" | "idempotencyKey" | "runAt" | "delay">;
-  /** No instant is before it. */
+  /** The earliest possible instant. */
   startAt?: TimeInput | null;
-  /** No instant is after it. */
+  /** The latest possible instant. */
   endAt?: TimeInput | null;
-  /** How much later a job may come, in milliseconds. Default 0. */
+  /** The maximum random delay of a job, in milliseconds. Default 0. */
   jitter?: number;
-  /** After so many milliseconds an instant is missed. Default 60,000. */
+  /** The delay in milliseconds after which an instant counts as missed. Default 60,000. */
   missedAfter?: number;
   /** Default `one`. */
   missed?: "skip" | "one" | "all";
@@ -378,9 +379,9 @@ export interface ScheduleSpec {
   dstGap?: "run" | "skip";
   /** Default `once`. */
   dstOverlap?: "once" | "twice";
-  /** Left out, a new schedule is not paused, and another stays as it is. */
+  /** If left out, a new schedule is not paused, and an existing one is unchanged. */
   paused?: boolean;
-  /** The name of the owner. Default none. */
+  /** The owner's name. Default none. */
   managedBy?: string | null;
 }
 
@@ -388,69 +389,69 @@ export interface ScheduleSpec {
 export interface Schedule extends Required<Omit<ScheduleSpec, "startAt" | "endAt">> {
   /** Its name. */
   name: string;
-  /** No instant is before it. */
+  /** The earliest possible instant. */
   startAt: string | null;
-  /** No instant is after it. */
+  /** The latest possible instant. */
   endAt: string | null;
   /** Rises with every change, pause or resume. */
   version: number;
-  /** `ended` has no instant left; `broken` can't know its instants, and `error` says why. */
+  /** `ended`: no instant is left. `broken`: the instants can't be computed; `error` says why. */
   state: "active" | "paused" | "ended" | "broken";
   /** The reason of the pause. */
   reason: string | null;
   /** Why it is broken. */
   error: string | null;
-  /** When it was made. */
+  /** When it was created. */
   createdAt: string;
   /** The last change of `version`. */
   updatedAt: string;
-  /** The newest instant that made a job. */
+  /** The latest instant that created a job. */
   lastScheduledAt: string | null;
-  /** That job. */
+  /** The job of that instant. */
   lastJobId: string | null;
   /** The next instants, at most five. */
   next: string[];
-  /** When it is due, in plain words. */
+  /** The instants in plain words. */
   description: string;
-  /** What is allowed, but probably not meant. */
+  /** Valid settings that are probably mistakes. */
   warnings?: string[];
 }
 
 /** All schedules of one owner. */
 export interface ScheduleSet {
-  /** The name of the owner. */
+  /** The owner's name. */
   managedBy: string;
   /** By name; at most 10,000. */
   schedules: Record<string, ScheduleSpec>;
-  /** Delete the owner's schedules that the set does not name. Default false. */
+  /** Deletes the owner's schedules that the set does not name. Default false. */
   prune?: boolean;
-  /** Answer as if it were done, and do nothing. Default false. */
+  /** Changes nothing, but returns the changes that would be made. Default false. */
   dryRun?: boolean;
-  /** Take over schedules of other owners. Default false. */
+  /** Takes over schedules of other owners. Default false. */
   force?: boolean;
 }
 
-/** The names of the schedules by what was done to them, sorted. */
+/** The sorted names of the schedules by the change made to them. */
 export interface ScheduleSetAnswer {
-  /** New ones. */
+  /** New schedules. */
   created: string[];
-  /** Those that differed. */
+  /** Schedules that were changed. */
   updated: string[];
-  /** Those that were the same. */
+  /** Schedules that needed no change. */
   unchanged: string[];
-  /** Those that `prune` deleted. */
+  /** Schedules deleted by `prune`. */
   deleted: string[];
 }
 
 /** An expression to explain: either `cron` or `every`. */
 export interface PreviewRequest {
-  /** As of a schedule. */
+  /** A cron expression, as in `ScheduleSpec`. */
   cron?: string | null;
   /** In milliseconds, counted from the Unix epoch. */
   every?: number | null;
   /** An IANA name. Default `UTC`. */
   timezone?: string;
-  /** The instants from this time on. Default now. */
+  /** The first possible instant. Default now. */
   from?: TimeInput;
   /** 1 to 1,000. Default 5. */
   count?: number;
@@ -460,51 +461,51 @@ export interface PreviewRequest {
   dstOverlap?: "once" | "twice";
 }
 
-/** What an expression means. */
+/** The meaning of an expression. */
 export interface Preview {
-  /** When it is due, in plain words. */
+  /** The instants in plain words. */
   description: string;
   /** The instants, oldest first. */
   next: string[];
-  /** What is allowed, but probably not meant. */
+  /** Valid settings that are probably mistakes. */
   warnings?: string[];
 }
 
 /** A past range of instants. */
 export interface BackfillRequest {
-  /** The instants at this time or later. */
+  /** The start of the range, inclusive. */
   from: TimeInput;
-  /** The instants before this time, which must not be later than now. */
+  /** The end of the range, exclusive. It must not be later than now. */
   to: TimeInput;
   /** 1 to 1,000 jobs. Default 1,000. */
   limit?: number;
-  /** Count only. Default false. */
+  /** Only counts the jobs. Default false. */
   dryRun?: boolean;
-  /** Also instants whose jobs the queue has forgotten. Default false. */
+  /** Includes instants older than the queue's retention, whose jobs may have run. Default false. */
   rerun?: boolean;
 }
 
-/** What a backfill did. */
+/** The result of a backfill. */
 export interface BackfillAnswer {
   /** New jobs. */
   submitted: number;
-  /** Instants passed over, since their job still exists. */
+  /** Instants that were skipped because their job still exists. */
   existing: number;
-  /** Whether instants are left: then call again. */
+  /** Whether instants remain; if so, call again. */
   more: boolean;
 }
 
-/** What became of an instant of a schedule. */
+/** The result of an instant of a schedule. */
 export interface Run {
-  /** The instant; with `count`, the newest of them. */
+  /** The instant; with `count`, the latest one. */
   scheduledAt: string;
-  /** When this was decided. */
+  /** When the result was decided. */
   at: string;
   /** Null if no job was submitted. */
   jobId: string | null;
-  /** Whether a job was submitted, and why not. */
+  /** Whether a job was submitted, or why not. */
   outcome: "submitted" | "skipped_overlap" | "skipped_missed" | "replaced" | "refused";
-  /** For how many instants it stands, if not one. */
+  /** The number of instants that it stands for, if not one. */
   count?: number;
   /** Why it was refused. */
   error?: string;

@@ -1,11 +1,11 @@
 /**
- * The names of the API in TypeScript: `max_attempts` is `maxAttempts`, and durations, which are
- * numbers of milliseconds everywhere, lose their suffix: `delay_ms` is `delay`. Payloads, results,
- * checkpoints and maps of the application's own pass as they are.
+ * The names of the API in TypeScript: `max_attempts` becomes `maxAttempts`. Durations, which are
+ * always numbers of milliseconds, lose their suffix: `delay_ms` becomes `delay`. Payloads, results,
+ * checkpoints and maps of the application are left unchanged.
  */
 import { OPAQUE, VERBATIM, opaqueText, plainJson, readAnswer, type JsonCodec } from "./json.js";
 
-// Durations that have the suffix on the wire, by the member that the object is the value of.
+// Durations that have the suffix on the wire, by the member that holds their object.
 const DURATIONS: Record<string, Set<string>> = {
   retry: new Set(["base", "max", "delays"]),
   retention: new Set(["succeeded", "dead", "cancelled", "expired"]),
@@ -49,7 +49,7 @@ function camel(name: string): string {
   );
 }
 
-/** The JSON text that the API takes for a value of this package. */
+/** Returns the API's JSON text for a value of this package. */
 export function encode(value: unknown, codec: JsonCodec = plainJson, parent = ""): string {
   if (value instanceof Date) return JSON.stringify(value);
   if (Array.isArray(value)) {
@@ -71,7 +71,7 @@ function member(name: string, value: unknown, codec: JsonCodec, isOwnName: boole
   return VERBATIM.has(name) ? JSON.stringify(value) : encode(value, codec, name);
 }
 
-/** The value in this package for a parsed answer of the API. */
+/** Returns this package's value for a parsed answer of the API. */
 export function decode(value: unknown, parent = ""): unknown {
   if (Array.isArray(value)) return value.map((item) => decode(item, parent));
   if (typeof value !== "object" || value === null) return value;

@@ -30,7 +30,7 @@ try {
 }
 </script>`;
 
-/** Serves the page and the package, forwards /v1/ to Millrace, and tells what the page has seen. */
+/** Serves the page and the package, forwards /v1/ to Millrace, and returns the page's reports. */
 async function site(
   millrace: string,
 ): Promise<{ url: string; done: Promise<string>; end(): void }> {
@@ -95,7 +95,7 @@ test(
     const browser = spawn(CHROMIUM as string, args, { stdio: "ignore", detached: true });
     const ended = once(browser, "exit");
     t.after(async () => {
-      // The group: the browser's other processes outlive it, and write into the profile.
+      // Kills the group, as the browser's other processes outlive it and write to the profile.
       if (browser.pid && browser.exitCode === null) process.kill(-browser.pid, "SIGKILL");
       await ended;
       rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });

@@ -113,7 +113,7 @@ test("the table of leases takes no answer for that of a later attempt", () => {
 });
 
 test("an answer that came while the thread was busy is read, however late it is", async (t) => {
-  // The server is another thread's: this one keeps busy.
+  // The server runs in another thread, as this one is blocked.
   const { Worker } = await import("node:worker_threads");
   const program = `
     const { createServer } = require("node:http");

@@ -25,7 +25,7 @@ const run = promisify(execFile);
 const server = await Server.running();
 const project = mkdtempSync(join(tmpdir(), "millrace-ts-project-"));
 const env = { ...process.env, MILLRACE_URL: server.url, npm_config_update_notifier: "false" };
-// The tests run with a context of their own, which would change what `node --test` prints.
+// The tests run with their own context, which would change the output of `node --test`.
 delete (env as Record<string, unknown>).NODE_TEST_CONTEXT;
 
 after(() => rmSync(project, { recursive: true, force: true }));

@@ -20,8 +20,9 @@ const PORTS_OF_A_PROCESS = 40;
 let nextPort = 0;
 
 /**
- * As in tests/postgres.py: each process has some ports of its own, below those that the system gives to outgoing
- * connections, so that one is still free when its server (re)starts.
+ * Returns a free port. As in tests/postgres.py, each process has its own range of ports, below
+ * those that the system uses for outgoing connections, so that it is still free when a server
+ * (re)starts.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -39,7 +40,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** On a machine that does much else at the same time. */
+/** For a busy machine. */
 export const PATIENCE = 60_000;
 
 export async function eventually(
@@ -100,7 +101,7 @@ export class Server {
   }
 }
 
-/** What a peer that is not Millrace answers: the handlers, in turn; the last one stays. */
+/** A peer that is not Millrace. The handlers answer in turn; the last one repeats. */
 export async function strangeServer(...handlers: http.RequestListener[]): Promise<{
   url: string;
   seen: http.IncomingMessage[];
@@ -140,7 +141,7 @@ export const breaking: http.RequestListener = (request) => request.socket.destro
 
 let names = 0;
 
-/** The name of a queue that no other test uses. */
+/** Returns the name of a queue that no other test uses. */
 export function ownQueue(): string {
   return `q${process.pid}-${++names}`;
 }

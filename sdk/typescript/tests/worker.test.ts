@@ -22,7 +22,7 @@ const mr = new Millrace({ url: server.url });
 const FIXED = { strategy: "fixed", base: 10, jitter: 0 } as const;
 const silent = { info: () => undefined, warn: () => undefined };
 
-/** A job type of a queue of its own, and a worker for it that ends with the test. */
+/** A job type with its own queue, and a worker for it that ends with the test. */
 function setUp<Payload = any, Result = any>(t: test.TestContext, options: WorkerOptions = {}) {
   const queue = ownQueue();
   const job = mr.job<Payload, Result>("work", { queue, retry: FIXED });
@@ -174,7 +174,7 @@ describe("what a handler is told", () => {
     worker.start();
     const { job: sent } = await job.submit(null, { lease: 5_000 });
     await begun;
-    // The test's own thread is kept, too: the server's command line cancels the job.
+    // The test's own thread is blocked, too, so the server's command line cancels the job.
     const { spawn } = await import("node:child_process");
     const program = `sleep 6.5; curl -s -X POST ${server.url}/v1/jobs/${sent.id}/cancel`;
     spawn("sh", ["-c", program], { stdio: "ignore" });
@@ -422,7 +422,7 @@ test("an idle worker uses no processor time that can be seen", async (t) => {
   const { job, worker } = setUp(t, { pollWait: 10_000 });
   worker.on(job, () => 1).start();
   await job.wait((await job.submit(null)).job.id);
-  // It has come to rest some time later.
+  // It has become idle some time later.
   let used = Infinity;
   for (let i = 0; i < 10 && used >= 40_000; i++) {
     await sleep(500);

@@ -71,12 +71,12 @@ export class FakeJob {
     return this.given.priority ?? 0;
   }
 
-  /** Whether it still holds its unique key. */
+  /** Returns whether it still holds its unique key. */
   holdsKey(now: number): boolean {
     return !this.hasEnded || now < this.createdAt + (this.given.unique?.for_ms ?? 0);
   }
 
-  /** Whether a submission with this id is the same one. */
+  /** Returns whether a submission with this id has the same content. */
   isSameAs(other: Submission): boolean {
     const content = (job: Submission): string =>
       JSON.stringify([
@@ -91,7 +91,7 @@ export class FakeJob {
     return content(this.given) === content(other);
   }
 
-  /** What the passing of time does to a job that waits. */
+  /** Updates the state of a waiting job to the present time. */
   settle(now: number): void {
     if (this.hasEnded || this.state === "running") return;
     if (this.starts === 0 && this.expiresAt !== null && this.expiresAt <= now) {
@@ -107,7 +107,7 @@ export class FakeJob {
     this.version++;
   }
 
-  /** The job as the API shows it, as JSON text. */
+  /** Returns the job in the API's form, as JSON text. */
   text(include: string[]): string {
     const { given } = this;
     const view = {

@@ -10,7 +10,7 @@ import { faultsOf, readBody, retryDelay, type FaultOfBody, type Submission } fro
 const BEGIN = Date.UTC(2030, 0, 1);
 const KEY_WINDOW = 86_400_000; // how long an idempotency key holds, in milliseconds
 const MOST_PAYLOAD = 1 << 20;
-const MOST_ATTEMPTS = 100_000; // of one drain: jobs that make jobs for ever end here
+const MOST_ATTEMPTS = 100_000; // in one drain; stops jobs that submit jobs for ever
 
 /** An answer that the fake gives. */
 interface Reply {
@@ -18,7 +18,7 @@ interface Reply {
   text: string;
 }
 
-/** A refusal, thrown. */
+/** A refusal, to be thrown. */
 class Refusal {
   constructor(
     readonly status: number,
@@ -41,17 +41,17 @@ class Refusal {
   }
 }
 
-/** What the fake's jobs need of the place where they run. */
+/** The services that the fake's jobs need from their environment. */
 export interface FakePlace {
   client(): Surroundings["client"];
   format(values: unknown[]): string;
   /** Runs something as part of a handler. */
   within<Value>(ctx: Context, run: () => Value): Value;
-  /** A job that is due runs within its submission. */
+  /** Whether a job that is due runs during its submission. */
   runsInline: boolean;
 }
 
-/** The jobs of a fake, and what the server would answer. */
+/** The jobs of a fake, and the answers of the server. */
 export class FakeServer {
   now = BEGIN;
   readonly #handlers: Handlers;
@@ -59,7 +59,7 @@ export class FakeServer {
   readonly #jobs = new Map<string, FakeJob>();
   readonly #keys = new Map<string, { body: string; id: string; until: number }>();
   readonly #running = new Map<string, Context>();
-  readonly #added: FakeJob[] = []; // by an outcome; inline, they run after it
+  readonly #added: FakeJob[] = []; // submitted by an outcome; inline, they run after it
   #token = 0;
 
   constructor(handlers: Handlers, place: FakePlace) {
@@ -86,7 +86,7 @@ export class FakeServer {
     return { ...reply, header: () => undefined };
   }
 
-  /** Runs every job that is due and has a handler, and returns how many attempts ran. */
+  /** Runs every job that is due and has a handler. Returns the number of attempts. */
   async drain(): Promise<number> {
     for (let ran = 0; ; ran++) {
       if (ran === MOST_ATTEMPTS) throw new Error(`${ran} attempts ran, and jobs are still due`);
@@ -204,7 +204,7 @@ export class FakeServer {
     return { job, isNew: true };
   }
 
-  // The job that a submission finds, or why it is refused.
+  // Returns the existing job for a submission, or why the submission is refused.
   #known(given: Submission, key: string | undefined, body: string): FakeJob | Refusal | undefined {
     const queue = given.queue ?? "default";
     const byKey = key === undefined ? undefined : this.#keys.get(`${queue} ${key}`);
@@ -340,7 +340,8 @@ export class FakeServer {
     await this.#runInline(this.#added.splice(0));
   }
 
-  // Stores the jobs that a success brings. The outcome in place of it, if one of them is refused.
+  // Stores the jobs submitted with a success. If one is refused, returns the outcome that replaces
+  // it.
   #commit(followers: Submission[]): Outcome | undefined {
     const faults = followers.flatMap(faultsOf);
     if (faults.length) {
@@ -428,7 +429,7 @@ function compare(one: FakeJob, other: FakeJob): number {
   return one.priority - other.priority || one.dueAt - other.dueAt || one.number - other.number;
 }
 
-// Of a submission with an idempotency key and without an id.
+// Makes the id of a submission with an idempotency key and without an id.
 function fakeId(now: number, number: number): string {
   const time = now.toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number.toString(16).padStart(12, "0")}`;

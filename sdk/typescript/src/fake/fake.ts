@@ -13,22 +13,22 @@ import { FINAL_STATES, type Job } from "../types.js";
 import { decode, parseAnswer } from "../wire.js";
 import { FakeServer } from "./fake-server.js";
 
-/** How a fake works. */
+/** The options of a fake. */
 export interface FakeOptions {
   /**
-   * `drained` (the default): a job waits for `drain`. `inline`: a job that is due runs within its
-   * submission.
+   * With `drained` (the default), a job waits for `drain`. With `inline`, a job that is due runs
+   * during its submission.
    */
   mode?: "drained" | "inline" | undefined;
-  /** As of the client. */
+  /** The codec, as for the client. */
   json?: JsonCodec | undefined;
 }
 
 /**
  * A client without a server, for unit tests. Jobs wait in memory; `drain` runs those that are due
- * with the handlers that are attached to the fake. It answers `submit`, `submitBatch`, `get`, `list`,
+ * with the handlers attached to the fake. It answers `submit`, `submitBatch`, `get`, `list`,
  * `logs`, `cancel` and `retry` as the server does, and refuses other calls with the code
- * `not_in_fake`. Retries come without jitter, attempts have no time limit.
+ * `not_in_fake`. Retries have no jitter, and attempts have no time limit.
  */
 export class Fake extends Millrace {
   readonly #handlers = new Handlers();
@@ -54,7 +54,7 @@ export class Fake extends Millrace {
     return this;
   }
 
-  /** Whether a handler is attached to this type. */
+  /** Returns whether a handler is attached to this type. */
   handles(type: string): boolean {
     return this.#handlers.has(type);
   }
@@ -66,8 +66,8 @@ export class Fake extends Millrace {
   }
 
   /**
-   * From now on the fake answers what this client asks: for code under test that has a client of its
-   * own. The function that it returns undoes that.
+   * Makes the fake answer the calls of this client, for code under test that has its own client.
+   * The returned function undoes that.
    */
   answerFor(client: Client): () => void {
     const { transport } = client.link;
@@ -84,21 +84,21 @@ export class Fake extends Millrace {
     return new Date(this.#server.now);
   }
 
-  /** Moves the clock, in milliseconds. Nothing runs. */
+  /** Moves the clock forward by milliseconds. Nothing runs. */
   advance(ms: number): void {
     if (!(ms >= 0)) throw new RangeError("the clock can't go back");
     this.#server.now += ms;
   }
 
   /**
-   * Runs every job that is due, in order of priority and age, also those that these submit. Jobs
-   * without a handler wait on. Resolves to how many attempts ran.
+   * Runs every job that is due, by priority and then age, including jobs that these submit. Jobs
+   * without a handler keep waiting. Resolves to the number of attempts that ran.
    */
   drain(): Promise<number> {
     return this.#server.drain();
   }
 
-  /** The jobs that were submitted so far, oldest first, with their payloads; all types or one. */
+  /** Returns the jobs submitted so far, oldest first, with their payloads, of all types or one. */
   enqueued<Payload = unknown, Result = unknown>(
     job?: JobType<Payload, Result> | string,
   ): (Job<Payload, Result> & { payload: Payload })[] {
@@ -109,7 +109,7 @@ export class Fake extends Millrace {
       .map((each) => decode(parseAnswer(each.text(["payload", "result"]), codec)) as never);
   }
 
-  /** Resolves if the job has ended; rejects with `WaitTimeout` at once if not, since no time passes. */
+  /** Resolves if the job has ended; else rejects with `WaitTimeout` at once, as no time passes. */
   override async wait<Payload = unknown, Result = unknown>(
     id: string,
     options: CallOptions = {},
@@ -119,7 +119,7 @@ export class Fake extends Millrace {
     throw new WaitTimeout(`job ${id} is ${job.state}; drain the fake first`);
   }
 
-  /** The fake runs handlers itself: attach them with `on`. */
+  /** Throws: the fake runs handlers itself. Attach them with `on`. */
   override worker(): never {
     throw new Error("a fake has no workers: attach handlers with on(), and run jobs with drain()");
   }

@@ -1,4 +1,4 @@
-/** What a submission may hold, as the server checks it. Names are the API's. */
+/** Checks the members of a submission as the server does. Names are the API's. */
 import { readAnswer } from "../json.js";
 
 /** A submission; payloads are JSON text. */
@@ -22,7 +22,7 @@ export interface Submission {
   traceparent?: string;
   tracestate?: string;
   idempotency_key?: string;
-  // The fake has no limits, orders and shares: it keeps what a job says of them.
+  // The fake does not apply limits, orders and shares; it only stores a job's members.
   limits?: object[];
   order_key?: string;
   order_on_failure?: "hold" | "pass";
@@ -100,7 +100,7 @@ const MEMBERS: Record<string, [Check, string]> = {
   idempotency_key: [(value) => KEY.test(value), "must be 1 to 255 visible ASCII characters"],
 };
 
-/** Every fault of a submission. */
+/** Returns every fault of a submission. */
 export function faultsOf(job: unknown): FaultOfBody[] {
   if (typeof job !== "object" || job === null)
     return [{ pointer: "", detail: "must be an object" }];
@@ -122,7 +122,7 @@ export function faultsOf(job: unknown): FaultOfBody[] {
   return faults;
 }
 
-/** The delay before the next attempt in milliseconds, without jitter. `attempt` is the one that failed. */
+/** Returns the delay in milliseconds after the failed `attempt`, without jitter. */
 export function retryDelay(retry: Retry, attempt: number): number {
   if (retry.strategy === "list") {
     const delays = retry.delays_ms ?? [0];

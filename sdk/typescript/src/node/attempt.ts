@@ -4,7 +4,7 @@ import { plainJson, readAnswer } from "../json.js";
 import type { Row } from "./lease-table.js";
 import type { Claimed } from "./wire-worker.js";
 
-/** The answer that brought jobs. Its text is read again only if somebody wants a payload's bytes. */
+/** An answer with jobs. Its text is read again only if the bytes of a payload are requested. */
 export class ClaimAnswer {
   #payloads: string[] | undefined;
 
@@ -19,7 +19,7 @@ export class ClaimAnswer {
   }
 }
 
-/** The codec for answers of polls: the application's own values are parsed when they are wanted. */
+/** Returns the codec for answers to polls, which parses the application's values on demand. */
 export function pollCodec(codec: JsonCodec): JsonCodec {
   return codec === plainJson ? plainJson : { parse: (text) => text, stringify: codec.stringify };
 }
@@ -83,7 +83,7 @@ class ClaimedJob implements RunningJob {
   }
 }
 
-const LONGEST_WAY = 1_000; // of an answer, in milliseconds, where it matters which of two things was first
+const LONGEST_WAY = 1_000; // the longest way of an answer, in milliseconds, to order two events
 
 /** One attempt that this worker holds. Times are of the monotonic clock, in milliseconds. */
 export class Attempt {
@@ -92,23 +92,23 @@ export class Attempt {
   readonly ctx: Context;
   /** The length of the lease. */
   readonly lease: number;
-  /** The lease is the worker's until then, whatever happened on the way. */
+  /** Until when the lease is certain, regardless of delays of the network. */
   certainUntil: number;
   beatDue: number;
   beatFailures = 0;
-  /** When the answer came that brought the job. */
+  /** When the answer with the job arrived. */
   readonly begunAt: number;
-  /** The server may have begun to count the attempt's time so early. */
+  /** The earliest time at which the server may have begun to count the attempt's time. */
   readonly earliestBegin: number;
-  /** The claim did not tell how long the attempt may take: a heartbeat of its own asks. */
+  /** The claim did not tell the attempt's timeout, so a separate heartbeat must ask. */
   needsLength: boolean;
-  /** When the attempt's time is over. */
+  /** When the attempt times out. */
   timeoutAt: number;
-  /** A claim that waited long brings a job whose lease is not certain: a heartbeat goes first. */
+  /** False if the claim waited long, so that a heartbeat must first make the lease certain. */
   isSure: boolean;
-  /** Until when a heartbeat is tried for a job that is not sure. */
+  /** Until when heartbeats are tried for a job that is not sure. */
   readonly hopeUntil: number;
-  /** Nothing that the handler does counts any more. */
+  /** The server will not accept the handler's outcome. */
   isLost = false;
   /** The handler has ended, or is no longer waited for. */
   isOver = false;
@@ -116,7 +116,7 @@ export class Attempt {
   row: Row | undefined;
   /** Requests under way that carry lines or progress of this attempt. */
   newsUnderWay = 0;
-  /** What waits for these. */
+  /** Called when these requests have ended. */
   afterNews: (() => void) | undefined;
 
   constructor(
@@ -141,14 +141,14 @@ export class Attempt {
     this.timeoutAt = length === undefined ? Infinity : now + length;
   }
 
-  /** Whether the server, which began to count a little earlier, may have ended the attempt in time. */
+  /** Returns whether the server, which began to count a little earlier, may have timed it out. */
   mayHaveTimedOut(now: number): boolean {
     return now >= this.timeoutAt - (this.begunAt - this.earliestBegin);
   }
 }
 
-// How long the attempt may take, by the server's clock alone. A lease ends with its attempt's
-// deadline: then its end says nothing of its beginning.
+// Returns the attempt's timeout, by the server's clock alone. If the lease ends with the attempt's
+// deadline, the lease's end does not tell when it began.
 function lengthOf(claimed: Claimed, deadline: string): number | undefined {
   if (claimed.timeout_ms) return claimed.timeout_ms;
   const { expires_at: end, lease_ms: lease } = claimed.lease;

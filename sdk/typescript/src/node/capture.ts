@@ -13,7 +13,7 @@ const LEVELS: Record<"debug" | "log" | "info" | "warn" | "error", LogLevel> = {
 
 let isCaptured = false;
 
-/** From now on, what a handler writes to `console` goes to its job's log, too. */
+/** From now on, copies lines that a handler writes to `console` to its job's log. */
 export function captureConsole(): void {
   if (isCaptured) return;
   isCaptured = true;

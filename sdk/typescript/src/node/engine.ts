@@ -21,16 +21,16 @@ import {
 } from "./wire-worker.js";
 
 const ACK_DELAY = 5;
-const CLAIM_MARGIN = 10_000; // for the way there and back of a claim that waits
+const CLAIM_MARGIN = 10_000; // for the round trip of a claim that waits
 const REPORT_TIMEOUT = 10_000;
-const BYTES_PER_MS = 256; // a slow line needs this long for outcomes, in addition
+const BYTES_PER_MS = 256; // the speed of a slow line, for sending outcomes
 const MOST_CLAIMED = 1_000;
-// At a stop, a claim younger than this may still be answered, and its jobs given back.
+// A stop waits for the answer to a claim younger than this, and releases its jobs.
 const YOUNG_CLAIM = 500;
-const LAST_SECOND = 1_000; // for handlers that were told that the worker stops
+const LAST_SECOND = 1_000; // for handlers that were told that the worker is stopping
 const FLUSH_TIMEOUT = 10_000; // for the last outcomes
 const GOODBYE_TIMEOUT = 2_000;
-const QUIET_POLL = 2_000; // a quiet worker asks for commands so often
+const QUIET_POLL = 2_000; // how often a quiet worker asks for commands
 const PAUSE_AFTER_REFUSAL = 200;
 
 export interface EngineOptions {
@@ -40,7 +40,7 @@ export interface EngineOptions {
   lease: number | undefined;
   pollWait: number;
   grace: number;
-  /** What the server lists of the worker, as JSON text. */
+  /** The worker's entry in the server's list, as JSON text. */
   info: string;
   notice(message: string): void;
   warn(message: string): void;
@@ -49,11 +49,11 @@ export interface EngineOptions {
 }
 
 /**
- * The worker's state machine. Three loops share it on one thread, so that there are no locks:
+ * The worker's state machine. Three loops share it on one thread, so it needs no locks:
  *
  *   the claimer    claims for all free slots as soon as there is one, and lets the claim wait at
  *                  the server if it carries no outcomes
- *   the reporter   sends outcomes while the claimer is under way or pauses
+ *   the reporter   sends outcomes while a claim is under way or the claimer pauses
  *   the lease book extends leases, and sends lines and progress
  */
 export class Engine implements Surroundings {
@@ -67,7 +67,7 @@ export class Engine implements Surroundings {
   readonly #reportGate = new Gate(); // outcomes are due, or the worker has ended
   readonly #endGate = new Gate(); // an attempt has ended, or an outcome was answered
   readonly #breakClaim = new AbortController();
-  #asked = 0; // slots that claims under way have asked for
+  #asked = 0; // jobs requested by claims under way
   #behindNews = 0; // outcomes that wait for lines and progress
   #claimer: "ready" | "polling" | "away" = "away";
   #claimBegan = 0;
@@ -111,11 +111,11 @@ export class Engine implements Surroundings {
     this.#book.news();
   }
 
-  /** Works until the stop. Rejects with a refusal that time does not cure. */
+  /** Works until the stop. Rejects with a permanent refusal. */
   async run(): Promise<void> {
     const reporter = this.#report();
     await this.#claim();
-    this.stop(); // if the claimer ended by a refusal
+    this.stop(); // for a claimer that ended by a refusal
     while (this.#book.size > 0) await this.#endGate.wait();
     clearTimeout(this.#graceTimer);
     await this.#flush();
@@ -134,13 +134,13 @@ export class Engine implements Surroundings {
     this.#claimGate.open();
     if (this.#claimer === "polling") {
       const left = Math.max(this.#claimBegan + YOUNG_CLAIM - now(), 0);
-      // An answer that has arrived meanwhile is read before that.
+      // An answer that has arrived meanwhile is read first.
       setTimeout(() => setImmediate(() => this.#breakClaim.abort()), left);
     }
     this.#graceTimer = setTimeout(() => this.endGrace(), this.#options.grace);
   }
 
-  /** Tells running handlers to end now. What still runs a second later is given back. */
+  /** Tells running handlers to end now. Jobs that still run a second later are released. */
   endGrace(): void {
     if (this.#isGraceOver || !this.#isStopping) return;
     this.#isGraceOver = true;
@@ -162,13 +162,13 @@ export class Engine implements Surroundings {
     for (;;) {
       this.#claimer = "ready";
       if (this.#openSlots() === 0 && !this.#isStopping) await this.#claimGate.wait();
-      // Handlers that end at once have ended after a turn of the event loop: one claim for all.
+      // After a turn of the event loop, one claim covers all handlers that end immediately.
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#isStopping) break;
       const limit = this.#isQuiet ? 0 : Math.min(this.#openSlots(), MOST_CLAIMED);
       if (limit === 0 && !this.#isQuiet) continue;
       const acks = this.#outbox.take();
-      // Outcomes are answered only once the claim beside them has waited: so it does not.
+      // Outcomes are answered only after the claim sent with them has waited, so it does not wait.
       const wait = acks.length ? 0 : this.#options.pollWait;
       this.#claimer = "polling";
       this.#claimBegan = now();
@@ -176,7 +176,7 @@ export class Engine implements Surroundings {
       try {
         const brought = await this.#exchange(acks, limit, wait, this.#breakClaim.signal);
         failures = 0;
-        // A server that is about to stop lets no claim wait.
+        // A server that is stopping does not let claims wait.
         const isEarly = brought === 0 && wait > 0 && now() - this.#claimBegan < wait / 2;
         early = isEarly ? early + 1 : 0;
         if (this.#isQuiet) await this.#pauseClaims(QUIET_POLL);
@@ -232,7 +232,7 @@ export class Engine implements Surroundings {
     }
   }
 
-  // When the reporter must send outcomes, if the claimer does not do so by then.
+  // Returns when the reporter must send outcomes, unless the claimer does so first.
   #reportDue(): number {
     const isLast = this.#claimer !== "ready" && this.#book.size === 0;
     return Math.max(this.#outbox.due(isLast), this.#reportNotBefore);
@@ -253,7 +253,7 @@ export class Engine implements Surroundings {
 
   // Round trips.
 
-  /** One poll with outcomes and a claim. Resolves to how many jobs and commands it brought. */
+  /** Makes one poll with outcomes and a claim. Resolves to the number of jobs and commands. */
   async #exchange(
     acks: OutgoingAck[],
     limit: number,
@@ -380,8 +380,8 @@ export class Engine implements Surroundings {
 
   // Outcomes.
 
-  // The server takes no lines and no progress of a job that has ended: those under way go first, and
-  // so does the checkpoint that the next attempt needs. The last lines go with the outcome.
+  // The server accepts no lines or progress of a job that has ended. So those under way, and the
+  // checkpoint that the next attempt needs, go first. The last lines go with the outcome.
   #send(attempt: Attempt, outcome: Outcome): void {
     const needsProgress = outcome.outcome !== "succeeded" && attempt.ctx.hasProgress;
     if (attempt.newsUnderWay === 0 && !needsProgress) return this.#post(attempt, outcome);
@@ -423,7 +423,7 @@ export class Engine implements Surroundings {
     if (acks.length) this.#endGate.open();
   }
 
-  // The request failed. If the server had the outcomes already, it answers them again as then.
+  // The request failed. If the server already has the outcomes, it repeats its first answer.
   #unanswered(acks: OutgoingAck[], error: unknown): void {
     this.#outbox.settled(acks);
     const isTheirs = error instanceof MillraceError && !isTemporary(error);
@@ -434,7 +434,7 @@ export class Engine implements Surroundings {
     this.#endGate.open();
   }
 
-  // The server will never take this outcome: the attempt failed, and the substitute says why.
+  // Replaces an outcome that the server will never accept with a failure that says why.
   #refuse(ack: OutgoingAck, why: string): void {
     this.#options.warn(`job ${ack.id}: the server refused the outcome: ${why}`);
     if (ack.isSubstitute) return;
@@ -449,15 +449,15 @@ export class Engine implements Surroundings {
   }
 }
 
-// Whether what the request carried may be why it was refused.
+// Returns whether the request's content may be why it was refused.
 function isAboutContent(error: MillraceError): boolean {
   if (error.status === 413) return true;
   return (error.status === 400 || error.status === 422) && error.code !== "bad_answer";
 }
 
-// Whether no claim will ever succeed, as with a wrong token.
+// Returns whether no claim will ever succeed, as with a wrong token.
 function endsWork(error: unknown): boolean {
-  if (!(error instanceof MillraceError)) return true; // a fault of the program's own
+  if (!(error instanceof MillraceError)) return true; // a bug
   if (error.status === 401 || error.status === 403) return true;
   const isRefused = error.status === 400 || error.status === 404 || error.status === 422;
   return isRefused && error.code !== "bad_answer";

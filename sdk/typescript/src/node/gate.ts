@@ -1,4 +1,4 @@
-/** A place where one asynchronous loop waits for a time or for a word from elsewhere. */
+/** Lets one asynchronous loop wait for a time or until another part opens the gate. */
 export class Gate {
   #timer: NodeJS.Timeout | undefined;
   #due = Infinity;
@@ -13,7 +13,7 @@ export class Gate {
     this.#open?.();
   }
 
-  /** Ends the present wait at that time of the monotonic clock, or earlier if so asked before. */
+  /** Ends the present wait at `due` on the monotonic clock, or earlier if so set before. */
   openAt(due: number, now: number): void {
     if (due >= this.#due) return;
     if (due <= now) return this.open();

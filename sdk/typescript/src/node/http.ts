@@ -3,22 +3,23 @@ import * as https from "node:https";
 
 import { lost, tooLate, type Transport } from "../transport.js";
 
-/** How the client connects. */
+/** The connection options of a client. */
 export interface HttpOptions {
-  /** Certificates to trust in place of the platform's, in PEM. Not together with `agent`. */
+  /** Certificates in PEM to trust instead of the platform's. Excludes `agent`. */
   ca?: string | Buffer | (string | Buffer)[] | undefined;
-  /** Connects in place of the client's own agent, say through a proxy or with a client certificate. */
+  /** Replaces the client's own agent, e.g. to use a proxy or a client certificate. */
   agent?: http.Agent | https.Agent | undefined;
 }
 
-// Shorter than the server's 60 s, so that a request seldom meets a connection that is being closed.
+// Shorter than the server's 60 s, so that requests seldom use a connection that is being closed.
 const IDLE_MS = 30_000;
 const LATE_TIMER_MS = 50;
 const TIME_TO_READ_MS = 100;
 
 /**
- * A transport by `node:http`, which costs less than half of what `fetch` does. It keeps connections:
- * each request takes the one that was used last, and opens another only if none is free.
+ * Returns a transport that uses `node:http`, which costs less than half as much as `fetch`. It
+ * keeps connections: a request uses the most recently used one, and opens another only if none is
+ * free.
  */
 export function httpTransport(options: HttpOptions): Transport {
   const settings = {
@@ -43,15 +44,15 @@ export function httpTransport(options: HttpOptions): Transport {
       });
       let late = performance.now() + timeout + LATE_TIMER_MS;
       let timer = setTimeout(giveUp, timeout);
-      // A timer comes late if a handler kept the thread: then the answer may have come, and nobody has
-      // read it yet.
+      // The timer fires late if a handler blocked the thread. The answer may then have arrived
+      // without having been read.
       function giveUp(): void {
         if (performance.now() < late) return end(() => reject(tooLate(url, timeout)));
         late = Infinity;
         timer = setTimeout(giveUp, TIME_TO_READ_MS);
       }
       const abort = (): void => end(() => reject(signal?.reason as Error));
-      // Called once; destroying the request makes it emit an error, which is nobody's then.
+      // Called once. Destroying the request makes it emit an error, which is then ignored.
       const end = (settle: () => void, isWhole = false): void => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);

@@ -12,13 +12,13 @@ import { beatText, pollText, type ItemResult, type PollAnswer } from "./wire-wor
 const data = workerData as KeeperData;
 const table = new LeaseTable(data.memory);
 const link = new Link(data.url, data.token, httpTransport({ ca: data.ca }), plainJson);
-// When this thread asks next for the attempt in a row, after it has asked once.
+// When this thread next sends a heartbeat for the attempt in a row, after its first one.
 const again = new Map<number, { number: number; due: number; certain: number }>();
 let timer: NodeJS.Timeout | undefined;
 
 function wake(): void {
   clearTimeout(timer);
-  // Whoever enters an attempt from here on sends a message, which wakes this thread again.
+  // From now on, entering an attempt sends a message, which wakes this thread again.
   table.keeperWakesAt = Infinity;
   const at = now();
   let next = Infinity;
@@ -31,17 +31,17 @@ function wake(): void {
   if (next !== Infinity) timer = setTimeout(wake, Math.min(Math.max(next - at, 10), 2 ** 31 - 1));
 }
 
-// Sends a heartbeat if it is due; returns when to look again.
+// Sends a heartbeat if it is due; returns when to check again.
 function look(index: number, number: number, at: number): number {
   const row = table.read(index);
   const own = again.get(index);
   const mine = own?.number === number ? own : undefined;
-  // The worker has taken over again once it plans a heartbeat that is not late.
+  // The worker has taken over again once its planned heartbeat is not late.
   const dueNow = Math.max(row.due + graceOf(row.lease), mine?.due ?? 0);
   const certain = Math.max(row.certain, mine?.certain ?? 0);
   if (at < dueNow) return dueNow;
-  if (at >= certain) return Infinity; // the worker tells the handler, once it can
-  // Sent again, on another connection, if the answer is slow.
+  if (at >= certain) return Infinity; // the worker tells the handler as soon as it can
+  // A repetition, on another connection, if the answer is slow.
   const due = at + row.lease / 6;
   again.set(index, { number, due, certain });
   void beat(index, number, row, certain - at);
@@ -61,7 +61,7 @@ async function beat(
     const answer = await link.once({ method: "POST", path, body }, timeout);
     take(index, number, sentAt + lease, lease, (answer.body as PollAnswer).heartbeats[0]);
   } catch {
-    // The next one is planned already.
+    // The next heartbeat is already planned.
   }
 }
 

@@ -4,7 +4,7 @@ import { now } from "./clock.js";
 import type { HttpOptions } from "./http.js";
 import { LeaseTable, type Row } from "./lease-table.js";
 
-/** What the keeper's thread is given. */
+/** The data passed to the keeper's thread. */
 export interface KeeperData {
   memory: SharedArrayBuffer;
   url: string;
@@ -17,8 +17,8 @@ export interface KeeperData {
 export const graceOf = (lease: number): number => lease / 12;
 
 /**
- * Keeps leases while a handler keeps the worker's thread to itself, as a long computation does. It
- * sends nothing as long as the worker's own heartbeats go out in time, and sleeps.
+ * Extends leases while a handler blocks the worker's thread, as a long computation does. It sleeps
+ * as long as the worker's own heartbeats are sent in time.
  */
 export class Keeper {
   readonly #table: LeaseTable;
@@ -52,7 +52,7 @@ export class Keeper {
     this.#free.push(row.index);
   }
 
-  /** When the worker means to send the next heartbeat, and how long the lease is certain. */
+  /** Stores when the worker plans its next heartbeat, and until when the lease is certain. */
   plan(row: Row, beatDue: number, certainUntil: number, lease: number): void {
     this.#table.plan(row, beatDue, certainUntil);
     if (beatDue + graceOf(lease) < this.#table.keeperWakesAt) {

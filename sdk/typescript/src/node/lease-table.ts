@@ -1,19 +1,19 @@
 /**
- * The leases of a worker in memory that its two threads share. The worker's thread writes a row for
- * each attempt; the keeper's thread extends leases whose heartbeat is late, because a handler keeps
- * the worker's thread to itself, and writes down what it was answered.
+ * The leases of a worker, in memory that its two threads share. The worker's thread writes a row
+ * for each attempt. The keeper's thread extends leases whose heartbeats are late because a handler
+ * blocks the worker's thread, and stores the server's answers.
  *
- * A row belongs to one attempt after the other. Its number changes with each, so that no answer is
- * taken for that of a later attempt. Times are of the process's monotonic clock, in milliseconds.
+ * A row is reused by later attempts. Its number changes with each, so that an answer is never taken
+ * for that of a later attempt. Times are of the process's monotonic clock, in milliseconds.
  */
 
 const ID_BYTES = 36;
-const INTEGERS = 4; // number, number of the answer, what it says, unused
+const INTEGERS = 4; // number, number of the answer, its content, unused
 const FLOATS = 5; // token, lease, when the heartbeat is due, certain until, certain by the answer
 const ROW_BYTES = INTEGERS * 4 + FLOATS * 8 + 40; // the id's 36 bytes, rounded up
 const HEADER_BYTES = 8; // when the keeper wakes up
 
-/** What the keeper was told of an attempt. */
+/** The server's answers to the keeper about an attempt. */
 export const CANCELLED = 1;
 export const LOST = 2;
 
@@ -66,13 +66,13 @@ export class LeaseTable {
     Atomics.add(this.#integers, this.#start(index) / 4, 1);
   }
 
-  /** The next heartbeat of the worker's own, and how long the lease is certain. */
+  /** Stores when the worker plans its next heartbeat, and until when the lease is certain. */
   plan({ index }: Row, beatDue: number, certainUntil: number): void {
     this.#setFloat(index, 2, beatDue);
     this.#setFloat(index, 3, certainUntil);
   }
 
-  /** What the keeper was answered, if it asked for this attempt. */
+  /** Returns the answer to the keeper, if it sent a heartbeat for this attempt. */
   answer({ index, number }: Row): { certainUntil: number; told: number } | undefined {
     const at = this.#start(index) / 4;
     if (Atomics.load(this.#integers, at + 1) !== number) return undefined;

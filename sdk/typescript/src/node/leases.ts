@@ -8,27 +8,27 @@ import type { Keeper } from "./keeper.js";
 import { CANCELLED, LOST } from "./lease-table.js";
 import { beatText, type ItemResult, type PollAnswer, type PollItems } from "./wire-worker.js";
 
-const NEWS_DELAY = 400; // progress and lines may be a second late; the way takes its time too
-const ASK_DELAY = 20; // an attempt that ends at once need not know how long it may take
+const NEWS_DELAY = 400; // progress and lines may be a second late, including the network's delay
+const ASK_DELAY = 20; // an attempt that ends immediately does not need its timeout
 const MOST_ITEMS = 1_000;
 const LEAST_TIMEOUT = 500;
 const MOST_TIMEOUT = 30_000;
 
-/** What the lease book needs of the worker. */
+/** The services that the lease book needs from the worker. */
 export interface LeaseKeeping {
-  /** Extends one lease. Resolves to the length of the job's attempts in milliseconds, if it has one. */
+  /** Extends one lease. Resolves to the job's timeout in milliseconds, if it has one. */
   askLength(attempt: Attempt, timeout: number): Promise<number | null>;
   poll(items: PollItems, timeout: number): Promise<PollAnswer>;
-  /** The lease of a job that was not sure is certain now. */
+  /** Called when the lease of a job that was not sure has become certain. */
   becameSure(attempt: Attempt, isCancelled: boolean): void;
-  /** The worker has lost a job before its handler began. */
+  /** Called when the worker has lost a job before its handler began. */
   neverBegan(attempt: Attempt): void;
   warn(message: string): void;
 }
 
 /**
- * The leases that the worker holds: it extends them, tells handlers whose lease or time is over, and
- * sends their lines and progress. One timer serves all attempts.
+ * The leases that the worker holds. The book extends them, tells handlers whose lease or time is
+ * over, and sends their lines and progress. One timer serves all attempts.
  */
 export class LeaseBook {
   readonly #worker: LeaseKeeping;
@@ -71,7 +71,7 @@ export class LeaseBook {
     attempt.row = undefined;
   }
 
-  /** A handler has written a line or reported progress. */
+  /** Called when a handler has written a line or reported progress. */
   news(): void {
     if (this.#newsDue !== Infinity) return;
     this.#newsDue = now() + NEWS_DELAY;
@@ -94,7 +94,7 @@ export class LeaseBook {
     if (at >= attempt.timeoutAt) this.tell(attempt, "timeout");
   }
 
-  /** As `look`, at all of them, if the timer is late: the process was paused, or its thread was busy. */
+  /** Calls `look` for all attempts if the timer is late, as after a pause of the process. */
   lookIfLate(): void {
     const at = now();
     if (at < this.#wakesAt) return;
@@ -135,7 +135,7 @@ export class LeaseBook {
     this.#wakeAt(next);
   }
 
-  // At most 1,000 heartbeats and lines a request.
+  // Sends at most 1,000 heartbeats and lines per request.
   #send(beats: Attempt[], hasNews: boolean): void {
     const lines: LinesOf[] = [];
     if (hasNews) {
@@ -237,7 +237,7 @@ export class LeaseBook {
       attempt.timeoutAt = attempt.begunAt + length;
       this.#wakeAt(attempt.timeoutAt);
     } catch {
-      // A heartbeat finds out what is wrong; the server ends the attempt in time in any case.
+      // A heartbeat will report the problem, and the server times the attempt out in any case.
     }
   }
 
@@ -250,7 +250,7 @@ export class LeaseBook {
     try {
       await this.#worker.poll({ logs }, timeoutOf(attempts, now()));
     } catch (error) {
-      // If they may have arrived they are not sent again: a repeated line is worse than a missing one.
+      // Lines that may have arrived are not sent again: a duplicate is worse than a missing line.
       const isUntold = isTemporary(error) && !(error instanceof Unreachable && error.mayHaveBegun);
       if (isUntold) for (const { attempt, lines } of parts) attempt.ctx.returnLines(lines);
       if (isUntold) this.news();
@@ -262,7 +262,7 @@ export class LeaseBook {
     if (row) this.#keeper?.plan(row, beatDue, certainUntil, lease);
   }
 
-  /** Sends what an attempt that has ended still has to say of its progress, as long as that is of use. */
+  /** Sends the last progress of an ended attempt, as long as that is useful. */
   async tellProgress(attempt: Attempt): Promise<void> {
     if (attempt.newsUnderWay > 0) await new Promise<void>((done) => (attempt.afterNews = done));
     for (let tries = 0; attempt.ctx.hasProgress && now() < attempt.certainUntil; tries++) {
@@ -307,7 +307,7 @@ function dueOf(attempt: Attempt, at: number): number {
   return Math.min(attempt.beatDue, end, timeout, ask);
 }
 
-// A heartbeat is of use as long as the lease is certain.
+// A heartbeat is useful only as long as the lease is certain.
 function timeoutOf(attempts: Attempt[], at: number): number {
   const left = attempts.map((attempt) =>
     attempt.isSure ? attempt.certainUntil - at : attempt.lease / 2,

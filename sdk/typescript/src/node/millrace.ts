@@ -27,7 +27,7 @@ export class Millrace extends Client {
     this.#connection = options.fetch ? undefined : options;
   }
 
-  /** A worker, which runs the handlers that are attached to it. */
+  /** Returns a worker, which will run the handlers attached to it. */
   worker(options: WorkerOptions = {}): Worker {
     return new Worker(this, options, this.#connection);
   }

@@ -1,19 +1,19 @@
-/** The outcomes of attempts that nobody has answered yet. */
+/** The outcomes of attempts that the server has not answered yet. */
 
 export interface OutgoingAck {
   id: string;
   token: number;
   /** The item of a poll, as JSON text. */
   text: string;
-  /** It stands for one that the server refused. */
+  /** It replaces an outcome that the server refused. */
   isSubstitute?: boolean;
-  /** The request that carried it was refused, perhaps because of it: it goes alone. */
+  /** It may be why its request was refused, so it is sent alone. */
   isSuspect?: boolean;
 }
 
 const MOST_ITEMS = 1_000; // the server's bound on a request
 const MOST_CHARACTERS = 4 << 20; // a quarter of the server's bound on a body, for text beyond ASCII
-const MANY = 64; // so many do not wait for others
+const MANY = 64; // this many outcomes do not wait for others
 
 export class Outbox {
   #waiting: OutgoingAck[] = [];
@@ -21,10 +21,10 @@ export class Outbox {
   #oldest = Infinity;
   #inFlight = 0;
 
-  /** How long an outcome waits for others at most, in milliseconds. */
+  /** `delay` is the longest time that an outcome waits for others, in milliseconds. */
   constructor(readonly delay: number) {}
 
-  /** Nothing waits, and nothing is under way. */
+  /** Whether nothing waits and nothing is under way. */
   get isEmpty(): boolean {
     return this.#waiting.length + this.#suspects.length + this.#inFlight === 0;
   }
@@ -34,13 +34,13 @@ export class Outbox {
     this.#oldest = Math.min(this.#oldest, now);
   }
 
-  /** When the outcomes should go; `isLast` says that no other is about to come. */
+  /** Returns when to send the outcomes; `isLast` says that no other is expected. */
   due(isLast: boolean): number {
     if (this.#waiting.length + this.#suspects.length === 0) return Infinity;
     return isLast || this.#waiting.length >= MANY ? this.#oldest : this.#oldest + this.delay;
   }
 
-  /** Takes as many as fit in one request; `settled` gives them up. */
+  /** Takes as many outcomes as fit into one request. Call `settled` for them later. */
   take(): OutgoingAck[] {
     let size = 0;
     let count = 0;
@@ -52,12 +52,12 @@ export class Outbox {
     return this.#taken(this.#waiting.splice(0, count));
   }
 
-  /** As `take`, but also one that has to go alone. */
+  /** Does the same as `take`, but may also take one that must be sent alone. */
   takeOrSuspect(): OutgoingAck[] {
     return this.#suspects.length ? this.#taken(this.#suspects.splice(0, 1)) : this.take();
   }
 
-  /** These were answered, or come back by `add`. */
+  /** Called when these were answered, or before they are put back with `add`. */
   settled(acks: OutgoingAck[]): void {
     this.#inFlight -= acks.length;
   }

@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import type { Context } from "../context.js";
 
-/** The context of the handler that runs, in everything that it calls. */
+/** The context of the running handler, visible in everything that the handler calls. */
 export const running = new AsyncLocalStorage<Context>();
 
-/** The context of the handler that calls this, directly or not; undefined outside of handlers. */
+/** Returns the context of the calling handler, even for indirect calls; undefined elsewhere. */
 export function currentContext(): Context | undefined {
   return running.getStore();
 }

@@ -48,7 +48,7 @@ export interface PollAnswer {
   commands: Command[];
 }
 
-/** What a poll carries beside its claim: JSON texts of the items. */
+/** The contents of a poll: the claim, and the JSON texts of the items. */
 export interface PollItems {
   acks?: string[];
   heartbeats?: string[];
@@ -58,7 +58,7 @@ export interface PollItems {
   goodbye?: boolean;
 }
 
-/** The body of a poll. */
+/** Returns the body of a poll. */
 export function pollText(items: PollItems): string {
   const members: string[] = [];
   for (const name of ["acks", "heartbeats", "logs"] as const) {
@@ -70,7 +70,7 @@ export function pollText(items: PollItems): string {
   return `{${members.join(",")}}`;
 }
 
-/** An item of a poll's `acks`. */
+/** Returns an item of a poll's `acks`. */
 export function ackText(
   { id, token }: { id: string; token: number },
   outcome: Outcome,
@@ -91,7 +91,7 @@ export function ackText(
   return `${text}}`;
 }
 
-/** An item of a poll's `heartbeats`. */
+/** Returns an item of a poll's `heartbeats`. */
 export function beatText(id: string, token: number, progress: PendingProgress | undefined): string {
   if (!progress) return `{"id":"${id}","token":${token}}`;
   const members: string[] = [];

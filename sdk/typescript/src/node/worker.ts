@@ -12,36 +12,36 @@ import { Engine } from "./engine.js";
 import type { HttpOptions } from "./http.js";
 import { Keeper } from "./keeper.js";
 
-/** Receives what a person should know of the worker. */
+/** Receives the worker's messages for people. */
 export interface WorkerLogger {
-  /** All is as it should be again, or something happened that was asked for. */
+  /** Reports a recovery or a requested action. */
   info(message: string): void;
-  /** Something deserves a look. */
+  /** Reports a problem that somebody should look at. */
   warn(message: string): void;
 }
 
-/** How a worker works. Durations are in milliseconds. */
+/** The options of a worker. Durations are in milliseconds. */
 export interface WorkerOptions {
-  /** In order of preference; 1 to 100. Default `["default"]`. */
+  /** The queues in order of preference, 1 to 100. Default `["default"]`. */
   queues?: string[] | undefined;
-  /** Handlers at a time; the worker never holds more jobs than that. Default 10. */
+  /** How many handlers run at a time. The worker never holds more jobs than that. Default 10. */
   concurrency?: number | undefined;
   /** The length of leases in milliseconds, 1,000 to 86,400,000. Default the job's or the queue's. */
   lease?: number | undefined;
   /** How long a claim waits at the server, in milliseconds, up to 60,000. Default 10,000. */
   pollWait?: number | undefined;
-  /** How long running handlers have after a stop, in milliseconds. Default 25,000. */
+  /** How long handlers may run on after a stop, in milliseconds. Default 25,000. */
   grace?: number | undefined;
-  /** The worker's name. Default host, process id and a random part. */
+  /** The worker's name. Default: host, process id and a random part. */
   id?: string | undefined;
-  /** Keeps what handlers write to `console` with their jobs, too. Default false. */
+  /** Copies lines that handlers write to `console` to their jobs' logs. Default false. */
   captureConsole?: boolean | undefined;
   /**
-   * Whether a second thread extends leases while a handler keeps this one to itself, as a long
-   * computation does. It sleeps otherwise. Not with an own `fetch` or `agent`. Default true.
+   * Whether a second thread extends leases while a handler blocks this one, as a long computation
+   * does. It sleeps otherwise. Not available with a custom `fetch` or `agent`. Default true.
    */
   keepsLeases?: boolean | undefined;
-  /** Default: standard error. */
+  /** Receives the worker's messages. Default: standard error. */
   logger?: WorkerLogger | undefined;
 }
 
@@ -49,7 +49,7 @@ const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
 /**
  * Claims jobs, runs a handler for each, extends their leases and reports the outcomes. Handlers run
- * side by side on this thread. A worker works once.
+ * concurrently on this thread. A worker runs only once.
  */
 export class Worker {
   /** The worker's name. */
@@ -88,8 +88,8 @@ export class Worker {
   }
 
   /**
-   * Works until SIGTERM or SIGINT, `stop()` or the server's word, then gives handlers the grace time.
-   * A second signal ends that. Rejects with a refusal that time does not cure, as a wrong token.
+   * Works until SIGTERM, SIGINT, `stop()` or the server's command, then gives handlers the grace
+   * time, which a second signal ends. Rejects with a permanent refusal, such as a wrong token.
    */
   async run(): Promise<void> {
     this.start();
@@ -105,7 +105,7 @@ export class Worker {
     }
   }
 
-  /** Begins to work, and returns at once. */
+  /** Starts working, and returns at once. */
   start(): this {
     if (this.#engine) throw new Error("a worker works once");
     if (this.#handlers.types.length === 0) throw new Error("the worker has no handlers");
@@ -139,7 +139,7 @@ export class Worker {
     return this;
   }
 
-  // A thread can't have the application's own agent or fetch.
+  // The keeper's thread can't use the application's own agent or fetch.
   #keeper(rows: number, warn: (message: string) => void): Keeper | undefined {
     const { keepsLeases = true } = this.#options;
     if (!keepsLeases || !this.#connection || this.#connection.agent) return undefined;
@@ -147,7 +147,7 @@ export class Worker {
     return new Keeper(rows, { url, token, ca: this.#connection.ca, worker: this.id }, warn);
   }
 
-  /** Settles when the worker has ended: rejects with the refusal that ended it, if one did. */
+  /** Settles when the worker has ended. Rejects with the refusal that ended it, if any. */
   get ended(): Promise<void> {
     return this.#ended ?? Promise.reject(new Error("the worker has not been started"));
   }
