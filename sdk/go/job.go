@@ -8,7 +8,7 @@ import (
 // JobState is the state of a job.
 type JobState string
 
-// The states of jobs. The last four are final.
+// The states of jobs. Succeeded and the states after it are final.
 const (
 	Scheduled JobState = "scheduled" // waits for its RunAt
 	Ready     JobState = "ready"     // waits for a worker

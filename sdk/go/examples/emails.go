@@ -1,5 +1,4 @@
-// Command emails sends 2,000 e-mails. It shows idempotent submissions, retries, dead letters and a
-// clean stop.
+// Command emails sends 2,000 e-mails: idempotent submissions, retries, dead letters, a clean stop.
 package main
 
 import (
