@@ -1,5 +1,5 @@
-// The tokens and parts in their states, on one page: web/build --dev serves it at /design. It is in no
-// release.
+// A page with all tokens and parts in their states. web/build --dev serves it at /design; releases do
+// not contain it.
 import { render } from "preact";
 import { kStates } from "./lib/types";
 import { Chart, Spark } from "./ui/chart";

@@ -1,10 +1,10 @@
-// Calls of the server. Their addresses are relative to the page, which a proxy may serve under a
+// Calls to the server. Their addresses are relative to the page, because a proxy may serve it under a
 // prefix.
 import { signal } from "@preact/signals";
 import type { Problem, Session } from "./types";
 
 export const session = signal<Session | null>(null);
-// The server said that a sign-in is needed.
+// Whether the server has demanded a sign-in.
 export const signedOut = signal(false);
 
 export class ApiError extends Error {
@@ -19,7 +19,7 @@ export class ApiError extends Error {
   get code(): string {
     return this.problem?.code ?? "";
   }
-  // The faults of a form, by pointer or parameter.
+  // Returns the faults of a form, by pointer or parameter.
   faults(): Map<string, string> {
     const found = new Map<string, string>();
     for (const fault of this.problem?.errors ?? []) {
@@ -45,7 +45,7 @@ export function address(path: string, parameters: Parameters = {}): string {
   return `${path.replace(/^\//, "")}${text ? `?${text}` : ""}`;
 }
 
-// A segment of a path.
+// Encodes a segment of a path.
 export const segment = encodeURIComponent;
 
 export async function request(path: string, options: Options = {}): Promise<Response> {
@@ -108,7 +108,7 @@ export const put = <T>(path: string, body?: unknown, headers?: Record<string, st
 export const patch = <T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> => send("PATCH", path, body, headers);
 export const remove = <T>(path: string): Promise<T> => send("DELETE", path);
 
-// What the session may do. A read-only one sees no buttons; the server refuses it all the same.
+// Whether the session has a scope. It only hides buttons; the server itself refuses what is not allowed.
 export const may = (scope: "submit" | "operate" | "admin" | "payload" | "read"): boolean =>
   session.value?.scopes.includes(scope) ?? false;
 
@@ -128,7 +128,7 @@ export async function signOut(): Promise<void> {
   await loadSession();
 }
 
-// All pages of a list.
+// Gets all pages of a list.
 export async function getAll<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal, most = 20_000): Promise<T[]> {
   const items: T[] = [];
   let cursor: string | undefined;

@@ -1,4 +1,4 @@
-// What needs a person's attention, and the next step for each.
+// Concerns that need a person's attention, and the next step for each.
 import { count, duration, plural } from "./format";
 import { href } from "./router";
 import type { Limit, PushTarget, Queue, Readiness, Schedule, Stats, TypeGate, WorkerInfo } from "./types";
@@ -9,7 +9,7 @@ export interface Concern {
   title: string;
   text: string;
   link: { text: string; href: string };
-  // Mended by one press.
+  // A button that solves the problem.
   act?: { text: string; what: "resume-queue" | "resume-limit" | "resume-schedule" | "resume-push"; name: string };
 }
 
@@ -30,7 +30,7 @@ const kFailingShare = 0.2;
 
 const sum = (column: number[]): number => column.reduce((a, b) => a + b, 0);
 
-// The words of a concern are made where it is shown: of ten thousand queues without a worker, six are.
+// The text of a concern is made only when it is shown: of ten thousand queues without a worker, six are.
 export interface Told {
   id: string;
   kind: Concern["kind"];

@@ -1,10 +1,10 @@
-// Numbers, sizes, durations and times as people read them.
+// Formats numbers, sizes, durations and times for people.
 
 const grouped = new Intl.NumberFormat();
 const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 
 export const count = (n: number): string => grouped.format(n);
-// At most five characters.
+// Formats in at most five characters.
 export const compact = (n: number): string => (Math.abs(n) < 10_000 ? grouped.format(n) : short.format(n));
 
 export function rate(perSecond: number): string {
@@ -37,7 +37,7 @@ export function duration(ms: number): string {
   return `${Math.round(days / 365)} y`;
 }
 
-// What a field of a form takes: "30s", "5m", "2h", "7d", "250ms".
+// Parses the text of a form's field: "30s", "5m", "2h", "7d", "250ms".
 export function parseDuration(text: string): number | null {
   const trimmed = text.trim().toLowerCase();
   if (trimmed === "0") return 0;
@@ -49,10 +49,10 @@ export function parseDuration(text: string): number | null {
   return Math.round(parts.reduce((sum, [, number, unit]) => sum + Number(number) * units[unit!]!, 0));
 }
 
-// What was chosen, not measured, and so is shown to the last digit: "30 s", "1 h 30 min".
+// Formats a setting, which unlike a measurement is shown exactly: "30 s", "1 h 30 min".
 export const exactly = (ms: number): string => durationInput(ms).replace(/(\d+)([a-z]+)/g, (_, n: string, unit: string) => `${n} ${unit === "m" ? "min" : unit} `).trim();
 
-// The shortest text that parseDuration() reads back as the same.
+// Returns the shortest text that parseDuration() reads as the same duration.
 export function durationInput(ms: number): string {
   if (ms === 0) return "0";
   const units: [string, number][] = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000], ["ms", 1]];
@@ -65,7 +65,7 @@ export function durationInput(ms: number): string {
   return parts.join("");
 }
 
-// The clock has 24 hours everywhere, as in logs; the order of day and month is the reader's.
+// Times always use 24 hours, as in logs; the order of day and month follows the reader's locale.
 const hms = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
 const weekDay = { weekday: "short", month: "short", day: "numeric" } as const;
 const dateTime = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", ...hms });
@@ -73,7 +73,7 @@ const yearDateTime = new Intl.DateTimeFormat(undefined, { year: "numeric", month
 const clock = new Intl.DateTimeFormat(undefined, hms);
 const dayClock = new Intl.DateTimeFormat(undefined, { ...weekDay, ...hms });
 
-// Without the year where it is this one.
+// Leaves out the current year.
 export function absolute(at: string | number): string {
   const date = new Date(at);
   return (date.getFullYear() === new Date().getFullYear() ? dateTime : yearDateTime).format(date);
@@ -85,7 +85,7 @@ export function inZone(at: string, timeZone: string): string {
   try {
     return new Intl.DateTimeFormat(undefined, { ...weekDay, ...hms, timeZone }).format(new Date(at));
   } catch {
-    return at; // a zone that the browser does not know
+    return at; // the browser does not know the time zone
   }
 }
 
@@ -98,7 +98,7 @@ export function relative(at: string | number, now: number): string {
   return ms > 0 ? `${coarse(ms)} ago` : `in ${coarse(-ms)}`;
 }
 
-// To the second below a minute, with one unit above.
+// Formats seconds below a minute, and a single larger unit above.
 function coarse(ms: number): string {
   const s = Math.floor(ms / 1000);
   if (s < 60) return `${s} s`;

@@ -1,9 +1,9 @@
-// JSON as text. What users sent is never read into numbers and written again: 30 digits stay 30
-// digits, and white space stays where it was. A strict reader on the server has checked all of it.
+// JSON as text. Users' JSON is never parsed into numbers and written again, so 30 digits stay 30
+// digits, and white space is kept. A strict reader on the server has checked all of it.
 
 const kSpace = /\s/;
 
-// The end of the value that starts at `at`: the index after it.
+// Returns the index after the value that starts at `at`.
 function endOfValue(text: string, at: number): number {
   const first = text[at];
   if (first === '"') return endOfString(text, at);
@@ -35,7 +35,7 @@ function skipSpace(text: string, at: number): number {
   return at;
 }
 
-// The members of an object, each with the text of its value.
+// Returns the members of an object, each with the text of its value.
 export function membersOf(text: string): Map<string, string> {
   const members = new Map<string, string>();
   let at = skipSpace(text, 0);
@@ -69,7 +69,7 @@ export function elementsOf(text: string): string[] {
   return elements;
 }
 
-// An object without the members that are opaque, as values, and those as text.
+// Reads an object: its opaque members as text, the others as values.
 export function readWithOpaque<T>(text: string, opaque: string[]): { value: T; raw: Record<string, string> } {
   const members = membersOf(text);
   const raw: Record<string, string> = {};
@@ -86,13 +86,13 @@ export type Token = { kind: "key" | "string" | "number" | "word" | "punctuation"
 export interface Line {
   depth: number;
   tokens: Token[];
-  // Of a line that opens a value of several lines: the index of the line that closes it.
+  // For a line that opens a value of several lines: the index of the line that closes it.
   closes?: number;
-  // How many members or elements are between.
+  // The number of members or elements between them.
   count?: number;
 }
 
-// A value in lines, indented by depth; the tokens are those of the text.
+// Splits a value into lines, indented by depth; the tokens are unchanged.
 export function linesOf(text: string, mostLines = 20_000): { lines: Line[]; cut: boolean } {
   const lines: Line[] = [];
   let line: Line = { depth: 0, tokens: [] };
@@ -159,7 +159,7 @@ export function linesOf(text: string, mostLines = 20_000): { lines: Line[]; cut:
   return { lines, cut };
 }
 
-// Why a text is not JSON; null: it is.
+// Returns why a text is not JSON; null if it is.
 export function faultOf(text: string): string | null {
   try {
     JSON.parse(text);

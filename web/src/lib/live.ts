@@ -1,19 +1,19 @@
-// What has changed on the server, told to every tab by one stream of a browser: one tab reads it
-// (who holds the lock), and passes it on. Where the browser has no locks (a page that came over plain
-// HTTP from another host), each visible tab reads for itself.
+// Tells every tab of a browser about changes on the server through one stream. The tab that holds the
+// lock reads the stream and passes it on. If the browser has no locks (for a page loaded over plain
+// HTTP from another host), each visible tab reads its own stream.
 import { signal } from "@preact/signals";
 import { ApiError, request, signedOut } from "./api";
 import type { Digest } from "./types";
 
-// connecting: not yet; live: what is shown is at most a second old; polling: the server has no
+// connecting: not connected yet; live: pages are at most a second old; polling: the server has no
 // stream, so pages ask again every two seconds; lost: the server does not answer.
 export type LiveState = "connecting" | "live" | "polling" | "lost";
 export const liveState = signal<LiveState>("connecting");
 export const lostSince = signal<number | null>(null);
-// The reader has stopped the page: nothing on it changes until it goes on.
+// The user has paused the page: nothing on it changes until it is resumed.
 export const paused = signal(false);
 
-// The server's clock, as far as it differs from this machine's by more than it takes to hear of it.
+// The difference between the server's clock and this machine's, if larger than the delay of messages.
 let skewMs = 0;
 export const now = signal(Date.now());
 export const serverNow = (): number => Date.now() + skewMs;
@@ -25,7 +25,7 @@ setInterval(() => {
   if (!document.hidden && !paused.peek()) now.value = serverNow();
 }, 1000);
 
-// What changed; `everything` where nobody can tell what.
+// A change; `everything` means that anything may have changed.
 export interface Change {
   everything: boolean;
   queues: Set<string>;
@@ -84,7 +84,7 @@ function setState(state: LiveState): void {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const kSilentMs = 25_000; // the server says something every 15 s
+const kSilentMs = 25_000; // the server sends something every 15 s
 const kPollMs = 2000;
 const kFirstWaitMs = 500;
 const kLongestWaitMs = 15_000;
@@ -135,7 +135,7 @@ async function lead(): Promise<never> {
   leads = true;
   let lastId = "";
   let wait = kFirstWaitMs;
-  let missed = false; // what is shown may be older than the stream
+  let missed = false; // pages may be older than the stream
   for (;;) {
     while (signedOut.peek()) await sleep(500);
     try {
@@ -165,7 +165,7 @@ async function lead(): Promise<never> {
         await sleep(kPollMs);
         continue;
       }
-      // A stream that was good ends when its server stops: the next try tells how it is.
+      // A working stream ends when its server stops; the next try will show the server's state.
       if (!(error instanceof Cut)) say({ kind: "state", state: "lost" });
     }
     await sleep(wait * (0.75 + Math.random() / 2));

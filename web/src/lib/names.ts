@@ -1,5 +1,5 @@
-// Names that there are, for completion and the palette. Asked for when first needed, and then at most
-// every half minute.
+// Existing names, for completion and the palette. They are fetched when first needed, and then at
+// most every half minute.
 import { signal } from "@preact/signals";
 import { get, getAll } from "./api";
 import type { Queue, Schedule, Stats, WorkerInfo } from "./types";

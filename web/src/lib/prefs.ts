@@ -1,4 +1,4 @@
-// What a person has chosen in this browser. Storage may be forbidden: then it lasts as long as the tab.
+// A person's preferences in this browser. If storage is forbidden, they last as long as the tab.
 import { signal } from "@preact/signals";
 
 function stored(name: string): string | null {

@@ -1,5 +1,5 @@
-// The search language as the filter bar needs it: words, and what may stand at the cursor. The
-// server parses it; see src/api/query.h.
+// The search language for the filter bar: splitting into words, and completion at the cursor. The
+// server does the real parsing; see src/api/query.h.
 import { kStates } from "./types";
 
 export const kFields: [string, string][] = [
@@ -48,7 +48,7 @@ export function wordsOf(text: string): Word[] {
 
 const kOperator = /(>=|<=|[:=~<>])/;
 
-// Field and values of a word, if it has an operator.
+// Returns the field and values of a word, if it has an operator.
 export function splitWord(word: string): { negated: boolean; field: string; operator: string; value: string } | null {
   const negated = word.startsWith("-");
   const rest = negated ? word.slice(1) : word;
@@ -59,7 +59,7 @@ export function splitWord(word: string): { negated: boolean; field: string; oper
 
 export const quote = (value: string): string => (/^[A-Za-z0-9._:/*-]+$/.test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`);
 
-// The query without words of the field, and with one of this value; an empty value: without any.
+// Replaces the words of a field by one with this value; an empty value removes them.
 export function withField(query: string, field: string, value: string): string {
   const kept = wordsOf(query)
     .map((word) => word.text)
@@ -71,7 +71,7 @@ export function withField(query: string, field: string, value: string): string {
   return kept.join(" ");
 }
 
-// The value of the only positive word of a field.
+// Returns the value of a field's only positive word.
 export function fieldOf(query: string, field: string): string | null {
   const found = wordsOf(query)
     .map((word) => splitWord(word.text))
@@ -80,7 +80,7 @@ export function fieldOf(query: string, field: string): string | null {
 }
 
 export interface Completion {
-  insert: string; // in place of the word
+  insert: string; // replaces the word
   text: string;
   hint: string;
   more: boolean; // the cursor stays in the word

@@ -1,23 +1,23 @@
-// What a page shows of the server: fetched when the page opens, and again when it may have changed.
-// What is on the screen stays there until the next is there; a late answer to an old question is
-// dropped; a paused page asks for nothing.
+// A page's data from the server: fetched when the page opens, and again when it may have changed.
+// Old data stays on the screen until the new data arrives; a late answer to an old request is
+// dropped; a paused page fetches nothing.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "./api";
 import { type Change, liveState, onChange, paused } from "./live";
 
 export interface Resource<T> {
   data: T | undefined;
-  error: ApiError | null; // of the last try; data may be there from the one before
-  loading: boolean; // nothing is there yet for this key
+  error: ApiError | null; // of the last try; data of an earlier one may still be there
+  loading: boolean; // there is no data yet for this key
   reload: () => void;
 }
 
 export interface ResourceOptions {
-  // Whether a change concerns it; all do by default.
+  // Whether a change concerns the data; by default all changes do.
   when?: (change: Change) => boolean;
-  // Also without any change: for what only time changes.
+  // Fetches periodically even without a change, for data that changes with time.
   everyMs?: number;
-  // While another key loads, the old data stays.
+  // Keeps the old data while another key loads.
   keep?: boolean;
 }
 
@@ -33,7 +33,7 @@ function remember(key: string, data: unknown): void {
 }
 export const forgetAll = (): void => cache.clear();
 
-// A null key: nothing is asked for.
+// With a null key, nothing is fetched.
 export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal) => Promise<T>, options: ResourceOptions = {}): Resource<T> {
   const [shown, setShown] = useState<{ key: string | null; data: T | undefined; error: ApiError | null }>(() => ({
     key,
@@ -61,7 +61,7 @@ export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal
       const aborted = running.signal;
       try {
         const data = await state.current.fetcher(aborted);
-        // Paused while it was asked for: it is asked for again when the page goes on.
+        // The page was paused during the request; it fetches again when it is resumed.
         if (ended || (unasked && paused.peek())) return;
         remember(key, data);
         setShown({ key, data, error: null });
@@ -72,7 +72,7 @@ export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal
         earliest = Date.now() + (known.retryAfterMs ?? 0);
       } finally {
         running = null;
-        // What takes long is asked for less often.
+        // Slow requests are repeated less often.
         earliest = Math.max(earliest, began + Math.min(kLongestGapMs, Math.max(kLeastGapMs, 4 * (Date.now() - began))));
         if (wanted && !ended) plan();
       }

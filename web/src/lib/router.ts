@@ -1,5 +1,5 @@
-// The address: what a page shows stands in the part after '#', so the page works under any prefix,
-// and a link to it shows the same to somebody else.
+// The address. The part after '#' says what the page shows, so the page works under any prefix, and a
+// link shows the same to everybody.
 import { signal } from "@preact/signals";
 
 export interface Place {
@@ -48,7 +48,7 @@ export function go(path: string[], query: Query = {}): void {
   location.hash = href(path, query);
 }
 
-// Changes the query of the page that is shown; leaves no entry in the history.
+// Changes the query of the current page without an entry in the history.
 export function setQuery(changes: Query): void {
   const now = place.peek();
   const query: Query = Object.fromEntries(now.query);

@@ -1,4 +1,4 @@
-// What the server answers, as docs/reference/openapi.yaml describes it.
+// The server's answers, as described in docs/reference/openapi.yaml.
 
 export interface Problem {
   status: number;
@@ -129,7 +129,7 @@ export interface Queue {
   rates: { submitted_per_s: number; started_per_s: number; succeeded_per_s: number; failed_per_s: number };
   settings: QueueSettings;
   version: number;
-  blocked_by?: (Blocking & { waiting?: number })[]; // of one queue alone
+  blocked_by?: (Blocking & { waiting?: number })[]; // only in the answer for a single queue
 }
 export interface FairShare {
   key: string;
@@ -321,7 +321,7 @@ export interface Stats {
   from: string;
   step_ms: number;
   groups: StatsGroup[];
-  // Versions of workers that came within the window.
+  // Versions of workers that appeared within the window.
   deploys: { at: string; type: string | null; version: string; worker_sdk: string | null }[];
   gaps: { from: string; to: string }[];
   as_of: string;
@@ -394,12 +394,12 @@ export interface ErrorGroup {
   note: string | null;
   queues: string[];
   types: string[];
-  waiting: number; // jobs that retry or are dead by it now
+  waiting: number; // jobs that are now retrying or dead because of it
   dead: number;
-  total: number; // attempts that failed by it
+  total: number; // attempts that failed with it
   first_seen: string;
   last_seen: string;
-  trend: number[]; // failures an hour, oldest first
+  trend: number[]; // failures per hour, oldest first
   versions: { version: string; first_seen: string; last_seen: string; count: number }[];
   sample: string[]; // ids, newest first
   canary: { job: string; state: "running" | "succeeded" | "failed"; at: string } | null;

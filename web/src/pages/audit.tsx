@@ -1,4 +1,4 @@
-// Who changed what: each change by a person or a token, newest first.
+// The audit log: each change by a person or a token, newest first.
 import { useState } from "preact/hooks";
 import { address, get } from "../lib/api";
 import { plural, shortId } from "../lib/format";
@@ -36,7 +36,7 @@ function Changes({ of }: { of: AuditEntry }) {
       ))}
     </ul>
   );
-  // What was made or deleted has all its members; they are for whoever asks.
+  // A created or deleted object has all its members, which are shown on request.
   if (names.length <= 4) return list;
   return (
     <details class="small">

@@ -1,4 +1,4 @@
-// What has failed, by error: groups of attempts whose errors look alike, with what can be done about one.
+// Failures by error: groups of attempts whose errors look alike, with the actions on a group.
 import { useState } from "preact/hooks";
 import { get, may, patch, post, segment } from "../lib/api";
 import { absolute, compact, count, plural, shortId } from "../lib/format";
@@ -238,7 +238,7 @@ export function ErrorPage({ id }: { id: string }) {
   );
 }
 
-// The newest jobs that failed so, each with what its own error says.
+// The newest jobs with this error, each with its own message.
 function Sample({ ids }: { ids: string[] }) {
   const jobs = useResource(
     `sample ${ids.join()}`,
@@ -269,7 +269,7 @@ function Sample({ ids }: { ids: string[] }) {
   );
 }
 
-// First one, then all: whether the cause is mended shows on one job.
+// Retries first one job, which shows whether the cause is fixed, and then all.
 function Mend({ group, onCanary, onAll }: { group: ErrorGroup; onCanary: () => Promise<void>; onAll: () => void }) {
   const { canary } = group;
   const link = canary && <a href={href(["jobs", canary.job])}>The canary</a>;

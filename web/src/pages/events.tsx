@@ -1,5 +1,5 @@
-// What happens, as it happens. While this page is open it follows the log itself; a paused page keeps
-// what it has.
+// The live log of events. While this page is open, it follows the log itself; a paused page keeps its
+// events.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, get } from "../lib/api";
 import { count, timeOfDay, absolute } from "../lib/format";
@@ -54,7 +54,7 @@ export function Events() {
             seen.current += page.items.length;
             setEvents((before) => [...page.items.reverse(), ...before].slice(0, kMost));
           }
-          // A busy log is followed by jumps: nobody reads a thousand lines a second.
+          // On a busy log it jumps ahead: nobody reads a thousand lines a second.
           if (page.items.length === 200) cursor = "end";
           await wait(400);
         } catch (error) {

@@ -1,4 +1,4 @@
-// One job: what it is, how it went, why it does not run, and what can be done.
+// One job: its data, its history, why it does not run, and the actions on it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, getText, may, patch, segment } from "../lib/api";
 import { absolute, duration, exactly, plural, shortId, timeOfDay } from "../lib/format";
@@ -38,7 +38,7 @@ export function JobPage({ id }: { id: string }) {
   const tab = place.value.query.get("tab") ?? "payload";
   const [editing, setEditing] = useState(false);
   const [curl, setCurl] = useState(false);
-  // A worker's progress is no event.
+  // A worker's progress does not cause an event.
   useEffect(() => {
     if (job?.state !== "running") return;
     const timer = setInterval(() => paused.peek() || whole.reload(), 2000);
@@ -72,7 +72,7 @@ export function JobPage({ id }: { id: string }) {
   };
   const operate = may("operate");
   const ended = kEnded.includes(job.state);
-  // Of the last attempt: a job that waits again has no end of its own.
+  // Taken from the last attempt, because a job that waits again has not ended itself.
   const last = job.attempts.at(-1);
   const ran = last ? (last.finished_at ? new Date(last.finished_at).getTime() : now.value) - new Date(last.started_at).getTime() : null;
   return (
@@ -298,7 +298,7 @@ function Logs({ job }: { job: Job }) {
   const log = useResource(
     `log ${job.id}`,
     async (signal) => {
-      // From where the last answer ended.
+      // Continues where the last answer ended.
       for (;;) {
         const last = lines.current.at(-1);
         const page = await get<Page<LogLine>>(`v1/jobs/${segment(job.id)}/logs`, { limit: 1000, cursor: last ? String(last.seq) : undefined }, signal);
@@ -347,7 +347,7 @@ function Logs({ job }: { job: Job }) {
 }
 
 function Edit({ job, payload, onClose, onDone }: { job: Job; payload: string | undefined; onClose: () => void; onDone: () => void }) {
-  // What it was when the dialog opened, whatever happens meanwhile: the version says so to the server.
+  // The job as it was when the dialog opened. Its version lets the server detect later changes.
   const [begun] = useState({ job, payload });
   const [priority, setPriority] = useState(String(job.priority));
   const [attempts, setAttempts] = useState(String(job.max_attempts));
@@ -407,7 +407,7 @@ function Edit({ job, payload, onClose, onDone }: { job: Job; payload: string | u
   );
 }
 
-// For a POSIX shell.
+// Quotes a text for a POSIX shell.
 export const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 export function curlOf(path: string, method: string, body?: string): string {

@@ -1,5 +1,5 @@
-// Jobs by a filter, which stands in the address. Rows keep their places while they change; new ones
-// wait above until they are asked for.
+// Jobs selected by a filter, which is part of the address. Rows keep their places while they change;
+// new ones wait above until they are requested.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, getAll, may, post } from "../lib/api";
 import { compact, count, duration, plural, shortId } from "../lib/format";
@@ -41,7 +41,7 @@ export function Jobs() {
     }
     const answered = new Map(loaded.items.map((job) => [job.id, job]));
     const known = new Set(shown.jobs.map((job) => job.id));
-    // What the first page can tell: all jobs that came after its last one. Of one millisecond ids have no order.
+    // The first page shows all jobs newer than its last one. Ids of the same millisecond have no order.
     const oldest = loaded.next_cursor === null ? "" : (loaded.items.at(-1)?.created_at ?? "");
     const gone = new Set(shown.gone);
     for (const job of shown.jobs) {
@@ -71,7 +71,7 @@ export function Jobs() {
   const state = fieldOf(q, "state");
   const totals = queues.data && totalsOf(queues.data);
   const onlyQueue = fieldOf(q, "queue");
-  // The counts are exact where the filter is but a state, or a queue and a state.
+  // The counts are exact if the filter is only a state, or a queue and a state.
   const rest = withField(withField(q, "state", ""), "queue", "");
   const counts = rest !== "" ? null : onlyQueue === null ? (withField(q, "state", "") === "" ? totals : null) : queues.data?.find((queue) => queue.name === onlyQueue)?.counts;
   const fault = first.error?.status === 422 ? [...first.error.faults().values()][0] ?? first.error.message : undefined;
@@ -246,7 +246,7 @@ export function Jobs() {
   );
 }
 
-// What is most worth knowing of a job in its state.
+// The most important fact about a job in its state.
 function What({ job }: { job: Job }) {
   const at = now.value;
   if (job.state === "running") {
@@ -356,7 +356,7 @@ function Selection(props: { q: string; chosen: Job[]; everything: boolean; canTa
   );
 }
 
-// Says how many it would be before it does it, and how far it is while it does.
+// Shows the number of jobs before the action, and its progress during it.
 export function Bulk(props: { action: Action; q: string; ids: string[] | null; onClose: () => void; onDone: () => void }) {
   const { action, ids } = props;
   const verb = verbs[action];
@@ -366,7 +366,7 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
   const [fault, setFault] = useState("");
   const [progress, setProgress] = useState<{ changed: number; failed: number } | null>(null);
   const stopped = useRef(false);
-  // What is submitted from now on is not meant.
+  // Jobs submitted from now on are excluded.
   const before = useRef(new Date(serverNow()).toISOString());
   const base = (): Record<string, unknown> => ({
     action,
@@ -387,7 +387,7 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
       for (;;) {
         const answer = await post<BulkAnswer | Operation>("v1/jobs/bulk", base());
         if ("kind" in answer) {
-          // It is many, or at a rate: the server goes on by itself.
+          // There are many jobs, or a rate, so the server continues by itself.
           props.onClose();
           go(["operations", answer.id]);
           return;

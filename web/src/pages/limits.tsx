@@ -1,4 +1,4 @@
-// Limits and types: use against bound, who holds, who waits.
+// Limits and types: their use and bounds, and the jobs that hold or wait for them.
 import { useState } from "preact/hooks";
 import { ApiError, address, get, getAll, may, patch, post, put, request, segment } from "../lib/api";
 import { count, duration, plural, shortId } from "../lib/format";
@@ -20,7 +20,7 @@ function GateBadge({ of }: { of: GateState }) {
   if (of.breaker_state === "open") return <span class="badge bad">breaker open{left(of.open_until)}</span>;
   if (of.breaker_state === "half_open") return <span class="badge warn">breaker half open</span>;
   if (of.blocked_until) return <span class="badge warn">slowed{left(of.blocked_until)}</span>;
-  // No word: “open” would be the breaker's.
+  // No word is shown, as “open” would mean the breaker's state.
   return <span class="zero">–</span>;
 }
 

@@ -1,4 +1,4 @@
-// The nodes of the store, and what each leads.
+// The nodes of the store, and the shards that each leads.
 import { get, may, post, segment } from "../lib/api";
 import { count, duration, plural } from "../lib/format";
 import { useResource } from "../lib/resource";

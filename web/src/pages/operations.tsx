@@ -1,4 +1,4 @@
-// What touches many jobs and takes long: how far each operation is, and its rate.
+// Long operations on many jobs: the progress and the rate of each.
 import { useState } from "preact/hooks";
 import { get, may, patch, post, segment } from "../lib/api";
 import { count, duration, plural } from "../lib/format";
@@ -14,7 +14,7 @@ import { toast } from "../ui/toast";
 
 const badges: Record<Operation["state"], string> = { running: "", paused: "warn", completed: "good", cancelled: "", failed: "bad" };
 const isOver = (operation: Operation): boolean => !["running", "paused"].includes(operation.state);
-// The models of before are gone when they begin to be made anew, so that has no way back.
+// Rebuilding the models begins by deleting the old ones, so it can't be stopped.
 const takesOrders = (operation: Operation): boolean => !isOver(operation) && operation.kind !== "reproject" && may("operate");
 
 export function titleOf(operation: Operation): string {

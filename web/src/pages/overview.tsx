@@ -1,4 +1,4 @@
-// Whether all is well; if not, why, and the next step.
+// The overview: whether all is well, and if not, why, and the next step.
 import { useState } from "preact/hooks";
 import { get, getAll, may, post, segment } from "../lib/api";
 import { type Concern, type Facts, concernsOf } from "../lib/attention";
@@ -32,7 +32,7 @@ export function useWindow(): { key: string; windowMs: number; stepMs: number; ch
 
 const kStartMs = 20_000;
 
-// Where workers of another version came. Those with which the history begins are no deploy.
+// The times at which workers with a new version appeared. The first versions of the history do not count.
 export function deploysOf(stats: Stats | undefined): Mark[] {
   if (!stats) return [];
   const first = Math.min(...stats.groups.map((group) => group.started.findIndex((n) => n > 0)).filter((at) => at >= 0));
@@ -40,7 +40,7 @@ export function deploysOf(stats: Stats | undefined): Mark[] {
   return stats.deploys.map((deploy) => ({ at: new Date(deploy.at).getTime(), text: deploy.version })).filter((mark) => mark.at > begins);
 }
 
-// Of whole steps: the last one has only begun, and would look like a fall.
+// Uses whole steps only: the last step has just begun and would look like a drop.
 const perSecond = (column: number[], stepMs: number): (number | null)[] => column.map((n, i) => (i === column.length - 1 ? null : (n * 1000) / stepMs));
 
 export function Throughput({ stats, group, marks }: { stats: Stats; group: Stats["groups"][number] | undefined; marks: Mark[] }) {
@@ -81,7 +81,7 @@ export function Percentiles({ stats, group, what, marks }: { stats: Stats; group
   );
 }
 
-// It alone is drawn anew each second: ages grow.
+// Only this part is redrawn each second, because it shows ages.
 function Attention({ facts }: { facts: Facts }) {
   const concerns = concernsOf(facts, now.value);
   const [many, setMany] = useState(6);

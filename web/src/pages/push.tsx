@@ -1,4 +1,4 @@
-// Push targets: receivers that the server calls, and how they are.
+// Push targets: receivers that the server calls, and their state.
 import { useState } from "preact/hooks";
 import { getAll, get, may, post, put, remove, segment } from "../lib/api";
 import { count, duration, exactly, plural, shortId } from "../lib/format";

@@ -1,4 +1,4 @@
-// One queue: its numbers and charts, what holds it back, and its settings.
+// One queue: its numbers and charts, the gates that hold it back, and its settings.
 import { useState } from "preact/hooks";
 import { ApiError, get, getAll, may, patch, post, request, address, segment } from "../lib/api";
 import { count, duration, durationInput, exactly, plural, rate } from "../lib/format";
@@ -27,8 +27,8 @@ export function retryWords(retry: Retry): string {
   if (retry.strategy === "fixed") return `after ${exactly(retry.base_ms ?? 0)}${jitter}`;
   return `${retry.strategy}, from ${exactly(retry.base_ms ?? 0)} to ${exactly(retry.max_ms ?? 0)}${jitter}`;
 }
-// A ready job that is about as old as the oldest. Lists begin with the newest, so they are cut where it
-// must be.
+// Returns a ready job that is about as old as the oldest. Lists begin with the newest job, so the list
+// is cut at the age of the oldest.
 async function longWaiting(name: string, signal: AbortSignal): Promise<Job | null> {
   const queue = await get<Queue>(`v1/queues/${segment(name)}`, {}, signal);
   const age = queue.oldest_ready_age_ms;
@@ -78,7 +78,7 @@ export function QueuePage({ name }: { name: string }) {
   const operate = may("operate");
   const data = queue.data;
   const group = stats.data?.groups.find((each) => each.queue === name);
-  // A deploy of others' workers says nothing about this queue.
+  // Deploys of other queues' workers do not concern this queue.
   const versions = new Set(around.data?.workers.map((worker) => worker.version));
 
   const pause = (): void =>
@@ -218,7 +218,7 @@ export function QueuePage({ name }: { name: string }) {
   );
 }
 
-// The gates that hold ready jobs back, and how many wait before each.
+// The gates that hold ready jobs back, and the number of jobs that wait at each.
 function HeldBack({ queue }: { queue: Queue }) {
   const gates = queue.blocked_by ?? [];
   if (gates.length === 0) return null;

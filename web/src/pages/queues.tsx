@@ -1,4 +1,4 @@
-// All queues: how many jobs in which state, how fast, how old.
+// All queues: their jobs by state, their rates, and the age of the oldest ready job.
 import { getAll } from "../lib/api";
 import { duration, plural, rate } from "../lib/format";
 import { href, place, setQuery } from "../lib/router";

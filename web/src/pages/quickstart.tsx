@@ -1,5 +1,5 @@
-// The first page of an empty server: what to type here, with this server's own address, until the
-// first job has moved.
+// The first page of an empty server: the commands to type, with this server's own address, until the
+// first job has run.
 import { session, may } from "../lib/api";
 import { Code, Panel } from "../ui/parts";
 import { Bar } from "../ui/shell";

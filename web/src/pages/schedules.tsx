@@ -1,4 +1,4 @@
-// Schedules: in words, with their next instants; and the form that shows both while one types.
+// Schedules in words, with their next instants, and the form that shows both while the user types.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, getAll, getText, may, post, put, remove, segment } from "../lib/api";
 import { absolute, dayAndTime, durationInput, exactly, inZone, localZone, parseDuration, plural, shortId } from "../lib/format";
@@ -293,7 +293,7 @@ function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule |
     setFault("");
     const bad = faultOf(payload);
     if (bad) return setFaults(new Map([["/job/payload", bad]]));
-    // What this form does not show stays as it is, to the byte.
+    // Members that this form does not show are kept byte for byte.
     const job = new Map(jobMembers);
     job.set("type", JSON.stringify(type));
     job.set("queue", JSON.stringify(queue));
@@ -394,7 +394,7 @@ interface Filled {
 }
 
 function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
-  // A little less than a day, which is how long ended jobs are kept by default: what is older can't be told.
+  // A little less than a day, the default retention of ended jobs: older instants can't be judged.
   const before = (ms: number): string => new Date(Date.now() - ms).toISOString().replace(/\.\d+/, "");
   const [from, setFrom] = useState(before(23 * 3_600_000));
   const [to, setTo] = useState(before(60_000));

@@ -1,4 +1,4 @@
-// The server: what it is, whether it is well, its bounds; tokens; and this browser's theme.
+// The server's version, health and bounds; tokens; and this browser's theme.
 import { useState } from "preact/hooks";
 import { get, getAll, may, post, remove, segment, session } from "../lib/api";
 import { bytes, count, duration, exactly } from "../lib/format";

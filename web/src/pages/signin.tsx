@@ -1,4 +1,4 @@
-// A server with tokens asks for one. It becomes a cookie that no script can read.
+// The sign-in, for a server with tokens. The token becomes a cookie that no script can read.
 import { useState } from "preact/hooks";
 import { signIn } from "../lib/api";
 import { refreshAll } from "../lib/live";

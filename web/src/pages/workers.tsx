@@ -1,4 +1,4 @@
-// Who works: what each runs, and whether it has been heard of.
+// The workers: the jobs that each runs, and when the server last heard from it.
 import { getAll, may, post, segment } from "../lib/api";
 import { duration, plural } from "../lib/format";
 import { now } from "../lib/live";

@@ -1,4 +1,4 @@
-// What is done to one job, from wherever it is shown.
+// The actions on a single job, for all pages that show it.
 import { patch, post, remove, segment } from "../lib/api";
 import { go } from "../lib/router";
 import { type Job, kEnded } from "../lib/types";

@@ -1,4 +1,4 @@
-// Lines over time, on uPlot; and small ones without axes, as SVG.
+// Line charts over time, drawn by uPlot, and small ones without axes, drawn as SVG.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { absolute, compact, exactly, timeOfDay } from "../lib/format";
@@ -18,7 +18,7 @@ export interface Mark {
 
 const patterns = { dashed: [6, 4], dotted: [2, 3] };
 
-// The computed colours of custom properties; light-dark() is resolved by an element that has them.
+// Returns the computed colours of custom properties. An element that uses them resolves light-dark().
 function colorsOf(names: string[]): Record<string, string> {
   const probe = document.createElement("i");
   document.body.append(probe);
@@ -46,7 +46,7 @@ function translucent(color: string, alpha: number): string {
   return `color-mix(in srgb, ${color} ${alpha * 100}%, transparent)`;
 }
 
-// Where lines across a chart of times may stand: at what people count in.
+// The steps of the grid lines in a chart of durations: round numbers of a unit.
 const kTimeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, ...[1, 2, 5, 10, 20, 30, 60, 120, 240, 360, 720].map((minutes) => minutes * 60_000), ...[1, 2, 5, 10, 30, 100].map((days) => days * 86_400_000)];
 
 export function Chart(props: { label: string; fromMs: number; stepMs: number; lines: Line[]; format: (value: number) => string; marks?: Mark[]; height?: number; times?: boolean }) {
@@ -112,7 +112,7 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
                 const right = x > u.bbox.left + u.bbox.width * 0.7;
                 ctx.textAlign = right ? "right" : "left";
                 ctx.textBaseline = "top";
-                // On a ground of its own, since lines pass there.
+                // The text has its own background, because lines may cross it.
                 const text = mark.text.slice(0, 24);
                 const at = x + (right ? -4 : 4) * devicePixelRatio;
                 const wide = ctx.measureText(text).width;
@@ -170,7 +170,7 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
   );
 }
 
-// Of whole steps: the last one has only begun.
+// Uses whole steps only: the last one has just begun.
 function lastOf(values: (number | null)[]): number | null {
   return values.length > 1 ? (values.at(-2) ?? null) : (values.at(-1) ?? null);
 }

@@ -1,4 +1,4 @@
-// Dialogs, drawers and menus: the browser's own dialog keeps the focus, and Escape closes it.
+// Dialogs, drawers and menus. The browser's own dialog keeps the focus, and Escape closes it.
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
@@ -56,16 +56,16 @@ export function Dialog(props: { title: ComponentChildren; onClose: () => void; c
   );
 }
 
-// --- A question before something is done that can't be undone, or that touches many.
+// --- A question before an action that can't be undone or that concerns many objects.
 
 export interface Question {
   title: string;
   text: ComponentChildren;
   yes: string;
   danger?: boolean;
-  // A reason to ask for, which goes to the action.
+  // Asks for a reason, which is passed to the action.
   reason?: string;
-  // What must be typed first.
+  // The text that must be typed first.
   type?: string;
   run: (reason: string) => unknown;
 }
@@ -168,7 +168,7 @@ export function Menu({ label, items, icon = "more", text }: { label: string; ite
     };
   }, [open]);
   if (real.length === 0) return null;
-  // Fixed, so that a table that scrolls does not cut it off; upwards where there is no room below.
+  // Fixed, so that a scrolling table does not cut it off; upwards if there is no room below.
   const place = (): Record<string, string> => {
     const at = box.current!.getBoundingClientRect();
     const right = `${Math.max(8, document.documentElement.clientWidth - at.right)}px`;

@@ -25,7 +25,7 @@ function bodyOf(draft: Draft): string {
   if (attempts !== null) members.push(`"max_attempts":${attempts}`);
   if (draft.unique) members.push(`"unique":{"key":${JSON.stringify(draft.unique)}}`);
   if (tags.length > 0) members.push(`"tags":${JSON.stringify(tags)}`);
-  // As it was typed: no number is read and written anew.
+  // Sent as it was typed: no number is parsed and written again.
   members.push(`"payload":${draft.payload.trim() || "null"}`);
   return `{${members.join(",")}}`;
 }

@@ -1,5 +1,5 @@
-// The filter bar: a text in the search language, with completion. It is applied when a person stops
-// typing, or presses Enter.
+// The filter bar: a text in the search language, with completion. It is applied when the user stops
+// typing or presses Enter.
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { names, wantNames } from "../lib/names";
 import { type Completion, completionsOf, wordsOf } from "../lib/query";
@@ -15,7 +15,7 @@ export function FilterBar({ value, onChange, fault }: { value: string; onChange:
   const applied = useRef(value);
   const id = useId();
 
-  // Somebody else has changed it: a tab, a link.
+  // Something else has changed it, such as a tab or a link.
   useEffect(() => {
     if (value !== applied.current) {
       applied.current = value;
@@ -38,7 +38,7 @@ export function FilterBar({ value, onChange, fault }: { value: string; onChange:
   const take = (completion: Completion): void => {
     const next = `${text.slice(0, word.start)}${completion.insert}${completion.more ? "" : " "}${text.slice(word.end).replace(/^ /, "")}`;
     const at = word.start + completion.insert.length + (completion.more ? 0 : 1);
-    // At once, not after the next frame: a person types on, and a late caret would land before those letters.
+    // At once, not after the next frame: the user keeps typing, and a late caret would precede new letters.
     if (input.current) {
       input.current.value = next;
       input.current.setSelectionRange(at, at);

@@ -1,4 +1,4 @@
-// One stroke, 16 by 16. They say nothing by themselves: a text or a label stands beside each.
+// Icons of one stroke, 16 by 16. Each is accompanied by a text or a label.
 const paths: Record<string, string> = {
   overview: "M2.5 13.5v-5M6.2 13.5v-9M9.8 13.5v-6M13.5 13.5v-11",
   queues: "M2.5 4h11M2.5 8h11M2.5 12h7",

@@ -1,4 +1,4 @@
-// JSON as it was sent: indented and coloured, folded where one wants, and copied as the bytes it is.
+// JSON as it was sent: indented, coloured, foldable, and copied byte for byte.
 import { useMemo, useState } from "preact/hooks";
 import { bytes, count } from "../lib/format";
 import { linesOf } from "../lib/json";

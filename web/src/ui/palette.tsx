@@ -1,4 +1,4 @@
-// Find or do: pages, queues, schedules, a job by its id, and a few actions; and the map of the keys.
+// The palette: finds pages, queues, schedules, a job by its id, and a few actions. Also the list of keys.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { may } from "../lib/api";
 import { names, wantNames } from "../lib/names";

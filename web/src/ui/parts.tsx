@@ -1,4 +1,4 @@
-// The small parts that every page is made of.
+// Small parts that all pages use.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { ApiError } from "../lib/api";
@@ -13,7 +13,7 @@ export function Button(props: {
   kind?: "primary" | "danger" | "quiet" | "danger primary";
   size?: "tiny";
   icon?: string;
-  label?: string; // of a button that is an icon alone
+  label?: string; // for a button with only an icon
   type?: "button" | "submit";
   disabled?: boolean;
   pressed?: boolean;
@@ -55,7 +55,7 @@ export function Button(props: {
   );
 }
 
-// When something was or will be, as people say it; the exact time is its title.
+// A time relative to now; the exact time is its title.
 export function Time({ at, exact = false }: { at: string | null; exact?: boolean }) {
   if (at === null) return <span class="faint">–</span>;
   return (
@@ -103,12 +103,12 @@ export function Notice(props: { kind?: "warn" | "bad" | "good" | ""; title?: str
   );
 }
 
-// The error of a resource that has nothing to show, or a line above what it had before.
+// The error of a resource: in place of missing data, or as a line above older data.
 export function Trouble({ of }: { of: Resource<unknown> }) {
   if (!of.error) return null;
   const { status } = of.error;
-  if (status === 401) return null; // the sign-in page comes
-  if (status === 0 && of.data !== undefined) return null; // the bar at the top says so
+  if (status === 401) return null; // the sign-in page will appear
+  if (status === 0 && of.data !== undefined) return null; // the bar at the top shows it
   return (
     <Notice
       kind={of.data === undefined ? "bad" : "warn"}
@@ -125,7 +125,7 @@ export function Trouble({ of }: { of: Resource<unknown> }) {
   );
 }
 
-// Draws once the data is there; until then a calm nothing of about the size.
+// Shows its children once the data is there; until then an empty space of about their size.
 export function Shown<T>({ of, children, height = 8 }: { of: Resource<T>; children: (data: T) => ComponentChildren; height?: number }) {
   if (of.data !== undefined) {
     return (
@@ -143,7 +143,7 @@ export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // There is no clipboard on a page that came over plain HTTP from another host.
+    // A page loaded over plain HTTP from another host has no clipboard.
     const area = document.createElement("textarea");
     area.value = text;
     area.style.position = "fixed";
@@ -283,7 +283,7 @@ export function Choice<T extends string>(props: { label: string; value: T; optio
   );
 }
 
-// A few values of which one holds. With `narrow`, a list on a phone.
+// A choice of one of a few values. With `narrow`, it is a list on phones.
 export function Segments<T extends string>(props: { label: string; value: T; options: [T, string][]; onChange: (value: T) => void; narrow?: boolean }) {
   return (
     <>
@@ -307,7 +307,7 @@ export function Segments<T extends string>(props: { label: string; value: T; opt
   );
 }
 
-// Looks for a part of a name in a list; stands in the head of its panel.
+// A search for part of a name in a list, in the head of its panel.
 export function Find({ label, placeholder = label, value, onInput }: { label: string; placeholder?: string; value: string; onInput: (value: string) => void }) {
   return (
     <div class="filter find">
@@ -336,7 +336,7 @@ export function Big({ text }: { text: string }) {
 
 export function Tabs(props: { label: string; value: string; options: { value: string; text: ComponentChildren; count?: string }[]; onChange: (value: string) => void }) {
   const box = useRef<HTMLDivElement>(null);
-  // Where there is no room for all, the chosen one is in sight.
+  // If there is no room for all, the chosen one is scrolled into view.
   useEffect(() => {
     const tab = box.current?.querySelector<HTMLElement>('[aria-selected="true"]');
     if (tab) box.current!.scrollLeft = tab.offsetLeft - box.current!.offsetLeft - (box.current!.clientWidth - tab.offsetWidth) / 2;

@@ -1,9 +1,9 @@
-// Fields that several forms share: durations, rates, numbers that may be left out.
+// Fields that several forms share: durations, rates, optional numbers.
 import { durationInput, exactly, parseDuration } from "../lib/format";
 import type { Breaker, Rate } from "../lib/types";
 import { TextField } from "./parts";
 
-// A text of the form for a number or duration that may be none.
+// Returns a form's text for an optional number or duration.
 export const numberText = (value: number | null | undefined): string => (value === null || value === undefined ? "" : String(value));
 export const durationText = (value: number | null | undefined): string => (value === null || value === undefined ? "" : durationInput(value));
 

@@ -1,4 +1,4 @@
-// What stands around every page.
+// The frame around every page.
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import { may, session, signOut } from "../lib/api";
@@ -13,7 +13,7 @@ import { Icon } from "./icons";
 export const navOpen = signal(false);
 export const paletteOpen = signal(false);
 export const helpOpen = signal(false);
-// null: closed; else what the drawer starts with.
+// null: the drawer is closed; else its initial values.
 export const enqueueWith = signal<Partial<Draft> | null>(null);
 export interface Draft {
   type: string;
@@ -136,7 +136,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-// The head of a page: its name, and what can be done.
+// The head of a page: its name and its actions.
 export function Bar(props: { title: ComponentChildren; under?: { text: string; href: string }; children?: ComponentChildren }) {
   return (
     <div class="bar">

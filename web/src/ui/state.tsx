@@ -1,4 +1,4 @@
-// The states of a job: each a colour and a shape.
+// The states of a job, each with a colour and a shape.
 import type { JobState } from "../lib/types";
 
 const stroke = { fill: "none", stroke: "currentColor", "stroke-width": 1.7, "stroke-linecap": "round", "stroke-linejoin": "round" } as const;
@@ -60,7 +60,7 @@ export function StateMark({ state, label }: { state: JobState | string; label?: 
   );
 }
 
-// How an attempt ended, as the state that it looks like.
+// Maps the outcome of an attempt to the job state that it is shown as.
 export const stateOfOutcome: Record<string, string> = {
   running: "running",
   succeeded: "succeeded",

@@ -1,4 +1,4 @@
-// Rows and columns: sorted by a click on a head, a page at a time, with a row that the keys move.
+// Tables: sorted by a click on a column's head, paged, with a row selected by keys.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { count } from "../lib/format";
@@ -11,7 +11,7 @@ export interface Column<T> {
   cell: (item: T) => ComponentChildren;
   sort?: (item: T) => number | string;
   right?: boolean;
-  // lo: not on phones; mid: not below 1200 px.
+  // lo: hidden on phones; mid: hidden below 1200 px.
   when?: "lo" | "mid";
   class?: string;
   rowHead?: boolean;
@@ -22,8 +22,8 @@ export interface Sorting {
   down: boolean;
 }
 
-// A text whose plain order is that of people: "a2" before "A10". A collator would know more of the world's
-// letters, and takes a third of a second for ten thousand names.
+// Returns a text that sorts naturally: "a2" before "A10". A collator would support more alphabets, but
+// takes a third of a second for ten thousand names.
 export function sortable(key: number | string): number | string {
   return typeof key === "number" ? key : key.toLowerCase().replace(/0*(\d+)/g, (_, digits: string) => String.fromCharCode(48 + Math.min(64, digits.length)) + digits);
 }
@@ -40,7 +40,7 @@ export function Table<T>(props: {
   onSort?: (sorting: Sorting) => void;
   empty?: ComponentChildren;
   rowClass?: (item: T) => string;
-  open?: (item: T) => string; // where Enter goes
+  open?: (item: T) => string; // the address that Enter opens
   first?: number; // rows before "Show more"
 }) {
   const [rows, setRows] = useState(props.first ?? kFirstRows);
@@ -120,7 +120,7 @@ export function Table<T>(props: {
   );
 }
 
-// A number whose nothing is quiet.
+// A number whose zero is inconspicuous.
 export function Count({ n, class: more = "" }: { n: number; class?: string }) {
   return <span class={n === 0 ? "zero" : more}>{count(n)}</span>;
 }

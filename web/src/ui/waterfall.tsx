@@ -1,4 +1,4 @@
-// The life of a job on one line of time: waiting, attempts, and how each ended.
+// A job's history on a timeline: waiting, attempts, and the outcome of each.
 import { duration, timeOfDay } from "../lib/format";
 import { now } from "../lib/live";
 import { type Attempt, type Job, kEnded } from "../lib/types";

@@ -1,5 +1,5 @@
-// Why a job is not running: all that holds it, in the order in which a claim meets it, each with what
-// would let it go.
+// Why a job is not running: everything that holds it, in the order in which a claim checks it, each
+// with the way to release it.
 import type { ComponentChildren } from "preact";
 import { get, may, post, segment } from "../lib/api";
 import { count, duration, shortId } from "../lib/format";
@@ -35,7 +35,7 @@ function gate(blocking: Blocking): ComponentChildren {
   );
 }
 
-// In `blocked_by` of a queue there is no job: then `of` has the queue alone.
+// A queue's `blocked_by` has no job, so `of` has only the queue.
 export function GateWords({ of, queue }: { of: Blocking; queue: string }) {
   return <>{words(of, { queue })}</>;
 }
@@ -65,7 +65,7 @@ function words(blocking: Blocking, of: { queue: string; type?: string }): Compon
     case "order":
       return <>It has its turn after {blocking.waits_for ? job(blocking.waits_for) : "another job"} of the same order key.</>;
     case "limit_full":
-      // Of a queue, a limit by key has no one use and bound.
+      // For a queue, a limit by key has no single use and bound.
       if (!blocking.concurrency) return <>The {gate(blocking)} has no room left for some keys.</>;
       return (
         <>
