@@ -1,5 +1,5 @@
-"""Makes the man pages out of what the program says of itself: millrace(1) of the help of each command, millrace.toml(5)
-of the table of settings. Both are generators of lines of roff.
+"""Makes the man pages from the program's own output: millrace(1) from the help of each command, millrace.toml(5) from
+the table of settings. Both functions are generators of lines of roff.
 """
 
 import json
@@ -7,18 +7,18 @@ import re
 import subprocess
 
 OPTION = re.compile(r"^  (\S.*?)(?:\s{2,}(\S.*))?$")
-COLUMN = 34  # where the help begins to say what an option is for
+COLUMN = 34  # where the description of an option begins in the help
 
 
 def roff(text):
-    """Text that means itself: no line of it is a request, no character an escape."""
+    """Escapes text for roff, so that no line is a request and no character an escape."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     text = text.replace("~", "\\(ti").replace("^", "\\(ha")
     return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in text.split("\n"))
 
 
 class Help:
-    """The help of one command, taken apart: `usage`, `about`, `sections` of entries by title, and the `footer`."""
+    """The parsed help of one command: `usage`, `about`, `sections` of entries by title, and the `footer`."""
 
     def __init__(self, binary, path):
         text = subprocess.run([binary, *path, "--help"], capture_output=True, text=True, check=True, env={}).stdout
@@ -53,7 +53,7 @@ def entries(help_, title):
 
 
 def footer(text):
-    """Prose flows; what is indented, as examples are, stays as it is."""
+    """Fills prose; leaves indented lines, such as examples, unchanged."""
     indented = False
     for line in text.split("\n"):
         if line.startswith(" ") != indented:

@@ -1,5 +1,5 @@
-"""Makes a bill of materials (CycloneDX 1.5, JSON) of what is in a program, out of what dpkg knows of this machine: the
-packages of the shared libraries that it loads, and those of the headers that were compiled into it.
+"""Makes a bill of materials (CycloneDX 1.5, JSON) of a program from dpkg's database on this machine. It lists the
+packages of the shared libraries that the program loads and of the headers that were compiled into it.
 
     python3 -B packaging/sbom.py BUILD_DIRECTORY PROGRAM VERSION SOURCE_DATE_EPOCH > sbom.cdx.json
 """
@@ -22,7 +22,7 @@ def loaded_libraries(program):
 
 
 def compiled_headers(build):
-    """Headers outside of the project that any of the program's own sources includes, as Ninja keeps them."""
+    """The headers outside of the project that the program's sources include, from Ninja's dependency log."""
     headers, wanted = set(), False
     for line in run("ninja", "-C", build, "-t", "deps").splitlines():
         if line[:1].strip():
@@ -33,7 +33,7 @@ def compiled_headers(build):
 
 
 def packages_of(paths):
-    """{package: {what it is there for}} by dpkg's list of files, which knows /usr/lib also as /lib."""
+    """{package: {its uses}} by dpkg's list of files, which lists files of /usr/lib also under /lib."""
     names = {name for path in paths for name in (path, path.removeprefix("/usr"))}
     found = set()
     names = sorted(names)

@@ -1,5 +1,5 @@
-"""Lays out the trees that tools/package makes packages of. Every byte and every mode follows from the build and the
-commit: nothing here asks for the time, the user or the machine's umask.
+"""Lays out the trees from which tools/package makes packages. Every byte and mode depends only on the build and the
+commit, not on the time, the user or the machine's umask.
 
     python3 -B packaging/stage.py BUILD_DIRECTORY OUT VERSION DEBIAN_RELEASE SOURCE_DATE_EPOCH
 
@@ -37,7 +37,7 @@ class Tree:
         self.root = root
 
     def put(self, name, content, mode=0o644):
-        """`content`: bytes, text, or a file's path."""
+        """Writes a file. `content` is bytes, text, or a file's path."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, pathlib.Path):
@@ -46,7 +46,7 @@ class Tree:
         path.chmod(mode)
 
     def settle(self, epoch):
-        """Modes and times that do not depend on when and by whom this was run."""
+        """Sets modes and times that do not depend on when and by whom this is run."""
         for path in [self.root, *self.root.rglob("*")]:
             if path.is_dir():
                 path.chmod(0o755)
@@ -118,7 +118,7 @@ def main():
         control.put(script, HERE / "deb" / script, 0o755)
     control.settle(epoch)
 
-    # Only Debian 12 makes the archive: it needs a C library at least as new as the one that it was built against.
+    # Only Debian 12 makes the archive, which needs a C library at least as new as the one it was built against.
     portable = build / "portable" / "millrace"
     if release == "12":
         archive = Tree(out / f"millrace-{version}-linux-amd64")
