@@ -1,4 +1,4 @@
-"""The measurement of restarts, run on little."""
+"""A small run of the measurement of restarts."""
 
 import json
 import os

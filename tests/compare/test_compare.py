@@ -1,4 +1,4 @@
-"""The comparison with the peers: what it measures is whole or is not a figure, and what it writes says so."""
+"""Tests of the comparison with the peers: incomplete measurements give no figures, and the report says so."""
 
 import json
 import pathlib
@@ -47,7 +47,7 @@ class Lifecycles(unittest.TestCase):
             return processes.lifecycles(command, folder, options, 1, {}, folder)
 
     def test_the_time_is_the_workers(self):
-        # At 2,000 a second and no faster, though the producer has ended long before.
+        # At most 2,000 a second, though the producer has ended long before.
         figure = self.measure("time.sleep(0.5 if role == 'worker' else 0)")
         self.assertTrue(50 < figure <= 2000, figure)
 

@@ -1,4 +1,4 @@
-"""How costs grow: what is told a bench at each step, what counts as growth, and one short run of all of it."""
+"""Tests of the growth measurement: the bench's arguments at each step, the verdict, and one short run."""
 
 import json
 import os
@@ -19,7 +19,7 @@ BY_NAME = {dimension.name: dimension for dimension in dimensions.DIMENSIONS}
 
 
 def report(cost_us, cpu_us=1.0, jobs=1_000):
-    """What a bench says of a run in which a job cost so much."""
+    """The report of a bench for a run in which each job had this cost."""
     cpu_seconds = None if cpu_us is None else cpu_us * jobs / 1e6
     return {"lifecycles_per_s": 1e6 / cost_us, "jobs": jobs,
             "latency_ms": {"hand_out": {"p50": 4.0}},
@@ -170,7 +170,7 @@ class ARun(unittest.TestCase):
             done = subprocess.run(
                 [sys.executable, ROOT / "bench/growth/run", "--quick", "--no-build", "--millrace", binary,
                  "--data", data, "--out", out],
-                # It measures servers of its own, whatever is set.
+                # It measures its own servers, regardless of the environment.
                 env={**os.environ, "MILLRACE_URL": "http://127.0.0.1:1"},
                 capture_output=True, text=True, timeout=800, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,4 +1,4 @@
-"""A client that writes down everything it asked and what it was told."""
+"""A client that records all its requests and their answers."""
 
 import dataclasses
 import http.client
@@ -12,21 +12,21 @@ import history
 TIMEOUT_S = 2.5
 # Refused before it was decided: nothing happened.
 REFUSALS_OF_503 = {"overloaded", "draining"}
-# Done in several commands: the refusal may concern the last of them.
+# Done in several commands: the refusal may concern only the last one.
 IN_SEVERAL_STEPS = {"purge"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Targets:
-    """The servers, nodes of one store, that a client may ask: "host:port" each; and its token."""
+    """The servers, nodes of one store, that a client may use, as "host:port" each; and its token."""
 
     addresses: tuple
     token: str | None = None
 
 
 class Actor(threading.Thread):
-    """One client with one connection, on a thread of its own where it is started. It asks one of
-    the servers, until that is gone or says that it is going: then the next one.
+    """One client with one connection, on its own thread if started. It uses one of the servers until
+    that is gone or says that it is stopping, and then the next one.
     """
 
     def __init__(self, name, targets, directory, seed, stop=None):
@@ -43,7 +43,7 @@ class Actor(threading.Thread):
         try:
             while not self.stop.is_set():
                 self.act()
-        except Exception as error:  # a fault of the harness: the round must say so
+        except Exception as error:  # a fault of the harness, which the round must report
             self.failure = error
             raise
         finally:
@@ -59,11 +59,11 @@ class Actor(threading.Thread):
         self._disconnect()
         self._file.close()
 
-    # One request, written down.
+    # One recorded request.
 
     def call(self, op, method, path, args, body=None, headers=None, timeout_s=TIMEOUT_S, view=None):
-        """Sends one request; returns its Record, or None where nobody listened, so that nothing can
-        have happened. `view(reply)` picks what the record keeps of an answer that was ok.
+        """Sends one request and returns its Record, or None if no server listened, so that nothing can
+        have happened. `view(reply)` selects the part of a successful answer that the record keeps.
         """
         record = history.Record(self.name, op, time.monotonic(), 0.0, "maybe", args)
         try:
@@ -123,13 +123,13 @@ class Actor(threading.Thread):
 
 
 def seen(job, _status=200):
-    """What a record keeps of a job that an answer shows."""
+    """The part of a job in an answer that a record keeps."""
     names = ("id", "state", "version", "generation", "attempt")
     return {"items": [{"status": 200, **{name: job[name] for name in names}}]}
 
 
 def results(reply, _status=200):
-    """What a record keeps of a batch call's answer."""
+    """The part of a batch call's answer that a record keeps."""
     names = ("status", "id", "state", "version")
     return {
         "items": [

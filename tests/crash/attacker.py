@@ -1,9 +1,9 @@
-"""One attack on a server, for so many seconds; or the probe, which measures claims meanwhile.
+"""One attack on a server, for a number of seconds; or the probe, which measures claims meanwhile.
 
     attacker.py NAME --at HOST:PORT --token T --limited T --seed S --seconds N
 
-Exits with 1 and a sentence where the server gave away what it must not. All that is made lies in
-queues whose names begin with "hostile.", and is gone afterwards.
+Exits with 1 and a message if the server revealed anything secret. All jobs are in queues whose
+names begin with "hostile.", and are deleted afterwards.
 """
 
 import argparse
@@ -34,7 +34,7 @@ READS = (
 
 
 class Leak(Exception):
-    """Something was told to somebody who must not know it."""
+    """The server revealed something to a client that may not know it."""
 
 
 class Attacker:
@@ -49,7 +49,7 @@ class Attacker:
     def goes_on(self):
         return time.monotonic() < self.ends and self.leak is None
 
-    # Ways to ask.
+    # Sending requests.
 
     def call(self, method, path, body=None, token=None, timeout_s=20):
         """(status, JSON or None); status 0: no answer."""
@@ -80,7 +80,7 @@ class Attacker:
         ).encode()
 
     def on_threads(self, count, act):
-        """`act(dice)` again and again on so many threads."""
+        """Calls `act(dice)` repeatedly on this many threads."""
 
         def loop(number):
             dice = random.Random(f"{self.seed}/{number}")
@@ -99,7 +99,7 @@ class Attacker:
             thread.join()
 
     def pile(self):
-        """Jobs that are worth a search; as many as the server takes."""
+        """Submits jobs for searches, as many as the server accepts."""
         filling = "x" * PILE_PAYLOAD
         for _ in range(0, PILE_JOBS, 100):
             jobs = [{"type": "t", "queue": QUEUE, "payload": {"f": filling}, "delay_ms": 3_600_000}] * 100
@@ -108,7 +108,7 @@ class Attacker:
     # The attacks.
 
     def abandoned_reads(self):
-        """Clients that ask and leave, at once or a moment later."""
+        """Clients that send a request and disconnect, at once or a moment later."""
         self.pile()
 
         def act(dice):
@@ -124,7 +124,7 @@ class Attacker:
         self.on_threads(4, act)
 
     def slow_readers(self):
-        """Clients that ask for the largest pages and take them a little at a time, or not at all."""
+        """Clients that request the largest pages and read them slowly, or not at all."""
         self.pile()
 
         def act(dice):
@@ -144,7 +144,7 @@ class Attacker:
         self.on_threads(120, act)
 
     def huge_pages(self):
-        """Everything, again and again; and bodies as large as may be."""
+        """Requests for everything, repeatedly, and bodies of the maximum size."""
         self.pile()
 
         def act(dice):
@@ -161,7 +161,7 @@ class Attacker:
         self.on_threads(8, act)
 
     def many_names(self):
-        """Queues, types, workers, keys and tags that nobody needs, and lists of them."""
+        """Many useless queues, types, workers, keys and tags, and lists of them."""
 
         def act(dice):
             name = f"{PREFIX}{dice.randrange(100_000)}"
@@ -188,7 +188,7 @@ class Attacker:
         self.on_threads(8, act)
 
     def wrong_tokens(self):
-        """A token that opens "hostile." alone, under the names of other tokens' workers."""
+        """A token for "hostile." only, used under the names of other tokens' workers."""
         limited = self.limited
 
         def act(dice):
@@ -226,7 +226,7 @@ class Attacker:
                 raise Leak(f"{path} shows {item}")
 
     def log_flood(self):
-        """Jobs that log all they may in each of many attempts, and readers of it."""
+        """Jobs that log as much as allowed in each of many attempts, and readers of their logs."""
 
         def act(dice):
             queue = f"{PREFIX}logs"
@@ -248,7 +248,7 @@ class Attacker:
         self.on_threads(6, act)
 
     def garbage(self):
-        """What no client would send, and requests that never end."""
+        """Malformed requests, and requests that never end."""
         beginnings = (
             b"GET / HTTP/9.9\r\n\r\n",
             b"POST /v1/jobs HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
@@ -282,7 +282,7 @@ class Attacker:
     # Afterwards.
 
     def clean_up(self):
-        """Nothing of an attack is left: neither jobs nor, where the server can, queues."""
+        """Deletes all jobs of an attack and, if the server can, its queues."""
         time.sleep(0.5)
         deadline = time.monotonic() + 40
         while time.monotonic() < deadline:
@@ -303,7 +303,7 @@ class Attacker:
 
 
 def probe(attacker):
-    """How long claims take, with nothing to wait for but the server."""
+    """Measures how long claims take that wait only for the server."""
     took = []
     queue = PREFIX + "probe"
     connection = http.client.HTTPConnection(attacker.host, attacker.port, timeout=20)
@@ -342,7 +342,7 @@ def main():
     attacker = Attacker(parser.parse_args())
     name = parser.parse_args().name
     if name == "probe":
-        # What it measures is the server, not its own turn on a busy machine.
+        # It measures the server, not its own delays on a busy machine.
         if os.getuid() == 0:
             os.nice(-10)
         probe(attacker)

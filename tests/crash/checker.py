@@ -1,8 +1,8 @@
-"""Reads a history and says what in it breaks a promise.
+"""Reads a history and reports the broken promises.
 
-Each check is a function over the Book that yields violations, and is known by its number. None
-searches: each job's facts are sorted once and scanned, so a check takes as long as the history is.
-All bounds err to the side of the server: what may have happened counts wherever it would excuse.
+Each check is a function over the Book that yields violations, and has a number. No check searches:
+each job's facts are sorted once and scanned, so a check takes time linear in the history. All bounds
+favour the server: an event that may have happened counts if it would excuse the server.
 """
 
 import bisect
@@ -20,11 +20,11 @@ class Violation:
     check: str
     job: str | None
     text: str
-    kind: str  # the figure that it counts for
+    kind: str  # the figure in which it is counted
 
 
 class Verdict:
-    """What the checks found, in numbers and one by one."""
+    """The results of the checks: figures and single violations."""
 
     def __init__(self):
         self.violations = []
@@ -45,17 +45,17 @@ def check(book):
     return verdict
 
 
-# What each check takes from a story.
+# Parts of a story that several checks use.
 
 
 def excused_absence(book, story):
-    """Why a job that was accepted may be gone; None where nothing excuses it."""
+    """Why an accepted job may be gone; None if nothing excuses it."""
     if story.touched_by("delete"):
         return "deleted"
     queue = story.queue
     accepted = min((f.start for f in story.submits if f.outcome != "no"), default=0)
     for record in book.queue_ops.get(queue, ()):
-        # One without an answer may still be under way, and take what comes meanwhile.
+        # An unanswered one may still be under way, and affect jobs that come meanwhile.
         may_go_on = record.outcome == "maybe" or record.end > accepted
         if record.op == "purge" and record.outcome != "no" and may_go_on:
             return "purged"
@@ -68,7 +68,7 @@ def excused_absence(book, story):
 
 
 def enacted(story, outcome="ok"):
-    """The acks that came out so, each (token, outcome) once: its first time."""
+    """The acks with this outcome, each (token, outcome) once: its first time."""
     first = {}
     for fact in story.acks:
         if fact.outcome == outcome:
@@ -77,7 +77,7 @@ def enacted(story, outcome="ok"):
 
 
 def first_try(story, ack):
-    """When an ack was sent for the first time: perhaps that was already when it took effect."""
+    """When an ack was sent for the first time, as it may have taken effect then."""
     return min(
         other.start
         for other in story.acks
@@ -87,7 +87,7 @@ def first_try(story, ack):
 
 
 def accepted_by(story):
-    """The earliest instant by which the job was surely there; None where it never surely was."""
+    """The earliest instant by which the job certainly existed; None if there is none."""
     return min((fact.end for fact in story.submits if fact.outcome == "ok"), default=None)
 
 
@@ -95,7 +95,7 @@ def accepted_by(story):
 
 
 def no_loss(book):
-    """H1: what was acknowledged is there, or gone for a known reason."""
+    """H1: an acknowledged job exists, or is gone for a known reason."""
     for story in book.stories.values():
         if accepted_by(story) is None or story.id in book.listing:
             continue
@@ -111,7 +111,7 @@ def no_loss(book):
 
 
 def nothing_invented(book):
-    """H2: every job comes from a submission that happened or may have, as it was sent."""
+    """H2: every job comes from a submission that happened or may have, with the content sent."""
     for story in book.stories.values():
         claimed = [fact for fact in story.claims if fact.outcome == "ok"]
         if not claimed and story.id not in book.listing:
@@ -129,7 +129,7 @@ def nothing_invented(book):
 
 
 def conservation(book):
-    """H3: the queues' counters agree with the listing, and purges with what is gone."""
+    """H3: the queues' counters agree with the listing, and purges with the deleted jobs."""
     listed = collections.Counter((job["queue"], job["state"]) for job in book.listing.values())
     for queue, counts in book.final["counts"].items():
         for state, number in counts.items():
@@ -140,7 +140,7 @@ def conservation(book):
 
 
 def purged_as_told(book):
-    """As many as purges and deletions said are gone, give or take what stayed unanswered."""
+    """The reported number of purged and deleted jobs is gone, except for unanswered calls."""
     for queue, records in book.queue_ops.items():
         purges = [record for record in records if record.op == "purge" and record.outcome != "no"]
         if not purges or queue in book.final.get("brief_queues", ()):
@@ -157,7 +157,7 @@ def purged_as_told(book):
 
 
 def exclusive_lease(book):
-    """H4: nobody gets a job while somebody else's lease on it lives."""
+    """H4: no worker gets a job while another worker's lease on it is live."""
     for story in book.stories.values():
         claims = sorted(story.claims, key=lambda fact: fact.data["token"])
         for held, taken in zip(claims, claims[1:]):
@@ -176,7 +176,7 @@ def exclusive_lease(book):
 
 
 def token_order(book):
-    """H5: tokens rise, over the whole store; of one with several shards, over each queue."""
+    """H5: tokens rise over the whole store or, if it has several shards, over each queue."""
     claims = collections.defaultdict(list)
     for story in book.stories.values():
         for fact in story.claims:
@@ -199,7 +199,7 @@ def tokens_rise(claims):
 
 
 def fencing(book):
-    """H6: a token that another has followed does nothing any more."""
+    """H6: a token that a later one has replaced has no effect."""
     for story in book.stories.values():
         for fact in [*story.acks, *story.extends]:
             token = fact.data["token"]
@@ -216,7 +216,7 @@ def fencing(book):
 
 
 def repeated(story, fact):
-    """Whether the same ack was sent before, so that the same answer is due."""
+    """Whether the same ack was sent before, so that its answer must be the same."""
     return fact.op == "ack" and any(
         earlier.start < fact.start
         and earlier.outcome != "no"
@@ -227,7 +227,7 @@ def repeated(story, fact):
 
 
 def one_completion(book):
-    """H7: one end a generation, and it stands: state and result."""
+    """H7: each generation ends once, with a final state and result."""
     for story in book.stories.values():
         endings = [a for a in enacted(story) if a.data.get("state") in history.TERMINAL]
         retries = story.touched_by("retry")
@@ -260,7 +260,7 @@ def final_state(book, story, endings, retries):
 
 
 def attempts(book):
-    """H8: no more attempts than allowed, and the server knows of each that was handed out."""
+    """H8: no more attempts than allowed, and the server knows each attempt handed out."""
     for story in book.stories.values():
         allowed = max((fact.data["max_attempts"] for fact in story.submits), default=None)
         if allowed is not None and not story.touched_by("edit"):
@@ -277,7 +277,7 @@ def attempts(book):
             if known[worker] < number:
                 text = f"{worker} got it {number} times, the server knows of {known[worker]}"
                 yield story.id, text, "lost"
-        # A server that has no room for the answer gives the jobs back, and answers without them.
+        # A server without room for the answer releases the jobs, and answers without them.
         returned = collections.Counter(row["worker"] for row in rows if row.get("outcome") == "released")
         for worker, number in known.items():
             least = handed[worker] + (returned[worker] if book.empty_claims[worker] else 0)
@@ -286,7 +286,7 @@ def attempts(book):
 
 
 def not_early(book):
-    """H9: nobody gets a job before its time, or its backoff's."""
+    """H9: no job is handed out before its time or the end of its backoff."""
     for story in book.stories.values():
         if story.touched_by("edit", "retry"):
             continue
@@ -302,7 +302,7 @@ def not_early(book):
 
 
 def due_times(story):
-    """(token before, (from when, how long)) of each wait that the job surely had to keep."""
+    """(token before, (from when, how long)) of each wait that the job certainly had to observe."""
     sent = [fact for fact in story.submits if fact.outcome != "no"]
     if sent:
         yield 0, (min(fact.start for fact in sent), sent[0].data["delay_ms"] / 1000)
@@ -317,7 +317,7 @@ def due_times(story):
 
 
 def in_order(book):
-    """H10: what was submitted wholly earlier is handed out earlier, at the same priority."""
+    """H10: at the same priority, a job whose submission ended before another's began goes first."""
     lanes = collections.defaultdict(list)
     for story in book.stories.values():
         entry = lane_entry(book, story)
@@ -336,12 +336,12 @@ def in_order(book):
 
 
 def limits_of(story):
-    """What the job names, as it was submitted."""
+    """The limits named in the job's submission."""
     return next((fact.data["limits"] for fact in story.submits if fact.data.get("limits")), ())
 
 
 def limited_claims(book):
-    """The claims by what bounds them: (limit, key)."""
+    """The claims by their bound: (limit, key)."""
     claims = collections.defaultdict(list)
     for story in book.stories.values():
         for claim in story.claims:
@@ -351,9 +351,9 @@ def limited_claims(book):
 
 
 def held_for_certain(book, story, claim):
-    """From when to when the lease lived, whatever was on its way; None: it is not certain."""
+    """From when to when the lease was certainly live, despite requests under way; None: unknown."""
     token = claim.data["token"]
-    # Whoever stops the clock's time, or another's ack, may have ended it earlier.
+    # A pause of the server or another client's ack may have ended it earlier.
     until = claim.start + claim.data["lease_s"] - EPSILON_S
     for fact in [*story.acks, *story.operations]:
         ends = fact.op != "ack" or fact.data["token"] == token
@@ -368,7 +368,7 @@ def held_for_certain(book, story, claim):
 
 
 def limits_hold(book):
-    """H13: no key is ever above its limit, and no bucket is outrun."""
+    """H13: no key ever exceeds its limit, and no bucket its rate."""
     for (name, key), claims in limited_claims(book).items():
         settings = history.LIMITS[name]
         if "concurrency" in settings:
@@ -391,11 +391,11 @@ def too_many_at_once(book, name, claims, most):
 
 
 def too_many_starts(book, name, claims, rate):
-    """Of every stretch of time, the claims that began and were answered within it."""
+    """Checks each period of time by the claims that began and were answered within it."""
     ends = []
     for start, end in sorted(((claim.start, claim.end) for _, claim in claims), reverse=True):
         bisect.insort(ends, end)
-        # Each window ends with an answer; those far off have room enough.
+        # Each window ends with an answer; distant ones have room enough.
         for count, until in enumerate(ends[: 20 * rate["burst"]], 1):
             length = until - start + EPSILON_S + book.forward(start, until)
             if count > rate["burst"] + rate["limit"] * 1000 / rate["per_ms"] * length:
@@ -405,7 +405,7 @@ def too_many_starts(book, name, claims, rate):
 
 
 def lane_entry(book, story):
-    """When a job that waited in line all the time went in and came out; None for others."""
+    """When a job that always waited in line entered and left it; None for others."""
     there_by = accepted_by(story)
     if there_by is None or not story.claims or story.operations:
         return None
@@ -418,7 +418,7 @@ def lane_entry(book, story):
     if limits_of(story):
         return None
     rows = book.final["attempts"].get(story.id)
-    # A claim that went astray and was given back shows there, and in the version.
+    # A claim that was lost and released shows there, and in the version.
     if rows is None and book.final.get("sharded") and (job is None or job["version"] > 3):
         return None
     starts = len(rows) if rows is not None else job["attempt"] if job else None
@@ -434,7 +434,7 @@ def lane_entry(book, story):
 
 
 def monotone_reads(book):
-    """H11: whoever asks after an answer sees at least what that answer showed."""
+    """H11: a request sent after an answer sees at least the state in that answer."""
     for story in book.stories.values():
         facts = [
             fact
@@ -458,14 +458,14 @@ def monotone_reads(book):
 
 
 def idempotency(book):
-    """H12: one submission is one job, however often it was sent; so is each without a name."""
+    """H12: a submission creates one job, however often it is sent; so does each without a name."""
     for nonce, ids in book.ids_of.items():
         if len(ids) > 1:
             yield sorted(ids)[0], f"{nonce} is {len(ids)} jobs: {sorted(ids)}", "duplicated"
 
 
 def progress(book):
-    """H16: once the faults have stopped, everything comes to its end."""
+    """H16: once the faults have stopped, every job ends."""
     for job in book.listing.values():
         if job["state"] not in history.TERMINAL:
             yield job["id"], f"still {job['state']} after the faults stopped", "stuck"
@@ -474,7 +474,7 @@ def progress(book):
 
 
 def maybes(book):
-    """H18: what was open is decided one way: all of an atomic batch, or nothing of it."""
+    """H18: an unanswered atomic batch is stored as a whole or not at all."""
     batches = collections.defaultdict(list)
     for record in book.records:
         if record.op == "submit" and record.args.get("atomic"):
@@ -493,7 +493,7 @@ def maybes(book):
 
 
 def transactions(book):
-    """H19: a job whose transaction committed is there; effects and completion come together, once."""
+    """H19: a job whose transaction committed exists; its effects and completion come once, together."""
     effects = collections.Counter(book.final.get("effects", ()))
     for story in book.stories.values():
         if story.touched_by("enqueued") and story.id not in book.listing:
@@ -508,7 +508,7 @@ def transactions(book):
 
 
 def paused(book):
-    """R5: no lease is granted in a queue that is surely paused."""
+    """R5: no lease is granted in a queue that is certainly paused."""
     stretches = collections.defaultdict(list)
     for queue, records in book.queue_ops.items():
         begin = None
@@ -526,7 +526,7 @@ def paused(book):
 
 
 def leases_last(book):
-    """L4, L5: a lease is not lost before its time, also not by a crash."""
+    """L4, L5: a lease is not lost before its time, not even by a crash."""
     for story in book.stories.values():
         by_token = {claim.data["token"]: claim for claim in story.claims}
         for fact in [*story.acks, *story.extends]:
@@ -544,11 +544,11 @@ def leases_last(book):
 
 
 def expected_answers(book):
-    """No answer that the contract does not foresee: above all no 500."""
+    """Every answer conforms to the contract; above all, none is a 500."""
     for record in book.records:
         too_new = history.TYPE_OF_TOMORROW or history.limits_come_later
         if too_new and (record.op, record.status) == ("submit", 422):
-            continue  # by a node that is not upgraded yet
+            continue  # answered by a node that is not upgraded yet
         if record.status >= 500 and record.status != 503 or record.status in (400, 413, 422):
             text = f"{record.client}: {record.op} got {record.status} {record.code}"
             yield None, text, "surprising"
@@ -577,11 +577,11 @@ CHECKS = {
 }
 
 
-# Figures that are no verdict.
+# Figures without a verdict.
 
 
 def count(book, figures):
-    """What happened, in numbers."""
+    """Counts the events."""
     for story in book.stories.values():
         if accepted_by(story) is not None:
             figures["acknowledged"] += 1

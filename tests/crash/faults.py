@@ -1,8 +1,8 @@
 """The faults, one function each, by name.
 
 A fault gets the rig with a server under load, does its harm, and leaves a server that serves, or
-raises Trouble. Those that need something beforehand (a small disk, a clock of their own) have a
-function in PREPARE, which raises Skipped where this machine can't.
+raises Trouble. A fault that needs preparation (a small disk, its own clock) has a function in
+PREPARE, which raises Skipped if this machine can't do it.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ class Skipped(Exception):
     """Why a fault can't be injected here."""
 
 
-# The process is killed, stopped, asked to go.
+# Faults of the process: kills, pauses, stops.
 
 
 def kill(rig):
@@ -50,7 +50,7 @@ def kill_in_a_row(rig):
 
 
 def kill_in_recovery(rig):
-    """Killed so soon after its start that it has not come up, again and again."""
+    """Kills the server repeatedly so soon after its start that it is not ready yet."""
     rig.kill()
     for _ in range(rig.dice.randint(2, 6)):
         rig.server.spawn()
@@ -60,7 +60,7 @@ def kill_in_recovery(rig):
 
 
 def kill_in_making(rig):
-    """Other servers are killed while they make their directories; each must come up in the end."""
+    """Kills other servers while they create their directories; each must start in the end."""
     for _ in range(3):
         other = harness.Server("--log-level", "warn")
         try:
@@ -77,7 +77,7 @@ def kill_in_making(rig):
 
 
 def stop_and_continue(rig):
-    """Stands still for longer than most leases last."""
+    """Pauses the server for longer than most leases."""
     rig.server.signal(signal.SIGSTOP)
     time.sleep(rig.dice.uniform(1.2, 3.2))
     rig.server.signal(signal.SIGCONT)
@@ -109,8 +109,8 @@ def stop_impatiently(rig):
 
 
 def upgrade(rig):
-    """One after another goes, mostly politely, and comes back as the program under test, which is a
-    newer one where the round began with an older one.
+    """Stops the servers one after another, mostly gracefully, and restarts each as the program under
+    test, which is newer if the round began with an older one.
     """
     for left, server in reversed(list(enumerate(rig.dice.sample(rig.servers, len(rig.servers))))):
         if rig.dice.random() < 0.25:
@@ -136,11 +136,11 @@ def stop(server):
         raise Trouble(f"SIGTERM under load: exit status {status}\n{server.log[-1500:]}")
 
 
-# The machine runs out of something.
+# The machine runs out of a resource.
 
 
 def disk_full(rig):
-    """No room, for a while: writes are refused with a clear problem, and then all is well again."""
+    """Fills the disk for a while: writes must be refused with a clear problem, and then recover."""
     ballast = rig.server.data.parent / "ballast"
     fill(ballast, rig.dice.choice((0, 0, 40_000, 400_000)))
     deadline = time.monotonic() + REFUSAL_TIMEOUT_S
@@ -156,7 +156,7 @@ def disk_full(rig):
         raise Trouble(f"disk full: refused with {refused}")
     time.sleep(rig.dice.uniform(0.1, 1.5))
     rig.must_live("disk full")
-    if rig.dice.random() < 0.5:  # an answer that did not wait for its commit is a lie now
+    if rig.dice.random() < 0.5:  # exposes answers that did not wait for their commits
         rig.kill()
         ballast.unlink()
         rig.start()
@@ -166,7 +166,7 @@ def disk_full(rig):
 
 
 def fill(path, room):
-    """A file that leaves so many bytes of its file system."""
+    """Writes a file that leaves this many bytes of its file system."""
     with path.open("wb", buffering=0) as file:
         try:
             while True:
@@ -198,7 +198,7 @@ def descriptors_can_run_out(_rig):
 
 
 def descriptors(rig):
-    """Fewer descriptors than connections that knock."""
+    """Allows fewer descriptors than incoming connections."""
     pid = rig.server.process.pid
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     used = len(os.listdir(f"/proc/{pid}/fd"))
@@ -213,13 +213,13 @@ def descriptors(rig):
     rig.must_live("no descriptors left")
     for each in flood:
         each.close()
-    # The clients may have taken all there are within the limit: the probe would stand in line.
+    # The clients may have used up the limit, so the probe would have to wait.
     resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
     rig.await_service("no descriptors left, and the flood over")
 
 
 def memory(rig):
-    """No more memory: the server may refuse or end, but never do half of something."""
+    """Takes away memory: the server may refuse requests or end, but never do half of a change."""
     pid = rig.server.process.pid
     before = resource.prlimit(pid, resource.RLIMIT_AS)
     used = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
@@ -234,7 +234,7 @@ def memory(rig):
         rig.await_service("no memory, and memory again")
         rig.note("memory: it lived on")
     except Trouble:
-        # It may have been about to end when the memory came back.
+        # It may have been about to end when memory became available.
         if rig.alive():
             raise
         rig.note(f"memory: it ended with {rig.server.wait()}")
@@ -243,7 +243,7 @@ def memory(rig):
 
 
 def few_keys(rig):
-    """The budget of idempotency keys is spent: new ones are refused, and nothing is forgotten."""
+    """Uses up the budget of idempotency keys: new ones must be refused, and none forgotten."""
     deadline = time.monotonic() + REFUSAL_TIMEOUT_S
     while True:
         record = rig.submit(keyed=True)
@@ -257,8 +257,8 @@ def narrow_key_limit(rig):
     rig.server.args += ["--limits-max-keys", str(rig.dice.choice((50, 200)))]
 
 
-# The data directory is not what it was. In each case the server must refuse to start and name the
-# file, or start and miss nothing; and with the good files back all is well.
+# Damage to the data directory. In each case the server must refuse to start and name the file, or
+# start without losing anything; with the good files back, all must be well.
 
 
 def damaged(rig):
@@ -275,7 +275,7 @@ def damaged(rig):
 
 
 def misplaced(rig):
-    """A page is written over another."""
+    """Writes one page over another."""
     name, size = rig.dice.choice((("journal.db", 8192), ("jobs.db", 16384)))
 
     def swap(data):
@@ -302,7 +302,7 @@ def truncated(rig):
 
 
 def older(rig):
-    """A copy from before is put back in place of one file."""
+    """Replaces one file by an older copy."""
     name = rig.dice.choice(("journal.db", "jobs.db"))
     stop_for_files(rig)
     copy = rig.server.home / "older"
@@ -344,15 +344,15 @@ def missing(rig):
 
 
 def stop_for_files(rig):
-    """Stopped for good, so that what is in the write-ahead log is in the files too."""
+    """Stops the server cleanly, so that the files contain the write-ahead log's changes."""
     rig.server.signal(signal.SIGTERM)
     if rig.server.wait() != 0:
         raise Trouble(f"SIGTERM: exit status {rig.server.process.returncode}")
 
 
 def harm_files(rig, what, name, harm, must_refuse=False, must_verify_badly=False):
-    """`harm(directory)` is done to the files of a stopped server, which is then started. Whatever
-    it does then is thrown away; clients do not see it.
+    """Calls `harm(directory)` on the files of a stopped server, and starts the server. The result is
+    thrown away; clients do not see it.
     """
     stop_for_files(rig)
     data, kept = rig.server.data, rig.server.home / "kept"
@@ -379,7 +379,7 @@ def harm_files(rig, what, name, harm, must_refuse=False, must_verify_badly=False
     if must_refuse:
         raise Trouble(f"{what}: served all the same")
     if isinstance(harmed, str):
-        # What needs the page is refused, and the log says which page it is.
+        # Operations that need the page are refused, and the log names the page.
         if "storage_unavailable" not in harmed or name not in said:
             raise Trouble(f"{what}: served, and could not list: {harmed}\n{said[-1500:]}")
         return
@@ -387,8 +387,8 @@ def harm_files(rig, what, name, harm, must_refuse=False, must_verify_badly=False
 
 
 def look(rig):
-    """Starts the server; returns what it lists, a text where it serves and can't list, None where
-    it refuses; and what it said.
+    """Starts the server. Returns its list of jobs, a text if it serves but can't list, or None if it
+    refuses; and its output.
     """
     mark = len(rig.server.log)
     served = False
@@ -401,10 +401,10 @@ def look(rig):
         return jobs, ""
     except (AssertionError, OSError, ValueError, Trouble) as error:
         rig.note(f"no listing: {str(error)[-300:]}")
-        # It may say by now that it is not ready: what it needs to write its tables is harmed.
+        # It may not be ready by now, as the data that it needs to write its tables is damaged.
         if served and rig.alive():
             if "storage_unavailable" in str(error):
-                # The answer is there before the line of the log that says why.
+                # The answer comes before the line of the log that gives the reason.
                 with contextlib.suppress(AssertionError):
                     harness.eventually(lambda: "storage_unavailable" in rig.server.log[mark:], LOG_TIMEOUT_S,
                                        what="the reason in the log")
@@ -427,15 +427,14 @@ def put_back(kept, data):
 
 
 def compare(what, good, harmed, served_until):
-    """It served from harmed files: then it must serve what it would have served without."""
+    """Compares the answers of a server on damaged files with those on good files."""
     good = {job["id"]: job for job in good if job["queue"] != "brief"}
     harmed = {job["id"]: job for job in harmed if job["queue"] != "brief"}
     if good.keys() != harmed.keys():
         differing = sorted(good.keys() ^ harmed.keys())
         raise Trouble(f"{what}: served with other jobs, {len(differing)}: {differing[:3]}")
     for job_id, job in good.items():
-        # Time goes on: what was not at its end before may have come to it in one of the two lives,
-        # but has the same payload.
+        # Meanwhile a job may have ended in one of the two runs, but its payload is the same.
         ended = job["state"] in history.TERMINAL and job["finished_at"] <= served_until
         names = list(job) if ended else ["payload", "queue", "type"]
         for name in names:
@@ -448,7 +447,7 @@ def compare(what, good, harmed, served_until):
 
 
 def clock(rig):
-    """Steps of an hour and of days, ahead and back, while it runs."""
+    """Sets the running server's clock ahead and back by an hour and by days."""
     for _ in range(rig.dice.randint(1, 3)):
         set_clock(rig, rig.dice.choice((HOUR_S, -HOUR_S, 3 * DAY_S, 0, 2)))
         time.sleep(rig.dice.uniform(0.3, 1.6))
@@ -461,7 +460,7 @@ def clock(rig):
 
 
 def set_clock(rig, offset_s):
-    # Said before it is done: what is granted because of it comes after it in the records.
+    # Recorded before it is done, so that leases granted because of it come later in the records.
     by = offset_s - rig.clock_offset_s
     now = time.monotonic()
     end = now + CLOCK_LAG_S
@@ -492,7 +491,7 @@ def own_clock(rig):
     )
 
 
-# The database under the server is stopped, killed, deprived of its sessions. (On PostgreSQL.)
+# Faults of the database (on PostgreSQL): stops, kills, lost sessions.
 
 
 def own_database(rig):
@@ -502,7 +501,7 @@ def own_database(rig):
 
 
 def database_restarted(rig):
-    """Fast, at once, or killed as a whole; away for a moment."""
+    """Stops the database fast or immediately, or kills it; it is away for a moment."""
     rig.cluster.stop(rig.dice.choice((signal.SIGINT, signal.SIGQUIT)))
     time.sleep(rig.dice.choice((0, 0.3, 1.5)))
     rig.cluster.start()
@@ -510,7 +509,7 @@ def database_restarted(rig):
 
 
 def sessions_ended(rig):
-    """Every session of the server's is ended, again and again, in the middle of whatever it does."""
+    """Ends every session of the server, repeatedly, in the middle of its work."""
     until = time.monotonic() + rig.dice.uniform(0.5, 1.5)
     while time.monotonic() < until:
         rig.cluster.sql(
@@ -522,7 +521,7 @@ def sessions_ended(rig):
 
 
 def backend_killed(rig):
-    """One session's process is killed: the whole database recovers from its log."""
+    """Kills the process of one session, so that the whole database recovers from its log."""
     pid = rig.cluster.sql(
         "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'millrace %' LIMIT 1"
     )
@@ -555,7 +554,7 @@ FAULTS_OF_SQLITE = {
     "missing": missing,
     "clock": clock,
 }
-# Those that do nothing to files or to the disk below them.
+# Faults that do not affect files or their disk.
 FAULTS_OF_POSTGRES = {
     **{
         name: FAULTS_OF_SQLITE[name]
@@ -586,7 +585,7 @@ PREPARE = {
     "sessions-ended": own_database,
     "backend-killed": own_database,
 }
-# What may come on top of a round's own fault.
+# Faults that may be added to a round's own fault.
 COMPANIONS = (
     "kill",
     "kill",

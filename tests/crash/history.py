@@ -1,9 +1,9 @@
-"""What clients saw, and what that says about each job.
+"""The clients' observations, and the facts about each job that follow from them.
 
-Every request is one record, a line of JSON: who, what, from when to when on the machine's monotonic
-clock, and how it came out: "ok" (it happened), "no" (refused: it did not happen), "maybe" (no
-answer, or a 5xx that leaves it open). A Book sorts the records of all clients by the jobs that they
-are about, beside what the server listed in the end.
+Every request is one record, a line of JSON: the client, the request, its begin and end on the
+machine's monotonic clock, and its outcome: "ok" (it happened), "no" (refused: it did not happen),
+"maybe" (no answer, or a 5xx that leaves it open). A Book sorts the records of all clients by job,
+together with the server's final list.
 """
 
 import collections
@@ -13,10 +13,10 @@ import os
 import pathlib
 import zlib
 
-# A claim that ended so shortly before a fault, or began so shortly after it, may have met with it.
+# A claim that ended this shortly before a fault, or began this shortly after it, may be affected.
 BEFORE_FAULT_S, AFTER_FAULT_S = 0.5, 3.0
 TERMINAL = {"succeeded", "dead", "cancelled", "expired"}
-# Of jobs that only the newer program of an upgrade takes (src/base/tomorrow.h); none: there are none.
+# The type of jobs that only the newer program of an upgrade accepts (src/base/tomorrow.h), if any.
 TYPE_OF_TOMORROW = os.environ.get("CRASH_TYPE_OF_TOMORROW")
 # The limits that some jobs name: slots by key, and a rate of starts.
 LIMITS = {
@@ -24,13 +24,13 @@ LIMITS = {
     "paced": {"rate": {"limit": 100, "per_ms": 1000, "burst": 30}},
 }
 LIMIT_KEYS = ("a", "b", "c")
-limits_come_later = False  # the servers began as a program that knows no limits
+limits_come_later = False  # the servers began as a program without limits
 ENDING_ACKS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled"}
 
 
 def payload_of(nonce):
-    """The payload of the submission `nonce`, "client:serial:size": its bytes follow from its name,
-    so that an altered one shows.
+    """The payload of the submission `nonce`, "client:serial:size". Its bytes depend on the nonce, so
+    that changes are detected.
     """
     size = int(nonce.rsplit(":", 1)[1])
     word = f"{zlib.crc32(nonce.encode()):08x}"
@@ -38,7 +38,7 @@ def payload_of(nonce):
 
 
 def result_of(job_id, token):
-    """What a worker that holds this lease reports."""
+    """The result that a worker with this lease reports."""
     return {"job": job_id, "token": token}
 
 
@@ -59,7 +59,7 @@ class Record:
 
 
 def read_records(directory):
-    """All records of the files in `directory`, by when they began."""
+    """All records of the files in `directory`, sorted by their begin."""
     records = []
     for path in sorted(pathlib.Path(directory).glob("*.jsonl")):
         with path.open() as lines:
@@ -70,7 +70,7 @@ def read_records(directory):
 
 @dataclasses.dataclass(slots=True)
 class Fact:
-    """What one record says about one job."""
+    """The content of one record about one job."""
 
     op: str
     start: float
@@ -80,7 +80,7 @@ class Fact:
     data: dict
 
     def told(self, begin):
-        """For people: one line."""
+        """A line for people."""
         details = " ".join(
             f"{name}={value}" for name, value in self.data.items() if value is not None
         )
@@ -91,7 +91,7 @@ class Fact:
 
 
 class Story:
-    """All facts about one job, each kind by when it began."""
+    """All facts about one job, each kind sorted by its begin."""
 
     def __init__(self, job_id):
         self.id = job_id
@@ -122,14 +122,14 @@ class Story:
 
 
 class Book:
-    """The history, job by job, with the final look at the server."""
+    """The history, job by job, with the server's final state."""
 
     def __init__(self, records, final):
         self.records = records
         self.final = final
         self.listing = {job["id"]: job for job in final["jobs"]}
         self.stories = {}
-        self.submissions = collections.defaultdict(list)  # nonce -> facts, whatever came of them
+        self.submissions = collections.defaultdict(list)  # nonce -> facts, with any outcome
         self.ids_of = collections.defaultdict(set)  # nonce -> ids that the server showed for it
         self.maybe_claims = collections.Counter()  # worker -> claims without an answer
         self.empty_claims = collections.Counter()  # worker -> claims that brought no job
@@ -152,7 +152,7 @@ class Book:
         return self.stories[job_id]
 
     def forward(self, start, end):
-        """By how much the wall clock was set ahead in a stretch of time."""
+        """By how much the wall clock was set ahead in a period."""
         return sum(
             max(0, step.args["seconds"])
             for step in self.steps
@@ -160,7 +160,7 @@ class Book:
         )
 
     def told(self, job_id):
-        """The story of a job for people, in order."""
+        """The story of a job as text for people, in order."""
         facts = sorted(self.story(job_id).facts, key=lambda fact: fact.start)
         lines = [fact.told(self.first_start) for fact in facts]
         job = self.listing.get(job_id)
@@ -188,8 +188,8 @@ class Book:
             self._take_items(record, [{"id": job_id} for job_id in record.args["ids"]])
 
     def _count_torn_claims(self):
-        """A claim over several shards is answered with what some of them gave, also where another's
-        answer was lost; what that one handed out comes back when its lease is over.
+        """A claim over several shards is answered with the jobs of some of them even if another shard's
+        answer was lost; that shard's jobs come back when their leases are over.
         """
         for record in self.records:
             if record.op == "claim" and record.outcome == "ok" and len(record.args["queues"]) > 1:
@@ -245,7 +245,7 @@ class Book:
             self.ids_of[payload["nonce"]].add(job_id)
 
     def _add_unknown_submits(self):
-        """Submissions without an answer belong to the job that turned up with their payload."""
+        """Assigns unanswered submissions to the job that has their payload."""
         for nonce, facts in self.submissions.items():
             for job_id in self.ids_of.get(nonce, ()):
                 story = self.story(job_id)
@@ -257,7 +257,7 @@ class Book:
 
 
 def item_outcome(record, result):
-    """How one item of a request came out: the request's own outcome, or better, its result's."""
+    """The outcome of one item of a request: its result's, if there is one, else the request's."""
     status = result.get("status")
     if record.outcome != "ok" or status is None:
         return record.outcome

@@ -1,6 +1,6 @@
-"""Attacks on a server under load: clients that leave, that do not read, that ask for everything, that
-name ten thousand things, that hold the wrong token. Each runs in a process of its own
-(attacker.py), beside producers and workers whose history is checked. By name, as the faults are.
+"""Attacks on a server under load, by name as the faults: clients that leave, that do not read, that
+request everything, that use ten thousand names, that hold the wrong token. Each runs in its own
+process (attacker.py), beside producers and workers whose history is checked.
 
 While an attack runs, the server's resident memory must stay within its budget and ALLOWANCE_MIB, and
 a claim's p99 within twice its value before the attack, or LATENCY_MS. Both are figures of the run.
@@ -18,20 +18,20 @@ from rig import SERVE, Trouble, harness
 
 HERE = pathlib.Path(__file__).parent
 BUDGET_MIB = 256
-# What the program, its libraries and its connections take beside the budget. Each of eight connections
-# to PostgreSQL keeps up to 16 MiB of what it has sent.
+# Memory of the program, its libraries and its connections beyond the budget. Each of eight
+# connections to PostgreSQL keeps up to 16 MiB of sent data.
 ALLOWANCE_MIB = 64 if harness.STORE == "sqlite" else 96
 LATENCY_MS = 50
 QUIET_S = 3
 ATTACK_S = 8
 CLEAN_UP_TIMEOUT_S = 100
-# What an attacker's token opens; nothing of these queues is in the history.
+# The queues that an attacker's token may use; none of them is in the history.
 PREFIX = "hostile."
 SCOPES = ("submit", "work", "read", "operate")
 
 
 def make_server():
-    """One with a budget, and with tokens: of the clients, and of an attacker who is limited."""
+    """Makes a server with a memory budget and with tokens for the clients and a limited attacker."""
     everything, clients = new_token("clients", *SCOPES, "admin")
     limited, attacker = new_token("attacker", *SCOPES, queue=PREFIX + "*")
     server = harness.Server(
@@ -51,7 +51,7 @@ def new_token(name, *scopes, queue=None):
 
 
 class Watch(threading.Thread):
-    """The most that the server holds resident while this runs."""
+    """Measures the maximum resident memory of the server while this runs."""
 
     def __init__(self, server):
         super().__init__(daemon=True)

@@ -1,9 +1,9 @@
-"""The clients that load the server: one process a role, several threads in each.
+"""The clients that load the server: one process per role, several threads in each.
 
     load.py ROLE --at HOST:PORT... [--token T] --records DIR --seed S --threads N
 
-runs until its standard input ends. What a thread does how often is drawn from its seed: some
-workers are honest, some stall past their lease, some walk away, some come with tokens of old.
+runs until its standard input ends. The seed of a thread determines its actions: some workers are
+honest, some stall past their lease, some abandon jobs, some send old tokens.
 """
 
 import argparse
@@ -22,8 +22,8 @@ PAUSE_OF_LIMITED_S = 0.1  # of one producer, between jobs with a limit
 
 
 class Producer(actor.Actor):
-    """Submits jobs in all the ways there are. What got no answer and has a name of its own, a key
-    or an id, is asked again under that name until there is an answer.
+    """Submits jobs in all possible ways. An unanswered submission that has a key or an id is repeated
+    until there is an answer.
     """
 
     def __init__(self, *args, **settings):
@@ -49,8 +49,8 @@ class Producer(actor.Actor):
         self.rest(0, 2 * self.pause_s)
 
     def draw(self, way):
-        """A new submission. Those with ids of their own stay away from queues whose jobs can go: a
-        key outlives its job, while an id would bring it back.
+        """Draws a new submission. Submissions with ids avoid queues whose jobs can be deleted: a key
+        outlives its job, while an id would create the job again.
         """
         named = way in ("named", "batch", "atomic")
         queue = self.dice.choice(("orders", "orders", "mail", "mail" if named else "brief"))
@@ -75,11 +75,11 @@ class Producer(actor.Actor):
         size = self.dice.choice((0, 20, 200, 200, 2000))
         limits = []
         if queue in ("mail", "brief") and self.dice.random() < 0.04:
-            # Few, since who walks away with one holds its slots for the whole lease.
+            # Few, since a worker that abandons one holds its slots for the whole lease.
             limits = [{"name": "keyed", "key": self.dice.choice(history.LIMIT_KEYS)}]
         elif queue in ("mail", "brief") and self.dice.random() < 0.2:
             limits = [{"name": "paced"}]
-        # No more than the limits let through, retries too: all jobs must be done in the end.
+        # No more than the limits let through, including retries: all jobs must end.
         if limits and time.monotonic() < self.next_limited:
             limits = []
         elif limits:
@@ -120,7 +120,7 @@ class Producer(actor.Actor):
 
 
 class Worker(actor.Actor):
-    """Claims jobs, works on them for a moment, and says how it went, as its character has it."""
+    """Claims jobs, works on them for a moment, and reports outcomes according to its character."""
 
     CHARACTERS = ("honest", "honest", "poller", "sleeper", "deserter", "forger")
 
@@ -175,7 +175,7 @@ class Worker(actor.Actor):
         return record.reply["jobs"] if record and record.outcome == "ok" else []
 
     def poll(self):
-        """Acks and a claim in one round trip; the record is split in two of the same times."""
+        """Sends acks and a claim in one round trip, recorded as two requests with the same times."""
         items, self.acks = self.acks, []
         claim = self.claim_body()
         lease_s = claim.get("lease_ms", 2000) / 1000
@@ -234,7 +234,7 @@ class Worker(actor.Actor):
         return record.outcome if record else "maybe"
 
     def forge(self):
-        """Old tokens again: as they were, with another outcome, to extend what is over."""
+        """Sends old tokens: the same ack, another outcome, or a heartbeat of an ended lease."""
         if len(self.past) < 10:
             return
         items = self.dice.sample(self.past, 5)
@@ -249,8 +249,8 @@ class Worker(actor.Actor):
 
 
 class Operator(actor.Actor):
-    """Looks at jobs and queues and meddles. "orders" is left in order, and nothing that is deleted
-    in "ops" can come back under its id.
+    """Reads jobs and queues and changes them. It does not disturb the order of "orders", and a job
+    deleted in "ops" can't come back under its id.
     """
 
     def __init__(self, *args, **settings):
@@ -342,7 +342,7 @@ ROLES = {"producer": Producer, "worker": Worker, "operator": Operator}
 
 
 def uuid7(dice):
-    """A UUIDv7 that follows from the dice but for its time, which the server does not look at."""
+    """A UUIDv7 determined by the dice except for its time, which the server ignores."""
     number = dice.getrandbits(128) & ~(0xF << 76) | 0x7 << 76
     return str(uuid.UUID(int=number & ~(0x3 << 62) | 0x2 << 62))
 
@@ -397,7 +397,7 @@ def main(roles=ROLES):
     ]
     for each in actors:
         each.start()
-    sys.stdin.read()  # ends when the round does, also when that dies
+    sys.stdin.read()  # ends with the round, even if the round crashes
     stop.set()
     for each in actors:
         each.join()

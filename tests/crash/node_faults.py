@@ -1,5 +1,5 @@
-"""What can happen to several nodes and their PostgreSQL: as faults.py, for a NodesRig. Each fault
-leaves nodes that are all ready again by themselves, or raises Trouble.
+"""The faults of several nodes and their PostgreSQL, like faults.py, for a NodesRig. After each fault
+all nodes are ready again by themselves, or it raises Trouble.
 """
 
 import pathlib
@@ -27,7 +27,7 @@ SYNC_TIMEOUT_S = 90
 
 
 def kill(rig):
-    """One dies, and comes back: before its lease is over, or after another has taken its place."""
+    """Kills a node and restarts it before its lease is over, or after another has taken its place."""
     rig.kill_one(rig.pick())
     time.sleep(rig.dice.choice((0, 0.3, LEASE_S + 1)))
     rig.start()
@@ -42,7 +42,7 @@ def kill_all(rig):
 
 
 def pause(rig):
-    """Stands still for longer than its lease lasts, wakes up and finds itself replaced."""
+    """Pauses a node for longer than its lease; it wakes up and finds itself replaced."""
     server = rig.pick()
     server.signal(signal.SIGSTOP)
     time.sleep(rig.dice.uniform(LEASE_S + 0.5, LEASE_S + 3))
@@ -60,7 +60,7 @@ def short_pauses(rig):
 
 
 def stop(rig):
-    """Goes politely, and comes back."""
+    """Stops a node gracefully and restarts it."""
     faults.stop(rig.pick())
     time.sleep(rig.dice.choice((0, 1)))
     rig.start()
@@ -71,7 +71,7 @@ def stop(rig):
 
 
 def partition(rig):
-    """A node is cut off from the database, from the other nodes, or from everybody."""
+    """Cuts a node off from the database, from the other nodes, or from both."""
     for _ in range(rig.dice.randint(1, 2)):
         lonely = rig.dice.randrange(len(rig.servers))
         way = rig.dice.choice(("database", "nodes", "everybody"))
@@ -86,7 +86,7 @@ def partition(rig):
 
 
 def one_way(rig):
-    """What one sends to another is lost, for a while; the other way it passes."""
+    """Drops the messages from one node to another for a while, but not those in return."""
     members = [*range(len(rig.servers)), Network.DATABASE]
     for _ in range(rig.dice.randint(1, 3)):
         mute, deaf = rig.dice.sample(members, 2)
@@ -96,7 +96,7 @@ def one_way(rig):
 
 
 def flapping(rig):
-    """A node's link goes down and up, quickly."""
+    """Takes a node's link down and up, quickly."""
     lonely = rig.dice.randrange(len(rig.servers))
     rig.note(f"flapping: node {lonely + 1}")
     until = time.monotonic() + rig.dice.uniform(2, LEASE_S + 4)
@@ -109,7 +109,7 @@ def flapping(rig):
 
 
 def swizzle(rig):
-    """All links go down one by one, and come back in another order."""
+    """Takes all links down one by one, and brings them back in another order."""
     members = [*range(len(rig.servers)), Network.DATABASE]
     for change in (rig.network.cut_off, rig.network.restore):
         rig.dice.shuffle(members)
@@ -153,9 +153,9 @@ def on_a_network(rig):
 
 
 def rough(rig):
-    """What nodes say to one another and to the database, and clients to them, arrives late and in
-    pieces; connections break, so that requests and answers are lost, and what another node said to
-    a node on one of them is said to it again.
+    """Delays and splits the data between nodes, to the database and from clients. Connections break,
+    so that requests and answers are lost, and data that a node received on one of them is sent to
+    it again.
     """
     late_s = rig.dice.choice((0.002, 0.02, 0.2))
     breaks = rig.dice.choice((0, 0.002, 0.02))
@@ -175,8 +175,7 @@ def rough(rig):
 
 
 def over_links_of_ours(rig):
-    """Each node is reached by the others through a proxy, by the clients through another, and the
-    database by all of them.
+    """Puts proxies between the nodes, between the clients and the nodes, and before the database.
     """
     cluster = postgres.Cluster()
     nodes = [(server.host, server.port) for server in rig.servers]
@@ -214,7 +213,7 @@ def database_killed(rig):
 
 
 def connections_cut(rig):
-    """Each transaction may lose its connection: before it, after it, inside its answer."""
+    """Cuts the connections of transactions: before one, after one, or inside its answer."""
     before = dict(rig.proxy.cuts)
     likely = rig.dice.choice((0.02, 0.1, 0.3))
     rig.proxy.cut(lambda: rig.dice.choice(WAYS) if rig.dice.random() < likely else None)
@@ -234,7 +233,7 @@ def through_a_proxy(rig):
 
 
 def standby_promoted(rig):
-    """The primary dies, and its synchronous standby becomes the primary. (Once a round.)"""
+    """Kills the primary and promotes its synchronous standby. (Once per round.)"""
     if rig.standby is None:
         return
     rig.cluster.kill()
@@ -265,7 +264,7 @@ def with_a_standby(rig):
 
 
 def database_disk_full(rig):
-    """No room for PostgreSQL, for a while; it may end, and is started again when there is."""
+    """Fills PostgreSQL's disk for a while. If it ends, it is restarted when there is room."""
     ballast = rig.cluster.home / "ballast"
     faults.fill(ballast, rig.dice.choice((0, 200_000, 2_000_000)))
     deadline = time.monotonic() + rig.dice.uniform(2, 6)
@@ -329,5 +328,5 @@ PREPARE = {
     "standby": with_a_standby,
     "disk-full": on_a_small_disk,
 }
-# What may come on top of a round's own fault.
+# Faults that may be added to a round's own fault.
 COMPANIONS = ("kill", "kill", "pause", "short-pauses", "stop", "terminate")

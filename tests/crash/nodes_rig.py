@@ -1,4 +1,4 @@
-"""Several nodes on a PostgreSQL of their own, with the clients, for one round."""
+"""Several nodes on their own PostgreSQL, with the clients, for one round."""
 
 import os
 import pathlib
@@ -16,8 +16,8 @@ HEAL_TIMEOUT_S = 90
 
 
 class NodesRig(rig.Rig):
-    """`cluster` is the database; a fault that needs another sort of it has made it before the start.
-    `doors`: proxies, one for each node, that clients go through; none: they don't.
+    """`cluster` is the database; a fault that needs another kind has created it before the start.
+    `doors` are the proxies, one per node, that clients go through, if any.
     """
 
     doors = ()
@@ -33,7 +33,7 @@ class NodesRig(rig.Rig):
         super().start()
 
     def use(self, cluster, url=None):
-        """The nodes' database is a new one there. `url(direct)`: how they reach it."""
+        """Creates a new database for the nodes there. `url(direct)` is the URL by which they reach it."""
         self.cluster = cluster
         self.undo.append(cluster.close)
         direct = cluster.new_database()
@@ -61,7 +61,7 @@ class NodesRig(rig.Rig):
         super().start_clients({**threads, "clerk": 2})
 
     def drain(self):
-        """What transactions have left is done first."""
+        """Drains, after the leftovers of transactions are done."""
         harness.eventually(
             lambda: self.sql("SELECT count(*) FROM millrace.inbox_rows") == "0",
             HEAL_TIMEOUT_S,
@@ -75,7 +75,7 @@ class NodesRig(rig.Rig):
         return {**super().final(backlog), "effects": effects}
 
     def await_service(self, what, timeout_s=HEAL_TIMEOUT_S):
-        """And that every node is ready again, without anybody's help."""
+        """Also waits until every node is ready again by itself."""
         super().await_service(what, timeout_s)
         for server in self.servers:
             try:
@@ -84,7 +84,7 @@ class NodesRig(rig.Rig):
                 raise Trouble(f"{what}: {error}") from error
 
 
-NOBODY = "02:00:00:00:00:01"  # a hardware address that none on the bridge has
+NOBODY = "02:00:00:00:00:01"  # an unused hardware address on the bridge
 
 
 class Network:
@@ -110,7 +110,7 @@ class Network:
             raise
 
     def _take_slot(self):
-        """Several rounds run at a time: who makes the bridge has the addresses."""
+        """Several rounds run at a time; the one that creates a bridge owns its addresses."""
         for slot in range(250):
             try:
                 ip("link", "add", f"mlr{slot}", "type", "bridge")
@@ -144,20 +144,20 @@ class Network:
         ip("-n", place, "link", "set", "lo", "up")
 
     def cut(self, members):
-        """These don't hear of each other any more; all else do of them."""
+        """Cuts the connections among these members, but not those to others."""
         for member in members:
             run("bridge", "link", "set", "dev", self._place(member), "isolated", "on")
 
     def cut_off(self, member):
-        """Nobody hears of it, and it of nobody."""
+        """Cuts all connections of a member."""
         ip("link", "set", self._place(member), "down")
 
     def mute(self, member, towards):
-        """What it sends to another member is lost; what that one sends arrives."""
+        """Drops the messages from one member to another, but not those in return."""
         ip(*self._neighbour("replace", member, towards), "lladdr", NOBODY, "nud", "permanent")
 
     def restore(self, member):
-        """Undoes what cut, cut_off and mute have done to this one."""
+        """Undoes cut, cut_off and mute for this member."""
         run("bridge", "link", "set", "dev", self._place(member), "isolated", "off")
         ip("link", "set", self._place(member), "up")
         ip("-n", self._place(member), "neigh", "flush", "nud", "permanent", "dev", "eth0")

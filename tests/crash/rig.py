@@ -25,7 +25,7 @@ import transactions  # noqa: E402
 
 if history.TYPE_OF_TOMORROW:  # which today's contract does not have
     harness.client.Client.contract = lambda _: harness.client.AnyContract()
-harness.BINARY = os.path.abspath(harness.BINARY)  # servers run in directories of their own
+harness.BINARY = os.path.abspath(harness.BINARY)  # servers run in their own directories
 
 READY_TIMEOUT_S = 60
 DRAIN_TIMEOUT_S = 120
@@ -35,7 +35,7 @@ LISTING = "/v1/jobs?limit=1000&fresh=true&include=payload,result"
 PIPELINE = 50
 READERS = 4
 ATTEMPTS_SAMPLE = 60
-# Nothing is pruned but in "brief", and no key frees, also when the clock is days ahead.
+# Only jobs in "brief" are pruned, and no key expires, even if the clock is days ahead.
 SERVE = ("--log-level", "warn", "--limits-idempotency-window", "60d", "--drain", "5s")
 KEEP = {f"{state}_ms": None for state in sorted(history.TERMINAL)}
 QUEUE = {
@@ -53,7 +53,7 @@ QUEUES = {
 
 
 class Trouble(Exception):
-    """Something that the product must not do, seen by the rig itself."""
+    """A fault of the product that the rig itself has detected."""
 
 
 def runs(server):
@@ -61,7 +61,7 @@ def runs(server):
 
 
 class Drainer(load.Worker):
-    """Finishes whatever there is, until nothing is left."""
+    """Finishes all jobs until none is left."""
 
     def __init__(self, *args, **settings):
         super().__init__(*args, **settings)
@@ -86,7 +86,7 @@ class Drainer(load.Worker):
 
 
 class Rig:
-    """`servers`: nodes of one store; where not given, one server alone."""
+    """`servers` are nodes of one store. By default there is one server."""
 
     def __init__(self, seed, dice, servers=None):
         self.seed, self.dice = seed, dice
@@ -97,11 +97,11 @@ class Rig:
         self.probe = actor.Actor("rig-0", self.targets, self.records, seed)
         self.probe_serial = 0
         self.clients = []
-        self.undo = []  # what preparing a fault did to the machine
+        self.undo = []  # reverts the preparation of faults
         self.kills = 0
         self.figures = collections.Counter()  # of the faults
         self.clock_offset_s = 0
-        self.judges_latency = False  # of claims, under attack
+        self.judges_latency = False  # whether the latency of claims under attack is judged
         self.log = []
         self.begin = time.monotonic()
 
@@ -110,7 +110,7 @@ class Rig:
 
     @contextlib.contextmanager
     def fault(self, name):
-        """While it does its harm; written down for the checker."""
+        """Records the time of a fault for the checker."""
         self.note(name)
         start = time.monotonic()
         yield
@@ -127,11 +127,11 @@ class Rig:
 
     @property
     def server(self):
-        """The first that runs; where none does, the first."""
+        """The first running server; if none runs, the first."""
         return next((each for each in self.servers if runs(each)), self.servers[0])
 
     def start(self):
-        """Starts all that do not run."""
+        """Starts all servers that do not run."""
         started = [server.spawn() for server in self.servers if not runs(server)]
         try:
             for server in started:
@@ -140,7 +140,7 @@ class Rig:
             raise Trouble(f"the server does not start: {error}") from error
 
     def kill(self):
-        """All that run."""
+        """Kills all running servers."""
         for server in self.servers:
             if runs(server):
                 server.kill()
@@ -156,7 +156,7 @@ class Rig:
                 raise Trouble(f"{what}: the server ended with {status}:\n{server.log[-1500:]}")
 
     def submit(self, size=20, keyed=False):
-        """One submission of the rig's own; its record, or None."""
+        """Makes one submission by the rig itself; returns its record, or None."""
         self.probe_serial += 1
         job = {
             "nonce": f"rig-0:{self.probe_serial}:{size}",
@@ -199,13 +199,13 @@ class Rig:
         for name, settings in history.LIMITS.items():
             reply = api.put(f"/v1/limits/{name}", settings)
             if reply.status == 404 and self.server.binary != harness.BINARY:
-                history.limits_come_later = True  # an older program knows none
+                history.limits_come_later = True  # an older program has no limits
             elif reply.status not in (200, 201):
                 raise Trouble(f"PUT limit {name}: {reply}")
         api.close()
 
     def limits_are_refused(self):
-        """While a server does not know them, nobody makes one."""
+        """Checks that limits can't be created while a server does not support them."""
         api = self.server.client()
         reply = api.put("/v1/limits/early", {"concurrency": 1})
         api.close()
@@ -213,7 +213,7 @@ class Rig:
             raise Trouble(f"a limit is made while an older server takes part: {reply}")
 
     def make_limits(self):
-        """Once all servers know limits; until then each refuses them, and the jobs that name them."""
+        """Creates limits once all servers support them; until then, each refuses them and their jobs."""
         deadline = time.monotonic() + READY_TIMEOUT_S
         for name, settings in history.LIMITS.items():
             while True:
@@ -265,7 +265,7 @@ class Rig:
     # After the faults.
 
     def drain(self):
-        """Lets all work end; returns how many jobs did not, in time, and how long it took."""
+        """Lets all work end. Returns how many jobs did not end in time, and how long it took."""
         began = time.monotonic()
         for queue in QUEUES:
             self.probe.call("resume", "POST", f"/v1/queues/{queue}/resume", {"queue": queue})
@@ -295,7 +295,7 @@ class Rig:
                 drainer.join()
 
     def counts_of(self, api, queue):
-        """A server that has just come back may not lead yet."""
+        """Retries, since a server that has just come back may not lead yet."""
         until = time.monotonic() + DRAIN_TIMEOUT_S
         while True:
             reply = api.get(f"/v1/queues/{queue}")
@@ -327,12 +327,12 @@ class Rig:
             api.close()
 
     def sample(self, ids):
-        """On PostgreSQL, where each look at a job's attempts reads the journal, some of them."""
+        """On PostgreSQL, where reading a job's attempts reads the journal, only some of the ids."""
         few = self.server.database is not None and len(ids) > ATTEMPTS_SAMPLE
         return self.dice.sample(ids, ATTEMPTS_SAMPLE) if few else ids
 
     def attempts(self, ids):
-        """Every attempt that the server knows of, by job; asked for many at a time."""
+        """Every attempt that the server knows, by job; fetches many jobs concurrently."""
         found = {}
         with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
             for some in pool.map(self.attempts_of, [ids[n::READERS] for n in range(READERS)]):
@@ -356,12 +356,12 @@ class Rig:
                     reply = connection.read_reply()
                     if reply.status == 200:
                         found[job_id] = reply.json["items"]
-                    elif reply.status != 404:  # it may have been pruned since
+                    elif reply.status != 404:  # the job may have been pruned since
                         raise Trouble(f"the attempts of {job_id}: {reply}")
         return found
 
     def final(self, backlog):
-        """The last look: taken again while retention is still at work on the brief queue."""
+        """The final state, read again while retention still works on the brief queue."""
         for _ in range(8):
             before = self.counts()
             jobs = self.list_jobs()

@@ -33,7 +33,7 @@ from rig import Trouble, harness
 
 import faults
 import hostile
-import node_faults  # after the rig, which adds the folders of what they need
+import node_faults  # after the rig, which adds the folders that it needs
 from nodes_rig import NodesRig
 
 STORIES_SHOWN = 3
@@ -41,8 +41,8 @@ WORDS = ("lost", "invented", "duplicated", "out of order", "fencing violations",
 
 
 class Round:
-    """One server's life under load and faults, and the verdict on it. `sabotage(rig)` does what no
-    fault may, between the last kill and the last start: the verdict must not be good then.
+    """One server's run under load and faults, and the verdict. `sabotage(rig)` does forbidden damage
+    between the last kill and the last start, after which the verdict must not be good.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class Round:
     ):
         self.seed, self.sabotage, self.nodes, self.bare = seed, sabotage, nodes, bare
         self.hostile = hostile
-        self.latency = latency  # claims are judged by how long they take
+        self.latency = latency  # whether the latency of claims is judged
         self.dice = random.Random(seed)
         self.only = only
-        self.older = older  # the program that the servers begin as, until an upgrade
+        self.older = older  # the program that the servers run until an upgrade
         self.faults = collections.Counter()
         self.skipped = {}
         self.figures = collections.Counter()
@@ -106,7 +106,7 @@ class Round:
             except faults.Skipped as reason:
                 self.skipped[name] = str(reason)
         if self.older:
-            # The older program's contract does not describe what the newer one answers.
+            # The older program's contract does not describe the newer one's answers.
             harness.client.Client.contract = lambda _: harness.client.AnyContract()
             for server in rig.servers:
                 server.binary = self.older
@@ -128,7 +128,7 @@ class Round:
         rig.note("the faults are over")
         backlog, took = rig.drain()
         self.figures["drain at most, ms"] = round(took * 1000)
-        rig.kill()  # what is listed is what was durable
+        rig.kill()  # the list then shows only durable jobs
         if self.sabotage:
             self.sabotage(rig)
         rig.start()
@@ -190,7 +190,7 @@ class Tally:
 
 
 def report(done, tell):
-    """One line a round; everything where something is wrong, or where it is asked for."""
+    """Prints one line per round, or everything if there are violations or it is requested."""
     figures = done.figures
     print(
         f"seed {done.seed}: {' '.join(done.plan)}: {figures['acknowledged']} acknowledged, "
@@ -214,7 +214,7 @@ def report(done, tell):
 
 
 def run(options, tally=None):
-    """Plays the rounds; adds them to `tally`, where one is given, and returns it."""
+    """Plays the rounds, adds them to `tally`, and returns it."""
     tally = tally or Tally()
     ends = time.monotonic() + options.minutes * 60 if options.minutes else float("inf")
     last = sys.maxsize if options.forever else options.seed + options.rounds

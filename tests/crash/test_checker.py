@@ -1,4 +1,4 @@
-"""The checker finds what is planted in a history, and nothing in one that keeps the promises."""
+"""Tests that the checker finds planted violations, and none in a history that keeps the promises."""
 
 import collections
 import unittest
@@ -8,8 +8,8 @@ import history
 
 
 class Past:
-    """A history by hand. Every request takes `LASTS` seconds; a job's payload is that of its nonce
-    "NAME:1:8", its id is its name.
+    """A handmade history. Every request takes `LASTS` seconds. A job's id is its name, and its payload
+    that of the nonce "NAME:1:8".
     """
 
     LASTS = 0.01
@@ -87,7 +87,7 @@ class Past:
         return self.jobs[name]
 
     def life(self, name, at=1.0, token=10):
-        """One job, submitted, claimed and done, as it should be."""
+        """One job, correctly submitted, claimed and finished."""
         self.submit(name, at)
         self.claim(name, at + 1, token)
         self.ack(name, at + 1.5, token)
@@ -443,7 +443,7 @@ class Checks(unittest.TestCase):
     # H13
 
     def hold(self, count, key="a", apart=0.0, lease_s=2):
-        """So many jobs of one key, all claimed before the first is done."""
+        """This many jobs with one key, all claimed before the first is done."""
         for n in range(count):
             name = f"{key}{n}"
             self.past.submit(name, 1 + n / 100, limits=[{"name": "keyed", "key": key}])
@@ -522,7 +522,7 @@ class Checks(unittest.TestCase):
     # H19
 
     def finish(self, name, effects, state="succeeded"):
-        """A job that transactions have submitted and finished, with so many effects."""
+        """A job that transactions have submitted and finished, with this many effects."""
         self.past.submit(name, 1, "maybe")
         self.past.add("enqueued", 1, {"ids": [name]}, "ok")
         self.past.claim(name, 2, 10)

@@ -1,5 +1,5 @@
-"""Thirty rounds of real crashes: every kind of fault, and a history without a violation. And
-rounds that are tampered with, whose violations must be found.
+"""Thirty rounds of real crashes: every kind of fault, and a history without violations. Also rounds
+that are tampered with, whose violations must be found.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ import harness  # whose folder run has added
 from faults import FAULTS
 
 ROUNDS = 30
-# Fewer acknowledged jobs than this would show nothing: a slow machine plays more rounds.
+# Fewer acknowledged jobs than this would prove nothing, so a slow machine plays more rounds.
 LEAST_ACKNOWLEDGED = 20_000
 MOST_ROUNDS = 70
 
@@ -26,9 +26,9 @@ def tamper(rig, statement):
 
 
 class Alarm(unittest.TestCase):
-    """The whole of it, from the clients' records to the verdict, notices one job in thousands."""
+    """The whole chain, from the clients' records to the verdict, detects one wrong job in thousands."""
 
-    # Of the queue that operators leave alone; the oldest is in the tables for sure.
+    # From the queue that operators do not touch; the oldest job is certainly in the tables.
     SUCCEEDED = (
         "(SELECT min(ord) FROM jobs WHERE state = 5"
         " AND queue = (SELECT id FROM queues WHERE name = 'orders'))"

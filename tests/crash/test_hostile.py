@@ -1,5 +1,5 @@
-"""One round of each attack, and a history without a violation. How long claims take meanwhile is
-judged by the soak alone (tools/soak hostile): here other tests share the machine.
+"""One round of each attack, and a history without violations. Only the soak (tools/soak hostile)
+judges the latency of claims, because other tests share the machine here.
 """
 
 import pathlib

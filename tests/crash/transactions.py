@@ -1,4 +1,4 @@
-"""A client that submits and completes jobs in transactions of its own, beside effects of its own."""
+"""A client that submits and completes jobs in its own transactions, with effects of its own."""
 
 import contextlib
 import functools
@@ -16,19 +16,19 @@ import load  # noqa: E402
 
 import postgres  # noqa: E402
 
-QUEUE = "books"  # nobody else claims from it while there are faults, nor meddles with it
-PATIENCE_S = 6  # with the database; then the session is given up
+QUEUE = "books"  # no other client claims from it or changes it while there are faults
+PATIENCE_S = 6  # how long to wait for the database before giving up the session
 MAKE_EFFECTS = "CREATE TABLE effects(job text NOT NULL, token bigint NOT NULL)"
 
 
 class Lost(Exception):
-    """The session broke, or what it was told was refused."""
+    """The session broke, or a statement was refused."""
 
 
 class Clerk(load.Worker):
-    """What becomes of a transaction is written down beside the request that goes with it: as "maybe",
-    because the job follows the commit a moment later. So `enqueued` and `finished` say which ones
-    surely committed, for the checker (H19).
+    """Records transactions together with their requests, as "maybe", because the job follows the
+    commit a moment later. `enqueued` and `finished` tell the checker (H19) which ones certainly
+    committed.
     """
 
     def __init__(self, *args, database, **settings):
@@ -103,7 +103,7 @@ class Clerk(load.Worker):
         self._file.write(record.line() + "\n")
 
     def tell(self, statements):
-        """Raises Lost unless all of them went well."""
+        """Runs statements. Raises Lost unless all of them succeed."""
         if self.session is None:
             self.session = postgres.Session(self.database)
         session = self.session
