@@ -1,5 +1,5 @@
-"""The test suites' way to talk to a server: a keep-alive client that holds every reply against the
-contract, and raw sockets for requests that no client would send.
+"""The clients of the test suites: a keep-alive client that checks every reply against the contract,
+and raw sockets for malformed requests.
 """
 
 import http.client
@@ -11,12 +11,12 @@ import urllib.parse
 import contract
 
 TIMEOUT_S = 70  # longer than the longest poll
-# A connection that was not used for longer is opened anew: the server closes one after a minute.
+# A connection that was idle for longer is reopened, because the server closes it after a minute.
 KEPT_S = 40
 
 
 class Reply:
-    """One answer, read to its end."""
+    """One complete answer."""
 
     def __init__(self, status, headers, body):
         self.status = status
@@ -29,14 +29,14 @@ class Reply:
 
     @property
     def code(self):
-        """The problem's code; None where the answer is no problem."""
+        """The problem's code; None if the answer is not a problem."""
         if self.headers.get("content-type", "").startswith("application/problem+json"):
             return self.json["code"]
         return None
 
     @property
     def places(self):
-        """Where the faults of a problem stand: pointers, parameters and headers."""
+        """The places of a problem's faults: pointers, parameters and headers."""
         return [
             fault.get("pointer", fault.get("parameter", fault.get("header")))
             for fault in self.json.get("errors", [])
@@ -44,9 +44,11 @@ class Reply:
 
     @property
     def found_no_leader(self):
-        """Nobody led the shard, and nothing was done: the request may be sent again."""
+        """Whether the shard had no leader and nothing was done, so that the request may be repeated."""
         return (
-            (self.status, self.code) == (503, "storage_unavailable")
+            self.status == 503
+            and bool(self.body)  # a HEAD has none
+            and self.code == "storage_unavailable"
             and "leads the queue's shard, and nothing was done" in self.json["detail"]
         )
 
@@ -55,24 +57,24 @@ class Reply:
 
 
 class AnyContract:
-    """Of a program that today's contract does not describe: for `Client.contract`."""
+    """A `Client.contract` for a program that today's contract does not describe."""
 
     def check_reply(self, *_):
         pass
 
 
 class Client:
-    """One connection, kept alive. Not for several threads: each takes its own."""
+    """One connection, kept alive. Not thread-safe: each thread uses its own."""
 
-    _contract = None  # one for the whole process, read from the first server that was asked
+    _contract = None  # shared by the process, read from the first server
 
     def __init__(self, host, port, token=None, contract_token=None, tls=None):
         self.host, self.port, self.token = host, port, token
-        self.tls = tls  # an ssl.SSLContext: the server speaks TLS
+        self.tls = tls  # an ssl.SSLContext if the server uses TLS
         self._contract_token = contract_token or token
         self._connection = None
         self._used = 0.0
-        self.patience_s = 0  # for a node that leads the shard
+        self.patience_s = 0  # how long to retry while the shard has no leader
 
     def get(self, path, headers=None, **query):
         return self.request("GET", path, query=query, headers=headers)
@@ -90,8 +92,8 @@ class Client:
         return self.request("DELETE", path, query=query, headers=headers)
 
     def request(self, method, path, body=None, raw=None, query=None, headers=None):
-        """Sends `raw` bytes, or `body` as JSON, or nothing; returns the Reply, which has passed the
-        contract.
+        """Sends `raw` bytes, or `body` as JSON, or nothing. Returns the Reply after checking it against
+        the contract.
         """
         target = path
         if query:
@@ -158,7 +160,7 @@ class Client:
 
 
 class RawConnection:
-    """A socket that says exactly what it is told to."""
+    """A socket that sends exactly the given bytes."""
 
     def __init__(self, host, port, timeout=10, tls=None):
         self.socket = socket.create_connection((host, port), timeout=timeout)
@@ -167,7 +169,7 @@ class RawConnection:
         self._buffer = b""
 
     def send(self, data, pause_s=0.0, pieces=None):
-        """Sends `data`, cut before each of the offsets `pieces`, with a pause between the parts."""
+        """Sends `data`, split at the offsets `pieces`, with a pause between the parts."""
         start = 0
         for end in [*(pieces or []), len(data)]:
             self.socket.sendall(data[start:end])
@@ -176,7 +178,7 @@ class RawConnection:
                 time.sleep(pause_s)
 
     def read_reply(self, head_only=False):
-        """The next Reply, or None where the server closed the connection before one."""
+        """The next Reply, or None if the server closed the connection first."""
         while b"\r\n\r\n" not in self._buffer:
             if not self._read_more():
                 return None
@@ -196,7 +198,7 @@ class RawConnection:
         return Reply(status, headers, body)
 
     def closed_by_server(self):
-        """Whether the server closes now, with nothing more said."""
+        """Whether the server closes the connection now without sending anything more."""
         if self._buffer:
             return False
         try:
