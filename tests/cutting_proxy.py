@@ -1,6 +1,6 @@
-"""A way to a PostgreSQL server that cuts connections at the message that ends a transaction: before
-it reaches the server, after it has and before anything of the answer comes back, or inside the
-answer. (The unit tests have one too: src/store/testing/cutting_proxy.h.)
+"""A proxy before a PostgreSQL server that cuts connections at the message that ends a transaction:
+before the message reaches the server, after it and before the answer, or inside the answer. (The
+unit tests have one too: src/store/testing/cutting_proxy.h.)
 """
 
 from proxy import Proxy
@@ -9,22 +9,22 @@ WAYS = ("before", "after", "inside")
 
 
 class CuttingProxy(Proxy):
-    """Cuts nothing until it is told to: cut()."""
+    """Cuts nothing until `cut` is called."""
 
     def __init__(self, host, port):
-        self.cuts = dict.fromkeys(WAYS, 0)  # that were made
+        self.cuts = dict.fromkeys(WAYS, 0)  # the cuts made so far
         self._draw = lambda: None
         super().__init__(host, port)
 
     def cut(self, draw):
-        """`draw()`, asked at the end of each transaction: one of WAYS, or None to let it pass."""
+        """Calls `draw()` at the end of each transaction: it returns one of WAYS, or None for no cut."""
         self._draw = draw
 
     def let_pass(self):
         self._draw = lambda: None
 
     async def _pass_up(self, client, server, state):
-        """Message by message; each has a type and a length, the first a length alone."""
+        """Passes messages one by one. Each has a type and a length, the first only a length."""
         head = await client.readexactly(4)
         server.write(head + await client.readexactly(int.from_bytes(head, "big") - 4))
         pending = b""
@@ -32,7 +32,7 @@ class CuttingProxy(Proxy):
             head = await client.readexactly(5)
             pending += head + await client.readexactly(int.from_bytes(head[1:], "big") - 4)
             if head[:1] in (b"P", b"B", b"D", b"E", b"C"):
-                continue  # the server carries these out as they come: they go with what ends them
+                continue  # kept until the message that ends them, since the server carries them out at once
             way = self._draw() if head[:1] in (b"S", b"Q") else None
             if way:
                 self.cuts[way] += 1

@@ -12,8 +12,8 @@ SETTLE_TIMEOUT_S = 60
 
 
 class Nodes:
-    """The servers, in a fixed order, some of them perhaps not running. They serve one database of
-    `cluster`, which they reach through `pooler`, where there is one.
+    """The servers, in a fixed order; some may not be running. They serve one database of `cluster`,
+    through `pooler` if there is one.
     """
 
     def __init__(self, count, *args, cluster=None, pooler=None, **settings):
@@ -26,7 +26,7 @@ class Nodes:
             self.add()
 
     def add(self):
-        """One more, not started yet."""
+        """Adds a server without starting it."""
         server = harness.Server(*self.args, **self.settings)
         server.database = self.pooler.leads_to(self.database) if self.pooler else self.database
         self.servers.append(server)
@@ -48,7 +48,7 @@ class Nodes:
         return [s for s in self.servers if s.process is not None and s.process.poll() is None]
 
     def view(self, server=None):
-        """What a node says of all: the answer to GET /v1/admin/nodes."""
+        """A node's view of all nodes: the answer to GET /v1/admin/nodes."""
         api = (server or self.running[0]).client()
         try:
             reply = api.get("/v1/admin/nodes")
@@ -62,18 +62,18 @@ class Nodes:
         return next(n["id"] for n in self.view(server)["nodes"] if n["self"])
 
     def leaders(self, server=None):
-        """By shard: the server that leads it, as `server` sees it; None: nobody that lives."""
+        """By shard: the server that leads it, as `server` sees it; None if no live one does."""
         view = self.view(server)
         urls = {node["id"]: node["url"] for node in view["nodes"] if node["live"]}
         servers = {each.url: each for each in self.servers}
         return {shard["shard"]: servers.get(urls.get(shard["leader"])) for shard in view["shards"]}
 
     def led_by(self, server):
-        """The shards that it leads, as the first running node sees it."""
+        """The shards that `server` leads, as the first running node sees it."""
         return sorted(shard for shard, leader in self.leaders().items() if leader is server)
 
     def settle(self, leaders=None):
-        """Waits until `leaders` (all that run) lead their shares, and every running node sees it."""
+        """Waits until `leaders` (default: all running) lead their shares, and all running nodes see it."""
         expected = self.running if leaders is None else leaders
 
         def settled():
@@ -90,7 +90,7 @@ class Nodes:
         return self
 
     def queue_on_each_shard(self, prefix="on"):
-        """By shard: a queue that lies on it. They are made by this."""
+        """Creates a queue on each shard. Returns them by shard."""
         api = self.running[0].client()
         api.patience_s = SETTLE_TIMEOUT_S
         try:
@@ -101,7 +101,7 @@ class Nodes:
                     reply = api.put(f"/v1/queues/{prefix}-{number}", {})
                     if reply.status not in (200, 201):
                         raise AssertionError(f"PUT queue: {reply}")
-                api.get("/v1/jobs", fresh="true")  # the tables know of them now
+                api.get("/v1/jobs", fresh="true")  # the tables have them now
                 rows = self.cluster.sql(
                     f"SELECT shard, min(name) FROM millrace.queues WHERE name LIKE '{prefix}-%' "
                     "GROUP BY shard",

@@ -1,6 +1,6 @@
-"""A PostgreSQL server of a test's own, from Debian's packages or the folder POSTGRES_BIN: a cluster in a temporary
-directory, on a free loopback port, run as an ordinary user; it ends with the test, or with this
-process.
+"""A PostgreSQL server for a test, from Debian's packages or the folder POSTGRES_BIN: a cluster in a
+temporary directory, on a free loopback port, run as an ordinary user. It ends with the test or with
+this process.
 """
 
 import atexit
@@ -20,7 +20,7 @@ START_TIMEOUT_S = 90  # after a crash it syncs all of its files first
 
 
 def program(name):
-    """That of the folder POSTGRES_BIN, or the newest one that Debian's packages have put there."""
+    """The program in the folder POSTGRES_BIN, or the newest one of Debian's packages."""
     chosen = pathlib.Path(os.environ.get("POSTGRES_BIN", "")) / name
     if "POSTGRES_BIN" in os.environ and chosen.exists():
         return str(chosen)
@@ -31,7 +31,7 @@ def program(name):
 
 
 def as_owner(*command, dies_with_us=True):
-    """The command as the user who may run a server (it refuses root)."""
+    """The command that runs another as a user who may run a server, which refuses root."""
     words = ["setpriv"]
     if dies_with_us:
         words += ["--pdeathsig", "QUIT"]
@@ -43,12 +43,12 @@ def as_owner(*command, dies_with_us=True):
 PORTS_OF_A_PROCESS = 40
 BLOCKS_OF_PORTS = 300
 _next_port = itertools.count(1)
-_guards = {}  # by the process that holds it: one that forks leaves its child its own
+_guards = {}  # by process id, because a forked child needs its own guard
 
 
 def _first_port():
-    """The first of this process's ports. It is held as long as the process lives: who finds it taken
-    looks for others, so that two processes never share any, whatever their ids.
+    """The first of this process's ports. The process holds it as long as it lives. A process that
+    finds it taken looks for others, so two processes never share ports.
     """
     block = me = os.getpid()
     while me not in _guards:
@@ -64,9 +64,9 @@ def _first_port():
 
 
 def free_port():
-    """A port that nobody listens on. Each process has some of its own, so that no other takes it
-    before its server does; they are below those that the system gives to outgoing connections, so
-    that it is still free when a server comes back to it.
+    """A free port. Each process has its own range of ports, so that no other process takes it first.
+    The ranges are below the ports that the system uses for outgoing connections, so that a port is
+    still free when a server restarts.
     """
     first = _first_port()
     while True:
@@ -80,9 +80,9 @@ def free_port():
 
 
 class Cluster:
-    """A running server. `settings`: {"synchronous_commit": "off"} and the like. `home`: where its
-    directory is made; `host` and `within`: its address, and the command that gives it that network;
-    `standby_of`: another, which it copies and follows; that one is stopped and started for it.
+    """A running server. `settings` are such as {"synchronous_commit": "off"}. `home` is the parent of
+    its directory. `host` and `within` are its address, and the command that runs it in that network.
+    `standby_of` is a cluster that it copies and follows, which is restarted for that.
     """
 
     def __init__(self, home=None, host="127.0.0.1", within=(), standby_of=None, **settings):
@@ -141,13 +141,13 @@ class Cluster:
         return self
 
     def stop(self, how=signal.SIGINT):
-        """SIGINT: fast. SIGQUIT: without saving anything."""
+        """SIGINT stops it fast, SIGQUIT immediately, without saving anything."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(how)
             self.process.wait(60)
 
     def kill(self):
-        """The postmaster alone; its processes notice, and end. Waits until they have."""
+        """Kills the postmaster only. Its processes notice and end; waits until they have ended."""
         self.process.kill()
         self.process.wait()
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -155,14 +155,14 @@ class Cluster:
             time.sleep(0.02)
 
     def processes(self):
-        """Those that work in its data directory."""
+        """The processes that work in its data directory."""
         found = []
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 if os.readlink(entry / "cwd") == str(self.data):
                     found.append(int(entry.name))
             except OSError:
-                pass  # it ended, or is a kernel's
+                pass  # it has ended, or is the kernel's
         return found
 
     def close(self):
@@ -173,13 +173,13 @@ class Cluster:
         return f"postgres://{USER}@{self.host}:{port or self.port}/{database}"
 
     def new_database(self):
-        """An empty one; its URL."""
+        """Creates an empty database and returns its URL."""
         name = f"test{next(self._names)}"
         self.sql(f"CREATE DATABASE {name}")
         return self.url(name)
 
     def sql(self, statement, url=None, check=True):
-        """What psql prints, without headings."""
+        """Runs a statement and returns psql's output without headings."""
         done = subprocess.run(
             [program("psql"), "-X", "-At", "-v", "ON_ERROR_STOP=1", url or self.url(), "-c", statement],
             capture_output=True,
@@ -192,7 +192,7 @@ class Cluster:
 
 
 class Pooler:
-    """A PgBouncer in transaction mode before a cluster: `size` sessions to each database, for all who come through it."""
+    """A PgBouncer in transaction mode before a cluster, with `size` sessions to each database for all its clients."""
 
     def __init__(self, cluster, size):
         self.cluster = cluster
@@ -218,11 +218,11 @@ class Pooler:
             time.sleep(0.05)
 
     def leads_to(self, url):
-        """The URL by which the cluster's database of `url` is reached through it."""
+        """The URL of the cluster's database at `url`, through this pooler."""
         return self.cluster.url(url.rsplit("/", 1)[1], self.port)
 
     def kill(self):
-        """With every connection that it holds."""
+        """Kills it, with all its connections."""
         self.process.kill()
         self.process.wait()
 
@@ -235,7 +235,7 @@ _shared = None
 
 
 def shared():
-    """The one that the tests of this process share, each with databases of its own."""
+    """The cluster that the tests of this process share; each test has its own databases."""
     global _shared
     if _shared is None:
         _shared = Cluster()
@@ -244,7 +244,7 @@ def shared():
 
 
 class Session:
-    """One session, kept open: for transactions that a test takes its time over."""
+    """A session that is kept open, for long transactions."""
 
     _END = "-- end"
 
@@ -267,7 +267,7 @@ class Session:
         return "\n".join(itertools.takewhile(lambda line: line != self._END, map(str.strip, lines)))
 
     def sql(self, statement):
-        """What psql prints, errors too."""
+        """Runs a statement and returns psql's output, including errors."""
         self.send(statement)
         return self.receive()
 

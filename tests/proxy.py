@@ -1,4 +1,4 @@
-"""A way to a server that this process has in its hands."""
+"""A proxy before a server, controlled by this process."""
 
 import asyncio
 import contextlib
@@ -7,15 +7,15 @@ import threading
 END_TIMEOUT_S = 1
 
 class Proxy:
-    """Listens on a port of its own, in a thread of its own, and opens a connection to the server for
-    each that comes. What passes is for its kinds to say: _pass_up and _pass_down, which end where the
-    connection is to end. Ends with close().
+    """Listens on its own port, in its own thread, and opens a connection to the server for each
+    incoming one. Subclasses pass the data, in _pass_up and _pass_down, which return to end the
+    connection. close() ends the proxy.
     """
 
     def __init__(self, host, port):
         self.host, self.server_port = host, port
-        self.connections = 0  # that came
-        self._ways = set()  # on which something may still pass
+        self.connections = 0  # accepted so far
+        self._ways = set()  # the open ones
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -24,7 +24,7 @@ class Proxy:
         self.port = server.sockets[0].getsockname()[1]
 
     def postgres_url(self, direct):
-        """The way through it to what `direct` names; in the clear, so that it can be read."""
+        """The URL of the database at `direct`, through this proxy and without TLS."""
         through = direct.replace(f"{self.host}:{self.server_port}/", f"127.0.0.1:{self.port}/")
         return f"{through}?sslmode=disable&gssencmode=disable"
 
@@ -34,7 +34,7 @@ class Proxy:
         self._thread.join()
 
     async def _end(self):
-        """Ends what still passes, and waits a moment for the connections' own ends."""
+        """Ends the open connections, and waits a moment for them to close."""
         for way in self._ways:
             way.cancel()
         connections = asyncio.all_tasks() - {asyncio.current_task()}
@@ -45,7 +45,7 @@ class Proxy:
         self.connections += 1
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             upstream, server = await asyncio.open_connection(self.host, self.server_port)
-            state = {}  # the connection's, for both ways
+            state = {}  # the connection's, for both directions
             ways = [
                 asyncio.ensure_future(self._pass_up(client, server, state)),
                 asyncio.ensure_future(self._pass_down(upstream, answers, state)),
@@ -61,4 +61,4 @@ class Proxy:
         answers.close()
 
     async def _after(self, state):
-        """When a connection is over."""
+        """Called when a connection has ended."""

@@ -1,4 +1,4 @@
-"""A receiver of pushes: an HTTP server that keeps what it is sent, and answers as the test says."""
+"""A receiver of pushes: an HTTP server that keeps its requests and answers as the test says."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ import time
 
 
 class Call:
-    """One request: its headers (names in lower case), its body, when it came and went."""
+    """One request: its headers (names in lower case), its body, its begin and end."""
 
     def __init__(self, path, headers, body):
         self.path, self.headers, self.body = path, headers, body
@@ -27,8 +27,8 @@ class Call:
 
 
 class Receiver:
-    """`answer(call)` gives (status, body bytes, headers), and may take its time; None: the connection
-    is closed without an answer.
+    """`answer(call)` returns (status, body bytes, headers), and may block. If it returns None, the
+    connection is closed without an answer.
     """
 
     def __init__(self, answer=None):
@@ -37,7 +37,7 @@ class Receiver:
         self.most_at_once = 0
         self._running = {}
         self._lock = threading.Lock()
-        self.twice_at_once = []  # jobs
+        self.twice_at_once = []  # jobs that were called twice concurrently
         receiver = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -60,10 +60,10 @@ class Receiver:
                     if status != 204:
                         self.send_header("content-length", str(len(out)))
                     self.end_headers()
-                    if status != 204:  # whose answer ends with its head
+                    if status != 204:  # a 204 has no body
                         self.wfile.write(out)
                 except OSError:
-                    pass  # the caller has gone
+                    pass  # the caller has disconnected
                 finally:
                     receiver._end(call)
 
@@ -110,14 +110,14 @@ class Receiver:
 
 
 def nobody():
-    """A URL of this machine at which nobody listens."""
+    """A URL on this machine at which no server listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/"
 
 
 def signatures(secret, call):
-    """The signature that the Standard Webhooks scheme gives a call."""
+    """The signature of a call by the Standard Webhooks scheme."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     text = f"{call.headers['webhook-id']}.{call.headers['webhook-timestamp']}.".encode() + call.body
     return "v1," + base64.b64encode(hmac.digest(key, text, hashlib.sha256)).decode()

@@ -1,5 +1,5 @@
-"""A way to a server that delivers late, in pieces that nobody sent or several at once, breaks
-connections, and says again on a new connection what was said on one that is over.
+"""A proxy before a server that delivers data late and split or merged, breaks connections, and
+repeats the data of an ended connection on a new one.
 """
 
 import asyncio
@@ -11,14 +11,14 @@ import random
 from proxy import Proxy
 
 CHUNK = 65_536
-KEPT = 1 << 20  # of what was said on a connection, to say it again
-AGAIN_S = 1.0  # for which the answer to that is awaited
+KEPT = 1 << 20  # bytes kept of a connection, to repeat them
+AGAIN_S = 1.0  # how long to wait for the answer to the repetition
 
 
 @dataclasses.dataclass(frozen=True)
 class Roughness:
-    """`late_s`: how late something arrives at most. `breaks`: the part of what is read that breaks
-    its connection. `again`: the part of the connections that are said again when they are over.
+    """`late_s` is the maximum delay of data. `breaks` is the fraction of reads that break the
+    connection. `again` is the fraction of connections that are repeated after their end.
     """
 
     late_s: float = 0
@@ -30,10 +30,10 @@ SMOOTH = Roughness()
 
 
 class RoughProxy(Proxy):
-    """Passes everything on as it comes until it is told otherwise: rough()."""
+    """Passes data unchanged until `rough` is called."""
 
     def __init__(self, host, port, seed=None):
-        self.counts = collections.Counter()  # of what was done
+        self.counts = collections.Counter()  # by kind of harm
         self._roughness = SMOOTH
         self._dice = random.Random(seed)
         super().__init__(host, port)
@@ -60,7 +60,7 @@ class RoughProxy(Proxy):
                 self.counts["connections broken"] += 1
                 return
             if rough.late_s:
-                # What comes meanwhile is read together.
+                # Data that arrives meanwhile is read together.
                 await asyncio.sleep(self._dice.uniform(0, rough.late_s))
                 cut = self._dice.randint(0, len(data))
                 writer.write(data[:cut])

@@ -71,7 +71,7 @@ def stop(rig):
 
 
 def partition(rig):
-    """Cuts a node off from the database, from the other nodes, or from both."""
+    """Cuts a node off from the database, from the other nodes, or from everything."""
     for _ in range(rig.dice.randint(1, 2)):
         lonely = rig.dice.randrange(len(rig.servers))
         way = rig.dice.choice(("database", "nodes", "everybody"))

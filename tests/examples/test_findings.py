@@ -1,4 +1,4 @@
-"""One list of words: what the doctor, `top` and the dashboard say is wrong is what the reference lists."""
+"""The findings of the doctor, `top` and the dashboard are those that the reference lists."""
 
 import pathlib
 import re
@@ -18,7 +18,7 @@ def listed():
 
 
 def literals():
-    """The texts of the sources, adjacent ones joined, with * for what is filled in."""
+    """The string literals of the sources, adjacent ones joined, with * for inserted values."""
     text = "".join(path.read_text() for path in SOURCES)
     joined = re.sub(r'"\s*\n\s*"', "", text)
     found = re.findall(r'"((?:[^"\\\n]|\\.)*)"', joined)

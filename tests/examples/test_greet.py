@@ -1,5 +1,5 @@
-"""The guide's program of each language: a producer and a worker, run against a real server with the
-SDK of this tree. Where a language's tools are missing, its program is left out.
+"""The guide's program in each language, a producer and a worker, run against a real server with the
+SDK of this tree. A language without its tools is skipped.
 """
 
 import os
@@ -75,7 +75,7 @@ class Greet(harness.MillraceCase):
 
     def test_java(self):
         self.needs("javac")
-        self.command(SDKS / "java/conformance/run")  # builds; there is nothing to do on its input
+        self.command(SDKS / "java/conformance/run")  # only builds, since its input is empty
         classes = ROOT / "build/sdk/java/conformance/program.jar"
         self.greets("java", "-cp", classes, EXAMPLES / "Greet.java")
 

@@ -1,17 +1,17 @@
-"""Runs the guide: what a reader is told to type is typed here, against a real server.
+"""Runs the guide: types the commands that a reader is told to type, against a real server.
 
-Each page of docs/guide has a fresh server, an empty directory and one shell, through which its
-blocks go from top to bottom. What a fenced block's first line says decides what is done with it:
+Each page of docs/guide has a fresh server, an empty directory and one shell, which runs its blocks
+from top to bottom. The first line of a fenced block says what to do with it:
 
     ```sh run               typed; must succeed
     ```sh run fails         typed; must fail
     ```sh run background    typed, and left running until the page ends
-    ```text output          what the block above printed; "..." stands for anything
+    ```text output          the output of the block above; "..." stands for anything
     ```json output          the same as JSON; "..." is any value, a member "..." any further members
     ```python file=NAME     written to a file of the page's directory, executable if it begins with #!
     ```cpp from=PATH        the same text as that file's, from the page's folder
 
-Any other block is there to be read.
+Other blocks are only for reading.
 """
 
 import json
@@ -189,7 +189,7 @@ class Guide(unittest.TestCase):
 
 
 class Matching(unittest.TestCase):
-    """The alarm itself: a guide that lies must be caught."""
+    """Tests of the test itself: it must detect a wrong guide."""
 
     def test_text(self):
         self.assertTrue(text_matches("id ... done\n", "id 17 done"))
@@ -204,9 +204,9 @@ class Matching(unittest.TestCase):
         self.assertFalse(json_matches({"a": 1}, {"a": True}))
 
 
-# The pages in which nothing can be typed.
+# The pages without commands.
 READ_ONLY = {"README.md"}
-# Those whose server keeps its jobs in PostgreSQL; they find the database as DATABASE_URL.
+# The pages whose server uses PostgreSQL; DATABASE_URL names the database.
 ON_POSTGRES = {"test_exactly_once"}
 
 

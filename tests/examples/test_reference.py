@@ -1,9 +1,9 @@
-"""Compares the reference pages with the binary: what the one has, the other has.
+"""Compares the reference pages with the binary: both must have the same entries.
 
     python3 tests/examples/test_reference.py --write    writes docs/reference/cli.md anew
 
-cli.md is the binary's own help, command by command. The other pages are written by hand and compared
-here: every configuration key with its default, every metric, every error code, every limit.
+cli.md is the binary's own help, command by command. The other pages are written by hand; here every
+configuration key with its default, metric, error code and limit is compared.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ Exit codes are in [errors](errors.md#exit-codes-of-the-command-line). The server
 
 
 def help_of(command):
-    """What `millrace COMMAND --help` prints; it must succeed."""
+    """The output of `millrace COMMAND --help`, which must succeed."""
     outcome = harness.run(*command, "--help", env=harness.environment(NO_COLOR=1, COLUMNS=80))
     if outcome.returncode != 0:
         raise AssertionError(f"millrace {' '.join(command)} --help: {outcome.stderr}")
@@ -117,7 +117,7 @@ class Reference(unittest.TestCase):
             return set(re.findall(r"^# TYPE (\w+) ", api.get("/metrics").body.decode(), re.MULTILINE))
 
         with contextlib.suppress(AssertionError):
-            harness.eventually(lambda: exported() == documented)  # some come with the first rows
+            harness.eventually(lambda: exported() == documented)  # some appear with the first rows
         self.assertEqual(documented, exported())
 
     def test_errors(self):
@@ -153,7 +153,7 @@ class Reference(unittest.TestCase):
 
 
 class Parsing(unittest.TestCase):
-    """The alarm itself."""
+    """Tests of the test itself."""
 
     def test_sub_commands(self):
         text = "Usage: x\n\nSubcommands:\n  serve    runs it\n  job      looks\n           at jobs\n\nOptions:\n  -h  help\n"

@@ -1,4 +1,4 @@
-"""What a program takes along that uses the SDK for C++ alone: the guide's, as CMake links it."""
+"""The libraries of a program that uses only the C++ SDK: the guide's program, linked by CMake."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ class WhatUsersOfTheSdkLink(unittest.TestCase):
 
     def test_public_headers_stand_on_the_standard_library(self):
         for header in (ROOT / "sdk/cpp/include").rglob("*.h"):
-            # For those who have that library, and for modules, which may be written in C.
+            # For users of that library, and for modules, which may be written in C.
             if header.name in ("nlohmann.h", "module.h"):
                 continue
             includes = re.findall(r'^#include ["<](.+)[">]', header.read_text(), re.MULTILINE)

@@ -1,6 +1,6 @@
-"""What packaging/ has for containers: the image's file, the compose files, the Helm chart, the alerts and the
-dashboard. Each is checked by its own tool where that is here (tests/packaging/tools fetches them), and against the
-program: its settings, its metrics, its routes.
+"""Tests of the container files in packaging/: the image's file, the compose files, the Helm chart, the alerts and the
+dashboard. Each is checked by its own tool if that is installed (tests/packaging/tools fetches them), and against the
+program's settings, metrics and routes.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ READ_YAML = (
 
 
 def read_yaml(text):
-    """All documents. By Debian's own Python: the one that python3-yaml belongs to."""
+    """All documents, read by Debian's own Python, which has python3-yaml."""
     done = subprocess.run(
         ["/usr/bin/python3", "-c", READ_YAML], input=text, capture_output=True, text=True, check=True
     )
@@ -44,7 +44,7 @@ def tool(name):
 
 
 def needs(name):
-    """Skips a test, and says so among the figures of tools/test."""
+    """Skips a test without its tool, and counts it in the figures of tools/test."""
     if tool(name) is None:
         print(f"skipped: the checks of {name}, which is not here (tests/packaging/tools)")
         return unittest.skip(f"no {name}")
@@ -86,7 +86,7 @@ class Case(unittest.TestCase):
         return done.stdout
 
     def accepts(self, settings, config=None):
-        """The program takes these variables, and this file."""
+        """Checks that the program accepts these variables and this file."""
         env = harness.environment(**{k: v for k, v in settings.items() if k.startswith("MILLRACE_")})
         command = ["config", "show", "-o", "json"]
         if config:
@@ -211,7 +211,7 @@ class Compose(Case):
 
 class Names(Case):
     def test_alerts_dashboards_and_examples_name_metrics_that_there_are(self):
-        server = harness.Server("--otlp-endpoint", "http://127.0.0.1:9")  # some come with it alone
+        server = harness.Server("--otlp-endpoint", "http://127.0.0.1:9")  # some metrics need it
         self.addCleanup(server.close)
         server.start()
         api = server.client()
@@ -247,7 +247,7 @@ class Names(Case):
         table = page.split("## Alerts")[1].split("## Jobs")[0]
         (rules,) = read_yaml((COMPOSE / "alerts.yml").read_text())
         ruled = metrics_of(json.dumps(rules))
-        # What only the owner of the queues can judge.
+        # Matters that only the owner of the queues can judge.
         judged = {"millrace_jobs_dead_total", "millrace_jobs"}
         self.assertEqual(metrics_of(table) - ruled - judged, set())
 
@@ -314,7 +314,7 @@ class Helm(Case):
         self.assertLess(names.index("POD_NAME"), names.index("MILLRACE_ADVERTISE"))
 
     def config(self):
-        """Such a file as the secret has."""
+        """A file like that in the secret."""
         made = harness.run("token", "new", "--name", "n", "--scope", "read", "-o", "json")
         path = self.home / "millrace.toml"
         path.write_text(json.loads(made.stdout)["toml"])
@@ -403,7 +403,7 @@ class Helm(Case):
 @needs("buildah")
 @unittest.skipUnless(os.geteuid() == 0, "skipped: only root builds images here")
 class Image(Case):
-    """The file itself; tools/package --test runs the image that has the program in it."""
+    """Tests of the file itself; tools/package --test runs the complete image."""
 
     def test_it_builds_without_running_anything(self):
         for name in ("millrace", "zoneinfo", "var/millrace"):

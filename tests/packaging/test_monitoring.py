@@ -1,5 +1,5 @@
-"""The alert rules and the Grafana dashboard: promtool reads and tests them, and they name metrics that
-the reference lists and a server has.
+"""Tests of the alert rules and the Grafana dashboard: promtool checks and tests them, and the
+reference and a server have the metrics that they use.
 """
 
 import contextlib
@@ -106,7 +106,7 @@ class Monitoring(unittest.TestCase):
             return set(re.findall(r"^# TYPE (\S+)", figures(), re.M))
 
         with contextlib.suppress(AssertionError):
-            harness.eventually(lambda: known() == listed)  # some come with the first rows
+            harness.eventually(lambda: known() == listed)  # some appear with the first rows
         self.assertEqual(known(), listed)
         text = figures()
         done = subprocess.run(

@@ -44,7 +44,7 @@ class Reply:
 
     @property
     def found_no_leader(self):
-        """Whether the shard had no leader and nothing was done, so that the request may be repeated."""
+        """Whether the shard had no leader and nothing was done, so the request may be repeated."""
         return (
             self.status == 503
             and bool(self.body)  # a HEAD has none
@@ -92,8 +92,8 @@ class Client:
         return self.request("DELETE", path, query=query, headers=headers)
 
     def request(self, method, path, body=None, raw=None, query=None, headers=None):
-        """Sends `raw` bytes, or `body` as JSON, or nothing. Returns the Reply after checking it against
-        the contract.
+        """Sends `raw` bytes, or `body` as JSON, or nothing. Returns the Reply, which has been checked
+        against the contract.
         """
         target = path
         if query:

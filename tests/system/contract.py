@@ -1,8 +1,8 @@
-"""Holds replies against the server's own OpenAPI description.
+"""Checks replies against the server's own OpenAPI description.
 
-A small validator of JSON Schema, as much of it as docs/reference/openapi.yaml uses. It is stricter
-than the standard in one point: a member that the description does not name is a fault, so that
-nothing goes out undocumented.
+This is a small validator for the part of JSON Schema that docs/reference/openapi.yaml uses. It is
+stricter than the standard in one point: a member that the description does not name is a fault, so
+that everything is documented.
 """
 
 import json
@@ -24,21 +24,21 @@ class Contract:
             self.routes.append((re.compile(pattern + r"\Z"), template, item))
 
     def operations(self):
-        """Yields (method, template, operation) for everything that is described."""
+        """Yields (method, template, operation) for every described operation."""
         for _, template, item in self.routes:
             for method in ("get", "post", "put", "patch", "delete"):
                 if method in item:
                     yield method.upper(), template, item[method]
 
     def route(self, path):
-        """The path item that a request's path falls under, or None."""
+        """The path item that matches a request's path, or None."""
         for pattern, _, item in self.routes:
             if pattern.match(path):
                 return item
         return None
 
     def check_reply(self, method, target, status, headers, body):
-        """Raises ContractError unless the reply is one that the description allows."""
+        """Raises ContractError unless the description allows the reply."""
         path = target.split("?", 1)[0]
         where = f"{method} {path} -> {status}"
         response = self._response(method, path, status)
@@ -59,7 +59,7 @@ class Contract:
         item = self.route(path)
         operation = item and item.get(method.lower())
         if not operation:
-            # A path or method that is not described can only be refused.
+            # A path or method without a description must be refused.
             return (
                 {"content": self._problem_content()} if status >= 400 or method == "HEAD" else None
             )
@@ -115,8 +115,7 @@ class Contract:
     # The validator.
 
     def resolve(self, node):
-        """Follows a reference; members beside `$ref` (descriptions, defaults) add nothing
-        to check.
+        """Follows a reference. Members beside `$ref` (descriptions, defaults) need no check.
         """
         while "$ref" in node:
             target = self.description

@@ -1,5 +1,5 @@
-"""Real servers for the system tests: each runs the binary MILLRACE_BIN on a free loopback port and
-a directory of its own, and is ended by its process id. What it logged is shown when a test fails.
+"""Real servers for the system tests. Each runs the binary MILLRACE_BIN on a free loopback port with
+its own directory, and is ended by its process id. Its log is shown when a test fails.
 """
 
 import datetime
@@ -25,19 +25,19 @@ import postgres  # noqa: E402 (its folder is on the path only now)
 BINARY = os.environ.get(
     "MILLRACE_BIN", str(pathlib.Path(__file__).parents[2] / "build/release/millrace")
 )
-# Where the servers under test keep their jobs: "sqlite" or "postgres".
+# The store of the servers under test: "sqlite" or "postgres".
 STORE = os.environ.get("MILLRACE_STORE", "sqlite")
 SHARDS = 1 if STORE == "sqlite" else 8
 sqlite_only = unittest.skipUnless(STORE == "sqlite", "a story of the SQLite store alone")
 
 
 def is_sanitized():
-    """The binary brings a sanitizer's allocator, which holds a multiple of what is asked of it."""
+    """Whether the binary has a sanitizer's allocator, which uses a multiple of the memory."""
     binary = pathlib.Path(BINARY).read_bytes()
     return b"__asan_init" in binary or b"__tsan_init" in binary
 
 
-# How long a busy machine may take: what is waited for comes much sooner elsewhere.
+# How long a busy machine may take; other machines are much faster.
 START_TIMEOUT_S = 120
 STOP_TIMEOUT_S = 60
 PATIENCE_S = 30
@@ -45,7 +45,7 @@ TERMINAL = {"succeeded", "dead", "cancelled", "expired"}
 
 
 def environment(**settings):
-    """This process's environment without what would configure Millrace, and with `settings`."""
+    """This process's environment without variables that configure Millrace, and with `settings`."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
     env.update({name: str(value) for name, value in settings.items()})
     return env
@@ -80,7 +80,7 @@ def run(*args, stdin=None, env=None, cwd=None, timeout=60):
 
 
 def read_database(path, statement):
-    """The first value of what a statement gives, of a database that no server has open."""
+    """The first value of a statement's result, from a database that no server has open."""
     program = (
         "import json, os, sqlite3, sys\n"
         "database = sqlite3.connect(sys.argv[1])\n"
@@ -98,8 +98,8 @@ def read_database(path, statement):
 
 def change_database(path, *statements):
     """Runs statements on a database that no server has open, and returns how many rows the last one
-    changed. Python's SQLite knows nothing of the checksums of pages; so it ends before it moves its
-    change from the write-ahead log, which has none, into the file. The server does that.
+    changed. Python's SQLite does not support the checksums of pages, so it ends before it moves its
+    change from the write-ahead log, which has none, to the file. The server does that.
     """
     program = (
         "import os, sqlite3, sys\n"
@@ -129,7 +129,7 @@ def uuid7():
 
 
 def neighbour(queue):
-    """Another queue on the same shard, whatever the number of shards: a client's id is known there."""
+    """Another queue on the same shard, whatever their number. Ids of the queue are known there."""
 
     def bits(name):
         return hashlib.sha256(name.encode()).hexdigest()[:3]
@@ -149,19 +149,19 @@ def rfc3339(instant):
 
 
 class Server:
-    """A server process and its data directory, which outlives restarts and goes with `close()`."""
+    """A server process and its data directory, which outlives restarts; `close` removes it."""
 
     def __init__(self, *args, config=None, data=None, token=None, env=None, tls=None):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-test-"))
         self.data = pathlib.Path(data) if data else self.home / "data"
         self.host, self.port = "127.0.0.1", postgres.free_port()
-        self.within = ()  # the command that gives it another network
+        self.within = ()  # the command that runs it in another network
         self.binary = BINARY
         self.args = list(args)
-        # On the other store a directory is a database.
+        # On PostgreSQL, a database takes the place of the directory.
         self.database = postgres.shared().new_database() if STORE == "postgres" else None
         self.token = token
-        self.tls = tls  # an ssl.SSLContext of clients: the server speaks TLS
+        self.tls = tls  # the clients' ssl.SSLContext, if the server uses TLS
         self.env = env or {}
         self.process = None
         self.log_path = self.home / "log"
@@ -224,7 +224,7 @@ class Server:
         self.process.send_signal(number)
 
     def wait(self, timeout_s=STOP_TIMEOUT_S):
-        """The exit status: a signal's number, negative, where one ended the process."""
+        """The exit status, or the negative number of the signal that ended the process."""
         return self.process.wait(timeout_s)
 
     def stop(self):
@@ -243,7 +243,7 @@ class Server:
         return self.start()
 
     def close(self):
-        """Ends the process whatever state it is in, and removes its directory."""
+        """Ends the process in any state, and removes its directory."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait(STOP_TIMEOUT_S)
@@ -266,13 +266,13 @@ class Server:
 
 
 class MillraceCase(unittest.TestCase):
-    """Tests with words for what producers, workers and operators do. `api` is a Client, `queue` a
-    name of its own.
+    """Tests with methods for the actions of producers, workers and operators. `api` is a Client,
+    `queue` the test's own queue.
     """
 
     maxDiff = None
-    # On PostgreSQL a node that stood still for longer than its lease leads nothing until it has
-    # joined again. What was not done then is asked again; tests of that have none.
+    # On PostgreSQL, a node that was paused for longer than its lease leads nothing until it has
+    # joined again. Requests that failed then are repeated; tests of that set no patience.
     patience_s = PATIENCE_S if STORE == "postgres" else 0
     _names = itertools.count(1)
     server = None
@@ -285,7 +285,7 @@ class MillraceCase(unittest.TestCase):
             self.use(self.server)
 
     def use(self, server):
-        """Talks to `server` from here on."""
+        """Uses `server` from now on."""
         self.server = server
         self.api = self.new_client(server)
 
@@ -296,7 +296,7 @@ class MillraceCase(unittest.TestCase):
         return made
 
     def new_server(self, *args, **settings):
-        """A server for this test alone, not started yet."""
+        """A server for this test only, not started yet."""
         made = Server(*args, **settings)
         self.addCleanup(made.close)
         return made
@@ -316,7 +316,7 @@ class MillraceCase(unittest.TestCase):
             )
         return outcome
 
-    # What producers do.
+    # Actions of producers.
 
     def submit(self, type="work", **members):
         """Submits a job to this test's queue and returns it; it must be accepted."""
@@ -338,10 +338,10 @@ class MillraceCase(unittest.TestCase):
             ids += [result["id"] for result in reply.json["results"]]
         return ids
 
-    # What workers do.
+    # Actions of workers.
 
     def claim(self, limit=1, queues=None, api=None, worker="w1", wait_ms=0, **members):
-        """The jobs that a claim gives out, perhaps none."""
+        """The jobs of a claim, perhaps none."""
         reply = (api or self.api).post(
             "/v1/claim",
             {
@@ -361,7 +361,7 @@ class MillraceCase(unittest.TestCase):
         return jobs[0]
 
     def claim_within(self, wait_ms=20000, **members):
-        """One job, waited for."""
+        """Waits for one job and claims it."""
         return self.claim_one(wait_ms=wait_ms, **members)
 
     def ack(self, job, outcome="succeeded", **members):
@@ -372,7 +372,7 @@ class MillraceCase(unittest.TestCase):
         return reply.json["results"][0]
 
     def finish(self, job, outcome="succeeded", **members):
-        """Acks one claimed job; it must be accepted. Returns the state it is in then."""
+        """Acks one claimed job, which must be accepted. Returns the job's new state."""
         result = self.ack(job, outcome, **members)
         self.assertEqual(result["status"], 200, result)
         return result["state"]
@@ -380,7 +380,7 @@ class MillraceCase(unittest.TestCase):
     def fail_attempt(self, job, message="no luck", **members):
         return self.finish(job, "failed", error={"type": "Oops", "message": message}, **members)
 
-    # What everybody looks at.
+    # Reads.
 
     def job(self, job_id, **query):
         reply = self.api.get(f"/v1/jobs/{job_id}", **query)
@@ -396,17 +396,17 @@ class MillraceCase(unittest.TestCase):
         )
 
     def final(self, job_id, wait_ms=30000, **query):
-        """The job once it has come to its end."""
+        """The job after it has ended."""
         job = self.job(job_id, wait_ms=wait_ms, until="final", **query)
         self.assertIn(job["state"], TERMINAL)
         return job
 
     def list_jobs(self, **query):
-        """All jobs of this test's queue that the filters let through, newest first."""
+        """All jobs of this test's queue that match the filters, newest first."""
         return self.search(**{"queue": self.queue, **query})
 
     def search(self, q=None, **query):
-        """All jobs that are found, page by page, newest first."""
+        """All jobs found, fetched page by page, newest first."""
         query = {"fresh": "true", "limit": 1000, **query}
         if q is not None:
             query["q"] = q
@@ -420,8 +420,8 @@ class MillraceCase(unittest.TestCase):
             query["cursor"] = reply.json["next_cursor"]
 
     def counts(self, queue=None, made=True):
-        """The queue's counts, only those that are not zero. `made=False`: none while there is no such
-        queue, where jobs that somebody else brings (the inbox) make it when they come.
+        """The queue's counts that are not zero. With `made=False`, the queue may not exist yet,
+        because jobs from elsewhere (the inbox) create it when they come.
         """
         reply = self.api.get(f"/v1/queues/{queue or self.queue}")
         if not made and reply.status == 404 and reply.code == "not_found":
@@ -430,22 +430,22 @@ class MillraceCase(unittest.TestCase):
         return {state: count for state, count in reply.json["counts"].items() if count}
 
     def assert_refused(self, reply, status, code, *places):
-        """`reply` is a problem with this status and code, and names exactly these places, in any
-        order.
+        """Asserts that `reply` is a problem with this status and code and exactly these places, in
+        any order.
         """
         self.assertEqual((reply.status, reply.code), (status, code), reply)
         if places:
             self.assertEqual(sorted(reply.places), sorted(places), reply)
 
     def assert_fault(self, body, places, path="/v1/jobs", method="POST"):
-        """`body` is refused, for faults at exactly these places (one or several pointers)."""
+        """Asserts that `body` is refused for faults at exactly these places (one or more pointers)."""
         reply = self.api.request(method, path, body)
         places = [places] if isinstance(places, str) else places
         self.assert_refused(reply, 422, "validation_failed", *places)
 
 
 class ServerCase(MillraceCase):
-    """Tests that share one server, which must stop cleanly in the end."""
+    """Tests that share one server, which must stop cleanly at the end."""
 
     serve_args = ()
     serve_config = None

@@ -1,4 +1,4 @@
-"""Words for tests of schedules, on top of the harness's."""
+"""Methods for tests of schedules, in addition to the harness's."""
 
 import time
 import urllib.parse
@@ -7,11 +7,11 @@ import harness
 from harness import eventually, seconds
 
 HOUR_MS = 3_600_000
-YEARLY = "0 0 1 1 *"  # due while no test runs, but for one night
+YEARLY = "0 0 1 1 *"  # not due during tests, except for one night
 
 
 class ScheduleWords:
-    """Beside harness.MillraceCase. `name` is a schedule's name of the test's own."""
+    """A mix-in for harness.MillraceCase. `name` is the test's own schedule name."""
 
     def setUp(self):
         super().setUp()
@@ -26,7 +26,7 @@ class ScheduleWords:
         return {"type": "tick", "queue": queue or self.queue, **members}
 
     def put(self, name=None, job=None, queue=None, headers=None, **members):
-        """The reply to a PUT; the schedule goes with the test. Yearly, unless it says when."""
+        """The reply to a PUT. The schedule is yearly by default, and is deleted after the test."""
         name = name or self.name
         body = {"job": job or self.job_members(queue), **members}
         if "cron" not in body and "every_ms" not in body:
@@ -35,7 +35,7 @@ class ScheduleWords:
         return self.api.put(self.path(name), body, headers=headers)
 
     def made(self, name=None, **members):
-        """The schedule, which the PUT must have made or changed."""
+        """The schedule of a PUT, which must have created or changed it."""
         reply = self.put(name, **members)
         self.assertIn(reply.status, (200, 201), reply)
         return reply.json
@@ -53,7 +53,7 @@ class ScheduleWords:
         return self.api.post(self.path(name, call), body, headers=headers)
 
     def runs(self, name=None):
-        """Oldest first."""
+        """The schedule's runs, oldest first."""
         reply = self.api.get(self.path(name, "runs"))
         self.assertEqual(reply.status, 200, reply)
         return reply.json["items"][::-1]
@@ -62,7 +62,7 @@ class ScheduleWords:
         return [run["outcome"] for run in self.runs(name)]
 
     def jobs_of(self, name=None, queue=None, **query):
-        """The jobs that the schedule has made, in the order of their instants."""
+        """The jobs that the schedule has created, in the order of their instants."""
         found = self.list_jobs(queue=queue or self.queue, **query)
         found = [job for job in found if job.get("schedule", {}).get("name") == (name or self.name)]
         return sorted(found, key=instant)
@@ -71,7 +71,7 @@ class ScheduleWords:
         return [instant(job) for job in self.jobs_of(name, queue)]
 
     def await_jobs(self, count, name=None, queue=None, timeout_s=60):
-        """The schedule's jobs, once there are so many."""
+        """The schedule's jobs, once there are this many."""
         return eventually(
             lambda: len(jobs := self.jobs_of(name, queue)) >= count and jobs,
             timeout_s,
@@ -79,8 +79,8 @@ class ScheduleWords:
         )
 
     def let_instants_pass(self, for_s):
-        """Waits until another schedule, of each second, has fired `for_s` seconds from now: what
-        has not fired by then does not fire.
+        """Waits until another schedule, with an instant each second, has fired `for_s` seconds from
+        now. A schedule that has not fired by then does not fire.
         """
         if not self.beacon:
             self.beacon = f"beacon.{self.queue}"
@@ -93,12 +93,12 @@ class ScheduleWords:
         )
 
     def assert_each_second(self, instants):
-        """No instant of a schedule of each second is missing, and none is there twice."""
+        """Asserts that a schedule with an instant each second misses and repeats none."""
         self.assertEqual([round(at - instants[0], 3) for at in instants], list(range(len(instants))))
 
 
 def instant(job):
-    """What the job was told, in seconds since the epoch."""
+    """The job's instant, in seconds since the epoch."""
     return seconds(job["schedule"]["scheduled_at"])
 
 
@@ -108,6 +108,6 @@ def came(job):
 
 
 def api_time(at):
-    """An instant in seconds since the epoch as the server writes it."""
+    """The server's text for an instant in seconds since the epoch."""
     whole, ms = divmod(round(at * 1000), 1000)
     return harness.rfc3339(whole).replace("+00:00", f".{ms:03}Z")

@@ -1,4 +1,4 @@
-"""Commands as a person sees them: on a terminal of so many columns."""
+"""Runs commands on a terminal with a given number of columns."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ import harness
 
 
 class Terminal:
-    """A command on a terminal of its own; `typed` is put in at once."""
+    """A command on its own terminal; `typed` is entered at once."""
 
     def __init__(self, *args, columns=80, rows=24, typed="", **env):
         ours, theirs = pty.openpty()
@@ -36,7 +36,7 @@ class Terminal:
         os.write(self.end, text.encode())
 
     def read_until(self, done, timeout_s=harness.PATIENCE_S):
-        """Reads until `done(what was shown)`, or the command's end."""
+        """Reads until `done(output)` is true or the command ends."""
         deadline = time.monotonic() + timeout_s
         while not done(self.shown):
             if time.monotonic() > deadline:
@@ -50,7 +50,7 @@ class Terminal:
         return self.shown
 
     def finish(self, timeout_s=harness.PATIENCE_S):
-        """Everything that was shown, and the exit status."""
+        """The whole output and the exit status."""
         self.read_until(lambda _: False, timeout_s)
         status = self.process.wait(timeout_s)
         os.close(self.end)

@@ -1,5 +1,5 @@
-"""The audit: who changed what, from where, and how it was before; each change leaves one entry, in
-the same commit as the change.
+"""Tests of the audit: each change leaves one entry, in the same commit, with its author, origin and
+previous values.
 """
 
 import json
@@ -24,7 +24,7 @@ def configured(name):
 
 
 def operator_routes():
-    """(method, pattern) of every route by which somebody with operate or admin changes something."""
+    """(method, pattern) of every route that changes something and needs operate or admin."""
     rows = re.findall(
         r'\{k(\w+), "([^"]+)",\s*RouteId::\w+, k(Operate|Admin)\}', ROUTES.read_text()
     )
@@ -50,7 +50,7 @@ class AuditCase(harness.MillraceCase):
         self.mine = self.new_client(token=self.ops)
 
     def audit(self, api=None, **query):
-        """All entries that fit, newest first."""
+        """All entries that match, newest first."""
         found = []
         query = {"fresh": "true", **query}
         while True:
@@ -235,12 +235,12 @@ class WhoDidIt(AuditCase):
 
 
 class EachRoute(AuditCase):
-    """Every route of an operator, from the server's own table: one that is new and leaves no entry
+    """Every route of an operator, from the server's own table, so that a new route without an entry
     fails here.
     """
 
     def calls(self):
-        """{(method, pattern): (path, body, action, kind)} with all that they need to succeed."""
+        """{(method, pattern): (path, body, action, kind)}, with everything needed for success."""
         q = self.queue
         job = lambda **m: self.submit(delay_ms=3_600_000, **m)["id"]  # noqa: E731
         self.submit(queue=f"{q}-full", delay_ms=3_600_000)
@@ -265,7 +265,7 @@ class EachRoute(AuditCase):
             self.api.post("/v1/tokens", {"name": f"{q}-{n}", "scopes": ["read"]}).json["id"]
             for n in range(2)
         ]
-        # Enough for the operations to go on until their calls have been made.
+        # Enough jobs for the operations to run until their calls have been made.
         self.submit_many(1000, queue=f"{q}-slow", delay_ms=3_600_000)
         slowly = {"action": "cancel", "filter": {"queue": f"{q}-slow"}, "rate_per_s": 1}
         operations = [self.api.post("/v1/jobs/bulk", slowly).json["id"] for _ in range(2)]
@@ -417,14 +417,14 @@ class SameCommit(AuditCase):
                 entries = self.audit(object=f"queue:{name}", limit=1000)
                 values = [e["after"]["concurrency"] for e in reversed(entries)]
                 self.assertEqual(values[-1], now)
-                # None is missing between, and none is there twice.
+                # No entry is missing or duplicated.
                 befores = [e["before"]["concurrency"] for e in reversed(entries) if e["before"]]
                 self.assertEqual(befores, values[:-1])
                 next_value[name] = max(next_value[name], now + 1)
 
 
 class OnAllNodes(harness.MillraceCase):
-    """Three nodes on PostgreSQL, whatever the store of the other tests."""
+    """Three nodes on PostgreSQL, regardless of the store of the other tests."""
 
     patience_s = harness.PATIENCE_S
 
@@ -479,7 +479,7 @@ class OnAllNodes(harness.MillraceCase):
         self.nodes[1].kill()
         self.nodes.settle()
         self.assertEqual(told(self.nodes[0]), sorted(expected))
-        # What comes after goes on in the chain of the former leader.
+        # Later entries continue the chain of the former leader.
         api = self.new_client(self.nodes[2])
         for shard, queue in self.queues.items():
             reply = api.post(

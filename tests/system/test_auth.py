@@ -1,4 +1,4 @@
-"""Tokens: who may do what, where, and what everybody else is told."""
+"""Tests of tokens: their permissions by scope and queue, and the refusals of other requests."""
 
 import re
 import threading
@@ -6,7 +6,7 @@ import time
 
 import harness
 
-# What each route needs; None is nothing. `{q}` is a queue, `{j}` a job of it.
+# The scope that each route needs; None means none. `{q}` is a queue, `{j}` a job of it.
 ROUTES = [
     ("GET", "/livez", None),
     ("GET", "/readyz", None),
@@ -437,7 +437,7 @@ class Workers(harness.MillraceCase):
         self.assertEqual(self.poll("all")["commands"], [])
         self.assertEqual(self.poll("south")["commands"], [cancel])
 
-        # Only the one that is named is quiet.
+        # Only the named worker is quiet.
         north = self.full_name("north")
         self.assertEqual(self.api.post(f"/v1/workers/{north}/quiet").json["id"], north)
         self.assertEqual(self.poll("north")["commands"], [{"type": "quiet"}])
@@ -445,7 +445,7 @@ class Workers(harness.MillraceCase):
         self.assertEqual(self.poll("all")["commands"], [])
         states = {worker["id"]: worker["state"] for worker in self.listed("all")}
         self.assertEqual(states, {self.full_name(n): "quiet" if n == "north" else "active" for n in self.tokens})
-        # Nobody takes another's name.
+        # No worker can take another's name.
         for name in ("all", "south"):
             reply = self.clients[name].post(f"/v1/workers/{north}/poll", {})
             self.assert_refused(reply, 404, "not_found")
@@ -508,7 +508,7 @@ class WithoutTokens(harness.MillraceCase):
         self.assert_refused(reply, 401, "unauthenticated")
         for path in ("/livez", "/readyz"):
             self.assertEqual(client.get(path).status, 200)
-        # What a proxy says of its own users is not for us.
+        # A proxy's header about its own users is ignored.
         headers = {"Authorization": b"Basic YTpi"}
         self.assertEqual(self.api.get("/v1/meta", headers=headers).status, 200)
 

@@ -1,4 +1,4 @@
-"""The load generators, in short runs: what they report adds up, and they leave nothing behind."""
+"""Short runs of the load generators: their figures add up, and they leave nothing behind."""
 
 import json
 import pathlib
@@ -70,7 +70,7 @@ class Benches(BenchCase):
         self.assertGreater(report["jobs"], 0)
         self.assertEqual(report["backlog"], 3000)
         self.assert_nothing_is_left("roundtrip")
-        # The backlog was there, and nobody worked on it.
+        # The backlog existed, and no worker touched it.
         harness.eventually(lambda: self.purged("roundtrip") == 3000, what="the purge's event")
 
     def test_roundtrip_with_workers_of_the_sdk(self):
@@ -81,7 +81,7 @@ class Benches(BenchCase):
         self.assert_latencies(report, "submit", "hand_out", "claim_to_ack", "end_to_end")
         self.assert_nothing_is_left("roundtrip")
 
-        # Behind a backlog, for as long as told.
+        # Behind a backlog, for the given time.
         report = self.bench("roundtrip", "--sdk", "--duration", "3s", "--backlog", 500)
         self.assertGreater(report["jobs"], 0)
 
@@ -216,7 +216,7 @@ class Benches(BenchCase):
 
 
 class OwnServer(harness.MillraceCase):
-    """Without an address a bench measures a server of its own, and removes it."""
+    """Without an address, a bench measures its own server and removes it."""
 
     def setUp(self):
         super().setUp()
@@ -269,7 +269,7 @@ class OwnServer(harness.MillraceCase):
         bench.kill()
         bench.wait(10)
         harness.eventually(lambda: not self.is_reached(address), what="the end of its server")
-        # It writes into its folder until the end; only then is that to be removed.
+        # It writes to its folder until the end; only then may the folder be removed.
         harness.eventually(lambda: not self.is_used(), what="the end of its process")
 
     def is_used(self):

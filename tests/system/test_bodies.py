@@ -1,5 +1,4 @@
-"""Bodies that are no good, and calls that are not there: a clear refusal, and the next request is
-served."""
+"""Invalid bodies and unknown routes are refused clearly, and the next request is served."""
 
 import json
 

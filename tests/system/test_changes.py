@@ -1,4 +1,4 @@
-"""What operators do to jobs: cancel, retry, edit, delete, one by one and in bulk."""
+"""Tests of the operators' actions on jobs: cancel, retry, edit, delete, singly and in bulk."""
 
 import threading
 import time
@@ -229,7 +229,7 @@ class Bulk(harness.ServerCase):
         worker.start()
         failed, lead = 0, 1.2
         try:
-            # Where submissions take longer than until the jobs are due, once more and later.
+            # If the submissions take so long that the jobs are due, tries again with later jobs.
             while not failed:
                 self.assertLess(lead, 40, "none had changed")
                 due_from = time.time() + lead
@@ -252,7 +252,7 @@ class Bulk(harness.ServerCase):
         finally:
             over.set()
             worker.join()
-        # A busy server finds later that a job is due. One that was started has been for certain.
+        # A busy server notices later that a job is due. A job that was started certainly was due.
         late, started, cursor = 0, set(), start
         while True:
             page = self.api.get("/v1/events", limit=1000, cursor=cursor, queues=self.queue).json
@@ -268,7 +268,7 @@ class Bulk(harness.ServerCase):
         self.assertGreater(len(started), 0)
 
     def fail_all_until(self, over):
-        """Starts what is ready, and lets it wait for a retry: it can be edited still."""
+        """Starts ready jobs and lets them wait for a retry, so that they can still be edited."""
         api = self.new_client()
         outcome = {
             "outcome": "failed", "delay_ms": 3_600_000, "error": {"type": "E", "message": "m"}

@@ -14,7 +14,7 @@ STATES = {"OK": 0, "WARNING": 1, "CRITICAL": 2, "UNKNOWN": 3}
 
 class Checks(harness.ServerCase):
     def check(self, *args, **options):
-        """(state, text, figures) of one line, which is all that goes out."""
+        """(state, text, figures) of the single line of output."""
         done = self.server.cli("check", *args, **options)
         self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout + done.stderr)
         line = LINE.match(done.stdout.strip())
@@ -82,7 +82,7 @@ class Checks(harness.ServerCase):
 
     def test_the_server(self):
         self.submit()
-        # Bounds that any machine keeps.
+        # Bounds that any machine satisfies.
         kept = ("--sync", "1h:1h", "--behind", "1h:1h")
         state, text, figures = self.check("server", *kept, "--disk", "0:0")
         self.assertEqual(state, "OK")

@@ -1,4 +1,4 @@
-"""Claiming: who gets which job, in which order, and when."""
+"""Tests of claims: which worker gets which job, in which order, and when."""
 
 import re
 import threading
@@ -207,7 +207,7 @@ class LongPoll(harness.ServerCase):
         self.assertEqual(len(box[0][0]), 1)
 
     def connections(self):
-        """How many clients have one."""
+        """The number of clients with a connection."""
         text = self.api.get("/metrics").body.decode()
         return int(re.search(r"(?m)^millrace_http_connections (\d+)$", text)[1])
 

@@ -1,4 +1,4 @@
-"""The command line against a live server: what it prints, and what it says by its exit code."""
+"""Tests of the command line against a live server: its output and exit codes."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from rough_proxy import RoughProxy
 from terminal import Terminal
 
 NOBODY = "0190a0a0-0000-7000-8000-000000000000"
-# What `millrace work` may open: polls, what must not wait for one, and each once more where one broke.
+# Connections of `millrace work`: for polls and for urgent requests, each twice if one broke.
 FEW_CONNECTIONS = 4
 
 
@@ -215,7 +215,7 @@ class Commands(harness.ServerCase):
             done = self.cli(*words, code=2)
             self.assertIn(said, done.stderr)
             self.assertEqual(done.stdout, "")
-        # What a person types first.
+        # The first commands that a person types.
         self.assertEqual(self.cli("help", "job", "list").stdout, self.cli("job", "list", "--help").stdout)
 
     def test_a_state_that_there_is_not(self):

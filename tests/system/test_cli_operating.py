@@ -1,5 +1,5 @@
-"""The command line of who runs Millrace for others: many jobs at once, workers, events, statistics,
-and what a terminal of 80 columns shows.
+"""Tests of the operators' command line: many jobs at once, workers, events, statistics, and the
+output on a terminal of 80 columns.
 """
 
 import json
@@ -21,7 +21,7 @@ class OperatingCase(harness.ServerCase):
         return done
 
     def on_terminal(self, *args, **options):
-        """What is shown on a terminal of 80 columns."""
+        """The output on a terminal of 80 columns."""
         shown, status = Terminal(*args, MILLRACE_URL=self.server.url, **options).finish()
         self.assertEqual(status, 0, shown)
         return shown
@@ -269,7 +269,7 @@ class Statistics(OperatingCase):
 
 
 class EightyColumns(OperatingCase):
-    """The name gives way, never the numbers."""
+    """Names are shortened, numbers never."""
 
     def setUp(self):
         super().setUp()
@@ -278,7 +278,7 @@ class EightyColumns(OperatingCase):
             self.submit_many(12_345, delay_ms=3_600_000)
             self.submit_many(10_001)
             self.submit("a-type-of-no-short-name-either", max_attempts=1, priority=-10)
-            # It runs until the last test has looked.
+            # It runs until the last test is done.
             self.claim_one(worker="a-worker-with-a-long-name.example.org-4711", lease_ms=3_600_000)
             self.api.post(f"/v1/queues/{LONG_NAME}/pause", {"reason": "because"})
 
@@ -325,7 +325,7 @@ class EightyColumns(OperatingCase):
             ("stats", "--window", "10m", "--step", "1m"),
         ):
             self.assert_fits(self.on_terminal(*command))
-        # Not on a terminal: nothing is cut.
+        # Without a terminal, nothing is cut.
         self.assertIn(LONG_NAME, self.cli("queue", "list").stdout)
         self.assertIn("12345", self.cli("queue", "list").stdout)
 

@@ -1,5 +1,5 @@
-"""Configuration: flag over environment over file over default; a typing error never passes
-silently.
+"""Tests of the configuration: a flag overrides the environment, which overrides the file, which
+overrides the default. A typing error is always reported.
 """
 
 import json
@@ -243,7 +243,7 @@ class Init(ConfigCase):
             if key != "data":
                 self.assertEqual(with_file[key][0], value, key)
         self.assertEqual(self.file.stat().st_mode & 0o777, 0o600)
-        # Without the comments' marks it is the same configuration still.
+        # With the lines uncommented, the configuration is still the same.
         bare = [
             line[2:] if line.startswith("# ") and " = " in line.split("#")[1][:24] else line
             for line in text.splitlines()

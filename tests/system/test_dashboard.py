@@ -1,5 +1,5 @@
-"""The dashboard: its files as the server serves them, its sessions; and, where Chromium and npm's
-packages are, the whole of it in that browser (web/test/dashboard.mjs).
+"""Tests of the dashboard: its files, its sessions and, if Chromium and the npm packages are
+installed, all of it in that browser (web/test/dashboard.mjs).
 """
 
 import gzip
@@ -18,7 +18,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 class Files(harness.ServerCase):
     def file(self, path, headers=None):
-        """Not by the description of the API, which has no files."""
+        """Gets a file, without a check against the API's description, which has no files."""
         return self.api._exchange("GET", path, None, headers or {})
 
     def names(self):

@@ -1,5 +1,5 @@
-"""millrace doctor: each fault that it knows is made here, and it names it, says what to do, and
-exits with 1. On either store.
+"""Tests of millrace doctor: causes each fault that the doctor knows. The doctor must name it, say
+what to do, and exit with 1. On either store.
 """
 
 import json
@@ -21,7 +21,7 @@ import postgres
 import receiver
 
 PATIENCE = "1s"
-# What is the machine's, and none of a test's.
+# Findings about the machine, not about a test.
 OF_THE_MACHINE = {"disk_full", "slow_syncs"}
 
 
@@ -55,16 +55,16 @@ class DoctorCase(harness.MillraceCase):
         return found
 
     def keep_worker(self, queues, types=None, worker="w"):
-        """A worker that asks, and is seen for a while."""
+        """A worker that polls, and is listed for a while."""
         body = {"types": types} if types else {}
         return self.claim(queues=queues, worker=worker, **body)
 
 
 class Shared(harness.ServerCase, DoctorCase):
-    """Each test has a queue of its own, and looks for findings that name it."""
+    """Each test has its own queue, and looks for findings that name it."""
 
     def named(self, kind, name, why=""):
-        """The finding that has this name, once its reason has these words: counts come late."""
+        """The finding with this name, once its reason has these words, as counts are late."""
 
         def look():
             done = self.server.cli("doctor", "--patience", PATIENCE, "-o", "json", timeout=60)
@@ -269,7 +269,7 @@ class Alone(DoctorCase):
         self.start()
         self.submit()
         self.finish(self.claim_one())
-        self.list_jobs()  # the tables have got there
+        self.list_jobs()  # the tables are up to date
         found = self.doctor().keys()
         self.assertLessEqual(found, OF_THE_MACHINE)
         if not found:
@@ -383,7 +383,7 @@ class Alone(DoctorCase):
         if "libfaketime" in done.stderr or harness.is_sanitized():
             self.skipTest("faketime does not work here")
         found = {f["id"]: f for f in json.loads(done.stdout)["findings"]}
-        # By so much at least: the answer may have been on its way for a while.
+        # At least this much: the answer may have taken a while.
         self.assertRegex(found["clock_apart"]["what"], r"1m(2\d|30)s ahead")
         self.assertEqual(found["clock_apart"]["severity"], "bad")
 

@@ -1,5 +1,5 @@
-"""How connections come in beside plain TCP: a socket of the file system, and proxies that say whose
-connection or request it is. And the bound on TLS handshakes.
+"""Tests of connections other than plain TCP: Unix sockets, and proxies that name the client of a
+connection or request. Also the bound on TLS handshakes.
 """
 
 import http.client
@@ -22,7 +22,7 @@ SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 
 
 def proxy_header(address, command=0x21, extra=0):
-    """The header of version 2 that names a client of IPv4."""
+    """A version 2 header that names an IPv4 client."""
     addresses = socket.inet_aton(address) + socket.inet_aton("10.0.0.1") + struct.pack("!HH", 7, 443)
     length = struct.pack("!H", len(addresses) + extra)
     return SIGNATURE + bytes([command, 0x11]) + length + addresses + b"\0" * extra
@@ -40,7 +40,7 @@ class LocalConnection(http.client.HTTPConnection):
 
 
 class LocalServer:
-    """A server at a path."""
+    """A server that listens at a path."""
 
     def __init__(self, home, *args, name="socket", data="data"):
         self.path = home / name
@@ -103,7 +103,7 @@ class LocalSocket(harness.MillraceCase):
         done = server.cli("enqueue", "greet", '{"name": "Ada"}', "-o", "json")
         self.assertEqual(done.returncode, 0, done)
         worked = server.cli("work", "--once", "--", "cat")
-        if worked.returncode == 2:  # no such option here: what matters is that it is reached
+        if worked.returncode == 2:  # no such option here; only the connection matters
             worked = server.cli("job", "list")
         self.assertEqual(worked.returncode, 0, worked)
         self.assertEqual(server.get("/v1/meta", Host="evil.example")[0], 403, "as on loopback")
@@ -277,7 +277,7 @@ class Proxies(harness.MillraceCase):
     def test_failed_logins_are_the_clients(self):
         wrong = new_token("--name", "x", "--scope", "read")[0]
         with self.server.connect() as connection:
-            # A hundred a minute: while it asks, some more are allowed.
+            # A hundred a minute: during the requests, a few more are allowed.
             for count in range(1000):
                 reply = self.ask(
                     connection, "/v1/meta", "X-Forwarded-For: 192.0.2.40", token=wrong
@@ -320,7 +320,7 @@ class WithoutProxies(harness.MillraceCase):
 
 class Handshakes(TlsCase):
     def test_handshakes_have_a_bound(self):
-        # Of one address an eighth: one at a time, of eight.
+        # One address may use an eighth: one handshake of eight at a time.
         server = self.secure_server("--limits-tls-handshakes", "8")
         server.start()
         held = socket.create_connection((server.host, server.port), timeout=5)

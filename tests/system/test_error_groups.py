@@ -1,4 +1,4 @@
-"""Groups of errors: what failed in the same way, since when, and what was done about it."""
+"""Tests of groups of errors: similar failures, their first time, and the actions on them."""
 
 import contextlib
 import time
@@ -9,10 +9,10 @@ import nodes  # whose folder the harness has added
 
 
 class Groups(harness.MillraceCase):
-    """What groups do, whoever serves them; `self.queue` has the errors of the test."""
+    """Tests of groups, for any kind of server; `self.queue` has the errors of the test."""
 
     def fail(self, message, count=1, outcome="dead", version=None, **members):
-        """So many jobs fail so; returns their ids."""
+        """Makes this many jobs fail with this message; returns their ids."""
         ids = self.submit_many(count, **members)
         worker = {"id": f"w-{self.queue}-{version}", "sdk": "curl"}
         if version:
@@ -36,7 +36,7 @@ class Groups(harness.MillraceCase):
         return reply.json["items"]
 
     def group(self, message, **members):
-        """The one group of this message, once it has these members."""
+        """The group of this message, once it has these members."""
 
         def found():
             groups = [group for group in self.groups() if group["message"] == message]
@@ -48,7 +48,7 @@ class Groups(harness.MillraceCase):
         return harness.eventually(found, what=f"the group of {message!r} with {members}")
 
     def reproject(self):
-        """The read models anew; returns when they are."""
+        """Rebuilds the read models; returns when they are complete."""
         reply = self.api.post("/v1/admin/reproject")
         self.assertEqual(reply.status, 202, reply)
         path = f"/v1/operations/{reply.json['operation']['id']}"
@@ -64,7 +64,7 @@ class Groups(harness.MillraceCase):
         return reply.json
 
     def events(self, group, *wanted):
-        """Waits until these events, and no others, have told of the group."""
+        """Waits until exactly these events of the group have been logged."""
 
         def told():
             reply = self.api.get(

@@ -1,4 +1,4 @@
-"""The event log: what happened, in order, from any position."""
+"""Tests of the event log: all events, in order, from any position."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ class Events(harness.ServerCase):
         return reply.json
 
     def end(self):
-        """The position after everything that has happened."""
+        """The position after the last event."""
         cursor, query = None, {"limit": 1000}
         while True:
             page = self.page(**query)
@@ -78,7 +78,7 @@ class Events(harness.ServerCase):
         self.assertEqual(self.api.delete(q, force="true").status, 204)
         seen = {e["type"] for e in self.page(cursor=start, limit=1000)["items"]}
         self.assertEqual(
-            seen - {"error_group.opened"},  # which comes when the read models have got there
+            seen - {"error_group.opened"},  # logged only when the read models are up to date
             {
                 "job.submitted",
                 "job.started",

@@ -1,4 +1,4 @@
-"""Workers without a program of ours: `millrace work` with --http, --simulate and --module."""
+"""Tests of workers without own code: `millrace work` with --http, --simulate and --module."""
 
 import contextlib
 import pathlib
@@ -15,7 +15,7 @@ import receiver
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Ends as the payload says, and waits where it says so until somebody cancels it.
+# Ends as the payload says, or waits until it is cancelled.
 MODULE = r"""
 #include <string.h>
 #include <stdatomic.h>
@@ -69,7 +69,7 @@ void millrace_module_stop(void* state) { fclose(fopen("stopped", "w")); }
 class ExecutorCase(harness.MillraceCase):
     @contextlib.contextmanager
     def working(self, *args, server=None):
-        """`millrace work` on this test's queue, until the block ends; then it must end well."""
+        """Runs `millrace work` on this test's queue until the block ends; then it must exit with 0."""
         server = server or self.server
         process = subprocess.Popen(
             [harness.BINARY, "work", "-q", self.queue, *map(str, args)],
@@ -136,7 +136,7 @@ class Executors(ExecutorCase, harness.ServerCase):
         self.assertEqual((done["state"], done["attempt"], len(r.calls)), ("succeeded", 1, 2))
 
     def test_http_times_out_and_holds_no_more_jobs_than_slots(self):
-        # Each is answered once three are there, and there are a few threes.
+        # Calls are answered in groups of three.
         three = threading.Barrier(3, timeout=harness.PATIENCE_S)
         r = self.receive(lambda _: three.wait() is None or (200, b"", {}))
         with self.working("--http", r.url, "-c", 3):
@@ -242,7 +242,7 @@ class Executors(ExecutorCase, harness.ServerCase):
 
 
 class Nodes(ExecutorCase):
-    """A worker whose node is killed goes on with another, and no job is lost."""
+    """A worker whose node is killed continues with another, and no job is lost."""
 
     def test_a_node_that_is_killed(self):
         cluster = nodes.Nodes(2)
