@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of the suite itself: the reference passes every scenario, each of its mutants is found, and
-the README's table names every scenario.
+"""Tests of the suite itself: the reference passes every scenario, every mutant fails one, and the
+README's table names every scenario.
 """
 
 import concurrent.futures
@@ -20,7 +20,7 @@ from suite.scenario import every_scenario  # noqa: E402
 
 PARALLEL = 12
 SCENARIOS = {each.name: each for each in every_scenario()}
-TRIES = 2  # of what a busy machine may disturb
+TRIES = 2  # since a busy machine may disturb a run
 
 
 class TestDriver(unittest.TestCase):
@@ -70,7 +70,7 @@ class TestDriver(unittest.TestCase):
 
 
 def play_until(wanted, scenario, mutant):
-    """The last Result; another try where it is not what was wanted."""
+    """The last Result, after another try if the first was not as wanted."""
     options = {**scenario.options, "env": {"MUTANT": mutant}}
     changed = type(scenario)(scenario.subject, scenario.title, scenario.play, options)
     for _ in range(TRIES):
@@ -81,7 +81,7 @@ def play_until(wanted, scenario, mutant):
 
 
 def failures(futures, wanted):
-    """What came out otherwise, with its text."""
+    """The unwanted results, with their texts."""
     results = {name: future.result() for name, future in futures.items()}
     return {
         name: result.text[:2000] or result.outcome

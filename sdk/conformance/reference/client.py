@@ -1,4 +1,4 @@
-"""A client of the contract, as short as it can be."""
+"""A minimal client of the contract."""
 
 import hashlib
 import http.client
@@ -65,7 +65,7 @@ def make_id(queue):
 
 
 class Client:
-    """Thread-safe: connections that are not in use wait for the next call."""
+    """Thread-safe. Idle connections are kept for later calls."""
 
     def __init__(self, url=None, token=None, timeout=30, ca_file=None):
         self.url = urllib.parse.urlsplit(
@@ -91,7 +91,7 @@ class Client:
         return kind(self.url.hostname, self.url.port, timeout=timeout, **more)
 
     def once(self, method, target, body, headers, timeout):
-        """(status, headers, body, whether a connection was made and something sent)."""
+        """(status, headers, body, whether a connection was made and data sent)."""
         connection = threading.current_thread().connection = self.connection(timeout)
         try:
             connection.request(method, target, body, headers)
@@ -114,8 +114,8 @@ class Client:
     def call(
         self, method, path, body=None, headers=None, query=None, safe=True, timeout=None, tries=None
     ):
-        """Tries until the deadline. `safe`: it may be sent again even if the server may
-        have begun.
+        """Retries until the deadline. If `safe`, the request may be sent again even if the
+        server may have begun it.
         """
         deadline = time.monotonic() + (timeout or self.timeout)
         query = {k: v for k, v in (query or {}).items() if v is not None}

@@ -1,5 +1,4 @@
-"""A client without a server, as short as it can be: jobs in memory, and a clock that is set by
-hand.
+"""A minimal client without a server: jobs in memory, and a manual clock.
 """
 
 import datetime
@@ -14,7 +13,7 @@ COMPARED = ("type", "payload", "priority", "timeout_ms", "tags", "meta")
 
 
 class Fake:
-    """`run(attempt)` plays a handler, as a worker's does. Not for several threads."""
+    """`run(attempt)` plays a handler, as a worker's does. Not thread-safe."""
 
     def __init__(self, mode, types, run):
         self.inline, self.types, self.play = mode == "inline", types, run

@@ -1,4 +1,4 @@
-"""Commands in, answers and events out."""
+"""Reads commands, and writes answers and events."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ def say(**said):
 
 
 class Events:
-    """Of one worker."""
+    """The events of one worker."""
 
     def __init__(self, name):
         self.name = name
@@ -59,7 +59,7 @@ class Events:
 
 
 class Handler:
-    """One run of a script. Ends with an ack without its key."""
+    """One run of a script. Returns an ack without its key."""
 
     def __init__(self, program, attempt, middleware):
         self.program, self.attempt, self.middleware = program, attempt, middleware
@@ -179,7 +179,7 @@ class Handler:
 
 
 class Pretended:
-    """An attempt of the fake, as a Handler needs it."""
+    """An attempt of the fake, in the form that a Handler needs."""
 
     def __init__(self, job, token):
         self.job, self.id, self.token = job, job["id"], token

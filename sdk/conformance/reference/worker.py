@@ -1,5 +1,5 @@
-"""A worker of the contract: one lock, a thread for each handler, one that claims, one
-that reports.
+"""A worker of the contract: one lock, a thread for each handler, one for claims, one for
+reports.
 """
 
 import os
@@ -12,15 +12,15 @@ import uuid
 from client import MUTANT, Problem
 
 BATCH = 64
-LATE_S = 0.005  # that an outcome may wait for others
+LATE_S = 0.005  # how long an outcome may wait for others
 
 
 class Told(Exception):
-    """The reference's own means of cancellation."""
+    """The reference's exception for cancellation."""
 
 
 class Attempt:
-    """One job under its lease, and what its handler is told."""
+    """One job under its lease, and the signals to its handler."""
 
     def __init__(self, worker, job, sent):
         self.worker, self.job = worker, job
@@ -51,7 +51,7 @@ class Attempt:
         self.worker.events.told(self, reason)
 
     def cut_lines(self):
-        """Over 256 KiB the oldest go."""
+        """Drops the oldest lines beyond 256 KiB."""
         size = sum(len(line["message"]) for line in self.lines)
         while size > 256 << 10 and MUTANT != "lines-without-end":
             size -= len(self.lines.pop(0)["message"])
@@ -172,7 +172,7 @@ class Worker:
         return taken
 
     def exchange(self, said, acks, n=0, beats=(), lines=()):
-        """A poll. The pause that is due after it failed; None where it went well."""
+        """Makes a poll. Returns the pause to make if it failed, or None on success."""
         sent = clock()
         wait = said.get("claim", {}).get("wait_ms", 0) / 1000
         timeout = wait + 5
@@ -254,7 +254,7 @@ class Worker:
         self.attempts[attempt.id, attempt.token] = attempt
         age = attempt.length - (attempt.until - clock())
         if age > attempt.length / 3 and MUTANT != "runs-late-claims":
-            attempt.beat_at = 0  # started once that has succeeded
+            attempt.beat_at = 0  # the handler starts once a heartbeat has succeeded
         else:
             self.start(attempt)
 
@@ -314,7 +314,7 @@ class Worker:
             attempt.tell("lease_lost")
 
     def deliver(self, acks):
-        """Sends outcomes; what was not answered waits again. One at a time."""
+        """Sends outcomes. Unanswered ones wait again. One call at a time."""
         pause = self.exchange({}, acks, self.failures)
         self.failures = self.failures + 1 if pause is not None else 0
         if pause:
@@ -391,7 +391,7 @@ class Worker:
                 self.end()
 
     def break_off(self):
-        """Ends the claim that waits; the server takes back what its answer would have brought."""
+        """Ends the waiting claim. The server takes back the jobs of its lost answer."""
         try:
             self.threads[0].connection.sock.shutdown(socket.SHUT_RDWR)
         except (AttributeError, OSError):

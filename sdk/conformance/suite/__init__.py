@@ -1,1 +1,1 @@
-"""What the scenarios are made of: the program, the way to the server, the checks."""
+"""The parts of scenarios: the program, the way to the server, the checks."""

@@ -1,4 +1,4 @@
-"""Holds all that a scenario's program did against what its server keeps, as one who trusts neither.
+"""Compares the actions of a scenario's program with its server's state, trusting neither.
 
 A check is a function over the Record that yields sentences about broken promises.
 """
@@ -10,16 +10,16 @@ import time
 from .failure import Failure
 
 LEASE_SLACK_S = 1.0  # after the end of a lease: a second, by the contract
-BUSY_S = 3.0  # and what a busy machine may add before an event is read here
-AGAIN_S = 0.5  # in which what was on its way comes
-RESUME_S = 0.25  # in which a process that was paused looks at its leases
+BUSY_S = 3.0  # the additional delay of a busy machine before an event is read here
+AGAIN_S = 0.5  # the time in which messages under way arrive
+RESUME_S = 0.25  # the time in which a process that was paused checks its leases
 
 
 class Record:
-    """What the programs' events and the ways' exchanges say, by (job, token)."""
+    """The programs' events and the ways' exchanges, by (job, token)."""
 
     def __init__(self, programs, ways):
-        # Whose answers were surely read: another request came on the connection after them.
+        # Their answers were certainly read, because another request followed on the connection.
         self.read = set()
         for way in ways:
             last = {exchange.connection: exchange for exchange in way.seen}
@@ -39,7 +39,7 @@ class Record:
         # key -> [(sent, until)], as the worker knew them
         self.grants = collections.defaultdict(list)
         self.lengths = {}
-        self.refused = set()  # whose heartbeats were answered with lease_lost
+        self.refused = set()  # keys whose heartbeats were answered with lease_lost
         self.acks = collections.defaultdict(list)  # key -> [(exchange, item, result)]
         for exchange in self.exchanges:
             self._read(exchange)
@@ -83,7 +83,7 @@ class Record:
 
 
 def one_start_a_lease(record):
-    """A lease is for one run of a handler."""
+    """A lease allows only one run of a handler."""
     for job, token in record.double_starts:
         yield f"job {job} was started twice under the token {token}"
     for key in record.starts:
@@ -106,7 +106,7 @@ def told_once(record):
 
 
 def no_run_past_a_lease(record):
-    """No handler begins after its lease, and none runs on after it without having been told."""
+    """No handler begins after its lease, or runs on after it without having been told."""
     for key, start in record.starts.items():
         until = record.certain_until(key)
         if until is None:
@@ -141,10 +141,10 @@ def no_outcome_lost(record):
     for key in record.ends:
         if key not in record.starts or key in record.refused or key in record.killed:
             continue
-        # Of an attempt whose time is over the server knows as much as the worker.
+        # The server itself knows that an attempt has timed out.
         if record.was_told(key, "lease_lost") or record.was_told(key, "timeout"):
             continue
-        # A process that goes on may tell its handler in the very moment in which that ends.
+        # A process that resumes may tell its handler at the moment when the handler ends.
         since = [record.ends[key]["at"] - end for _, end in record.pauses]
         if any(0 <= each < RESUME_S for each in since):
             continue
@@ -155,7 +155,7 @@ def no_outcome_lost(record):
 
 
 def no_outcome_told_twice(record):
-    """A repetition says the same; what was answered is not said again."""
+    """Repetitions of an outcome are equal, and an answered outcome is not sent again."""
     for (job, token), sent in record.acks.items():
         said = set()
         for _, item, result in sent:
@@ -164,7 +164,7 @@ def no_outcome_told_twice(record):
                 yield f"the outcomes sent for job {job} (token {token}) differ: {sorted(said)}"
                 break
             if result and result["status"] >= 400 and not _lost(result):
-                said.clear()  # another outcome takes the place of the one that was refused
+                said.clear()  # another outcome replaces the refused one
         settled = min(
             (
                 exchange.delivered_at
@@ -195,7 +195,7 @@ def no_outcome_after_a_lost_lease(record):
 
 
 def server_agrees(record, attempts_of):
-    """Each outcome that the server has confirmed stands among the attempts that it keeps."""
+    """Each outcome that the server has confirmed is among the job's attempts."""
     names = {
         "failed": {"failed", "dead", "timed_out"},
         "dead": {"failed", "dead"},
@@ -235,7 +235,7 @@ CHECKS = (
 
 
 def check_history(stage):
-    """Raises a Failure with all that it finds."""
+    """Raises a Failure with all violations."""
     record = Record(stage.programs, stage.ways)
     found = [sentence for check in CHECKS for sentence in check(record)]
     if record.acks and stage.server.process.poll() is None:

@@ -1,8 +1,8 @@
-"""A wall clock of its own for a process, which can be set while it runs.
+"""A separate wall clock for a process, which can be set while the process runs.
 
-A small library is preloaded (clock_shim.c), which a C compiler makes at the first use. Programs
-that do not ask the C library for the time, such as those of Go, do not see it: for them only the
-server's clock can be moved.
+A small library (clock_shim.c) is preloaded; a C compiler builds it at the first use. Programs that
+do not ask the C library for the time, such as those in Go, ignore it: for them only the server's
+clock can be moved.
 """
 
 import functools
@@ -22,8 +22,8 @@ _lock = threading.Lock()
 
 
 class Clock:
-    """`env`: what puts a process on this clock. Its file lies in `home`, which must outlive the
-    process.
+    """`env` is the environment that makes a process use this clock. Its file is in `home`, which
+    must outlive the process.
     """
 
     def __init__(self, home):
@@ -34,7 +34,7 @@ class Clock:
         self.env = {"LD_PRELOAD": library, "CONFORMANCE_CLOCK": str(self.path)}
 
     def set(self, offset_s):
-        """From now on it shows the machine's time and `offset_s` more."""
+        """Sets the clock to the machine's time plus `offset_s`."""
         with self.path.open("r+b") as file:
             file.write(struct.pack("=q", int(offset_s * 1e9)))
 

@@ -1,4 +1,4 @@
-"""One request that passed a Way, what became of it, and what it says about jobs."""
+"""One request that passed a Way, its fate, and its content about jobs."""
 
 import dataclasses
 import json
@@ -8,16 +8,16 @@ import json
 class Exchange:
     """Times are of this process's monotonic clock, in seconds."""
 
-    connection: int  # which of the way's, from 1
+    connection: int  # the number of the way's connection, from 1
     at: float  # when it had arrived
     method: str
     target: str
     headers: dict  # lower-case names
     body: bytes
-    fate: str = ""  # what the way did to it, if it did not just pass
-    status: int | None = None  # of the answer, if one came back as far as the way
+    fate: str = ""  # the harm that the way did to it, if any
+    status: int | None = None  # of the answer, if one reached the way
     answer: bytes = b""
-    delivered_at: float | None = None  # when all of the answer had been passed on
+    delivered_at: float | None = None  # when the whole answer had been passed on
 
     @property
     def path(self):
@@ -25,7 +25,7 @@ class Exchange:
 
     @property
     def said(self):
-        """The body's JSON; an empty object where there is none."""
+        """The body's JSON; an empty object if there is none."""
         return _object(self.body)
 
     @property
@@ -34,14 +34,14 @@ class Exchange:
 
     @property
     def claim(self):
-        """What it says about its claim; None where it is none."""
+        """The members of its claim; None if it has no claim."""
         if self.path == "/v1/claim":
             return self.said
         return self.said.get("claim") if self.path.endswith("/poll") else None
 
     @property
     def jobs(self):
-        """The jobs that its answer hands out."""
+        """The jobs in its answer."""
         return self.answered.get("jobs", []) if self.claim is not None else []
 
     @property
@@ -69,7 +69,7 @@ class Exchange:
         return list(zip(items, [*results, *[None] * (len(items) - len(results))]))
 
     def told(self, begin):
-        """For people: one line."""
+        """A line for people."""
         text = f"{self.at - begin:7.3f} s  c{self.connection} {self.method} {self.target}"
         if self.body:
             text += f" {self.body.decode(errors='replace')[:240]}"

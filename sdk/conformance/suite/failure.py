@@ -1,4 +1,4 @@
-"""How a scenario says that something was not as it should be."""
+"""The exceptions and expectations of scenarios."""
 
 import json
 
@@ -7,15 +7,15 @@ MISSING = "(missing)"
 
 
 class Failure(AssertionError):
-    """The program, or the server, did not do as the contract says."""
+    """The program or the server violated the contract."""
 
 
 class Skipped(Exception):
-    """The scenario can't be played here; says why."""
+    """The scenario can't be played here, for the reason given."""
 
 
 def shown(value):
-    """A value for people, on one line."""
+    """A value as one line for people."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError):
@@ -38,7 +38,7 @@ def expect_equal(came, expected, what):
 
 
 def differences(came, expected, place=""):
-    """A line for each member that differs."""
+    """One line for each member that differs."""
     for name in sorted(came.keys() | expected.keys()):
         there, wanted = came.get(name, MISSING), expected.get(name, MISSING)
         if isinstance(there, dict) and isinstance(wanted, dict):
@@ -48,7 +48,7 @@ def differences(came, expected, place=""):
 
 
 def expect_between(low, came, high, what):
-    """Of numbers, the bounds included."""
+    """Expects a number between bounds, both inclusive."""
     if not low <= came <= high:
         number = f"{came:.3f}" if isinstance(came, float) else str(came)
         raise Failure(f"{what}\n  expected: {low} to {high}\n  came:     {number}")

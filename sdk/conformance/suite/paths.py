@@ -1,4 +1,4 @@
-"""Where things lie. Importing it makes the system tests' harness importable, too."""
+"""The paths. Importing this module makes the system tests' harness importable, too."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""The program of an SDK: commands in, answers and events out."""
+"""The program of an SDK, which reads commands and writes answers and events."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import time
 
 from .failure import Failure, shown
 
-# On a machine that does much else at the same time.
+# For a busy machine.
 ANSWER_S = 60
 EVENT_S = 60
 END_S = 60
@@ -20,7 +20,7 @@ KEPT_STDERR = 6000
 
 
 class Refused(Exception):
-    """The program's answer to a command was an error: `error`, as the contract shapes it."""
+    """The program answered a command with an error: `error`, in the contract's form."""
 
     def __init__(self, command, error):
         super().__init__(f"{command}: {json.dumps(error)}")
@@ -47,7 +47,7 @@ class Call:
         self.came = threading.Event()
 
     def result(self, timeout_s=ANSWER_S):
-        """Its `ok`. Raises Refused where the answer is an error."""
+        """Waits for the answer and returns its `ok`. Raises Refused if it is an error."""
         if not self.came.wait(timeout_s):
             raise Failure(f"no answer within {timeout_s} s to {self.text}")
         if self.answer is None:
@@ -62,7 +62,7 @@ class Call:
 
 
 class Program:
-    """One process. All waits end with a Failure that says what was awaited."""
+    """One process. A wait that times out raises a Failure that says what was awaited."""
 
     def __init__(self, command, env=None):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
@@ -76,8 +76,8 @@ class Program:
             env=environment,
         )
         self.events = []  # each with `at`, when it was read
-        self.pauses = []  # [from, to] of each time that it was stopped
-        self.faults = []  # what it wrote and should not have
+        self.pauses = []  # [from, to] of each pause of the process
+        self.faults = []  # invalid output
         self._news = threading.Condition()
         self._calls = {}
         self._next_id = 0
@@ -136,7 +136,7 @@ class Program:
     # Events.
 
     def seen(self, event, **members):
-        """The events so far of this name and with these members: all that it wrote before this
+        """The events with this name and these members that the program wrote before this
         call.
         """
         self.settle()
@@ -144,7 +144,7 @@ class Program:
             return [each for each in self.events if _fits(each, event, members)]
 
     def settle(self):
-        """Waits until what it has written is read: the answer to a command comes after it."""
+        """Waits until its output so far is read, by waiting for the answer to a command."""
         stopped = self.pauses and self.pauses[-1][1] is None
         if self.process.poll() is None and not stopped and not self.process.stdin.closed:
             with contextlib.suppress(Failure):
@@ -190,7 +190,7 @@ class Program:
         self.process.wait(END_S)
 
     def await_end(self, timeout_s=END_S):
-        """Its exit status."""
+        """Waits for the process's end and returns its exit status."""
         try:
             status = self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -208,7 +208,7 @@ class Program:
         return self.await_end(timeout_s)
 
     def close(self):
-        """Ends it whatever state it is in."""
+        """Ends it in any state."""
         if self.process.poll() is None:
             self.kill()
         for reader in self._readers:
@@ -220,7 +220,7 @@ class Program:
                 pass
 
     def cpu_s(self):
-        """The processor time that it has used, with its children's that run."""
+        """The processor time that it and its running children have used."""
         ticks = 0
         for pid in self._tree():
             with open(f"/proc/{pid}/stat") as file:
@@ -229,7 +229,7 @@ class Program:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def _tree(self):
-        """The process and those below it, which a launcher may have left between."""
+        """The process and its descendants, as a launcher may be between."""
         pids, found = [self.pid], []
         while pids:
             pid = pids.pop()

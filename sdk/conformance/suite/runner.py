@@ -1,4 +1,4 @@
-"""Plays scenarios side by side, and says how each came out."""
+"""Plays scenarios concurrently and reports their outcomes."""
 
 import concurrent.futures
 import dataclasses
@@ -43,7 +43,7 @@ def play(scenario, command):
 
 
 def around(stage):
-    """What people need to see of a failure: requests, events, standard error."""
+    """The context of a failure for people: requests, events, standard error."""
     if stage is None:
         return ""
     parts = []
@@ -66,7 +66,7 @@ def around(stage):
 
 
 def play_all(scenarios, command, parallel, report):
-    """Plays them, the longest ones first where they say so; calls report(result) for each."""
+    """Plays them, those marked as long first, and calls report(result) for each."""
     order = sorted(scenarios, key=lambda each: -LONG.get(each.subject, 0))
     with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
         futures = [pool.submit(play, scenario, command) for scenario in order]
@@ -77,5 +77,5 @@ def play_all(scenarios, command, parallel, report):
     return sorted(results, key=lambda result: scenarios.index(result.scenario))
 
 
-# Subjects that wait for leases and for servers begin first.
+# Subjects that wait for leases and servers begin first.
 LONG = {"server_away": 3, "history": 3, "leases": 2, "stop": 1, "told": 1}

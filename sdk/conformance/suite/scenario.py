@@ -1,4 +1,4 @@
-"""What a scenario is, and which there are."""
+"""Scenarios and their registration."""
 
 import dataclasses
 import importlib
@@ -8,9 +8,9 @@ import typing
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """One story. `sentence` says for authors of SDKs what it wants to see."""
+    """One scenario. `sentence` tells authors of SDKs the expected behaviour."""
 
-    subject: str  # the file that it stands in
+    subject: str  # the name of its file
     title: str
     play: typing.Callable
     options: dict  # of its Stage
@@ -39,7 +39,7 @@ def scenario(play=None, **options):
 
 
 def every_scenario():
-    """All of them, by subject in the order of scenarios/__init__.py."""
+    """All scenarios, by subject in the order of scenarios/__init__.py."""
     import scenarios
 
     found = {module.name for module in pkgutil.iter_modules(scenarios.__path__)}

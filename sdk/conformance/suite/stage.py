@@ -1,4 +1,4 @@
-"""What one scenario plays on: a server of its own, the program, and the way between them."""
+"""The stage of one scenario: its own server, the program, and the way between them."""
 
 import itertools
 import time
@@ -12,14 +12,14 @@ from .way import Way
 import harness
 
 SERVE = ("--log-level", "warn")
-PATIENCE_S = 60  # on a machine that does much else at the same time
+PATIENCE_S = 60  # for a busy machine
 WORKER = {"concurrency": 4, "poll_wait_ms": 2000, "grace_ms": 1000}
 
 
 class Stage:
-    """`serve`: more of the server's options. `config`: of its configuration file. `program`: starts
-    the program before the scenario begins. `history`: holds all that was seen against the rules in
-    the end. `end`: ends the program's input, and wants it to end well.
+    """`serve` is additional options of the server, `config` additional lines of its configuration
+    file. `program` starts the program before the scenario. `history` checks all observations
+    against the rules at the end. `end` ends the program's input and expects a clean exit.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Stage:
                 each.close()
 
     def finish(self):
-        """What every scenario wants of the program in the end."""
+        """The final checks of every scenario."""
         for program in self.programs:
             if self.ends_program and program.process.poll() is None:
                 expect_equal(
@@ -72,17 +72,17 @@ class Stage:
         return way
 
     def tls(self):
-        """A front of the way that speaks TLS; a context manager."""
+        """A TLS front of the way, as a context manager."""
         return TlsFront(self.way.port)
 
     def new_api(self, token=None):
-        """The driver's own connection to the server, which no harm is done to."""
+        """The driver's own connection to the server, which bypasses the way."""
         api = self.server.client(token)
         self.apis.append(api)
         return api
 
     def start_program(self, configure=True, env=None, **settings):
-        """Another program, whose client uses the way."""
+        """Starts another program, whose client uses the way."""
         program = Program([str(self.command)], {**self.env, **(env or {})})
         self.programs.append(program)
         if configure:
@@ -97,7 +97,7 @@ class Stage:
         self._forget_connections()
 
     def stop_server(self):
-        """Drains it, and waits for its end."""
+        """Drains the server and waits for its end."""
         self.server.stop()
         self._forget_connections()
 
@@ -106,8 +106,8 @@ class Stage:
         self._forget_connections()
 
     def restart_with(self, config, token):
-        """Starts it again with more of a configuration file; the driver shows this token from then
-        on.
+        """Restarts the server with additional lines of configuration. From then on the driver uses
+        this token.
         """
         self.stop_server()
         path = self.server.home / "millrace.toml"
@@ -123,7 +123,7 @@ class Stage:
         for api in self.apis:
             api.close()
 
-    # What producers and operators do, past the program.
+    # Actions of producers and operators, without the program.
 
     def submit(self, *script, type="work", **members):
         """Submits a job with this script, to the scenario's queue; returns its id."""
@@ -135,7 +135,7 @@ class Stage:
         return reply.json["id"]
 
     def submit_many(self, count, *script, **members):
-        """The ids of `count` such jobs, made in one batch."""
+        """Submits `count` such jobs in one batch, and returns their ids."""
         job = {"type": "work", "queue": self.queue, "payload": {"script": [*map(list, script)]}}
         reply = self.api.post("/v1/jobs/batch", {"jobs": [{**job, **members}] * count})
         return [result["id"] for result in reply.json["results"]]
@@ -147,7 +147,7 @@ class Stage:
         return reply.json
 
     def final(self, job_id, timeout_s=PATIENCE_S, state=None):
-        """The job once it has ended, with its result and attempts; in `state`, if that is given."""
+        """The job after its end, with its result and attempts; it must be in `state`, if given."""
         reply = self.api.get(
             f"/v1/jobs/{job_id}",
             wait_ms=int(timeout_s * 1000),
@@ -185,7 +185,7 @@ class Stage:
                 raise Failure(f"not within {timeout_s} s: {what}")
             time.sleep(pause)
 
-    # What workers do.
+    # Actions of workers.
 
     def worker(self, name="w", program=None, **options):
         """Starts a worker in the program, for the scenario's queue and the type "work"; its id."""

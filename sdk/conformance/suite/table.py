@@ -1,4 +1,4 @@
-"""The scenarios as documentation, and the table of which SDK passes what."""
+"""The scenarios as documentation, and the table of the SDKs that pass them."""
 
 import re
 import textwrap
@@ -13,7 +13,7 @@ TITLES = {"python": "Python", "typescript": "TypeScript", "go": "Go", "java": "J
 
 
 def by_subject(scenarios):
-    """(heading, its scenarios) for each subject that has some."""
+    """(heading, its scenarios) for each subject with scenarios."""
     for subject, heading in subjects.SUBJECTS.items():
         some = [each for each in scenarios if each.subject == subject]
         if some:
@@ -49,7 +49,7 @@ def terminal(scenarios, columns):
 
 
 def markdown(scenarios, columns):
-    """The README's part, without its heading."""
+    """The table for the README, without its heading."""
     parts = [
         f"{len(scenarios)} scenarios. `sdk/conformance/run --list` says in a sentence what each",
         "wants to see; `sdk/conformance/run --all --write-table` writes this part.",
@@ -70,7 +70,7 @@ def write(scenarios, columns):
 
 
 def titles_in_readme():
-    """{heading: titles} of the table as it stands."""
+    """{heading: titles} of the present table."""
     text = (CONFORMANCE / "README.md").read_text().split(HEADING, 1)[1]
     found, heading = {}, None
     for line in text.splitlines():

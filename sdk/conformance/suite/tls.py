@@ -1,4 +1,4 @@
-"""A TLS front of a way, with a certificate of a CA of its own."""
+"""A TLS front of a way, with a certificate of its own CA."""
 
 import pathlib
 import select
@@ -25,7 +25,7 @@ extendedKeyUsage = serverAuth
 
 
 class TlsFront:
-    """Listens at https://localhost:PORT and passes what it decrypts to a port of 127.0.0.1."""
+    """Listens at https://localhost:PORT and passes the decrypted data to a port of 127.0.0.1."""
 
     def __init__(self, port):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-tls-"))

@@ -7,8 +7,7 @@ import harness
 
 
 def config_of(*args):
-    """(token, the lines of the configuration file that let it in), as `millrace token new` makes
-    them.
+    """(token, its lines for the configuration file), made by `millrace token new`.
     """
     made = harness.run("token", "new", *args)
     if made.returncode:

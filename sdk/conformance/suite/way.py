@@ -1,5 +1,5 @@
-"""A way to a server that understands HTTP: it writes down all that passes, and does harm
-by rules.
+"""A way to a server: a proxy that understands HTTP, records all exchanges, and does harm by
+rules.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ SLOW_PIECE = 16  # bytes at a time
 
 @dataclasses.dataclass(frozen=True)
 class Harm:
-    """What is done to a request. Times in seconds.
+    """The harm to a request. Times are in seconds.
 
-    `lose`: the connection ends before the "request" goes to the server, before its "answer" comes
-    back, or in the middle of that ("half"). `hang`: nothing comes back, as long as the client
-    waits. `double`: the server gets it twice, and the client the answer to the second. `answer`:
-    the way answers itself, in the server's stead: (status, headers, body).
+    `lose` ends the connection before the "request" goes to the server, before its "answer" comes
+    back, or in the middle of the answer ("half"). `hang` returns nothing as long as the client
+    waits. `double` sends the request twice, and returns the second answer. `answer` is the way's
+    own answer instead of the server's: (status, headers, body).
     """
 
     name: str
@@ -59,7 +59,7 @@ def slow_answer(seconds):
 
 
 def problem(status, code, retry_after_s=None):
-    """An answer as the server makes it when it refuses."""
+    """An answer in the form of the server's refusals."""
     body = {
         "type": "about:blank",
         "title": "Made by the way",
@@ -75,7 +75,7 @@ def problem(status, code, retry_after_s=None):
 
 
 def page(status, text="<html><body>Not Millrace</body></html>", content_type="text/html"):
-    """An answer as something between the client and the server makes it."""
+    """An answer such as a proxy between the client and the server would give."""
     return Harm(
         f"answered {status} by another",
         answer=(status, {"Content-Type": content_type}, text.encode()),
@@ -89,7 +89,7 @@ class Rule:
     path: typing.Pattern
     where: typing.Callable
     times: float
-    hits: list = dataclasses.field(default_factory=list)  # the exchanges that it met
+    hits: list = dataclasses.field(default_factory=list)  # the exchanges that it applied to
 
     def meets(self, exchange):
         return (
@@ -101,7 +101,7 @@ class Rule:
 
 
 class Way(Proxy):
-    """Passes everything until it is told otherwise: when()."""
+    """Passes everything unchanged until `when` is called."""
 
     def __init__(self, host, port):
         self.seen = []  # Exchanges, in the order of their arrival
@@ -114,8 +114,8 @@ class Way(Proxy):
         return f"http://127.0.0.1:{self.port}"
 
     def when(self, harm, method=None, path="", where=lambda _: True, times=1):
-        """Does `harm` to the next `times` requests of this method, whose path this pattern finds,
-        and of which `where` is true. The first rule that meets a request has it. Returns the Rule.
+        """Does `harm` to the next `times` requests with this method, a path that matches the
+        pattern, and a true `where`. The first matching rule applies. Returns the Rule.
         """
         rule = Rule(harm, method, re.compile(path), where, times)
         self._rules.append(rule)
@@ -125,11 +125,11 @@ class Way(Proxy):
         return self.when(harm, method, path, where, times=float("inf"))
 
     def forget(self, *rules):
-        """Ends these rules; without any, all of them."""
+        """Ends these rules; without arguments, all rules."""
         self._rules = [rule for rule in self._rules if rules and rule not in rules]
 
     def cut(self):
-        """Ends all connections, whatever is on its way on them."""
+        """Ends all connections, including those with data under way."""
 
         async def end():
             for way in self._ways:
@@ -138,7 +138,7 @@ class Way(Proxy):
         asyncio.run_coroutine_threadsafe(end(), self._loop).result()
 
     def requests(self, method=None, path="", where=lambda _: True):
-        """Those that came so far."""
+        """The matching requests so far."""
         return [
             exchange
             for exchange in list(self.seen)
@@ -155,8 +155,8 @@ class Way(Proxy):
 
     async def _pass_up(self, client, server, state):
         state["number"] = next(self._numbers)
-        state["waiting"] = collections.deque()  # of exchanges whose answers come next
-        await asyncio.sleep(0)  # until the other direction has begun
+        state["waiting"] = collections.deque()  # exchanges in the order of their answers
+        await asyncio.sleep(0)  # lets the other direction begin
         while True:
             raw, exchange = await self._read_request(client, state["number"])
             harm = self._harm_of(exchange)
@@ -189,7 +189,7 @@ class Way(Proxy):
                 return
             exchange, harm = state["waiting"].popleft()
             if exchange is None:
-                continue  # the first of two
+                continue  # the first of two answers
             exchange.status, exchange.answer = status, body
             if harm.lose == "answer":
                 return
@@ -236,7 +236,7 @@ class Way(Proxy):
 
     @staticmethod
     async def _read_answer(upstream, state):
-        """The bytes, the status and the body; None where the server has closed the connection."""
+        """The bytes, the status and the body; None if the server has closed the connection."""
         while True:
             try:
                 head = await upstream.readuntil(b"\r\n\r\n")
@@ -257,14 +257,14 @@ def _is_head(exchange):
 
 
 def read_head(head):
-    """The first line, and the fields by their lower-case names."""
+    """The first line, and the fields by lower-case names."""
     line, *fields = head.decode("latin-1").split("\r\n")[:-2]
     pairs = (field.split(":", 1) for field in fields)
     return line, {name.strip().lower(): value.strip() for name, value in pairs}
 
 
 async def read_body(reader, headers, raw):
-    """`raw` with the bytes that follow, and the body in them."""
+    """`raw` followed by the bytes of the body, and the body."""
     if headers.get("transfer-encoding", "").lower() != "chunked":
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         return raw + body, body
