@@ -1,4 +1,4 @@
-// A browser for the tests: Debian's Chromium, driven by playwright-core. Not one is downloaded.
+// A browser for the tests: Debian's Chromium, driven by playwright-core. No browser is downloaded.
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
 
@@ -15,7 +15,7 @@ export async function launch() {
 export const widths = { phone: 360, tablet: 820, desk: 1440 };
 export const themes = ["light", "dark"];
 
-// A page whose console and network tell when something is wrong.
+// Returns a page that reports errors of its console and network.
 export async function newPage(browser, { width = 1440, height = 900, theme = "light", ...rest } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", ...rest });
   context.setDefaultTimeout(60_000);

@@ -1,9 +1,9 @@
-// The dashboard in a real browser, against a server that is filled here.
+// Tests of the dashboard in a real browser, against a server that is filled here.
 //
 //   node test/dashboard.mjs MILLRACE [NAME]     the program; starts and ends its servers itself
-//   node test/dashboard.mjs http://HOST:PORT    an empty server that runs; without the tests that stop one
+//   node test/dashboard.mjs http://HOST:PORT    a running empty server; skips the tests that stop one
 //
-// Prints a line for each test; ends with 1 if one failed, with 77 where there is no browser.
+// Prints a line for each test. Exits with 1 if one failed, with 77 if there is no browser.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -75,10 +75,10 @@ async function settle(page) {
   await page.waitForFunction(() => document.querySelector("h1, .sign-in") && !document.querySelector("[aria-busy=true], .skeleton"), null, { timeout: kPatience });
   await page.waitForTimeout(150);
 }
-// Lists may be a second behind; from now on they have what was submitted before.
+// Lists may be a second behind. After this call they include all jobs submitted before.
 const listed = (server, q) => server.call("GET", `/v1/jobs?limit=1&fresh=true&q=${encodeURIComponent(q)}`);
 async function visit(page, server, place) {
-  // The part after '#' alone loads nothing.
+  // A change of only the part after '#' loads nothing.
   await page.goto("about:blank");
   await page.goto(`${server.url}/${place}`);
   await settle(page);
@@ -96,7 +96,7 @@ test("every page draws, without a word in the console, and axe accepts it", asyn
         assert.ok(wide <= 0, `${name} in ${theme} at ${width} is ${wide} px too wide`);
         const { tiny, cut } = await page.evaluate(() => {
           const words = [...document.querySelectorAll("body *")].filter((each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""));
-          // A size of 0: said to screen readers alone.
+          // A size of 0 is for screen readers only.
           const size = (each) => Number.parseFloat(getComputedStyle(each).fontSize);
           const head = document.querySelector("h1");
           return { tiny: words.filter((each) => size(each) > 0 && size(each) < 11).map((each) => each.outerHTML.slice(0, 100)), cut: head.innerText.length > 20 ? 0 : head.scrollWidth - head.clientWidth };
@@ -181,7 +181,7 @@ test("a filter is completed, stands in the address, and its jobs are changed tog
   await page.keyboard.press("Enter");
   await page.getByLabel("Filter jobs").pressSequentially("queue:many");
   await page.keyboard.press("Enter");
-  // The rows of the filter before are faint until those of this one are there.
+  // The rows of the previous filter are faint until the new rows are there.
   await page.waitForFunction(() => {
     const rows = [...document.querySelectorAll("tbody tr")];
     return rows.length === 50 && rows.every((row) => row.innerText.includes("many")) && document.querySelector(".scroll").style.opacity === "1";
@@ -209,7 +209,7 @@ test("an operation is followed, slowed, paused, and cancelled", async ({ browser
   await page.getByRole("button", { name: "Choose all that match" }).click();
   await page.getByRole("region", { name: "Chosen jobs" }).getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("heading", { name: "Cancel 300 jobs" }).waitFor();
-  // It lasts for minutes: it must not be over before it is paused.
+  // It takes minutes, so that it is not over before it is paused.
   await page.getByLabel("At most so many a second").fill("2");
   await page.getByRole("button", { name: "Cancel the jobs" }).click();
   await page.waitForFunction(() => location.hash.startsWith("#/operations/"));
@@ -242,7 +242,7 @@ test("an error is noted, muted, opened, resolved, and opens again when it comes 
   await visit(page, server, "#/errors?type=flaky");
   await page.getByRole("link", { name: "Flaky" }).click();
   await page.getByRole("row").filter({ hasText: "1.2.3" }).waitFor();
-  // The group has its numbers taken out, its jobs have them.
+  // The group's message has no numbers, but those of its jobs do.
   await page.getByRole("table", { name: "Newest jobs" }).getByText("port 4711 is taken").waitFor();
   const menu = async (item) => {
     await page.getByRole("button", { name: "More" }).click();
@@ -333,7 +333,7 @@ test("it lives: a job that moves is seen to move, in every tab, by one stream", 
   await second.bringToFront();
   await second.locator("tbody .state.succeeded").first().waitFor({ timeout: kPatience });
   assert.ok(streams <= 2, `${streams} streams`);
-  // Pause means pause.
+  // A paused page does not change.
   await page.bringToFront();
   await page.getByRole("button", { name: "Live" }).click();
   await server.call("POST", `/v1/jobs/${id}/retry`, {});
@@ -361,7 +361,7 @@ test("a server that dies is told, and its return is noticed", async ({ browser, 
 test("the keys: pages, palette, filter, rows, help", async ({ browser, server }) => {
   const page = await newPage(browser);
   await visit(page, server, "#/");
-  // The second within one and a half seconds, or the first is forgotten.
+  // The second key must follow within one and a half seconds.
   for (let began = 0; Date.now() - began >= 1500; ) {
     began = Date.now();
     await page.keyboard.press("g");
@@ -414,7 +414,7 @@ test("a job that waits again says how long its last attempt took", async ({ brow
   const words = took < 1000 ? `${took} ms` : took < 10_000 ? `${(took / 1000).toFixed(1)} s` : `${Math.floor(took / 1000)} s`;
   await page.getByText(`last ran ${words}`, { exact: true }).waitFor();
   await page.getByText("1 of 3 attempts").waitFor();
-  // The clock has 24 hours, as in logs.
+  // Times use 24 hours, as in logs.
   assert.doesNotMatch(await page.locator("main").innerText(), /\d [AP]M\b/);
   await page.context().close();
 });
@@ -441,7 +441,7 @@ test("long lists come in the order of the numbers in their names, a part at a ti
 });
 
 test("a row that new jobs have moved off the first page is not told as gone", async ({ browser, server }) => {
-  // Of several queues in one millisecond: their ids are in no order.
+  // Jobs of several queues in one millisecond, whose ids have no order.
   const submit = (n) => server.call("POST", "/v1/jobs/batch", { jobs: Array.from({ length: n }, (_, i) => ({ type: "crowd", queue: `crowd-${i % 6}` })) });
   await submit(60);
   await listed(server, "type:crowd");
@@ -475,7 +475,7 @@ test("on a phone the time that the charts show is chosen from a list, and a row 
   assert.equal(await page.getByRole("group", { name: "How far back" }).count(), 0);
   await visit(page, server, "#/jobs?q=state:dead queue:evil");
   await page.getByText("dead · evil").first().waitFor();
-  // The chosen one of the tabs is in sight, and a dialog's text and buttons stay within it.
+  // The chosen tab is visible, and a dialog's text and buttons stay within it.
   const within = async (inner, outer) => {
     let boxes;
     const holds = async () => {
@@ -524,7 +524,7 @@ test("sign-in, a session that only its page can use, and a token that only reads
     await page.getByRole("button", { name: "Pause", exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
     await page.getByText("This queue is paused").waitFor();
-    // Without the guard, and from elsewhere, nothing changes.
+    // Requests without the guard or from another site change nothing.
     const bare = await page.evaluate(() => fetch("v1/queues/mail/resume", { method: "POST" }).then((answer) => answer.status));
     assert.equal(bare, 403);
     const elsewhere = await fetch(`${server.url}/v1/queues/mail/resume`, { method: "POST", headers: { Cookie: `${cookie.name}=${cookie.value}`, Origin: "https://evil.example" } });
@@ -571,7 +571,7 @@ test("it works under a path that a proxy adds", async ({ browser, server }) => {
 });
 
 const browser = await launch();
-// They start, stop or address a server of their own.
+// These tests start, stop or address their own server.
 const ofOwnServer = new Set([
   "a server that dies is told, and its return is noticed",
   "an empty server is a quickstart that sees its first job move",

@@ -1,9 +1,9 @@
-// A server with a problem, and nothing but its address: each drill begins on the overview, finds the cause there, and
-// mends it by what the page offers, as a person would.
+// Drills with a server that has a problem. Each begins on the overview, finds the cause there, and solves it with the
+// actions of the page, as a person would.
 //
 //   node test/drills.mjs MILLRACE [NAME]
 //
-// Prints the clicks and the time of each; ends with 1 if one failed, with 77 where there is no browser.
+// Prints the clicks and the time of each. Exits with 1 if one failed, with 77 if there is no browser.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
@@ -18,7 +18,7 @@ if (!executable) {
   process.exit(77);
 }
 
-// A worker of one queue; `script` is what sh does for each job.
+// Starts a worker of one queue; sh runs `script` for each job.
 function startWorker(server, queue, script, ...flags) {
   const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_")));
   const child = spawn(binary, ["work", "--url", server.url, "-q", queue, ...flags, "--", "sh", "-c", script], { env: environment, stdio: "ignore" });
@@ -86,7 +86,7 @@ drill(
   () => [],
   async (server) => {
     await server.call("PUT", "/v1/limits/crm", { concurrency: 1 });
-    // They last for minutes, one after the other: so long somebody has to find the limit.
+    // The jobs take minutes, one after the other, which is the time to find the limit.
     await submit(server, 300, { type: "sync", queue: "sync", limits: [{ name: "crm" }] });
     const worker = startWorker(server, "sync", "sleep 2", "-c", "8");
     await until("one holds it", async () => (await server.call("GET", "/v1/limits/crm")).in_use === 1);
@@ -143,7 +143,7 @@ drill(
     await server.stop();
     renameSync(join(server.flags[1], "Europe/Zurich"), join(dirname(server.flags[1]), "gone"));
     await server.start();
-    // A server looks at the zone when it plans the next instant.
+    // The server reads the time zone when it plans the next instant.
     await server.call("POST", "/v1/schedules/nightly/pause", {});
     await server.call("POST", "/v1/schedules/nightly/resume", {});
     await until("it is broken", async () => (await server.call("GET", "/v1/schedules/nightly")).state === "broken");

@@ -1,8 +1,8 @@
-// Texts that try to become code when a page shows them: elements that run by themselves, ways out of an
-// attribute, addresses that are scripts, and each of them encoded. If one runs, window.pwned is set.
+// Texts that try to run as code when a page shows them: elements that run by themselves, escapes from an
+// attribute, script URLs, and encoded forms of each. If one runs, it sets window.pwned.
 const run = "window.pwned=1";
 
-// What the tests also look for by its place, so the order stays.
+// The tests also refer to these by position, so keep their order.
 const known = [
   "<script>window.pwned=1</script>", "<img src=x onerror=window.pwned=1>", "\"><svg onload=window.pwned=1>", "'><iframe srcdoc='<script>parent.pwned=1</script>'>",
   "javascript:window.pwned=1", "<a href=javascript:window.pwned=1>x</a>", "{{constructor.constructor('window.pwned=1')()}}", "${window.pwned=1}", "</textarea><script>window.pwned=1</script>",

@@ -1,4 +1,4 @@
-// A server for the tests of the dashboard: a process of its own, with its data in a temporary folder.
+// A server for the tests of the dashboard: a separate process with its data in a temporary folder.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -7,8 +7,8 @@ import { join } from "node:path";
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-// As in tests/postgres.py: each process has some ports of its own, below those that the system gives to outgoing
-// connections, so that one is still free when its server is started, and when it comes back to it.
+// As in tests/postgres.py, each process has its own range of ports, below those that the system uses for outgoing
+// connections, so that a port is still free when its server starts or restarts.
 const kPortsOfAProcess = 40;
 let nextPort = 0;
 export async function freePort() {
@@ -22,7 +22,7 @@ export async function freePort() {
   }
 }
 
-// On a machine that does much else at the same time.
+// For a busy machine.
 export const kPatience = 60_000;
 export async function until(what, holds) {
   const ends = Date.now() + kPatience;
@@ -35,7 +35,7 @@ export async function until(what, holds) {
 }
 
 export class Server {
-  // `binary`: the program; `config`: the text of its configuration file.
+  // `binary` is the program, `config` the text of its configuration file.
   constructor(binary, config = "", flags = []) {
     this.binary = binary;
     this.flags = flags;
@@ -70,7 +70,7 @@ export class Server {
   }
 }
 
-// A server that somebody else has started, and ends.
+// A server that was started, and will be ended, by somebody else.
 export class OthersServer {
   constructor(url) {
     this.url = url;

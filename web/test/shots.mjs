@@ -1,6 +1,6 @@
-// Pictures of pages, in both themes and at three widths.
+// Takes screenshots of pages, in both themes and at three widths.
 //
-//   node test/shots.mjs URL FOLDER [PAGE ...]     PAGE: "name=#/address"; without any, all pages
+//   node test/shots.mjs URL FOLDER [PAGE ...]     PAGE: "name=#/address"; default: all pages
 import { mkdirSync } from "node:fs";
 import { launch, newPage, themes, widths } from "./browser.mjs";
 
