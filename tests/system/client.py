@@ -92,8 +92,8 @@ class Client:
         return self.request("DELETE", path, query=query, headers=headers)
 
     def request(self, method, path, body=None, raw=None, query=None, headers=None):
-        """Sends `raw` bytes, or `body` as JSON, or nothing. Returns the Reply, which has been checked
-        against the contract.
+        """Sends `raw` bytes, or `body` as JSON, or nothing. Returns the Reply, checked against the
+        contract.
         """
         target = path
         if query:

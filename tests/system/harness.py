@@ -438,7 +438,7 @@ class MillraceCase(unittest.TestCase):
             self.assertEqual(sorted(reply.places), sorted(places), reply)
 
     def assert_fault(self, body, places, path="/v1/jobs", method="POST"):
-        """Asserts that `body` is refused for faults at exactly these places (one or more pointers)."""
+        """Asserts that `body` is refused for faults at exactly these pointers (one or more)."""
         reply = self.api.request(method, path, body)
         places = [places] if isinstance(places, str) else places
         self.assert_refused(reply, 422, "validation_failed", *places)

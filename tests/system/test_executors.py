@@ -69,7 +69,7 @@ void millrace_module_stop(void* state) { fclose(fopen("stopped", "w")); }
 class ExecutorCase(harness.MillraceCase):
     @contextlib.contextmanager
     def working(self, *args, server=None):
-        """Runs `millrace work` on this test's queue until the block ends; then it must exit with 0."""
+        """Runs `millrace work` on this test's queue until the block ends. It must exit with 0."""
         server = server or self.server
         process = subprocess.Popen(
             [harness.BINARY, "work", "-q", self.queue, *map(str, args)],
