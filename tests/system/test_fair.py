@@ -1,4 +1,4 @@
-"""Fair shares and ageing of a queue, as told over HTTP."""
+"""Tests of a queue's fair shares and ageing over HTTP."""
 
 import collections
 import time
@@ -21,7 +21,7 @@ class Fair(harness.ServerCase):
         return self.submit_many(count, **{**keyed, **members})
 
     def keys_of_next(self, count, at_once=1):
-        """The fair keys of the next starts, each of which ends at once."""
+        """The fair keys of the next starts; each job ends at once."""
         keys = []
         while len(keys) < count:
             jobs = self.claim(at_once)
@@ -128,13 +128,13 @@ class Fair(harness.ServerCase):
         self.flood("a", 40)
         self.flood("b", 40)
         before = self.keys_of_next(7)
-        time.sleep(1.5)  # the tables have it
+        time.sleep(1.5)  # the tables are up to date
         self.server.restart(kill=True)
         self.use(self.server)
         after = self.keys_of_next(8)
         counted = collections.Counter(before + after)
         self.assertEqual(counted, {"a": 12, "b": 3})
-        # Not by chance: each stretch of five starts has its share.
+        # Not by chance: every five consecutive starts have their share.
         whole = before + after
         for first in range(0, 15, 5):
             self.assertEqual(whole[first : first + 5].count("b"), 1, whole)

@@ -1,4 +1,4 @@
-"""Limits, gates of types and of queues, and why a job is not running, as told over HTTP."""
+"""Tests of limits, gates of types and queues, and why a job is not running, over HTTP."""
 
 import concurrent.futures
 import pathlib
@@ -139,7 +139,7 @@ class Flow(harness.ServerCase):
         self.assertEqual(retried.json["state"], "ready")
         self.assertNotIn("limits", retried.json)
 
-    # --- What starts.
+    # --- Starts.
 
     def test_slots(self):
         self.put(concurrency=2)
@@ -277,7 +277,7 @@ class Flow(harness.ServerCase):
         self.fail_attempt(held, delay_ms=60_000)
         self.assertEqual(self.claim_one()["id"], second)
 
-    # --- What gates remember.
+    # --- The memory of gates.
 
     def slow(self, job, **wish):
         return self.ack(job, "snoozed", delay_ms=0, slow_down=[{"limit": self.limit, **wish}])
@@ -508,10 +508,10 @@ class Flow(harness.ServerCase):
         self.assert_refused(self.api.get(queue_path + "/scale"), 404, "not_found")
         self.put(concurrency=1)
         self.limited(3)
-        self.claim_one(lease_ms=600_000)  # until the last figure was seen
+        self.claim_one(lease_ms=600_000)  # outlasts the test of the last figure
         self.submit_many(200)
         scale = self.api.get(queue_path + "/scale?target_wait_ms=1000&slots=50").json
-        # At an assumed second each: 200 slots for what could start, and some for what comes in.
+        # At an assumed second each: 200 slots for jobs that could start, and some for new ones.
         self.assertEqual((scale["ready"], scale["held_back"], scale["running"]), (202, 2, 1))
         self.assertGreaterEqual(scale["desired_slots"], 200)
         self.assertEqual(scale["desired_workers"], -(-scale["desired_slots"] // 50))
@@ -522,7 +522,7 @@ class Flow(harness.ServerCase):
         self.assertEqual((bounded["desired_slots"], bounded["desired_workers"]), (30, 1))
         self.assertIn("The queue's own bound keeps 30 busy at most", bounded["because"])
         labels = f'{{limit="{self.limit}",kind="limit"}}'
-        # A scrape may show what one before it found, for a while.
+        # A scrape may repeat the figures of an earlier one for a while.
         for line in (
             f'millrace_queue_desired_slots{{queue="{self.queue}"}} 21',
             f"millrace_limit_in_use{labels} 1",
@@ -675,8 +675,10 @@ class OnAllNodes(harness.MillraceCase):
                 self.assertEqual(reply.status, 201, reply)
 
     def work(self, count, hold_s=0.02, limit=4, patience_s=120):
-        """Claims from all queues and finishes, with a worker a queue, until so many jobs have been
-        held; returns when each was for certain: after the claim's answer, until the ack was sent."""
+        """Claims from all queues and finishes, with a worker per queue, until `count` jobs have
+        been held. Returns when each was certainly held: from the claim's answer until the ack was
+        sent.
+        """
         held = []
         until = time.monotonic() + patience_s
 
@@ -776,7 +778,7 @@ class OnAllNodes(harness.MillraceCase):
         for queue in self.queues:
             held = held or self.claim(1, [queue], wait_ms=20_000, lease_ms=600_000)
         self.assertEqual(len(held), 1)
-        # Neither the shard's new leader nor the home's gives the slot away.
+        # Neither the shard's new leader nor the home's hands the slot out again.
         self.nodes[2].kill()
         self.nodes.settle()
         for queue in self.queues:

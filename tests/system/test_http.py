@@ -1,5 +1,5 @@
-"""HTTP itself, on raw sockets: whatever could be read in two ways is refused, and nobody is held
-up.
+"""Tests of HTTP itself, on raw sockets: ambiguous requests are refused, and no client is
+blocked.
 """
 
 import threading
@@ -14,7 +14,7 @@ CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
 LENGTH = b"Content-Length: %d\r\n" % len(BODY)
 TE = b"Transfer-Encoding: chunked\r\n"
 
-# Requests that some reader somewhere frames differently than another.
+# Requests whose framing different readers interpret differently.
 SMUGGLING = {
     "length then chunked": POST + LENGTH + TE + b"\r\n" + CHUNKED,
     "chunked then length": POST + TE + LENGTH + b"\r\n" + CHUNKED,
@@ -123,7 +123,7 @@ NEXT = b"GET /v1/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 class Smuggling(harness.ServerCase):
     def verdict(self, request, pieces=(), pause_s=0.0):
-        """(status, whether the connection was closed after it, and nothing else said)."""
+        """(status, whether the connection was closed after it without further data)."""
         with self.server.connect() as raw:
             try:
                 raw.send(request + NEXT, pieces=pieces, pause_s=pause_s)
@@ -140,7 +140,7 @@ class Smuggling(harness.ServerCase):
 
     def test_the_same_however_it_is_split(self):
         for number, (name, request) in enumerate(SMUGGLING.items()):
-            # Every split point is met by one request or another, each request by a few.
+            # Together the requests cover every split point, each request a few.
             for at in range(1 + number % 7, len(request), 17):
                 with self.subTest(name, at=at):
                     self.assertEqual(self.verdict(request, pieces=[at], pause_s=0.002), (400, True))

@@ -1,5 +1,5 @@
-"""millrace.enqueue, millrace.finish and millrace.fence in transactions of the user's own, on a real
-PostgreSQL.
+"""Tests of millrace.enqueue, millrace.finish and millrace.fence in the user's own transactions, on
+a real PostgreSQL.
 """
 
 import random
@@ -16,7 +16,7 @@ def quoted(text):
 
 
 class OnPostgres(harness.MillraceCase):
-    """A server on a database of the test's own."""
+    """A server on the test's own database."""
 
     def setUp(self):
         super().setUp()
@@ -38,7 +38,7 @@ class OnPostgres(harness.MillraceCase):
         return self.cluster.sql(statement, self.database)
 
     def refusal(self, statement):
-        """The SQLSTATE and the message of a statement that fails."""
+        """The SQLSTATE and the message of a failing statement."""
         session = self.session()
         answer = session.sql(statement)
         self.assertIn("ERROR:  ", answer)
@@ -136,7 +136,7 @@ class Enqueue(OnPostgres):
             took.append(1000 * (time.monotonic() - committed))
         took.sort()
         print(f"\ncommit to claim: p50 {took[100]:.1f} ms, p99 {took[198]:.1f} ms, most {took[-1]:.1f} ms")
-        # Who looked only now and then would take half a second; how fast it is, benches say.
+        # Polling would take half a second; benches measure the speed.
         self.assertLess(took[100], 250)
 
     def test_delay_counts_from_the_call(self):
@@ -425,7 +425,7 @@ class Finish(OnPostgres):
                 )
                 self.assertEqual(state, "ML002")
         self.assertEqual(self.sql("SELECT n FROM mails"), "1\n1\n1")
-        # What was acked has succeeded: that finish had nothing to do.
+        # The acked job has succeeded, so that finish had no effect.
         self.assertEqual(
             self.sql("SELECT reason FROM millrace.inbox_rejected"),
             "\n".join(2 * ["there is no such job: it may have been pruned"]),
@@ -514,7 +514,7 @@ class Finish(OnPostgres):
             "finish|no such lease of the job was ever given|4",
         )
         self.assertEqual(self.counts(), {"running": 2, "ready": 2})
-        # Nobody is kept out by it.
+        # It keeps no other finish out.
         for job in (first, second, self.claim_within(), self.claim_within()):
             self.sql(f"SELECT {self.call(job)}")
             self.await_state(job["id"], "succeeded")
@@ -550,7 +550,7 @@ class Finish(OnPostgres):
                 self.assertTrue(message.startswith(f"{name}: "), message)
 
     def asked(self, path, body=None):
-        """The answer, also one that nobody leads the shard yet."""
+        """The answer, even one that says that the shard has no leader yet."""
         return (self.api.get(path) if body is None else self.api.post(path, body)).json
 
     def test_effects_exactly_once_though_server_and_handlers_are_killed(self):
@@ -595,7 +595,7 @@ class Finish(OnPostgres):
 
 
 class Bounds(OnPostgres):
-    """Each bound of the HTTP API's, one past it."""
+    """Exceeds each bound of the HTTP API by one."""
 
     def test_a_value_past_a_bound_is_refused_by_name(self):
         rows = [

@@ -1,4 +1,4 @@
-"""Submitting a job, and finding in it what was put in."""
+"""Tests of submitting a job and reading its members back."""
 
 import re
 import threading

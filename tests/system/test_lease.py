@@ -345,7 +345,7 @@ class SingleForms(harness.ServerCase):
         )
         self.call(self.claim_within(), "complete", **follow_up)
         self.assertEqual(self.counts(), {"succeeded": 1})
-        # The other queue may lie on another shard; what goes there is passed on after the answer.
+        # The other queue may be on another shard, to which jobs are passed on after the answer.
         harness.eventually(
             lambda: self.counts(self.queue + "-next", made=False) == {"ready": 4},
             what="four follow-ups",
@@ -363,7 +363,7 @@ class SingleForms(harness.ServerCase):
         reply = waiting()
         self.assertTrue(reply.json["cancel_requested"])
         self.assertEqual(reply.json["state"], "running")
-        # And is not held where that was asked for before.
+        # It is not held if that was requested before.
         self.assertTrue(self.call(job, "heartbeat", wait_ms=60000)["cancel_requested"])
         self.assertLess(time.monotonic() - started, 50)
 

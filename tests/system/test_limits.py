@@ -1,5 +1,5 @@
-"""Every bound passed by one, unknown members, wrong types: always refused with the place of each
-fault, and nothing is changed.
+"""Tests that bounds exceeded by one, unknown members and wrong types are always refused with the
+place of each fault, and change nothing.
 """
 
 import harness
@@ -212,7 +212,7 @@ class OfTheOtherCalls(harness.ServerCase):
             )
 
     def assert_item_fault(self, path, bad, places, kind="items"):
-        """The second item is refused for faults at exactly these places, the first looked at."""
+        """Asserts that the second item is refused for faults at exactly these places."""
         good = {"id": NOBODY, "token": 1, "outcome": "succeeded"}
         if bad.keys() <= {"id", "token", "extend_ms", "progress"} and "heartbeat" in path + kind:
             del good["outcome"]

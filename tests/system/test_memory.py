@@ -1,5 +1,5 @@
-"""A budget of memory: payloads leave memory first, then new jobs are refused, and nothing is lost. The
-server never holds more than it was given.
+"""Tests of the memory budget: first payloads leave memory, then new jobs are refused, and nothing
+is lost. The server never exceeds its budget.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ class Budget(harness.MillraceCase):
         return server
 
     def peak_mib(self, server):
-        """The most that it ever held resident, with the pages of its files."""
+        """The peak of its resident memory, including the pages of its files."""
         status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) / 1024
@@ -30,7 +30,7 @@ class Budget(harness.MillraceCase):
         return self.api.post("/v1/jobs/batch", {"jobs": jobs})
 
     def takes(self, numbers, filling):
-        """False: refused, all of them, for want of memory."""
+        """Submits a batch. Returns False if all of it was refused for lack of memory."""
         reply = self.submit_batch(numbers, filling)
         statuses = {result["status"] for result in reply.json["results"]}
         self.assertIn(statuses, ({201}, {503}))
@@ -49,7 +49,7 @@ class Budget(harness.MillraceCase):
         server = self.serve(192)
         count, filling = 30_000, "x" * 10_000  # 300 MB of payloads
         for start in range(0, count, 100):
-            # Faster than the disk it may be told to wait.
+            # A client faster than the disk may be told to wait.
             harness.eventually(
                 lambda start=start: self.takes(range(start, start + 100), filling), what="room for more"
             )
@@ -65,7 +65,7 @@ class Budget(harness.MillraceCase):
         self.assertLess(self.peak_mib(server), 192)
 
     def fill(self, first):
-        """Submits until a job of a batch is refused; how many were stored."""
+        """Submits until a job of a batch is refused. Returns how many were stored."""
         stored = 0
         for _ in range(1_000):
             results = self.submit_batch(range(first + stored, first + stored + 1000), "").json["results"]
@@ -79,7 +79,7 @@ class Budget(harness.MillraceCase):
     def test_more_jobs_than_fit(self):
         server = self.serve(128)
         stored = 0
-        # There may be room again at once, when the tables catch up: until they have.
+        # There may be room again when the tables catch up, so repeats until they have.
         for _ in range(100):
             stored += self.fill(stored)
             one = self.api.post("/v1/jobs", {"type": "work", "queue": self.queue})

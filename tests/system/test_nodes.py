@@ -1,5 +1,5 @@
-"""Several nodes on one database: whoever is asked, the answer is the same, and one that goes is
-missed by nobody. (How fast that is, bench/failover measures.)
+"""Tests of several nodes on one database: all nodes give the same answers, and the loss of one
+affects no client. (bench/failover measures the speed.)
 """
 
 import contextlib
@@ -33,7 +33,8 @@ class NodesCase(harness.MillraceCase):
         return reply.json["id"]
 
     def submit_until_taken(self, api, queue):
-        """As a producer does: under the job's own id, again, until it is acknowledged."""
+        """Submits as a producer does: repeatedly, with the job's own id, until it is acknowledged.
+        """
         body = {"type": "work", "queue": queue, "id": harness.uuid7()}
 
         def taken():
@@ -45,7 +46,7 @@ class NodesCase(harness.MillraceCase):
         return body["id"]
 
     def claim_all(self, api, wanted):
-        """Claims over all the queues until these jobs are claimed, and nothing else is."""
+        """Claims from all queues until exactly these jobs are claimed."""
         missing, jobs = set(wanted), []
         deadline = time.monotonic() + FAILOVER_TIMEOUT_S
         while missing:
@@ -67,7 +68,7 @@ class NodesCase(harness.MillraceCase):
 
 
 class AnyNode(NodesCase):
-    """Three that stay."""
+    """Three nodes that stay."""
 
     patience_s = harness.PATIENCE_S
 
@@ -146,7 +147,7 @@ class AnyNode(NodesCase):
                 )
                 began = time.monotonic()
                 thread.start()
-                time.sleep(0.2)  # it waits by now; if not, it finds the job at once
+                time.sleep(0.2)  # it probably waits by now; if not, it finds the job at once
                 job_id = self.submit_to(submitting, queue)
                 thread.join()
                 self.assertEqual([job["id"] for job in found], [job_id])
@@ -217,7 +218,9 @@ class NodesGo(NodesCase):
         return made
 
     def assert_all_served(self):
-        """Every running node takes jobs for every queue; they are claimed and finished."""
+        """Checks that every running node accepts jobs for every queue, and that they can be
+        finished.
+        """
         for api in self.each():
             ids = [self.submit_until_taken(api, queue) for queue in self.queues.values()]
             self.finish_all(api, self.claim_all(api, ids))
@@ -262,13 +265,15 @@ class NodesGo(NodesCase):
 
     @contextlib.contextmanager
     def no_request_fails(self, servers):
-        """Meanwhile clients of these submit, wait for jobs and finish them; each job is finished once."""
+        """Clients of these submit, wait for jobs and finish them meanwhile; each job is finished
+        once.
+        """
         failed, finished, stop = [], [], threading.Event()
 
         def ask(server):
             try:
                 live(self.new_client(server))
-            except Exception as error:  # a connection that broke, say
+            except Exception as error:  # such as a broken connection
                 failed.append(error)
 
         def live(api):
@@ -293,7 +298,7 @@ class NodesGo(NodesCase):
 
         threads = [threading.Thread(target=ask, args=(server,)) for server in servers]
         def go_on():
-            """They have finished some more, or one has failed."""
+            """Waits until they have finished more jobs, or one has failed."""
             goal = len(finished) + 10
             harness.eventually(lambda: len(finished) >= goal or failed, what="more finished jobs")
 
@@ -380,7 +385,7 @@ class NodesGo(NodesCase):
 class BehindPgBouncer(NodesCase):
     """Two nodes, and an application that calls millrace.enqueue and millrace.finish, all through one PgBouncer."""
 
-    POOL_SIZE = 4  # of the two nodes' sixteen connections and the application's
+    POOL_SIZE = 4  # for the two nodes' sixteen connections and the application's
 
     def setUp(self):
         super().setUp()
@@ -394,16 +399,16 @@ class BehindPgBouncer(NodesCase):
         self.sql("CREATE TABLE effects(job uuid)")
 
     def sql(self, statement):
-        """In a transaction of its own, which commits or the test fails."""
+        """Runs a statement in its own transaction, which must commit."""
         return self.nodes.cluster.sql(statement, self.pooler.leads_to(self.nodes.database))
 
     def enqueue(self, rounds):
-        """Jobs on every shard; their ids."""
+        """Enqueues jobs on every shard and returns their ids."""
         calls = [f"SELECT millrace.enqueue('work', 'null', queue => '{queue}')" for queue in self.queues.values()]
         return [job for _ in range(rounds) for job in self.sql(";".join(calls)).split()]
 
     def finish_in_sql(self, job):
-        """With an effect in the same transaction."""
+        """Finishes a job with an effect in the same transaction."""
         finish = f"SELECT millrace.finish('{job['id']}', {job['lease']['token']})"
         effect = f"INSERT INTO effects VALUES ('{job['id']}')"
         self.sql(f"BEGIN; {effect}; {finish}; COMMIT")

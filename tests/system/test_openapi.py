@@ -1,5 +1,5 @@
-"""The description that the server serves, held against the server. Every suite holds its replies
-against it; this one walks it, and makes sure that the holding can fail.
+"""Compares the served OpenAPI description with the server. Every suite checks its replies against
+it; this one walks through it, and makes sure that the checks can fail.
 """
 
 import copy
@@ -118,7 +118,7 @@ class Description(harness.ServerCase):
 
 
     def check_examples(self, described, node, where=""):
-        """Holds every example against the schema beside it; returns how many there are."""
+        """Checks every example against its schema. Returns the number of examples."""
         count = 0
         if isinstance(node, dict) and "schema" in node:
             examples = [one["value"] for one in node.get("examples", {}).values()]
@@ -131,7 +131,7 @@ class Description(harness.ServerCase):
 
 
 class Canaries(harness.ServerCase):
-    """Replies that are wrong in one way each must be found out."""
+    """Replies with one fault each, which must be detected."""
 
     def check(self, reply, status=200, path="/v1/jobs/" + NOBODY, method="GET", **headers):
         sent = {**reply.headers, **headers}

@@ -1,4 +1,4 @@
-"""What an operator looks at and does: health, metrics, meta, backup and verify."""
+"""Tests of the operator's tools: health, metrics, meta, backup and verify."""
 
 import re
 import threading
@@ -12,8 +12,8 @@ SAMPLE = re.compile(
 
 
 def parse_metrics(text):
-    """{'name{labels}': value}; raises AssertionError where the text is not the format of
-    Prometheus.
+    """{'name{labels}': value}. Raises AssertionError if the text is not in Prometheus's
+    format.
     """
     samples, kinds = {}, {}
     for line in text.splitlines():
@@ -122,7 +122,7 @@ class Metrics(harness.ServerCase):
         self.submit_many(7)
         for job in self.claim(limit=3):
             self.finish(job)
-        # A scrape may show what one before it found, for a while.
+        # A scrape may repeat the figures of an earlier one for a while.
         harness.eventually(lambda: total("millrace_jobs_submitted_total") == 7, what="the counter")
         names = {key.split("{")[0] for key in self.metrics() if f'"{self.queue}"' in key}
         submitted = [name for name in names if re.search(r"(submitted|enqueued).*_total$", name)]

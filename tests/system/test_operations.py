@@ -1,5 +1,5 @@
-"""Operations: begun, watched, paused, resumed, cancelled, their rate; through kill -9 and a takeover.
-Each job is touched once, which the events of the log count.
+"""Tests of operations: begin, progress, pause, resume, cancel and rate, also across kill -9 and a
+takeover. Each job is changed once, which the events of the log count.
 """
 
 import collections
@@ -20,7 +20,7 @@ KEYS = {
     "estimated_end_at", "reason",
 }  # fmt: skip
 ENDED = ("completed", "cancelled", "failed")
-# A part's burst, and what the clocks of an event and of a test may differ by.
+# A part's burst, plus the difference between the clocks of an event and of a test.
 BURST_S = 0.3
 
 
@@ -247,7 +247,7 @@ class OneServer(harness.ServerCase, OperationsCase):
             if reply.json["next_cursor"] is None:
                 break
             query["cursor"] = reply.json["next_cursor"]
-        # Of the same millisecond, in any order.
+        # Events of the same millisecond are in any order.
         self.assertEqual(set(found[:5]), set(begun))
         self.assertEqual(found, sorted(found, reverse=True))
         self.assertEqual(len(set(found)), len(found))
@@ -288,7 +288,7 @@ class OneServer(harness.ServerCase, OperationsCase):
                 self.assertEqual(reply.status, 404, reply)
 
     def test_so_many_go_on_at_once_and_no_more(self):
-        # More than they cancel until the last one has begun.
+        # More jobs than they cancel until the last one has begun.
         self.submit_many(12_000)
         begun = [self.begin("cancel", rate_per_s=1) for _ in range(100)]
         body = {"action": "cancel", "filter": {"queue": self.queue}, "rate_per_s": 1}
@@ -397,10 +397,10 @@ class ThroughCrashes(OperationsCase):
 
 
 class Reprojecting(OperationsCase):
-    """The read models made anew."""
+    """Tests of rebuilding the read models."""
 
     def counted(self, api=None):
-        """What is counted of the queues of the test: dead jobs by type, and in groups of errors."""
+        """The counts of the test's queues: dead jobs by type, and in groups of errors."""
         api = api or self.api
         query = {"by": "type", "window_ms": 3_600_000, "step_ms": 60_000}
         stats = api.get("/v1/stats", **query).json["groups"]
@@ -411,7 +411,7 @@ class Reprojecting(OperationsCase):
         )
 
     def await_counted(self, wanted, api=None):
-        """Until so many jobs are counted everywhere; nothing else has died."""
+        """Waits until this many jobs are counted everywhere, and no others."""
         figures = None
         end = time.monotonic() + 120
         while time.monotonic() < end:
@@ -449,7 +449,7 @@ class Reprojecting(OperationsCase):
         for order in ("pause", "cancel"):
             reply = self.api.post(f"/v1/operations/{op['id']}/{order}")
             self.assertEqual((reply.status, reply.code), (409, "invalid_state"), reply)
-            # It may have ended before the order came.
+            # It may have ended before the order arrived.
             self.assertRegex(reply.json["detail"], r"wait until it has ended|has ended \(completed\)")
         reply = self.api.patch(f"/v1/operations/{op['id']}", {"rate_per_s": 1})
         self.assertEqual(reply.status, 409, reply)
@@ -462,7 +462,7 @@ class Reprojecting(OperationsCase):
         told = [e["type"] for e in self.events("operation.started", "")]
         told += [e["type"] for e in self.events("operation.ended", "")]
         self.assertEqual(told, ["operation.started", "operation.ended"])
-        # When it has ended, all is read: nobody has to wait any more.
+        # After its end everything has been read, so no reader has to wait.
         self.check_end(self.reproject())
         self.assertEqual(self.counted(), before)
 

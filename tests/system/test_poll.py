@@ -202,7 +202,7 @@ class Polls(harness.ServerCase):
         self.submit()
         (job,) = self.poll(claim=self.claim_part())["jobs"]
         self.assertEqual(self.listed()["state"], "active")
-        # While it holds a lease it is there, whatever it says.
+        # While it holds a lease, it is listed in any case.
         self.poll(goodbye=True)
         self.assertEqual([run["id"] for run in self.listed()["running"]], [job["id"]])
         done = {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}

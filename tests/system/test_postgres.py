@@ -1,4 +1,4 @@
-"""A server on PostgreSQL: what is different there. (The other tests run on it too: see
+"""Tests of a server on PostgreSQL, for the differences. (The other tests run on it too: see
 tests/CMakeLists.txt.)
 """
 
@@ -27,7 +27,7 @@ class OnPostgres(harness.MillraceCase):
         return self.cluster.sql(statement, self.database)
 
     def refusal(self, *args, database=None):
-        """What a server says that does not start."""
+        """The message of a server that refuses to start."""
         server = self.serve(*args, database=database).spawn()
         self.assertEqual(server.wait(), 1, server.log)
         return server.log
@@ -94,7 +94,7 @@ class OnPostgres(harness.MillraceCase):
         self.use(self.serve(database=cluster.new_database()).start())
         self.submit()
         cluster.stop()
-        # Answered when it is known what became of it; or refused, once the lease is in doubt.
+        # Answered when the outcome is known, or refused once the lease is in doubt.
         waiting, replies = self.new_client(), []
         body = {"type": "work", "queue": self.queue, "id": harness.uuid7()}
 
@@ -169,7 +169,7 @@ class OnPostgres(harness.MillraceCase):
         harness.eventually(
             lambda: "the database is a former primary" in self.server.log, what="a look at the timeline"
         )
-        # What is asked while the lease still holds is answered once it is known what became of it.
+        # A request while the lease is still valid is answered once its outcome is known.
         harness.eventually(lambda: self.api.get("/readyz").status == 503, what="doubt")
         for _ in range(3):
             self.assertEqual(self.api.post("/v1/jobs", body).status, 503)
@@ -212,7 +212,7 @@ class OnPostgres(harness.MillraceCase):
             (job,) = self.claim(queues=[queue], wait_ms=30_000)
             self.assertEqual((job["id"], job["payload"]), (job_id, {"n": n}))
         self.assertEqual(self.claim(queues=queues, limit=50), [])
-        # An id that is known by now: nothing comes of it, and nothing breaks.
+        # The id is known by now, so it has no effect and breaks nothing.
         again = self.acked_with_others(queues[:1], ids[:1])
         self.assertEqual(again, ids[:1])
         self.assertEqual(self.claim(queues=queues[:1]), [])
@@ -257,7 +257,7 @@ class OnPostgres(harness.MillraceCase):
             lambda: submit() == 503 and "synchronous_commit is local now" in self.server.log,
             what="the shard's stop",
         )
-        # It is not loaded again and again meanwhile: each time writes a row.
+        # It is not loaded repeatedly meanwhile, as each load writes a row.
         terms = self.server.log.count("this node leads the shard")
         began = time.monotonic()
         while time.monotonic() < began + 3:
@@ -282,7 +282,7 @@ class OnPostgres(harness.MillraceCase):
         def acknowledged():
             return self.api.post("/v1/jobs", {"type": "work", "queue": self.queue}).status == 201
 
-        # What the standby does not have is acknowledged to nobody.
+        # Changes that the standby does not have are not acknowledged.
         wait_for("gone")
         harness.eventually(lambda: self.api.get("/readyz").status == 503, 60, what="unreadiness")
         end = time.monotonic() + 2

@@ -1,5 +1,5 @@
-"""The server calls the worker: each answer's outcome, what a call says and who may not be called,
-and a bound that holds whatever becomes of the server.
+"""Tests of push: the outcome of each answer, the content of calls, forbidden receivers, and a bound
+that holds even if the server crashes.
 """
 
 import itertools
@@ -26,7 +26,7 @@ class PushCase(harness.MillraceCase):
         return made
 
     def target(self, url, api=None, **members):
-        """A push target for this test's queue, or for those that it names; deleted in the end."""
+        """A push target for this test's queue, or for the named queues; deleted at the end."""
         name = f"t{next(self._targets)}"
         body = {"url": url, "queues": [self.queue], **members}
         api = api or self.api
@@ -54,7 +54,7 @@ class Outcomes(PushCase, harness.ServerCase):
         super().tearDown()
 
     def after(self, status, body=b"", headers=None, state="final", **members):
-        """A job once it is answered so."""
+        """A job after a call with this answer."""
         self.queue += "-n"  # that no other target serves
         r = self.receive(lambda _: (status, body, headers or {}))
         name = self.target(r.url)
@@ -195,7 +195,7 @@ class Outcomes(PushCase, harness.ServerCase):
         self.assertEqual(job["last_error"]["type"], "broken_answer")
 
     def test_a_bound_on_calls_at_once(self):
-        # Each is answered once three are there, and there are a few threes.
+        # Calls are answered in groups of three.
         three = threading.Barrier(3, timeout=harness.PATIENCE_S)
         r = self.receive(lambda _: three.wait() is None or (200, b"", {}))
         self.target(r.url, concurrency=3, timeout_ms=60_000)
@@ -281,7 +281,7 @@ class Outcomes(PushCase, harness.ServerCase):
 
 
 class Targets(PushCase, harness.ServerCase):
-    """Their settings, and what nobody reads back."""
+    """Tests of their settings, and of secrets that can't be read back."""
 
     serve_args = PERMITTED
 
@@ -400,7 +400,7 @@ class Targets(PushCase, harness.ServerCase):
 
 
 class Restarts(PushCase):
-    """Whatever becomes of the server: no job is lost, and never more calls than the bound."""
+    """Crashes of the server lose no job, and never cause more calls than the bound."""
 
     def check(self, r, ids, bound):
         self.assertLessEqual(set(ids), set(r.jobs()))
@@ -437,7 +437,7 @@ class Restarts(PushCase):
 
 
 class Nodes(PushCase):
-    """Three nodes: one of them serves the targets, whichever leads the first shard."""
+    """Three nodes: the one that leads the first shard serves the targets."""
 
     def test_a_node_that_is_killed(self):
         cluster = nodes.Nodes(3, *PERMITTED)

@@ -1,5 +1,5 @@
-"""Reads never hurt work: searches, large answers and clients that leave cost those who wait for
-something else nothing that they would notice.
+"""Tests that reads do not slow work down: searches, large answers and clients that disconnect do
+not noticeably delay other requests.
 """
 
 import json
@@ -20,7 +20,7 @@ def request(path):
 
 
 class Many:
-    """Clients that ask for one page again and again until they are told to stop."""
+    """Clients that request one page repeatedly until they are stopped."""
 
     def __init__(self, server, path, count):
         self.server, self.path = server, path
@@ -76,7 +76,7 @@ class Searching(harness.MillraceCase):
                 self.assertEqual([job["payload"]["n"] for job in jobs], list(range(number * 5, number * 5 + 5)))
                 for job in jobs:
                     self.finish(job)
-        # Behind a search it would take as long as that; how fast it is, benches say.
+        # Behind a search it would take as long as the search; benches measure the speed.
         self.assertLess(statistics.median(claims), statistics.median(many.took) / 2)
         self.assertEqual(self.counts().get("dead", 0), 0)
 
@@ -104,7 +104,7 @@ class Searching(harness.MillraceCase):
 
 
 class Large(harness.MillraceCase):
-    """What one answer may hold, and all of them together."""
+    """Tests of the bounds on one answer, and on all answers together."""
 
     def fill(self, count, size):
         job = {"type": "t", "queue": self.queue, "payload": "x" * size}
@@ -168,7 +168,7 @@ class Large(harness.MillraceCase):
         status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
         peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
         self.assertLess(int(peak.split()[1]) / 1024, 256)
-        # Some got an answer, some were told to come back; after ten seconds nothing is left of either.
+        # Some got an answer, some were told to retry; ten seconds later neither uses memory.
         deadline = time.monotonic() + 60
         for connection in silent:
             connection.socket.settimeout(max(1, deadline - time.monotonic()))

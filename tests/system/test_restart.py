@@ -1,4 +1,4 @@
-"""What was answered is there after SIGKILL, exactly, and what was promised is kept."""
+"""Tests that acknowledged changes survive SIGKILL exactly, and that promises are kept."""
 
 import random
 import threading
@@ -260,7 +260,7 @@ class Killed(harness.MillraceCase):
         self.use(self.server)
         self.assertEqual(self.claim_within()["id"], overdue["id"])
         self.await_state(expiring["id"], "expired")
-        # At once, where the restart took longer than the delay; early in no case.
+        # At once if the restart took longer than the delay, but never early.
         (claimed,) = self.claim() or [self.claim_within()]
         self.assertEqual(claimed["id"], soon["id"])
         job = self.job(soon["id"])

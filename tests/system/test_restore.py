@@ -1,5 +1,5 @@
-"""Backups and archives are restored: to the end, and to a time, as clients saw it then. What can't
-be restored is refused with a word on what to do, and leaves nothing.
+"""Tests of restoring backups and archives, to the end and to a time, as clients saw it then. An
+impossible restore is refused with advice, and leaves nothing behind.
 """
 
 import datetime
@@ -17,7 +17,7 @@ import harness
 import postgres
 
 ARCHIVE = ("--archive-every", "1s", "--retention-events", "0s")
-# How far the server's clock and this one's may differ, both on one machine.
+# The largest difference between the server's clock and this process's, on one machine.
 SLACK_S = 0.05
 
 
@@ -36,7 +36,7 @@ def restore(backup, to, archive=None, until=None, **options):
 
 
 class Load:
-    """Clients that note what was acknowledged to them, and when."""
+    """Clients that record their acknowledged requests, with times."""
 
     def __init__(self, server, queue):
         self.server, self.queue = server, queue
@@ -59,7 +59,7 @@ class Load:
             thread.join()
 
     def claimed_since(self, instant):
-        """How many jobs, of those that had been submitted by then."""
+        """How many of the jobs submitted by then."""
         with self.lock:
             return sum(
                 at > instant + SLACK_S and job in self.submitted and self.submitted[job][1] < instant - SLACK_S
@@ -126,7 +126,7 @@ class Drill(harness.MillraceCase):
             time.sleep(2)
             second = time.time()
             harness.eventually(lambda: load.claimed_since(second) >= 20, what="more claims")
-        # The journal has dropped what only the archive still has.
+        # The journal has dropped records that only the archive still has.
         self.await_trim(server, backup)
         at_the_end = self.states()
         self.assertEqual(server.stop(), 0)
@@ -160,7 +160,7 @@ class Drill(harness.MillraceCase):
         harness.eventually(lambda: oldest() > newest, 90, 0.2, "a trim beyond the backup")
 
     def check(self, load, until, target):
-        """What is in `target` is what the clients knew at `until`."""
+        """Checks that `target` has the state that the clients knew at `until`."""
         server = self.start_on(target)
         states = self.states()
         early, late = until - SLACK_S, until + SLACK_S
@@ -182,7 +182,7 @@ class Drill(harness.MillraceCase):
         self.assertEqual(done, [], "finished later, and finished")
         self.assertGreater(len(states), 100)
         self.assertLess(len(states), len(load.submitted))
-        # Leases of the history that was given up are lost, and none of their tokens comes again.
+        # Leases of the abandoned history are lost, and none of their tokens is reused.
         later = [(job, token) for at, job, token in load.tokens if at > late and job in states][:20]
         self.assertTrue(later)
         for job, token in later:
@@ -379,7 +379,7 @@ class Refusals(harness.MillraceCase):
     def test_an_archive_that_begins_too_late(self):
         self.files[0].unlink()
         self.refused(f"it begins with {self.files[1].name}")
-        # A newer backup makes up for it.
+        # A newer backup solves it.
         self.assertEqual(restore(self.backup, self.target, self.copy).returncode, 0)
 
     def test_files_under_each_others_names(self):
@@ -591,7 +591,7 @@ class OnPostgres(harness.MillraceCase):
         cut = self.restore(backup, other)
         self.assertEqual(cut.returncode, 1, cut)
         self.assertIn("pg_restore failed", cut.stderr)
-        # It left nothing behind.
+        # The restore left nothing behind.
         (backup / "millrace.dump").write_bytes(whole)
         self.assertEqual(self.restore(backup, other).returncode, 0)
         both = harness.run(

@@ -1,5 +1,5 @@
-"""Schedules as time goes by: each instant once and never early, overlap, pauses, missed instants,
-edits, full queues, stops and kills.
+"""Tests of schedules over time: each instant once and never early, overlap, pauses, missed
+instants, edits, full queues, stops and kills.
 
 That nothing fires is shown beside a schedule that does (`let_instants_pass`).
 """
@@ -11,7 +11,7 @@ import harness
 from harness import eventually, rfc3339, seconds
 from schedules import HOUR_MS, ScheduleWords, api_time, came, instant
 
-# How far a decision may be from the time that its run tells, in seconds.
+# The largest difference between a decision and the time in its run, in seconds.
 SLACK_S = 0.1
 
 
@@ -153,7 +153,7 @@ class Firing(ScheduleWords, harness.ServerCase):
             self.assertGreaterEqual(min(drawn.values()), 0, "early")
             self.assertLess(max(drawn.values()), 3.9 + 20)
             self.assertGreater(max(drawn.values()) - min(drawn.values()), 0.5, "they are spread")
-        # A stalled server makes some of them late. Of draws of its own each seventh would be so near.
+        # A stalled server makes some late. Of independent draws, one in seven would be so near.
         apart = sorted(abs(both[0][name] - both[1][name]) for name in names)
         self.assertLess(apart[len(names) * 2 // 5], 0.3)
 
@@ -203,7 +203,7 @@ class Overlap(ScheduleWords, harness.ServerCase):
         self.let_instants_pass(1.2)
         self.assertEqual(self.claim(queues=[queue]), [], "not before it has ended")
         self.finish(running, "cancelled")
-        # Nobody claims from here on: a job that waits is cancelled at once.
+        # No worker claims from here on, so a waiting job is cancelled at once.
         eventually(lambda: self.outcomes(name).count("replaced") >= 2, 60, what="two that were replaced")
         self.call("pause", name=name)
         replacing = [run["job_id"] for run in self.runs(name) if run["outcome"] == "replaced"]

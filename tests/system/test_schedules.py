@@ -1,6 +1,6 @@
-"""Schedules: what is taken and refused, lists, previews, sets of an owner, triggers, backfills.
+"""Tests of schedules: valid and invalid ones, lists, previews, owners' sets, triggers, backfills.
 
-What happens as time goes by is in test_schedule_firing.py.
+Tests of firing are in test_schedule_firing.py.
 """
 
 import datetime
@@ -34,7 +34,7 @@ DAY_MS = 86_400_000
 
 
 def specification(schedule):
-    """What a PUT takes, of what a GET answers."""
+    """The part of a GET's answer that a PUT accepts."""
     return {"job": schedule["job"], **{name: schedule[name] for name in DEFAULTS}}
 
 

@@ -1,4 +1,4 @@
-"""millrace.schedule and millrace.unschedule in transactions of the user's own, on a real PostgreSQL."""
+"""Tests of millrace.schedule and millrace.unschedule in the user's transactions, on PostgreSQL."""
 
 import json
 import random
@@ -65,7 +65,7 @@ class Calls(OfSchedules):
         self.assertEqual(self.rejected(), [])
 
     def let_polls_pass(self):
-        """The inbox is polled each 20 ms. What was committed just now has been read."""
+        """Waits until the inbox, polled every 20 ms, has read everything committed so far."""
         self.sql(f"SELECT {self.set('beacon', missed_limit=random.randint(1, 1000))}")
         self.await_status(200, "beacon")
         self.sql(f"SELECT {self.unset('beacon')}")
@@ -159,7 +159,7 @@ class Calls(OfSchedules):
         self.await_empty_inbox()
         for name in names:
             made = self.schedule(name)
-            # One that came out of its order would have made more, or fewer.
+            # A call out of order would have created more or fewer.
             self.assertEqual((made["missed_limit"], made["version"]), (20, 20))
 
     def test_a_late_committer_is_not_skipped(self):

@@ -1,4 +1,4 @@
-"""Statistics: columns of what happened, percentiles of waiting and running."""
+"""Tests of statistics: columns of counts, and percentiles of waiting and running times."""
 
 import time
 
@@ -20,7 +20,7 @@ class Stats(harness.ServerCase):
         return groups[0]
 
     def counted(self, name, count, **wanted):
-        """The group, once it counts so many: that may come a second late."""
+        """The group, once it counts this many, which may be a second late."""
         (by, own), = wanted.items()
 
         def found():

@@ -1,5 +1,5 @@
-"""Stopping and not starting: what is promised on the way out, and what a server refuses to start
-on.
+"""Tests of stops and refused starts: the promises of a stop, and the stores on which a server
+refuses to start.
 """
 
 import os
@@ -201,14 +201,14 @@ class StoppingSlowly(harness.MillraceCase):
 
 class NotStarting(harness.MillraceCase):
     def refusal(self, server, *words):
-        """The server refuses to start, soon, with a message of these words."""
+        """Checks that the server soon refuses to start, with a message that has these words."""
         server.spawn()
         self.assertNotIn(server.wait(), (0, -signal.SIGABRT, -signal.SIGSEGV), server.log)
         for word in words:
             self.assertIn(str(word).lower(), server.log.lower())
 
     def status_or_service(self, server):
-        """The exit status of a server that was spawned; None: it serves."""
+        """The exit status of a spawned server; None if it serves."""
 
         def known():
             return server.process.poll() is not None or server._ready()
@@ -289,7 +289,7 @@ class NotStarting(harness.MillraceCase):
             self.assertNotEqual(status, 0)
             self.assertIn("jobs.db", server.log)
         else:
-            # The journal still held everything: then nothing may be missing.
+            # The journal still had everything, so nothing may be missing.
             self.use(server)
             self.assertEqual(self.counts(), {"ready": 300})
 

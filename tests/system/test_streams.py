@@ -1,4 +1,4 @@
-"""Streams of events: where they begin, what they tell, how they end, and what a slow reader costs."""
+"""Tests of event streams: their begin, content and end, and the cost of a slow reader."""
 
 import contextlib
 import http.client
@@ -37,7 +37,7 @@ class Stream:
         self.status = self.answer.status
 
     def next(self):
-        """The next message, as (event, id, data); none at the end of the stream."""
+        """The next message as (event, id, data); None at the end of the stream."""
         event, position, data = "message", None, None
         while True:
             line = self.answer.readline()
@@ -61,7 +61,7 @@ class Stream:
                 return message
 
     def close(self):
-        # At once: a regular close would read the stream to an end that does not come.
+        # At once, because a regular close would read the stream, which never ends, to its end.
         if self.answer.fp:
             self.answer.fp.raw._sock.shutdown(socket.SHUT_RDWR)
         self.connection.close()
@@ -74,7 +74,7 @@ class Stream:
 
 
 class Follower(threading.Thread):
-    """Reads a stream of single events until it is closed; `told` has what they say."""
+    """Reads a stream of single events until it is closed; `told` has their contents."""
 
     def __init__(self, stream, api):
         super().__init__(daemon=True)
@@ -94,7 +94,7 @@ class Follower(threading.Thread):
         return event["type"], event["queue"], event["job_id"], event["attempt"]
 
     def wanted(self):
-        """What the log has for it."""
+        """The log's events for it."""
         wanted, cursor = [], self.begins
         while True:
             query = f"{self.query}&" if self.query else "?"
@@ -451,7 +451,7 @@ class Rebuilt(harness.MillraceCase):
         return counts
 
     def work(self, api, queues, dice):
-        """A little of everything that changes counts; a server that is away is no reason to stop."""
+        """Makes all kinds of changes to counts, and goes on if a server is away."""
         try:
             queue = dice.choice(queues)
             jobs = [
@@ -507,7 +507,7 @@ class Rebuilt(harness.MillraceCase):
     def test_through_kills(self):
         self.use(self.new_server().start())
         queues = [f"{self.queue}-{n}" for n in range(5)]
-        # Of one nothing is kept: its jobs are gone with their last event.
+        # One queue keeps no jobs: they are gone with their last event.
         self.api.put(f"/v1/queues/{queues[0]}", {"retention": {"succeeded_ms": 0}})
         counts = self.follow(self.server.url)
         dice = random.Random(7)

@@ -1,4 +1,4 @@
-"""What a server tells whoever started it: systemd's protocol of readiness and its watchdog."""
+"""Tests of the messages to a supervisor: systemd's readiness protocol and its watchdog."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ WALL = 0x40000000  # waitpid also for threads
 
 class Supervised(harness.MillraceCase):
     def supervised(self, address=None, **env):
-        """A server of this test, not started yet, and the socket that it is to write to."""
+        """A server of this test, not started yet, and the socket for its messages."""
         server = self.new_server()
         address = address or str(server.home / "notify")
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -1,4 +1,4 @@
-"""TLS: what the server shows, whom it believes, and that nodes speak it among themselves."""
+"""Tests of TLS: the server's certificate, accepted clients, and TLS between nodes."""
 
 import json
 import os
@@ -20,8 +20,8 @@ import postgres  # noqa: E402
 
 
 class Certificates:
-    """Authorities and what they sign, made by `millrace admin ca`; in a directory that goes with
-    `close()`.
+    """Authorities and their certificates, made by `millrace admin ca`, in a directory that `close`
+    removes.
     """
 
     def __init__(self):
@@ -56,7 +56,8 @@ class Certificates:
         ]
 
     def client(self, shown=None, ca="ca"):
-        """What a client trusts, and the certificate that it shows: (certificate, key)."""
+        """A client's SSL context: the CA that it trusts, and the (certificate, key) that it shows.
+        """
         context = ssl.create_default_context(cafile=self.path(f"{ca}/ca.pem"))
         if shown:
             context.load_cert_chain(*shown)
@@ -268,7 +269,7 @@ expires_at = 2020-01-01T00:00:00Z
         forged = self.certified("mailer.example", ca="other")
         with self.assertRaises((ssl.SSLError, OSError)):
             self.status_as(server, forged)
-        # A server that knows no authority believes none.
+        # A server without an authority accepts no certificate.
         alone = self.secure_server(config=self.CONFIG, ca=False).start()
         self.assertEqual(self.status_as(alone, self.certified("mailer.example")), 401)
 
@@ -318,7 +319,7 @@ class Authority(TlsCase):
 
 @unittest.skipIf(os.environ.get("MILLRACE_STORE"), "its nodes are on PostgreSQL already")
 class Nodes(TlsCase):
-    """Several nodes on one database, each call between which is encrypted."""
+    """Several nodes on one database, with encrypted calls between them."""
 
     def nodes(self, count, **settings):
         settings.setdefault("tls", self.certificates.client())

@@ -1,5 +1,5 @@
-"""Tokens at run time, the scope `payload`, what a token of one queue sees of another, and how those
-are slowed who try tokens that are none.
+"""Tests of tokens made at run time, of the scope `payload`, of isolation between queues, and of the
+slowdown of clients that try invalid tokens.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ SECRET = re.compile(r"^mlr_[0-9a-f]{12}_[0-9a-f]{64}_[0-9a-f]{8}$")
 
 
 def configured(name, *args):
-    """(token, lines): one of the configuration with all scopes, and what `args` say of it."""
+    """(token, lines): a configured token with all scopes, and with the options `args`."""
     return new_token("--name", name, *[w for s in EVERY for w in ("--scope", s)], *args)
 
 
@@ -40,7 +40,7 @@ class TokensCase(harness.MillraceCase):
         return ""
 
     def make(self, *scopes, api=None, name=None, **members):
-        """A token made at run time: what the answer says."""
+        """Makes a token at run time and returns the answer."""
         name = name or f"{self.queue}-{next(self._names)}"
         reply = (api or self.api).post(
             "/v1/tokens", {"name": name, "scopes": list(scopes), **members}
@@ -323,7 +323,7 @@ class Reload(harness.MillraceCase):
 
 
 class Payload(TokensCase):
-    """The scope `payload`: who lacks it is told all but what producers and workers wrote."""
+    """Tests of the scope `payload`: a token without it sees no data of producers and workers."""
 
     HIDDEN = "zq9-hidden"
 
@@ -494,9 +494,9 @@ class Payload(TokensCase):
 
 
 class CrossReading(TokensCase):
-    """A token of the queues `a*` tries to see, and to touch, what lies in `b-vault`. Whatever lies
-    there carries the word HIDDEN, which no attempt names; and where an attempt does not name the
-    queue either, no answer does.
+    """A token for the queues `a*` tries to read and to change the contents of `b-vault`. These
+    contain the word HIDDEN, which no attempt uses. If an attempt does not use the queue's name
+    either, no answer may contain it.
     """
 
     HIDDEN = "zq9hidden"
@@ -565,7 +565,7 @@ class CrossReading(TokensCase):
         self.addCleanup(lambda: self.assertEqual(self.everything(), self.before))
 
     def everything(self):
-        """What lies in the vault, as its owner sees it."""
+        """The contents of the vault, as its owner sees them."""
         jobs = {
             job: {k: v for k, v in self.job(job, include="payload,result,attempts,logs").items()}
             for job in self.jobs.values()
@@ -582,7 +582,9 @@ class CrossReading(TokensCase):
         )
 
     def attempt(self, attempts, statuses=None):
-        """Each is (method, path, body, query). At least twenty, and none of them sees anything."""
+        """Makes attempts (method, path, body, query), at least twenty, none of which may see
+        anything.
+        """
         self.assertGreaterEqual(len(attempts), 20)
         for method, path, body, query in attempts:
             with self.subTest(f"{method} {path}", body=body, query=query):
@@ -845,7 +847,7 @@ class CrossReading(TokensCase):
                 None,
             ),
         ]
-        # Its name is what is hidden of it; an attempt that names it may be told it.
+        # Its name is hidden, but an attempt that uses the name may see it in the answer.
         for method, path, body, query in attempts:
             with self.subTest(f"{method} {path}", body=body, query=query):
                 reply = self.spy.request(method, path, body, query=query)
@@ -995,13 +997,13 @@ class Throttle(TokensCase):
         statuses = [r.status for r in self.guess(other["token"], 6)]
         self.assertEqual(statuses[:3], [401] * 3)
         self.assertEqual(statuses[3:], [429] * 3)
-        # Not even the right one is looked at for a while from here, if it never was good here.
+        # For a while not even the right token is checked from here, if it was never used here.
         self.assertEqual(self.as_(rotated).get("/v1/meta").status, 429)
         self.assertEqual(self.as_(made).get("/v1/meta").status, 200)
 
 
 class WithoutTheStore(harness.MillraceCase):
-    """The database is away: what was made at run time can't be looked up."""
+    """The database is away, so tokens made at run time can't be looked up."""
 
     patience_s = 0
 
@@ -1054,7 +1056,7 @@ class OnAllNodes(harness.MillraceCase):
                 self.assertEqual(reply.status, 201, reply)
                 made = reply.json
                 clients = [self.new_client(s, made["token"]) for s in self.nodes.servers]
-                # At once, on each node, and for a job on each shard, whoever leads it.
+                # At once, on each node, and for a job on each shard, whichever node leads it.
                 for client in clients:
                     for queue in queues:
                         sent = client.post("/v1/jobs", {"type": "t", "queue": queue})
@@ -1066,7 +1068,7 @@ class OnAllNodes(harness.MillraceCase):
     def test_it_is_revoked_when_that_is_answered_whoever_is_asked(self):
         api = self.new_client(self.nodes[0])
         made = api.post("/v1/tokens", {"name": "watched", "scopes": ["read"]}).json
-        taken = {}  # by node: when the newest request that was served was sent
+        taken = {}  # by node: when the latest successful request was sent
 
         def watch(number):
             client = self.new_client(self.nodes[number], made["token"])

@@ -1,5 +1,5 @@
-"""Traces: spans of jobs as a collector of OpenTelemetry gets them, from the real server. The stub holds
-every request to the schema of OTLP in JSON.
+"""Tests of traces: the spans of jobs that a real server sends to an OpenTelemetry collector. The
+stub checks every request against the schema of OTLP in JSON.
 """
 
 import http.server
@@ -100,7 +100,7 @@ def check_request(body):
 
 
 class Collector:
-    """Takes spans over HTTP; `status` and `delay_s` are what it answers with from now on."""
+    """Receives spans over HTTP; `status` and `delay_s` set its answers from now on."""
 
     def __init__(self):
         self.spans, self.faults, self.requests = [], [], 0
@@ -167,7 +167,8 @@ class TraceCase(harness.MillraceCase):
         self.use(self.new_server("--otlp-endpoint", self.collector.url, *args).start())
 
     def spans_of(self, job, count):
-        """So many spans of the job, by name in the order of their starts."""
+        """Waits for this many spans of the job; returns them by name in the order of their starts.
+        """
         harness.eventually(lambda: len(self.collector.of(job)) >= count, what=f"{count} spans")
         return sorted(self.collector.of(job), key=lambda s: int(s["startTimeUnixNano"]))
 

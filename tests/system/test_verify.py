@@ -1,4 +1,4 @@
-"""`millrace admin verify` of a store on PostgreSQL: beside servers that work, and of rows that somebody altered."""
+"""Tests of `millrace admin verify` on PostgreSQL: beside running servers, and with altered rows."""
 
 import re
 import threading
@@ -59,7 +59,7 @@ class BesideServers(VerifyCase):
 
 
 class Altered(VerifyCase):
-    """Each change is one that nobody but this check would notice."""
+    """Changes that only this check detects."""
 
     def setUp(self):
         super().setUp()
@@ -92,7 +92,7 @@ class Altered(VerifyCase):
         self.assert_damaged("audit_rows has an invalid row")
 
     def journal(self):
-        """The table that has the last rows, and the shard's number."""
+        """The table with the last rows, and the shard's number."""
         tables = self.cluster.sql(
             "SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'millrace' "
             "AND relkind = 'r' AND relname ~ '^journal_' ORDER BY 1",

@@ -25,7 +25,7 @@ client.Client.contract = lambda _: client.AnyContract()
 
 
 class Load(threading.Thread):
-    """Submits, claims and finishes through any node that answers."""
+    """Submits, claims and finishes jobs through any node that answers."""
 
     def __init__(self, cluster, queues):
         super().__init__()
@@ -44,7 +44,7 @@ class Load(threading.Thread):
                     self.submit(api, number)
                 self.work(api)
             except OSError:
-                pass  # a node that stops
+                pass  # a node that is stopping
             finally:
                 api.close()
 
@@ -98,11 +98,11 @@ class UpgradeCase(harness.MillraceCase):
         self.nodes.settle()
 
     def news(self):
-        """Clients of the nodes that are new."""
+        """Clients of the upgraded nodes."""
         return [self.new_client(s) for s in self.nodes.running if s.binary == harness.BINARY]
 
     def die(self, api):
-        """A job dies on each shard."""
+        """Makes a job on each shard die."""
         for queue in self.queues:
             reply = api.post("/v1/jobs", {"type": "dies", "queue": queue, "max_attempts": 1})
             self.assertEqual(reply.status, 201, reply)
@@ -115,7 +115,7 @@ class UpgradeCase(harness.MillraceCase):
                 left -= 1
 
     def calls(self, group):
-        """What needs every node to be new."""
+        """The calls that need every node to be upgraded."""
         body = {"action": "retry", "filter": {"state": ["dead"], "type": "dies"}, "operation": True}
         yield "POST", "/v1/jobs/bulk", body
         yield "POST", f"/v1/queues/{self.queues[0]}/purge", {"states": ["succeeded"], "operation": True}
@@ -152,7 +152,7 @@ class UpgradeCase(harness.MillraceCase):
                     self.assertEqual(reply.status, 503, (method, path, reply))
                     self.assertIn("older node", reply.json["detail"])
                     self.assertIn("retry-after", reply.headers)
-                # What older nodes know goes on, with nobody's name.
+                # Calls that older nodes support still work, but without a recorded author.
                 queue = self.queues[0]
                 for what in ("pause", "resume"):
                     self.assertEqual(api.post(f"/v1/queues/{queue}/{what}").status, 200)
@@ -188,7 +188,7 @@ class UpgradeCase(harness.MillraceCase):
             reply = self.news()[0].get("/v1/admin/audit", fresh="true")
             return [item["action"] for item in reply.json["items"]] if reply.status == 200 else []
 
-        # Who reads the audit sees from when on it is whole.
+        # Readers of the audit see since when it is complete.
         harness.eventually(lambda: "audit.began" in actions(), 30, what="the beginning")
         self.assertIn("operation.started", actions())
         self.assertIn("store.reprojected", actions())

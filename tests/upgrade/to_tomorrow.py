@@ -46,7 +46,7 @@ class UpgradeCase(harness.MillraceCase):
         reply = self.each()[0].post("/v1/jobs", {"queue": self.queues[0], **of_tomorrow})
         self.assertEqual(reply.status, 422, "today's program knows no such type")
 
-        # Upgraded in part: what an ack submits to another shard is passed on, from any node to any.
+        # Partly upgraded: an ack's jobs for other shards are passed on, from any node to any.
         expected = {}
         for server in self.nodes.servers[:2]:
             self.upgrade(server)
@@ -59,7 +59,7 @@ class UpgradeCase(harness.MillraceCase):
                         self.assertEqual(reply.json["code"], "overloaded", reply)
                         self.assertIn("older node", reply.json["detail"])
 
-        # Upgraded whole.
+        # Completely upgraded.
         self.upgrade(self.nodes.servers[2])
 
         def taken():
@@ -92,7 +92,9 @@ class UpgradeCase(harness.MillraceCase):
         self.assertIn("written by a newer Millrace", str(refused.exception) + older.log)
 
     def finish_with_a_child(self, apis, child):
-        """Each node finishes a job of each shard with an ack that submits a job to every shard. By id: the type."""
+        """Each node finishes a job of each shard with an ack that submits a job to every shard.
+        Returns types by id.
+        """
         made = {}
         for api in apis:
             for queue in self.queues:
