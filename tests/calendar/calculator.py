@@ -1,7 +1,7 @@
-"""Schedules by looking: which instants an expression has, found by a look at each minute (or second) of a clock.
+"""Computes the instants of an expression by checking each minute (or second) of a clock.
 
-It knows no short cut but one: a day on which no minute can match is not looked at. It reads time zones through
-Python's zoneinfo, and shares no code with the server.
+Its only short cut is to skip days on which no minute can match. It reads time zones through Python's zoneinfo, and
+shares no code with the server.
 """
 
 import calendar
@@ -22,7 +22,7 @@ def number_of(text):
 
 
 def numbers(item, low, high):
-    """Of one item of a list: "*", "7", "7-20", each with or without a step."""
+    """The numbers of one item of a list: "*", "7", "7-20", each with or without a step."""
     item, _, step = item.partition("/")
     first, _, last = item.partition("-")
     if item in ("*", "?"):
@@ -56,13 +56,13 @@ class Expression:
         second, minute, hour, day, month, weekday = fields
         self.seconds, self.minutes = union(second, 0, 59), union(minute, 0, 59)
         self.hours, self.months = union(hour, 0, 23), union(month, 1, 12)
-        # It names times of the day, to which the policies for daylight saving apply.
+        # Whether it names times of the day, to which the policies for daylight saving apply.
         self.fixed = minute[0] != "*" and hour[0] != "*"
         self.both_days = day[0] in "*?" or weekday[0] in "*?"
         self.known = {}  # by date
 
     def on(self, date):
-        """Can a time of this date match?"""
+        """Whether a time of this date can match."""
         if date not in self.known:
             self.known[date] = self._on(date)
         return self.known[date]
@@ -97,7 +97,7 @@ class Expression:
         return today in {number % 7 for number in numbers(item, 0, 7)}
 
     def names(self, moment):
-        """Does the expression name this second of a wall clock?"""
+        """Whether the expression names this second of a wall clock."""
         return (moment.minute in self.minutes and moment.hour in self.hours and moment.second in self.seconds
                 and self.on(moment.date()))
 
@@ -132,7 +132,7 @@ def changes(zone, low, high):
 
 
 def can_match(expression, zone, begin, until):
-    """Does the clock of the zone, from one instant to the other, show or leap over a date that can match?"""
+    """Whether the zone's clock, from one instant to the other, shows or skips a date that can match."""
     shown = [datetime.datetime.fromtimestamp(second, zone).date() for second in (begin, until)]
     date = min(shown) - datetime.timedelta(days=1)  # a clock that is turned back may have shown one more
     while date <= max(shown) + datetime.timedelta(days=1):
@@ -143,7 +143,7 @@ def can_match(expression, zone, begin, until):
 
 
 def due_in_gap(expression, second, before, offset):
-    """The clock leaps at this instant from one offset to a larger: over a time that the expression names?"""
+    """Whether the clock, changing to a larger offset at this instant, skips a time that the expression names."""
     local = datetime.datetime.fromtimestamp(second, UTC).replace(tzinfo=None) + before
     step = datetime.timedelta(seconds=1 if expression.has_seconds else 60)
     end = local + (offset - before)
@@ -157,7 +157,7 @@ def due_in_gap(expression, second, before, offset):
 
 
 def instants(expression, zone, gap, overlap, start, end):
-    """Those in (start, end], in seconds since the Unix epoch."""
+    """The instants in (start, end], in seconds since the Unix epoch."""
     found = []
     whole = all(offset_at(zone, at).total_seconds() % 60 == 0 for at in (start, end))
     step = 60 if whole and not expression.has_seconds else 1

@@ -1,4 +1,4 @@
-"""Expressions, zones and instants at random, each from a seed; and the program's answer to them."""
+"""Random expressions, zones and instants, each from a seed, and the program's answers to them."""
 
 import dataclasses
 import datetime
@@ -17,7 +17,7 @@ NEVER = "never comes"  # as the program says it
 
 @functools.cache
 def zones():
-    """The names that both tzdata and Python have, and the version of tzdata."""
+    """The zone names that both tzdata and Python have, and the version of tzdata."""
     with open("/usr/share/zoneinfo/tzdata.zi", encoding="utf-8") as file:
         first, *lines = [line.split() for line in file]
     listed = {words[1] if words[0] == "Z" else words[2] for words in lines if words and words[0] in "ZL"}
@@ -41,7 +41,7 @@ class Case:
                 f"until {shown(self.end)}")
 
     def expected(self):
-        """What the calculator finds: the instants; None if the expression never comes."""
+        """The instants found by the calculator; None if the expression never comes."""
         expression = calculator.Expression(self.text)
         zone = zoneinfo.ZoneInfo(self.zone)
         if expression.first_date(datetime.datetime.fromtimestamp(self.start, zone).date()) is None:
@@ -77,7 +77,7 @@ def special_weekday(dice):
 
 
 def named(dice, names, wrap):
-    """A range of names; with `wrap` also one that Sunday ends."""
+    """A range of names; with `wrap`, it may end with Sunday."""
     first, second = sorted(dice.randrange(len(names)) for _ in range(2))
     if wrap and first > 0 and dice.random() < 0.2:
         return f"{names[first]}-SUN"
@@ -122,13 +122,13 @@ def expression_of(dice):
 
 
 def place(dice):
-    """A zone, an instant, and the next change of its clock in the year from then on; None: there is none."""
+    """A zone, an instant, and the next change of its clock within a year, or None."""
     name, start = dice.choice(zones()[0]), dice.randrange(0, LAST_START)
     return name, start, next(calculator.changes(zoneinfo.ZoneInfo(name), start, start + 366 * DAY), None)
 
 
 def draw(seed):
-    """The case of the seed. Nine in ten begin near a change of the clock; some begin in the hour that is repeated."""
+    """The case of the seed. Nine in ten begin near a change of the clock, some of them in the repeated hour."""
     dice = random.Random(seed)
     text = expression_of(dice)
     expression = calculator.Expression(text)
@@ -152,7 +152,7 @@ def draw(seed):
 
 
 def answers(probe, cases):
-    """Of the program: the instants of each case; None where it refuses what never comes; or what it says else."""
+    """The program's answer to each case: the instants, None if it says that it never comes, or any other message."""
     lines = "".join(case.line() for case in cases)
     run = subprocess.run([probe], input=lines, capture_output=True, text=True, check=True)
     found = run.stdout.splitlines()

@@ -1,5 +1,5 @@
-"""cronsim, a library with the semantics of Debian's cron, as a second opinion: in a virtual environment of its own,
-and with the rules that say what it can't be asked.
+"""cronsim, a library with the semantics of Debian's cron, as a second reference: in its own virtual environment, and
+with rules for the cases that it does not support.
 """
 
 import datetime
@@ -23,7 +23,7 @@ HORIZON = 41 * 366 * DAY  # no expression that ever comes has none for longer
 
 
 def enter():
-    """Goes on in the virtual environment, which it makes where there is none: this program begins anew there."""
+    """Restarts this program in the virtual environment, which it creates if there is none."""
     if pathlib.Path(sys.prefix) == HOME:
         return
     if not HOME.exists():
@@ -45,10 +45,10 @@ def install_cronsim():
                         environment=install.pip_environment(ROOT / "build/compare", print))
     except install.Skipped as fault:
         sys.exit(f"cronsim can't be installed: {fault}; --no-cronsim does without it")
-    half.rename(HOME)  # only a whole one has this name
+    half.rename(HOME)  # only a complete one has this name
 
 
-# What cronsim does not read, or reads otherwise, by design.
+# Expressions that cronsim does not read, or reads differently, by design.
 UNREAD = (
     ("a nickname", lambda fields: len(fields) == 1),
     ("seconds", lambda fields: len(fields) == 6),  # no semantics of Debian's: cronsim knows no gaps there
@@ -61,7 +61,7 @@ UNREAD = (
 
 
 def unread(text):
-    """Why cronsim is not asked about this expression; None: it is."""
+    """Why cronsim does not support this expression; None if it does."""
     fields = text.upper().split()
     return next((why for why, applies in UNREAD if applies(fields)), None)
 
@@ -87,7 +87,7 @@ def odd_changes(name):
 
 
 def gaps_within_minutes(name):
-    """The same with an expression that names times: cronsim looks for the end of a gap in steps of a minute."""
+    """The same for an expression that names times: cronsim looks for the end of a gap in steps of a minute."""
     zone = zoneinfo.ZoneInfo(name)
     return [(at, "a gap that ends within a minute") for at, _ in odd_changes(name)
             if datetime.datetime.fromtimestamp(at, zone).second]

@@ -1,6 +1,6 @@
-"""The calendar against a calculator that looks at each minute, over Python's zoneinfo.
+"""Compares the calendar with a calculator that checks each minute, using Python's zoneinfo.
 
-A sample of what `tools/soak calendar` compares. CASES sets how many (default 600), SEED where they begin.
+This is a sample of `tools/soak calendar`. CASES sets the number of cases (default 600), SEED the first seed.
 """
 
 import os

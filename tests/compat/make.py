@@ -38,7 +38,7 @@ ENQUEUE = re.search(
     re.DOTALL,
 )[0]
 
-# What takes a migration of the schema back. The functions of 4 and 3 are those that stood before.
+# Statements that undo a migration of the schema. The functions of 4 and 3 are the former ones.
 BEFORE_AUDIT = """
 DROP TABLE millrace.audit_rows;
 DELETE FROM millrace.migrations WHERE version = 11;
@@ -137,7 +137,7 @@ PLANS = [
     *of_every_end("sqlite", 5, parts={"queue_deleted", "schedules"}),
     *of_every_end("sqlite", 6, parts={"queue_deleted", "schedules", "catalog"}),
     *of_every_end("sqlite", 7, parts={"queue_deleted", "schedules", "catalog", "limits"}),
-    # Whoever changes something has an entry of the audit.
+    # Every change has an entry in the audit.
     *of_every_end(
         "sqlite", 8, parts={"queue_deleted", "schedules", "catalog", "limits", "operations", "error_groups"}
     ),
@@ -182,7 +182,7 @@ PLANS = [
 
 
 class Maker:
-    """One sample's server, and what it is asked for."""
+    """One sample's server and its story."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -195,7 +195,7 @@ class Maker:
             cluster = postgres.shared()
             self.server.database = cluster.new_database()
             self.database = sample.Database(cluster, self.server.database)
-        self.flushes = None  # a session that keeps them waiting
+        self.flushes = None  # a session that blocks them
 
     def make(self):
         try:
@@ -242,7 +242,7 @@ class Maker:
         return said
 
     def hold_flushes(self):
-        """Nobody writes the tables of the jobs from here on; they can be read."""
+        """Blocks writes to the tables of the jobs from now on; they can still be read."""
         self.flushes = postgres.Session(self.database.url)
         tables = ", ".join(f"millrace.job_rows_{shard}" for shard in range(self.plan.shards))
         held = self.flushes.sql(f"BEGIN; LOCK TABLE {tables} IN SHARE MODE")
@@ -266,7 +266,7 @@ class Maker:
         self.flushes.close()
 
     def age(self):
-        """The schema and the level that a program of then would have left."""
+        """Sets the schema and the level that a program of that time would have left."""
         for version in sorted(UNDO, reverse=True):
             if version > self.plan.schema:
                 self.database.sql(UNDO[version])

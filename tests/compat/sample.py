@@ -1,7 +1,7 @@
-"""Stores that a program once left, and what it had said of what is in them. Each is two files of
-stores/: NAME.tar.gz, a SQLite data directory, or NAME.sql.gz, a dump of a PostgreSQL database; and
-NAME.json, what the server said of it. A name is STORE-LEVEL-END: the format level of the newest row
-of the journal, and how that program's life ended.
+"""Samples: stores that older programs left, with those programs' answers about the contents. Each
+is two files in stores/: NAME.tar.gz, a SQLite data directory, or NAME.sql.gz, a dump of a
+PostgreSQL database; and NAME.json, the server's answers. A name is STORE-LEVEL-END: the format
+level of the newest row of the journal, and how that program ended.
 """
 
 import gzip
@@ -23,12 +23,12 @@ import postgres  # noqa: E402
 
 STORES = HERE / "stores"
 SUFFIXES = {"sqlite": ".tar.gz", "postgres": ".sql.gz"}
-# What a restart needs of a data directory: not the lock, nor what SQLite makes anew.
+# The files of a data directory that a restart needs: not the lock, nor files that SQLite recreates.
 FILES = ("millrace.store", "journal.db", "journal.db-wal", "jobs.db", "jobs.db-wal")
 
-# Samples are to be opened in years. Nothing of them may go by its age meanwhile: queues keep what
-# has ended for ever, waiting jobs are due and expire in FAR or never. Events and idempotency keys,
-# and unique keys that outlive their jobs, are kept for ten years at the most.
+# Samples must be readable for years, so nothing in them may expire: queues keep ended jobs for
+# ever, and waiting jobs are due and expire in FAR or never. Events and idempotency keys, and unique
+# keys that outlive their jobs, are kept for at most ten years.
 FAR = "2999-01-01T00:00:00.000Z"
 TEN_YEARS_S = 10 * 365 * 86400
 SERVE = ("--retention-events", "3650d", "--log-level", "warn", "--limits-idempotency-window")
@@ -51,7 +51,7 @@ class Sample:
         return json.loads(self.said.read_text())
 
     def unpack(self, directory):
-        """A data directory as it was left."""
+        """Unpacks a data directory as it was left."""
         directory.mkdir(mode=0o700, parents=True)
         with tarfile.open(
             fileobj=io.BytesIO(gzip.decompress(self.archive.read_bytes()))
@@ -63,7 +63,7 @@ class Sample:
         return directory
 
     def restore(self, cluster):
-        """A new database of the cluster, as it was left; its URL."""
+        """Restores the database as it was left to a new one of the cluster; returns its URL."""
         url = cluster.new_database()
         subprocess.run(
             [
@@ -85,7 +85,7 @@ class Sample:
 
 
 def samples():
-    """Those that are there, by name."""
+    """The existing samples, by name."""
     found = [
         re.fullmatch(r"(\w+)-(\d+)-(\w+)\.json", path.name)
         for path in sorted(STORES.glob("*.json"))
@@ -94,14 +94,14 @@ def samples():
 
 
 def newest_level():
-    """Of a journal's row, as src/store/event_codec.h has it."""
+    """The newest level of a journal's row, from src/store/event_codec.h."""
     header = (ROOT / "src/store/event_codec.h").read_text()
     levels = re.search(r"enum class EventFormat [^{]*\{(.*?)\};", header, re.DOTALL)[1]
     return max(int(number) for number in re.findall(r"^\s*k\w+ = (\d+),", levels, re.MULTILINE))
 
 
-# What has not a sample of its own on both stores, or not in its journal. Level 2 is finishes by
-# transactions, 3 is a kind of row of the inbox.
+# Levels without a sample on both stores, or without one in the journal. Level 2 is finishes by
+# transactions, 3 a kind of row of the inbox.
 POSTGRES_ALONE = {2, 3}
 NOT_IN_JOURNALS = {3}
 
@@ -112,7 +112,7 @@ def level_of_rows(level):
 
 
 def known_events():
-    """By number, the names of the events of a journal's row, as events.proto has them."""
+    """The names of the events of a journal's row in events.proto, by number."""
     message = re.search(r"^message Event \{(.*?)^\}", proto(), re.DOTALL | re.MULTILINE)[1]
     return {int(number): name for name, number in re.findall(r"(\w+) = (\d+);", message)}
 
@@ -125,7 +125,7 @@ def proto():
 
 
 def pack_directory(directory):
-    """The same bytes for the same files, on any day."""
+    """Packs a directory. The same files always give the same bytes."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name in FILES:
@@ -138,18 +138,18 @@ def pack_directory(directory):
 
 
 def pack_database(url):
-    """Whoever restores it owns it. Without the lines that only the newest psql understands."""
+    """Dumps a database without owners, and without lines that only the newest psql understands."""
     dump = subprocess.run(
         [postgres.program("pg_dump"), "--no-owner", url], capture_output=True, check=True
     ).stdout
     return gzip.compress(re.sub(rb"(?m)^\\(un)?restrict .*\n", b"", dump), mtime=0)
 
 
-# --- What a server says, without what depends on the day.
+# --- The server's answers, without parts that depend on the day.
 
 
 def raw_member(text, name):
-    """The bytes of the first member `name` as they stand in a document, or None."""
+    """The bytes of the first member `name` in a document, or None."""
     found = re.search(f'"{name}":', text)
     if found is None:
         return None
@@ -158,7 +158,7 @@ def raw_member(text, name):
 
 
 def brief(value):
-    """Long texts by their digest."""
+    """Replaces long texts by their digests."""
     if isinstance(value, dict):
         return {name: brief(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -222,7 +222,7 @@ def path_of_schedule(name):
 
 
 def say_schedule(api, name):
-    """What depends on the time of the look is left out."""
+    """A schedule, without members that depend on the time."""
     said = get(api, path_of_schedule(name)).json
     del said["next"]
     return {**said, "runs": get(api, path_of_schedule(name) + "/runs").json["items"]}
@@ -238,7 +238,7 @@ def say_settings(api, path):
 
 
 def say_events(api):
-    """By queue, for between shards they come as they are found."""
+    """The events by queue, because their order between shards is not defined."""
     by_queue = {}
     for event in pages(api, "/v1/events"):
         del event["id"], event["job_type"]
@@ -247,7 +247,7 @@ def say_events(api):
 
 
 def say_statistics(api):
-    """What happened within a day, by queue."""
+    """The statistics of a day, by queue."""
     figures = ("submitted", "started", "succeeded", "failed", "dead")
     groups = get(api, "/v1/stats", by="queue", window_ms=86_400_000, step_ms=3_600_000).json[
         "groups"
@@ -258,7 +258,7 @@ def say_statistics(api):
 
 
 def write_said(path, said):
-    """A line a job, a queue, a queue's events: so that people can compare two."""
+    """Writes a line per job, queue and queue's events, so that people can compare two files."""
 
     def line(value):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -273,7 +273,7 @@ def write_said(path, said):
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
-# --- What is in the journal.
+# --- The contents of the journal.
 
 
 def fields_of(message):
@@ -303,7 +303,7 @@ def fields_of(message):
 
 
 def read_journal(bodies):
-    """Of a journal: the levels of its rows, and the numbers of the events in them."""
+    """The levels of a journal's rows, and the numbers of the events in them."""
     levels, events = set(), set()
     for body in bodies:
         for number, value in fields_of(body):
@@ -336,7 +336,7 @@ class Directory:
         return read_journal(bytes.fromhex(row) for row in json.loads(rows))
 
     def rows_behind(self):
-        """How many rows of the journal its tables do not have."""
+        """The number of the journal's rows that are not in its tables."""
         newest = harness.read_database(self.path / "journal.db", "SELECT max(seq) FROM journal")
         return newest - harness.read_database(self.path / "jobs.db", "SELECT seq FROM progress")
 

@@ -1,5 +1,5 @@
-"""The life that every sample has behind it: it leaves something of every event and of everything
-that is stored. A job's type says what it is there for.
+"""The story of every sample: it leaves every kind of event and of stored data. A job's type says
+its purpose.
 """
 
 import datetime
@@ -15,13 +15,13 @@ DAY_MS = 86_400_000
 TEN_YEARS_MS = 3650 * DAY_MS
 AT_ONCE = {"strategy": "fixed", "base_ms": 0, "jitter": 0}
 
-# Their bytes count: white space, numbers that no double holds, escapes, members twice.
+# Their bytes must be kept: white space, numbers beyond doubles, escapes, duplicate members.
 PAYLOAD = (
     '{ "n" : 123456789012345678901234567890 , "x":1e400,\t"s":"\\u00e9\\ud83d\\ude00 é" , "s": []}'
 )
 RESULT = "[  -0.10, 999999999999999999999999999999 ]"
 CHECKPOINT = '{ "at" :  [1,2 ,3.00] }'
-# What is asked for a second time of each sample that has it: these never change.
+# Requests repeated on each sample that has them, so they must never change.
 WITH_A_KEY = {"headers": {"Idempotency-Key": "order-66"}, "payload": '{"n": 1}'}
 UNIQUE_FOR_LONG = {"unique": {"key": "long", "for_ms": TEN_YEARS_MS}}
 TRACESTATE = "vendor=1, other=2"
@@ -38,7 +38,7 @@ def rfc3339(unix_s):
 
 
 def other_shard(queue):
-    """A queue that lies on another shard, where there are two."""
+    """A queue on another shard, if there are two."""
 
     def bit(name):
         return int(hashlib.sha256(name.encode()).hexdigest()[2], 16) % 2
@@ -47,12 +47,12 @@ def other_shard(queue):
 
 
 class Story(harness.MillraceCase):
-    """`jobs`: the ids by what they are there for. `leases`: the tokens of those that run, `ended`
-    and `lost`: of those that do not. `parts`: what one sample has and another has not.
+    """`jobs` has the ids by role. `leases` has the tokens of running jobs, `ended` and `lost` those
+    of others. `parts` names the parts that only some samples have.
     """
 
     MAIN, EVERY, PAUSED = "main", "every:setting/of-a.queue_1", "paused"
-    INBOX = "inbox"  # what becomes of its jobs begins as soon as a server is there
+    INBOX = "inbox"  # its jobs are handled as soon as a server runs
 
     def __init__(self, parts=(), shards=1):
         super().__init__()
@@ -83,7 +83,7 @@ class Story(harness.MillraceCase):
         self.assertEqual(reply.status, 200, reply)
 
     def make(self, role, headers=None, payload=None, **members):
-        """Submits the job of this role; the payload is text, sent as it stands."""
+        """Submits the job of this role; the payload is text, sent unchanged."""
         body = {"type": role, "queue": self.MAIN, **members}
         text = sample.json.dumps(body)
         if payload is not None:
@@ -94,7 +94,7 @@ class Story(harness.MillraceCase):
         return reply
 
     def batch(self):
-        """Submits two jobs at once; their ids by their roles. Asked for a second time, too."""
+        """Submits two jobs at once; returns their ids by role. Also used for the repetition."""
         jobs = [
             {"type": "in-a-batch-1", "payload": [1], "unique": {"key": "one of the two"}},
             {"type": "in-a-batch-2", "idempotency_key": "item-2", "priority": 32767},
@@ -113,7 +113,7 @@ class Story(harness.MillraceCase):
         return job
 
     def end(self, role, outcome="succeeded", result=None, **members):
-        """Acks the job of this role; the result is text, sent as it stands."""
+        """Acks the job of this role; the result is text, sent unchanged."""
         item = {
             "id": self.jobs[role],
             "token": self.leases.pop(role),
@@ -139,7 +139,7 @@ class Story(harness.MillraceCase):
     # Its chapters.
 
     def what_passes(self):
-        """What has a time and goes with it, under a server that keeps keys for a second."""
+        """Creates data that expires, on a server that keeps keys for a second."""
         self.put_queue(self.MAIN)
         self.put_queue("fleeting", retention={"succeeded_ms": 1})
         self.run_through("pruned", queue="fleeting")
@@ -190,7 +190,7 @@ class Story(harness.MillraceCase):
         self.settings.add(path)
 
     def the_catalog_is_filled(self):
-        """Nobody is called: the targets are paused."""
+        """No receiver is called, as the targets are paused."""
         receiver = {"url": "https://receiver.example/jobs", "queues": ["pushed"], "paused": True}
         self.set("/v1/push-targets/receiver", **receiver)
         self.set("/v1/push-targets/receiver", **receiver, concurrency=3)
@@ -199,7 +199,7 @@ class Story(harness.MillraceCase):
         self.settings.remove("/v1/push-targets/gone")
 
     def errors_are_looked_at(self):
-        """One group is resolved, and one is muted for ten years; the server tells of all itself."""
+        """Resolves one group and mutes one for ten years; the server creates all groups itself."""
 
         def groups():
             return self.api.get("/v1/error-groups", limit=2, order="first_seen").json["items"]
@@ -213,7 +213,7 @@ class Story(harness.MillraceCase):
             self.assertEqual(self.api.patch(path, members).status, 200)
 
     def limits_hold_jobs(self):
-        """One of each gate is full, or paused, or has given all its tokens for ten years."""
+        """One gate of each kind is full, paused, or without tokens for ten years."""
         self.put_queue("gated", concurrency=1, rate={"limit": 1, "per_ms": DAY_MS, "burst": 9})
         self.queues.add("gated")
         for role in ("holds-a-slot", "waits-for-a-slot"):
@@ -260,7 +260,7 @@ class Story(harness.MillraceCase):
         self.settings -= {"/v1/limits/gone", "/v1/limits/forced"}
 
     def operations_go_on(self):
-        """One is paused before its first job, one is complete, one was cancelled."""
+        """One operation is paused before its first job, one is complete, one was cancelled."""
         self.queues.add("operated")
         self.put_queue("operated")
         for role in ("waits-for-an-operation", "was-reprioritized", "was-left-alone"):
@@ -285,7 +285,7 @@ class Story(harness.MillraceCase):
             self.post(f"{path}/{order}")
 
     def schedules_are_made(self):
-        """None of them fires again, however old the sample becomes."""
+        """Makes schedules that never fire again, however old the sample becomes."""
         job = {"type": "by-schedule", "queue": self.MAIN, "payload": {"n": 1}}
         lately = time.time()
         fired = {
@@ -421,7 +421,7 @@ class Story(harness.MillraceCase):
             result="null",
             logs=[{"at": "2001-02-03T04:05:06.789Z", "message": ""}],
         )
-        # More lines than are kept of an attempt.
+        # More lines than an attempt keeps.
         self.make("talkative")
         self.begin("talkative")
         self.end("talkative", logs=[{"message": chr(97 + n % 26) * 8192} for n in range(40)])
@@ -504,7 +504,7 @@ class Story(harness.MillraceCase):
         self.delete(f"/v1/jobs/{self.jobs.pop('deleted')}")
 
     def a_submission_waits_in_the_outbox(self):
-        """Its queue lies on another shard, and is full."""
+        """The submission's queue is on another shard, and full."""
         full = other_shard(self.MAIN)
         self.queues.add(full)
         self.put_queue(full, max_ready=1)
@@ -530,7 +530,7 @@ class Story(harness.MillraceCase):
         self.end("submits-to-another-shard", enqueue=[self.outbox])
 
     def transactions_finish_jobs(self, database):
-        """One whose lease is live, and one whose lease is over."""
+        """Finishes one job whose lease is live, and one whose lease is over."""
         for role, lease_ms in (
             ("finished-while-it-ran", DAY_MS),
             ("finished-after-its-lease", 1000),
@@ -591,7 +591,7 @@ class Story(harness.MillraceCase):
                 more = ", '[true]'" if function == "finish" else ""
                 database.sql(f"SELECT millrace.{function}('{job['id']}', {job['token']}{more})")
 
-    # What is said of it in the end.
+    # The final answers.
 
     def say(self):
         self.queues &= {queue["name"] for queue in sample.pages(self.api, "/v1/queues")}

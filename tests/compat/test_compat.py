@@ -1,5 +1,5 @@
-"""Stores that older programs left are opened by this one: what they held is there, and work goes
-on. See sample.py for what they are, make.py for how they came to be.
+"""Tests that this program opens the stores of older ones: their contents are complete, and work
+goes on. sample.py describes the samples; make.py makes them.
 """
 
 import gzip
@@ -17,7 +17,7 @@ from sample import harness, postgres
 LIBFAKETIME = next(map(str, pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 
 
-# What the views of PostgreSQL show, as the API tells it.
+# The contents of PostgreSQL's views, in the API's form.
 OF_SHARDS = {"share_taken", "shares_set"}
 TIME = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 JOB_COLUMNS = {
@@ -38,14 +38,14 @@ def shown(job, columns):
 
 
 def newest():
-    """Of each store the samples of its newest level."""
+    """The samples of each store's newest level."""
     there = sample.samples()
     levels = {each.store: each.level for each in sorted(there, key=lambda each: each.level)}
     return [each for each in there if each.level == levels[each.store]]
 
 
 class Samples(unittest.TestCase):
-    """That there is one of all that was ever written."""
+    """Tests that there is a sample of everything that was ever written."""
 
     def test_each_level_has_its_samples(self):
         levels = range(1, sample.newest_level() + 1)
@@ -110,8 +110,8 @@ class Samples(unittest.TestCase):
 
 
 def differences(expected, actual, place=""):
-    """Where an answer is not what was expected. Members that are new since then are left alone, and
-    so are events that came later.
+    """The places at which an answer differs from the expected one. Newer members and later events
+    are ignored.
     """
     if isinstance(expected, dict) and isinstance(actual, dict):
         for name, member in expected.items():
@@ -144,7 +144,7 @@ class Differences(unittest.TestCase):
 
 
 class Sampled(harness.MillraceCase):
-    """A server on a sample. `told` has the story's words, `expected` what was said by the program
+    """A server on a sample. `told` has the story's values, `expected` the answers of the program
     that left it.
     """
 
@@ -178,7 +178,7 @@ class Sampled(harness.MillraceCase):
         """The jobs that were in these states when the older program ended."""
         return {job_id for job_id, job in self.expected["jobs"].items() if job["state"] in states}
 
-    # What was there is there.
+    # The contents are complete.
 
     def everything_is_there(self):
         jobs = {job_id: sample.say_job(self.api, job_id) for job_id in self.expected["jobs"]}
@@ -207,7 +207,7 @@ class Sampled(harness.MillraceCase):
         return {name: sample.say_schedule(self.api, name) for name in names}
 
     def what_ended_is_known(self):
-        """An ack that comes again is answered as the first was; a lease that was lost stays so."""
+        """A repeated ack gets the first answer; a lost lease stays lost."""
         for role, end in self.expected["ended"].items():
             if role not in self.expected["roles"]:
                 continue  # its job is gone
@@ -239,7 +239,7 @@ class Sampled(harness.MillraceCase):
             self.assertEqual(job_id, self.id_of(role), role)
 
     def views_show_it(self):
-        """To whoever reads the database with SQL."""
+        """The views show the same to readers of the database."""
         if self.database is None:
             return
         sample.await_tables(self.api)
@@ -279,7 +279,7 @@ class Sampled(harness.MillraceCase):
         self.assertEqual(set(map(self.id_of, self.expected["leases"])), self.of_state("running"))
 
     def gates_open(self):
-        """What a limit or the gate of a type holds back may go."""
+        """Opens the limits and gates of types that hold jobs back."""
         for path, settings in self.expected.get("settings", {}).items():
             if path.startswith("/v1/types/"):
                 self.assertEqual(self.api.put(path, {}).status, 200)
@@ -288,7 +288,7 @@ class Sampled(harness.MillraceCase):
                     self.assertEqual(self.api.post(path + "/resume", {"key": key}).status, 200)
 
     def ready_jobs_run(self, wanted):
-        """Exactly these, each once."""
+        """Runs exactly these jobs, each once."""
         queues, ran = list(self.expected["queues"]), []
         claim = {"queues": queues, "worker": {"id": "w"}, "lease_ms": 60_000}
         while jobs := self.api.post("/v1/claim", claim):
@@ -383,14 +383,14 @@ class Sampled(harness.MillraceCase):
             self.assertEqual(self.final(finished["id"], include="result")["result"], [True])
         else:
             self.finish({"id": finished["id"], "lease": {"token": finished["token"]}})
-        # The fence keeps others out, and not its own.
+        # The fence keeps out all tokens but its own.
         self.assertEqual(self.state(fenced["id"]), "running")
         if fenced["asked"]:
             with self.assertRaisesRegex(AssertionError, "a later generation has begun"):
                 self.database.sql(f"SELECT millrace.fence('{fenced['id']}', 1)")
         self.database.sql(f"SELECT millrace.finish('{fenced['id']}', {fenced['token']})")
         self.await_state(fenced["id"], "succeeded")
-        # What comes later is found too, though this database counts its transactions anew.
+        # Later changes are found too, though this database's transaction numbers start again.
         later = self.database.sql(f"SELECT millrace.enqueue('later', queue => '{queues[0]}')")
         job = self.claim_within(queues=queues)
         self.assertEqual((job["id"], self.finish(job)), (later, "succeeded"))
@@ -398,7 +398,7 @@ class Sampled(harness.MillraceCase):
             self.assertEqual(self.database.sql(f"SELECT count(*) FROM millrace.{table}"), "0")
 
     def settled(self):
-        """Every job has ended, and the queues count what is there."""
+        """Checks that every job has ended, and that the queues' counts are right."""
         there = {}
         for job in self.search():
             self.assertIn(job["state"], harness.TERMINAL, job)
@@ -414,7 +414,7 @@ class Sampled(harness.MillraceCase):
 
 
 class Opened(Sampled):
-    """Each sample, by a test of its name."""
+    """Each sample, in a test with its name."""
 
     def lives_on(self, each):
         self.open(each)
@@ -442,12 +442,12 @@ class Opened(Sampled):
 @unittest.skipIf(LIBFAKETIME is None, "no libfaketime (Debian's package faketime)")
 @unittest.skipIf(harness.is_sanitized(), "libfaketime does not work inside a sanitizer's allocator")
 class AtAnotherTime(Sampled):
-    """The age of a sample changes nothing but the statistics, which tell of a day."""
+    """Tests that the age of a sample affects only the statistics, which cover a day."""
 
     SAMPLES = [each for each in newest() if each.store == "sqlite"]  # whose clock is the server's
 
     def open_after(self, each, after_s):
-        """So long after it was made."""
+        """Opens a sample at this time after its creation."""
         offset_s = harness.seconds(each.expected()["made_at"]) + after_s - time.time()
         clock = {
             "LD_PRELOAD": LIBFAKETIME,

@@ -18,15 +18,16 @@ IN_SEVERAL_STEPS = {"purge"}
 
 @dataclasses.dataclass(frozen=True)
 class Targets:
-    """The servers, nodes of one store, that a client may use, as "host:port" each; and its token."""
+    """The servers, nodes of one store, that a client may use, as "host:port" each; and its token.
+    """
 
     addresses: tuple
     token: str | None = None
 
 
 class Actor(threading.Thread):
-    """One client with one connection, on its own thread if started. It uses one of the servers until
-    that is gone or says that it is stopping, and then the next one.
+    """One client with one connection, on its own thread if started. It uses one of the servers
+    until that is gone or says that it is stopping, and then the next one.
     """
 
     def __init__(self, name, targets, directory, seed, stop=None):
@@ -62,8 +63,9 @@ class Actor(threading.Thread):
     # One recorded request.
 
     def call(self, op, method, path, args, body=None, headers=None, timeout_s=TIMEOUT_S, view=None):
-        """Sends one request and returns its Record, or None if no server listened, so that nothing can
-        have happened. `view(reply)` selects the part of a successful answer that the record keeps.
+        """Sends one request and returns its Record, or None if no server listened, so that nothing
+        can have happened. `view(reply)` selects the part of a successful answer that the record
+        keeps.
         """
         record = history.Record(self.name, op, time.monotonic(), 0.0, "maybe", args)
         try:

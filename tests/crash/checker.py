@@ -1,8 +1,8 @@
 """Reads a history and reports the broken promises.
 
 Each check is a function over the Book that yields violations, and has a number. No check searches:
-each job's facts are sorted once and scanned, so a check takes time linear in the history. All bounds
-favour the server: an event that may have happened counts if it would excuse the server.
+each job's facts are sorted once and scanned, so a check takes time linear in the history. All
+bounds favour the server: an event that may have happened counts if it would excuse the server.
 """
 
 import bisect
@@ -493,7 +493,9 @@ def maybes(book):
 
 
 def transactions(book):
-    """H19: a job whose transaction committed exists; its effects and completion come once, together."""
+    """H19: a job whose transaction committed exists; its effects and completion come once,
+    together.
+    """
     effects = collections.Counter(book.final.get("effects", ()))
     for story in book.stories.values():
         if story.touched_by("enqueued") and story.id not in book.listing:

@@ -109,8 +109,8 @@ def stop_impatiently(rig):
 
 
 def upgrade(rig):
-    """Stops the servers one after another, mostly gracefully, and restarts each as the program under
-    test, which is newer if the round began with an older one.
+    """Stops the servers one after another, mostly gracefully, and restarts each as the program
+    under test, which is newer if the round began with an older one.
     """
     for left, server in reversed(list(enumerate(rig.dice.sample(rig.servers, len(rig.servers))))):
         if rig.dice.random() < 0.25:
@@ -351,8 +351,8 @@ def stop_for_files(rig):
 
 
 def harm_files(rig, what, name, harm, must_refuse=False, must_verify_badly=False):
-    """Calls `harm(directory)` on the files of a stopped server, and starts the server. The result is
-    thrown away; clients do not see it.
+    """Calls `harm(directory)` on the files of a stopped server, and starts the server. The result
+    is thrown away; clients do not see it.
     """
     stop_for_files(rig)
     data, kept = rig.server.data, rig.server.home / "kept"
@@ -387,8 +387,8 @@ def harm_files(rig, what, name, harm, must_refuse=False, must_verify_badly=False
 
 
 def look(rig):
-    """Starts the server. Returns its list of jobs, a text if it serves but can't list, or None if it
-    refuses; and its output.
+    """Starts the server. Returns its list of jobs, a text if it serves but can't list, or None if
+    it refuses; and its output.
     """
     mark = len(rig.server.log)
     served = False

@@ -29,8 +29,8 @@ ENDING_ACKS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled
 
 
 def payload_of(nonce):
-    """The payload of the submission `nonce`, "client:serial:size". Its bytes depend on the nonce, so
-    that changes are detected.
+    """The payload of the submission `nonce`, "client:serial:size". Its bytes depend on the nonce,
+    so that changes are detected.
     """
     size = int(nonce.rsplit(":", 1)[1])
     word = f"{zlib.crc32(nonce.encode()):08x}"
@@ -188,8 +188,8 @@ class Book:
             self._take_items(record, [{"id": job_id} for job_id in record.args["ids"]])
 
     def _count_torn_claims(self):
-        """A claim over several shards is answered with the jobs of some of them even if another shard's
-        answer was lost; that shard's jobs come back when their leases are over.
+        """A claim over several shards is answered with the jobs of some of them even if another
+        shard's answer was lost; that shard's jobs come back when their leases are over.
         """
         for record in self.records:
             if record.op == "claim" and record.outcome == "ok" and len(record.args["queues"]) > 1:

@@ -22,8 +22,8 @@ PAUSE_OF_LIMITED_S = 0.1  # of one producer, between jobs with a limit
 
 
 class Producer(actor.Actor):
-    """Submits jobs in all possible ways. An unanswered submission that has a key or an id is repeated
-    until there is an answer.
+    """Submits jobs in all possible ways. An unanswered submission that has a key or an id is
+    repeated until there is an answer.
     """
 
     def __init__(self, *args, **settings):
@@ -49,8 +49,8 @@ class Producer(actor.Actor):
         self.rest(0, 2 * self.pause_s)
 
     def draw(self, way):
-        """Draws a new submission. Submissions with ids avoid queues whose jobs can be deleted: a key
-        outlives its job, while an id would create the job again.
+        """Draws a new submission. Submissions with ids avoid queues whose jobs can be deleted: a
+        key outlives its job, while an id would create the job again.
         """
         named = way in ("named", "batch", "atomic")
         queue = self.dice.choice(("orders", "orders", "mail", "mail" if named else "brief"))
@@ -175,7 +175,8 @@ class Worker(actor.Actor):
         return record.reply["jobs"] if record and record.outcome == "ok" else []
 
     def poll(self):
-        """Sends acks and a claim in one round trip, recorded as two requests with the same times."""
+        """Sends acks and a claim in one round trip, recorded as two requests with the same times.
+        """
         items, self.acks = self.acks, []
         claim = self.claim_body()
         lease_s = claim.get("lease_ms", 2000) / 1000

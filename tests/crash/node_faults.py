@@ -1,5 +1,5 @@
-"""The faults of several nodes and their PostgreSQL, like faults.py, for a NodesRig. After each fault
-all nodes are ready again by themselves, or it raises Trouble.
+"""The faults of several nodes and their PostgreSQL, like faults.py, for a NodesRig. After each
+fault all nodes are ready again by themselves, or it raises Trouble.
 """
 
 import pathlib
@@ -27,7 +27,8 @@ SYNC_TIMEOUT_S = 90
 
 
 def kill(rig):
-    """Kills a node and restarts it before its lease is over, or after another has taken its place."""
+    """Kills a node and restarts it before its lease is over, or after another has taken its place.
+    """
     rig.kill_one(rig.pick())
     time.sleep(rig.dice.choice((0, 0.3, LEASE_S + 1)))
     rig.start()
@@ -153,9 +154,9 @@ def on_a_network(rig):
 
 
 def rough(rig):
-    """Delays and splits the data between nodes, to the database and from clients. Connections break,
-    so that requests and answers are lost, and data that a node received on one of them is sent to
-    it again.
+    """Delays and splits the data between nodes, to the database and from clients. Connections
+    break, so that requests and answers are lost, and data that a node received on one of them is
+    sent to it again.
     """
     late_s = rig.dice.choice((0.002, 0.02, 0.2))
     breaks = rig.dice.choice((0, 0.002, 0.02))

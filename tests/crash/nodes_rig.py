@@ -33,7 +33,9 @@ class NodesRig(rig.Rig):
         super().start()
 
     def use(self, cluster, url=None):
-        """Creates a new database for the nodes there. `url(direct)` is the URL by which they reach it."""
+        """Creates a new database for the nodes there. `url(direct)` is the URL by which they reach
+        it.
+        """
         self.cluster = cluster
         self.undo.append(cluster.close)
         direct = cluster.new_database()

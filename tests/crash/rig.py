@@ -213,7 +213,9 @@ class Rig:
             raise Trouble(f"a limit is made while an older server takes part: {reply}")
 
     def make_limits(self):
-        """Creates limits once all servers support them; until then, each refuses them and their jobs."""
+        """Creates limits once all servers support them; until then, each refuses them and their
+        jobs.
+        """
         deadline = time.monotonic() + READY_TIMEOUT_S
         for name, settings in history.LIMITS.items():
             while True:

@@ -41,8 +41,8 @@ WORDS = ("lost", "invented", "duplicated", "out of order", "fencing violations",
 
 
 class Round:
-    """One server's run under load and faults, and the verdict. `sabotage(rig)` does forbidden damage
-    between the last kill and the last start, after which the verdict must not be good.
+    """One server's run under load and faults, and the verdict. `sabotage(rig)` does forbidden
+    damage between the last kill and the last start, after which the verdict must not be good.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""Tests that the checker finds planted violations, and none in a history that keeps the promises."""
+"""Tests that the checker finds planted violations, and none in a history that keeps the promises.
+"""
 
 import collections
 import unittest
@@ -8,8 +9,8 @@ import history
 
 
 class Past:
-    """A handmade history. Every request takes `LASTS` seconds. A job's id is its name, and its payload
-    that of the nonce "NAME:1:8".
+    """A handmade history. Every request takes `LASTS` seconds. A job's id is its name, and its
+    payload that of the nonce "NAME:1:8".
     """
 
     LASTS = 0.01

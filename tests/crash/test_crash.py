@@ -26,7 +26,9 @@ def tamper(rig, statement):
 
 
 class Alarm(unittest.TestCase):
-    """The whole chain, from the clients' records to the verdict, detects one wrong job in thousands."""
+    """The whole chain, from the clients' records to the verdict, detects one wrong job in
+    thousands.
+    """
 
     # From the queue that operators do not touch; the oldest job is certainly in the tables.
     SUCCEEDED = (
