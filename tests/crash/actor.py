@@ -18,8 +18,7 @@ IN_SEVERAL_STEPS = {"purge"}
 
 @dataclasses.dataclass(frozen=True)
 class Targets:
-    """The servers, nodes of one store, that a client may use, as "host:port" each; and its token.
-    """
+    """The servers (nodes of one store) that a client may use, as "host:port", and its token."""
 
     addresses: tuple
     token: str | None = None

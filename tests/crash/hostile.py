@@ -31,8 +31,7 @@ SCOPES = ("submit", "work", "read", "operate")
 
 
 def make_server():
-    """Makes a server with a memory budget and with tokens for the clients and a limited attacker.
-    """
+    """Makes a server with a memory budget, and tokens for clients and a limited attacker."""
     everything, clients = new_token("clients", *SCOPES, "admin")
     limited, attacker = new_token("attacker", *SCOPES, queue=PREFIX + "*")
     server = harness.Server(

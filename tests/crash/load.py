@@ -175,8 +175,7 @@ class Worker(actor.Actor):
         return record.reply["jobs"] if record and record.outcome == "ok" else []
 
     def poll(self):
-        """Sends acks and a claim in one round trip, recorded as two requests with the same times.
-        """
+        """Sends acks and a claim in one round trip, recorded as two requests of the same time."""
         items, self.acks = self.acks, []
         claim = self.claim_body()
         lease_s = claim.get("lease_ms", 2000) / 1000

@@ -27,8 +27,7 @@ SYNC_TIMEOUT_S = 90
 
 
 def kill(rig):
-    """Kills a node and restarts it before its lease is over, or after another has taken its place.
-    """
+    """Kills a node and restarts it, either before its lease is over or after a takeover."""
     rig.kill_one(rig.pick())
     time.sleep(rig.dice.choice((0, 0.3, LEASE_S + 1)))
     rig.start()
@@ -176,8 +175,7 @@ def rough(rig):
 
 
 def over_links_of_ours(rig):
-    """Puts proxies between the nodes, between the clients and the nodes, and before the database.
-    """
+    """Puts proxies between the nodes, before them for clients, and before the database."""
     cluster = postgres.Cluster()
     nodes = [(server.host, server.port) for server in rig.servers]
     rig.links = [

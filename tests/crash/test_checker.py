@@ -1,5 +1,4 @@
-"""Tests that the checker finds planted violations, and none in a history that keeps the promises.
-"""
+"""Tests that the checker finds planted violations, and none in a correct history."""
 
 import collections
 import unittest

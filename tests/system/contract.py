@@ -115,8 +115,7 @@ class Contract:
     # The validator.
 
     def resolve(self, node):
-        """Follows a reference. Members beside `$ref` (descriptions, defaults) need no check.
-        """
+        """Follows a reference. Members beside `$ref` (descriptions, defaults) need no check."""
         while "$ref" in node:
             target = self.description
             for step in node["$ref"].removeprefix("#/").split("/"):

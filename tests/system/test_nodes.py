@@ -33,8 +33,7 @@ class NodesCase(harness.MillraceCase):
         return reply.json["id"]
 
     def submit_until_taken(self, api, queue):
-        """Submits as a producer does: repeatedly, with the job's own id, until it is acknowledged.
-        """
+        """Submits as a producer does: repeatedly, with the job's id, until acknowledged."""
         body = {"type": "work", "queue": queue, "id": harness.uuid7()}
 
         def taken():

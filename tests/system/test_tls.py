@@ -56,8 +56,7 @@ class Certificates:
         ]
 
     def client(self, shown=None, ca="ca"):
-        """A client's SSL context: the CA that it trusts, and the (certificate, key) that it shows.
-        """
+        """A client's SSL context, with its trusted CA and the (certificate, key) that it shows."""
         context = ssl.create_default_context(cafile=self.path(f"{ca}/ca.pem"))
         if shown:
             context.load_cert_chain(*shown)

@@ -167,8 +167,7 @@ class TraceCase(harness.MillraceCase):
         self.use(self.new_server("--otlp-endpoint", self.collector.url, *args).start())
 
     def spans_of(self, job, count):
-        """Waits for this many spans of the job; returns them by name in the order of their starts.
-        """
+        """Waits for this many spans of the job; returns them by name, in order of their starts."""
         harness.eventually(lambda: len(self.collector.of(job)) >= count, what=f"{count} spans")
         return sorted(self.collector.of(job), key=lambda s: int(s["startTimeUnixNano"]))
 
