@@ -63,7 +63,7 @@ class Story(harness.MillraceCase):
         self.settings = set()  # paths of limits, gates of types and push targets
         self.queues = {self.MAIN, self.EVERY, self.PAUSED, "resumed", "fleeting", "purged"}
 
-    # What it is told with.
+    # Helpers.
 
     def put_queue(self, queue, **settings):
         reply = self.api.put(sample.path_of(queue), {**KEEP, **settings})

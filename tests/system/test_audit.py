@@ -352,7 +352,7 @@ class EachRoute(AuditCase):
         self.api.post(f"/v1/queues/{self.queue}-paused/pause", create="true")
         return f"{self.queue}-paused"
 
-    # A server on SQLite is alone: nobody could take its shard.
+    # A server on SQLite is alone, so no other could take its shard.
     ALONE = {("POST", "/v1/admin/nodes/{id}/drain"), ("POST", "/v1/admin/nodes/{id}/undrain")}
 
     def test_each_operator_route_leaves_exactly_one_entry(self):

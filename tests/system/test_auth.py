@@ -460,7 +460,7 @@ class Workers(harness.MillraceCase):
         self.server.restart(kill=True)
         self.use(self.server)
         self.clients = {name: self.new_client(token=token) for name, token in self.tokens.items()}
-        # Known by their leases, and by what they ask.
+        # Known by their leases and by their requests.
         self.assertEqual(
             sorted(worker["id"] for worker in self.listed("all")),
             sorted(self.full_name(name) for name in jobs),

@@ -331,7 +331,7 @@ class Core:
         request = Request()
         request.acks = self._outbox.take()
         # For slots that the claimer's poll did not ask for. Not if the answer is likely to be lost,
-        # which would leave its jobs leased to nobody.
+        # which would leave its jobs leased but not running.
         if self._claim is not None and not (
             self._ledger.stopping or self._is_quiet or self._link.is_lost
         ):

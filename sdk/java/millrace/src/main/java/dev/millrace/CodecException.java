@@ -7,7 +7,7 @@ public class CodecException extends RuntimeException {
   /**
    * Creates an error without a cause.
    *
-   * @param message what is wrong, for people
+   * @param message the message for people
    */
   public CodecException(String message) {
     super(message);
@@ -16,7 +16,7 @@ public class CodecException extends RuntimeException {
   /**
    * Creates an error with a cause.
    *
-   * @param message what is wrong, for people
+   * @param message the message for people
    * @param cause the error of the codec's underlying library
    */
   public CodecException(String message, Throwable cause) {

@@ -12,7 +12,7 @@ import java.util.concurrent.CancellationException;
 
 /**
  * One attempt at a job, as its handler sees it. The handler's thread runs it; the worker's thread
- * tells it to end and takes what it reports.
+ * tells it to end and takes its reports.
  */
 final class Execution implements JobContext {
   private static final ThreadLocal<Execution> CURRENT = new ThreadLocal<>();

@@ -22,7 +22,7 @@ public interface Middleware {
    * Runs the next middleware or the handler, and may change its result.
    *
    * @param context the job
-   * @param next returns what the handler returned, or throws what it threw
+   * @param next returns the handler's result, or throws its exception
    * @return the result or {@link Outcome}
    * @throws Exception if the attempt has failed
    */

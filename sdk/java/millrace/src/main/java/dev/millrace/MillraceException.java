@@ -30,7 +30,7 @@ public class MillraceException extends RuntimeException {
   /**
    * Creates the error of a problem.
    *
-   * @param problem what is wrong
+   * @param problem the problem
    * @param cause the cause; may be null
    */
   protected MillraceException(Problem problem, Throwable cause) {
