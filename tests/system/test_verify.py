@@ -44,6 +44,7 @@ class BesideServers(VerifyCase):
                 rounds.append(len(queues))
 
         self.submit_many(500)
+        self.api.get("/v1/jobs", fresh="true")  # the tables have them
         worker = threading.Thread(target=work)
         worker.start()
         try:
