@@ -21,7 +21,7 @@ std::size_t count_claimable(const ShardState& state, std::string_view queue_name
   std::size_t count = 0;
   std::size_t expired = 0;
   if (queue == nullptr) return count;
-  queue->claimed_at = now;
+  state.gates.note_claim(*queue, now);
   if (queue->paused || most == 0) return count;
   if (queue->ready.gated()) {
     TakenMap taken;
@@ -90,7 +90,7 @@ Reply Decider::operator()(const Claim& command) {
     if (full) break;
     const QueueEntry* queue = state_.find_queue(name.view());
     if (queue == nullptr) continue;
-    queue->claimed_at = now_;
+    state_.gates.note_claim(*queue, now_);
     if (queue->paused || queue->ready.size() == 0) continue;
     if (std::ranges::find(seen, queue) != seen.end()) continue;  // named twice
     seen.push_back(queue);
