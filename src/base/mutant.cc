@@ -71,7 +71,6 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "fair-credit-wound-up",
     "fair-tag-forgotten",
     "share-raised-first",
-    "unclaimed-served",
     "old-share-believed",
     "slot-leaked-at-takeover",
     "operation-cursor-apart",

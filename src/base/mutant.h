@@ -73,7 +73,6 @@ enum class Mutant : std::uint8_t {
   kFairCreditWoundUp,        // a fair key that could not run for a while catches up on it
   kFairTagForgotten,         // the tags of fair keys are only in memory
   kShareRaisedFirst,         // a share is granted before its previous shard has released it
-  kUnclaimedServed,          // a shard without claims takes a share that others need
   kOldShareBelieved,         // a shard accepts a share older than its own
   kSlotLeakedAtTakeover,     // a new leader of the home leaves recalled shares recalled
   kOperationCursorApart,     // a part of an operation advances in a separate commit

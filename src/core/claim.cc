@@ -20,9 +20,7 @@ std::size_t count_claimable(const ShardState& state, std::string_view queue_name
   const QueueEntry* queue = state.find_queue(queue_name);
   std::size_t count = 0;
   std::size_t expired = 0;
-  if (queue == nullptr) return count;
-  state.gates.note_claim(*queue, now);
-  if (queue->paused || most == 0) return count;
+  if (queue == nullptr || queue->paused || most == 0) return count;
   if (queue->ready.gated()) {
     TakenMap taken;
     GatedWalk walk(*queue, types, now, taken, kMaxHeldBackPerClaim);
@@ -89,9 +87,7 @@ Reply Decider::operator()(const Claim& command) {
   for (const SharedBytes& name : command.queues) {
     if (full) break;
     const QueueEntry* queue = state_.find_queue(name.view());
-    if (queue == nullptr) continue;
-    state_.gates.note_claim(*queue, now_);
-    if (queue->paused || queue->ready.size() == 0) continue;
+    if (queue == nullptr || queue->paused || queue->ready.size() == 0) continue;
     if (std::ranges::find(seen, queue) != seen.end()) continue;  // named twice
     seen.push_back(queue);
     if (queue->ready.gated()) {

@@ -156,7 +156,6 @@ class GateIndex {
   static ShareReport report_of(const LimitEntry& entry, const SharedBytes& key);
   void send_copy(LimitCopy copy) { copies_.push_back(std::move(copy)); }
   std::vector<LimitCopy> take_copies() { return std::exchange(copies_, {}); }
-  void note_claim(const QueueEntry& queue, Time now) const;  // that names the queue
   std::vector<ShareReport> take_reports(Time now, std::size_t most);
   std::vector<SharePush> take_pushes(Time now, std::size_t most);
   std::optional<Time> next_share_message() const;
@@ -226,14 +225,14 @@ class GateIndex {
   Timers over_;                                       // gates whose books may be removed
   std::vector<ShareReport> orphans_;
   std::vector<LimitCopy> copies_;
-  std::uint32_t shard_ = 0, shards_ = 1;
+  std::uint32_t shard_ = 0;
+  std::uint32_t shards_ = 1;
   std::vector<Gate*> dirty_;
   bool follows_ = false;
   std::vector<FairKey*> touched_;         // by the current event
   std::vector<FairQueue*> fair_changed_;  // whose stored rows are out of date
   std::uint64_t next_serial_ = 1;
-  mutable std::optional<Time> claimed_at_;  // by a claim of any queue; see QueueEntry::claimed_at
-  Time as_of_{};                            // the latest time of a call
+  Time as_of_{};  // the latest time of a call
 };
 
 template <typename Visit>

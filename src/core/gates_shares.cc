@@ -121,65 +121,6 @@ void GateIndex::load_shares(Gate& gate, const BucketRow& row, Time now) {
 
 // --- Reports to the limit's home.
 
-namespace {
-
-bool is_recent(std::optional<Time>& claimed_at, Time now) {
-  // A new leader has heard no claim yet: workers have this long to come.
-  if (!claimed_at) claimed_at = now;
-  return now - *claimed_at <= kClaimRemembered;
-}
-bool is_claimed(const QueueEntry& queue, Time now) {
-  return !queue.paused && is_recent(queue.claimed_at, now);
-}
-
-// Whether some worker may want a job that must pass the gate. In doubt the answer is yes if any
-// queue of the shard is claimed: the home then shares the limit as if every shard had workers. A
-// lane with several gates is such a doubt. At one of them it stands and at the others it does not,
-// and they must get the same answer, or two shards could wait for each other's limits.
-// `any_claimed_at`: when a claim last named any queue of the shard.
-bool is_claimed(const Gate& gate, std::optional<Time>& any_claimed_at, Time now) {
-  const bool in_doubt = is_recent(any_claimed_at, now);
-  std::size_t looked_at = 0;
-  std::size_t lanes = 0;
-  bool claimed = false;
-  bool doubtful = gate.lanes == 0;
-  // Each queue is looked at, so that its time runs from the first report on.
-  const auto look_at = [&](const QueueEntry& queue) {
-    claimed |= is_claimed(queue, now);
-    return ++looked_at <= kMaxGroupsLookedAt;
-  };
-  const auto look_at_lanes = [&](const absl::btree_set<LaneHead>& heads) {
-    for (const LaneHead& head : heads) {
-      doubtful |= head.lane->limited->gates.size() > 1;
-      if (++looked_at > kMaxGroupsLookedAt) return;
-    }
-    lanes += heads.size();
-  };
-  if (gate.limit->limit.kind == LimitKind::kType) {
-    for (const auto& [serial, pair] : gate.limit->pairs) {
-      if (!look_at(*pair->queue)) break;
-    }
-    return claimed || (in_doubt && looked_at > kMaxGroupsLookedAt);
-  }
-  for (const auto& [cost, group] : gate.groups) {
-    if (!look_at(*group->pair->queue)) break;
-    look_at_lanes(group->lanes);
-    if (group->stands == nullptr) continue;
-    for (const StandHead& head : *group->stands) {
-      look_at_lanes(head.stand->lanes);
-      if (looked_at > kMaxGroupsLookedAt) break;
-    }
-  }
-  doubtful |= lanes != gate.lanes || looked_at > kMaxGroupsLookedAt;
-  return claimed || (doubtful && in_doubt);
-}
-
-}  // namespace
-
-void GateIndex::note_claim(const QueueEntry& queue, Time now) const {
-  queue.claimed_at = claimed_at_ = now;
-}
-
 // Sets when the share is reported if nothing else happens.
 void GateIndex::plan_report(Gate& gate, Time now) {
   GateShares& own = *gate.shares;
@@ -237,7 +178,6 @@ std::vector<ShareReport> GateIndex::take_reports(Time now, std::size_t most) {
     // With a smaller burst, some of its jobs could never pass, wherever they stand now.
     report.burst = gate.most_cost;
     report.idle = own.idle_since && now - *own.idle_since >= kShareIdle;
-    report.unclaimed = !is_claimed(gate, claimed_at_, now);
     report.surplus = std::exchange(own.surplus, 0);
     report.per = own.surplus_per;
     report.at = now;

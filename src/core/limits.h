@@ -97,11 +97,6 @@ inline constexpr Duration kShareIdle{1'000};
 inline constexpr Duration kShareNeedLasts{2'000};
 inline constexpr Duration kShareTurn{250};
 inline constexpr Duration kShareLongestTurn{10'000};  // of a slow rate
-// How long after a claim its queues count as claimed. Longer than a claim waits.
-inline constexpr Duration kClaimRemembered{90'000};
-// A report looks at this many groups and lanes to find a claimed queue. Beyond, it assumes that
-// there is one.
-inline constexpr std::size_t kMaxGroupsLookedAt = 1'000;
 // The least time between two reports, whatever changes.
 inline constexpr Duration kSharePause{20};
 inline constexpr std::size_t kMaxShareItems = 256;  // of a message

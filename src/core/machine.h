@@ -75,8 +75,7 @@ class Machine {
                std::vector<Event>& events);
 
   // How many jobs of a queue and of these types (empty: any) a claim at `now` could get, counted up
-  // to `most`. Jobs that became claimable by time alone since the last tick() are not counted. The
-  // call counts as a claim of the queue.
+  // to `most`. Jobs that became claimable by time alone since the last tick() are not counted.
   std::size_t claimable(std::string_view queue, const std::vector<SharedBytes>& types, Time now,
                         std::size_t most) const;
 

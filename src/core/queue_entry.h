@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "base/bytes.h"
 #include "core/fair.h"
@@ -33,9 +32,6 @@ struct QueueEntry {
   std::uint64_t created = 0;
   std::uint64_t pruned = 0;
   Pace pace;  // only with a max_ready
-  // When a claim last named the queue; none: not since this process loaded it. Neither durable nor
-  // part of the state that events change: only reports to the homes of limits depend on it.
-  mutable std::optional<Time> claimed_at;
 
   std::uint64_t& count(State state) { return counts[static_cast<std::size_t>(state)]; }
   std::uint64_t count(State state) const { return counts[static_cast<std::size_t>(state)]; }

@@ -24,7 +24,6 @@ void learn(std::vector<ShareNeed>& needs, std::uint32_t shard, const ShareReport
   }
   need->wants = report.wants;
   need->idle = report.idle;
-  need->unclaimed = report.unclaimed;
   need->slots = report.slots;
   need->burst = report.burst;
   need->heard_at = now;

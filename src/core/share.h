@@ -69,7 +69,6 @@ struct ShareNeed {
   std::uint32_t shard = 0;
   bool wants = false;       // jobs wait for a larger share
   bool idle = false;        // it has used none of its share for a while
-  bool unclaimed = false;   // no claim has named a queue of these jobs for kClaimRemembered
   std::uint32_t slots = 0;  // its leases and its ready jobs
   std::uint32_t burst = 1;  // the highest cost of a start
   Time heard_at{};
@@ -120,7 +119,6 @@ struct ShareReport {
   std::uint64_t surplus = 0;  // units given up with this version; reported once
   Duration per{};             // of `surplus`
   Time at{};                  // by its own time
-  bool unclaimed = false;     // see ShareNeed
 };
 
 // From the home to a shard: its new share.

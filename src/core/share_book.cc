@@ -80,7 +80,6 @@ bool in_turn(const ShareBook& book, const Member& member, Time now) {
 }
 
 // The shards that want a share, and those that have one and have not reported it as unused.
-// While there is such a shard with claims, shards without claims are left out.
 std::vector<Member> members_of(const ShareBook& book, std::vector<ShareNeed>& needs, Time now) {
   for (const Grant& grant : book.grants) {
     if (std::ranges::find(needs, grant.shard, &ShareNeed::shard) != needs.end()) continue;
@@ -90,17 +89,8 @@ std::vector<Member> members_of(const ShareBook& book, std::vector<ShareNeed>& ne
     unknown.heard_at = now;
     needs.push_back(unknown);
   }
-  const auto has_share = [&](const ShareNeed& need) {
-    const auto grant = std::ranges::find(book.grants, need.shard, &Grant::shard);
-    return grant != book.grants.end() && !grant->portion.empty();
-  };
-  const bool claimed = std::ranges::any_of(needs, [&](const ShareNeed& need) {
-    const bool asks = need.wants && is_fresh(need, now);
-    return !need.unclaimed && (asks || (!need.idle && has_share(need)));
-  });
   std::vector<Member> members;
   for (ShareNeed& need : needs) {
-    if (need.unclaimed && claimed && !mutated(Mutant::kUnclaimedServed)) continue;
     Member member;
     member.need = &need;
     const auto grant = std::ranges::find(book.grants, need.shard, &Grant::shard);

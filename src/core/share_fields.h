@@ -40,14 +40,13 @@ constexpr auto describe(Of<BucketRow>) {
 }
 
 constexpr auto describe(Of<ShareReport>) {
-  return std::tuple(Field(1, &ShareReport::kind), Field(2, &ShareReport::name),
-                    Field(3, &ShareReport::key), Field(4, &ShareReport::incarnation, Form::kFixed),
-                    Field(5, &ShareReport::revision), Field(6, &ShareReport::version),
-                    Field(7, &ShareReport::floor), Field(8, &ShareReport::in_use),
-                    Field(9, &ShareReport::slots), Field(10, &ShareReport::burst),
-                    Field(11, &ShareReport::wants), Field(12, &ShareReport::idle),
-                    Field(13, &ShareReport::surplus), Field(14, &ShareReport::per),
-                    Field(15, &ShareReport::at), Field(16, &ShareReport::unclaimed).since(7));
+  return std::tuple(
+      Field(1, &ShareReport::kind), Field(2, &ShareReport::name), Field(3, &ShareReport::key),
+      Field(4, &ShareReport::incarnation, Form::kFixed), Field(5, &ShareReport::revision),
+      Field(6, &ShareReport::version), Field(7, &ShareReport::floor),
+      Field(8, &ShareReport::in_use), Field(9, &ShareReport::slots), Field(10, &ShareReport::burst),
+      Field(11, &ShareReport::wants), Field(12, &ShareReport::idle),
+      Field(13, &ShareReport::surplus), Field(14, &ShareReport::per), Field(15, &ShareReport::at));
 }
 
 constexpr auto describe(Of<ShareGift>) {
