@@ -181,7 +181,8 @@ class Overlap(ScheduleWords, harness.ServerCase):
             before = time.time()
             self.finish(skipping)
             following = self.claim_within(queues=[skip_queue])
-            self.assertGreater(instant(following), before - SLACK_S)
+            # The shard of the queue says whether it has ended; an instant may have waited for that.
+            self.assertGreater(instant(following), before - (SLACK_S if harness.SHARDS == 1 else 1))
             covered = [seconds(run["scheduled_at"]) for run in self.runs(skip)]
             self.assert_each_second(covered)
 
