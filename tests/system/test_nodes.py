@@ -50,7 +50,10 @@ class NodesCase(harness.MillraceCase):
         deadline = time.monotonic() + FAILOVER_TIMEOUT_S
         while missing:
             self.assertLess(time.monotonic(), deadline, f"{len(missing)} jobs can't be claimed")
-            claimed = self.claim(50, list(self.queues.values()), api, wait_ms=500)
+            # The leases outlast what nodes take to settle.
+            claimed = self.claim(
+                50, list(self.queues.values()), api, wait_ms=500, lease_ms=600_000
+            )
             self.assertLessEqual({job["id"] for job in claimed}, missing)
             missing -= {job["id"] for job in claimed}
             jobs += claimed
