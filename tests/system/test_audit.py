@@ -496,7 +496,7 @@ class OnAllNodes(harness.MillraceCase):
 
 class Kept(harness.MillraceCase):
     def test_retention(self):
-        server = self.new_server("--retention-audit", "5s").start()
+        server = self.new_server("--retention-audit", "10s").start()
         self.use(server)
         self.api.put(f"/v1/queues/{self.queue}", {})
         look = lambda: self.api.get("/v1/admin/audit?fresh=true").json["items"]  # noqa: E731
