@@ -220,7 +220,8 @@ class Server(TlsCase):
             (["--tls-cert", cert, "--tls-key", other], "is not that of the certificate"),
             (["--tls-cert", cert + "x", "--tls-key", key], "No such file"),
         ):
-            for command in (["config", "check"], ["serve", "--data", self.certificates.path("d")]):
+            serve = ["serve", "--data", self.certificates.path("d"), "--listen", "127.0.0.1:0"]
+            for command in (["config", "check"], serve):
                 done = harness.run(*command, *flags, env=harness.environment())
                 self.assertNotEqual(done.returncode, 0, flags)
                 self.assertIn(said, done.stderr)
