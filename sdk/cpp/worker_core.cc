@@ -32,6 +32,11 @@ std::string host_name() {
   return name;
 }
 
+std::string version_of_environment() {
+  const char* version = std::getenv("MILLRACE_WORKER_VERSION");
+  return version == nullptr ? "" : version;
+}
+
 }  // namespace
 
 WorkerCore::WorkerCore(const Client& client, WorkerOptions options)
@@ -42,6 +47,7 @@ WorkerCore::WorkerCore(const Client& client, WorkerOptions options)
       report_backoff_(kFirstBackoff, kMaxBackoff, system_random()) {
   info_.host = host_name();
   info_.pid = static_cast<int>(getpid());
+  info_.version = options_.version.empty() ? version_of_environment() : options_.version;
   if (options_.id.empty()) {
     options_.id = fmt::format("{}-{}-{:08x}", info_.host, info_.pid, system_random() & 0xffffffff);
   }

@@ -67,6 +67,37 @@ func final(t *testing.T, client *millrace.Client, id string) *millrace.Job {
 	return must[*millrace.Job](t)(client.Wait(ctx, id, 60*time.Second))
 }
 
+func TestTheVersionOfTheProgramIsTold(t *testing.T) {
+	server := testserver.New(t)
+	client := millrace.New(millrace.Options{URL: server.URL})
+	t.Cleanup(client.Close)
+	told := func(options ...millrace.WorkerOption) string {
+		worker, stop := start(t, client, func(context.Context, int) (any, error) { return nil, nil }, options...)
+		defer func() { _ = stop() }()
+		for ; ; time.Sleep(10 * time.Millisecond) {
+			var listed struct {
+				Items []struct{ ID, Version string }
+			}
+			answer := must[*http.Response](t)(http.Get(server.URL + "/v1/workers"))
+			err := json.NewDecoder(answer.Body).Decode(&listed)
+			answer.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, each := range listed.Items {
+				if each.ID == worker.ID() {
+					return each.Version
+				}
+			}
+		}
+	}
+	t.Setenv("MILLRACE_WORKER_VERSION", "")
+	wants(t, "no version", told(), "")
+	t.Setenv("MILLRACE_WORKER_VERSION", "2.4.0")
+	wants(t, "the version of the environment", told(), "2.4.0")
+	wants(t, "the version of the option", told(millrace.WorkerVersion("2.4.1")), "2.4.1")
+}
+
 func TestOutcomesReachTheServer(t *testing.T) {
 	t.Parallel()
 	client := newClient(t)

@@ -12,8 +12,9 @@ import textwrap
 import threading
 import time
 import unittest
+import unittest.mock
 
-from support import PATIENCE, eventually, own_server, server
+from support import PATIENCE, eventually, listed_worker, own_server, server
 
 import millrace
 from millrace import AsyncMillrace, Interrupted, Millrace, MillraceError, NonRetryable, Snooze
@@ -47,6 +48,22 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(results[0][2], "millrace-handler")
         self.assertEqual(results[2], [5])
         self.assertEqual(in_thread(7)[0], 7)  # still a function
+
+    def test_tells_the_version_of_the_program(self):
+        @self.app.job("t", queue=self.queue)
+        def handle():
+            pass
+
+        def told(**options):
+            with self.work(**options) as worker:
+                return eventually(lambda: listed_worker(worker.id))["version"]
+
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("MILLRACE_WORKER_VERSION", None)
+            self.assertIsNone(told())
+            os.environ["MILLRACE_WORKER_VERSION"] = "2.4.0"
+            self.assertEqual(told(), "2.4.0")
+            self.assertEqual(told(version="2.4.1"), "2.4.1")
 
     def test_says_how_an_attempt_ended(self):
         @self.app.job("t", queue=self.queue, retry=SOON)

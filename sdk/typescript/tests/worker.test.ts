@@ -31,6 +31,29 @@ function setUp<Payload = any, Result = any>(t: test.TestContext, options: Worker
   return { queue, job, worker };
 }
 
+describe("the version of the program", () => {
+  const told = async (t: test.TestContext, options: WorkerOptions): Promise<unknown> => {
+    const { job, worker } = setUp(t, options);
+    worker.on(job, () => null).start();
+    for (;;) {
+      const answer = await fetch(`${server.url}/v1/workers`);
+      const { items } = (await answer.json()) as { items: { id: string; version: unknown }[] };
+      const listed = items.find((each) => each.id === worker.id);
+      if (listed) return listed.version;
+      await sleep(10);
+    }
+  };
+
+  test("is the option, else the variable, else none", async (t) => {
+    delete process.env["MILLRACE_WORKER_VERSION"];
+    assert.equal(await told(t, {}), null);
+    process.env["MILLRACE_WORKER_VERSION"] = "2.4.0";
+    t.after(() => delete process.env["MILLRACE_WORKER_VERSION"]);
+    assert.equal(await told(t, {}), "2.4.0");
+    assert.equal(await told(t, { version: "2.4.1" }), "2.4.1");
+  });
+});
+
 describe("outcomes", () => {
   test("a returned value is the result", async (t) => {
     const { job, worker } = setUp<{ n: number }, { twice: number }>(t);

@@ -15,7 +15,6 @@ from ._calls import Call, Lost, error_of, read_object
 from ._config import Config
 from ._operations import heartbeat, poll
 from ._outbox import Ack
-from ._version import __version__
 from .context import Line
 from .errors import MillraceError, Unreachable
 
@@ -37,6 +36,7 @@ class Options:
     timeout_s: float
     host: str
     pid: int
+    version: str | None  # of the application
 
 
 class Request:
@@ -144,17 +144,15 @@ class Link:
 
     def _claim_of(self, request: Request) -> dict[str, Any]:
         options = self._options
+        worker: dict[str, Any] = {"host": options.host, "pid": options.pid, "sdk": "python"}
+        if options.version:
+            worker["version"] = options.version
         claim: dict[str, Any] = {
             "queues": list(options.queues),
             "types": list(options.types),
             "limit": request.limit,
             "wait_ms": round(request.wait_s * 1000),
-            "worker": {
-                "host": options.host,
-                "pid": options.pid,
-                "sdk": "python",
-                "version": __version__,
-            },
+            "worker": worker,
         }
         if options.lease_s is not None:
             claim["lease_ms"] = round(options.lease_s * 1000)

@@ -41,4 +41,5 @@ class WorkerOptions(TypedDict, total=False):
     poll_wait: Duration
     grace: Duration
     id: str | None
+    version: str | None
     capture_logs: bool

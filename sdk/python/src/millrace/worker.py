@@ -40,6 +40,7 @@ class _Worker:
         poll_wait: Duration = 10.0,
         grace: Duration = 25.0,
         id: str | None = None,
+        version: str | None = None,
         capture_logs: bool = True,
     ) -> None:
         if not app.handlers:
@@ -63,6 +64,7 @@ class _Worker:
             timeout_s=app._timeout,
             host=host,
             pid=pid,
+            version=version or os.environ.get("MILLRACE_WORKER_VERSION"),
         )
         self._lock = threading.Lock()
         self._core: Core | None = None

@@ -95,6 +95,19 @@ class WorkerTest {
   }
 
   @Test
+  void aClaimNamesTheVersionOfTheProgram() {
+    WorkerOptions options = new WorkerOptions();
+    assertEquals("of the environment", options.versionOr("of the environment"));
+    assertNull(options.versionOr(null));
+    assertEquals("2.4.1", options.version("2.4.1").versionOr("of the environment"));
+    String claim =
+        new PollWriter(options, List.of("t"), "host", 1)
+            .poll(List.of(), List.of(), List.of(), 1, 0);
+    String worker = "{\"host\":\"host\",\"pid\":1,\"sdk\":\"java\",\"version\":\"2.4.1\"}";
+    assertTrue(claim.contains("\"worker\":" + worker), claim);
+  }
+
+  @Test
   void anErrorIsAFailureThatIsRetried() {
     JobType<String> flaky = type("flaky", String.class);
     Submitted job = client.submit(flaky, "x");
