@@ -106,7 +106,9 @@ class Link:
         """Take note that a poll failed because the server did not answer."""
         if not self.is_lost:
             self.is_lost = True
-            _logger.warning("lost the server at %s, and tries on: %s", self._config.url, error)
+            url = self._config.url
+            why = str(error).replace(f" to {url}", "")
+            _logger.warning("the server at %s does not answer (%s); trying again", url, why)
 
     async def _send(
         self, call: Call[dict[str, Any]], timeout: float, grip: Grip | None = None
@@ -122,7 +124,8 @@ class Link:
         answer = read_object(response)
         if self.is_lost:
             self.is_lost = False
-            _logger.info("reached the server at %s again", self._config.url)
+            # Whoever saw the warning must see its end.
+            _logger.warning("connected to the server at %s again", self._config.url)
         return answer
 
     def _body_of(self, request: Request) -> bytes:
