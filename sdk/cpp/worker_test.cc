@@ -106,6 +106,8 @@ TEST_F(WorkerTest, AnExceptionFailsTheAttempt) {
   server_.put("a", 1);
   ASSERT_TRUE(work([](Context&) -> Outcome { throw std::runtime_error("broken pipe"); }));
   EXPECT_NE(server_.outcomes.at("a")[0].find(R"("message":"broken pipe")"), std::string::npos);
+  EXPECT_TRUE(was_noticed("job a (t): attempt 1 of 5 failed: "));
+  EXPECT_TRUE(was_noticed(": broken pipe; the server tries it again"));
 }
 
 TEST_F(WorkerTest, TellsAnOutcomeAgainUntilItIsAnswered) {

@@ -31,6 +31,22 @@ function setUp<Payload = any, Result = any>(t: test.TestContext, options: Worker
   return { queue, job, worker };
 }
 
+test("each failed attempt is logged", async (t) => {
+  const warnings: string[] = [];
+  const logger = { ...silent, warn: (message: string) => void warnings.push(message) };
+  const { job, worker } = setUp(t, { logger });
+  worker
+    .on(job, () => {
+      throw new RangeError("no luck");
+    })
+    .start();
+  const { job: sent } = await job.submit(null, { maxAttempts: 2 });
+  await job.wait(sent.id);
+  const said = (attempt: number) =>
+    `millrace: job ${sent.id} (work): attempt ${attempt} of 2 failed: RangeError: no luck; `;
+  assert.deepEqual(warnings, [`${said(1)}the server tries it again`, `${said(2)}the job is dead`]);
+});
+
 describe("the version of the program", () => {
   const told = async (t: test.TestContext, options: WorkerOptions): Promise<unknown> => {
     const { job, worker } = setUp(t, options);

@@ -197,7 +197,7 @@ class AsyncMillrace(App):
         Raises:
             WaitTimeout: the job has not ended within the timeout.
         """
-        ends = None if timeout is None else time.monotonic() + to_seconds(timeout)
+        ends = None if timeout is None else time.monotonic() + to_seconds("timeout", timeout)
         while True:
             left = operations.MAX_WAIT_S if ends is None else ends - time.monotonic()
             wait_s = min(max(left, 0.0), operations.MAX_WAIT_S)

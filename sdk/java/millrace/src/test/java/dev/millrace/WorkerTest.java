@@ -17,6 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -125,6 +126,48 @@ class WorkerTest {
     assertEquals("java.lang.IllegalStateException", error.type());
     assertEquals("no luck", error.message());
     assertTrue(error.stack().contains("WorkerTest"));
+  }
+
+  @Test
+  void eachFailedAttemptIsLogged() {
+    JobType<String> broken = type("broken", String.class).maxAttempts(2);
+    List<LogRecord> records = Collections.synchronizedList(new ArrayList<>());
+    java.util.logging.Handler keeps =
+        new java.util.logging.Handler() {
+          @Override
+          public void publish(LogRecord line) {
+            if (line.getMessage().contains("(broken)")) records.add(line);
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Logger logger = Logger.getLogger("dev.millrace");
+    logger.addHandler(keeps);
+    try {
+      Submitted job = client.submit(broken, "x");
+      worker()
+          .consume(
+              broken,
+              (payload, ctx) -> {
+                throw new IllegalStateException("no luck");
+              })
+          .start();
+      assertEquals(JobState.DEAD, end(job).state());
+      String error = "failed: java.lang.IllegalStateException: no luck; ";
+      String head = "job " + job.id() + " (broken): attempt ";
+      assertEquals(
+          List.of(
+              head + "1 of 2 " + error + "the server tries it again",
+              head + "2 of 2 " + error + "the job is dead"),
+          records.stream().map(LogRecord::getMessage).toList());
+      assertEquals("no luck", records.get(0).getThrown().getMessage());
+    } finally {
+      logger.removeHandler(keeps);
+    }
   }
 
   @Test
