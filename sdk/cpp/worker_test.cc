@@ -55,8 +55,8 @@ TEST_F(WorkerTest, TellsTheVersionOfTheProgram) {
     return std::nullopt;
   };
   const auto claim_of = [&](WorkerOptions options) {
-    EXPECT_TRUE(Worker(client_, std::move(options), [](Context&) { return Outcome::succeeded(); })
-                    .run({}));
+    EXPECT_TRUE(
+        Worker(client_, std::move(options), [](Context&) { return Outcome::succeeded(); }).run({}));
     return claim;
   };
   unsetenv("MILLRACE_WORKER_VERSION");

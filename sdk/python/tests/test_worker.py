@@ -270,7 +270,8 @@ class WorkerTest(unittest.TestCase):
         wanted = [
             f"{head} 1 of 2 failed: KeyError: 'no luck'; the server tries it again",
             f"{head} 2 of 2 failed: KeyError: 'no luck'; the job is dead",
-            f"job {jobs[1].id} (async): attempt 1 of 5 failed: NonRetryable: never; the job is dead",
+            f"job {jobs[1].id} (async): "
+            "attempt 1 of 5 failed: NonRetryable: never; the job is dead",
         ]
         self.assertEqual(said, sorted(wanted))
         self.assertTrue(all(record.exc_info for record in logs.records))

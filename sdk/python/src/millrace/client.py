@@ -135,8 +135,8 @@ class Millrace(App):
             poll_wait: how long a claim waits at the server, at most 60 s.
             grace: how long handlers may run on after a stop.
             id: the worker's name. Default: host, process id and a random part.
-            version: the version of your program, which the server notes with each failed attempt and
-                marks in charts. Default `MILLRACE_WORKER_VERSION`, else none.
+            version: the version of your program, which the server notes with each failed attempt
+                and marks in charts. Default `MILLRACE_WORKER_VERSION`, else none.
             capture_logs: add lines that handlers write to Python's logging to their jobs' logs.
         """
         return Worker(
