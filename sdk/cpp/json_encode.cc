@@ -185,6 +185,7 @@ void write_claim(JsonWriter& json, const Claim& claim, std::string_view worker_i
   member(json, "host", worker.host);
   if (worker.pid != 0) json.key("pid").integer(worker.pid);
   json.key("sdk").string("cpp");
+  member(json, "version", worker.version);
   json.end_object();
   json.end_object();
 }

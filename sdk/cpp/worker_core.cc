@@ -32,6 +32,11 @@ std::string host_name() {
   return name;
 }
 
+std::string version_of_environment() {
+  const char* version = std::getenv("MILLRACE_WORKER_VERSION");
+  return version == nullptr ? "" : version;
+}
+
 }  // namespace
 
 WorkerCore::WorkerCore(const Client& client, WorkerOptions options)
@@ -42,6 +47,7 @@ WorkerCore::WorkerCore(const Client& client, WorkerOptions options)
       report_backoff_(kFirstBackoff, kMaxBackoff, system_random()) {
   info_.host = host_name();
   info_.pid = static_cast<int>(getpid());
+  info_.version = options_.version.empty() ? version_of_environment() : options_.version;
   if (options_.id.empty()) {
     options_.id = fmt::format("{}-{}-{:08x}", info_.host, info_.pid, system_random() & 0xffffffff);
   }
@@ -312,6 +318,7 @@ void WorkerCore::wake_a_handler(const Lock&) {
 
 Ack WorkerCore::handle(Context& context) {
   Outcome outcome = run_handler(handlers_, context);
+  if (outcome.error && context.told() != StopReason::kLeaseLost) notice_failure(context, outcome);
   if (!outcome.reason.empty()) context.log("info", outcome.reason);
   std::vector<SlowDown> wishes;
   {
@@ -328,6 +335,14 @@ Ack WorkerCore::handle(Context& context) {
           .logs = context.pending_->take_logs(kMaxLogLines),
           .enqueue = std::move(outcome.enqueue),
           .slow_down = std::move(wishes)};
+}
+
+void WorkerCore::notice_failure(const Context& context, const Outcome& outcome) {
+  const ClaimedJob& job = context.job();
+  const bool is_dead = !outcome.retryable || job.attempt >= job.max_attempts;
+  notice(fmt::format("job {} ({}): attempt {} of {} failed: {}: {}; {}", job.id, job.type,
+                     job.attempt, job.max_attempts, outcome.error->type, outcome.error->message,
+                     is_dead ? "the job is dead" : "the server tries it again"));
 }
 
 Worker::Worker(const Client& client, WorkerOptions options)

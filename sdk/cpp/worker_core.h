@@ -110,6 +110,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   void handle_jobs();
   void wake_a_handler(const Lock& held);
   Ack handle(Context& context);
+  void notice_failure(const Context& context, const Outcome& outcome);
   void finish(const Lock& held, Context& context, Ack ack);
 
   // --- The watcher (worker_watch.cc).

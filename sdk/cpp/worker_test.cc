@@ -48,6 +48,27 @@ TEST_F(WorkerTest, RunsJobsAndReportsTheirOutcomes) {
             R"("delay_ms":5000})");
 }
 
+TEST_F(WorkerTest, TellsTheVersionOfTheProgram) {
+  std::string claim;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (request.body.find("\"claim\"") != std::string::npos) claim = request.body;
+    return std::nullopt;
+  };
+  const auto claim_of = [&](WorkerOptions options) {
+    EXPECT_TRUE(
+        Worker(client_, std::move(options), [](Context&) { return Outcome::succeeded(); }).run({}));
+    return claim;
+  };
+  unsetenv("MILLRACE_WORKER_VERSION");
+  EXPECT_EQ(claim_of(options()).find("version"), std::string::npos) << claim;
+  setenv("MILLRACE_WORKER_VERSION", "2.4.0", 1);
+  EXPECT_NE(claim_of(options()).find(R"("version":"2.4.0")"), std::string::npos) << claim;
+  auto named = options();
+  named.version = "2.4.1";
+  EXPECT_NE(claim_of(named).find(R"("version":"2.4.1")"), std::string::npos) << claim;
+  unsetenv("MILLRACE_WORKER_VERSION");
+}
+
 TEST_F(WorkerTest, SaysGoodbyeOnceItHasToldAll) {
   server_.put_many(3);
   int goodbyes = 0;
@@ -85,6 +106,8 @@ TEST_F(WorkerTest, AnExceptionFailsTheAttempt) {
   server_.put("a", 1);
   ASSERT_TRUE(work([](Context&) -> Outcome { throw std::runtime_error("broken pipe"); }));
   EXPECT_NE(server_.outcomes.at("a")[0].find(R"("message":"broken pipe")"), std::string::npos);
+  EXPECT_TRUE(was_noticed("job a (t): attempt 1 of 5 failed: "));
+  EXPECT_TRUE(was_noticed(": broken pipe; the server tries it again"));
 }
 
 TEST_F(WorkerTest, TellsAnOutcomeAgainUntilItIsAnswered) {

@@ -126,10 +126,24 @@ func (c *core) start(a *attempt) {
 	handler := c.handlers[a.job.Type]
 	go func() {
 		outcome := a.job.run(handler)
+		c.warnOfFailure(&a.job.ClaimedJob, outcome.Error)
 		f := finished{attempt: a, outcome: outcome, lines: a.job.lastLines()}
 		a.job.end(nil)
 		c.tell(func(in *inbox) { in.finished = append(in.finished, f) })
 	}()
+}
+
+// warnOfFailure logs a failed attempt; a nil error is none.
+func (c *core) warnOfFailure(job *ClaimedJob, e *AttemptError) {
+	if e == nil {
+		return
+	}
+	next := "the server tries it again"
+	if !e.Retryable || job.Attempt >= job.MaxAttempts {
+		next = "the job is dead"
+	}
+	c.warn("an attempt failed", "job", job.ID, "type", job.Type, "attempt", job.Attempt,
+		"max_attempts", job.MaxAttempts, "error_type", e.Type, "error", e.Message, "next", next)
 }
 
 func (a *attempt) outgoing(now time.Time, outcome Outcome) *outgoing {

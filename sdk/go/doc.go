@@ -27,5 +27,5 @@
 // A Client and a Worker are safe for concurrent use by multiple goroutines.
 package millrace
 
-// Version is the version of this package. Workers report it to the server.
+// Version is the version of this package, which the client names in the header User-Agent.
 const Version = "1.0.0"

@@ -115,7 +115,7 @@ func (w *workerConfig) claimPart(types []string) []byte {
 	}
 	info.number("pid", int64(os.Getpid()))
 	info.text("sdk", "go")
-	info.text("version", Version)
+	info.maybeText("version", w.version)
 	m.b = info.close()
 	return m.b // open, for limit and wait
 }

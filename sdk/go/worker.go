@@ -24,6 +24,7 @@ func (o workerOption) applyToWorker(w *workerConfig) { o(w) }
 
 type workerConfig struct {
 	id          string
+	version     string
 	queues      []string
 	concurrency int
 	lease       time.Duration
@@ -68,6 +69,12 @@ func WorkerID(id string) WorkerOption {
 	return workerOption(func(w *workerConfig) { w.id = id })
 }
 
+// WorkerVersion sets the version of your program, which the server notes with each failed attempt and
+// marks in charts. The default is the environment variable MILLRACE_WORKER_VERSION, else none.
+func WorkerVersion(version string) WorkerOption {
+	return workerOption(func(w *workerConfig) { w.version = version })
+}
+
 // StopOnSignals makes signals stop the worker: the first one begins the stop, a second one ends the
 // grace time. Without arguments, the signals are SIGINT and SIGTERM.
 func StopOnSignals(signals ...os.Signal) WorkerOption {
@@ -99,6 +106,7 @@ func (c *Client) Worker(options ...WorkerOption) *Worker {
 	for _, option := range options {
 		option.applyToWorker(&w.config)
 	}
+	w.config.version = firstOf(w.config.version, os.Getenv("MILLRACE_WORKER_VERSION"))
 	w.config.concurrency = max(w.config.concurrency, 1)
 	if w.config.id == "" {
 		w.config.id = newWorkerID()

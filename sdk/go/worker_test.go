@@ -1,6 +1,7 @@
 package millrace_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,6 +66,59 @@ func submit(t *testing.T, client *millrace.Client, n int, options ...millrace.Jo
 func final(t *testing.T, client *millrace.Client, id string) *millrace.Job {
 	t.Helper()
 	return must[*millrace.Job](t)(client.Wait(ctx, id, 60*time.Second))
+}
+
+func TestEachFailedAttemptIsLogged(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer // read only after the worker's end
+	client := millrace.New(millrace.Options{
+		URL: testserver.New(t).URL, Logger: slog.New(slog.NewTextHandler(&out, nil)),
+	})
+	t.Cleanup(client.Close)
+	_, stop := start(t, client, func(context.Context, int) (any, error) { return nil, errors.New("no luck") })
+	id := submit(t, client, 1, millrace.MaxAttempts(2))
+	wants(t, "state", final(t, client, id).State, millrace.Dead)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	for attempt, next := range []string{"the server tries it again", "the job is dead"} {
+		line := fmt.Sprintf(`msg="millrace: an attempt failed" job=%s type=t attempt=%d max_attempts=2 `+
+			`error_type=error error="no luck" next=%q`, id, attempt+1, next)
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("no line %s in\n%s", line, out.String())
+		}
+	}
+}
+
+func TestTheVersionOfTheProgramIsTold(t *testing.T) {
+	server := testserver.New(t)
+	client := millrace.New(millrace.Options{URL: server.URL})
+	t.Cleanup(client.Close)
+	told := func(options ...millrace.WorkerOption) string {
+		worker, stop := start(t, client, func(context.Context, int) (any, error) { return nil, nil }, options...)
+		defer func() { _ = stop() }()
+		for ; ; time.Sleep(10 * time.Millisecond) {
+			var listed struct {
+				Items []struct{ ID, Version string }
+			}
+			answer := must[*http.Response](t)(http.Get(server.URL + "/v1/workers"))
+			err := json.NewDecoder(answer.Body).Decode(&listed)
+			answer.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, each := range listed.Items {
+				if each.ID == worker.ID() {
+					return each.Version
+				}
+			}
+		}
+	}
+	t.Setenv("MILLRACE_WORKER_VERSION", "")
+	wants(t, "no version", told(), "")
+	t.Setenv("MILLRACE_WORKER_VERSION", "2.4.0")
+	wants(t, "the version of the environment", told(), "2.4.0")
+	wants(t, "the version of the option", told(millrace.WorkerVersion("2.4.1")), "2.4.1")
 }
 
 func TestOutcomesReachTheServer(t *testing.T) {

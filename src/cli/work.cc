@@ -33,6 +33,7 @@ struct Work {
   std::optional<sdk::Milliseconds> lease;
   std::optional<sdk::Milliseconds> grace = sdk::Milliseconds{10'000};
   std::string id;
+  std::string version;
   bool shell = false;  // the payload names the command to run
   std::string http_url;
   std::optional<sdk::Milliseconds> http_timeout = sdk::Milliseconds{30'000};
@@ -154,6 +155,7 @@ sdk::WorkerOptions worker_options(const Work& options) {
                             .lease = options.lease,
                             .grace = std::nullopt,  // a second signal ends it
                             .id = options.id,
+                            .version = options.version,
                             .notice = [](std::string_view, std::string_view text) { note(text); }};
   if (worker.queues.empty()) worker.queues = {"default"};
   if (options.once) worker.exit_when = sdk::ExitWhen::kOneJobDone;
@@ -302,6 +304,11 @@ void add_work(CLI::App& app, Session& session) {
                "Time between SIGTERM and SIGKILL for a cancelled job (default: 10s)");
   command.add_option("--id", options->id, "Name of this worker (default: host and process id)")
       ->type_name("NAME");
+  command
+      .add_option("--worker-version", options->version,
+                  "Version of your program, shown with errors and in charts (default: "
+                  "MILLRACE_WORKER_VERSION, else none)")
+      ->type_name("VERSION");
   command.add_flag(
       "--shell", options->shell,
       "Run the command in the job's payload, as for an imported crontab; no command after \"--\"");

@@ -299,7 +299,7 @@ class Working(harness.ServerCase):
         self.scripts = pathlib.Path(self.server.home) / self.queue
         self.scripts.mkdir()
 
-    def work(self, script, *args, url=None, pass_fds=()):
+    def work(self, script, *args, url=None, pass_fds=(), **variables):
         """Starts `millrace work` on this test's queue, with a shell script as its command."""
         path = self.scripts / "command"
         path.write_text("#!/bin/sh\n" + script)
@@ -310,7 +310,7 @@ class Working(harness.ServerCase):
             stdout=log,
             stderr=log,
             stdin=subprocess.DEVNULL,
-            env=harness.environment(MILLRACE_URL=url or self.server.url),
+            env=harness.environment(MILLRACE_URL=url or self.server.url, **variables),
             pass_fds=pass_fds,
         )
         log.close()
@@ -329,6 +329,24 @@ class Working(harness.ServerCase):
             job = self.submit(payload=payload)
             end = self.final(job["id"], include="result")
             self.assertEqual((end["state"], end["result"]), ("succeeded", payload))
+
+    def test_version_of_the_program(self):
+        def version_of(id, *args, **variables):
+            self.work("true\n", "--id", id, *args, **variables)
+
+            def listed():
+                workers = self.api.get("/v1/workers").json["items"]
+                return [worker["version"] for worker in workers if worker["id"] == id]
+
+            return harness.eventually(listed)[0]
+
+        name = self.queue[-20:]
+        self.assertIsNone(version_of(f"{name}-1"))
+        told = version_of(f"{name}-2", MILLRACE_WORKER_VERSION="2.4.0")
+        self.assertEqual(told, "2.4.0")
+        option = ("--worker-version", "2.4.1")
+        told = version_of(f"{name}-3", *option, MILLRACE_WORKER_VERSION="2.4.0")
+        self.assertEqual(told, "2.4.1")
 
     def test_output_that_is_no_json_is_a_string(self):
         self.work('printf "plain words\\n"')

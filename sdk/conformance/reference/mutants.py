@@ -78,6 +78,7 @@ MUTANTS = {
     "late-progress": "logs_progress.progress_of_a_job_that_runs",
     "checkpoint-lost": "logs_progress.checkpoints",
     "last-checkpoint-lost": "logs_progress.a_checkpoint_just_before_the_end",
+    "version-of-the-sdk": "queues.the_version_of_its_program",
     "claims-too-many": "queues.never_more_than_its_slots",
     # The fake.
     "fake-jitter": "fake.retries_without_jitter",

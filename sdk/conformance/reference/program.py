@@ -356,6 +356,7 @@ class Program:
         lease_ms=None,
         poll_wait_ms=10000,
         grace_ms=25000,
+        version=None,
         middleware=False,
     ):
         def run(attempt):
@@ -372,6 +373,7 @@ class Program:
             lease_ms,
             poll_wait_ms,
             grace_ms,
+            version,
         )
         self.workers[name] = made
         return {"worker_id": made.id}

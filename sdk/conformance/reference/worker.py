@@ -85,6 +85,7 @@ class Worker:
         lease_ms,
         poll_wait_ms,
         grace_ms,
+        version,
     ):
         self.client, self.events, self.run, self.name = client, events, run, name
         self.claim = {"queues": queues, "types": types, "wait_ms": poll_wait_ms}
@@ -94,6 +95,9 @@ class Worker:
             self.claim["wait_ms"] = 0
         if lease_ms:
             self.claim["lease_ms"] = lease_ms
+        self.version = version or os.environ.get("MILLRACE_WORKER_VERSION")
+        if MUTANT == "version-of-the-sdk":
+            self.version = "1.0.0"
         self.concurrency, self.grace = concurrency, grace_ms / 1000
         self.id = f"{socket.gethostname()}.{os.getpid()}.{uuid.uuid4().hex[:8]}"
         self.lock = threading.Condition()
@@ -149,6 +153,7 @@ class Worker:
                         "host": socket.gethostname(),
                         "pid": os.getpid(),
                         "sdk": "reference",
+                        "version": self.version,
                     },
                 }
             }

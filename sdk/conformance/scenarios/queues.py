@@ -160,3 +160,24 @@ def what_the_server_knows_of_it(stage):
     expect_equal(listed["queues"], [stage.queue], "its queues")
     expect_equal(sorted(listed["types"] or []), ["mail", "work"], "its types")
     expect(listed["host"] and listed["pid"] and listed["sdk"], f"its particulars: {listed}")
+
+
+@scenario
+def the_version_of_its_program(stage):
+    """A worker sends the option `version`, else MILLRACE_WORKER_VERSION, else none."""
+
+    def version_of(name, program=None, **options):
+        worker = stage.worker(name, program, **options)
+
+        def found():
+            listed = stage.api.get("/v1/workers").json["items"]
+            return next((each for each in listed if each["id"] == worker), None)
+
+        return stage.eventually(found, "the worker in the server's list")["version"]
+
+    deployed = stage.start_program(env={"MILLRACE_WORKER_VERSION": "2.4.0"})
+    expect_equal(version_of("none"), None, "the version that nobody named")
+    expect_equal(version_of("named", version="2.4.1"), "2.4.1", "the version of the option")
+    expect_equal(version_of("deployed", deployed), "2.4.0", "the version of the environment")
+    later = version_of("later", deployed, version="2.4.1")
+    expect_equal(later, "2.4.1", "the option's version beside the environment's")

@@ -83,6 +83,7 @@ class Program {
     if (const auto lease = command["lease_ms"].integer()) options.lease = sdk::Milliseconds{*lease};
     options.poll_wait = ms_of(command["poll_wait_ms"], options.poll_wait.count());
     options.grace = ms_of(command["grace_ms"], options.grace->count());
+    options.version = text_of(command["version"]);
     options.notice = [](std::string_view level, std::string_view message) {
       emit_event("log", [&](JsonWriter& json) {
         json.key("level").string(level).key("message").string(message);

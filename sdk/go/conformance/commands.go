@@ -41,6 +41,7 @@ type command struct {
 	LeaseMs     int64    `json:"lease_ms"`
 	PollWaitMs  int64    `json:"poll_wait_ms"`
 	GraceMs     *int64   `json:"grace_ms"`
+	Version     string   `json:"version"`
 	Middleware  bool     `json:"middleware"`
 	Ms          int64    `json:"ms"`
 }
@@ -199,6 +200,9 @@ func (p *program) startWorker(client *millrace.Client, c *command) (any, error) 
 	}
 	if c.GraceMs != nil {
 		options = append(options, millrace.Grace(ms(*c.GraceMs)))
+	}
+	if c.Version != "" {
+		options = append(options, millrace.WorkerVersion(c.Version))
 	}
 	worker := client.Worker(options...)
 	if c.Middleware {

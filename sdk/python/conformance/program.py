@@ -336,7 +336,10 @@ class Program:
         self._attach(name, app, command["types"])
         if command.get("middleware"):
             app.middleware(middleware)
-        options: dict[str, Any] = {"queues": command.get("queues")}
+        options: dict[str, Any] = {
+            "queues": command.get("queues"),
+            "version": command.get("version"),
+        }
         if command.get("concurrency") is not None:
             options["concurrency"] = command["concurrency"]
         for option in ("lease", "poll_wait", "grace"):

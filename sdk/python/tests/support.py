@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -12,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -96,6 +98,13 @@ class Server:
 
 
 _shared: Server | None = None
+
+
+def listed_worker(id: str) -> dict[str, Any] | None:
+    """Return a worker as the shared server lists it; None if it does not."""
+    with urllib.request.urlopen(f"{server().url}/v1/workers") as answer:
+        workers: list[dict[str, Any]] = json.load(answer)["items"]
+    return next((worker for worker in workers if worker["id"] == id), None)
 
 
 def server() -> Server:

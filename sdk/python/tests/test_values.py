@@ -11,7 +11,7 @@ import threading
 import unittest
 import uuid
 
-from millrace import Job, NewJob, NotFound, make_id, parse_time
+from millrace import Job, Millrace, NewJob, NotFound, make_id, parse_time
 from millrace import _json as json
 from millrace._calls import Call, Lost, Repeat, Response, Tries, jittered, read_nothing
 from millrace._time import format_time, to_ms, to_rfc3339
@@ -79,11 +79,11 @@ class JsonTest(unittest.TestCase):
 
 class TimeTest(unittest.TestCase):
     def test_durations_are_seconds_or_timedeltas(self):
-        self.assertEqual(to_ms(1.5), 1500)
-        self.assertEqual(to_ms(datetime.timedelta(minutes=2)), 120_000)
+        self.assertEqual(to_ms("delay", 1.5), 1500)
+        self.assertEqual(to_ms("delay", datetime.timedelta(minutes=2)), 120_000)
         for wrong in (-1, math.nan, math.inf):
             with self.assertRaises(ValueError):
-                to_ms(wrong)
+                to_ms("delay", wrong)
 
     def test_instants_know_their_zone(self):
         zone = datetime.timezone(datetime.timedelta(hours=1))
@@ -95,6 +95,22 @@ class TimeTest(unittest.TestCase):
         )
         with self.assertRaises(ValueError):
             to_rfc3339(datetime.datetime(2030, 3, 1))
+
+
+class ArgumentTest(unittest.TestCase):
+    def test_a_wrong_duration_is_told_with_its_name(self):
+        for name in ("delay", "expires_in", "lease", "timeout"):
+            with self.assertRaises(ValueError) as caught:
+                NewJob("t", **{name: "5m"}).to_wire()
+            self.assertRegex(str(caught.exception), f"^{name} takes seconds .* not '5m'; write 300")
+        with self.assertRaisesRegex(ValueError, "^grace takes seconds"):
+            app = Millrace()
+            app.job("t")(lambda: 0)
+            app.worker(grace="5m")  # type: ignore[arg-type]
+
+    def test_a_limit_as_text_is_told(self):
+        with self.assertRaisesRegex(ValueError, "^limits takes mappings.*not 'provider=acme'"):
+            NewJob("t", limits=["provider=acme"]).to_wire()  # type: ignore[list-item]
 
 
 class ModelTest(unittest.TestCase):

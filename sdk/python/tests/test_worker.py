@@ -12,8 +12,9 @@ import textwrap
 import threading
 import time
 import unittest
+import unittest.mock
 
-from support import PATIENCE, eventually, own_server, server
+from support import PATIENCE, eventually, listed_worker, own_server, server
 
 import millrace
 from millrace import AsyncMillrace, Interrupted, Millrace, MillraceError, NonRetryable, Snooze
@@ -47,6 +48,22 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(results[0][2], "millrace-handler")
         self.assertEqual(results[2], [5])
         self.assertEqual(in_thread(7)[0], 7)  # still a function
+
+    def test_tells_the_version_of_the_program(self):
+        @self.app.job("t", queue=self.queue)
+        def handle():
+            pass
+
+        def told(**options):
+            with self.work(**options) as worker:
+                return eventually(lambda: listed_worker(worker.id))["version"]
+
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("MILLRACE_WORKER_VERSION", None)
+            self.assertIsNone(told())
+            os.environ["MILLRACE_WORKER_VERSION"] = "2.4.0"
+            self.assertEqual(told(), "2.4.0")
+            self.assertEqual(told(version="2.4.1"), "2.4.1")
 
     def test_says_how_an_attempt_ended(self):
         @self.app.job("t", queue=self.queue, retry=SOON)
@@ -235,6 +252,30 @@ class WorkerTest(unittest.TestCase):
             self.work().run()
         self.assertEqual(caught.exception.status, 422)
 
+    def test_logs_each_failed_attempt(self):
+        @self.app.job("sync", queue=self.queue, retry=SOON, max_attempts=2)
+        def in_thread():
+            raise KeyError("no luck")
+
+        @self.app.job("async", queue=self.queue, retry=SOON)
+        async def on_loop():
+            raise NonRetryable("never")
+
+        with self.assertLogs("millrace.worker", "WARNING") as logs, self.work():
+            jobs = [in_thread.submit(), on_loop.submit()]
+            for job in jobs:
+                self.app.wait(job.id, PATIENCE)
+        said = sorted(record.getMessage() for record in logs.records)
+        head = f"job {jobs[0].id} (sync): attempt"
+        wanted = [
+            f"{head} 1 of 2 failed: KeyError: 'no luck'; the server tries it again",
+            f"{head} 2 of 2 failed: KeyError: 'no luck'; the job is dead",
+            f"job {jobs[1].id} (async): "
+            "attempt 1 of 5 failed: NonRetryable: never; the job is dead",
+        ]
+        self.assertEqual(said, sorted(wanted))
+        self.assertTrue(all(record.exc_info for record in logs.records))
+
     def test_survives_a_restart_of_the_server(self):
         with own_server() as other:
             app = Millrace(other.url)
@@ -255,8 +296,10 @@ class WorkerTest(unittest.TestCase):
                 self.assertEqual(app.wait(job.id, PATIENCE).result, "done")
                 after = handle.submit()
                 self.assertEqual(app.wait(after.id, PATIENCE).state, "succeeded")
-        levels = [record.levelname for record in logs.records]
-        self.assertEqual(levels.count("WARNING"), 1, logs.output)
+        lost, again = [record.getMessage() for record in logs.records]
+        self.assertRegex(lost, rf"^the server at {other.url} does not answer \(.+\); trying again$")
+        self.assertNotIn("expected bytes", lost)
+        self.assertEqual(again, f"connected to the server at {other.url} again")
 
     def test_idle_it_uses_no_processor(self):
         self.app.job("t", queue=self.queue)(lambda: 0)

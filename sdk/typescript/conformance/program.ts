@@ -67,8 +67,9 @@ async function drained(types: string[] = []): Promise<number> {
 }
 
 function startWorker(command: Command): Worker {
-  const { name, queues, types, concurrency, lease, pollWait, grace, middleware } = command;
-  const worker = client.worker({ queues, concurrency, lease, pollWait, grace, logger });
+  const { name, queues, types, concurrency, lease, pollWait, grace, version, middleware } = command;
+  const options = { queues, concurrency, lease, pollWait, grace, version };
+  const worker = client.worker({ ...options, logger });
   const play = (payload: any, ctx: Context): Promise<unknown> =>
     playScript(client, name, payload?.script ?? [], ctx, tell);
   for (const type of types) worker.on(type, play);

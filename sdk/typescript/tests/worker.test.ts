@@ -31,6 +31,45 @@ function setUp<Payload = any, Result = any>(t: test.TestContext, options: Worker
   return { queue, job, worker };
 }
 
+test("each failed attempt is logged", async (t) => {
+  const warnings: string[] = [];
+  const logger = { ...silent, warn: (message: string) => void warnings.push(message) };
+  const { job, worker } = setUp(t, { logger });
+  worker
+    .on(job, () => {
+      throw new RangeError("no luck");
+    })
+    .start();
+  const { job: sent } = await job.submit(null, { maxAttempts: 2 });
+  await job.wait(sent.id);
+  const said = (attempt: number) =>
+    `millrace: job ${sent.id} (work): attempt ${attempt} of 2 failed: RangeError: no luck; `;
+  assert.deepEqual(warnings, [`${said(1)}the server tries it again`, `${said(2)}the job is dead`]);
+});
+
+describe("the version of the program", () => {
+  const told = async (t: test.TestContext, options: WorkerOptions): Promise<unknown> => {
+    const { job, worker } = setUp(t, options);
+    worker.on(job, () => null).start();
+    for (;;) {
+      const answer = await fetch(`${server.url}/v1/workers`);
+      const { items } = (await answer.json()) as { items: { id: string; version: unknown }[] };
+      const listed = items.find((each) => each.id === worker.id);
+      if (listed) return listed.version;
+      await sleep(10);
+    }
+  };
+
+  test("is the option, else the variable, else none", async (t) => {
+    delete process.env["MILLRACE_WORKER_VERSION"];
+    assert.equal(await told(t, {}), null);
+    process.env["MILLRACE_WORKER_VERSION"] = "2.4.0";
+    t.after(() => delete process.env["MILLRACE_WORKER_VERSION"]);
+    assert.equal(await told(t, {}), "2.4.0");
+    assert.equal(await told(t, { version: "2.4.1" }), "2.4.1");
+  });
+});
+
 describe("outcomes", () => {
   test("a returned value is the result", async (t) => {
     const { job, worker } = setUp<{ n: number }, { twice: number }>(t);

@@ -22,10 +22,10 @@ namespace {
 
 // Variables of the clients, and those that `millrace work` sets for its commands. The server
 // ignores them without an error.
-constexpr std::array<std::string_view, 11> kClientVariables = {
+constexpr std::array<std::string_view, 12> kClientVariables = {
     "MILLRACE_CA_FILE",  "MILLRACE_CERT_FILE",    "MILLRACE_KEY_FILE", "MILLRACE_URL",
     "MILLRACE_TOKEN",    "MILLRACE_TYPE",         "MILLRACE_ATTEMPT",  "MILLRACE_LEASE_TOKEN",
-    "MILLRACE_SCHEDULE", "MILLRACE_SCHEDULED_AT", "MILLRACE_CONFIG"};
+    "MILLRACE_SCHEDULE", "MILLRACE_SCHEDULED_AT", "MILLRACE_CONFIG",   "MILLRACE_WORKER_VERSION"};
 constexpr std::string_view kClientPrefix = "MILLRACE_JOB_";
 
 constexpr std::uint64_t kLeastMemory = 128 * 1024 * 1024;

@@ -135,10 +135,10 @@ TEST_F(ConfigTest, UnknownKeysAreErrorsWithASuggestion) {
 }
 
 TEST_F(ConfigTest, UnknownVariablesAreErrorsButTheClientsAreNot) {
-  input.environment = {{"MILLRACE_URL", "x"},         {"MILLRACE_TOKEN", "x"},
-                       {"MILLRACE_JOB_ID", "x"},      {"MILLRACE_ATTEMPT", "1"},
-                       {"MILLRACE_LEASE_TOKEN", "1"}, {"MILLRACE_TYPE", "t"},
-                       {"MILLRACE_SCHEDULE", "s"},    {"MILLRACE_SCHEDULED_AT", "t"}};
+  input.environment = {
+      {"MILLRACE_URL", "x"},      {"MILLRACE_TOKEN", "x"},        {"MILLRACE_JOB_ID", "x"},
+      {"MILLRACE_ATTEMPT", "1"},  {"MILLRACE_LEASE_TOKEN", "1"},  {"MILLRACE_TYPE", "t"},
+      {"MILLRACE_SCHEDULE", "s"}, {"MILLRACE_SCHEDULED_AT", "t"}, {"MILLRACE_WORKER_VERSION", "2"}};
   EXPECT_TRUE(load_config(input));
   input.environment = {{"MILLRACE_LOGLEVEL", "info"}};
   const auto loaded = load_config(input);

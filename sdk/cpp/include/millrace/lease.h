@@ -86,6 +86,7 @@ struct WorkerInfo {
   std::string id{};
   std::string host{};
   int pid = 0;
+  std::string version{};  // of the worker's program
 };
 
 // One round trip with everything; acks are committed before the claim waits.

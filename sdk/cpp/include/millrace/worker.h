@@ -42,6 +42,9 @@ struct WorkerOptions {
   // no poll is pending, it is sent at once.
   Milliseconds ack_delay{5};
   std::string id{};  // empty: made of host, process and a random number
+  // The version of your program, which the server notes with each failed attempt and marks in
+  // charts. Empty: MILLRACE_WORKER_VERSION, else none.
+  std::string version{};
   ExitWhen exit_when = ExitWhen::kStopped;
   Notice notice{};  // called on any thread; empty: prints a line on standard error
   // Called on any thread for each outcome that the server has accepted.

@@ -241,4 +241,6 @@ def _parse_head(head: bytes) -> tuple[int, dict[str, str]]:
 
 
 def _why(error: BaseException) -> str:
+    if isinstance(error, asyncio.IncompleteReadError):
+        return "the server closed it before its answer was whole"
     return str(error) or type(error).__name__

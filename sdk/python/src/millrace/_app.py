@@ -27,7 +27,7 @@ class App:
         current_trace: TraceSource | None,
     ) -> None:
         self._config = Config(url, token, ca_file, ssl_context)
-        self._timeout = to_seconds(timeout)
+        self._timeout = to_seconds("timeout", timeout)
         self._current_trace = current_trace
         self._handlers: dict[str, Handler] = {}
         self._middleware: list[Middleware] = []

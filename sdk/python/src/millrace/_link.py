@@ -15,7 +15,6 @@ from ._calls import Call, Lost, error_of, read_object
 from ._config import Config
 from ._operations import heartbeat, poll
 from ._outbox import Ack
-from ._version import __version__
 from .context import Line
 from .errors import MillraceError, Unreachable
 
@@ -37,6 +36,7 @@ class Options:
     timeout_s: float
     host: str
     pid: int
+    version: str | None  # of the application
 
 
 class Request:
@@ -106,7 +106,9 @@ class Link:
         """Take note that a poll failed because the server did not answer."""
         if not self.is_lost:
             self.is_lost = True
-            _logger.warning("lost the server at %s, and tries on: %s", self._config.url, error)
+            url = self._config.url
+            why = str(error).replace(f" to {url}", "")
+            _logger.warning("the server at %s does not answer (%s); trying again", url, why)
 
     async def _send(
         self, call: Call[dict[str, Any]], timeout: float, grip: Grip | None = None
@@ -122,7 +124,8 @@ class Link:
         answer = read_object(response)
         if self.is_lost:
             self.is_lost = False
-            _logger.info("reached the server at %s again", self._config.url)
+            # Whoever saw the warning must see its end.
+            _logger.warning("connected to the server at %s again", self._config.url)
         return answer
 
     def _body_of(self, request: Request) -> bytes:
@@ -144,17 +147,15 @@ class Link:
 
     def _claim_of(self, request: Request) -> dict[str, Any]:
         options = self._options
+        worker: dict[str, Any] = {"host": options.host, "pid": options.pid, "sdk": "python"}
+        if options.version:
+            worker["version"] = options.version
         claim: dict[str, Any] = {
             "queues": list(options.queues),
             "types": list(options.types),
             "limit": request.limit,
             "wait_ms": round(request.wait_s * 1000),
-            "worker": {
-                "host": options.host,
-                "pid": options.pid,
-                "sdk": "python",
-                "version": __version__,
-            },
+            "worker": worker,
         }
         if options.lease_s is not None:
             claim["lease_ms"] = round(options.lease_s * 1000)

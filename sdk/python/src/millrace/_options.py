@@ -30,6 +30,10 @@ class JobOptions(TypedDict, total=False):
     meta: Mapping[str, str] | None
     traceparent: str | None
     tracestate: str | None
+    limits: list[Mapping[str, Any]] | None
+    order_key: str | None
+    order_on_failure: str | None
+    fair_key: str | None
 
 
 class WorkerOptions(TypedDict, total=False):
@@ -41,4 +45,5 @@ class WorkerOptions(TypedDict, total=False):
     poll_wait: Duration
     grace: Duration
     id: str | None
+    version: str | None
     capture_logs: bool

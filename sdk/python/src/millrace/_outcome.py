@@ -6,7 +6,7 @@ import asyncio
 import concurrent.futures
 import logging
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ class Outcome:
     kind: str
     text: str
     lines: Sequence[Line] = field(default=())  # lines that the worker adds to the job's log
+    error: Mapping[str, Any] | None = None  # of a failure
 
     def to_ack(
         self,
@@ -65,7 +66,7 @@ def failed(error: dict[str, Any], delay_ms: int | None = None) -> Outcome:
     text = f'"outcome":"failed","error":{_json.dumps(error)}'
     if delay_ms is not None:
         text += f',"delay_ms":{delay_ms}'
-    return Outcome("failed", text)
+    return Outcome("failed", text, error=error)
 
 
 def outcome_of(context: Context, result: Any, error: BaseException | None) -> Outcome:
@@ -102,6 +103,25 @@ def outcome_unbegun(context: Context) -> Outcome:
     """Return the outcome of a handler that was told to end before it began."""
     told = context.told
     return RELEASED if told is None else outcome_of(context, None, Interrupted(told))
+
+
+def log_failure(context: Context, outcome: Outcome, error: BaseException | None) -> None:
+    """Log a failed attempt in the worker's own log, with the handler's exception."""
+    if outcome.error is None:
+        return
+    job = context.job
+    is_dead = outcome.error.get("retryable") is False or job.attempt >= job.max_attempts
+    _logger.warning(
+        "job %s (%s): attempt %d of %d failed: %s: %s; %s",
+        job.id,
+        job.type,
+        job.attempt,
+        job.max_attempts,
+        outcome.error["type"],
+        outcome.error["message"],
+        "the job is dead" if is_dead else "the server tries it again",
+        exc_info=error,
+    )
 
 
 def refused(why: str) -> Outcome:

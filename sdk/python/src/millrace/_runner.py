@@ -11,7 +11,7 @@ from typing import Any, Callable
 from ._attempt import Attempt, nothing
 from ._current import set_running
 from ._handlers import Middleware, run_async, run_sync
-from ._outcome import Outcome, outcome_of, outcome_unbegun
+from ._outcome import Outcome, log_failure, outcome_of, outcome_unbegun
 
 Ended = Callable[[Attempt, Outcome], None]
 """Takes the outcome of a handler, on the thread that ran it."""
@@ -65,11 +65,15 @@ class Threads:
             return outcome_unbegun(context)
         set_running(context)
         try:
-            return outcome_of(context, run_sync(attempt.handler, self._middleware, context), None)
+            result = run_sync(attempt.handler, self._middleware, context)
+            outcome = outcome_of(context, result, None)
+            log_failure(context, outcome, None)
         except BaseException as error:  # any exception of a handler is its outcome
-            return outcome_of(context, None, error)
+            outcome = outcome_of(context, None, error)
+            log_failure(context, outcome, error)
         finally:
             set_running(None)  # the thread lives on and must not keep this job's objects
+        return outcome
 
 
 class Tasks:
@@ -122,6 +126,7 @@ class _Task:
         self._has_ended = True
         self._attempt.interrupt = nothing
         outcome = outcome_of(self._attempt.context, result, error)
+        log_failure(self._attempt.context, outcome, error)
         self._tasks._ended(self._attempt, outcome)
 
     def _done(self, task: asyncio.Task[None]) -> None:

@@ -12,19 +12,29 @@ Instant = Union[str, datetime.datetime]
 """RFC 3339 text, or a datetime with a time zone."""
 
 
-def to_ms(duration: Duration) -> int:
-    """Return whole milliseconds, rounded; ValueError if negative or not a number."""
-    seconds = (
-        duration.total_seconds() if isinstance(duration, datetime.timedelta) else float(duration)
+def to_ms(name: str, duration: Duration) -> int:
+    """Return whole milliseconds, rounded. ValueError, which names the argument, if it is negative
+    or no duration.
+    """
+    try:
+        seconds = (
+            duration.total_seconds()
+            if isinstance(duration, datetime.timedelta)
+            else float(duration)
+        )
+        if 0 <= seconds < float("inf"):
+            return round(seconds * 1000)
+    except (TypeError, ValueError):
+        pass  # it is told below
+    raise ValueError(
+        f"{name} takes seconds (0 or more) or a timedelta, not {duration!r}; "
+        "write 300 or timedelta(minutes=5) for five minutes"
     )
-    if not 0 <= seconds < float("inf"):
-        raise ValueError(f"a duration must be 0 or more seconds, not {duration!r}")
-    return round(seconds * 1000)
 
 
-def to_seconds(duration: Duration) -> float:
-    """Return seconds; ValueError if negative or not a number."""
-    return to_ms(duration) / 1000
+def to_seconds(name: str, duration: Duration) -> float:
+    """Return seconds; otherwise as `to_ms`."""
+    return to_ms(name, duration) / 1000
 
 
 def to_rfc3339(instant: Instant) -> str:

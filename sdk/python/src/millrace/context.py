@@ -137,7 +137,7 @@ class Context:
                 self._told_event = threading.Event()
                 if self._told is not None:
                     self._told_event.set()
-        self._told_event.wait(to_seconds(duration))
+        self._told_event.wait(to_seconds("duration", duration))
         self.check()
 
     def on_told(self, observer: Callable[[str], None]) -> None:
@@ -258,7 +258,7 @@ class Context:
             duration: 100 ms to an hour.
             key: the job's key of the limit; if None, the whole limit is slowed down.
         """
-        for_ms = to_ms(duration)
+        for_ms = to_ms("duration", duration)
         if not _SLOW_DOWN_MS[0] <= for_ms <= _SLOW_DOWN_MS[1]:
             raise ValueError("a limit is slowed down for 100 ms to an hour")
         wish: dict[str, Any] = {"limit": limit, "for_ms": for_ms}

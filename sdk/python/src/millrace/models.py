@@ -162,6 +162,12 @@ class NewJob:
             value = getattr(self, name)
             if value is not None:
                 wire[name] = value
+        for limit in self.limits or ():
+            if not isinstance(limit, Mapping):
+                raise ValueError(
+                    'limits takes mappings, such as {"name": "api", "key": "acme"}, '
+                    f"not {limit!r}"
+                )
         for name in ("run_at", "expires_at"):
             instant = getattr(self, name)
             if instant is not None:
@@ -169,7 +175,7 @@ class NewJob:
         for name, member in _DURATIONS.items():
             duration = getattr(self, name)
             if duration is not None:
-                wire[member] = to_ms(duration)
+                wire[member] = to_ms(name, duration)
         return wire
 
 

@@ -21,7 +21,7 @@ class RetryAfter(Exception):
 
     def __init__(self, delay: Duration, message: str = "") -> None:
         super().__init__(message or "the handler asked for a later retry")
-        self.delay_ms = to_ms(delay)
+        self.delay_ms = to_ms("delay", delay)
 
 
 class Snooze(Exception):
@@ -33,7 +33,7 @@ class Snooze(Exception):
 
     def __init__(self, delay: Duration) -> None:
         super().__init__(f"snoozed for {delay}")
-        self.delay_ms = to_ms(delay)
+        self.delay_ms = to_ms("delay", delay)
 
 
 class Cancel(Exception):

@@ -100,7 +100,7 @@ class Fake(Millrace):
 
     def advance(self, duration: Duration) -> None:
         """Move the clock forward by seconds or a timedelta. Due jobs run only in `drain`."""
-        self._server.advance(to_ms(duration))
+        self._server.advance(to_ms("duration", duration))
 
     def enqueued(self, type: str | None = None) -> List[Job]:
         """Return the submitted jobs of this type, or all, oldest first, with payload and result."""

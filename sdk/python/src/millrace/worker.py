@@ -40,6 +40,7 @@ class _Worker:
         poll_wait: Duration = 10.0,
         grace: Duration = 25.0,
         id: str | None = None,
+        version: str | None = None,
         capture_logs: bool = True,
     ) -> None:
         if not app.handlers:
@@ -57,12 +58,13 @@ class _Worker:
             queues=_queues(queues, self._handlers),
             types=list(self._handlers),
             concurrency=concurrency,
-            lease_s=None if lease is None else to_seconds(lease),
-            poll_wait_s=min(to_seconds(poll_wait), 60.0),
-            grace_s=to_seconds(grace),
+            lease_s=None if lease is None else to_seconds("lease", lease),
+            poll_wait_s=min(to_seconds("poll_wait", poll_wait), 60.0),
+            grace_s=to_seconds("grace", grace),
             timeout_s=app._timeout,
             host=host,
             pid=pid,
+            version=version or os.environ.get("MILLRACE_WORKER_VERSION"),
         )
         self._lock = threading.Lock()
         self._core: Core | None = None
@@ -163,7 +165,7 @@ class Worker(_Worker):
         Raises:
             MillraceError: the server refused the worker permanently.
         """
-        ends_in = None if timeout is None else to_seconds(timeout)
+        ends_in = None if timeout is None else to_seconds("timeout", timeout)
         try:
             self._ended.result(ends_in)
         except concurrent.futures.TimeoutError:

@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import type { Surroundings } from "../context.js";
 import { badAnswer, isTemporary, messageOf, MillraceError, retryAfterOf } from "../errors.js";
 import { outcomeOfRun, type Handlers } from "../handling.js";
-import { refused, type Outcome } from "../outcome.js";
+import { refused, type Outcome, type OutcomeError } from "../outcome.js";
 import { Attempt, ClaimAnswer, pollCodec } from "./attempt.js";
 import { now } from "./clock.js";
 import { Gate } from "./gate.js";
@@ -359,7 +359,18 @@ export class Engine implements Surroundings {
     const { ctx } = attempt;
     const run = (): Promise<unknown> => running.run(ctx, () => this.#handlers.run(ctx));
     const outcome = await outcomeOfRun(ctx, run, this.client.link.codec);
-    if (!attempt.isOver) this.#end(attempt, outcome);
+    if (attempt.isOver) return;
+    if (outcome.error && !attempt.isLost) this.#warnOfFailure(attempt, outcome.error);
+    this.#end(attempt, outcome);
+  }
+
+  #warnOfFailure({ ctx: { job } }: Attempt, error: OutcomeError): void {
+    const isDead = error.retryable === false || job.attempt >= job.maxAttempts;
+    this.#options.warn(
+      `job ${job.id} (${job.type}): attempt ${job.attempt} of ${job.maxAttempts} failed: ` +
+        `${error.type}: ${error.message}; ` +
+        (isDead ? "the job is dead" : "the server tries it again"),
+    );
   }
 
   #giveBack(attempt: Attempt): void {

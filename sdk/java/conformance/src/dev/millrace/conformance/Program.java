@@ -68,6 +68,7 @@ public final class Program {
       Duration lease,
       Duration pollWait,
       Duration grace,
+      @dev.millrace.JsonName("version") String program,
       Boolean middleware,
       String type,
       Long ms) {
@@ -250,6 +251,7 @@ public final class Program {
                   if (c.lease() != null) o.lease(c.lease());
                   if (c.pollWait() != null) o.pollWait(c.pollWait());
                   if (c.grace() != null) o.grace(c.grace());
+                  o.version(c.program());
                 })
             .handlers(handlers(c));
     Thread run = new Thread(() -> run(c.of(), worker), "worker-" + c.of());

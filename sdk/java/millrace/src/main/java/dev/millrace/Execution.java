@@ -41,6 +41,7 @@ final class Execution implements JobContext {
   private Thread thread;
   private boolean ended;
   private boolean leaseLost;
+  private Throwable thrown; // by the handler
   private Report progress;
   private long progressSince;
 
@@ -104,6 +105,7 @@ final class Execution implements JobContext {
     synchronized (this) {
       ended = true;
       thread = null;
+      this.thrown = thrown;
     }
     // The pool's thread will run another job.
     Thread.interrupted();
@@ -119,6 +121,11 @@ final class Execution implements JobContext {
       stop.tell(reason);
       if (thread != null) thread.interrupt();
     }
+  }
+
+  /** Returns what the handler has thrown; null if nothing. */
+  synchronized Throwable thrown() {
+    return thrown;
   }
 
   private synchronized Outcome concludeUnstarted() {

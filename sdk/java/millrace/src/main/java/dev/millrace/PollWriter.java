@@ -10,6 +10,7 @@ final class PollWriter {
   private final String claimPrefix; // the members of a claim except its limit and wait
 
   PollWriter(WorkerOptions options, Collection<String> types, String host, long pid) {
+    String version = options.versionOr(System.getenv("MILLRACE_WORKER_VERSION"));
     JsonWriter out = new JsonWriter();
     ApiCodec codec = ApiCodec.STANDARD;
     codec.write(options.queues, out.name("queues"));
@@ -17,7 +18,8 @@ final class PollWriter {
     if (options.lease != null) out.name("lease_ms").number(options.lease.toMillis());
     out.name("worker").begin('{');
     out.name("host").string(host).name("pid").number(pid);
-    out.name("sdk").string("java").name("version").string(Version.TEXT);
+    out.name("sdk").string("java");
+    if (version != null) out.name("version").string(version);
     if (!options.labels.isEmpty()) codec.write(options.labels, out.name("labels"));
     claimPrefix = out.end('}').toString();
   }

@@ -170,6 +170,7 @@ final class Transport {
 
   private HttpRequest httpRequest(Request request, Runnable written) {
     HttpRequest.Builder builder = HttpRequest.newBuilder(uri(request.target()));
+    builder.header("User-Agent", "millrace-java/" + Version.TEXT);
     if (token != null) builder.header("Authorization", "Bearer " + token);
     if (request.body() == null) {
       builder.method(request.method(), BodyPublishers.noBody());

@@ -380,9 +380,26 @@ final class WorkerLoop implements Runnable {
           // The lease may be over if the process was paused on the way here.
           if (slot.certainUntil <= Clock.now()) slot.execution.tell(Told.LEASE_LOST);
           Outcome outcome = slot.execution.run(handlers);
+          if (outcome instanceof Outcome.Failed failed) warnOf(failed, slot.execution);
           String ack = outcome == null ? null : Ack.write(slot.execution, outcome, codec);
           inbox.post(() -> handlerEnded(slot, ack), Clock.now() + LINGER);
         });
+  }
+
+  private static void warnOf(Outcome.Failed failed, Execution execution) {
+    ClaimedJob job = execution.job();
+    boolean isDead = !failed.retryable() || job.attempt() >= job.maxAttempts();
+    String text =
+        String.format(
+            "job %s (%s): attempt %d of %d failed: %s: %s; %s",
+            job.id(),
+            job.type(),
+            job.attempt(),
+            job.maxAttempts(),
+            failed.error().type(),
+            failed.error().message(),
+            isDead ? "the job is dead" : "the server tries it again");
+    LOG.log(Level.WARNING, text, execution.thrown());
   }
 
   private void handlerEnded(Slot slot, String ack) {

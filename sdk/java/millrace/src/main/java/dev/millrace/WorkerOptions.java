@@ -15,6 +15,7 @@ public final class WorkerOptions {
   Duration pollWait = Duration.ofSeconds(10);
   Duration grace = Duration.ofSeconds(25);
   String id;
+  String version;
   Map<String, String> labels = Map.of();
   Executor executor;
 
@@ -99,6 +100,24 @@ public final class WorkerOptions {
   public WorkerOptions id(String id) {
     this.id = id;
     return this;
+  }
+
+  /**
+   * Sets the version of your program, which the server notes with each failed attempt and marks in
+   * charts.
+   *
+   * @param version the version; the default is {@code MILLRACE_WORKER_VERSION}, else none
+   * @return these options
+   */
+  public WorkerOptions version(String version) {
+    this.version = version;
+    return this;
+  }
+
+  /** Returns the version, else the other one; null if both are missing or empty. */
+  String versionOr(String other) {
+    String found = version == null || version.isEmpty() ? other : version;
+    return found == null || found.isEmpty() ? null : found;
   }
 
   /**

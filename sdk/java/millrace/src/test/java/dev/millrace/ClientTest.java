@@ -256,9 +256,4 @@ class ClientTest {
     NewJob debounced = NewJob.of("sync").delay(Duration.ofMinutes(1)).unique(rule);
     assertEquals(client.submit(debounced).id(), client.submit(debounced).id());
   }
-
-  @Test
-  void theVersionIsThatOfTheArtifact() {
-    assertEquals(System.getProperty("millrace.version"), Version.TEXT);
-  }
 }

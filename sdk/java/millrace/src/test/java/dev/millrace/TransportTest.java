@@ -56,6 +56,8 @@ class TransportTest {
     connections.add(exchange.getRemoteAddress());
     String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
     requests.add(exchange.getRequestMethod() + " " + exchange.getRequestURI() + " " + body);
+    String agent = "millrace-java/" + System.getProperty("millrace.version");
+    assertEquals(agent, exchange.getRequestHeaders().getFirst("User-Agent"));
     assertEquals("Bearer secret", exchange.getRequestHeaders().getFirst("Authorization"));
     Scripted next = script.isEmpty() ? new Scripted(200, null, JOB) : script.remove();
     if (next.retryAfter() != null) {

@@ -17,6 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -95,6 +96,19 @@ class WorkerTest {
   }
 
   @Test
+  void aClaimNamesTheVersionOfTheProgram() {
+    WorkerOptions options = new WorkerOptions();
+    assertEquals("of the environment", options.versionOr("of the environment"));
+    assertNull(options.versionOr(null));
+    assertEquals("2.4.1", options.version("2.4.1").versionOr("of the environment"));
+    String claim =
+        new PollWriter(options, List.of("t"), "host", 1)
+            .poll(List.of(), List.of(), List.of(), 1, 0);
+    String worker = "{\"host\":\"host\",\"pid\":1,\"sdk\":\"java\",\"version\":\"2.4.1\"}";
+    assertTrue(claim.contains("\"worker\":" + worker), claim);
+  }
+
+  @Test
   void anErrorIsAFailureThatIsRetried() {
     JobType<String> flaky = type("flaky", String.class);
     Submitted job = client.submit(flaky, "x");
@@ -112,6 +126,48 @@ class WorkerTest {
     assertEquals("java.lang.IllegalStateException", error.type());
     assertEquals("no luck", error.message());
     assertTrue(error.stack().contains("WorkerTest"));
+  }
+
+  @Test
+  void eachFailedAttemptIsLogged() {
+    JobType<String> broken = type("broken", String.class).maxAttempts(2);
+    List<LogRecord> records = Collections.synchronizedList(new ArrayList<>());
+    java.util.logging.Handler keeps =
+        new java.util.logging.Handler() {
+          @Override
+          public void publish(LogRecord line) {
+            if (line.getMessage().contains("(broken)")) records.add(line);
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Logger logger = Logger.getLogger("dev.millrace");
+    logger.addHandler(keeps);
+    try {
+      Submitted job = client.submit(broken, "x");
+      worker()
+          .consume(
+              broken,
+              (payload, ctx) -> {
+                throw new IllegalStateException("no luck");
+              })
+          .start();
+      assertEquals(JobState.DEAD, end(job).state());
+      String error = "failed: java.lang.IllegalStateException: no luck; ";
+      String head = "job " + job.id() + " (broken): attempt ";
+      assertEquals(
+          List.of(
+              head + "1 of 2 " + error + "the server tries it again",
+              head + "2 of 2 " + error + "the job is dead"),
+          records.stream().map(LogRecord::getMessage).toList());
+      assertEquals("no luck", records.get(0).getThrown().getMessage());
+    } finally {
+      logger.removeHandler(keeps);
+    }
   }
 
   @Test

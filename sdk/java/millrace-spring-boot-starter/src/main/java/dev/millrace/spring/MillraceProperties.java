@@ -30,6 +30,8 @@ public record MillraceProperties(
    * @param grace how long handlers may run on after a stop; keep it below {@code
    *     spring.lifecycle.timeout-per-shutdown-phase}
    * @param id the worker's name; the default is generated
+   * @param version the version of your program; the default is {@code MILLRACE_WORKER_VERSION},
+   *     else none
    * @param labels labels that the server's list shows with the worker
    */
   public record Worker(
@@ -40,5 +42,6 @@ public record MillraceProperties(
       @DefaultValue("10s") Duration pollWait,
       @DefaultValue("25s") Duration grace,
       String id,
+      String version,
       @DefaultValue Map<String, String> labels) {}
 }

@@ -45,6 +45,7 @@ public final class WorkerLifecycle implements SmartLifecycle {
                         .pollWait(properties.pollWait())
                         .grace(properties.grace())
                         .id(properties.id())
+                        .version(properties.version())
                         .labels(properties.labels()))
             .handlers(handlers);
     next.start();
