@@ -69,6 +69,11 @@ std::optional<JobState> parse_job_state(std::string_view name) {
   return static_cast<JobState>(found - kStates.begin());
 }
 
+std::string unknown_state(std::string_view name) {
+  return fmt::format("unknown state {}; the states are {}", single_quoted(name),
+                     fmt::join(kStates, ", "));
+}
+
 bool read_state(Decode& decode, const Path& path, JobState& out) {
   std::size_t index = 0;
   if (!read_word(decode, path, kStates, index)) return false;

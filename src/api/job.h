@@ -33,6 +33,7 @@ enum class JobState : std::uint8_t {
   kCancelled,
   kExpired,
 };
+std::string unknown_state(std::string_view name);  // a fault that lists the states
 constexpr std::size_t kJobStates = static_cast<std::size_t>(JobState::kExpired) + 1;
 std::string_view name_of(JobState state);
 std::optional<JobState> parse_job_state(std::string_view name);

@@ -75,7 +75,7 @@ void read_states(const Argument& argument, JobFilter& filter) {
     if (const std::optional<JobState> state = parse_job_state(each.value)) {
       add_state(filter, *state);
     } else {
-      each.fault("unknown state " + single_quoted(each.value));
+      each.fault(unknown_state(each.value));
     }
   });
 }

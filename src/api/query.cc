@@ -210,7 +210,7 @@ class Parser {
     switch (kind_of(term.field)) {
       case Kind::kState: {
         const std::optional<JobState> state = parse_job_state(text);
-        if (!state) return fmt::format("unknown state {}", single_quoted(text));
+        if (!state) return unknown_state(text);
         value.state = static_cast<std::uint8_t>(*state);
         break;
       }

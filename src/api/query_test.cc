@@ -102,7 +102,7 @@ TEST(Query, NamesWhatItDoesNotKnow) {
   EXPECT_TRUE(mentions(fault_of("timeout"), "'timeout' does not name a field"));
   EXPECT_TRUE(mentions(fault_of("queue!mail"), "unknown operator after 'queue'"));
   EXPECT_TRUE(mentions(fault_of("queue"), "does not name a field"));
-  EXPECT_TRUE(mentions(fault_of("state:ded"), "unknown state 'ded'"));
+  EXPECT_TRUE(mentions(fault_of("state:ded"), "unknown state 'ded'; the states are scheduled, "));
   EXPECT_TRUE(mentions(fault_of("state~dead"), "state does not support the operator ~"));
   EXPECT_TRUE(mentions(fault_of("queue>a"), "queue does not support the operator >"));
   EXPECT_TRUE(mentions(fault_of("attempt~1"), "attempt does not support the operator ~"));

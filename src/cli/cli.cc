@@ -66,6 +66,25 @@ std::string wrapped_footer(const std::string& footer) {
   return out;
 }
 
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+bool has_commands(const CLI::App& app) { return !commands_of(app).empty(); }
+
+// For a group of commands: the first example of each.
+std::string examples_of(const CLI::App& group) {
+  constexpr std::string_view kExample = "\n  millrace ";
+  std::string text = "Examples:\n";
+  for (const CLI::App* const command : commands_of(group)) {
+    const std::string footer = command->get_footer();
+    const std::size_t at = footer.find(kExample);
+    if (at == std::string::npos) continue;
+    const std::string line = footer.substr(at + 1, footer.find('\n', at + 1) - at - 1);
+    if (!line.ends_with('\\')) text += line + '\n';
+  }
+  return text;
+}
+
 // Limits descriptions to the width of a usual terminal. Adds to every command's help that the
 // global options also apply, and where `work` takes its command.
 class HelpFormatter : public CLI::Formatter {
@@ -88,7 +107,9 @@ class HelpFormatter : public CLI::Formatter {
     return out.str();
   }
   std::string make_footer(const CLI::App* app) const override {
-    std::string footer = wrapped_footer(CLI::Formatter::make_footer(app));
+    std::string footer = app->get_parent() != nullptr && has_commands(*app)
+                             ? examples_of(*app)
+                             : wrapped_footer(CLI::Formatter::make_footer(app));
     if (app->get_parent() != nullptr) {
       footer +=
           "\n"
@@ -124,7 +145,8 @@ void add_global_options(CLI::App& app, Session& session) {
   app.add_option("--key-file", session.key_file, "Key of that certificate")
       ->envname("MILLRACE_KEY_FILE")
       ->type_name("FILE");
-  app.add_option("-o,--output", session.output, "table, or json: the answer of the API")
+  app.add_option("-o,--output", session.output,
+                 "table; json: the answer of the API; or jsonl: a list with one item a line")
       ->check(CLI::IsMember({"table", "json", "jsonl"}))
       ->type_name("FORMAT");
   app.set_version_flag(
@@ -265,7 +287,11 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, const Sessi
     return usage;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version
-    note(fmt::format("{}; see `{} --help`", error.what(), named_command(app)));
+    std::string text = plain(error.what());
+    if (named_command(app).ends_with("push-target set") && text.contains("--target-url")) {
+      text += "; --url is the address of the server";
+    }
+    note(fmt::format("{}; see `{} --help`", text, named_command(app)));
     return usage;
   }
   return session.exit_code;

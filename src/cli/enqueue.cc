@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/job_view.h"
+#include "cli/limit/calls.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "millrace/json.h"
@@ -47,8 +48,8 @@ bool read_payload(Enqueue& options, Session& session) {
     }
   }
   if (options.payload.empty()) return true;
-  if (!sdk::is_json(options.payload)) {
-    session.fail(kUsage, "the payload is not JSON; write a text with quotes: '\"text\"'");
+  if (const Status checked = check_payload(options.payload); !checked) {
+    session.fail(kUsage, checked.error().message);
     return false;
   }
   options.job.payload = options.payload;
@@ -64,11 +65,7 @@ bool complete(Enqueue& options, Session& session) {
     }
     options.job.meta.push_back(std::move(*assignment));
   }
-  for (const std::string& text : options.limits) {
-    const std::size_t equals = text.find('=');
-    const std::string key = equals == std::string::npos ? "" : text.substr(equals + 1);
-    options.job.limits.push_back({.name = text.substr(0, equals), .key = key});
-  }
+  for (const std::string& text : options.limits) options.job.limits.push_back(parse_limit(text));
   if (!options.unique_key.empty()) {
     options.job.unique =
         sdk::Unique{options.unique_key, options.unique_for, options.on_conflict, options.max_wait};
@@ -111,14 +108,19 @@ void show_end(const Enqueue& options, Session& session, sdk::Client& client,
   session.exit_code = exit_code_of_end(job);
   if (session.json()) return print_line(job.json);
   print_line(fmt::format("{}  {}", id, job_summary(job)));
-  if (job.result) print_line(printable_block(*job.result));
+  if (job.result && job.state == "succeeded") print_line(printable_block(*job.result));
 }
 
 void run(Enqueue& options, Session& session) {
   if (!complete(options, session)) return;
   session.with_client([&](sdk::Client& client) {
     auto submitted = client.submit(options.job);
-    if (!submitted) return session.fail(submitted.error());
+    if (!submitted) {
+      std::vector<std::string> limits;
+      for (const sdk::JobLimit& limit : options.job.limits) limits.push_back(limit.name);
+      return session.fail(exit_code_of(submitted.error()),
+                          explain_on_limits(submitted.error(), limits));
+    }
     const sdk::Job& job = submitted->job;
     if (!options.wait) {
       if (session.json()) return print_line(job.json);

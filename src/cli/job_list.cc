@@ -24,11 +24,12 @@ struct List {
   std::optional<sdk::Milliseconds> since;
 };
 
-// Prints pages as they come; with -o json all of them are one object.
+// Prints pages as they come; with -o json all of them are one object, with jsonl each job is a
+// line.
 class Printer {
  public:
-  explicit Printer(bool json) : json_(json) {
-    if (json_) print("{\"items\":[");
+  explicit Printer(const Session& session) : json_(session.json()), by_line_(session.by_line()) {
+    if (json_ && !by_line_) print("{\"items\":[");
   }
 
   void add(const std::vector<sdk::Job>& jobs) {
@@ -38,12 +39,17 @@ class Printer {
       return;
     }
     for (const sdk::Job& job : jobs) {
-      print((is_first_ ? "" : ",") + job.json);
+      if (by_line_) {
+        print_line(job.json);
+      } else {
+        print((is_first_ ? "" : ",") + job.json);
+      }
       is_first_ = false;
     }
   }
 
   void finish(const std::string& next_cursor) {
+    if (by_line_) return;
     if (json_) {
       const std::string cursor = next_cursor.empty() ? "null" : sdk::json_string(next_cursor);
       return print(fmt::format("],\"next_cursor\":{}}}\n", cursor));
@@ -56,6 +62,7 @@ class Printer {
 
  private:
   bool json_;
+  bool by_line_;
   bool is_first_ = true;
   std::size_t count_ = 0;
   std::vector<sdk::Job> jobs_;
@@ -78,7 +85,7 @@ void run(List& options, Session& session) {
       options.filter.limit = all ? kPageLimit : std::min(left, kPageLimit);
       auto page = client.list(options.filter);
       if (!page) return session.fail(page.error());
-      if (!printer) printer.emplace(session.json());
+      if (!printer) printer.emplace(session);
       printer->add(page->items);
       left -= static_cast<int>(page->items.size());
       options.filter.cursor = page->next_cursor;
@@ -120,7 +127,9 @@ void add_job_list(CLI::App& job, Session& session) {
                    "Wait until the list has all that the server acknowledged (default: yes)");
   CLI::Option* limit = command.add_option("-n,--limit", options->limit,
                                           "Number of jobs to show (default: 50; with -o json all)");
-  limit->check(CLI::PositiveNumber);
+  limit->check([](const std::string& text) -> std::string {
+    return text == "0" || text.starts_with('-') ? "must be 1 or more" : "";
+  });
   command.add_flag("--all", options->all, "Show all jobs")->excludes(limit);
   command.footer(
       "Examples:\n"

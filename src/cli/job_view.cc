@@ -157,6 +157,17 @@ Table short_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now, std::si
   return table;
 }
 
+// A refusal because of the job's state says which state that is, and what can be done instead.
+std::string explain_on_job(sdk::Client& client, const sdk::Error& error, const std::string& id) {
+  if (error.code != "invalid_state") return explain_on(error, "job", id);
+  const auto job = client.get(id);
+  if (!job) return explain(error);
+  return fmt::format("job {} is {}, and that state does not allow this; {}", id, job->state,
+                     job->is_final() ? "`millrace job retry` runs it again, and `millrace job "
+                                       "delete` deletes it"
+                                     : "`millrace job cancel` ends it");
+}
+
 }  // namespace
 
 std::string job_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now, std::size_t width) {
@@ -198,7 +209,8 @@ std::string job_details(const sdk::Job& job, sdk::Timestamp now) {
   if (job.payload) lines.add("payload", printable(*job.payload));
   const bool has_result = job.result && *job.result != "null";
   if (has_result && job.is_final()) lines.add("result", printable(*job.result));
-  return lines.text() + attempts_text(job, now);
+  const std::string stack = job.last_error ? stack_text(job.last_error->stack) : "";
+  return lines.text() + stack + attempts_text(job, now);
 }
 
 std::string job_summary(const sdk::Job& job) {
@@ -254,7 +266,7 @@ void for_each_job(Session& session, const std::vector<std::string>& ids, const A
         continue;
       }
       const int code = exit_code_of(done.error());
-      note((ids.size() > 1 ? id + ": " : "") + explain(done.error()));
+      note((ids.size() > 1 ? id + ": " : "") + explain_on_job(client, done.error(), id));
       session.exit_code = session.exit_code == 0 || session.exit_code == code ? code : kFailure;
     }
     if (succeeded > 0 && succeeded < ids.size()) session.exit_code = kPartlyFailed;

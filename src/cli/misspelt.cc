@@ -12,6 +12,19 @@ namespace {
 // Command names used by other programs.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kOtherNames{
     {{"ls", "list"}, {"rm", "delete"}, {"remove", "delete"}, {"show", "get"}, {"describe", "get"}}};
+// Options that people expect, and what to use instead.
+struct OtherOption {
+  std::string_view command;
+  std::string_view option;
+  std::string_view instead;
+};
+constexpr std::array<OtherOption, 6> kOtherOptions{
+    {{"serve", "port", "write the port behind the address: --listen 127.0.0.1:7600"},
+     {"serve", "host", "write the address with the port: --listen 127.0.0.1:7600"},
+     {"enqueue", "payload", "write the payload behind the type, without an option"},
+     {"job retry", "type", "choose the jobs with --filter 'type:NAME'"},
+     {"job cancel", "type", "choose the jobs with --filter 'type:NAME'"},
+     {"job delete", "type", "choose the jobs with --filter 'type:NAME'"}}};
 constexpr std::size_t kMostSuggestions = 3;
 // Shorter words would be similar to everything.
 constexpr std::size_t kLeastLettersForTwo = 5;
@@ -176,11 +189,37 @@ std::string unexpected_words(const CLI::App& app, const std::vector<std::string>
     if (!is_option(word)) continue;
     const std::string name = word.substr(0, word.find('='));
     const std::string_view letters = std::string_view(name).substr(name.find_first_not_of('-'));
+    for (const OtherOption& other : kOtherOptions) {
+      if (other.option != letters || other.command != path_of(command)) continue;
+      return fmt::format("{} is not an option of `{}`; {}", name, named_command(app),
+                         other.instead);
+    }
     return fmt::format("{} is not an option of `{}`{}", name, named_command(app),
                        advice(option_suggestions(command, letters), command));
   }
   return fmt::format("`{}` does not expect \"{}\"{}", named_command(app), fmt::join(words, " "),
                      advice({}, command));
+}
+
+std::string plain(std::string text) {
+  constexpr std::string_view kConversion = "Could not convert: ";
+  constexpr std::string_view kChoice = " not in {";
+  constexpr std::string_view kEquals = " = ";
+  if (text.starts_with(kConversion)) {
+    const std::size_t equals = text.find(kEquals);
+    if (equals == std::string::npos) return text;
+    return fmt::format("{}: \"{}\" is not a number",
+                       text.substr(kConversion.size(), equals - kConversion.size()),
+                       text.substr(equals + kEquals.size()));
+  }
+  const std::size_t choice = text.find(kChoice);
+  if (choice == std::string::npos || !text.ends_with('}')) return text;
+  std::string made = text.substr(0, choice) + " is not one of ";
+  for (const char c : text.substr(choice + kChoice.size())) {
+    if (c == ',') made += ", ";
+    if (c != ',' && c != '}') made += c;
+  }
+  return made;
 }
 
 std::string named_command(const CLI::App& app) {

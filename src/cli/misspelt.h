@@ -18,6 +18,9 @@ std::optional<std::string> unknown_command(const CLI::App& app,
 // The error message for words that the command did not accept, in the order typed.
 std::string unexpected_words(const CLI::App& app, const std::vector<std::string>& words);
 
+// What the parser says about a value, in plain words: "--priority: "high" is not a number".
+std::string plain(std::string text);
+
 // The innermost command that was parsed, such as "millrace job list".
 std::string named_command(const CLI::App& app);
 

@@ -75,5 +75,12 @@ TEST(EditDistance, CountsLettersPutInLeftOutChangedAndSwapped) {
   EXPECT_EQ(edit_distance("get", "list"), 3U);
 }
 
+TEST(Plain, SaysWhatIsAllowed) {
+  EXPECT_EQ(plain("Could not convert: --priority = high"), "--priority: \"high\" is not a number");
+  EXPECT_EQ(plain("--output: yaml not in {table,json,jsonl}"),
+            "--output: yaml is not one of table, json, jsonl");
+  EXPECT_EQ(plain("TYPE is required"), "TYPE is required");
+}
+
 }  // namespace
 }  // namespace millrace::cli

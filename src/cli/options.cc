@@ -5,7 +5,10 @@
 #include <array>
 #include <vector>
 
+#include "base/json_check.h"
 #include "base/time.h"
+#include "cli/output.h"
+#include "millrace/json.h"
 
 namespace millrace::cli {
 namespace {
@@ -57,6 +60,19 @@ CLI::Option* add_read(CLI::App& app, const std::string& flags, std::optional<T>&
 
 }  // namespace
 
+Status check_payload(std::string_view payload) {
+  if (sdk::is_json(payload)) return {};
+  // What begins as JSON has a slip in it; all else is a text.
+  constexpr std::string_view kBegins = "{[\"";
+  const std::size_t first = payload.find_first_not_of(" \t\r\n");
+  const auto fault = check_json(payload, kMaxJsonDepth, LoneSurrogates::kRefused);
+  if (fault && first != std::string_view::npos && kBegins.contains(payload[first])) {
+    return failure(
+        fmt::format("the payload is not JSON: {}, at byte {}", fault->reason, fault->position));
+  }
+  return failure("the payload is not JSON; write a text with quotes: '\"text\"'");
+}
+
 Result<sdk::RetryPolicy> parse_retry(std::string_view text) {
   const auto parts = split(text, ':');
   if (parts.size() == 2 && parts[0] == "list") return parse_list(parts[1]);
@@ -79,6 +95,12 @@ Result<sdk::RetryPolicy> parse_retry(std::string_view text) {
   return policy;
 }
 
+sdk::JobLimit parse_limit(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  const std::string_view key = equals == std::string_view::npos ? "" : text.substr(equals + 1);
+  return {.name = std::string(text.substr(0, equals)), .key = std::string(key)};
+}
+
 Result<std::pair<std::string, std::string>> parse_assignment(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
@@ -96,7 +118,10 @@ CLI::Option* add_time(CLI::App& app, const std::string& flags, std::optional<sdk
                       const std::string& description) {
   const auto read = [](const std::string& text) -> Result<sdk::Timestamp> {
     if (const auto time = parse_rfc3339(text)) return *time;
-    return failure(fmt::format("\"{}\" is not a time such as 2026-03-01T09:30:00Z", text));
+    const auto from_now = text.starts_with('+') ? parse_duration(text.substr(1)) : std::nullopt;
+    if (from_now) return now() + *from_now;
+    return failure(
+        fmt::format("\"{}\" is not a time such as 2026-03-01T09:30:00Z, or +2h from now", text));
   };
   return add_read(app, flags, out, description, read)->type_name("TIME");
 }

@@ -30,7 +30,10 @@ CLI::Option* add_states(CLI::App& app, std::vector<std::string>& out,
 // --dst-gap and --dst-overlap of a schedule.
 void add_dst_policies(CLI::App& app, std::string& gap, std::string& overlap);
 
+// Fails if the payload is not JSON, and says where.
+Status check_payload(std::string_view payload);
 Result<sdk::RetryPolicy> parse_retry(std::string_view text);
+sdk::JobLimit parse_limit(std::string_view text);  // NAME or NAME=KEY
 Result<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 
 }  // namespace millrace::cli

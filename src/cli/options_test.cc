@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
@@ -77,7 +78,21 @@ TEST_F(OptionsTest, NameTheOptionThatIsWrong) {
   EXPECT_EQ(parse({"run", "-d", "5"}),
             "--delay: \"5\" is not a duration such as 250ms, 10s or 2h30m");
   EXPECT_EQ(parse({"run", "--at", "tomorrow"}),
-            "--at: \"tomorrow\" is not a time such as 2026-03-01T09:30:00Z");
+            "--at: \"tomorrow\" is not a time such as 2026-03-01T09:30:00Z, or +2h from now");
+  EXPECT_EQ(parse({"run", "--at", "+2h"}), "");
+}
+
+TEST(CheckPayload, SaysWhereWhatBeginsAsJsonIsWrong) {
+  EXPECT_TRUE(check_payload(R"({"to": 1})"));
+  EXPECT_THAT(check_payload("{to: 1}").error().message, testing::EndsWith("quotes, at byte 1"));
+  EXPECT_THAT(check_payload(R"({"to": "a")").error().message, testing::EndsWith("at byte 10"));
+  EXPECT_THAT(check_payload("ada").error().message, testing::EndsWith("'\"text\"'"));
+}
+
+TEST(ParseLimit, TakesAKey) {
+  EXPECT_EQ(parse_limit("a").key, "");
+  EXPECT_EQ(parse_limit("a=b=c").name, "a");
+  EXPECT_EQ(parse_limit("a=b=c").key, "b=c");
 }
 
 TEST_F(OptionsTest, OfTheWholeMayFollowTheCommand) {

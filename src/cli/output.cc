@@ -76,6 +76,13 @@ std::string printable(std::string_view text, std::size_t columns) {
   return out.substr(0, bytes) + std::string(kMark);
 }
 
+std::string stack_text(std::string_view stack) {
+  if (stack.empty()) return {};
+  std::string text = "\nStack:\n" + printable_block(stack);
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
+}
+
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // continuation bytes take no column

@@ -18,6 +18,9 @@ std::string printable(std::string_view text, std::size_t columns);
 // For text of several lines: keeps line ends and tabs.
 std::string printable_block(std::string_view text);
 
+// The stack of an error, below a heading and a blank line; empty if there is none.
+std::string stack_text(std::string_view stack);
+
 // The width in columns of a text made by printable(); every character counts as one.
 std::size_t width_of(std::string_view text);
 

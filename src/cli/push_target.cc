@@ -2,6 +2,8 @@
 // jobs.
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "base/json_writer.h"
@@ -39,7 +41,9 @@ void add_names(JsonWriter& json, std::string_view key, const std::vector<std::st
 
 // The file has one or two lines: the new secret, and the one that it replaces.
 Result<std::vector<std::string>> read_secrets(const std::string& path) {
+  errno = 0;
   std::ifstream file(path);
+  if (!file) return failure(fmt::format("can't read {}: {}", path, std::strerror(errno)));
   std::vector<std::string> secrets;
   std::string line;
   while (std::getline(file, line)) {
@@ -107,6 +111,13 @@ void set(const Set& options, Session& session) {
         client.call(
             {.method = "PUT", .path = push_target_path(options.name), .body = std::move(*body)}),
         session);
+    if (session.json() || session.exit_code != kOk) return;
+    for (const std::string& queue : options.queues) {
+      const auto there = client.queue(queue);
+      if (there || there.error().code != "not_found") continue;
+      note(fmt::format("there is no queue {} yet; if the name is right, its first job makes it",
+                       queue));
+    }
   });
 }
 
@@ -180,7 +191,9 @@ void add_get(CLI::App& group, Session& session) {
   command.callback([name, &session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {
-      show_push_target(client.call({.path = push_target_path(*name)}), session);
+      const auto answer = client.call({.path = push_target_path(*name)});
+      if (!answer) return session.fail_on(answer.error(), "push-target", *name);
+      show_push_target(answer, session);
     });
   });
 }
@@ -202,7 +215,7 @@ void add_delete(CLI::App& group, Session& session) {
     if (!is_confirmed(session, options->yes, question)) return;
     session.with_client([&](sdk::Client& client) {
       const auto gone = client.call({.method = "DELETE", .path = push_target_path(options->name)});
-      if (!gone) return session.fail(gone.error());
+      if (!gone) return session.fail_on(gone.error(), "push-target", options->name);
       print_line(session.json() ? "{}" : printable(options->name) + "  deleted");
     });
   });
@@ -235,7 +248,7 @@ void add_state(CLI::App& group, Session& session, const std::string& verb,
                                        .path = push_target_path(options->name) + "/" + verb,
                                        .body = body,
                                        .repeat = sdk::Repeat::kAlways});
-      if (!answer) return session.fail(answer.error());
+      if (!answer) return session.fail_on(answer.error(), "push-target", options->name);
       print_line(session.json() ? answer->body : printable(options->name) + "  " + done);
     });
   });
@@ -256,7 +269,7 @@ void add_test(CLI::App& group, Session& session) {
     session.with_client([&](sdk::Client& client) {
       const auto answer =
           client.call({.method = "POST", .path = push_target_path(*name) + "/test"});
-      if (!answer) return session.fail(answer.error());
+      if (!answer) return session.fail_on(answer.error(), "push-target", *name);
       if (!is_object(*answer)) return fail_on_answer(session);
       const JsonMembers result = members_of(answer->body);
       const bool ok = find_member(result, "ok").value_or("") == "true";

@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/json_cursor.h"
+#include "base/time.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/schedule/json_members.h"
@@ -53,6 +54,13 @@ std::string state_of(const JsonMembers& target) {
   return breaker == "closed" ? "up" : breaker == "open" ? "failing" : "trying";
 }
 
+Duration duration_of(const JsonMembers& members, std::string_view name) {
+  return Duration{sdk::JsonView(text_of(members, name)).integer().value_or(0)};
+}
+
+// A number without its fraction.
+std::string whole_of(const std::string& number) { return number.substr(0, number.find('.')); }
+
 std::string totals_of(const JsonMembers& health) {
   std::string text;
   for (const auto& [name, count] : object_in(health, "totals")) {
@@ -85,7 +93,7 @@ std::string details(const JsonMembers& target) {
                       : text_of(target, "secret") == "true"        ? "yes"
                                                                    : "no");
   lines.add("concurrency", text_of(target, "concurrency"));
-  lines.add("timeout", text_of(target, "timeout_ms") + " ms");
+  lines.add("timeout", format_duration(duration_of(target, "timeout_ms")));
   lines.add("state", state_of(target));
   lines.add("reason", printable(text_of(target, "pause_reason")));
   lines.add("served by", printable(text_of(target, "served_by")));
@@ -95,11 +103,13 @@ std::string details(const JsonMembers& target) {
   lines.add("calls", totals_of(health));
   const std::string p50 = text_of(latency, "p50_ms");
   if (!p50.empty()) {
-    lines.add("latency",
-              fmt::format("half within {} ms, 99 % within {} ms", p50, text_of(latency, "p99_ms")));
+    lines.add("latency", fmt::format("half within {} ms, 99 % within {} ms", whole_of(p50),
+                                     whole_of(text_of(latency, "p99_ms"))));
   }
   const std::string again = text_of(health, "calls_again_in_ms");
-  if (!again.empty()) lines.add("calls again", "in " + again + " ms");
+  if (!again.empty())
+    lines.add("calls again",
+              "in " + format_duration_for_people(duration_of(health, "calls_again_in_ms")));
   return lines.text() + last_calls(health);
 }
 
@@ -142,7 +152,7 @@ void list_push_targets(sdk::Client& client, Session& session) {
     const auto answer = client.call({.path = path});
     if (!answer) return session.fail(answer.error());
     if (!is_object(*answer)) return fail_on_answer(session);
-    if (session.json()) print_line(answer->body);
+    if (session.json()) session.print_list(answer->body);
     const JsonMembers page = members_of(answer->body);
     for (const std::string& element : elements_of(page, "items")) {
       const JsonMembers target = members_of(element);

@@ -14,7 +14,7 @@ void add_queue_list(CLI::App& queue, Session& session) {
       auto queues = all_queues(client);
       if (!queues) return session.fail(queues.error());
       if (session.json()) {
-        return print_line(queue_list_json(*queues));
+        return session.print_list(queue_list_json(*queues));
       }
       if (queues->empty())
         return note("there are no queues yet; the first job of a queue creates it");

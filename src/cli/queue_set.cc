@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/limit/calls.h"
 #include "cli/limit/view.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -28,7 +29,8 @@ struct Set {
   std::string max_ready_per_key;
   std::string concurrency;
   std::string rate;
-  std::vector<std::string> limits;  // names; "none": no limits
+  std::vector<std::string> limits;       // NAME, or NAME=KEY; "none": no limits
+  std::vector<std::string> fair_limits;  // names
   std::string fair;
   std::vector<std::string> weights;
   std::string ageing;
@@ -107,6 +109,23 @@ Status write_ageing(sdk::JsonWriter& json, const std::string& text) {
   return {};
 }
 
+// A queue's limits are replaced as a whole.
+void write_limits(sdk::JsonWriter& json, const Set& options) {
+  if (options.limits.empty() && options.fair_limits.empty()) return;
+  json.key("limits").begin_array();
+  for (const std::string& text : options.limits) {
+    if (text == "none") continue;
+    const sdk::JobLimit limit = parse_limit(text);
+    json.begin_object().key("name").string(limit.name);
+    if (!limit.key.empty()) json.key("key").string(limit.key);
+    json.end_object();
+  }
+  for (const std::string& name : options.fair_limits) {
+    json.begin_object().key("name").string(name).key("key_from").string("fair_key").end_object();
+  }
+  json.end_array();
+}
+
 // The given settings in the API's format.
 Result<std::string> settings(const Set& options) {
   sdk::JsonWriter json;
@@ -134,14 +153,7 @@ Result<std::string> settings(const Set& options) {
     json.key("limit").integer(rate->limit).key("per_ms").integer(rate->per.count());
     json.end_object();
   }
-  if (!options.limits.empty()) {
-    json.key("limits").begin_array();
-    for (const std::string& name : options.limits) {
-      if (name == "none") continue;
-      json.begin_object().key("name").string(name).end_object();
-    }
-    json.end_array();
-  }
+  write_limits(json, options);
   if (!options.retention.empty()) {
     if (const auto written = write_retention(json, options.retention); !written) {
       return failure("--retention: " + written.error().message);
@@ -170,6 +182,15 @@ sdk::Result<sdk::Queue> replace(const Set& options, const std::string& body, sdk
   return client.put_queue(options.name, body);
 }
 
+void fail(const sdk::Error& error, const Set& options, Session& session) {
+  if (error.code == "not_found") return fail_on_queue(error, options.name, session);
+  std::vector<std::string> limits = options.fair_limits;
+  for (const std::string& text : options.limits) limits.push_back(parse_limit(text).name);
+  std::string text = explain_on_limits(error, limits);
+  if (text.contains("key_from")) text += "; here: --limit NAME=KEY, or --fair-limit NAME";
+  session.fail(exit_code_of(error), text);
+}
+
 void run(const Set& options, Session& session) {
   if (session.refuse_dashes()) return;
   const auto body = settings(options);
@@ -181,7 +202,7 @@ void run(const Set& options, Session& session) {
     const auto queue = options.replace
                            ? replace(options, *body, client)
                            : client.patch_queue(options.name, *body, if_missing(options.create));
-    if (!queue) return fail_on_queue(queue.error(), options.name, session);
+    if (!queue) return fail(queue.error(), options, session);
     print_line(session.json() ? queue->json : queue_details(*queue));
   });
 }
@@ -232,7 +253,13 @@ void add_queue_set(CLI::App& queue, Session& session) {
       ->type_name("N/PERIOD");
   command
       .add_option("--limit", options->limits,
-                  "A limit that each job of the queue must pass; repeatable; none: no limits")
+                  "A limit that each job of the queue must pass, with one key for all where it "
+                  "counts by key; repeatable; none: no limits")
+      ->type_name("NAME[=KEY]");
+  command
+      .add_option("--fair-limit", options->fair_limits,
+                  "The same for a limit that counts by key, whose key is each job's fair key; "
+                  "repeatable")
       ->type_name("NAME");
   command
       .add_option("--retention", options->retention,
@@ -262,7 +289,7 @@ void add_queue_set(CLI::App& queue, Session& session) {
       "Examples:\n"
       "  millrace queue set email --max-attempts 10 --retry exponential:10s:1h\n"
       "  millrace queue set reports --concurrency 10 --rate 100/m --limit database\n"
-      "  millrace queue set mail --fair time --weight acme=3\n"
+      "  millrace queue set mail --fair time --weight acme=3 --fair-limit tenants\n"
       "  millrace queue set logs --create --retention succeeded=0,dead=7d");
   command.callback([options, &session] { run(*options, session); });
 }

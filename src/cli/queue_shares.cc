@@ -47,7 +47,7 @@ void add_queue_shares(CLI::App& queue, Session& session) {
           all_pages(client, fmt::format("/v1/queues/{}/shares{}", sdk::url_encode(options->name),
                                         options->waiting ? "?order=waiting" : ""));
       if (!items) return session.fail(items.error());
-      if (session.json()) return print_line(on_one_page(*items));
+      if (session.json()) return session.print_list(on_one_page(*items));
       if (items->empty()) {
         return note("no fair key has jobs; a queue shares once its `fair` is set");
       }

@@ -100,6 +100,39 @@ std::string what_is_closed(std::string_view code, const std::string& gate, sdk::
   return fmt::format("{} ({}){}", gate, code, when);
 }
 
+// "10s" for a number of milliseconds; else the JSON.
+std::string setting_text(std::string_view name, sdk::JsonView value) {
+  const auto number = value.integer();
+  if (number && name.ends_with("_ms")) return format_duration(Duration{*number});
+  if (const auto text = value.string()) return printable(*text);
+  return printable(value.text());
+}
+
+// Without its unit, which the text of the duration has.
+std::string setting_name(std::string_view name) {
+  constexpr std::string_view kUnit = "_ms";
+  if (name.ends_with(kUnit)) name.remove_suffix(kUnit.size());
+  return std::string(name);
+}
+
+// The settings that are set, one a line: of what is null the queue has none.
+void add_settings(const sdk::Queue& queue, Properties& lines) {
+  for (const auto& [name, value] : sdk::JsonView(queue.settings).members()) {
+    if (value.is_null() || value.text() == "[]") continue;
+    if (!value.is_object()) {
+      lines.add(setting_name(name), setting_text(name, value));
+      continue;
+    }
+    std::string parts;
+    for (const auto& [part, inner] : value.members()) {
+      if (inner.is_null()) continue;
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", setting_name(part),
+                           setting_text(part, inner));
+    }
+    lines.add(setting_name(name), std::move(parts));
+  }
+}
+
 }  // namespace
 
 sdk::Result<std::vector<sdk::Queue>> all_queues(sdk::Client& client) {
@@ -167,7 +200,7 @@ std::string queue_details(const sdk::Queue& queue) {
   lines.add("succeeded/s", short_number(queue.rates.succeeded_per_s));
   lines.add("failed/s", short_number(queue.rates.failed_per_s));
   for (std::string& line : held_back(queue)) lines.add("held back", std::move(line));
-  lines.add("settings", printable(queue.settings));
+  add_settings(queue, lines);
   return lines.text();
 }
 

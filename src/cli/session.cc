@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "base/version.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "millrace/json.h"
 
 namespace millrace::cli {
 namespace {
@@ -16,7 +19,7 @@ std::string next_step(const sdk::Error& error) {
     return "start `millrace serve`, or name another server with --url or MILLRACE_URL";
   }
   if (error.kind == sdk::ErrorKind::kBadAnswer) {
-    return "check --url or MILLRACE_URL; a server with TLS needs https://";
+    return "is this Millrace? Check --url or MILLRACE_URL; a server with TLS needs https://";
   }
   if (error.status == 401) return "check MILLRACE_TOKEN or --token-file";
   if (error.status == 403) return "use a token whose scopes allow the command";
@@ -27,10 +30,30 @@ std::string next_step(const sdk::Error& error) {
   return {};
 }
 
+// What people call a thing of the group of commands `kind`.
+std::string_view noun_of(std::string_view kind) {
+  if (kind == "error") return "group of errors";
+  if (kind == "push-target") return "push target";
+  if (kind == "type") return "gate of the type";
+  return kind;
+}
+
+// "every_ms: must be 1000 or more": the member as a path without its first slash.
+std::string faults_of(const sdk::Error& error) {
+  std::string text;
+  for (const sdk::FieldError& fault : error.errors) {
+    std::string_view where = fault.where;
+    if (where.starts_with('/')) where.remove_prefix(1);
+    if (!text.empty()) text += "; ";
+    text += where.empty() ? fault.detail : fmt::format("{}: {}", where, fault.detail);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string explain(const sdk::Error& error) {
-  std::string text = sdk::describe(error);
+  std::string text = error.errors.empty() ? error.message : faults_of(error);
   const std::string step = next_step(error);
   if (!step.empty()) text += "; " + step;
   if (error.status >= 500 && !error.request_id.empty()) {
@@ -39,12 +62,20 @@ std::string explain(const sdk::Error& error) {
   return text;
 }
 
+std::string explain_on(const sdk::Error& error, std::string_view kind, std::string_view name) {
+  if (error.code != "not_found") return explain(error);
+  return fmt::format("there is no {} {}; `millrace {} list` shows those that exist", noun_of(kind),
+                     name, kind);
+}
+
 Result<sdk::Client> Session::connect() const {
   std::string secret = token;
   if (!token_file.empty()) {
+    errno = 0;
     std::ifstream file(token_file);
     if (!std::getline(file, secret) || secret.empty()) {
-      return failure(fmt::format("cannot read a token from {}", token_file));
+      return failure(fmt::format("cannot read a token from {}: {}", token_file,
+                                 errno != 0 ? std::strerror(errno) : "its first line is empty"));
     }
   }
   return sdk::Client({.url = url,
@@ -59,6 +90,10 @@ Result<sdk::Client> Session::connect() const {
 
 void Session::fail(const sdk::Error& error) { fail(exit_code_of(error), explain(error)); }
 
+void Session::fail_on(const sdk::Error& error, std::string_view kind, std::string_view name) {
+  fail(exit_code_of(error), explain_on(error, kind, name));
+}
+
 void Session::fail(int code, std::string_view message) {
   note(message);
   exit_code = code;
@@ -66,6 +101,11 @@ void Session::fail(int code, std::string_view message) {
 
 void Session::fail_to_connect(const millrace::Error& error) {
   fail(kBadConfiguration, error.message);
+}
+
+void Session::print_list(std::string_view list) const {
+  if (!by_line()) return print_line(list);
+  for (const sdk::JsonView item : sdk::JsonView(list)["items"].elements()) print_line(item.text());
 }
 
 bool Session::refuse_dashes() {

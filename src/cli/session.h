@@ -27,7 +27,8 @@ struct Session {
   int exit_code = 0;
   std::stop_token stop;  // cancels every later call of the client
 
-  // Commands that print one item per line use JSON with both.
+  // A command that prints one item does the same with both; a list follows by_line().
+  bool by_line() const { return output == "jsonl"; }
   bool json() const { return output == "json" || output == "jsonl"; }
 
   // Calls are tried once, without retries: a script decides by the exit code.
@@ -36,6 +37,12 @@ struct Session {
   // Prints the error and the next step on standard error, and sets the exit code.
   void fail(const sdk::Error& error);
   void fail(int code, std::string_view message);
+  // As fail(). If the server has no such thing, names it: "there is no limit mail; `millrace limit
+  // list` shows those that exist".
+  void fail_on(const sdk::Error& error, std::string_view kind, std::string_view name);
+
+  // Prints a list as the API answers it, with its items in `items`; for jsonl one item a line.
+  void print_list(std::string_view list) const;
 
   // Runs a command that needs the server.
   template <typename Command>
@@ -54,5 +61,7 @@ struct Session {
 
 // One line: the error, and the next step if there is one.
 std::string explain(const sdk::Error& error);
+// As fail_on() says it. `kind` is one of: error, job, limit, push-target, token, type.
+std::string explain_on(const sdk::Error& error, std::string_view kind, std::string_view name);
 
 }  // namespace millrace::cli

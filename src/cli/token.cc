@@ -61,11 +61,19 @@ std::optional<sdk::Timestamp> time_of(const sdk::JsonView& value) {
   return text ? parse_rfc3339(*text) : std::nullopt;
 }
 
+// A token is often looked for by its name, which is not unique.
+void fail_on_token(const sdk::Error& error, const std::string& id, Session& session) {
+  if (error.code != "not_found") return session.fail(error);
+  session.fail(kNotFound,
+               fmt::format("no token has the id {}; `millrace token list` shows the ids, "
+                           "which stand before the names",
+                           id));
+}
+
 // Prints only the secret on standard output, so that a script can take it; the rest is for people.
-void show_made(const sdk::Result<sdk::Response>& made, Session& session) {
-  if (!made) return session.fail(made.error());
-  if (session.json()) return print_line(made->body);
-  const sdk::JsonView token(made->body);
+void show_made(const sdk::Response& made, Session& session) {
+  if (session.json()) return print_line(made.body);
+  const sdk::JsonView token(made.body);
   print_line(token["token"].string().value_or(""));
   note(fmt::format("token {} ({}); the server does not keep it, so save it now for the clients",
                    text_of(token["id"]), text_of(token["name"])));
@@ -77,11 +85,10 @@ void show_made(const sdk::Result<sdk::Response>& made, Session& session) {
 void create(const Wanted& wanted, Session& session) {
   if (session.refuse_dashes()) return;
   session.with_client([&](sdk::Client& client) {
-    show_made(client.call({.method = "POST",
-                           .path = "/v1/tokens",
-                           .body = body_of(wanted),
-                           .timeout = kPatience}),
-              session);
+    const auto made = client.call(
+        {.method = "POST", .path = "/v1/tokens", .body = body_of(wanted), .timeout = kPatience});
+    if (!made) return session.fail(made.error());
+    show_made(*made, session);
   });
 }
 
@@ -94,11 +101,12 @@ void rotate(const std::string& id, const std::string& grace, Session& session) {
     body = fmt::format(R"({{"grace_ms":{}}})", duration->count());
   }
   session.with_client([&](sdk::Client& client) {
-    show_made(client.call({.method = "POST",
-                           .path = fmt::format("/v1/tokens/{}/rotate", sdk::url_encode(id)),
-                           .body = body,
-                           .timeout = kPatience}),
-              session);
+    const auto made = client.call({.method = "POST",
+                                   .path = fmt::format("/v1/tokens/{}/rotate", sdk::url_encode(id)),
+                                   .body = body,
+                                   .timeout = kPatience});
+    if (!made) return fail_on_token(made.error(), id, session);
+    show_made(*made, session);
   });
 }
 
@@ -108,7 +116,7 @@ void revoke(const std::vector<std::string>& ids, Session& session) {
     for (const std::string& id : ids) {
       const auto revoked = client.call(
           {.method = "DELETE", .path = "/v1/tokens/" + sdk::url_encode(id), .timeout = kPatience});
-      if (!revoked) return session.fail(revoked.error());
+      if (!revoked) return fail_on_token(revoked.error(), id, session);
       if (!session.json()) note(fmt::format("{} is revoked", printable(id)));
     }
   });
@@ -136,7 +144,7 @@ void list(Session& session) {
       cursor = answer["next_cursor"].string().value_or("");
     } while (!cursor.empty());
     if (session.json()) {
-      return print_line(fmt::format(R"({{"items":[{}],"next_cursor":null}})", items));
+      return session.print_list(fmt::format(R"({{"items":[{}],"next_cursor":null}})", items));
     }
     if (table.empty())
       return note("there are no tokens; `millrace token new --help` makes the first");

@@ -157,8 +157,9 @@ std::string attention_text(sdk::Client& client, const std::vector<sdk::Queue>& q
                            const Size& size) {
   Facts::Items items;
   for (const sdk::Queue& queue : queues) items.push_back(queue.json);
-  const auto facts = look(client, &items);
+  auto facts = look(client, &items);
   if (!facts) return {};  // the next frame reports the error
+  look_for_untaken(client, kMostLookedAt, *facts);
   Findings findings = judge(*facts, Patience{});
   put_in_order(findings);
   if (findings.empty()) return {};
@@ -283,7 +284,7 @@ void run(const Top& options, Session& session) {
     if (session.json()) {
       const auto queues = all_queues(client);
       if (!queues) return session.fail(queues.error());
-      return print_line(queue_list_json(*queues));
+      return session.print_list(queue_list_json(*queues));
     }
     // The first frame is made before the live view starts, so that a wrong address is reported in
     // the usual way.
@@ -307,7 +308,8 @@ void add_top(CLI::App& app, Session& session) {
       "the\n"
       "busiest first, with rates of the last minute; then the running jobs, then retrying and "
       "dead\n"
-      "jobs, the newest first, as far as there is room. Press q or Ctrl-C to quit.\n"
+      "jobs, the newest first, as far as there is room. Press q or Ctrl-C to quit. -o json prints "
+      "the queues alone.\n"
       "\n"
       "Examples:\n"
       "  millrace top\n"

@@ -60,7 +60,7 @@ void run(Session& session) {
       for (const sdk::SeenWorker& worker : *workers) {
         items += (items.empty() ? "" : ",") + worker.json;
       }
-      return print_line(fmt::format(R"({{"items":[{}],"next_cursor":null}})", items));
+      return session.print_list(fmt::format(R"({{"items":[{}],"next_cursor":null}})", items));
     }
     if (workers->empty()) {
       return note("no worker was active recently; `millrace work --help` explains how to run one");

@@ -79,6 +79,10 @@ std::optional<LoadedConfig> load(const ConfigFlags& flags) {
   return std::nullopt;
 }
 
+void warn(const LoadedConfig& loaded) {
+  if (!loaded.warning.empty()) fmt::print(stderr, "millrace: {}\n", loaded.warning);
+}
+
 std::string settings_json(const std::vector<Setting>& settings) {
   std::string text;
   JsonWriter json(text);
@@ -174,6 +178,7 @@ void add_config_show(CLI::App& app, int& exit_code) {
     if (!loaded) {
       exit_code = kBadConfiguration;
     } else {
+      warn(*loaded);
       print(wants_json(app) ? settings_json(loaded->settings) : settings_table(loaded->settings));
     }
   });
@@ -193,10 +198,11 @@ void add_config_check(CLI::App& app, int& exit_code) {
     const auto loaded = load(*flags);
     exit_code = kBadConfiguration;
     if (!loaded) return;
-    if (const Status status = check_files(loaded->config); !status) {
+    if (const Status status = check_files(*loaded); !status) {
       fmt::print(stderr, "millrace: {}\n", status.error().message);
       return;
     }
+    warn(*loaded);
     print(loaded->file.empty() ? "The configuration is valid; there is no file.\n"
                                : fmt::format("The configuration in {} is valid.\n", loaded->file));
     exit_code = 0;

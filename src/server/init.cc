@@ -17,6 +17,7 @@
 #include "net/listener.h"
 #include "net/local_socket.h"
 #include "server/config/config.h"
+#include "server/config/config_keys.h"
 #include "server/config/template.h"
 #include "server/config/token.h"
 #include "server/metrics/memory_gauge.h"
@@ -73,6 +74,15 @@ int init(const InitOptions& options) {
   if (!options.force && fs::exists(options.file, ignored)) {
     return fail(
         fmt::format("{} is there already; name another file, or use --force", options.file));
+  }
+  // Here the flag can be named; below only the line of the file.
+  for (const auto& [name, text] : options.values) {
+    Config scratch;
+    const ConfigKey* const key = find_config_key(name);
+    const auto fault = key == nullptr ? std::nullopt : set_value(*key, text, scratch);
+    if (!fault) continue;
+    fail(fmt::format("{} {} (it is \"{}\")", flag_of(name), *fault, text));
+    return kBadConfiguration;
   }
   std::map<std::string, std::string> values = options.values;
   if (!values.contains("data") && !values.contains("postgres") &&

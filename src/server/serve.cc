@@ -49,6 +49,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kOk = 0;
 constexpr int kFailure = 1;
+constexpr int kBadConfiguration = 78;
 constexpr int kInterrupted = 130;
 // After the drain, closing files may take this much longer before the process is ended.
 constexpr auto kClosingTime = 500ms;
@@ -389,13 +390,11 @@ class Server {
             .certificate_ends = [this] { return tls_ ? tls_->expires_at() : std::nullopt; }});
     show_configuration({config_, settings_, config_file_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
-    auto policy = push_policy(config_);
-    if (!policy) return std::unexpected(std::move(policy.error()));
     push_ =
         std::make_unique<PushService>(PushService::Parts{.backend = *backend_,
                                                          .catalog = catalog_,
                                                          .clock = clock_,
-                                                         .policy = std::move(*policy),
+                                                         .policy = *push_policy(config_),
                                                          .max_result_bytes = config_.payload_bytes,
                                                          .log = log_});
     ShardParts& parts = backend_->parts();
@@ -567,15 +566,21 @@ class Server {
 
 }  // namespace
 
-Status check_files(const Config& config) {
-  if (const auto policy = push_policy(config); !policy) return std::unexpected(policy.error());
-  if (config.tls_cert.empty()) return {};
-  const auto tls = net::Tls::load(net::TlsSide::kServer, tls_files(config));
+Status check_files(const LoadedConfig& loaded) {
+  if (const auto policy = push_policy(loaded.config); !policy) {
+    return failure(with_source(policy.error().message, loaded.settings));
+  }
+  if (loaded.config.tls_cert.empty()) return {};
+  const auto tls = net::Tls::load(net::TlsSide::kServer, tls_files(loaded.config));
   return tls ? Status() : std::unexpected(tls.error());
 }
 
 int serve(const LoadedConfig& loaded,
           const std::function<std::expected<LoadedConfig, ConfigErrors>()>& load_again) {
+  if (const auto policy = push_policy(loaded.config); !policy) {
+    fmt::print(stderr, "millrace: {}\n", with_source(policy.error().message, loaded.settings));
+    return kBadConfiguration;
+  }
   prepare_process();
   bound_heap(memory_bytes(loaded.config));
   StopSignals signals(meaning_of_hangup());
@@ -583,6 +588,7 @@ int serve(const LoadedConfig& loaded,
   LevelFilter filter(*sink, loaded.config.log_level);
   const Logger log(filter, loaded.config.log_format, LogLevel::kDebug,
                    [] { return system_time().wall(); });
+  if (!loaded.warning.empty()) log.warn(loaded.warning);
   Server server(loaded, load_again, signals, filter, log);
   if (const Status status = server.start(); !status) {
     log.error("the server can't start", {{"reason", status.error().message}});

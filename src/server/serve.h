@@ -14,6 +14,6 @@ int serve(const LoadedConfig& loaded,
           const std::function<std::expected<LoadedConfig, ConfigErrors>()>& load_again);
 
 // Reads the files that the settings name, as a start would.
-Status check_files(const Config& config);
+Status check_files(const LoadedConfig& loaded);
 
 }  // namespace millrace::server

@@ -427,6 +427,11 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
       // The fault may lie in a job or queue that names the limit, or in a pause of one of its keys.
+      if (what == "queue" && refusal.detail == core::RefusalDetail::kLimitWantsKey) {
+        return api::make_fault(
+            api::FieldError::Place::kPointer, "/limits",
+            "the limit counts by key; send a key, or \"key_from\": \"fair_key\", with it");
+      }
       return api::make_fault(api::FieldError::Place::kPointer,
                              std::string(place_of(refusal.detail, what)), std::string(said));
     case core::Rejection::kLimitInUse:

@@ -57,6 +57,7 @@ struct WhyAnswer {
   // The job is ready, and no worker has asked for its queue and type for a minute.
   bool no_worker = false;
   std::optional<Time> worker_last_seen;
+  bool other_types = false;  // with no_worker: workers ask for the queue, but not for the type
 };
 Task<Answered<WhyAnswer>> why(Caller& caller, JobId id);
 

@@ -22,19 +22,25 @@ constexpr std::array<std::string_view, 17> kCodes = {
     "retry_rate",   "breaker_open", "slow_down",    "share",   "behind"};
 static_assert(kCodes.size() == static_cast<std::size_t>(BlockCode::kBehind) + 1);
 
-// When a worker last asked for jobs of this queue and type; none: no known worker has.
-Task<Answered<std::optional<Time>>> last_worker(Caller& caller, std::string_view queue,
-                                                std::string_view type) {
+struct LastAsked {
+  std::optional<Time> both;   // for this queue and type; none: no known worker has
+  std::optional<Time> queue;  // for this queue, whatever the type
+};
+
+Task<Answered<LastAsked>> last_worker(Caller& caller, std::string_view queue,
+                                      std::string_view type) {
   auto workers = co_await caller.ask(engine::ListWorkers{});
   if (!workers) co_return refused(workers);
   const auto has = [](const std::vector<SharedBytes>& names, std::string_view name) {
     return std::ranges::any_of(names, [&](const SharedBytes& n) { return n.view() == name; });
   };
-  std::optional<Time> last;
+  LastAsked last;
   for (const engine::WorkerView& worker : workers->workers) {
-    const bool asks =
-        has(worker.queues, queue) && (worker.types.empty() || has(worker.types, type));
-    if (asks) last = std::max(last.value_or(worker.last_seen_at), worker.last_seen_at);
+    if (!has(worker.queues, queue)) continue;
+    const Time seen = worker.last_seen_at;
+    last.queue = std::max(last.queue.value_or(seen), seen);
+    const bool asks = worker.types.empty() || has(worker.types, type);
+    if (asks) last.both = std::max(last.both.value_or(seen), seen);
   }
   co_return last;
 }
@@ -115,6 +121,16 @@ std::string sentence(const core::Blocker& blocker) {
   return {};
 }
 
+std::string about_workers(const WhyAnswer& answer) {
+  if (answer.other_types) {
+    return "Workers ask for the job's queue, but for other types: none takes this one.";
+  }
+  return answer.worker_last_seen
+             ? fmt::format("No worker has asked for this queue and type since {}.",
+                           format_rfc3339(*answer.worker_last_seen))
+             : "No worker asks for this queue and type.";
+}
+
 }  // namespace
 
 Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
@@ -138,8 +154,12 @@ Task<Answered<WhyAnswer>> why(Caller& caller, JobId id) {
   if (answer.why.state == core::State::kReady) {
     auto last = co_await last_worker(caller, job.queue.view(), job.type.view());
     if (!last) co_return refused(last);
-    answer.worker_last_seen = *last;
-    answer.no_worker = !*last || caller.now() - **last > kNoWorkerAfter;
+    const auto is_recent = [&](const std::optional<Time>& seen) {
+      return seen && caller.now() - *seen <= kNoWorkerAfter;
+    };
+    answer.worker_last_seen = last->both;
+    answer.no_worker = !is_recent(last->both);
+    answer.other_types = answer.no_worker && is_recent(last->queue);
   }
   co_return answer;
 }
@@ -197,14 +217,13 @@ api::Why to_api(const WhyAnswer& answer) {
     note.code = "no_worker";
     note.last_seen = answer.worker_last_seen;
   }
-  if (shown.blocking.empty()) {
+  if (shown.blocking.empty() && !answer.no_worker) {
     shown.summary = "Nothing holds the job back: the next claim of its queue and type gets it.";
   }
   if (answer.no_worker) {
-    shown.summary += answer.worker_last_seen
-                         ? fmt::format(" No worker has asked for this queue and type since {}.",
-                                       format_rfc3339(*answer.worker_last_seen))
-                         : std::string(" No worker asks for this queue and type.");
+    if (!shown.summary.empty()) shown.summary += ' ';
+    shown.summary += about_workers(answer);
+    if (shown.blocking.empty()) shown.summary += " Nothing else holds the job back.";
   }
   return shown;
 }

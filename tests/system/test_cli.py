@@ -223,6 +223,69 @@ class Commands(harness.ServerCase):
             done = self.cli(*command, code=2)
             self.assertIn("retrying, blocked, succeeded, dead, cancelled, expired", done.stderr)
 
+    def test_refusals_name_what_is_wrong(self):
+        job = self.submit(type="t")["id"]
+        self.cli("job", "cancel", job)
+        self.cli("limit", "set", self.queue, "--per-key", "--concurrency", "1")
+        for code, args, words in (
+            (3, ("job", "get", "nope"), "there is no job nope; `millrace job list`"),
+            (3, ("limit", "get", "nope"), "there is no limit nope; `millrace limit list`"),
+            (3, ("push-target", "get", "nope"), "there is no push target nope"),
+            (3, ("token", "revoke", "web2"), "no token has the id web2"),
+            (3, ("error", "get", "nope"), "there is no group of errors nope"),
+            (5, ("job", "cancel", job), f"job {job} is cancelled, and that state does not"),
+            (2, ("enqueue", "t", "-q", self.queue, "--limit", "nope"), "there is no limit nope;"),
+            (2, ("queue", "set", self.queue, "--limit", self.queue), "--fair-limit NAME"),
+            (2, ("job", "list", "state:ded"), "the states are scheduled, ready"),
+            (2, ("job", "list", "-n", "0"), "--limit: must be 1 or more"),
+            (2, ("schedule", "set", "s", "--every", "500ms", "-t", "t"), "every_ms: must be"),
+            (2, ("serve", "--port", "1"), "--listen 127.0.0.1:7600"),
+        ):
+            self.assertIn(words, self.cli(*args, code=code).stderr, args)
+
+    def test_limits_of_queues_and_schedules(self):
+        name = self.queue
+        self.cli("limit", "set", name, "--per-key", "--concurrency", "1")
+        self.cli("queue", "set", name, "--create", "--fair-limit", name)
+        settings = self.api.get(f"/v1/queues/{name}").json["settings"]
+        self.assertEqual(
+            [(each["name"], each["key_from"]) for each in settings["limits"]],
+            [(name, "fair_key")],
+        )
+        self.cli("queue", "set", name, "--limit", f"{name}=acme")
+        settings = self.api.get(f"/v1/queues/{name}").json["settings"]
+        self.assertEqual([each["key"] for each in settings["limits"]], ["acme"])
+        schedule = self.cli_json(
+            "schedule", "set", name, "--every", "1h", "-t", "t", "--limit", f"{name}=acme"
+        )
+        self.assertEqual([each["key"] for each in schedule["job"]["limits"]], ["acme"])
+
+    def test_json_lines(self):
+        self.submit_many(2)
+        self.list_jobs()
+        for args in (("job", "list", "-q", self.queue), ("queue", "list"), ("top",)):
+            lines = self.cli(*args, "-o", "jsonl").stdout.splitlines()
+            items = self.cli_json(*args)["items"]
+            self.assertEqual([json.loads(line).keys() for line in lines],
+                             [item.keys() for item in items], args)  # fmt: skip
+
+    def test_why_a_job_failed(self):
+        job = self.submit(type="t", max_attempts=1)["id"]
+        claimed = self.claim_within()
+        error = {"type": "KeyError", "message": "'name'", "stack": "Traceback:\n  line 7"}
+        self.api.post(f"/v1/jobs/{job}/fail", {"token": claimed["lease"]["token"], "error": error})
+        shown = self.cli("job", "why", job).stdout
+        self.assertIn("KeyError: 'name'", shown)
+        self.assertIn(f"millrace job retry {job}", shown)
+        self.assertIn("Stack:\nTraceback:\n  line 7\n", self.cli("job", "get", job).stdout)
+
+        def listed():
+            return self.cli("error", "list", "-q", self.queue).stdout
+
+        harness.eventually(lambda: "'name'" in listed(), what="the raw message is shown")
+        group = listed().splitlines()[1].split()[0]
+        self.assertIn("Stack:\nTraceback:", self.cli("error", "get", group).stdout)
+
     def test_health(self):
         self.cli("health")
         nobody = f"http://127.0.0.1:{harness.postgres.free_port()}"

@@ -287,7 +287,34 @@ class Init(ConfigCase):
     def test_bad_values_leave_no_file(self):
         done = self.init("a.toml", "--drain", "soon", status=78)
         self.assertIn("must be a duration", done.stderr)
+        self.assertIn("--drain", done.stderr)
+        done = self.init("a.toml", "--push-allow-http", "yes", status=78)
+        self.assertIn("--push-allow-http must be true or false", done.stderr)
         self.assertEqual([path.name for path in self.home.glob("a.toml*")], [])
+
+    def test_a_file_that_is_there_but_not_read_is_named(self):
+        self.init()
+        words = "the file millrace.toml of this directory is not used"
+        for args, told in (((), True), (("--config", "millrace.toml"), False)):
+            for command in ("show", "check"):
+                done = harness.run(
+                    "config", command, *args, env=harness.environment(), cwd=self.home
+                )
+                self.assertEqual((done.returncode, words in done.stderr), (0, told), done)
+
+    def test_a_bad_policy_of_pushes_leaves_no_store(self):
+        self.file.write_text('[push]\nallow = "everything"\n')
+        for args, words in (
+            (("--push-ports", "abc"), ("push.ports", "flag --push-ports")),
+            (("--config", "a.toml"), ("push.allow", "file a.toml:2")),
+        ):
+            done = harness.run(
+                "serve", "--data", "d", *args, env=harness.environment(), cwd=self.home
+            )
+            self.assertEqual(done.returncode, 78, done)
+            for word in words:
+                self.assertIn(word, done.stderr)
+        self.assertFalse((self.home / "d").exists())
 
 
 if __name__ == "__main__":

@@ -105,6 +105,9 @@ class Shared(harness.ServerCase, DoctorCase):
         found = self.named("type_untaken", self.queue)
         self.assertIn("of type charge", found["what"])
         self.assertIn(f"millrace work -q {self.queue} -t charge", found["next"])
+        self.assertIn(f"{found['what']}: {found['next']}", self.server.cli("top", "--once").stdout)
+        why = self.api.get(f"/v1/jobs/{self.list_jobs()[0]['id']}/why").json["summary"]
+        self.assertTrue(why.startswith("Workers ask for the job's queue, but for other types"), why)
 
     def test_a_limit_whose_holders_make_no_progress(self):
         name = f"slots-{self.queue}"

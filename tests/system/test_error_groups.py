@@ -257,13 +257,13 @@ class OneServer(Groups, harness.ServerCase):
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         self.assertIn(group["id"], shown.stdout)
         for args, text in (
-            (("get", group["id"]), "2 jobs, 2 of them dead"),
+            (("get", group["id"]), "2 jobs, 2 dead"),
             (("note", group["id"], "look here"), "look here"),
             (("mute", group["id"], "--until", "+1h"), "muted until"),
             (("resolve", group["id"]), "resolved"),
             (("reopen", group["id"]), "open"),
             (("retry", group["id"]), "running: job"),
-            (("retry", group["id"], "--all"), group["id"]),
+            (("retry", group["id"], "--all"), "has begun, for "),
         ):
             shown = self.server.cli("error", *args)
             self.assertEqual((shown.returncode, shown.stderr), (0, ""), (args, shown))

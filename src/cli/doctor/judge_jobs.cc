@@ -129,16 +129,6 @@ void judge_costs(const std::pair<std::string, Facts::Items>& gate, Findings& fou
 void judge_stuck(const DoctorFacts& facts, const Patience& patience, Findings& found) {
   for (const auto& gate : facts.holders) judge_holders(gate, facts.overview.now, patience, found);
   for (const auto& gate : facts.waiting) judge_costs(gate, found);
-  for (const auto& [queue, item] : facts.untaken) {
-    const sdk::JsonView job(item);
-    const std::string type = text_of(job, "type");
-    found.push_back({"type_untaken", Severity::kBad,
-                     fmt::format("No worker takes jobs of type {} from {}", type, queue),
-                     fmt::format("The workers of the queue name other types; job {} waits.",
-                                 text_of(job, "id")),
-                     fmt::format("start one that does: millrace work -q {} -t {} -- COMMAND",
-                                 shell_word(queue), shell_word(type))});
-  }
 }
 
 void judge_poison(const DoctorFacts& facts, Findings& found) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <utility>
 
 #include "cli/limit/calls.h"
@@ -20,29 +19,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::size_t kMostQueues = 50;
 constexpr std::size_t kMostGates = 50;
 constexpr std::size_t kMostSchedules = 200;
-constexpr std::size_t kMostTypes = 40;
 constexpr std::size_t kMostGroups = 50;  // groups whose jobs are read
-
-// The first page of a list.
-Facts::Items first_page(sdk::Client& client, const std::string& path, std::string_view what,
-                        Facts& facts) {
-  Facts::Items items;
-  const auto body = send(client, "GET", path);
-  if (!body) {
-    facts.unknown.push_back(fmt::format("{}: {}", what, explain(body.error())));
-    return items;
-  }
-  for (const sdk::JsonView item : sdk::JsonView(*body)["items"].elements()) {
-    items.emplace_back(item.text());
-  }
-  return items;
-}
-
-std::string search(std::string_view query, int limit) {
-  return fmt::format("/v1/jobs?limit={}&q={}", limit, sdk::url_encode(query));
-}
-
-std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", text); }
 
 void look_at_node(sdk::Client& client, NodeSeen& node) {
   const Time before = now();
@@ -103,44 +80,6 @@ void look_at_nodes(sdk::Client& client, const OpenClient& open, DoctorFacts& fac
   }
 }
 
-// Whether some worker or push target takes every type of the queue. If not, `types` gets the types
-// that are taken.
-bool takes_all(const Facts& facts, const std::string& queue, std::set<std::string>& types) {
-  bool all = false;
-  const auto add = [&](sdk::JsonView who) {
-    bool serves = false;
-    for (const sdk::JsonView name : who["queues"].elements()) serves |= name.string() == queue;
-    if (!serves) return;
-    const auto named = who["types"].elements();
-    all |= named.empty();
-    for (const sdk::JsonView type : named) types.insert(type.string().value_or(""));
-  };
-  for (const std::string& worker : facts.workers) add(sdk::JsonView(worker));
-  for (const std::string& target : facts.targets) add(sdk::JsonView(target));
-  return all;
-}
-
-void look_for_untaken(sdk::Client& client, DoctorFacts& facts) {
-  std::size_t asked = 0;
-  for (const std::string& item : facts.overview.queues) {
-    const sdk::JsonView queue(item);
-    const std::string name = text_of(queue, "name");
-    if (number_of(queue["counts"], "ready") == 0) continue;
-    std::set<std::string> types;
-    // A queue without any worker is a separate finding.
-    if (takes_all(facts.overview, name, types) || types.empty() || types.size() > kMostTypes) {
-      continue;
-    }
-    if (++asked > kMostQueues) return;
-    std::string query = fmt::format("state:ready queue={}", in_quotes(name));
-    for (const std::string& type : types) query += fmt::format(" -type={}", in_quotes(type));
-    for (const std::string& job :
-         first_page(client, search(query, 1), "ready jobs of " + name, facts.overview)) {
-      facts.untaken.emplace_back(name, job);
-    }
-  }
-}
-
 void look_at_gates(sdk::Client& client, DoctorFacts& facts) {
   std::size_t asked = 0;
   const auto look_at = [&](const std::string& item, bool of_type) {
@@ -196,7 +135,7 @@ sdk::Result<DoctorFacts> look_closely(sdk::Client& client, const OpenClient& ope
   look_at_nodes(client, open, facts);
   read_list(client, "/v1/tokens", "the tokens", facts.tokens, facts.overview);
   look_at_groups(client, facts);
-  look_for_untaken(client, facts);
+  look_for_untaken(client, kMostQueues, facts.overview);
   look_at_gates(client, facts);
   for (const std::string& item : facts.overview.schedules) {
     if (facts.runs.size() >= kMostSchedules) break;

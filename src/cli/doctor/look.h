@@ -38,8 +38,6 @@ struct DoctorFacts {
   // For full gates with waiting jobs: their holders. For gates with a rate: their waiting jobs.
   std::vector<std::pair<std::string, Facts::Items>> holders{};  // by the gate's JSON
   std::vector<std::pair<std::string, Facts::Items>> waiting{};
-  // A queue's name, and one of its ready jobs whose type no worker of the queue takes.
-  std::vector<std::pair<std::string, std::string>> untaken{};
   std::vector<std::pair<std::string, std::string>> runs{};  // by name, newest first
 };
 

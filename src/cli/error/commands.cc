@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "cli/confirm.h"
 #include "cli/error/view.h"
+#include "cli/findings/facts.h"
 #include "cli/limit/calls.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -15,9 +16,36 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::chrono::minutes kWithin{10};  // to change many jobs
+constexpr std::size_t kMostExamples = 20;
 
 std::string path_of(const std::string& id, std::string_view rest = {}) {
   return fmt::format("/v1/error-groups/{}{}", sdk::url_encode(id), rest);
+}
+
+// The error of the group as one of its sample jobs has it. None: the jobs are gone, have failed
+// otherwise since, or the token must not see them.
+std::optional<sdk::JobError> example_of(sdk::Client& client, sdk::JsonView group) {
+  for (const sdk::JsonView id : group["sample"].elements()) {
+    const auto job = client.get(id.string().value_or(""));
+    if (!job || !job->last_error || job->last_error->message.empty()) continue;
+    const auto fingerprint = sdk::JsonView(job->json)["last_error"]["fingerprint"].string();
+    if (fingerprint == group["id"].string()) return job->last_error;
+  }
+  return std::nullopt;
+}
+
+// For the groups whose message alone says nothing, at most kMostExamples.
+Examples examples_for(sdk::Client& client, const std::vector<sdk::JsonView>& groups) {
+  Examples examples;
+  for (const sdk::JsonView group : groups) {
+    if (examples.size() == kMostExamples) break;
+    const auto message = group["message"].string();
+    if (!message || message->empty() || !is_masked(*message)) continue;
+    if (const auto example = example_of(client, group)) {
+      examples.emplace(group["id"].string().value_or(""), example->message);
+    }
+  }
+  return examples;
 }
 
 struct List {
@@ -39,24 +67,24 @@ void list(const List& options, Session& session) {
   session.with_client([&](sdk::Client& client) {
     const auto body = send(client, "GET", path);
     if (!body) return session.fail(body.error());
-    if (session.json()) return print_line(*body);
+    if (session.json()) return session.print_list(*body);
     const sdk::JsonView page(*body);
     const auto groups = page["items"].elements();
     if (groups.empty()) return note("no attempt has failed so");
-    print(error_table({groups.begin(), groups.end()}, output_width()));
+    print(error_table(groups, examples_for(client, groups), output_width()));
   });
 }
 
 // Prints the group contained in the answer.
 void print_group(const std::string& body, Session& session) {
-  print_line(session.json() ? body : error_details(sdk::JsonView(body)));
+  print_line(session.json() ? body : error_details(sdk::JsonView(body), nullptr));
 }
 
 void patch(const std::string& id, std::string body, Session& session) {
   if (session.refuse_dashes()) return;
   session.with_client([&](sdk::Client& client) {
     const auto answer = send(client, "PATCH", path_of(id), std::move(body));
-    if (!answer) return session.fail(answer.error());
+    if (!answer) return session.fail_on(answer.error(), "error", id);
     print_group(*answer, session);
   });
 }
@@ -68,21 +96,28 @@ struct Jobs {
   std::optional<int> rate;
 };
 
-// Changes all jobs of the group.
-void change_all(const Jobs& options, std::string_view what, sdk::JsonWriter& body,
-                Session& session) {
+// Changes the jobs that `member` of the group counts.
+void change_all(const Jobs& options, std::string_view what, std::string_view member,
+                sdk::JsonWriter& body, Session& session) {
   if (options.rate) body.key("rate_per_s").integer(*options.rate);
   body.end_object();
   session.with_client([&](sdk::Client& client) {
+    std::int64_t jobs = 0;
+    if (!session.json()) {
+      const auto group = send(client, "GET", path_of(options.id));
+      if (!group) return session.fail_on(group.error(), "error", options.id);
+      jobs = sdk::JsonView(*group)[member].integer().value_or(0);
+    }
     auto answer = client.call({.method = "POST",
                                .path = path_of(options.id, what),
                                .body = body.take(),
                                .timeout = kWithin});
-    if (!answer) return session.fail(answer.error());
+    if (!answer) return session.fail_on(answer.error(), "error", options.id);
     if (session.json()) return print_line(answer->body);
     const std::string id = sdk::JsonView(answer->body)["id"].string().value_or("");
     print_line(
-        fmt::format("{}  has begun; `millrace operation watch {}` shows how it goes", id, id));
+        fmt::format("{}  has begun, for {} {}; `millrace operation watch {}` shows how it goes", id,
+                    count_of(jobs, "job", "jobs"), member, id));
   });
 }
 
@@ -91,11 +126,11 @@ void retry(const Jobs& options, Session& session) {
   sdk::JsonWriter body;
   body.begin_object();
   body.key("mode").string(options.all ? "all" : "canary");
-  if (options.all) return change_all(options, "/retry", body, session);
+  if (options.all) return change_all(options, "/retry", "dead", body, session);
   body.end_object();
   session.with_client([&](sdk::Client& client) {
     const auto answer = send(client, "POST", path_of(options.id, "/retry"), body.take());
-    if (!answer) return session.fail(answer.error());
+    if (!answer) return session.fail_on(answer.error(), "error", options.id);
     print_group(*answer, session);
   });
 }
@@ -107,7 +142,7 @@ void remove(const Jobs& options, Session& session) {
   if (!is_confirmed(session, options.yes, question)) return;
   sdk::JsonWriter body;
   body.begin_object();
-  change_all(options, "/delete", body, session);
+  change_all(options, "/delete", "waiting", body, session);
 }
 
 std::shared_ptr<std::string> add_id(CLI::App& command) {
@@ -147,8 +182,11 @@ void add_get(CLI::App& group, Session& session) {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {
       const auto body = send(client, "GET", path_of(*id));
-      if (!body) return session.fail(body.error());
-      print_group(*body, session);
+      if (!body) return session.fail_on(body.error(), "error", *id);
+      if (session.json()) return print_line(*body);
+      const sdk::JsonView group(*body);
+      const auto example = example_of(client, group);
+      print(error_details(group, example ? &*example : nullptr));
     });
   });
 }

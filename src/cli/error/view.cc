@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/time.h"
+#include "cli/findings/facts.h"
 #include "cli/output.h"
 
 namespace millrace::cli {
@@ -16,6 +18,31 @@ std::int64_t number(sdk::JsonView value) { return value.integer().value_or(0); }
 std::optional<sdk::Timestamp> time_of(sdk::JsonView value) {
   const auto written = value.string();
   return written ? parse_rfc3339(*written) : std::nullopt;
+}
+
+std::string waiting_of(sdk::JsonView group) {
+  const std::int64_t waiting = number(group["waiting"]);
+  if (waiting == 0) return "no job";
+  return fmt::format("{}, {} dead", count_of(waiting, "job", "jobs"), number(group["dead"]));
+}
+
+std::string next_of(sdk::JsonView group) {
+  const std::string id = text(group["id"]);
+  const std::string canary = text(group["canary"]["state"]);
+  const bool any_dead = number(group["dead"]) > 0;
+  if (canary == "running") {
+    return fmt::format("see how the canary ends: millrace error get {}", id);
+  }
+  if (any_dead && canary == "succeeded") {
+    return fmt::format("retry the others: millrace error retry {} --all", id);
+  }
+  if (any_dead) {
+    return fmt::format("mend the cause, then retry one as a canary: millrace error retry {}", id);
+  }
+  if (number(group["waiting"]) == 0 && text(group["status"]) != "resolved") {
+    return fmt::format("if the cause is mended, say so: millrace error resolve {}", id);
+  }
+  return {};
 }
 
 std::string list_of(sdk::JsonView values) {
@@ -42,6 +69,20 @@ std::string canary_of(sdk::JsonView canary) {
 
 }  // namespace
 
+bool is_masked(std::string_view message) {
+  constexpr std::string_view kText = "<text>";
+  while (!message.empty()) {
+    if (message.starts_with(kText)) {
+      message.remove_prefix(kText.size());
+    } else if (is_alphanumeric(message.front())) {
+      return false;
+    } else {
+      message.remove_prefix(1);
+    }
+  }
+  return true;
+}
+
 std::string trend_text(sdk::JsonView trend) {
   constexpr std::string_view kMarks = ".:-=+*#%@";
   std::vector<std::int64_t> hours;
@@ -58,7 +99,8 @@ std::string trend_text(sdk::JsonView trend) {
   return made;
 }
 
-std::string error_table(const std::vector<sdk::JsonView>& groups, std::size_t width) {
+std::string error_table(const std::vector<sdk::JsonView>& groups, const Examples& examples,
+                        std::size_t width) {
   Table table({{.title = "ID"},
                {.title = "STATUS", .least = 4},
                {"WAITING", Align::kRight},
@@ -68,24 +110,27 @@ std::string error_table(const std::vector<sdk::JsonView>& groups, std::size_t wi
                {.title = "MESSAGE", .least = 16},
                {.title = "QUEUES", .least = 6}});
   for (const sdk::JsonView group : groups) {
-    table.add({text(group["id"]), text(group["status"]),
+    const std::string id = text(group["id"]);
+    const auto example = examples.find(id);
+    table.add({id, text(group["status"]),
                short_number(static_cast<double>(number(group["waiting"]))),
                short_number(static_cast<double>(number(group["total"]))),
                relative_time(time_of(group["last_seen"]), now()), text(group["error_type"]),
-               text(group["message"]), list_of(group["queues"])});
+               example == examples.end() ? text(group["message"]) : printable(example->second),
+               list_of(group["queues"])});
   }
   return table.text(width);
 }
 
-std::string error_details(sdk::JsonView group) {
+std::string error_details(sdk::JsonView group, const sdk::JobError* example) {
   Properties lines;
   lines.add("id", text(group["id"]));
   lines.add("type", text(group["error_type"]));
   lines.add("message", text(group["message"]));
+  if (example != nullptr) lines.add("example", printable(example->message));
   lines.add("status", status_of(group));
   lines.add("note", text(group["note"]));
-  lines.add("waiting", fmt::format("{} jobs, {} of them dead", number(group["waiting"]),
-                                   number(group["dead"])));
+  lines.add("waiting", waiting_of(group));
   lines.add("failures", fmt::format("{} in all", number(group["total"])));
   lines.add("trend", fmt::format("{}  (24 hours)", trend_text(group["trend"])));
   lines.add("first seen", time_for_people(time_of(group["first_seen"]), now()));
@@ -96,13 +141,14 @@ std::string error_details(sdk::JsonView group) {
   lines.add("queues", list_of(group["queues"]));
   lines.add("types", list_of(group["types"]));
   for (const sdk::JsonView version : group["versions"].elements()) {
-    lines.add("version", fmt::format("{}: {} failures, last {}", text(version["version"]),
-                                     number(version["count"]),
+    lines.add("version", fmt::format("{}: {}, last {}", text(version["version"]),
+                                     count_of(number(version["count"]), "failure", "failures"),
                                      relative_time(time_of(version["last_seen"]), now())));
   }
   lines.add("jobs", list_of(group["sample"]));
   lines.add("canary", canary_of(group["canary"]));
-  return lines.text();
+  lines.add("next", next_of(group));
+  return lines.text() + (example == nullptr ? "" : stack_text(example->stack));
 }
 
 }  // namespace millrace::cli

@@ -85,6 +85,7 @@ Findings judge(const Facts& facts, const Patience& patience) {
   Findings found;
   judge_readiness(facts, found);
   judge_queues(facts, patience, found);
+  judge_untaken(facts, found);
   judge_workers(facts, patience, found);
   judge_gates(facts, found);
   judge_schedules(facts, patience, found);

@@ -21,6 +21,13 @@ struct Facts {
   Items types{};
   Items schedules{};
   Items targets{};
+  // Ready jobs whose types no worker of their queue takes.
+  struct Untaken {
+    std::string queue;
+    std::string job;   // one of them, as the server sent it
+    bool all = false;  // the queue has no other ready jobs
+  };
+  std::vector<Untaken> untaken{};
   std::string readiness{};  // GET /readyz?verbose; empty if unknown
   std::string by_type{};    // GET /v1/stats by type, over kFailureWindow
   Time now{};               // the server's
@@ -43,12 +50,24 @@ struct Patience {
 // too. An error means that the server does not answer at all.
 sdk::Result<Facts> look(sdk::Client& client, const Facts::Items* queues = nullptr);
 
+// Reads `untaken`, with one call for each of at most `most` queues that have ready jobs and whose
+// workers all name their types.
+void look_for_untaken(sdk::Client& client, std::size_t most, Facts& facts);
+
+// The first page of a list; on failure, adds the reason to `unknown`.
+Facts::Items first_page(sdk::Client& client, const std::string& path, std::string_view what,
+                        Facts& facts);
+// The path of a search for jobs.
+std::string search(std::string_view query, int limit);
+std::string in_quotes(std::string_view text);
+
 // Adds the items of all pages of a list to `items`; on failure, adds the reason to `unknown`.
 void read_list(sdk::Client& client, const std::string& path, std::string_view what,
                Facts::Items& items, Facts& facts);
 
 // --- Pure functions, one for each kind of item.
 void judge_queues(const Facts& facts, const Patience& patience, Findings& found);
+void judge_untaken(const Facts& facts, Findings& found);
 void judge_workers(const Facts& facts, const Patience& patience, Findings& found);
 void judge_gates(const Facts& facts, Findings& found);
 void judge_schedules(const Facts& facts, const Patience& patience, Findings& found);

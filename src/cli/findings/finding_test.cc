@@ -71,6 +71,20 @@ TEST(FactsTest, AQueueThatAPushTargetServesIsNotAlone) {
   EXPECT_TRUE(found.empty());
 }
 
+TEST(FactsTest, AQueueIsNotBehindWhereNoWorkerTakesItsTypes) {
+  Facts facts;
+  facts.queues = {R"({"name":"a","counts":{"ready":2},"oldest_ready_age_ms":90000,"settings":{}})"};
+  facts.workers = {R"({"id":"w","state":"active","queues":["a"],"types":["other"]})"};
+  for (const bool all : {true, false}) {
+    facts.untaken = {{"a", R"({"id":"1","type":"t"})", all}};
+    Findings found;
+    judge_queues(facts, {}, found);
+    EXPECT_EQ(found.size(), all ? 0u : 1u);
+    judge_untaken(facts, found);
+    EXPECT_EQ(found.back().what, "No worker takes jobs of type t from a");
+  }
+}
+
 TEST(FactsTest, AWorkerThatIsSilentAndHoldsJobs) {
   Facts facts;
   facts.now = time_from_ms(1'000'000);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -33,7 +34,10 @@ std::string reason_of(sdk::JsonView item, const char* name = "pause_reason") {
   return reason.empty() ? reason : fmt::format("\"{}\". ", reason);
 }
 
-void judge_queue(sdk::JsonView queue, bool is_served, const Patience& patience, Findings& found) {
+// What a queue's workers take.
+enum class Served : std::uint8_t { kNot, kNoneOfItsJobs, kYes };
+
+void judge_queue(sdk::JsonView queue, Served served, const Patience& patience, Findings& found) {
   const std::string name = text_of(queue, "name");
   const std::string word = shell_word(name);
   const std::int64_t ready = number_of(queue["counts"], "ready");
@@ -45,11 +49,11 @@ void judge_queue(sdk::JsonView queue, bool is_served, const Patience& patience, 
     found.push_back({"queue_paused", Severity::kWarn, fmt::format("Queue {} is paused", name),
                      reason_of(queue) + count_of(ready, "ready job waits.", "ready jobs wait."),
                      fmt::format("resume it: millrace queue resume {}", word)});
-  } else if (ready > 0 && !is_served && age > patience.alone) {
+  } else if (ready > 0 && served == Served::kNot && age > patience.alone) {
     found.push_back({"queue_without_workers", Severity::kBad,
                      fmt::format("No worker takes jobs from {}", name), ready_for,
                      fmt::format("start a worker: millrace work -q {} -- COMMAND", word)});
-  } else if (ready > 0 && age > patience.late) {
+  } else if (ready > 0 && served == Served::kYes && age > patience.late) {
     found.push_back(
         {"queue_behind", Severity::kWarn,
          fmt::format("Queue {} is behind by {}", name, format_duration_for_people(age)), ready_for,
@@ -83,7 +87,14 @@ void judge_queues(const Facts& facts, const Patience& patience, Findings& found)
   }
   for (const std::string& item : facts.queues) {
     const sdk::JsonView queue(item);
-    judge_queue(queue, servers.contains(text_of(queue, "name")), patience, found);
+    const std::string name = text_of(queue, "name");
+    // The finding about its untaken jobs explains why it is behind.
+    const bool is_explained = std::ranges::any_of(
+        facts.untaken, [&](const auto& untaken) { return untaken.queue == name && untaken.all; });
+    const Served served = !servers.contains(name) ? Served::kNot
+                          : is_explained          ? Served::kNoneOfItsJobs
+                                                  : Served::kYes;
+    judge_queue(queue, served, patience, found);
   }
 }
 
@@ -210,8 +221,7 @@ void judge_failures(const Facts& facts, Findings& found) {
          fmt::format("{} % of their attempts failed in the last {}.",
                      100 * failed / std::max<std::int64_t>(1, ended),
                      format_duration_for_people(kFailureWindow)),
-         fmt::format("see their errors: millrace job list {}",
-                     shell_word(fmt::format("state:dead,retrying type={}", type)))});
+         fmt::format("see their errors: millrace error list -t {}", shell_word(type))});
   }
 }
 

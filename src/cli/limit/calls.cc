@@ -1,6 +1,7 @@
 #include "cli/limit/calls.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -34,6 +35,14 @@ std::vector<sdk::JsonView> views(const std::vector<std::string>& items) {
   std::vector<sdk::JsonView> made;
   for (const std::string& item : items) made.emplace_back(item);
   return made;
+}
+
+std::string explain_on_limits(const sdk::Error& error, const std::vector<std::string>& names) {
+  if (error.code != "unknown_limit" || names.empty()) return explain(error);
+  return fmt::format(
+      "there is no limit {}{}; `millrace limit list` shows those that exist, and `millrace limit "
+      "set` makes one",
+      names.size() > 1 ? "with one of the names " : "", fmt::join(names, ", "));
 }
 
 sdk::Result<std::string> send(sdk::Client& client, std::string_view method, const std::string& path,

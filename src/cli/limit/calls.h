@@ -19,6 +19,10 @@ sdk::Result<std::vector<std::string>> all_pages(sdk::Client& client, const std::
 std::string on_one_page(const std::vector<std::string>& items);
 std::vector<sdk::JsonView> views(const std::vector<std::string>& items);
 
+// As explain(). If one of the named limits does not exist, which the answer does not tell, names
+// them.
+std::string explain_on_limits(const sdk::Error& error, const std::vector<std::string>& names);
+
 sdk::Result<std::string> send(sdk::Client& client, std::string_view method, const std::string& path,
                               std::string body = {});
 

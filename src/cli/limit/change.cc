@@ -204,7 +204,9 @@ void add_delete(CLI::App& group, bool of_type, Session& session) {
       if (!gone && gone.error().code == "limit_in_use" && !options->force) {
         return session.fail(kConflict, gone.error().message);
       }
-      if (!gone) return session.fail(gone.error());
+      if (!gone) {
+        return session.fail_on(gone.error(), of_type ? "type" : "limit", options->name);
+      }
       if (!session.json()) print_line(fmt::format("{}  deleted", printable(options->name)));
     });
   });
@@ -279,7 +281,7 @@ void add_limit_pause(CLI::App& limit, Session& session) {
     session.with_client([&](sdk::Client& client) {
       const auto paused =
           send(client, "POST", limit_path(false, options->name, "/pause"), json.take());
-      if (!paused) return session.fail(paused.error());
+      if (!paused) return session.fail_on(paused.error(), "limit", options->name);
       print_line(session.json() ? *paused : printable(options->name) + "  paused");
     });
   });
@@ -304,7 +306,7 @@ void add_limit_resume(CLI::App& limit, Session& session) {
     session.with_client([&](sdk::Client& client) {
       const auto resumed =
           send(client, "POST", limit_path(false, options->name, "/resume"), json.take());
-      if (!resumed) return session.fail(resumed.error());
+      if (!resumed) return session.fail_on(resumed.error(), "limit", options->name);
       print_line(session.json() ? *resumed : printable(options->name) + "  resumed");
     });
   });

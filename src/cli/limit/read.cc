@@ -1,4 +1,6 @@
 // millrace limit list, get, keys and holders; millrace type list and get.
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/limit/calls.h"
 #include "cli/limit/view.h"
@@ -12,7 +14,7 @@ void list(bool of_types, Session& session) {
   session.with_client([&](sdk::Client& client) {
     const auto items = all_pages(client, of_types ? "/v1/types" : "/v1/limits");
     if (!items) return session.fail(items.error());
-    if (session.json()) return print_line(on_one_page(*items));
+    if (session.json()) return session.print_list(on_one_page(*items));
     if (items->empty()) {
       return note(of_types ? "no type has a gate; `millrace type set` gives it one"
                            : "there are no limits yet; `millrace limit set` makes one");
@@ -25,9 +27,21 @@ void get(bool of_type, const std::string& name, Session& session) {
   if (session.refuse_dashes()) return;
   session.with_client([&](sdk::Client& client) {
     const auto body = send(client, "GET", limit_path(of_type, name));
-    if (!body) return session.fail(body.error());
+    if (!body) return session.fail_on(body.error(), of_type ? "type" : "limit", name);
     print_line(session.json() ? *body : limit_details(sdk::JsonView(*body), of_type));
   });
+}
+
+// Why a job is dead or is tried again: its last error.
+void show_failure(sdk::Client& client, const std::string& id) {
+  const auto job = client.get(id);
+  if (!job || !job->last_error) return;
+  print_line(printable(
+      fmt::format("Its last error: {}: {}", job->last_error->type, job->last_error->message)));
+  const auto group = sdk::JsonView(job->json)["last_error"]["fingerprint"].string().value_or("");
+  print_line(fmt::format("Next: see all jobs with this error: millrace error get {}; or {}", group,
+                         job->is_final() ? "run the job again: millrace job retry " + id
+                                         : "see its attempts: millrace job get " + id));
 }
 
 void add_list(CLI::App& group, bool of_types, Session& session) {
@@ -71,8 +85,8 @@ void add_limit_keys(CLI::App& limit, Session& session) {
       const auto items = all_pages(
           client,
           limit_path(false, options->name, options->waiting ? "/keys?order=waiting" : "/keys"));
-      if (!items) return session.fail(items.error());
-      if (session.json()) return print_line(on_one_page(*items));
+      if (!items) return session.fail_on(items.error(), "limit", options->name);
+      if (session.json()) return session.print_list(on_one_page(*items));
       if (items->empty()) return note("no job names a key of this limit now");
       print(key_table(views(*items), output_width()));
     });
@@ -94,8 +108,8 @@ void add_limit_holders(CLI::App& limit, Session& session) {
     session.with_client([&](sdk::Client& client) {
       const std::string query = options->key.empty() ? "" : "?key=" + sdk::url_encode(options->key);
       const auto items = all_pages(client, limit_path(false, options->name, "/holders" + query));
-      if (!items) return session.fail(items.error());
-      if (session.json()) return print_line(on_one_page(*items));
+      if (!items) return session.fail_on(items.error(), "limit", options->name);
+      if (session.json()) return session.print_list(on_one_page(*items));
       if (items->empty()) return note("no running job holds it");
       print(holder_table(views(*items), output_width()));
     });
@@ -111,9 +125,12 @@ void add_job_why(CLI::App& job, Session& session) {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {
       const auto body = send(client, "GET", "/v1/jobs/" + sdk::url_encode(*id) + "/why");
-      if (!body) return session.fail(body.error());
+      if (!body) return session.fail_on(body.error(), "job", *id);
       if (session.json()) return print_line(*body);
-      print(why_text(sdk::JsonView(*body)));
+      const sdk::JsonView why(*body);
+      print(why_text(why));
+      const std::string state = why["state"].string().value_or("");
+      if (state == "dead" || state == "retrying") show_failure(client, *id);
     });
   });
 }

@@ -31,7 +31,7 @@ void add_list(CLI::App& group, Session& session) {
       const auto items =
           all_pages(client, state->empty() ? "/v1/operations" : "/v1/operations?state=" + *state);
       if (!items) return session.fail(items.error());
-      if (session.json()) return print_line(on_one_page(*items));
+      if (session.json()) return session.print_list(on_one_page(*items));
       if (items->empty()) {
         return note(
             "there are no such operations; `millrace job retry --filter ... --rate N` "

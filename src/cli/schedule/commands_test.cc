@@ -302,7 +302,7 @@ TEST_F(ScheduleCommands, PreviewShowsTheInstants) {
   server_.answer(422, R"({"status":422,"code":"validation_failed","detail":"1 fault",)"
                       R"("errors":[{"pointer":"/cron","detail":"hour: no"}]})");
   EXPECT_EQ(run({"preview", "0 25 * * *"}), kUsage);
-  EXPECT_THAT(err, HasSubstr("/cron: hour: no"));
+  EXPECT_THAT(err, StartsWith("millrace: cron: hour: no"));
 }
 
 TEST_F(ScheduleCommands, ApplySendsWhatTheFileAndTheFlagsSay) {

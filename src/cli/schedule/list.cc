@@ -38,7 +38,7 @@ void run(List& options, Session& session) {
       options.filter.cursor = std::move(page->next_cursor);
     } while (!options.filter.cursor.empty() &&
              (!options.limit || static_cast<int>(all.size()) < *options.limit));
-    if (session.json()) return print_line(list_json(all, options.filter.cursor));
+    if (session.json()) return session.print_list(list_json(all, options.filter.cursor));
     if (all.empty()) return note("no schedule matches; `millrace schedule set` creates one");
     print(schedule_table(all, now(), output_width()));
     if (!options.filter.cursor.empty()) note(fmt::format("the first {} are shown", all.size()));

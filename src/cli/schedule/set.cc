@@ -24,6 +24,7 @@ struct Set {
   std::optional<Missed> missed;
   std::optional<std::string> payload;
   std::vector<std::string> meta;
+  std::vector<std::string> limits;  // NAME, or NAME=KEY
   bool replace = false;
 };
 
@@ -62,13 +63,16 @@ bool complete(Set& options, Session& session) {
     }
     options.schedule.job.meta.push_back(std::move(*assignment));
   }
+  for (const std::string& text : options.limits) {
+    options.schedule.job.limits.push_back(parse_limit(text));
+  }
   if (!options.payload) return true;
   if (*options.payload == "-") {
     options.payload->assign(std::istreambuf_iterator<char>(std::cin), {});
     while (options.payload->ends_with('\n')) options.payload->pop_back();
   }
-  if (!sdk::is_json(*options.payload)) {
-    session.fail(kUsage, "the payload is not JSON; write a text with quotes: '\"text\"'");
+  if (const Status checked = check_payload(*options.payload); !checked) {
+    session.fail(kUsage, checked.error().message);
     return false;
   }
   options.schedule.job.payload = *options.payload;
@@ -208,6 +212,11 @@ void add_job_options(CLI::App& command, Set& options) {
                "Latest start, as a delay; the job expires then");
   command.add_option("--tag", job.tags, "Tag of the job; repeatable")
       ->type_name("TAG")
+      ->allow_extra_args(false);
+  command
+      .add_option("--limit", options.limits,
+                  "Limit that each job must pass, with its key where it counts by key; repeatable")
+      ->type_name("NAME[=KEY]")
       ->allow_extra_args(false);
   command.add_option("--meta", options.meta, "NAME=VALUE for the worker; repeatable")
       ->type_name("NAME=VALUE")

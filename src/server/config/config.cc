@@ -186,6 +186,14 @@ std::optional<std::string> file_to_read(const ConfigInput& input) {
   return std::nullopt;
 }
 
+// `millrace init` writes such a file, and its user may take it for the one that is read.
+std::string warning_of(const ConfigInput& input, const std::optional<std::string>& read) {
+  const bool is_named = read && *read != input.system_file;
+  if (is_named || ::access(input.local_file.c_str(), F_OK) != 0) return {};
+  return fmt::format("the file {} of this directory is not used; to use it, give --config {}",
+                     input.local_file, input.local_file);
+}
+
 bool is_loopback(std::string_view host, bool& valid) {
   const std::string text(host);
   in_addr v4{};
@@ -243,10 +251,20 @@ std::string to_string(const ListenAddress& address) {
 std::expected<LoadedConfig, ConfigErrors> load_config(const ConfigInput& input) {
   Loader loader;
   loader.defaults();
-  if (const auto path = file_to_read(input)) loader.file(*path);
+  const auto path = file_to_read(input);
+  if (path) loader.file(*path);
   loader.environment(input.environment);
   loader.flags(input.flags);
-  return loader.finish();
+  auto loaded = loader.finish();
+  if (loaded) loaded->warning = warning_of(input, path);
+  return loaded;
+}
+
+std::string with_source(const std::string& fault, const std::vector<Setting>& settings) {
+  for (const Setting& setting : settings) {
+    if (fault.starts_with(setting.key + " ")) return fmt::format("{} ({})", fault, setting.source);
+  }
+  return fault;
 }
 
 std::vector<std::pair<std::string, std::string>> millrace_environment() {

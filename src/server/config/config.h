@@ -89,6 +89,7 @@ struct ConfigInput {
   std::vector<std::pair<std::string, std::string>> environment;  // the variables MILLRACE_*
   std::optional<std::string> config_flag;                        // --config
   std::string system_file = "/etc/millrace/millrace.toml";       // read if it exists
+  std::string local_file = "millrace.toml";  // never read by itself: who starts the server decides
 };
 
 // One setting as `config show` prints it.
@@ -103,12 +104,18 @@ struct LoadedConfig {
   std::vector<Setting>
       settings;      // one per key, in the table's order; then the tokens, without their hashes
   std::string file;  // empty: no file was read
+  // Says that the working directory has a file that was not read. Empty: it has none, or a file was
+  // named.
+  std::string warning{};
 };
 
 // All faults at once: each is a sentence that names the place.
 using ConfigErrors = std::vector<std::string>;
 
 std::expected<LoadedConfig, ConfigErrors> load_config(const ConfigInput& input);
+
+// A fault that begins with the name of its key, and behind it the source of the value.
+std::string with_source(const std::string& fault, const std::vector<Setting>& settings);
 
 // The variables of this process that start with MILLRACE_.
 std::vector<std::pair<std::string, std::string>> millrace_environment();

@@ -145,6 +145,15 @@ class Reader {
   const std::string& path_;
 };
 
+// A text without quotes is taken for a number or a time, as far as it goes.
+std::string_view hint_for(std::string_view fault) {
+  constexpr std::array<std::string_view, 5> kValues = {
+      "parsing value", "parsing time", "parsing date", "parsing integer", "parsing floating-point"};
+  const bool in_value =
+      std::ranges::any_of(kValues, [&](std::string_view words) { return fault.contains(words); });
+  return in_value ? "; put a text in quotes, as in listen = \"127.0.0.1:7600\"" : "";
+}
+
 }  // namespace
 
 std::expected<ConfigFile, ConfigErrors> parse_config_file(const std::string& content,
@@ -155,8 +164,9 @@ std::expected<ConfigFile, ConfigErrors> parse_config_file(const std::string& con
     if (!reader.errors.empty()) return std::unexpected(std::move(reader.errors));
     return std::move(reader.file);
   } catch (const toml::parse_error& error) {
-    return std::unexpected(ConfigErrors{
-        fmt::format("{}:{}: {}", path, error.source().begin.line, error.description())});
+    return std::unexpected(
+        ConfigErrors{fmt::format("{}:{}: {}{}", path, error.source().begin.line,
+                                 error.description(), hint_for(error.description()))});
   }
 }
 

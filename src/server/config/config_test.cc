@@ -341,6 +341,19 @@ TEST_F(ConfigTest, TokensAsTheyArePrinted) {
   }
 }
 
+TEST_F(ConfigTest, AFileOfTheDirectoryThatIsNotReadIsNamed) {
+  EXPECT_EQ(load_config(input)->warning, "");
+  input.local_file = write("");
+  EXPECT_THAT(load_config(input)->warning, HasSubstr("give --config " + input.local_file));
+  input.config_flag = input.local_file;
+  EXPECT_EQ(load_config(input)->warning, "");
+}
+
+TEST_F(ConfigTest, ATextWithoutQuotes) {
+  EXPECT_THAT(errors_of("listen = 127.0.0.1:7600"), ElementsAre(HasSubstr("put a text in quotes")));
+  EXPECT_THAT(errors_of("[push"), ElementsAre(testing::Not(HasSubstr("quotes"))));
+}
+
 TEST_F(ConfigTest, BadTokens) {
   const std::string hash =
       "hash = \"" + issue_token(settings_of("a", {"read"})).settings.hash + "\"\n";
