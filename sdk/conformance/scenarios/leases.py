@@ -192,7 +192,8 @@ def a_process_that_was_paused(stage):
         told = stage.program.await_event("told", job=job)
         expect_equal(told["reason"], "lease_lost", "the reason that the handler is told")
         late = told["at"] - stage.program.pauses[0][1]
-        expect_between(0, late, 5, "seconds from going on until it is told")
+        # The process may be faster than the suite, which notes the pause's end after it.
+        expect_between(-1, late, 5, "seconds from going on until it is told")
     for job in jobs:
         stage.program.await_event("end", job=job)
 
