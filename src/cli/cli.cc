@@ -71,13 +71,17 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
 }
 bool has_commands(const CLI::App& app) { return !commands_of(app).empty(); }
 
-// For a group of commands: the first example of each.
+std::string words_of(const CLI::App& app) {
+  const CLI::App* const parent = app.get_parent();
+  return parent == nullptr ? "millrace" : words_of(*parent) + ' ' + app.get_name();
+}
+
+// For a group of commands: each one's first example of itself.
 std::string examples_of(const CLI::App& group) {
-  constexpr std::string_view kExample = "\n  millrace ";
   std::string text = "Examples:\n";
   for (const CLI::App* const command : commands_of(group)) {
     const std::string footer = command->get_footer();
-    const std::size_t at = footer.find(kExample);
+    const std::size_t at = footer.find("\n  " + words_of(*command));
     if (at == std::string::npos) continue;
     const std::string line = footer.substr(at + 1, footer.find('\n', at + 1) - at - 1);
     if (!line.ends_with('\\')) text += line + '\n';
