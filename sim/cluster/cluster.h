@@ -92,7 +92,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void deliver_mail(Dice& dice);
   void transact(Dice& dice);
   bool go_on(Dice& dice, Transactions::Xid xid);
-  bool submit_with(Dice& dice, Transactions::Xid xid);
+  void submit_with(Dice& dice, Transactions::Xid xid);
   void deliver(std::span<engine::Delivery> deliveries) override;
   void check_answer(const Asked& asked, const engine::Answer& answer) const;
   void answered(const engine::Delivery& delivery);

@@ -73,36 +73,31 @@ bool Cluster::go_on(Dice& dice, Transactions::Xid xid) {
   using Said = Transactions::Said;
   if (knob(Knob::kSubmissions) > 0 &&
       dice.below(knob(Knob::kFinishes) + knob(Knob::kSubmissions)) < knob(Knob::kSubmissions)) {
-    return submit_with(dice, xid);
+    submit_with(dice, xid);
+    return true;
   }
   const auto held = clients_.some_finish(dice);
   if (!held) return true;
   Transactions& transactions = database_.transactions();
   const bool finishes = dice.chance(850);
-  const std::uint32_t format = database_.registry().format();
-  const Said said = finishes ? transactions.finish(xid, held->job, held->token, format)
-                             : transactions.fence(xid, held->job, held->token, format);
+  const Said said = finishes ? transactions.finish(xid, held->job, held->token)
+                             : transactions.fence(xid, held->job, held->token);
   story_.tell("transaction {} {} {} with token {}: {}", static_cast<std::uint64_t>(xid),
               finishes ? "finishes" : "fences", to_string(held->job), to_number(held->token),
               said == Said::kDone ? "done" : "refused");
-  marks_.hit_if(said == Said::kOldFormat, Mark::kFinishOfOldFormat);
   marks_.hit_if(said == Said::kFinished || said == Said::kOutOfDate, Mark::kFinishRefused);
   return said == Said::kDone;
 }
 
-bool Cluster::submit_with(Dice& dice, Transactions::Xid xid) {
+void Cluster::submit_with(Dice& dice, Transactions::Xid xid) {
   Transactions& transactions = database_.transactions();
   for (std::uint64_t more = dice.chance(300) ? 1 + dice.below(8) : 1; more > 0; --more) {
     core::Enqueue command = clients_.submission(dice, database_.now());
     const core::JobSpec job = command.jobs.front();
-    const Transactions::Said said =
-        transactions.enqueue(xid, std::move(command), database_.registry().format());
-    story_.tell("transaction {} submits {} to queue {}: {}", static_cast<std::uint64_t>(xid),
-                to_string(job.id), job.queue.view(),
-                said == Transactions::Said::kDone ? "done" : "refused");
-    if (said != Transactions::Said::kDone) return false;
+    transactions.enqueue(xid, std::move(command));
+    story_.tell("transaction {} submits {} to queue {}", static_cast<std::uint64_t>(xid),
+                to_string(job.id), job.queue.view());
   }
-  return true;
 }
 
 void Cluster::send(Dice& dice, engine::Request request) {

@@ -171,8 +171,7 @@ void Host::serve(Epoch epoch, node::Instant since, node::Instant renewed_at) {
                     shard().machine().jobs_in_memory(), shard().machine().live_leases());
   relay_.begin(*this, static_cast<std::uint64_t>(term_));
   if (parts_.operates) operations_.begin(*this);
-  // Older programs have no inbox.
-  if (parts_.reads >= kFormatOfInbox) poller_.begin();
+  poller_.begin();
 }
 
 std::optional<node::ShardHost::Runner::Ended> Host::ended() const {

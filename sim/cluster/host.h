@@ -34,9 +34,6 @@
 
 namespace millrace::sim {
 
-// Older programs have no operations.
-inline constexpr std::uint32_t kFormatOfOperations = 8;
-
 class Host final : public node::Host,
                    public engine::Gateway,
                    public engine::DurableObserver,

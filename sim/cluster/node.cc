@@ -51,26 +51,25 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
     mine.machine.shards = shards;
     mine.store_format = store_format_;
     mine.time = &clock_;
-    hosts_.push_back(std::make_shared<Host>(
-        shard, mine,
-        Host::Parts{.self = id,
-                    .name = self.name,
-                    .reads = reads,
-                    .shards = shards,
-                    .operates = parts_.operates && reads >= kFormatOfOperations,
-                    .store = stores_[shard],
-                    .database = parts_.database,
-                    .chronicle = *parts_.chronicles[shard],
-                    .effects = parts_.effects,
-                    .zones = parts_.zones,
-                    .router = *router_,
-                    .peers = peers,
-                    .time = clock_,
-                    .changed = [this] { membership_->look(); },
-                    .next_ticket = parts_.next_ticket,
-                    .answered = parts_.answered,
-                    .marks = parts_.marks,
-                    .story = parts_.story}));
+    hosts_.push_back(std::make_shared<Host>(shard, mine,
+                                            Host::Parts{.self = id,
+                                                        .name = self.name,
+                                                        .reads = reads,
+                                                        .shards = shards,
+                                                        .operates = parts_.operates,
+                                                        .store = stores_[shard],
+                                                        .database = parts_.database,
+                                                        .chronicle = *parts_.chronicles[shard],
+                                                        .effects = parts_.effects,
+                                                        .zones = parts_.zones,
+                                                        .router = *router_,
+                                                        .peers = peers,
+                                                        .time = clock_,
+                                                        .changed = [this] { membership_->look(); },
+                                                        .next_ticket = parts_.next_ticket,
+                                                        .answered = parts_.answered,
+                                                        .marks = parts_.marks,
+                                                        .story = parts_.story}));
   }
   std::vector<node::Host*> hosts;
   for (const auto& host : hosts_) hosts.push_back(host.get());

@@ -1,55 +1,35 @@
 // Requests that are refused as a whole, and whether they may be refused.
 #include <algorithm>
 
+#include "base/tomorrow.h"
 #include "sim/model/auditor.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
 namespace {
 
-bool is_of_limits(const core::Command& command) {
-  return std::holds_alternative<core::SetLimit>(command) ||
-         std::holds_alternative<core::PauseLimit>(command) ||
-         std::holds_alternative<core::ResumeLimit>(command) ||
-         std::holds_alternative<core::DeleteLimit>(command) ||
-         std::holds_alternative<core::CopyLimit>(command) ||
-         std::holds_alternative<core::ReportShares>(command) ||
-         std::holds_alternative<core::GiveShares>(command);
-}
-
-bool any_needs_limits(const std::vector<core::JobSpec>& jobs) {
+// See base/tomorrow.h: such jobs need a level that older nodes don't have.
+bool any_of_tomorrow(const std::vector<core::JobSpec>& jobs) {
   return std::ranges::any_of(
-      jobs, [](const core::JobSpec& spec) { return core::needs_limits(spec.extras); });
+      jobs, [](const core::JobSpec& spec) { return is_of_tomorrow(spec.type.view()); });
 }
-bool any_needs_limits(const core::Ack& acks) {
+bool any_of_tomorrow(const core::Ack& acks) {
   return std::ranges::any_of(
-      acks.items, [](const core::AckItem& item) { return any_needs_limits(item.enqueue); });
+      acks.items, [](const core::AckItem& item) { return any_of_tomorrow(item.enqueue); });
 }
 
 }  // namespace
 
 // A command whose events can't be expressed in a store's older format.
 bool Auditor::is_too_new(const engine::Request& request) {
-  if (const auto* poll = std::get_if<engine::Poll>(&request)) return any_needs_limits(poll->acks);
+  if (const auto* poll = std::get_if<engine::Poll>(&request)) return any_of_tomorrow(poll->acks);
   const auto* command = std::get_if<core::Command>(&request);
   if (command == nullptr) return false;
   if (const auto* enqueue = std::get_if<core::Enqueue>(command)) {
-    return any_needs_limits(enqueue->jobs);
+    return any_of_tomorrow(enqueue->jobs);
   }
-  if (const auto* acks = std::get_if<core::Ack>(command)) return any_needs_limits(*acks);
-  return std::holds_alternative<core::SetQueue>(*command) ||
-         std::holds_alternative<core::DeleteQueue>(*command) ||
-         std::holds_alternative<core::SetSchedule>(*command) ||
-         std::holds_alternative<core::PauseSchedule>(*command) ||
-         std::holds_alternative<core::ResumeSchedule>(*command) ||
-         std::holds_alternative<core::DeleteSchedule>(*command) ||
-         std::holds_alternative<core::NoteScheduleRun>(*command) ||
-         std::holds_alternative<core::PutCatalogEntry>(*command) ||
-         std::holds_alternative<core::DeleteCatalogEntry>(*command) ||
-         std::holds_alternative<core::StartOperation>(*command) ||
-         std::holds_alternative<core::SetOperation>(*command) ||
-         std::holds_alternative<core::ForgetOperations>(*command) ||
-         std::holds_alternative<core::StepOperation>(*command) || is_of_limits(*command);
+  const auto* acks = std::get_if<core::Ack>(command);
+  return acks != nullptr && any_of_tomorrow(*acks);
 }
 
 bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::Request& request) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/tomorrow.h"
 #include "core/limits.h"
 #include "digest/fingerprint.h"
 
@@ -135,6 +136,7 @@ core::JobSpec Clients::made_up(Dice& dice, Time now, Id id) {
   }
   const bool typed = dice.chance(swarm_.of(Knob::kTypes));
   spec.type = SharedBytes(typed ? fmt::format("t{}", dice.below(3)) : "t");
+  if (kOfTomorrow && dice.chance(50)) spec.type = SharedBytes(kTypeOfTomorrow);
   spec.payload = payload(made_);
   spec.priority = static_cast<std::int16_t>(static_cast<int>(dice.below(5)) - 2);
   if (dice.chance(swarm_.of(Knob::kDelays))) {

@@ -151,7 +151,6 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "finish committed",
     "finish rolled back",
     "finish refused",
-    "finish before the upgrade",
     "finished with its lease",
     "finished while it waits",
     "finished while it runs elsewhere",

@@ -158,7 +158,6 @@ enum class Mark : std::uint8_t {
   kFinishCommitted,
   kFinishRolledBack,
   kFinishRefused,
-  kFinishOfOldFormat,
   kFinishedWithLease,
   kFinishedWaiting,
   kFinishedElsewhere,

@@ -22,9 +22,7 @@ Transactions::Xid Transactions::begin() {
   return xid;
 }
 
-Transactions::Said Transactions::enqueue(Xid xid, core::Enqueue command,
-                                         std::uint32_t store_format) {
-  if (store_format < kFormatOfInbox) return Said::kOldFormat;
+void Transactions::enqueue(Xid xid, core::Enqueue command) {
   core::JobSpec& job = command.jobs.front();
   Written written;
   written.shard = engine::shard_of(job.queue.view(), static_cast<std::uint32_t>(rows_.size()));
@@ -41,7 +39,6 @@ Transactions::Said Transactions::enqueue(Xid xid, core::Enqueue command,
   }
   submissions_.written(written.row, std::move(command));
   open_.at(xid).rows.push_back(std::move(written));
-  return Said::kDone;
 }
 
 bool Transactions::is_locked(const JobId& job, std::optional<Xid> but_by) const {
@@ -64,19 +61,15 @@ Transactions::Said Transactions::raise_fence(Xid xid, const JobId& job, Fence to
   return Said::kDone;
 }
 
-Transactions::Said Transactions::finish(Xid xid, const JobId& job, LeaseToken token,
-                                        std::uint32_t store_format) {
-  if (store_format < kFormatOfInbox) return Said::kOldFormat;
+Transactions::Said Transactions::finish(Xid xid, const JobId& job, LeaseToken token) {
   const Said said = raise_fence(xid, job, {token, true, true});
   if (said == Said::kDone) write_of_lease(xid, store::InboxKind::kFinish, job, token);
   return said;
 }
 
-Transactions::Said Transactions::fence(Xid xid, const JobId& job, LeaseToken token,
-                                       std::uint32_t store_format) {
-  const bool tells = store_format >= kFormatOfFences;
-  const Said said = raise_fence(xid, job, {token, false, tells});
-  if (said == Said::kDone && tells) write_of_lease(xid, store::InboxKind::kFence, job, token);
+Transactions::Said Transactions::fence(Xid xid, const JobId& job, LeaseToken token) {
+  const Said said = raise_fence(xid, job, {token, false, true});
+  if (said == Said::kDone) write_of_lease(xid, store::InboxKind::kFence, job, token);
   return said;
 }
 

@@ -22,11 +22,6 @@
 
 namespace millrace::sim {
 
-// The store's format from which on every node polls its shards' inboxes.
-inline constexpr std::uint32_t kFormatOfInbox = 2;
-// The store's format from which on every node knows fences.
-inline constexpr std::uint32_t kFormatOfFences = 3;
-
 class Transactions {
  public:
   enum class Xid : std::uint64_t {};
@@ -43,16 +38,15 @@ class Transactions {
   // back.
   enum class Said : std::uint8_t {
     kDone,
-    kOldFormat,  // a node that does not know the call still takes part
     kFinished,   // already finished
     kOutOfDate,  // a later token was used
     kLocked,     // another transaction is about to, and the call does not wait
   };
   Xid begin();
   // Submits one job.
-  Said enqueue(Xid xid, core::Enqueue command, std::uint32_t store_format);
-  Said finish(Xid xid, const JobId& job, LeaseToken token, std::uint32_t store_format);
-  Said fence(Xid xid, const JobId& job, LeaseToken token, std::uint32_t store_format);
+  void enqueue(Xid xid, core::Enqueue command);
+  Said finish(Xid xid, const JobId& job, LeaseToken token);
+  Said fence(Xid xid, const JobId& job, LeaseToken token);
   void commit(Xid xid);
   void roll_back(Xid xid);
   std::vector<Xid> open() const;

@@ -271,14 +271,6 @@ const Origin* origin_of(const Command& command) {
       command);
 }
 
-void forget_origin(Command& command) {
-  std::visit(
-      []<typename C>(C& of) {
-        if constexpr (Attributed<C>) of.by = nullptr;
-      },
-      command);
-}
-
 AuditScribe::AuditScribe(const ShardState& state, const Prefetched& prefetched,
                          const Command& command, const Origin& origin)
     : state_(state),

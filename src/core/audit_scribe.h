@@ -14,7 +14,6 @@ namespace millrace::core {
 
 // Null: the command has no origin to record.
 const Origin* origin_of(const Command& command);
-void forget_origin(Command& command);
 
 class AuditScribe {
  public:

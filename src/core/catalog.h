@@ -17,8 +17,6 @@ namespace millrace::core {
 
 enum class CatalogKind : std::uint8_t { kToken, kPushTarget, kErrorGroup };
 inline constexpr std::size_t kCatalogKinds = 3;
-// Only programs of a later format know these kinds.
-constexpr bool is_of_operations(CatalogKind kind) { return kind >= CatalogKind::kErrorGroup; }
 
 struct CatalogEntry {
   CatalogKind kind{};

@@ -33,9 +33,9 @@ constexpr auto describe(Of<JobSpec>) {
       Field(9, &JobSpec::expires_at), Field(10, &JobSpec::expires_in),
       Field(11, &JobSpec::max_attempts), Field(12, &JobSpec::retry, Form::kOwnPolicy),
       Field(13, &JobSpec::lease), Field(14, &JobSpec::timeout), Field(15, &JobSpec::extras),
-      Field(16, &JobSpec::key).since(2));
+      Field(16, &JobSpec::key));
   if constexpr (kOfTomorrow) {
-    return std::tuple_cat(today, std::tuple(Field(17, &JobSpec::type, Form::kOfTomorrow)));
+    return std::tuple_cat(today, std::tuple(Field(17, &JobSpec::type, Form::kOfTomorrow).since(2)));
   } else {
     return today;
   }
@@ -44,7 +44,7 @@ constexpr auto describe(Of<JobSpec>) {
 constexpr auto describe(Of<Enqueue>) {
   return std::tuple(Field(1, &Enqueue::jobs), Field(2, &Enqueue::atomicity),
                     Field(3, &Enqueue::detail), Field(4, &Enqueue::key),
-                    Field(5, &Enqueue::key_window), Field(20, &Enqueue::by).since(6));
+                    Field(5, &Enqueue::key_window), Field(6, &Enqueue::by));
 }
 
 constexpr auto describe(Of<Claim>) {
@@ -60,7 +60,7 @@ constexpr auto describe(Of<SlowDown>) {
 constexpr auto describe(Of<HeartbeatItem>) {
   return std::tuple(Field(1, &HeartbeatItem::id), Field(2, &HeartbeatItem::token),
                     Field(3, &HeartbeatItem::extend), Field(4, &HeartbeatItem::progress),
-                    Field(5, &HeartbeatItem::slow_down).since(5));
+                    Field(5, &HeartbeatItem::slow_down));
 }
 
 constexpr auto describe(Of<Heartbeat>) {
@@ -77,7 +77,7 @@ constexpr auto describe(Of<AckItem>) {
                     Field(4, &AckItem::result), Field(5, &AckItem::error),
                     Field(6, &AckItem::retryable), Field(7, &AckItem::delay),
                     Field(8, &AckItem::logs), Field(9, &AckItem::enqueue),
-                    Field(10, &AckItem::slow_down).since(5));
+                    Field(10, &AckItem::slow_down));
 }
 
 constexpr auto describe(Of<Ack>) {
@@ -94,77 +94,76 @@ constexpr auto describe(Of<AppendLogs>) { return std::tuple(Field(1, &AppendLogs
 
 constexpr auto describe(Of<Cancel>) {
   return std::tuple(Field(1, &Cancel::ids), Field(2, &Cancel::reason), Field(3, &Cancel::states),
-                    Field(20, &Cancel::by).since(6));
+                    Field(4, &Cancel::by));
 }
 
 constexpr auto describe(Of<Retry>) {
   return std::tuple(Field(1, &Retry::ids), Field(2, &Retry::run_at),
                     Field(3, &Retry::reset_attempts), Field(4, &Retry::states),
-                    Field(5, &Retry::drop_limits).since(5), Field(20, &Retry::by).since(6));
+                    Field(5, &Retry::drop_limits), Field(6, &Retry::by));
 }
 
 constexpr auto describe(Of<Edit>) {
   return std::tuple(Field(1, &Edit::ids), Field(2, &Edit::if_version), Field(3, &Edit::priority),
                     Field(4, &Edit::run_at), Field(5, &Edit::payload),
-                    Field(6, &Edit::max_attempts), Field(7, &Edit::tags),
-                    Field(8, &Edit::states).since(2), Field(20, &Edit::by).since(6));
+                    Field(6, &Edit::max_attempts), Field(7, &Edit::tags), Field(8, &Edit::states),
+                    Field(9, &Edit::by));
 }
 
 constexpr auto describe(Of<Delete>) {
   return std::tuple(Field(1, &Delete::ids), Field(2, &Delete::cause), Field(3, &Delete::states),
-                    Field(4, &Delete::if_version), Field(20, &Delete::by).since(6));
+                    Field(4, &Delete::if_version), Field(5, &Delete::by));
 }
 
 constexpr auto describe(Of<SetQueue>) {
   return std::tuple(Field(1, &SetQueue::queue), Field(2, &SetQueue::replace),
                     Field(3, &SetQueue::patch), Field(4, &SetQueue::if_version),
-                    Field(5, &SetQueue::create).since(2), Field(20, &SetQueue::by).since(6));
+                    Field(5, &SetQueue::create), Field(6, &SetQueue::by));
 }
 
 constexpr auto describe(Of<PauseQueue>) {
   return std::tuple(Field(1, &PauseQueue::queue), Field(2, &PauseQueue::reason),
-                    Field(3, &PauseQueue::create).since(2), Field(20, &PauseQueue::by).since(6));
+                    Field(3, &PauseQueue::create), Field(4, &PauseQueue::by));
 }
 
 constexpr auto describe(Of<ResumeQueue>) {
-  return std::tuple(Field(1, &ResumeQueue::queue), Field(20, &ResumeQueue::by).since(6));
+  return std::tuple(Field(1, &ResumeQueue::queue), Field(2, &ResumeQueue::by));
 }
 
 constexpr auto describe(Of<NotePurge>) {
   return std::tuple(Field(1, &NotePurge::queue), Field(2, &NotePurge::deleted),
-                    Field(20, &NotePurge::by).since(6));
+                    Field(3, &NotePurge::by));
 }
 
 constexpr auto describe(Of<GetJob>) { return std::tuple(Field(1, &GetJob::id)); }
 
 constexpr auto describe(Of<GetQueues>) {
-  return std::tuple(Field(1, &GetQueues::queue), Field(2, &GetQueues::after).since(2),
-                    Field(3, &GetQueues::limit).since(2),
-                    Field(4, &GetQueues::counts_only).since(2),
-                    Field(5, &GetQueues::blocked_by).since(5));
+  return std::tuple(Field(1, &GetQueues::queue), Field(2, &GetQueues::after),
+                    Field(3, &GetQueues::limit), Field(4, &GetQueues::counts_only),
+                    Field(5, &GetQueues::blocked_by));
 }
 
 constexpr auto describe(Of<SetSchedule>) {
   return std::tuple(
       Field(1, &SetSchedule::name), Field(2, &SetSchedule::spec), Field(3, &SetSchedule::paused),
       Field(4, &SetSchedule::incarnation, Form::kFixed), Field(5, &SetSchedule::if_version),
-      Field(20, &SetSchedule::by).since(6), Field(0, &SetSchedule::wall, Form::kUnsent),
+      Field(6, &SetSchedule::by), Field(0, &SetSchedule::wall, Form::kUnsent),
       Field(0, &SetSchedule::owed, Form::kUnsent));
 }
 
 constexpr auto describe(Of<PauseSchedule>) {
   return std::tuple(Field(1, &PauseSchedule::name), Field(2, &PauseSchedule::reason),
-                    Field(20, &PauseSchedule::by).since(6));
+                    Field(3, &PauseSchedule::by));
 }
 
 constexpr auto describe(Of<ResumeSchedule>) {
-  return std::tuple(Field(1, &ResumeSchedule::name), Field(20, &ResumeSchedule::by).since(6),
+  return std::tuple(Field(1, &ResumeSchedule::name), Field(2, &ResumeSchedule::by),
                     Field(0, &ResumeSchedule::wall, Form::kUnsent));
 }
 
 constexpr auto describe(Of<DeleteSchedule>) {
   return std::tuple(Field(1, &DeleteSchedule::name), Field(2, &DeleteSchedule::if_version),
-                    Field(20, &DeleteSchedule::by).since(6));
+                    Field(3, &DeleteSchedule::by));
 }
 
 constexpr auto describe(Of<NoteScheduleRun>) {
@@ -188,19 +187,18 @@ constexpr auto describe(Of<GetShares>) {
 constexpr auto describe(Of<GetWhy>) { return std::tuple(Field(1, &GetWhy::id)); }
 
 constexpr auto describe(Of<DeleteQueue>) {
-  return std::tuple(Field(1, &DeleteQueue::queue), Field(20, &DeleteQueue::by).since(6));
+  return std::tuple(Field(1, &DeleteQueue::queue), Field(2, &DeleteQueue::by));
 }
 
 constexpr auto describe(Of<PutCatalogEntry>) {
   return std::tuple(Field(1, &PutCatalogEntry::kind), Field(2, &PutCatalogEntry::name),
                     Field(3, &PutCatalogEntry::body), Field(4, &PutCatalogEntry::if_version),
-                    Field(20, &PutCatalogEntry::by).since(6));
+                    Field(5, &PutCatalogEntry::by));
 }
 
 constexpr auto describe(Of<DeleteCatalogEntry>) {
   return std::tuple(Field(1, &DeleteCatalogEntry::kind), Field(2, &DeleteCatalogEntry::name),
-                    Field(3, &DeleteCatalogEntry::if_version),
-                    Field(20, &DeleteCatalogEntry::by).since(6));
+                    Field(3, &DeleteCatalogEntry::if_version), Field(4, &DeleteCatalogEntry::by));
 }
 
 constexpr auto describe(Of<NoteAudit>) { return std::tuple(Field(1, &NoteAudit::by)); }

@@ -99,14 +99,6 @@ struct JobExtras {
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };
 
-// Only programs that know limits, order keys and fair keys may receive such a job.
-inline bool needs_limits(const std::shared_ptr<const JobExtras>& extras) {
-  if (extras == nullptr) return false;
-  const bool debounced = extras->unique && extras->unique->on_conflict == OnConflict::kDebounce;
-  return debounced || !extras->limits.empty() || !extras->order_key.empty() ||
-         !extras->fair_key.empty();
-}
-
 enum class AttemptOutcome : std::uint8_t {
   kRunning,
   kSucceeded,

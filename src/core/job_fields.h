@@ -25,8 +25,8 @@ constexpr auto describe(Of<RetryPolicy>) {
 
 constexpr auto describe(Of<UniqueRule>) {
   return std::tuple(Field(1, &UniqueRule::key), Field(2, &UniqueRule::hold_for),
-                    Field(3, &UniqueRule::on_conflict), Field(4, &UniqueRule::max_wait).since(5),
-                    Field(5, &UniqueRule::superseded).since(5));
+                    Field(3, &UniqueRule::on_conflict), Field(4, &UniqueRule::max_wait),
+                    Field(5, &UniqueRule::superseded));
 }
 
 constexpr auto describe(Of<JobError>) {
@@ -46,13 +46,12 @@ constexpr auto describe(Of<MetaEntry>) {
 }
 
 constexpr auto describe(Of<JobExtras>) {
-  return std::tuple(
-      Field(1, &JobExtras::unique), Field(2, &JobExtras::tags), Field(3, &JobExtras::meta),
-      Field(4, &JobExtras::traceparent), Field(5, &JobExtras::tracestate),
-      Field(6, &JobExtras::schedule).since(3), Field(7, &JobExtras::scheduled_at).since(3),
-      Field(8, &JobExtras::limits).since(5), Field(9, &JobExtras::order_key).since(5),
-      Field(10, &JobExtras::order_passes).since(5), Field(11, &JobExtras::place).since(5),
-      Field(12, &JobExtras::fair_key).since(5));
+  return std::tuple(Field(1, &JobExtras::unique), Field(2, &JobExtras::tags),
+                    Field(3, &JobExtras::meta), Field(4, &JobExtras::traceparent),
+                    Field(5, &JobExtras::tracestate), Field(6, &JobExtras::schedule),
+                    Field(7, &JobExtras::scheduled_at), Field(8, &JobExtras::limits),
+                    Field(9, &JobExtras::order_key), Field(10, &JobExtras::order_passes),
+                    Field(11, &JobExtras::place), Field(12, &JobExtras::fair_key));
 }
 
 constexpr auto describe(Of<Attempt>) {
@@ -80,16 +79,16 @@ constexpr auto describe(Of<Job>) {
       Field(11, &Job::version).in_row(5), Field(12, &Job::created_at), Field(13, &Job::run_at),
       Field(14, &Job::payload), Field(15, &Job::extras).in_row(19),
       Field(16, &Job::expires_at).in_row(6), Field(17, &Job::timeout).in_row(7),
-      Field(18, &Job::attempt), Field(19, &Job::crashes).in_row(8), Field(20, &Job::finished_at),
+      Field(18, &Job::attempt), Field(19, &Job::crashes).in_row(8), Field(35, &Job::finished_at),
       Field(21, &Job::latest).in_row(9), Field(22, &Job::log_lines).in_row(10),
       Field(23, &Job::token).in_row(11), Field(24, &Job::lease_expires_at).in_row(12),
       Field(25, &Job::lease_length).in_row(13), Field(26, &Job::deadline).in_row(14),
       Field(27, &Job::cancel_requested).in_row(15), Field(28, &Job::cancel_reason).in_row(16),
       Field(29, &Job::last_error).in_row(17), Field(30, &Job::progress).in_row(18),
       Field(31, &Job::result), Field(32, &Job::lease_given).in_row(20),
-      Field(34, &Job::charged_ms).in_row(22).since(5));
+      Field(33, &Job::charged_ms).in_row(21));
   if constexpr (kOfTomorrow) {
-    return std::tuple_cat(today, std::tuple(Field(33, &Job::type, Form::kOfTomorrow).in_row(21)));
+    return std::tuple_cat(today, std::tuple(Field(34, &Job::type, Form::kOfTomorrow).in_row(22)));
   } else {
     return today;
   }

@@ -16,24 +16,24 @@ constexpr auto last_of(Of<LimitDetail>) { return LimitDetail::kHolders; }
 constexpr auto describe(Of<SetLimit>) {
   return std::tuple(Field(1, &SetLimit::kind), Field(2, &SetLimit::name),
                     Field(3, &SetLimit::settings), Field(4, &SetLimit::incarnation, Form::kFixed),
-                    Field(5, &SetLimit::if_version), Field(20, &SetLimit::by).since(6));
+                    Field(5, &SetLimit::if_version), Field(6, &SetLimit::by));
 }
 
 constexpr auto describe(Of<PauseLimit>) {
   return std::tuple(Field(1, &PauseLimit::kind), Field(2, &PauseLimit::name),
                     Field(3, &PauseLimit::key), Field(4, &PauseLimit::reason),
-                    Field(5, &PauseLimit::length), Field(20, &PauseLimit::by).since(6));
+                    Field(5, &PauseLimit::length), Field(6, &PauseLimit::by));
 }
 
 constexpr auto describe(Of<ResumeLimit>) {
   return std::tuple(Field(1, &ResumeLimit::kind), Field(2, &ResumeLimit::name),
-                    Field(3, &ResumeLimit::key), Field(20, &ResumeLimit::by).since(6));
+                    Field(3, &ResumeLimit::key), Field(4, &ResumeLimit::by));
 }
 
 constexpr auto describe(Of<DeleteLimit>) {
   return std::tuple(Field(1, &DeleteLimit::kind), Field(2, &DeleteLimit::name),
                     Field(3, &DeleteLimit::force), Field(4, &DeleteLimit::if_version),
-                    Field(20, &DeleteLimit::by).since(6));
+                    Field(5, &DeleteLimit::by));
 }
 
 constexpr auto describe(Of<GetLimits>) {

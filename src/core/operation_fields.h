@@ -47,7 +47,7 @@ constexpr auto describe(Of<OperationPart>) {
 constexpr auto describe(Of<StartOperation>) {
   return std::tuple(Field(1, &StartOperation::id), Field(2, &StartOperation::spec),
                     Field(3, &StartOperation::rate_per_s), Field(4, &StartOperation::shard),
-                    Field(20, &StartOperation::by));
+                    Field(5, &StartOperation::by));
 }
 
 constexpr auto describe(Of<SetOperation>) {

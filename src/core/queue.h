@@ -47,11 +47,6 @@ struct QueueSettings {
   friend bool operator==(const QueueSettings& a, const QueueSettings& b);
 };
 
-inline bool names_limits(const QueueSettings& settings) {
-  return settings.concurrency || settings.rate || settings.breaker || !settings.limits.empty() ||
-         settings.fair || settings.ageing || settings.max_ready_per_key;
-}
-
 // A list wrapped so that a patch may omit it.
 struct QueueLimits {
   std::vector<JobLimit> limits;

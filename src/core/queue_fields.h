@@ -26,14 +26,13 @@ constexpr auto describe(Of<FairSettings>) {
 }
 
 constexpr auto describe(Of<QueueSettings>) {
-  return std::tuple(
-      Field(1, &QueueSettings::max_attempts), Field(2, &QueueSettings::max_crashes),
-      Field(3, &QueueSettings::retry), Field(4, &QueueSettings::lease),
-      Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention),
-      Field(7, &QueueSettings::concurrency).since(5), Field(8, &QueueSettings::rate).since(5),
-      Field(9, &QueueSettings::limits).since(5), Field(10, &QueueSettings::breaker).since(5),
-      Field(11, &QueueSettings::fair).since(5), Field(12, &QueueSettings::ageing).since(5),
-      Field(13, &QueueSettings::max_ready_per_key).since(5));
+  return std::tuple(Field(1, &QueueSettings::max_attempts), Field(2, &QueueSettings::max_crashes),
+                    Field(3, &QueueSettings::retry), Field(4, &QueueSettings::lease),
+                    Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention),
+                    Field(7, &QueueSettings::concurrency), Field(8, &QueueSettings::rate),
+                    Field(9, &QueueSettings::limits), Field(10, &QueueSettings::breaker),
+                    Field(11, &QueueSettings::fair), Field(12, &QueueSettings::ageing),
+                    Field(13, &QueueSettings::max_ready_per_key));
 }
 
 constexpr auto describe(Of<QueueLimits>) { return std::tuple(Field(1, &QueueLimits::limits)); }
@@ -43,11 +42,10 @@ constexpr auto describe(Of<QueuePatch>) {
                     Field(3, &QueuePatch::retry, Form::kOwnPolicy), Field(4, &QueuePatch::lease),
                     Field(5, &QueuePatch::max_ready), Field(6, &QueuePatch::succeeded),
                     Field(7, &QueuePatch::dead), Field(8, &QueuePatch::cancelled),
-                    Field(9, &QueuePatch::expired), Field(10, &QueuePatch::concurrency).since(5),
-                    Field(11, &QueuePatch::rate).since(5), Field(12, &QueuePatch::limits).since(5),
-                    Field(13, &QueuePatch::breaker).since(5), Field(14, &QueuePatch::fair).since(5),
-                    Field(15, &QueuePatch::ageing).since(5),
-                    Field(16, &QueuePatch::max_ready_per_key).since(5));
+                    Field(9, &QueuePatch::expired), Field(10, &QueuePatch::concurrency),
+                    Field(11, &QueuePatch::rate), Field(12, &QueuePatch::limits),
+                    Field(13, &QueuePatch::breaker), Field(14, &QueuePatch::fair),
+                    Field(15, &QueuePatch::ageing), Field(16, &QueuePatch::max_ready_per_key));
 }
 
 constexpr auto describe(Of<Queue>) {

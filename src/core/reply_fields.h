@@ -22,7 +22,7 @@ constexpr auto describe(Of<Fullness>) {
 
 constexpr auto describe(Of<Refusal>) {
   return std::tuple(Field(1, &Refusal::why), Field(2, &Refusal::other), Field(3, &Refusal::detail),
-                    Field(4, &Refusal::full).since(5));
+                    Field(4, &Refusal::full));
 }
 
 constexpr auto describe(Of<JobView::LogTrim>) {
@@ -38,7 +38,7 @@ constexpr auto describe(Of<EnqueueReply::Item>) {
   return std::tuple(Field(1, &EnqueueReply::Item::fate), Field(2, &EnqueueReply::Item::refusal),
                     Field(3, &EnqueueReply::Item::id), Field(4, &EnqueueReply::Item::state),
                     Field(5, &EnqueueReply::Item::job), Field(6, &EnqueueReply::Item::deleted),
-                    Field(7, &EnqueueReply::Item::by_key).since(3));
+                    Field(7, &EnqueueReply::Item::by_key));
 }
 
 constexpr auto describe(Of<EnqueueReply>) {
@@ -84,9 +84,8 @@ constexpr auto describe(Of<WhyReply>) {
 
 constexpr auto describe(Of<QueueReply>) {
   return std::tuple(Field(1, &QueueReply::refusal), Field(2, &QueueReply::created),
-                    Field(3, &QueueReply::queues), Field(4, &QueueReply::next).since(2),
-                    Field(5, &QueueReply::blocked_by).since(5),
-                    Field(6, &QueueReply::held_back).since(5));
+                    Field(3, &QueueReply::queues), Field(4, &QueueReply::next),
+                    Field(5, &QueueReply::blocked_by), Field(6, &QueueReply::held_back));
 }
 
 }  // namespace millrace::core

@@ -35,8 +35,8 @@ constexpr auto describe(Of<BucketRow>) {
   return std::tuple(
       Field(1, &BucketRow::kind), Field(2, &BucketRow::name), Field(3, &BucketRow::key),
       Field(4, &BucketRow::level), Field(5, &BucketRow::at), Field(6, &BucketRow::share),
-      Field(7, &BucketRow::book), Field(8, &BucketRow::floor), Field(10, &BucketRow::retry_level),
-      Field(11, &BucketRow::slow_until), Field(12, &BucketRow::breaker));
+      Field(7, &BucketRow::book), Field(8, &BucketRow::floor), Field(9, &BucketRow::retry_level),
+      Field(10, &BucketRow::slow_until), Field(11, &BucketRow::breaker));
 }
 
 constexpr auto describe(Of<ShareReport>) {

@@ -37,7 +37,8 @@ enum class Effect : std::uint8_t {
 enum class Again : std::uint8_t { kNever, kAlways, kIfKeyed };
 
 template <typename AnswerKind, Route kTheRoute, Effect kTheEffect, Again kTheAgain,
-          PeerLevel kTheLevel, store::EventFormat kTheFormat>
+          PeerLevel kTheLevel = PeerLevel::kFirst,
+          store::EventFormat kTheFormat = store::EventFormat::kFirst>
 struct Row {
   using Answer = AnswerKind;  // an alternative of core::Reply or of Answer
   static constexpr Route kRoute = kTheRoute;
@@ -52,18 +53,6 @@ namespace rows {
 using enum Route;
 using enum Effect;
 using enum Again;
-constexpr auto k1 = PeerLevel::kFirst;
-constexpr auto k2 = PeerLevel::kSecond;
-constexpr auto e1 = store::EventFormat::kFirst;
-constexpr auto k3 = PeerLevel::kThird;
-constexpr auto e4 = store::EventFormat::kQueueDeleted;
-constexpr auto k4 = PeerLevel::kFourth;
-constexpr auto e5 = store::EventFormat::kSchedules;
-constexpr auto e6 = store::EventFormat::kCatalog;
-constexpr auto k5 = PeerLevel::kFifth;
-constexpr auto e7 = store::EventFormat::kLimits;
-constexpr auto k6 = PeerLevel::kSixth;
-constexpr auto e8 = store::EventFormat::kOperations;
 using core::CopyLimit, core::GiveShares, core::NoteAudit, core::ReportShares;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
@@ -78,70 +67,70 @@ using core::SetSchedule, core::PauseSchedule, core::ResumeSchedule, core::Delete
 using core::StartOperation, core::SetOperation, core::StepOperation, core::GetOperations;
 using Done = std::monostate;
 
-// The row of T. If a member of a request needs a later level or format than its kind, level_of()
-// and format_of() handle that.
+// The row of T. A kind that is newer than the first levels names its own after `again`. If a member
+// of a request needs a later level or format than its kind, level_of() and format_of() handle that.
 template <typename T>
 struct Of;
 
 // clang-format off
-//                                      answer        route      effect   again     nodes, events
-template <> struct Of<Enqueue>         : Row<EnqueueReply, kByJob,    kWrites, kIfKeyed, k1, e1> {};
-template <> struct Of<Claim>           : Row<ClaimReply,   kByQueues, kWrites, kNever,   k1, e1> {};
-template <> struct Of<Heartbeat>       : Row<ItemsReply,   kByItem,   kEnds,   kAlways,  k1, e1> {};
-template <> struct Of<Ack>             : Row<ItemsReply,   kByItem,   kEnds,   kAlways,  k1, e1> {};
-template <> struct Of<AppendLogs>      : Row<ItemsReply,   kByItem,   kEnds,   kNever,   k1, e1> {};
-template <> struct Of<Cancel>          : Row<ItemsReply,   kByItem,   kWrites, kNever,   k1, e1> {};
-template <> struct Of<Retry>           : Row<ItemsReply,   kByItem,   kWrites, kNever,   k1, e1> {};
-template <> struct Of<Edit>            : Row<ItemsReply,   kByItem,   kWrites, kNever,   k1, e1> {};
-template <> struct Of<Delete>          : Row<ItemsReply,   kByItem,   kWrites, kNever,   k1, e1> {};
-template <> struct Of<SetQueue>        : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
-template <> struct Of<PauseQueue>      : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
-template <> struct Of<ResumeQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
-template <> struct Of<DeleteQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever,   k2, e4> {};
+//                                      answer        route      effect   again
+template <> struct Of<Enqueue>         : Row<EnqueueReply, kByJob,    kWrites, kIfKeyed> {};
+template <> struct Of<Claim>           : Row<ClaimReply,   kByQueues, kWrites, kNever> {};
+template <> struct Of<Heartbeat>       : Row<ItemsReply,   kByItem,   kEnds,   kAlways> {};
+template <> struct Of<Ack>             : Row<ItemsReply,   kByItem,   kEnds,   kAlways> {};
+template <> struct Of<AppendLogs>      : Row<ItemsReply,   kByItem,   kEnds,   kNever> {};
+template <> struct Of<Cancel>          : Row<ItemsReply,   kByItem,   kWrites, kNever> {};
+template <> struct Of<Retry>           : Row<ItemsReply,   kByItem,   kWrites, kNever> {};
+template <> struct Of<Edit>            : Row<ItemsReply,   kByItem,   kWrites, kNever> {};
+template <> struct Of<Delete>          : Row<ItemsReply,   kByItem,   kWrites, kNever> {};
+template <> struct Of<SetQueue>        : Row<QueueReply,   kByQueue,  kWrites, kNever> {};
+template <> struct Of<PauseQueue>      : Row<QueueReply,   kByQueue,  kWrites, kNever> {};
+template <> struct Of<ResumeQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever> {};
+template <> struct Of<DeleteQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever> {};
 // The jobs are already deleted: refusing the purge's closing note would deny that.
-template <> struct Of<NotePurge>       : Row<QueueReply,   kByQueue,  kEnds,   kNever,   k1, e1> {};
-template <> struct Of<GetJob>          : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};
-template <> struct Of<GetQueues>       : Row<QueueReply,   kByQueue,  kReads,  kAlways,  k1, e1> {};
-template <> struct Of<SetSchedule>     : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
-template <> struct Of<PauseSchedule>   : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
-template <> struct Of<ResumeSchedule>  : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
-template <> struct Of<DeleteSchedule>  : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
-template <> struct Of<NoteScheduleRun> : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
-template <> struct Of<GetSchedules>    : Row<ScheduleReply, kByQueue, kReads,  kAlways,  k3, e1> {};
-template <> struct Of<PutCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever,  k4, e6> {};
-template <> struct Of<DeleteCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever, k4, e6> {};
-template <> struct Of<GetCatalog>      : Row<CatalogReply, kToOne, kReads, kAlways, k4, e1> {};
-template <> struct Of<NoteAudit>       : Row<CatalogReply, kToOne, kEnds,  kNever,  k6, e8> {};
+template <> struct Of<NotePurge>       : Row<QueueReply,   kByQueue,  kEnds,   kNever> {};
+template <> struct Of<GetJob>          : Row<JobReply,     kToOne,    kReads,  kAlways> {};
+template <> struct Of<GetQueues>       : Row<QueueReply,   kByQueue,  kReads,  kAlways> {};
+template <> struct Of<SetSchedule>     : Row<ScheduleReply, kByQueue, kWrites, kNever> {};
+template <> struct Of<PauseSchedule>   : Row<ScheduleReply, kByQueue, kWrites, kNever> {};
+template <> struct Of<ResumeSchedule>  : Row<ScheduleReply, kByQueue, kWrites, kNever> {};
+template <> struct Of<DeleteSchedule>  : Row<ScheduleReply, kByQueue, kWrites, kNever> {};
+template <> struct Of<NoteScheduleRun> : Row<ScheduleReply, kByQueue, kWrites, kNever> {};
+template <> struct Of<GetSchedules>    : Row<ScheduleReply, kByQueue, kReads,  kAlways> {};
+template <> struct Of<PutCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever> {};
+template <> struct Of<DeleteCatalogEntry> : Row<CatalogReply, kToOne, kWrites, kNever> {};
+template <> struct Of<GetCatalog>      : Row<CatalogReply, kToOne, kReads, kAlways> {};
+template <> struct Of<NoteAudit>       : Row<CatalogReply, kToOne, kEnds,  kNever> {};
 // A limit's home is the shard of its name; each other shard has a copy and its share.
-template <> struct Of<SetLimit>        : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
-template <> struct Of<PauseLimit>      : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
-template <> struct Of<ResumeLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
-template <> struct Of<DeleteLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever,   k5, e7> {};
-template <> struct Of<GetLimits>       : Row<LimitReply,   kToAll,    kReads,  kAlways,  k5, e1> {};
-template <> struct Of<GetShares>       : Row<LimitReply,   kByQueue,  kReads,  kAlways,  k5, e1> {};
-template <> struct Of<CopyLimit>       : Row<LimitReply,   kToAll,    kWrites, kAlways,  k5, e7> {};
-template <> struct Of<ReportShares>    : Row<LimitReply,   kToOne,    kEnds,   kAlways,  k5, e7> {};
-template <> struct Of<GiveShares>      : Row<LimitReply,   kToOne,    kEnds,   kAlways,  k5, e7> {};
-template <> struct Of<GetWhy>          : Row<WhyReply,     kToOne,    kReads,  kAlways,  k5, e1> {};
+template <> struct Of<SetLimit>        : Row<LimitReply,   kByQueue,  kWrites, kNever> {};
+template <> struct Of<PauseLimit>      : Row<LimitReply,   kByQueue,  kWrites, kNever> {};
+template <> struct Of<ResumeLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever> {};
+template <> struct Of<DeleteLimit>     : Row<LimitReply,   kByQueue,  kWrites, kNever> {};
+template <> struct Of<GetLimits>       : Row<LimitReply,   kToAll,    kReads,  kAlways> {};
+template <> struct Of<GetShares>       : Row<LimitReply,   kByQueue,  kReads,  kAlways> {};
+template <> struct Of<CopyLimit>       : Row<LimitReply,   kToAll,    kWrites, kAlways> {};
+template <> struct Of<ReportShares>    : Row<LimitReply,   kToOne,    kEnds,   kAlways> {};
+template <> struct Of<GiveShares>      : Row<LimitReply,   kToOne,    kEnds,   kAlways> {};
+template <> struct Of<GetWhy>          : Row<WhyReply,     kToOne,    kReads,  kAlways> {};
 // Every shard has a part of an operation.
-template <> struct Of<StartOperation>  : Row<OperationReply, kToAll,  kWrites, kAlways,  k6, e8> {};
-template <> struct Of<SetOperation>    : Row<OperationReply, kToAll,  kWrites, kAlways,  k6, e8> {};
-template <> struct Of<StepOperation>   : Row<OperationReply, kToOne,  kWrites, kNever,   k6, e8> {};
-template <> struct Of<GetOperations>   : Row<OperationReply, kToAll,  kReads,  kAlways,  k6, e1> {};
-template <> struct Of<ForgetOperations> : Row<OperationReply, kToAll, kWrites, kAlways,  k6, e8> {};
-template <> struct Of<WaitingClaim>    : Row<ClaimReply,   kByQueues, kWrites, kNever,   k1, e1> {};
-template <> struct Of<Poll>            : Row<PollReply,    kPoll,     kEnds,   kNever,   k1, e1> {};
-template <> struct Of<WatchJob>        : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};
-template <> struct Of<FindJob>         : Row<JobReply,     kToAll,    kReads,  kAlways,  k1, e1> {};
-template <> struct Of<AwaitProjection> : Row<Done,         kToAll,    kReads,  kAlways,  k1, e1> {};
-template <> struct Of<AwaitEvents>     : Row<Done,         kToFirst,  kReads,  kAlways,  k1, e1> {};
+template <> struct Of<StartOperation>  : Row<OperationReply, kToAll,  kWrites, kAlways> {};
+template <> struct Of<SetOperation>    : Row<OperationReply, kToAll,  kWrites, kAlways> {};
+template <> struct Of<StepOperation>   : Row<OperationReply, kToOne,  kWrites, kNever> {};
+template <> struct Of<GetOperations>   : Row<OperationReply, kToAll,  kReads,  kAlways> {};
+template <> struct Of<ForgetOperations> : Row<OperationReply, kToAll, kWrites, kAlways> {};
+template <> struct Of<WaitingClaim>    : Row<ClaimReply,   kByQueues, kWrites, kNever> {};
+template <> struct Of<Poll>            : Row<PollReply,    kPoll,     kEnds,   kNever> {};
+template <> struct Of<WatchJob>        : Row<JobReply,     kToOne,    kReads,  kAlways> {};
+template <> struct Of<FindJob>         : Row<JobReply,     kToAll,    kReads,  kAlways> {};
+template <> struct Of<AwaitProjection> : Row<Done,         kToAll,    kReads,  kAlways> {};
+template <> struct Of<AwaitEvents>     : Row<Done,         kToFirst,  kReads,  kAlways> {};
 // A hint could be requested again, but not for the remaining time only.
-template <> struct Of<AwaitWork>       : Row<Done,         kToFirst,  kReads,  kNever,   k1, e1> {};
-template <> struct Of<ListWorkers>     : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
-template <> struct Of<SetWorkerState>  : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
-template <> struct Of<AwaitJobQuestions> : Row<JobQuestions, kToOne,  kReads,  kNever,   k3, e1> {};
-template <> struct Of<TellOfJob>       : Row<Done,         kToOne,    kReads,  kNever,   k3, e1> {};
-template <> struct Of<AwaitOperationWork> : Row<OperationWork, kToOne, kReads, kNever,   k6, e1> {};
+template <> struct Of<AwaitWork>       : Row<Done,         kToFirst,  kReads,  kNever> {};
+template <> struct Of<ListWorkers>     : Row<WorkersReply, kToAll,    kReads,  kAlways> {};
+template <> struct Of<SetWorkerState>  : Row<WorkersReply, kToAll,    kReads,  kAlways> {};
+template <> struct Of<AwaitJobQuestions> : Row<JobQuestions, kToOne,  kReads,  kNever> {};
+template <> struct Of<TellOfJob>       : Row<Done,         kToOne,    kReads,  kNever> {};
+template <> struct Of<AwaitOperationWork> : Row<OperationWork, kToOne, kReads, kNever> {};
 // clang-format on
 
 }  // namespace rows

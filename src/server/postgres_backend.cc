@@ -19,7 +19,6 @@
 #include "base/thread_name.h"
 #include "base/version.h"
 #include "http/peer/peer_client.h"
-#include "server/audit_start.h"
 #include "server/backend.h"
 #include "server/inbox_poller.h"
 #include "server/node.h"
@@ -267,7 +266,6 @@ class PostgresBackend final : public Backend {
       if (router_.tick()) node_->look();
       for (const auto& relay : relays_) relay->tick();
       for (const auto& operations : operations_) operations->tick();
-      audit_start_.tick(hosts_.front()->led() != nullptr);
     }
   }
 
@@ -286,12 +284,6 @@ class PostgresBackend final : public Backend {
   const store::NodeId self_;
   std::vector<std::unique_ptr<Relay>> relays_;
   std::vector<std::unique_ptr<OperationRunner>> operations_;
-  AuditStart audit_start_{{.format = *store_format_,
-                           .tables = *parts_.store(0).tables,
-                           .router = router_,
-                           .run = [this](std::function<void()> work) {
-                             boost::asio::post(operations_reader_, std::move(work));
-                           }}};
   boost::asio::thread_pool operations_reader_{2};  // outlives the shards
   boost::asio::thread_pool relay_reader_{1};       // outlives the shards
   std::unique_ptr<store::Inbox> inbox_;

@@ -63,22 +63,11 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
     "operations_forgotten",
     "audited"};
 
-// An event's field in the `Event` message. The first ones are 1 plus the event's index in
-// core::Event, so the order of the variant is part of the format; the later ones follow here.
-constexpr std::size_t kFieldsByIndex = 32;
-constexpr std::array kLaterFields = {34, 35, 36, 37};
-static_assert(kFieldsByIndex + kLaterFields.size() == kEventNames.size());
-
-constexpr int field_of(std::size_t index) {
-  return index < kFieldsByIndex ? static_cast<int>(index) + 1
-                                : kLaterFields[index - kFieldsByIndex];
-}
-// kEventNames.size(): no event has that field.
-std::size_t index_of(int field) {
-  std::size_t index = 0;
-  while (index < kEventNames.size() && field_of(index) != field) ++index;
-  return index;
-}
+// An event's field in the `Event` message is 1 plus its index in core::Event, so the order of the
+// variant is part of the format.
+constexpr int field_of(std::size_t index) { return static_cast<int>(index) + 1; }
+// kEventNames.size() or more: no event has that field.
+std::size_t index_of(int field) { return static_cast<std::size_t>(field) - 1; }
 
 // One alternative, written as if it were the whole `Event` message.
 struct EventRef {
@@ -120,51 +109,11 @@ const core::Job* job_in(const core::Event& event) {
   return nullptr;
 }
 
-bool is_of_limits(const core::Event& event) {
-  const core::Job* const job = job_in(event);
-  if (job != nullptr) return core::needs_limits(job->extras);
-  if (const auto* const queue = std::get_if<core::QueueChanged>(&event)) {
-    return names_limits(queue->settings);
-  }
-  return event.index() >= core::Event(core::LimitSet{}).index() &&
-         event.index() <= core::Event(core::SharesSet{}).index();
-}
-
-bool is_of_operations(const core::Event& event) {
-  if (const auto* const put = std::get_if<core::CatalogPut>(&event)) {
-    return core::is_of_operations(put->kind);
-  }
-  if (const auto* const gone = std::get_if<core::CatalogDeleted>(&event)) {
-    return core::is_of_operations(gone->kind);
-  }
-  return std::holds_alternative<core::OperationSet>(event) ||
-         std::holds_alternative<core::OperationAdvanced>(event) ||
-         std::holds_alternative<core::OperationsForgotten>(event) ||
-         std::holds_alternative<core::Audited>(event);
-}
-
-bool is_of_schedules(const core::Event& event) {
-  const core::Job* const job = job_in(event);
-  if (job != nullptr) return job->extras != nullptr && !job->extras->schedule.empty();
-  return std::holds_alternative<core::ScheduleSet>(event) ||
-         std::holds_alternative<core::ScheduleAdvanced>(event) ||
-         std::holds_alternative<core::ScheduleDeleted>(event);
-}
-
 EventFormat format_of(const core::Event& event) {
   const core::Job* const job = kOfTomorrow ? job_in(event) : nullptr;
   const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
   if (kOfTomorrow && (of_tomorrow || ends_job_of_tomorrow(event))) return kFormatOfTomorrow;
-  if (is_of_operations(event)) return EventFormat::kOperations;
-  if (is_of_limits(event)) return EventFormat::kLimits;
-  if (std::holds_alternative<core::CatalogPut>(event) ||
-      std::holds_alternative<core::CatalogDeleted>(event)) {
-    return EventFormat::kCatalog;
-  }
-  if (is_of_schedules(event)) return EventFormat::kSchedules;
-  if (std::holds_alternative<core::QueueDeleted>(event)) return EventFormat::kQueueDeleted;
-  const bool finished = std::holds_alternative<core::Finished>(event);
-  return finished ? EventFormat::kFinished : EventFormat::kFirst;
+  return EventFormat::kFirst;
 }
 
 Status decode_event(std::string_view body, Time at, const SharedPartsReader& shared,

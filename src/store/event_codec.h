@@ -12,19 +12,12 @@
 
 namespace millrace::store {
 
-// The format level of a body. A reader knows all levels up to its own newest one. kFences marks no
-// body: it tells that a node knows a kind of inbox row.
+// The format level of a body. A reader knows all levels up to its own newest one. A later level is
+// called by the feature that brings it.
 enum class EventFormat : std::uint32_t {
-  kFirst = 1,
-  kFinished = 2,      // jobs that are finished by a transaction
-  kFences = 3,        // InboxKind::kFence rows
-  kQueueDeleted = 4,  // deleted queues
-  kSchedules = 5,     // schedules, and the jobs that they made
-  kCatalog = 6,       // documents of the catalog
-  kLimits = 7,        // limits, and the jobs and queues that name them
-  kOperations = 8,    // operations, groups of errors, and entries of the audit
+  kFirst = 1,  // everything that 0.1.0 stores
 };
-inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kOperations;
+inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kFirst;
 inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewestFormatOfToday) +
                                                1};
 inline constexpr EventFormat kNewestEventFormat =

@@ -54,9 +54,15 @@ TEST(SubmissionCodec, WritesWhatTheProtoSays) {
 
 TEST(SubmissionCodec, WhatIsTooNewSaysSoAndWhatIsDamagedDoesNot) {
   const std::string body = encoded(arbitrary_spec(1));
+  ASSERT_EQ(body[0], '\x08');  // the level comes first
+  const auto at_level = [&](std::uint32_t level) {
+    std::string changed = body;
+    changed[1] = static_cast<char>(level);
+    return changed;
+  };
   // Written by a newer program: its level, and an unknown field.
-  const auto newer = static_cast<char>(static_cast<std::uint32_t>(kNewestEventFormat) + 1);
-  const auto read = decode_submission(body + '\x20' + newer + "\x2a\x01x");
+  const auto newest = static_cast<std::uint32_t>(kNewestEventFormat);
+  const auto read = decode_submission(at_level(newest + 1) + "\x2a\x01x");
   ASSERT_FALSE(read);
   EXPECT_TRUE(read.error().too_new);
   EXPECT_THAT(read.error().message, HasSubstr("this version reads up to"));
@@ -65,8 +71,8 @@ TEST(SubmissionCodec, WhatIsTooNewSaysSoAndWhatIsDamagedDoesNot) {
     const auto cut = decode_submission(std::string_view(body).substr(0, end));
     if (!cut) EXPECT_FALSE(cut.error().too_new) << end;
   }
-  // A level that its members do not need, and a field of no level.
-  EXPECT_FALSE(decode_submission(body + "\x20\x04"));
+  // A level that its members do not have, and a field of no level.
+  EXPECT_FALSE(decode_submission(at_level(0)));
   EXPECT_FALSE(decode_submission(body + "\x2a\x01x"));
   EXPECT_FALSE(decode_submission(""));
 }
@@ -134,7 +140,7 @@ void expect_kept(const std::string& name, const core::JobSpec& spec) {
   EXPECT_EQ(encoded(spec), bytes) << name << ": it is written otherwise now";
 }
 
-TEST(SubmissionCodec, ReadsAndWritesWhatTheFirstProgramsKept) {
+TEST(SubmissionCodec, ReadsAndWritesWhatTheFirstLevelKept) {
   expect_kept("1-least.json", least());
   expect_kept("1-every-member.json", with_every_member());
 }

@@ -338,25 +338,6 @@ class Finish(OnPostgres):
         session.sql("COMMIT")
         self.assertEqual(self.sql("SELECT n FROM mails"), "1")
 
-    def test_in_an_upgrade_it_waits_for_the_last_old_node(self):
-        job = self.started()
-        newest = self.sql("SELECT value FROM millrace.meta WHERE name = 'format'")
-        self.sql("UPDATE millrace.meta SET value = '1' WHERE name = 'format'; INSERT INTO millrace.nodes(node, url, name, "
-                 "version, newest_format, started_at, renewed_at, expires_at) VALUES ('00000000000000aa', 'http://127.0.0.1:9', "
-                 "'old', '0.0.1', 1, now(), now(), now() + interval '1 hour')")
-        for _ in range(3):
-            state, message = self.refusal(f"SELECT {self.call(job)}")
-            self.assertEqual(state, "55000", message)
-            time.sleep(0.5)
-        self.sql("DELETE FROM millrace.nodes WHERE node = '00000000000000aa'")
-        self.assertEqual(self.sql("SELECT count(*) FROM millrace.fences"), "0")
-        deadline = time.monotonic() + 60
-        while self.sql("SELECT value FROM millrace.meta WHERE name = 'format'") != newest:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
-        self.sql(f"SELECT {self.call(job)}")
-        self.assertEqual(self.final(job["id"])["state"], "succeeded")
-
     def test_of_two_at_once_one_commits(self):
         job = self.started()
         first, second = self.session(), self.session()

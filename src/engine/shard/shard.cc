@@ -63,12 +63,6 @@ void Shard::Impl::offer(Task task) {
     answers_.send(task.reply_to, told_since_end_);
     return;
   }
-  const StoreFormat* const store = options_.store_format.get();
-  if (store != nullptr && store->level() < store::EventFormat::kOperations) {
-    // An older node would stop at the audit entry. A pause of a queue must not wait for its
-    // upgrade.
-    for (core::Command& command : task.commands) core::forget_origin(command);
-  }
   if (is_too_new(task)) {
     put_off(task);
     answers_.send(task.reply_to, Unavailable::kUpgrading);

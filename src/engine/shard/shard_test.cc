@@ -37,58 +37,20 @@ TEST(Shard, NothingIsAnsweredBeforeTheTermHasBegun) {
   EXPECT_EQ(world.answer<core::JobReply>(ticket).job, nullptr);
 }
 
-// An older node would stop at the row.
+// An older node would stop at the row. Level 0 stands for any that lacks what the job needs.
 TEST(Shard, WhatTheStoreCantSayYetIsRefused) {
   const auto store_format = std::make_shared<StoreFormat>();
   ShardOptions options;
   options.store_format = store_format;
   MemoryWorld world(options);
-  world.now_answer<core::EnqueueReply>(ShardFixture::enqueue("a"));
-  world.now_answer<core::ItemsReply>(
-      core::Command(core::Delete{{ShardFixture::id("a")}, {}, {}, {}}));
-  const core::Command deletion = core::DeleteQueue{SharedBytes("mail")};
-  store_format->heard(store::EventFormat::kFences);
-  EXPECT_EQ(world.now_answer<Unavailable>(deletion), Unavailable::kUpgrading);
-  store_format->heard(store::EventFormat::kQueueDeleted);
-  EXPECT_FALSE(world.now_answer<core::QueueReply>(deletion).refusal);
-}
-
-TEST(Shard, LimitsWaitForTheirLevel) {
-  const auto store_format = std::make_shared<StoreFormat>();
-  ShardOptions options;
-  options.store_format = store_format;
-  MemoryWorld world(options);
-  core::JobSpec ordered;
-  ordered.id = ShardFixture::id("a");
-  ordered.queue = SharedBytes("mail");
-  ordered.type = SharedBytes("send");
-  ordered.payload = SharedBytes("{}");
-  auto extras = std::make_shared<core::JobExtras>();
-  extras->order_key = SharedBytes("k");
-  ordered.extras = std::move(extras);
-  core::Enqueue enqueue;
-  enqueue.jobs = {ordered};
-  core::SetQueue gate;
-  gate.queue = SharedBytes("mail");
-  gate.create = true;
-  gate.patch.concurrency = 3;
-  core::SetSchedule schedule;
-  schedule.name = SharedBytes("nightly");
-  schedule.spec.every = Duration{60'000};
-  schedule.spec.timezone = SharedBytes("UTC");
-  schedule.spec.queue = ordered.queue;
-  schedule.spec.job = template_of(ordered);
-  const std::vector<core::Command> commands = {enqueue, gate, schedule,
-                                               core::SetLimit{{}, SharedBytes("l"), {}, 1, {}}};
-  store_format->heard(store::EventFormat::kCatalog);
-  for (const core::Command& command : commands) {
-    EXPECT_EQ(world.now_answer<Unavailable>(command), Unavailable::kUpgrading) << command.index();
-  }
-  store_format->heard(store::EventFormat::kLimits);
-  EXPECT_FALSE(world.now_answer<core::EnqueueReply>(commands[0]).items.at(0).refusal);
-  EXPECT_FALSE(world.now_answer<core::QueueReply>(commands[1]).refusal);
-  EXPECT_FALSE(world.now_answer<core::ScheduleReply>(commands[2]).refusal);
-  EXPECT_FALSE(world.now_answer<core::LimitReply>(commands[3]).refusal);
+  world.run();
+  store_format->heard(store::EventFormat{0});
+  const Ticket refused = world.ask(ShardFixture::enqueue("a"));
+  world.run();
+  EXPECT_EQ(world.answer<Unavailable>(refused), Unavailable::kUpgrading);
+  store_format->heard(store::EventFormat::kFirst);
+  const auto taken = world.now_answer<core::EnqueueReply>(ShardFixture::enqueue("a"));
+  EXPECT_EQ(taken.items.at(0).fate, core::Fate::kCreated) << "the refused one left nothing";
 }
 
 TEST(Shard, ARefusalRestsOnWhatItSaw) {

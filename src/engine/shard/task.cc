@@ -188,17 +188,8 @@ store::EventFormat format_of(const core::Command& command) {
   store::EventFormat format = facts_of(command).format;
   if (const auto* enqueue = std::get_if<core::Enqueue>(&command)) {
     format = std::max(format, format_of(enqueue->jobs));
-  } else if (const auto* put = std::get_if<core::PutCatalogEntry>(&command)) {
-    if (core::is_of_operations(put->kind)) format = store::EventFormat::kOperations;
-  } else if (const auto* removal = std::get_if<core::DeleteCatalogEntry>(&command)) {
-    if (core::is_of_operations(removal->kind)) format = store::EventFormat::kOperations;
   } else if (const auto* ack = std::get_if<core::Ack>(&command)) {
     for (const core::AckItem& item : ack->items) format = std::max(format, format_of(item.enqueue));
-  } else if (const auto* set = std::get_if<core::SetQueue>(&command)) {
-    core::QueueSettings settings;
-    if (core::names_limits(core::patched(std::move(settings), set->patch))) {
-      format = std::max(format, store::EventFormat::kLimits);
-    }
   } else if (const auto* schedule = std::get_if<core::SetSchedule>(&command)) {
     if (const auto job = read_template(schedule->spec.job)) {
       format = std::max(format, store::format_of(*job));

@@ -18,7 +18,6 @@ namespace {
 
 // A message with the value, followed by the shared parts that it refers to by number, as in a batch
 // of events.
-// events.
 constexpr int kValueField = 1;
 constexpr int kNamesField = 2;
 constexpr int kPoliciesField = 3;
@@ -56,64 +55,25 @@ Result<Value> decode(std::string_view body, std::string_view what) {
   return value;
 }
 
-}  // namespace
-
-namespace {
-
-PeerLevel level_of(const core::JobSpec& spec) {
-  if (is_of_tomorrow(spec.type.view())) return kPeerLevelOfTomorrow;
-  // Without its limits or keys, the job would start when it must not.
-  if (core::needs_limits(spec.extras)) return PeerLevel::kFifth;
-  // Without its key, a job that is submitted again would exist twice.
-  return spec.key != nullptr ? PeerLevel::kSecond : PeerLevel::kFirst;
-}
 PeerLevel level_of(const std::vector<core::JobSpec>& jobs) {
-  PeerLevel level = PeerLevel::kFirst;
-  for (const core::JobSpec& spec : jobs) level = std::max(level, level_of(spec));
-  return level;
+  const bool of_tomorrow = std::ranges::any_of(
+      jobs, [](const core::JobSpec& spec) { return is_of_tomorrow(spec.type.view()); });
+  return of_tomorrow ? kPeerLevelOfTomorrow : PeerLevel::kFirst;
 }
 PeerLevel level_of(const core::Ack& ack) {
   PeerLevel level = PeerLevel::kFirst;
-  for (const core::AckItem& item : ack.items) {
-    level = std::max(level, level_of(item.enqueue));
-    if (!item.slow_down.empty()) level = std::max(level, PeerLevel::kFifth);
-  }
+  for (const core::AckItem& item : ack.items) level = std::max(level, level_of(item.enqueue));
   return level;
-}
-PeerLevel level_of(const core::Heartbeat& heartbeat) {
-  const bool slows = std::ranges::any_of(
-      heartbeat.items, [](const core::HeartbeatItem& item) { return !item.slow_down.empty(); });
-  return slows ? PeerLevel::kFifth : PeerLevel::kFirst;
 }
 
 }  // namespace
 
 PeerLevel level_of(const Request& request) {
   const PeerLevel level = facts_of(request).level;
-  if (const auto* poll = std::get_if<Poll>(&request)) {
-    return std::max({level, level_of(poll->acks), level_of(poll->heartbeats)});
-  }
+  if (const auto* poll = std::get_if<Poll>(&request)) return std::max(level, level_of(poll->acks));
   const auto* command = std::get_if<core::Command>(&request);
   if (command == nullptr) return level;
-  if (const auto* beat = std::get_if<core::Heartbeat>(command)) {
-    return std::max(level, level_of(*beat));
-  }
   if (const auto* ack = std::get_if<core::Ack>(command)) return std::max(level, level_of(*ack));
-  if (const auto* set = std::get_if<core::SetQueue>(command)) {
-    const bool of_limits = set->patch.concurrency || set->patch.rate || set->patch.limits ||
-                           set->patch.breaker || set->patch.fair || set->patch.ageing ||
-                           set->patch.max_ready_per_key;
-    return of_limits ? PeerLevel::kFifth : level;
-  }
-  if (const auto* retry = std::get_if<core::Retry>(command)) {
-    return retry->drop_limits ? PeerLevel::kFifth : level;
-  }
-  if (const auto* put = std::get_if<core::PutCatalogEntry>(command)) {
-    return core::is_of_operations(put->kind) ? PeerLevel::kSixth : level;
-  }
-  if (const auto* removal = std::get_if<core::DeleteCatalogEntry>(command)) {
-    return core::is_of_operations(removal->kind) ? PeerLevel::kSixth : level;
-  }
   const auto* enqueue = std::get_if<core::Enqueue>(command);
   return enqueue == nullptr ? level : std::max(level, level_of(enqueue->jobs));
 }

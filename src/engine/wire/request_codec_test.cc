@@ -92,75 +92,39 @@ TEST(RequestCodec, EveryAlternativeHoldsUnderManySeeds) {
   });
 }
 
-// --- Messages to a node of the first level.
+// --- Messages to an older node.
 
-std::string at_first(const Request& request) {
-  std::string body;
-  encode_request(request, body, PeerLevel::kFirst);
-  return body;
+// A record with a member that came later, as one of a later version will have.
+struct Grown {
+  std::uint32_t old_member = 0;
+  std::uint32_t new_member = 0;
+};
+constexpr auto describe(core::Of<Grown>) {
+  return std::tuple(core::Field(1, &Grown::old_member),
+                    core::Field(2, &Grown::new_member).since(2));
 }
 
 TEST(RequestCodec, AnOlderNodeIsToldWhatItKnows) {
-  Poll poll;
-  poll.worker.id = SharedBytes("w");
-  const std::string plain_poll = encoded(Request(poll));
-  poll.goodbye = true;
-  EXPECT_NE(encoded(Request(poll)), plain_poll);
-  EXPECT_EQ(at_first(poll), plain_poll);
-  EXPECT_EQ(level_of(poll), PeerLevel::kFirst);
-
-  WatchJob watch{.id = {}, .wait = Duration{5}};
-  const std::string plain_watch = encoded(Request(watch));
-  watch.lease = LeaseToken{9};
-  EXPECT_EQ(at_first(watch), plain_watch);
-
-  core::SetQueue settings;
-  settings.queue = SharedBytes("mail");
-  const std::string plain_settings = encoded(Request(core::Command(settings)));
-  settings.create = true;
-  EXPECT_EQ(at_first(core::Command(settings)), plain_settings);
-
-  core::GetQueues queues;
-  const std::string all_queues = at_first(core::Command(queues));
-  queues.after = SharedBytes("mail");
-  queues.limit = 10;
-  queues.counts_only = true;
-  EXPECT_EQ(at_first(core::Command(queues)), all_queues);
+  const auto told = [](std::uint32_t level) {
+    std::string body;
+    store::WireWriter wire(body, Time{}, nullptr, level);
+    wire.message(1, Grown{3, 4});
+    wire.finish();
+    return body;
+  };
+  EXPECT_EQ(told(1), std::string("\x0a\x02\x08\x03"));
+  EXPECT_EQ(told(2), std::string("\x0a\x04\x08\x03\x10\x04"));
+  Grown read;
+  store::WireReader(told(1), Time{}).message(1, read);
+  EXPECT_EQ(read.old_member, 3U);
+  EXPECT_EQ(read.new_member, 0U);
 }
 
-TEST(RequestCodec, WhatMeansNothingWithoutANewMemberIsNotForAnOlderNode) {
-  EXPECT_EQ(level_of(core::Command(core::DeleteQueue{SharedBytes("mail")})), PeerLevel::kSecond);
+TEST(RequestCodec, EveryKindIsOfTheFirstLevel) {
   core::Enqueue enqueue;
   enqueue.jobs.resize(2);
   EXPECT_EQ(level_of(core::Command(enqueue)), PeerLevel::kFirst);
-  enqueue.jobs[1].key = std::make_shared<core::SubmissionKey>();
-  EXPECT_EQ(level_of(core::Command(enqueue)), PeerLevel::kSecond);
-}
-
-TEST(RequestCodec, AnOlderNodeIsToldAReasonThatItKnows) {
-  const auto told = [](const Answer& answer) {
-    std::string body;
-    encode_answer(answer, body, PeerLevel::kFirst);
-    auto read = decode_answer(body);
-    EXPECT_TRUE(read);
-    return read ? *read : Answer();
-  };
-  EXPECT_EQ(std::get<Unavailable>(told(Unavailable::kUpgrading)), Unavailable::kNoLeader);
-  EXPECT_EQ(std::get<Unavailable>(told(Unavailable::kStorage)), Unavailable::kStorage);
-  const auto refusal_told = [&](core::Refusal refusal) {
-    core::ItemsReply reply;
-    reply.items.emplace_back().refusal = refusal;
-    const Answer answer = told(core::Reply(reply));
-    return std::get<core::ItemsReply>(std::get<core::Reply>(answer)).items.at(0).refusal;
-  };
-  using core::RefusalDetail;
-  using core::Rejection;
-  const auto mismatch = refusal_told({Rejection::kIdMismatch, {}, RefusalDetail::kIdOfAnotherBody});
-  EXPECT_EQ(mismatch.why, Rejection::kDuplicateJob);
-  EXPECT_EQ(mismatch.detail, RefusalDetail{});
-  EXPECT_EQ(refusal_told({Rejection::kTooManyQueues, {}, {}}).why, Rejection::kOverloaded);
-  EXPECT_EQ(refusal_told({Rejection::kNotFound, {}, RefusalDetail::kOfAnotherState}).detail,
-            RefusalDetail::kOfAnotherState);
+  EXPECT_EQ(level_of(Poll{}), PeerLevel::kFirst);
 }
 
 // The value, and the names it refers to: none.

@@ -34,12 +34,12 @@ constexpr auto describe(Of<WaitingClaim>) {
 constexpr auto describe(Of<Poll>) {
   return std::tuple(Field(1, &Poll::worker), Field(2, &Poll::acks), Field(3, &Poll::heartbeats),
                     Field(4, &Poll::logs), Field(5, &Poll::claim), Field(6, &Poll::wait),
-                    Field(7, &Poll::goodbye).since(2));
+                    Field(7, &Poll::goodbye));
 }
 
 constexpr auto describe(Of<WatchJob>) {
   return std::tuple(Field(1, &WatchJob::id), Field(2, &WatchJob::wait), Field(3, &WatchJob::queue),
-                    Field(4, &WatchJob::lease).since(2));
+                    Field(4, &WatchJob::lease));
 }
 
 constexpr auto describe(Of<FindJob>) { return std::tuple(Field(1, &FindJob::id)); }

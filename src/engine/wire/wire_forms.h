@@ -111,21 +111,11 @@ struct FieldForm<std::optional<std::optional<Value>>> {
   }
 };
 
-// The reason sent to a node of the first level instead of one that it does not know.
-inline core::Refusal at_first_level(core::Refusal refusal) {
-  if (refusal.why == core::Rejection::kIdMismatch) refusal.why = core::Rejection::kDuplicateJob;
-  if (refusal.why == core::Rejection::kTooManyQueues) refusal.why = core::Rejection::kOverloaded;
-  if (refusal.detail > core::RefusalDetail::kOfAnotherState) refusal.detail = {};
-  return refusal;
-}
-
 // Absent if nothing is refused; a refusal without a reason is read as absent.
 template <>
 struct FieldForm<core::Refusal> {
   static void field(WireWriter& wire, int number, const core::Refusal& refusal) {
-    if (!refusal) return;
-    wire.message(number,
-                 wire.speaks(engine::PeerLevel::kSecond) ? refusal : at_first_level(refusal));
+    if (refusal) wire.message(number, refusal);
   }
   static void field(WireReader& wire, int number, core::Refusal& refusal) {
     std::optional<core::Refusal> read;
@@ -196,13 +186,9 @@ struct FieldForm<std::vector<Seq>> {
 
 // --- Answers of a single value.
 
-inline void describe(WireWriter& wire, const engine::Unavailable& why) {
-  using engine::Unavailable;
-  // Both say that nothing was done.
-  const bool unspoken = why == Unavailable::kUpgrading && !wire.speaks(engine::PeerLevel::kSecond);
-  wire.enumeration(1, unspoken ? Unavailable::kNoLeader : why, last_of(core::Of<Unavailable>()));
-}
-inline void describe(WireReader& wire, engine::Unavailable& why) {
+template <typename Wire, typename T>
+  requires std::same_as<std::remove_const_t<T>, engine::Unavailable>
+void describe(Wire& wire, T& why) {
   wire.enumeration(1, why, last_of(core::Of<engine::Unavailable>()));
 }
 

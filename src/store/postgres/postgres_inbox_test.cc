@@ -31,9 +31,7 @@ class PostgresInboxTest : public ::testing::Test {
         beside_(url_),
         node_(open_postgres_node(proxy_.url(url_), &std::chrono::steady_clock::now)),
         inbox_(node_->make_inbox()),
-        store_(node_->open_shard(kOnlyShard).value()) {
-    ask("UPDATE millrace.meta SET value = '3' WHERE name = 'format'");
-  }
+        store_(node_->open_shard(kOnlyShard).value()) {}
   ~PostgresInboxTest() override {
     proxy_.let_through(CuttingProxy::kAll);
     store_ = Store();
@@ -107,12 +105,10 @@ TEST_F(PostgresInboxTest, TagsAreAPlainList) {
   EXPECT_EQ(rows_left(), "2");
 }
 
-TEST_F(PostgresInboxTest, LimitsWaitForTheLastOlderNode) {
+TEST_F(PostgresInboxTest, LimitsAndKeysComeThrough) {
   const std::string call =
       R"(SELECT millrace.enqueue('t', limits => '[{"name": "stripe", "key": "a", "cost": 2}]',)"
       R"( order_key => 'o', order_on_failure => 'pass', fair_key => 'f'))";
-  EXPECT_EQ(beside_.refusal(call), "55000");
-  ask("UPDATE millrace.meta SET value = '7' WHERE name = 'format'");
   ask(call);
   const InboxPage page = read_on();
   ASSERT_EQ(page.rows.size(), 1U);
@@ -123,7 +119,6 @@ TEST_F(PostgresInboxTest, LimitsWaitForTheLastOlderNode) {
 }
 
 TEST_F(PostgresInboxTest, WhatIsNoLimitIsRefused) {
-  ask("UPDATE millrace.meta SET value = '7' WHERE name = 'format'");
   for (const std::string arguments :
        {R"(limits => '{}')", R"(limits => '[1]')", R"(limits => '[{"name": 1}]')",
         R"(limits => '[{"name": "a b"}]')", R"(limits => '[{"key": "k"}]')",
@@ -393,7 +388,6 @@ TEST_F(PostgresInboxTest, WhatIsRejectedIsPutAsideOnce) {
 }
 
 TEST_F(PostgresInboxTest, ARowOfAScheduleHasItsNameAndItsSpecification) {
-  ask("UPDATE millrace.meta SET value = '5' WHERE name = 'format'");
   ask("SELECT millrace.schedule('nightly', '{\"cron\":\"@daily\",\"job\":{\"type\":\"t\"}}')");
   ask("SELECT millrace.unschedule('nightly')");
   const InboxPage page = read_on();
@@ -530,13 +524,11 @@ TEST_F(PostgresInboxTest, WhatALaterTokenHasFinishedStays) {
   EXPECT_THAT(raised.value(), IsEmpty());
 }
 
-// Written by a program that accepted any fence.
 TEST_F(PostgresInboxTest, AFenceAboveEveryTokenIsLoweredByARetry) {
   const JobId job = parse_job_id(id_made(0, 1)).value();
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
-  ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");
   ask(fmt::format("SELECT millrace.fence('{}', 9007199254740991)", to_string(job)));
-  EXPECT_EQ(rows_left(), "0");
+  EXPECT_EQ(rows_left(), "1");
   EXPECT_THAT(store_.tables->fences()->raise({&job, 1}, LeaseToken{8}).value(), ElementsAre(job));
   ask(fmt::format("SELECT millrace.finish('{}', 8)", to_string(job)));
 }
@@ -695,20 +687,6 @@ TEST_F(RejectedFences, AreNotRaisedByARetryBeforeThat) {
   EXPECT_EQ(raised(), 1U);
   EXPECT_EQ(beside_.refusal(finish(19)), "ML003");
   ask(finish(20));
-}
-
-TEST_F(RejectedFences, AreBelievedAsTheyAreUntilAllNodesKnowOfTheirRows) {
-  ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");
-  ask(fence(7));
-  EXPECT_EQ(rows_left(), "0");
-  EXPECT_EQ(beside_.refusal(finish(6)), "ML003");
-}
-
-TEST_F(PostgresInboxTest, ThereIsNoFinishBeforeAllNodesKnowOfIt) {
-  ask("UPDATE millrace.meta SET value = '1' WHERE name = 'format'");
-  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 9)", id_made(0, 1))),
-            "55000");
-  EXPECT_EQ(rows_left(), "0");
 }
 
 TEST_F(PostgresInboxTest, ARowThatIsMovedIsReadThereOnce) {

@@ -34,12 +34,11 @@ class PostgresNodeFaults : public ::testing::Test {
         inbox_(node_->make_inbox()),
         registry_(node_->make_registry()),
         store_(node_->open_shard(0).value()) {
-    beside_.ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");
     self_.id = NodeId{7};
     self_.url = "http://127.0.0.1:7600";
     self_.name = "here";
     self_.version = "0.1.0";
-    self_.newest_format = 2;
+    self_.newest_format = 1;
   }
   ~PostgresNodeFaults() override {
     proxy_.let_through(CuttingProxy::kAll);

@@ -7,151 +7,23 @@
 
 #include "base/mutant.h"
 #include "store/sqlite/directory.h"
+#include "store/sqlite/sql.h"
 
 namespace millrace::store {
 namespace {
 
-// --- Migrations. Numbered from kFirstFormat, forward only, each in one transaction. The file's
-// user_version is the number of the last one applied. A released migration is never edited.
+// --- Migrations. Numbered from 1, forward only, each in one transaction. The file's user_version
+// is the number of the last one applied. A released migration is never edited.
 
-// Format 1, whose pages had no checksums, was never released and can't be migrated in place.
-constexpr std::int64_t kFirstFormat = 2;
-
-constexpr const char* kJournal2 = R"sql(
-CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE journal(
-  seq         INTEGER PRIMARY KEY,
-  epoch       INTEGER NOT NULL,
-  predecessor BLOB NOT NULL,
-  checksum    BLOB NOT NULL,
-  body        BLOB NOT NULL) STRICT;
-)sql";
-
-// `detail` and the other blobs are messages of tables.proto. The indexes on jobs are the few that
-// are worth their cost: each one is written for every job.
-constexpr const char* kTables2 = R"sql(
-CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE progress(
-  one                    INTEGER PRIMARY KEY CHECK (one = 1),
-  seq                    INTEGER NOT NULL,
-  checksum               BLOB NOT NULL,
-  at                     INTEGER NOT NULL,
-  epoch                  INTEGER NOT NULL,
-  next_token             INTEGER NOT NULL,
-  next_ord               INTEGER NOT NULL,
-  keys_expired_until     INTEGER,
-  uniques_released_until INTEGER) STRICT;
-INSERT INTO progress VALUES (1, 0, zeroblob(16), 0, 0, 1, 1, NULL, NULL);
-CREATE TABLE queues(
-  id     INTEGER PRIMARY KEY,
-  name   TEXT NOT NULL UNIQUE,
-  detail BLOB) STRICT;
-CREATE TABLE jobs(
-  ord         INTEGER PRIMARY KEY,
-  id          BLOB NOT NULL,
-  queue       INTEGER NOT NULL,
-  type        TEXT NOT NULL,
-  state       INTEGER NOT NULL,
-  priority    INTEGER NOT NULL,
-  attempt     INTEGER NOT NULL,
-  created_at  INTEGER NOT NULL,
-  run_at      INTEGER NOT NULL,
-  finished_at INTEGER,
-  detail      BLOB NOT NULL,
-  payload     TEXT NOT NULL,
-  result      TEXT) STRICT;
-CREATE UNIQUE INDEX jobs_by_id ON jobs(id);
-CREATE INDEX jobs_by_queue ON jobs(queue, state, ord);
-CREATE INDEX jobs_by_state ON jobs(state, ord) WHERE state <> 5;
-CREATE INDEX jobs_by_end ON jobs(queue, state, finished_at) WHERE state >= 5;
-CREATE TABLE attempts(
-  ord    INTEGER NOT NULL,
-  n      INTEGER NOT NULL,
-  detail BLOB NOT NULL,
-  PRIMARY KEY (ord, n)) STRICT, WITHOUT ROWID;
-CREATE TABLE logs(
-  ord  INTEGER NOT NULL,
-  seq  INTEGER NOT NULL,
-  n    INTEGER NOT NULL,
-  line BLOB NOT NULL,
-  PRIMARY KEY (ord, seq)) STRICT, WITHOUT ROWID;
-CREATE TABLE marks(
-  place INTEGER PRIMARY KEY,
-  ord   INTEGER NOT NULL,
-  mark  BLOB NOT NULL) STRICT;
-CREATE INDEX marks_by_ord ON marks(ord);
-CREATE TABLE keys(
-  expires_at INTEGER NOT NULL,
-  key        BLOB NOT NULL,
-  body       BLOB NOT NULL,
-  job        BLOB NOT NULL,
-  PRIMARY KEY (expires_at, key)) STRICT, WITHOUT ROWID;
-CREATE TABLE uniques(
-  queue TEXT NOT NULL,
-  key   BLOB NOT NULL,
-  job   BLOB NOT NULL,
-  until INTEGER NOT NULL,
-  PRIMARY KEY (queue, key)) STRICT, WITHOUT ROWID;
-CREATE INDEX uniques_by_until ON uniques(until);
-CREATE TABLE ended_leases(
-  place  INTEGER PRIMARY KEY,
-  count  INTEGER NOT NULL,
-  leases BLOB NOT NULL) STRICT;
-CREATE TABLE blobs(name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT, WITHOUT ROWID;
-)sql";
-
-constexpr const char* kTables3 = R"sql(
-CREATE TABLE schedules(
-  name   TEXT PRIMARY KEY,
-  detail BLOB NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE schedule_runs(
-  schedule TEXT NOT NULL,
-  n        INTEGER NOT NULL,
-  run      BLOB NOT NULL,
-  PRIMARY KEY (schedule, n)) STRICT, WITHOUT ROWID;
-)sql";
-
-constexpr const char* kTables4 = R"sql(
-CREATE TABLE catalog(
-  kind   INTEGER NOT NULL,
-  name   TEXT NOT NULL,
-  detail BLOB NOT NULL,
-  PRIMARY KEY (kind, name)) STRICT, WITHOUT ROWID;
-)sql";
-
-constexpr const char* kTables5 = R"sql(
-CREATE TABLE limits(
-  kind   INTEGER NOT NULL,
-  name   TEXT NOT NULL,
-  detail BLOB NOT NULL,
-  PRIMARY KEY (kind, name)) STRICT, WITHOUT ROWID;
-CREATE TABLE buckets(
-  kind   INTEGER NOT NULL,
-  name   TEXT NOT NULL,
-  key    BLOB NOT NULL,
-  detail BLOB NOT NULL,
-  PRIMARY KEY (kind, name, key)) STRICT, WITHOUT ROWID;
-)sql";
-
-constexpr const char* kTables6 = R"sql(
-CREATE TABLE operations(
-  id     BLOB PRIMARY KEY,
-  detail BLOB NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE audit(
-  n      INTEGER PRIMARY KEY,
-  at     INTEGER NOT NULL,
-  hash   BLOB NOT NULL,
-  detail BLOB NOT NULL) STRICT;
-)sql";
-
-constexpr std::array kJournalMigrations = {kJournal2};
-constexpr std::array kTablesMigrations = {kTables2, kTables3, kTables4, kTables5, kTables6};
+const std::array kJournalMigrations = {sqlite_sql::kJournal};
+const std::array kTablesMigrations = {sqlite_sql::kTables};
 
 // --- Settings for a file's lifetime, or for a connection's.
 
-// Names the kind of file: "MRJ1", "MRT1".
-constexpr std::int64_t kJournalApplication = 0x4d524a31;
-constexpr std::int64_t kTablesApplication = 0x4d525431;
+// Names the kind of file: "MRJL", "MRTB". Programs before 0.1.0 wrote other names, so their files
+// are refused as those of another program.
+constexpr std::int64_t kJournalApplication = 0x4d524a4c;
+constexpr std::int64_t kTablesApplication = 0x4d525442;
 
 struct Shape {
   std::string_view kind;
@@ -164,7 +36,7 @@ struct Shape {
 
 // The page sizes were measured: docs/internals/decisions.md, D18. The write-ahead log is truncated
 // to its limit whenever it restarts.
-constexpr Shape kJournalShape = {
+const Shape kJournalShape = {
     "journal",
     kJournalApplication,
     kJournalMigrations,
@@ -172,7 +44,7 @@ constexpr Shape kJournalShape = {
     "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
     "PRAGMA journal_size_limit = 67108864; PRAGMA mmap_size = 0"};
-constexpr Shape kTablesShape = {
+const Shape kTablesShape = {
     "jobs",
     kTablesApplication,
     kTablesMigrations,
@@ -215,11 +87,10 @@ Status check_identity(const Database& database, const Shape& shape, const Identi
   if (identity.application != shape.application) {
     return failure(fmt::format("{} is not a Millrace {} database", database.path(), shape.kind));
   }
-  const auto newest = kFirstFormat + static_cast<std::int64_t>(shape.migrations.size()) - 1;
-  if (identity.version < kFirstFormat) {
-    return failure(fmt::format(
-        "{} has format {}, written before the first release; this version reads formats from {}",
-        database.path(), identity.version, kFirstFormat));
+  const auto newest = static_cast<std::int64_t>(shape.migrations.size());
+  if (identity.version < 1) {
+    return failure(fmt::format("{} is damaged: it has format {}, and formats count from 1",
+                               database.path(), identity.version));
   }
   if (identity.version > newest) {
     return failure(
@@ -235,8 +106,8 @@ Status create(Database& database, const Shape& shape, const std::string& store_i
   if (Status done = database.execute(shape.set_up_file); !done) return done;
   Transaction transaction(database, kind);
   if (!transaction.ok()) return database.failure("write");
-  const std::string identity = fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
-                                           shape.application, kFirstFormat);
+  const std::string identity =
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = 1", shape.application);
   if (Status done = database.execute(shape.migrations[0]); !done) return done;
   if (Status done = database.execute(identity.c_str()); !done) return done;
   Statement insert(database, "INSERT INTO meta VALUES (?1, ?2)");
@@ -245,13 +116,11 @@ Status create(Database& database, const Shape& shape, const std::string& store_i
 }
 
 Status migrate(Database& database, const Shape& shape, std::int64_t version) {
-  for (auto next = static_cast<std::size_t>(version - kFirstFormat + 1);
-       next < shape.migrations.size(); ++next) {
+  for (auto next = static_cast<std::size_t>(version); next < shape.migrations.size(); ++next) {
     Transaction transaction(database, Transaction::Kind::kWrite);
     if (!transaction.ok()) return database.failure("write");
     if (Status done = database.execute(shape.migrations[next]); !done) return done;
-    const std::string number =
-        fmt::format("PRAGMA user_version = {}", kFirstFormat + static_cast<std::int64_t>(next));
+    const std::string number = fmt::format("PRAGMA user_version = {}", next + 1);
     if (Status done = database.execute(number.c_str()); !done) return done;
     if (Status done = transaction.commit(); !done) return done;
   }
@@ -276,7 +145,7 @@ Result<std::unique_ptr<Database>> open_part(const std::string& path, Part part,
   if (identity->blank() && create_as) {
     ready = database.execute(shape.set_up_connection);
     if (ready) ready = create(database, shape, *create_as);
-    if (ready) ready = migrate(database, shape, kFirstFormat);
+    if (ready) ready = migrate(database, shape, 1);
   } else {
     ready = check_identity(database, shape, *identity);
     if (ready) ready = database.execute(shape.set_up_connection);

@@ -1,54 +1,10 @@
-#include "store/postgres/limits_schema.h"
-
-namespace millrace::store {
-
-// A function with more arguments is a different function, so the former one is dropped, and its
-// EXECUTE rights are granted anew. A user's view that calls the former one keeps it, under another
-// name.
-const char* const kLimitedEnqueueMigration = R"sql(
-CREATE TEMPORARY TABLE millrace_enqueue_rights ON COMMIT DROP AS
-SELECT acl.grantee, acl.is_grantable
-FROM pg_proc AS function CROSS JOIN LATERAL aclexplode(function.proacl) AS acl
-WHERE function.oid = 'millrace.enqueue'::regproc AND acl.privilege_type = 'EXECUTE'
-  AND acl.grantee <> function.proowner;
-
-DO $$
-DECLARE
-  former CONSTANT regprocedure := 'millrace.enqueue'::regproc::oid::regprocedure;
-BEGIN
-  EXECUTE format('DROP FUNCTION %s', former);
-EXCEPTION WHEN dependent_objects_still_exist THEN
-  EXECUTE format('ALTER FUNCTION %s RENAME TO enqueue_without_limits', former);
-END $$;
-
-CREATE FUNCTION millrace.check_limits(limits jsonb) RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  named jsonb;
-BEGIN
-  IF limits IS NULL THEN RETURN; END IF;
-  PERFORM millrace.check_argument(jsonb_typeof(limits) = 'array', 'limits', 'must be an array');
-  PERFORM millrace.check_argument(jsonb_array_length(limits) <= 8, 'limits',
-    'must have at most 8 elements');
-  FOR named IN SELECT value FROM jsonb_array_elements(limits) LOOP
-    PERFORM millrace.check_argument(
-      CASE WHEN jsonb_typeof(named) = 'object' THEN
-        NOT EXISTS (SELECT FROM jsonb_object_keys(named) AS member
-                    WHERE member NOT IN ('name', 'key', 'cost'))
-      ELSE false END, 'limits', 'must be objects of name, key and cost');
-    PERFORM millrace.check_argument(
-      coalesce(jsonb_typeof(named->'name'), '') = 'string'
-      AND coalesce(jsonb_typeof(named->'key'), 'string') = 'string', 'limits',
-      'name and key must be strings');
-    PERFORM millrace.check_name(named->>'name', 'limits');
-    PERFORM millrace.check_argument(octet_length(named->>'key') BETWEEN 1 AND 255, 'limits',
-      'key must have 1 to 255 bytes');
-    PERFORM millrace.check_argument(
-      CASE WHEN named ? 'cost' THEN
-        CASE WHEN (named->'cost')::text ~ '^[1-9][0-9]{0,6}$' THEN
-          (named->>'cost')::bigint <= 1000000 ELSE false END
-      END, 'limits', 'cost must be an integer from 1 to 1000000');
-  END LOOP;
-END $$;
+-- Submits a job, if and only if the transaction commits.
+-- The first 12 bits of SHA-256 of a queue's name, in hexadecimal: where its jobs lie.
+CREATE FUNCTION millrace.queue_bits(queue text) RETURNS text LANGUAGE sql IMMUTABLE STRICT
+AS 'SELECT left(encode(sha256(convert_to(queue, ''UTF8'')), ''hex''), 3)';
+CREATE FUNCTION millrace.shard_of(bits text) RETURNS integer LANGUAGE sql STABLE STRICT
+AS 'SELECT (''x'' || bits)::bit(12)::integer % value::integer FROM millrace.meta
+    WHERE name = ''shards''';
 
 CREATE FUNCTION millrace.enqueue(
   type text, payload jsonb DEFAULT 'null', queue text DEFAULT 'default', id uuid DEFAULT NULL,
@@ -108,12 +64,6 @@ BEGIN
     'goes with order_key only');
   PERFORM check_argument(order_on_failure IN ('hold', 'pass'), 'order_on_failure',
     'must be "hold" or "pass"');
-  IF coalesce(limits::text, order_key, fair_key, max_wait::text) IS NOT NULL
-     AND NOT EXISTS (SELECT FROM meta AS fact
-                     WHERE fact.name = 'format' AND fact.value::bigint >= 7) THEN
-    RAISE EXCEPTION 'a node that does not know limits is still there: finish the upgrade'
-      USING ERRCODE = '55000';
-  END IF;
   PERFORM check_meta(meta);
   PERFORM check_trace(traceparent, tracestate);
   PERFORM check_argument(idempotency_key ~ '^[!-~]{1,255}$', 'idempotency_key',
@@ -145,17 +95,17 @@ BEGIN
   RETURN job;
 END $$;
 
-REVOKE ALL ON FUNCTION millrace.enqueue FROM PUBLIC;
-DO $$
-DECLARE
-  held record;
+-- The same for triggers. It runs with the rights of the role that writes the table: converting a
+-- row to JSON calls casts that the owners of its types have defined.
+CREATE FUNCTION millrace.enqueue_row() RETURNS trigger
+LANGUAGE plpgsql SECURITY INVOKER SET search_path = pg_catalog, millrace, pg_temp AS $$
 BEGIN
-  FOR held IN SELECT * FROM millrace_enqueue_rights LOOP
-    EXECUTE format('GRANT EXECUTE ON FUNCTION millrace.enqueue TO %s%s',
-      CASE held.grantee WHEN 0 THEN 'PUBLIC' ELSE held.grantee::regrole::text END,
-      CASE WHEN held.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
-  END LOOP;
+  PERFORM check_argument(TG_LEVEL = 'ROW' AND TG_NARGS BETWEEN 1 AND 2, 'millrace.enqueue_row',
+    'is for triggers FOR EACH ROW, with a type and perhaps a queue');
+  PERFORM enqueue(
+    type => TG_ARGV[0], queue => coalesce(TG_ARGV[1], 'default'),
+    payload => jsonb_build_object(
+      'op', lower(TG_OP), 'table', TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME,
+      'row', CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END));
+  RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
 END $$;
-)sql";
-
-}  // namespace millrace::store

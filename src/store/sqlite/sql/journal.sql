@@ -1,0 +1,7 @@
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE journal(
+  seq         INTEGER PRIMARY KEY,
+  epoch       INTEGER NOT NULL,
+  predecessor BLOB NOT NULL,
+  checksum    BLOB NOT NULL,
+  body        BLOB NOT NULL) STRICT;
