@@ -5,11 +5,14 @@ function(millrace_precompile target dir)
   endif()
 endfunction()
 
-# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...]): builds the static library millrace_NAME from the
+# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...] [ALONE ...]): builds the static library millrace_NAME from the
 # sources under DIR, and the test binary NAME_test from every *_test.cc. A new file needs no edit here.
+# ALONE names sources whose local names are also another source's, so that they are not compiled together.
 # DIR/precompiled.h, if it exists, lists the headers that nearly every file of the room includes; it is compiled once.
 function(millrace_room name dir)
-  cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;TEST_PROTOS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;TEST_PROTOS;ALONE" ${ARGN})
+  list(TRANSFORM ROOM_ALONE PREPEND "${dir}/")
+  set_source_files_properties(${ROOM_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.cc")
   # These folders contain programs with their own main().
   list(FILTER sources EXCLUDE REGEX "${dir}/(conformance|examples|package)/")

@@ -13,6 +13,13 @@ option(MILLRACE_COVERAGE "Count which lines and branches run (Clang)" OFF)
 option(MILLRACE_TOMORROW "A program of a later version, to upgrade to (src/base/tomorrow.h)" OFF)
 option(MILLRACE_MUTANTS "Known bugs can be planted (src/base/mutant.h)" OFF)
 
+# Several sources of a target are compiled as one: a header is then read, and a template instantiated, once for all of
+# them. The preset gcc compiles each source alone, so that each keeps including what it uses.
+if(NOT DEFINED CMAKE_UNITY_BUILD)
+  set(CMAKE_UNITY_BUILD ON)
+endif()
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Required to cache compilations with precompiled headers; the tree uses no __TIME__.

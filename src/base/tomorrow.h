@@ -3,7 +3,6 @@
 // adds a member of a job, an event and a column that today's program cannot read, for jobs of a
 // type of their own. `tools/soak upgrade tomorrow` upgrades today's program to it under load. In
 // all other builds kOfTomorrow is the constant false and the binary has none of this.
-// load. Elsewhere kOfTomorrow is the constant false and the binary has none of this.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,29 @@
 // Event batches as bytes: the body of a journal row. events.proto defines the format. A body is in
 // canonical form (fields in ascending order, defaults left out), so equal batches give equal bytes.
+//
+//   body   := format at event* name* policy*  the fields 1 to 5 of EventBatch
+//   event  := key length record               number: 1 + the place of its kind in core::Event
+//   record := field*                          in ascending order of the numbers
+//   field  := key value
+//   key    := varint                          number << 3 | wire type
+//   value  := varint                          wire type 0: numbers, enumerations, times, references
+//           | 8 bytes                         wire type 1: fixed64 and double, little-endian
+//           | length bytes                    wire type 2: bytes, records
+//   length := varint
+//   varint := 7 bits a byte, the lowest first; the high bit says that another byte follows
+//
+// For example: at 1,000 ms a user deleted the schedule "s", whose jobs went to the queue "q".
+//
+//   08 01           format = 1
+//   10 e8 07        at = 1,000
+//   1a 08           an event of 8 bytes
+//     ba 01 05        its field 23, schedule_deleted, has 5 bytes
+//       0a 01 73        name = "s"
+//       10 01           queue = names[1 - 1]
+//   22 01 71        names[0] = "q"
+//
+// decode_events() makes a core::ScheduleDeleted of it, and core::Applier (core/applier.h) takes the
+// schedule out of ShardState. event_codec_test.cc holds these bytes.
 #pragma once
 
 #include <cstdint>

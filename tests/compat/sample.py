@@ -100,17 +100,6 @@ def newest_level():
     return max(int(number) for number in re.findall(r"^\s*k\w+ = (\d+),", levels, re.MULTILINE))
 
 
-# Levels without a sample on both stores, or without one in the journal. Level 2 is finishes by
-# transactions, 3 a kind of row of the inbox.
-POSTGRES_ALONE = {2, 3}
-NOT_IN_JOURNALS = {3}
-
-
-def level_of_rows(level):
-    """The newest of the rows of a journal in a store of that level."""
-    return max(each for each in range(1, level + 1) if each not in NOT_IN_JOURNALS)
-
-
 def known_events():
     """The names of the events of a journal's row in events.proto, by number."""
     message = re.search(r"^message Event \{(.*?)^\}", proto(), re.DOTALL | re.MULTILINE)[1]

@@ -206,18 +206,9 @@ class Calls(OfSchedules):
         for statement in (
             "SELECT count(*) FROM millrace.inbox_rows",
             "SELECT count(*) FROM millrace.schedules",
-            "SELECT millrace.ask_of_schedule('', 5, 'x', NULL)",
+            "SELECT millrace.ask_of_schedule(5, 'x', NULL)",
         ):
             self.assertEqual(self.refusal(f"SET ROLE {role}; {statement}")[0], "42501")
-
-    def test_not_while_a_node_takes_part_that_knows_no_schedules(self):
-        for call, named in ((self.set(), "millrace.schedule"), (self.unset(), "millrace.unschedule")):
-            session = self.session()
-            session.sql("BEGIN; UPDATE millrace.meta SET value = '4' WHERE name = 'format'")
-            answer = session.sql(f"SELECT {call}")
-            self.assertIn("55000", answer)
-            self.assertIn(f"does not know {named} is", answer)
-            session.sql("ROLLBACK")
 
     def test_each_change_once_and_in_order_though_servers_are_killed(self):
         chance = random.Random(11)

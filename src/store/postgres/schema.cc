@@ -27,7 +27,11 @@ const std::vector<Migration>& migrations() {
   static const std::vector<Migration> kAll = {
       {"first", 1,
        fmt::format("{}{}{}{}{}{}{}{}{}", kTables, kViews, kInboxTables, kChecks, kEnqueue, kFinish,
-                   kSchedule, kReadInbox, kRights)}};
+                   kSchedule, kReadInbox, kRights)},
+#ifdef MILLRACE_TOMORROW
+      {"tomorrow", 1, "CREATE TABLE millrace.tomorrow(one integer PRIMARY KEY);"},
+#endif
+  };
   return kAll;
 }
 

@@ -211,33 +211,10 @@ TEST_F(SqliteStore, RefusesANewerFormat) {
   EXPECT_THAT(refusal(), HasSubstr("journal.db has format 9, written by a newer version"));
 }
 
-TEST_F(SqliteStore, RefusesTheFormatBeforeTheFirst) {
+TEST_F(SqliteStore, RefusesFormatsThatNeverWere) {
   make_store();
-  sql("jobs.db", "PRAGMA user_version = 1");
-  EXPECT_THAT(refusal(), HasSubstr("jobs.db has format 1, written before the first release"));
-}
-
-// As left by a program without schedules.
-TEST_F(SqliteStore, BringsFormat2ToTheNewest) {
-  make_store();
-  sql("jobs.db",
-      "DROP TABLE schedules; DROP TABLE schedule_runs; DROP TABLE catalog; DROP TABLE limits; "
-      "DROP TABLE buckets; DROP TABLE operations; DROP TABLE audit; PRAGMA user_version = 2");
-  // Readers accept it as it is.
-  const auto report = verify_store(directory_.path());
-  ASSERT_TRUE(report.has_value()) << report.error().message;
-  EXPECT_THAT(report->problems, Each(AllOf(Not(HasSubstr("schedule")), Not(HasSubstr("catalog")))));
-  core::Changes changes;
-  changes.schedules = {core::Schedule{}};
-  changes.schedules[0].name = SharedBytes("nightly");
-  changes.schedule_runs = {{SharedBytes("nightly"), 1, {}}};
-  ASSERT_TRUE(flusher_.flush(*open().tables, changes));
-  const Store store = open();  // and is not migrated twice
-  LoadedState loaded;
-  ASSERT_TRUE(store.tables->load(loaded));
-  EXPECT_EQ(loaded.jobs.size(), 1U);
-  EXPECT_EQ(loaded.schedules.size(), 1U);
-  EXPECT_EQ(store.tables->schedule_runs(SharedBytes("nightly"))->size(), 1U);
+  sql("jobs.db", "PRAGMA user_version = 0");
+  EXPECT_THAT(refusal(), HasSubstr("jobs.db is damaged: it has format 0"));
 }
 
 TEST_F(SqliteStore, RefusesAFileThatHasLostWhoseItIs) {
