@@ -5,14 +5,27 @@ function(millrace_precompile target dir)
   endif()
 endfunction()
 
-# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...] [ALONE ...]): builds the static library millrace_NAME from the
-# sources under DIR, and the test binary NAME_test from every *_test.cc. A new file needs no edit here.
-# ALONE names sources whose local names are also another source's, so that they are not compiled together.
+# millrace_quick_to_build(TARGET): a test's own code is compiled without optimising it, in a third of the time. What it
+# tests is compiled as users run it.
+function(millrace_quick_to_build target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_target_properties(${target} PROPERTIES MILLRACE_NOT_OPTIMISED ON)
+    target_compile_options(${target} PRIVATE -O0 -g0)
+  endif()
+endfunction()
+
+# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...] [ALONE ...]): builds the static library
+# millrace_NAME from the sources under DIR, and the test binary NAME_test from every *_test.cc. A new file needs no edit
+# here. ALONE names sources whose local names are also another source's, so that they are not compiled together.
 # DIR/precompiled.h, if it exists, lists the headers that nearly every file of the room includes; it is compiled once.
 function(millrace_room name dir)
   cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;TEST_PROTOS;ALONE" ${ARGN})
-  list(TRANSFORM ROOM_ALONE PREPEND "${dir}/")
-  set_source_files_properties(${ROOM_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  if(ROOM_ALONE)
+    list(TRANSFORM ROOM_ALONE PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/${dir}/")
+    file(GLOB alone CONFIGURE_DEPENDS ${ROOM_ALONE})
+    set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.cc")
   # These folders contain programs with their own main().
   list(FILTER sources EXCLUDE REGEX "${dir}/(conformance|examples|package)/")
@@ -29,6 +42,7 @@ function(millrace_room name dir)
   millrace_precompile(millrace_${name} "${dir}")
   if(tests AND BUILD_TESTING)
     add_executable(${name}_test ${tests})
+    millrace_quick_to_build(${name}_test)
     target_link_libraries(${name}_test PRIVATE millrace_${name} ${ROOM_TEST_DEPS}
                                                GTest::gtest GTest::gmock GTest::gtest_main rapidcheck)
     millrace_precompile(${name}_test "${dir}" <gtest/gtest.h>)

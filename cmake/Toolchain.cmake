@@ -48,7 +48,9 @@ if(MILLRACE_SANITIZE)
   target_link_options(millrace_options INTERFACE -fsanitize=${MILLRACE_SANITIZE})
 else()
   target_compile_options(millrace_options INTERFACE
-    -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS
+    -U_FORTIFY_SOURCE -D_GLIBCXX_ASSERTIONS
+    # It needs an optimising compiler.
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:MILLRACE_NOT_OPTIMISED>>>:-D_FORTIFY_SOURCE=3>
     -fstack-clash-protection -fcf-protection=full)
   target_link_options(millrace_options INTERFACE
     -pie LINKER:-z,relro,-z,now,-z,noexecstack,-z,separate-code)

@@ -28,6 +28,8 @@
 
 namespace millrace::service {
 
+inline constexpr double kPartsPerMillion = 1e6;  // the core counts shares in them
+
 // --- In.
 
 // Makes job specifications for one request. Successive jobs usually have the same queue and type,

@@ -35,8 +35,6 @@ static_assert(static_cast<int>(api::OnConflict::kDebounce) ==
               static_cast<int>(core::OnConflict::kDebounce));
 static_assert(static_cast<int>(api::Outcome::kDead) == static_cast<int>(core::AckOutcome::kDead));
 
-constexpr double kPartsPerMillion = 1e6;
-
 std::shared_ptr<const core::RetryPolicy> policy_of(const api::RetryPolicy& policy) {
   auto made = std::make_shared<core::RetryPolicy>();
   made->strategy = static_cast<core::RetryStrategy>(policy.strategy);

@@ -18,7 +18,6 @@ static_assert(static_cast<int>(api::WorkerState::kStopping) ==
 static_assert(static_cast<int>(api::WorkerCommand::Type::kCancel) ==
               static_cast<int>(engine::WorkerCommand::Kind::kCancel));
 
-constexpr double kPartsPerMillion = 1e6;
 constexpr Duration kQueueFullRetryAfter{1'000};
 
 std::string_view hexadecimal(std::uint64_t number, std::deque<std::string>& texts) {

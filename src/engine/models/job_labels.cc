@@ -10,7 +10,7 @@
 namespace millrace::engine {
 namespace {
 
-constexpr std::string_view kMagic = "millrace labels 1\n";
+constexpr std::string_view kLabelsMagic = "millrace labels 1\n";
 
 std::string key_of(const LabelSet& labels) {
   std::string key = labels.fair_key;
@@ -120,7 +120,7 @@ std::vector<JobLabels::Part> JobLabels::take_changed() {
     Part& made = parts.emplace_back(Part{part, {}});
     if (jobs[part].empty()) continue;
     std::ranges::sort(jobs[part]);
-    made.content = kMagic;
+    made.content = kLabelsMagic;
     append_number(made.content, jobs[part].size());
     for (const auto& [job, number] : jobs[part]) {
       const LabelSet& labels = sets_[number].labels;
@@ -135,7 +135,7 @@ std::vector<JobLabels::Part> JobLabels::take_changed() {
 }
 
 bool JobLabels::load(std::string_view blob) {
-  const auto content = unsealed(blob, kMagic);
+  const auto content = unsealed(blob, kLabelsMagic);
   if (!content) return false;
   ModelReader in(*content);
   for (std::uint64_t left = in.number(); left > 0 && in.ok(); --left) {

@@ -12,7 +12,7 @@
 namespace millrace::engine {
 namespace {
 
-constexpr std::string_view kMagic = "millrace models 1\n";
+constexpr std::string_view kModelsMagic = "millrace models 1\n";
 constexpr std::string_view kPosition = "models/at";
 constexpr std::string_view kVersions = "models/versions";
 constexpr std::string_view kGroups = "models/errors/g/";
@@ -43,7 +43,7 @@ struct Stored {
 };
 
 std::string encode(const Stored& stored) {
-  std::string blob(kMagic);
+  std::string blob(kModelsMagic);
   append_number(blob, stored.anew ? 1 : 0);
   append_number(blob, to_number(stored.position.seq));
   append_number(blob, static_cast<std::uint64_t>(to_ms(stored.position.at)));
@@ -57,7 +57,7 @@ std::string encode(const Stored& stored) {
 }
 
 std::optional<Stored> decode(std::string_view blob) {
-  const auto content = unsealed(blob, kMagic);
+  const auto content = unsealed(blob, kModelsMagic);
   if (!content) return std::nullopt;
   ModelReader in(*content);
   const auto time = [&in] { return time_from_ms(static_cast<std::int64_t>(in.number())); };

@@ -9,7 +9,7 @@
 namespace millrace::engine {
 namespace {
 
-constexpr std::string_view kMagic = "millrace versions 1\n";
+constexpr std::string_view kVersionsMagic = "millrace versions 1\n";
 constexpr std::size_t kVersionsOfWorker = 4;
 
 void write_time(std::string& out, Time at) {
@@ -89,7 +89,7 @@ void VersionBook::take(const core::EventBatch& batch) {
 
 std::string VersionBook::save() {
   changed_ = false;
-  std::string blob(kMagic);
+  std::string blob(kVersionsMagic);
   std::vector<const std::pair<const std::string, Worker>*> workers;
   for (const auto& entry : workers_) workers.push_back(&entry);
   std::ranges::sort(workers, {},
@@ -122,7 +122,7 @@ std::string VersionBook::save() {
 
 bool VersionBook::load(std::string_view blob) {
   *this = {};
-  const auto content = unsealed(blob, kMagic);
+  const auto content = unsealed(blob, kVersionsMagic);
   if (!content) return false;
   ModelReader in(*content);
   for (auto left = in.number(kMaxVersionedWorkers); left > 0 && in.ok(); --left) {

@@ -7,7 +7,7 @@
 namespace millrace::engine {
 namespace {
 
-constexpr std::string_view kMagic = "millrace series 2\n";
+constexpr std::string_view kSeriesMagic = "millrace series 2\n";
 constexpr std::uint64_t kMaxCount = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxSlots = 4'096;
 
@@ -46,14 +46,14 @@ void ChunkWriter::add(std::string_view name, const std::vector<StatisticsSlot>& 
 }
 
 std::string ChunkWriter::finish() {
-  std::string blob(kMagic);
+  std::string blob(kSeriesMagic);
   append_number(blob, series_);
   blob += body_;
   return sealed(std::move(blob));
 }
 
 bool read_chunk(std::string_view blob, const VisitSlot& visit) {
-  const auto content = unsealed(blob, kMagic);
+  const auto content = unsealed(blob, kSeriesMagic);
   if (!content) return false;
   ModelReader in(*content);
   for (std::uint64_t series = in.number(); series > 0 && in.ok(); --series) {

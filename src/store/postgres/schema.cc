@@ -24,7 +24,7 @@ struct Migration {
 
 const std::vector<Migration>& migrations() {
   using namespace postgres_sql;
-  static const std::vector<Migration> kAll = {
+  static const std::vector<Migration> kKnown = {
       {"first", 1,
        fmt::format("{}{}{}{}{}{}{}{}{}", kTables, kViews, kInboxTables, kChecks, kEnqueue, kFinish,
                    kSchedule, kReadInbox, kRights)},
@@ -32,7 +32,7 @@ const std::vector<Migration>& migrations() {
       {"tomorrow", 1, "CREATE TABLE millrace.tomorrow(one integer PRIMARY KEY);"},
 #endif
   };
-  return kAll;
+  return kKnown;
 }
 
 constexpr const char* kHasMigrations = "SELECT to_regclass('millrace.migrations') IS NOT NULL";

@@ -19,7 +19,7 @@
 namespace millrace::store {
 namespace {
 
-constexpr std::string_view kMagic = "Millrace rows 1\n";
+constexpr std::string_view kRowsMagic = "Millrace rows 1\n";
 constexpr std::size_t kStoreIdBytes = 32;
 // Magic, store id, first, last, predecessor, checksum, first_at, last_at, and a checksum of these.
 constexpr std::size_t kHeadBytes = 16 + kStoreIdBytes + 8 + 8 + 16 + 16 + 8 + 8 + 8;
@@ -66,7 +66,7 @@ class Taker {
 };
 
 std::string encode(const ArchiveHead& head) {
-  std::string bytes(kMagic);
+  std::string bytes(kRowsMagic);
   bytes += head.store_id;
   put(bytes, to_number(head.first));
   put(bytes, to_number(head.last));
@@ -128,14 +128,14 @@ Result<ArchiveHead> head_from(int file, const std::string& path) {
     return damaged(path, "it is too short");
   }
   const std::string_view all(bytes.data(), bytes.size());
-  if (!all.starts_with(kMagic)) {
+  if (!all.starts_with(kRowsMagic)) {
     return failure(fmt::format("{} is not a file of an archive that this version reads", path));
   }
   Taker sum(all.substr(all.size() - 8));
   if (sum.number() != XXH3_64bits(all.data(), all.size() - 8)) {
     return damaged(path, "the checksum of its head does not match");
   }
-  Taker take(all.substr(kMagic.size()));
+  Taker take(all.substr(kRowsMagic.size()));
   ArchiveHead head;
   head.store_id = take.bytes(kStoreIdBytes);
   head.first = Seq{take.number()};
