@@ -97,6 +97,8 @@ core::ClaimReply* claim_in(engine::Answer& answer);
 // A wait that may be given up. On the I/O thread.
 class Abandonable {
  public:
+  // The waiting coroutine goes on later, by AnswerPort::resume(): whoever gives up a wait may be in
+  // the middle of a loop over connections or readers, and the coroutine may end one of them.
   virtual void give_up() = 0;
 
  protected:
@@ -143,7 +145,7 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
  private:
   void give_up() override {
     cancel();
-    handle_.resume();
+    port_.resume(handle_);
   }
   void cancel() {
     port_.cancel(*ticket_, asking_.credentials);

@@ -101,7 +101,7 @@ void EventTail::Reader::give_up() {
   tail_.remove(*this);
   wait_->waiting = nullptr;
   wait_->given_up = true;
-  std::exchange(handle_, nullptr).resume();
+  tail_.port_.resume(std::exchange(handle_, nullptr));
 }
 
 std::vector<Seq> EventTail::Reader::reached() const {

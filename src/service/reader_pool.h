@@ -130,7 +130,7 @@ class Blocking final : public ReaderPool::Work, public Abandonable {
   void give_up() override {
     reader_.wait->given_up = true;
     gone_.request_stop();
-    if (pool_.take_back(lane_, reader_.client, *this)) handle_.resume();
+    if (pool_.take_back(lane_, reader_.client, *this)) port_.resume(handle_);
   }
 
  private:
