@@ -19,6 +19,7 @@
 namespace millrace::service {
 
 class EventTail;
+class EventTurns;
 
 // The credentials and the shard of a request.
 struct Asking {
@@ -48,6 +49,7 @@ class AnswerPort final : public engine::ReplyPort {
   void forget(engine::Ticket ticket);
   // This thread's event readers that wait for more.
   EventTail& events() { return *events_; }
+  EventTurns& event_turns() { return *event_turns_; }
   // Delivers the answers that have arrived.
   void run();
   // Gives back the jobs of a claim whose answer cannot be sent.
@@ -85,6 +87,7 @@ class AnswerPort final : public engine::ReplyPort {
   std::vector<engine::Delivery> running_;
   std::vector<std::coroutine_handle<>> resuming_;
   const std::unique_ptr<EventTail> events_;
+  const std::unique_ptr<EventTurns> event_turns_;
 
   std::mutex mutex_;
   std::vector<engine::Delivery> inbox_;             // guarded by mutex_

@@ -420,7 +420,7 @@ Task<bool> Session::flush() {
 
 // --- Answers in pieces.
 
-Task<bool> Session::send(std::string_view piece) {
+Task<bool> Session::send(std::string& piece) {
   if (!streamed_) {
     streamed_ = 0;
     thread_.observer().streamed(Observer::Streamed::kOpened);
@@ -433,8 +433,8 @@ Task<bool> Session::send(std::string_view piece) {
     framing.until_close = true;
     append_response(output_, call_.response, framing);
   }
-  output_.append(piece);
   *streamed_ += piece.size();
+  large_body_ = std::exchange(piece, {});
   const bool written = co_await flush();
   co_return written && !over();
 }
