@@ -49,8 +49,9 @@ struct Response {
   std::string_view problem;  // its code
   // Overrides the media type; empty: not overridden.
   std::string_view content_type{};
-  std::string more_fields{};  // whole lines of the head
-  bool must_close = false;    // the connection is closed after the answer
+  std::string more_fields{};   // whole lines of the head
+  bool must_close = false;     // the connection is closed after the answer
+  bool holds_secrets = false;  // it must not be compressed: see connection/compression.h
   // With 101: the connection now links two nodes, and uses this level.
   std::optional<engine::PeerLevel> upgrades;
 

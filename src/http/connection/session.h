@@ -85,6 +85,7 @@ class Session final : public net::Connection,
   void expect_within(Duration time);
   void expect_transfer(std::size_t bytes);
   void expect_nothing();
+  bool is_compressible() const;
   bool closing() const { return call_.response.must_close || !keep_alive_; }
 
   IoThread& thread_;
