@@ -13,6 +13,7 @@ find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(CURL REQUIRED)
 find_package(prometheus-cpp REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # xxHash provides no CMake package.

@@ -41,7 +41,6 @@ constexpr Parameter<Include> kIncludeParameters[] = {
 struct JobQueryParts {
   JobQuery query;
   bool until_final = false;
-  bool waits = false;
 };
 constexpr Parameter<JobQueryParts> kJobParameters[] = {
     {"include",
@@ -49,10 +48,8 @@ constexpr Parameter<JobQueryParts> kJobParameters[] = {
        include_words(a, kIncludable, out.query.include);
      },
      Repeated::kTaken},
-    {"wait_ms",
-     [](const Argument& a, JobQueryParts& out) {
-       out.waits = take_duration(a, 0, kMaxWaitMs, out.query.wait);
-     }},
+    {"wait_ms", [](const Argument& a,
+                   JobQueryParts& out) { take_duration(a, 0, kMaxWaitMs, out.query.wait); }},
     {"until",
      [](const Argument& a, JobQueryParts& out) {
        out.until_final = a.value == "final";
@@ -61,7 +58,7 @@ constexpr Parameter<JobQueryParts> kJobParameters[] = {
 };
 
 void check_wait(JobQueryParts& parts, std::vector<FieldError>& faults) {
-  if (parts.waits && !parts.until_final)
+  if (parts.query.wait > Duration{0} && !parts.until_final)
     Argument{"until", {}, faults}.fault("must be a final state when wait_ms is given");
 }
 

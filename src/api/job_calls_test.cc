@@ -34,6 +34,7 @@ TEST(JobQuery, WaitsForTheEndOnly) {
   EXPECT_EQ(decode_job_query("")->wait, Duration{0});
   EXPECT_EQ(decode_job_query("wait_ms=60000&until=final")->wait, Duration{60'000});
   EXPECT_TRUE(decode_job_query("until=final").has_value());
+  EXPECT_EQ(decode_job_query("wait_ms=0")->wait, Duration{0});
   EXPECT_EQ(places(decode_job_query("wait_ms=5")), (Strings{"until"}));
   EXPECT_EQ(places(decode_job_query("wait_ms=60001&until=final")), (Strings{"wait_ms"}));
   EXPECT_EQ(places(decode_job_query("wait_ms=-1&until=start")), (Strings{"wait_ms", "until"}));

@@ -23,6 +23,7 @@ void Response::clear() {
   content_type = {};
   more_fields.clear();
   must_close = false;
+  holds_secrets = false;
   upgrades.reset();
 }
 

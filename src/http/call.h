@@ -12,6 +12,7 @@
 #include "api/routes.h"
 #include "http/connection/request_guard.h"
 #include "http/peer/peer_access.h"
+#include "http/piece_budget.h"
 #include "net/address_set.h"
 #include "service/byte_budget.h"
 #include "service/caller.h"
@@ -26,12 +27,13 @@ using service::Task;
 struct Services : service::Services {
   api::DecodeLimits limits;
   HeadLimits head_limits;
-  service::ByteBudget bodies{std::size_t{1} << 30};  // for request bodies
-  PeerAccess* peers = nullptr;                       // null: there are no other nodes
-  net::AddressSet proxies{};                         // trusted to name their clients' addresses
-  service::LoginThrottle* logins = nullptr;          // outlives this
-  std::atomic<std::int64_t> failed_sign_ins = 0;     // counted for the audit: see session.cc
-  std::atomic<bool> closing = false;                 // connections of other nodes are refused too
+  service::ByteBudget bodies{std::size_t{1} << 30};   // for request bodies
+  PieceBudget pieces{answers, std::size_t{1} << 29};  // for event streams
+  PeerAccess* peers = nullptr;                        // null: there are no other nodes
+  net::AddressSet proxies{};                          // trusted to name their clients' addresses
+  service::LoginThrottle* logins = nullptr;           // outlives this
+  std::atomic<std::int64_t> failed_sign_ins = 0;      // counted for the audit: see session.cc
+  std::atomic<bool> closing = false;                  // connections of other nodes are refused too
 };
 
 enum class MediaType : std::uint8_t { kJson, kProblem, kText };
@@ -47,8 +49,9 @@ struct Response {
   std::string_view problem;  // its code
   // Overrides the media type; empty: not overridden.
   std::string_view content_type{};
-  std::string more_fields{};  // whole lines of the head
-  bool must_close = false;    // the connection is closed after the answer
+  std::string more_fields{};   // whole lines of the head
+  bool must_close = false;     // the connection is closed after the answer
+  bool holds_secrets = false;  // it must not be compressed: see connection/compression.h
   // With 101: the connection now links two nodes, and uses this level.
   std::optional<engine::PeerLevel> upgrades;
 
@@ -58,9 +61,10 @@ struct Response {
 // Sends an answer in pieces; the answer ends with its connection.
 class AnswerStream {
  public:
-  // The head is sent with the first piece. Waits until the client has taken the piece; a client
-  // that takes nothing for too long is cut off. False: nothing more can be sent.
-  virtual Task<bool> send(std::string_view piece) = 0;
+  // The head is sent with the first piece. Takes the piece's content, and waits until the client
+  // has read it; a client that takes nothing for too long is cut off. False: nothing more can be
+  // sent.
+  virtual Task<bool> send(std::string& piece) = 0;
   // Waits for about `time`. False: the client has gone, or the server is stopping.
   virtual Task<bool> rest(Duration time) = 0;
   virtual bool over() const = 0;

@@ -66,6 +66,7 @@ class HttpServer::Impl {
                   options_.limits,
                   options_.head_limits,
                   service::ByteBudget(options_.bodies_bytes),
+                  PieceBudget(services_.answers, options_.answers_bytes / 2),
                   peers_.get(),
                   options_.proxies,
                   &logins_} {

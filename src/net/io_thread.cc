@@ -40,10 +40,15 @@ void IoThread::adopt(std::unique_ptr<ByteStream> stream, std::string peer) {
 }
 
 void IoThread::drain() {
-  asio::post(context(), [this] {
-    const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
-    for (const auto& connection : all) connection->drain();
-  });
+  asio::post(context(), [this] { for_all([](Connection& connection) { connection.drain(); }); });
+}
+
+template <typename Each>
+void IoThread::for_all(const Each& each) {
+  const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
+  for (const auto& connection : all) {
+    if (connections_.contains(connection)) each(*connection);
+  }
 }
 
 void IoThread::retire(std::shared_ptr<Connection> connection) {
@@ -70,7 +75,7 @@ void IoThread::sweep() {
   sweeper_.async_wait([this](const error_code& error) {
     if (error) return;
     const Steady now = clock_.steady();
-    for (const auto& connection : connections_) connection->check(now);
+    for_all([now](Connection& connection) { connection.check(now); });
     sweep();
   });
 }

@@ -30,7 +30,7 @@ class Connection {
   virtual void start() = 0;
   // Starts nothing new; pending requests still get their answers.
   virtual void drain() = 0;
-  // Checks deadlines; called a few times a second.
+  // Checks deadlines; called a few times a second. May end the connection, at once or later.
   virtual void check(Steady now) = 0;
   virtual const std::string& peer() const = 0;  // the peer's address
 };
@@ -72,6 +72,9 @@ class IoThread {
 
  private:
   void sweep();
+  // Calls `each` for every connection; connections may end and come meanwhile.
+  template <typename Each>
+  void for_all(const Each& each);
   void let_go(std::shared_ptr<Connection> connection);
 
   Protocol& protocol_;

@@ -5,6 +5,7 @@
 
 #include "engine/routing/scatter_gather.h"
 #include "service/event_tail.h"
+#include "service/event_turns.h"
 
 namespace millrace::service {
 namespace {
@@ -19,7 +20,10 @@ engine::Ticket ticket_of(std::uint32_t slot, std::uint32_t generation) {
 }  // namespace
 
 AnswerPort::AnswerPort(engine::Gateway& gateway, std::function<void()> wake)
-    : gateway_(gateway), wake_(std::move(wake)), events_(std::make_unique<EventTail>(*this)) {}
+    : gateway_(gateway),
+      wake_(std::move(wake)),
+      events_(std::make_unique<EventTail>(*this)),
+      event_turns_(std::make_unique<EventTurns>(*this)) {}
 
 AnswerPort::~AnswerPort() = default;
 

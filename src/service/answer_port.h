@@ -19,6 +19,7 @@
 namespace millrace::service {
 
 class EventTail;
+class EventTurns;
 
 // The credentials and the shard of a request.
 struct Asking {
@@ -48,6 +49,7 @@ class AnswerPort final : public engine::ReplyPort {
   void forget(engine::Ticket ticket);
   // This thread's event readers that wait for more.
   EventTail& events() { return *events_; }
+  EventTurns& event_turns() { return *event_turns_; }
   // Delivers the answers that have arrived.
   void run();
   // Gives back the jobs of a claim whose answer cannot be sent.
@@ -85,6 +87,7 @@ class AnswerPort final : public engine::ReplyPort {
   std::vector<engine::Delivery> running_;
   std::vector<std::coroutine_handle<>> resuming_;
   const std::unique_ptr<EventTail> events_;
+  const std::unique_ptr<EventTurns> event_turns_;
 
   std::mutex mutex_;
   std::vector<engine::Delivery> inbox_;             // guarded by mutex_
@@ -97,6 +100,8 @@ core::ClaimReply* claim_in(engine::Answer& answer);
 // A wait that may be given up. On the I/O thread.
 class Abandonable {
  public:
+  // The waiting coroutine goes on later, by AnswerPort::resume(): whoever gives up a wait may be in
+  // the middle of a loop over connections or readers, and the coroutine may end one of them.
   virtual void give_up() = 0;
 
  protected:
@@ -143,7 +148,7 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
  private:
   void give_up() override {
     cancel();
-    handle_.resume();
+    port_.resume(handle_);
   }
   void cancel() {
     port_.cancel(*ticket_, asking_.credentials);

@@ -31,12 +31,42 @@ bool EventTail::admit(Reader& reader) {
   return !asleep_until_ || reader.give_up_ >= *asleep_until_;
 }
 
+void EventTail::join(Reader& reader, std::string key, const engine::FeedFilter& filter) {
+  std::shared_ptr<Group>& group = groups_[key];
+  if (group == nullptr) {
+    group = std::make_shared<Group>(Group{std::move(key), filter, {}, {}});
+    came_.insert(group);
+    if (!scanning_) end_scan();
+  }
+  reader.group_ = group;
+  group->readers.insert(&reader);
+  deadlines_.emplace(reader.give_up_, &reader);
+}
+
 void EventTail::remove(Reader& reader) {
-  if (reader.group_ == nullptr) return;
-  reader.group_->readers.erase(&reader);
-  if (reader.group_->readers.empty()) groups_.erase(reader.group_->key);
-  reader.group_ = nullptr;
+  const std::shared_ptr<Group> group = std::exchange(reader.group_, nullptr);
+  if (group == nullptr) return;
   deadlines_.erase({reader.give_up_, &reader});
+  group->readers.erase(&reader);
+  if (!group->readers.empty()) return;
+  groups_.erase(group->key);
+  if (came_.erase(group) > 0) return;
+  gone_.push_back(group);
+  if (!scanning_) end_scan();
+}
+
+// The matcher learns what came and went meanwhile.
+void EventTail::end_scan() {
+  scanning_ = false;
+  for (const std::shared_ptr<Group>& group : std::exchange(gone_, {})) {
+    numbered_[*group->number] = nullptr;
+    matcher_.remove(*group->number);
+  }
+  for (const std::shared_ptr<Group>& group : std::exchange(came_, {})) {
+    group->number = matcher_.add(group->filter);
+    numbered_.resize(std::max(numbered_.size(), *group->number + 1));
+    numbered_[*group->number] = group;
+  }
 }
 
 // Another reader takes the lead.
@@ -45,7 +75,7 @@ void EventTail::leave(Reader& reader) {
   if (leader_ != &reader) return;
   leader_ = nullptr;
   asleep_until_.reset();
-  looked_for_.clear();
+  end_scan();
   if (deadlines_.empty()) return;
   leader_ = deadlines_.begin()->second;
   wake(*leader_, Woken::kLead);
@@ -66,15 +96,7 @@ EventTail::Reader::Reader(EventTail& tail, Wait* wait, std::string key,
                           Steady give_up)
     : tail_(tail), wait_(wait), places_(std::move(places)), give_up_(give_up) {
   admitted_ = tail_.admit(*this);
-  if (!admitted_) return;
-  std::shared_ptr<Group>& group = tail_.groups_[key];
-  if (group == nullptr) group = std::make_shared<Group>(Group{std::move(key), filter, {}});
-  group_ = group;
-  group_->readers.insert(this);
-  tail_.deadlines_.emplace(give_up_, this);
-  const auto& looked_for = tail_.looked_for_;
-  late_ = !looked_for.empty() && std::ranges::find(looked_for, group_) == looked_for.end();
-  tail_.any_late_ = tail_.any_late_ || late_;
+  if (admitted_) tail_.join(*this, std::move(key), filter);
 }
 
 EventTail::Reader::~Reader() {
@@ -101,7 +123,7 @@ void EventTail::Reader::give_up() {
   tail_.remove(*this);
   wait_->waiting = nullptr;
   wait_->given_up = true;
-  std::exchange(handle_, nullptr).resume();
+  tail_.port_.resume(std::exchange(handle_, nullptr));
 }
 
 std::vector<Seq> EventTail::Reader::reached() const {
@@ -114,34 +136,27 @@ void EventTail::Reader::sleeps(bool asleep) {
   tail_.asleep_until_ = asleep ? std::optional(until()) : std::nullopt;
 }
 
-std::vector<const engine::FeedFilter*> EventTail::Reader::filters() {
-  std::vector<const engine::FeedFilter*> filters;
-  tail_.looked_for_.clear();
-  for (const auto& [key, group] : tail_.groups_) {
-    tail_.looked_for_.push_back(group);
-    filters.push_back(&group->filter);
-  }
-  return filters;
+engine::FactMatcher& EventTail::Reader::begin_scan() {
+  tail_.scanning_ = true;
+  return tail_.matcher_;
 }
 
 void EventTail::Reader::looked(const engine::FeedScan& scan, Steady now) {
   const engine::EventPlaces before_it = std::exchange(tail_.places_, scan.places);
   std::vector<std::pair<Reader*, Woken>> woken;
-  for (std::size_t i = 0; i < tail_.looked_for_.size(); ++i) {
-    if (!scan.news[i]) continue;
-    for (Reader* const reader : tail_.looked_for_[i]->readers) {
+  for (const engine::FactMatcher::Number number : scan.news) {
+    for (Reader* const reader : tail_.numbered_[number]->readers) {
       reader->move_on(before_it);
       woken.emplace_back(reader, Woken::kNews);
     }
   }
-  tail_.looked_for_.clear();
-  if (std::exchange(tail_.any_late_, false)) {
-    for (const auto& [deadline, reader] : tail_.deadlines_) {
+  for (const std::shared_ptr<Group>& group : tail_.came_) {
+    for (Reader* const reader : group->readers) {
       // The scan did not use its filter.
-      if (!std::exchange(reader->late_, false) || !before(reader->places_, scan.places)) continue;
-      woken.emplace_back(reader, Woken::kNews);
+      if (before(reader->places_, scan.places)) woken.emplace_back(reader, Woken::kNews);
     }
   }
+  tail_.end_scan();
   for (const auto& [reader, why] : woken) tail_.remove(*reader);
   while (!tail_.deadlines_.empty() && tail_.deadlines_.begin()->first <= now) {
     Reader* const reader = tail_.deadlines_.begin()->second;

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "engine/feed/event_feed.h"
+#include "engine/feed/fact_matcher.h"
 #include "service/answer_port.h"
 
 namespace millrace::service {
@@ -36,13 +37,16 @@ class EventTail {
     std::string key;
     engine::FeedFilter filter;
     std::unordered_set<Reader*> readers;
+    std::optional<engine::FactMatcher::Number> number;  // in matcher_
   };
   enum class Woken : std::uint8_t { kNews, kTime, kLead, kGone };
 
   bool admit(Reader& reader);
+  void join(Reader& reader, std::string key, const engine::FeedFilter& filter);
   void remove(Reader& reader);
   void leave(Reader& reader);
   void wake(Reader& reader, Woken why);
+  void end_scan();
 
   AnswerPort& port_;
   // Every reader here has read, or was not concerned by, the rows up to here.
@@ -50,8 +54,12 @@ class EventTail {
   Reader* leader_ = nullptr;
   std::optional<Steady> asleep_until_;  // the leader is waiting for the shards
   std::unordered_map<std::string, std::shared_ptr<Group>> groups_;
-  std::vector<std::shared_ptr<Group>> looked_for_;  // the groups for which the leader is scanning
-  bool any_late_ = false;
+  // The groups' filters. While the leader scans, a reader thread uses it, and changes wait.
+  engine::FactMatcher matcher_;
+  bool scanning_ = false;
+  std::vector<std::shared_ptr<Group>> numbered_;     // by number; may have none left of its readers
+  std::unordered_set<std::shared_ptr<Group>> came_;  // while the leader scans
+  std::vector<std::shared_ptr<Group>> gone_;         // likewise
   std::set<std::pair<Steady, Reader*>> deadlines_;
 };
 
@@ -85,13 +93,13 @@ class EventTail::Reader final : Abandonable {
   // The reader has read, or is not concerned by, the rows up to here.
   const engine::EventPlaces& places() const { return places_; }
 
-  // --- The leader's work, repeated: wait until until() for rows after reached(), scan for
-  // filters() after tail_places(), and pass the result to looked(). The reader stops leading when
-  // it has news or its time is over.
+  // --- The leader's work, repeated: wait until until() for rows after reached(), scan with
+  // begin_scan() after tail_places(), and pass the result to looked(). The reader stops leading
+  // when it has news or its time is over.
   Steady until() const { return tail_.deadlines_.begin()->first; }
   std::vector<Seq> reached() const;
   void sleeps(bool asleep);
-  std::vector<const engine::FeedFilter*> filters();
+  engine::FactMatcher& begin_scan();
   const engine::EventPlaces& tail_places() const { return tail_.places_; }
   void looked(const engine::FeedScan& scan, Steady now);
 
@@ -108,7 +116,6 @@ class EventTail::Reader final : Abandonable {
   Woken why_ = Woken::kTime;
   bool admitted_ = false;
   bool behind_ = false;
-  bool late_ = false;  // it came with a new filter while the leader was scanning
   std::coroutine_handle<> handle_;
 };
 

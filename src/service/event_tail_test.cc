@@ -58,16 +58,18 @@ class EventTailTest : public ::testing::Test {
   // The leader has scanned up to `seq`, and found events for these queues.
   void looked(Stay& leader, std::uint64_t seq, const std::vector<std::string>& queues,
               std::int64_t now = 0) {
-    const auto filters = leader.reader.filters();
-    found(leader, filters, seq, queues, now);
+    found(leader, leader.reader.begin_scan(), seq, queues, now);
   }
-  void found(Stay& leader, const std::vector<const engine::FeedFilter*>& filters, std::uint64_t seq,
+  void found(Stay& leader, engine::FactMatcher& matcher, std::uint64_t seq,
              const std::vector<std::string>& queues, std::int64_t now = 0) {
+    engine::FeedEvent fact;
+    for (const std::string& queue : queues) {
+      fact.queue = SharedBytes(queue);
+      matcher.look_at(fact);
+    }
     engine::FeedScan scan;
     scan.places = places(seq);
-    for (const engine::FeedFilter* const filter : filters) {
-      scan.news.push_back(std::ranges::find(queues, filter->queues.front()) != queues.end());
-    }
+    scan.news = matcher.take();
     leader.reader.looked(scan, at(now));
     port_.run();
   }
@@ -81,7 +83,7 @@ TEST_F(EventTailTest, OneLeadsAndOnlyThoseWhomItConcernsAreWoken) {
              other = stay("c", 5, 1'000);
   EXPECT_TRUE(leader->reader.leads());
   EXPECT_TRUE(leader->woken) << "it has work to do";
-  EXPECT_EQ(leader->reader.filters().size(), 3u) << "one for each filter";
+  EXPECT_EQ(leader->reader.begin_scan().size(), 3u) << "one for each filter";
   looked(*leader, 8, {"b"});
   EXPECT_TRUE(same->woken && same->reader.has_news());
   EXPECT_TRUE(also->woken && also->reader.has_news());
@@ -135,9 +137,9 @@ TEST_F(EventTailTest, WhoStandsBehindReadsFirstAndWhoStandsAheadStaysThere) {
 // Its filter was not among those scanned for.
 TEST_F(EventTailTest, WhoComesMeanwhileWithAFilterOfItsOwnReadsAgain) {
   const auto leader = stay("a", 5, 1'000);
-  const auto filters = leader->reader.filters();
+  engine::FactMatcher& matcher = leader->reader.begin_scan();
   const auto late = stay("b", 6, 1'000), in_time = stay("a", 6, 1'000), ahead = stay("c", 9, 1'000);
-  found(*leader, filters, 9, {});
+  found(*leader, matcher, 9, {});
   EXPECT_TRUE(late->woken && late->reader.has_news());
   EXPECT_EQ(late->stands_at(), 6u);
   EXPECT_FALSE(in_time->woken);
@@ -158,11 +160,28 @@ TEST_F(EventTailTest, WhoseClientGoesIsForgotten) {
   const auto leader = stay("a", 5, 1'000), gone = stay("b", 5, 1'000);
   ASSERT_NE(gone->wait.waiting, nullptr);
   gone->wait.waiting->give_up();
+  EXPECT_FALSE(gone->woken) << "not from inside the call";
+  port_.run();
   EXPECT_TRUE(gone->woken && gone->wait.given_up);
   EXPECT_FALSE(gone->reader.has_news() || gone->reader.leads());
-  EXPECT_EQ(leader->reader.filters().size(), 1u);
+  EXPECT_EQ(leader->reader.begin_scan().size(), 1u);
   looked(*leader, 6, {"b"});
   EXPECT_FALSE(gone->reader.has_news());
+}
+
+// The scan still uses the filters of those who went meanwhile.
+TEST_F(EventTailTest, WhoGoesAndComesDuringAScanIsFoundByTheNext) {
+  const auto leader = stay("a", 5, 1'000), gone = stay("b", 5, 1'000);
+  engine::FactMatcher& matcher = leader->reader.begin_scan();
+  gone->wait.waiting->give_up();
+  const auto back = stay("b", 9, 1'000);
+  auto brief = stay("c", 9, 1'000);
+  brief->wait.waiting->give_up();
+  found(*leader, matcher, 9, {"b", "c"});
+  EXPECT_FALSE(gone->reader.has_news() || back->woken || brief->reader.has_news());
+  looked(*leader, 10, {"b", "c"});
+  EXPECT_TRUE(back->woken && back->reader.has_news());
+  EXPECT_EQ(leader->reader.begin_scan().size(), 1u) << "the leader's own";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "service/event_tail.h"
+#include "service/event_turns.h"
 #include "service/names_cursor.h"
 
 namespace millrace::service {
@@ -134,9 +135,9 @@ Task<Answered<bool>> lead(Caller& caller, EventTail::Reader& reader) {
     const bool told = co_await waiting;
     reader.sleeps(false);
     if (!told) co_return false;
-    const std::vector<const engine::FeedFilter*> filters = reader.filters();
+    engine::FactMatcher& matcher = reader.begin_scan();
     const engine::EventPlaces from = reader.tail_places();
-    auto scan = [&](const std::stop_token& gone) { return feed.scan(from, filters, gone); };
+    auto scan = [&](const std::stop_token& gone) { return feed.scan(from, matcher, gone); };
     auto seen = co_await caller.read(Lane::kSearches, scan, Caller::Patience::kWait);
     if (!seen) co_return refused(seen);
     // The reader's own read will report the fault.
@@ -172,20 +173,26 @@ Task<Answered<bool>> await_news(Caller& caller, const engine::FeedQuery& wanted,
 }  // namespace
 
 Task<Answered<engine::FeedPage>> read_events(Caller& caller, engine::FeedQuery& wanted,
-                                             Duration wait, const OnPage* on_page) {
+                                             Duration wait, PageTaker* taker) {
   const Steady give_up = caller.services.clock.steady() + wait;
   while (true) {
+    bool has_events = false;
     auto read = [&](const std::stop_token& gone) {
       wanted.gone = gone;
+      if (taker != nullptr) wanted.bytes = taker->room();
       engine::FeedPage page = caller.services.feed.read(wanted);
-      if (on_page != nullptr && !page.events.empty()) (*on_page)(page);
+      has_events = !page.events.empty();
+      if (taker != nullptr && has_events) taker->take(page);
       return page;
     };
+    EventTurns::Turn turn(caller.port.event_turns(), caller.wait_for(Caller::Patience::kWait));
+    if (taker != nullptr) co_await turn;
     auto page = co_await caller.read(Lane::kSearches, read, Caller::Patience::kWait);
+    turn.leave();
     if (!page) co_return refused(page);
     auto admitted = admits_page(caller, *page);
     if (!admitted) co_return refused(admitted);
-    if (!page->events.empty() || give_up <= caller.services.clock.steady()) co_return page;
+    if (has_events || give_up <= caller.services.clock.steady()) co_return page;
     if (page->at_end) {
       Task<Answered<bool>> waiting = await_news(caller, wanted, *page, give_up);
       auto news = co_await waiting;

@@ -13,8 +13,8 @@ namespace {
 // For the lanes of short reads: a second thread continues while the first waits for a disk.
 constexpr std::size_t kShortThreads = 2;
 
-// Searches use whole cores, and no worker waits for them. Linux has a priority per thread; if it
-// refuses the change, searches compete as equals.
+// Searches use whole cores, and so does compression; no worker waits for them. Linux has a priority
+// per thread; if it refuses the change, searches compete as equals.
 void give_way() {
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10));
 }
@@ -25,12 +25,13 @@ ReaderPool::ReaderPool(std::size_t searches) {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     Queue& queue = queues_[lane];
     const bool long_ones = static_cast<Lane>(lane) == Lane::kSearches;
+    const bool gives_way = long_ones || static_cast<Lane>(lane) == Lane::kAnswers;
     const std::size_t threads = long_ones ? std::max<std::size_t>(1, searches) : kShortThreads;
     queue.share = long_ones ? std::max<std::size_t>(1, threads / 2) : threads;
     for (std::size_t i = 0; i < threads; ++i) {
-      threads_.emplace_back([this, &queue, long_ones] {
+      threads_.emplace_back([this, &queue, gives_way] {
         name_this_thread("reader");
-        if (long_ones) give_way();
+        if (gives_way) give_way();
         loop(queue);
       });
     }

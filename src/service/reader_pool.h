@@ -30,8 +30,9 @@ enum class Lane : std::uint8_t {
   kClaims,    // payloads of jobs whose leases are already running
   kLookups,   // a few rows by their ids
   kSearches,  // reads that may take seconds; their threads have low priority
+  kAnswers,   // no reads: compresses answers; low priority too
 };
-inline constexpr std::size_t kLanes = 3;
+inline constexpr std::size_t kLanes = 4;
 
 class ReaderPool {
  public:
@@ -130,7 +131,7 @@ class Blocking final : public ReaderPool::Work, public Abandonable {
   void give_up() override {
     reader_.wait->given_up = true;
     gone_.request_stop();
-    if (pool_.take_back(lane_, reader_.client, *this)) handle_.resume();
+    if (pool_.take_back(lane_, reader_.client, *this)) port_.resume(handle_);
   }
 
  private:

@@ -3,6 +3,8 @@ is lost. The server never exceeds its budget.
 """
 
 import pathlib
+import resource
+import socket
 import unittest
 
 import harness
@@ -10,8 +12,7 @@ import harness
 MIB = 1024 * 1024
 
 
-@unittest.skipIf(harness.is_sanitized(), "resident memory says nothing under a sanitizer")
-class Budget(harness.MillraceCase):
+class BudgetCase(harness.MillraceCase):
     def serve(self, budget_mib):
         server = self.new_server("--memory", f"{budget_mib}MiB").start()
         self.use(server)
@@ -29,6 +30,9 @@ class Budget(harness.MillraceCase):
         ]
         return self.api.post("/v1/jobs/batch", {"jobs": jobs})
 
+
+@unittest.skipIf(harness.is_sanitized(), "resident memory says nothing under a sanitizer")
+class Budget(BudgetCase):
     def takes(self, numbers, filling):
         """Submits a batch. Returns False if all of it was refused for lack of memory."""
         reply = self.submit_batch(numbers, filling)
@@ -98,6 +102,46 @@ class Budget(harness.MillraceCase):
             timeout_s=60,
             what="new jobs are taken again",
         )
+
+
+@unittest.skipIf(harness.is_sanitized(), "resident memory says nothing under a sanitizer")
+class Streams(BudgetCase):
+    def test_streams_that_read_nothing(self):
+        """Their pages count, others get theirs meanwhile, and work goes on."""
+        count, events = 1_500, 6_000
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2 * count)), hard))
+        server = self.serve(192)
+        begin = self.api.get("/v1/events", cursor="end").json["next_cursor"]
+        for start in range(0, events, 1_000):
+            self.submit_batch(range(start, start + 1_000), "")
+        request = f"GET /v1/events?cursor={begin} HTTP/1.1\r\nHost: l\r\nAccept: text/event-stream\r\n\r\n"
+        silent = []
+        for _ in range(count):
+            link = socket.socket()
+            self.addCleanup(link.close)
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            link.connect(("127.0.0.1", server.port))
+            link.sendall(request.encode())
+            silent.append(link)
+        with server.connect(timeout=120) as reading:
+            reading.send(request.encode())
+            told = 0
+            while told < events:
+                self.assertTrue(reading._read_more(), "the stream has ended")
+                *lines, reading._buffer = reading._buffer.split(b"\n")
+                told += sum(line.startswith(b"data: ") and b"job.submitted" in line for line in lines)
+        self.assertEqual(self.submit_batch(range(10), "").status, 200)
+        harness.eventually(
+            lambda: self.metric('millrace_event_streams_ended_total{how="cut_off"}') >= count // 4,
+            timeout_s=120,
+            what="the streams that read nothing are cut off",
+        )
+        self.assertLess(self.peak_mib(server), 192)
+
+    def metric(self, name):
+        lines = self.api._exchange("GET", "/metrics", None, {}).body.decode().splitlines()
+        return next(float(line.split()[-1]) for line in lines if line.startswith(name + " "))
 
 
 class Setting(harness.MillraceCase):

@@ -331,11 +331,10 @@ FeedPage EventFeed::read(const FeedQuery& query) const {
   return reader.finish();
 }
 
-FeedScan EventFeed::scan(const EventPlaces& from, std::span<const FeedFilter* const> filters,
+FeedScan EventFeed::scan(const EventPlaces& from, FactMatcher& matcher,
                          const std::stop_token& gone) const {
   FeedScan scan;
   scan.places = from;
-  FactMatcher matcher(filters);
   for (ShardNumber number = 0; number < shards_.size(); ++number) {
     Shard& shard = *shards_[number];
     EventPlace& place = scan.places[number];
@@ -371,7 +370,7 @@ FeedScan EventFeed::scan(const EventPlaces& from, std::span<const FeedFilter* co
     if (fault) {
       scan.fault = fault->kind;
       scan.message = std::move(fault->message);
-      return scan;
+      break;
     }
   }
   scan.news = matcher.take();

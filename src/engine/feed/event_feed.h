@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -81,10 +80,11 @@ struct FeedPage {
 struct FeedScan {
   FeedFault fault = FeedFault::kNone;
   std::string message;
-  std::vector<bool> news;  // by filter: whether it matched
-  EventPlaces places;      // the end of the scanned rows; there may be more
+  std::vector<std::size_t> news;  // the numbers of the filters that matched
+  EventPlaces places;             // the end of the scanned rows; there may be more
 };
 
+class FactMatcher;
 class RecentFacts;
 
 // Thread-safe. Shows durable rows only. For a shard that this node leads, these are the rows that
@@ -111,9 +111,8 @@ class EventFeed {
   // Blocks for the read, so it must not run on an I/O thread. Reads a bounded number of rows per
   // call, whatever the filters.
   FeedPage read(const FeedQuery& query) const;
-  // Scans the rows after `from`, once for all filters. Blocks and is bounded likewise.
-  FeedScan scan(const EventPlaces& from, std::span<const FeedFilter* const> filters,
-                const std::stop_token& gone) const;
+  // Scans the rows after `from`, once for all filters of `matcher`. Blocks and is bounded likewise.
+  FeedScan scan(const EventPlaces& from, FactMatcher& matcher, const std::stop_token& gone) const;
 
  private:
   struct Shard final : DurableObserver {

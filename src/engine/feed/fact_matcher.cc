@@ -1,6 +1,9 @@
 #include "engine/feed/fact_matcher.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/check.h"
 
 namespace millrace::engine {
 
@@ -13,17 +16,48 @@ bool wanted(const FeedEvent& fact, const FeedFilter& filter) {
          (!filter.visible || filter.visible(fact.queue.view()));
 }
 
-FactMatcher::FactMatcher(std::span<const FeedFilter* const> filters)
-    : filters_(filters), matched_(filters.size()) {
-  for (std::size_t i = 0; i < filters.size(); ++i) {
-    const FeedFilter& filter = *filters[i];
-    if (filter.job) {
-      by_job_[*filter.job].push_back(i);
-      continue;
-    }
-    if (filter.queues.empty()) others_.push_back(i);
-    for (const std::string& queue : filter.queues) by_queue_[queue].push_back(i);
+template <typename Each>
+void FactMatcher::each_list(const FeedFilter& filter, const Each& each) {
+  if (filter.job) return each(by_job_, *filter.job);
+  for (auto queue = filter.queues.begin(); queue != filter.queues.end(); ++queue) {
+    if (std::find(filter.queues.begin(), queue, *queue) == queue) each(by_queue_, *queue);
   }
+}
+
+FactMatcher::Number FactMatcher::add(const FeedFilter& filter) {
+  MILLRACE_CHECK(shortened_.empty());
+  Number number = filters_.size();
+  if (free_.empty()) {
+    filters_.push_back(nullptr);
+    matched_.push_back(false);
+  } else {
+    number = free_.back();
+    free_.pop_back();
+  }
+  filters_[number] = &filter;
+  const auto add_to = [number](Numbers& numbers) {
+    numbers.all.push_back(number);
+    numbers.left = numbers.all.size();
+  };
+  if (!filter.job && filter.queues.empty()) add_to(others_);
+  each_list(filter, [&](auto& lists, const auto& name) { add_to(lists[name]); });
+  return number;
+}
+
+void FactMatcher::remove(Number number) {
+  MILLRACE_CHECK(shortened_.empty());
+  const FeedFilter& filter = *std::exchange(filters_[number], nullptr);
+  free_.push_back(number);
+  const auto remove_from = [number](Numbers& numbers) {
+    std::erase(numbers.all, number);
+    numbers.left = numbers.all.size();
+  };
+  if (!filter.job && filter.queues.empty()) remove_from(others_);
+  each_list(filter, [&](auto& lists, const auto& name) {
+    const auto found = lists.find(name);
+    remove_from(found->second);
+    if (found->second.all.empty()) lists.erase(found);
+  });
 }
 
 void FactMatcher::look_at(const FeedEvent& fact) {
@@ -39,12 +73,25 @@ void FactMatcher::look_at(const FeedEvent& fact) {
 }
 
 void FactMatcher::look_at(const FeedEvent& fact, Numbers& numbers) {
-  std::erase_if(numbers, [&](std::size_t number) {
-    if (matched_[number]) return true;  // by another of its queues
-    if (!wanted(fact, *filters_[number])) return false;
+  for (std::size_t i = 0; i < numbers.left;) {
+    const Number number = numbers.all[i];
+    // It may have matched by another of its queues.
+    if (!matched_[number] && !wanted(fact, *filters_[number])) {
+      ++i;
+      continue;
+    }
+    if (!matched_[number]) news_.push_back(number);
     matched_[number] = true;
-    return true;
-  });
+    if (numbers.left == numbers.all.size()) shortened_.push_back(&numbers);
+    std::swap(numbers.all[i], numbers.all[--numbers.left]);
+  }
+}
+
+std::vector<FactMatcher::Number> FactMatcher::take() {
+  for (const Number number : news_) matched_[number] = false;
+  for (Numbers* const numbers : shortened_) numbers->left = numbers->all.size();
+  shortened_.clear();
+  return std::exchange(news_, {});
 }
 
 }  // namespace millrace::engine

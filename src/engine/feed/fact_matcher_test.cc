@@ -54,16 +54,34 @@ TEST(FactMatcher, FindsExactlyTheFiltersThatLetAFactThrough) {
       fact.queue = SharedBytes(one(queues));
       if (random.next() % 2 == 0) fact.job = job();
     }
-    std::vector<const FeedFilter*> all;
-    for (const FeedFilter& filter : filters) all.push_back(&filter);
-    FactMatcher matcher(all);
-    for (const FeedEvent& fact : facts) matcher.look_at(fact);
-    const std::vector<bool> found = matcher.take();
-    ASSERT_EQ(found.size(), filters.size());
-    for (std::size_t i = 0; i < filters.size(); ++i) {
-      const bool lets = std::ranges::any_of(
-          facts, [&](const FeedEvent& fact) { return wanted(fact, filters[i]); });
-      EXPECT_EQ(found[i], lets) << "seed " << seed << ", filter " << i;
+    FactMatcher matcher;
+    std::vector<FactMatcher::Number> numbers;
+    for (const FeedFilter& filter : filters) numbers.push_back(matcher.add(filter));
+    std::vector<bool> is_there(filters.size(), true);
+    for (int sequence = 0; sequence < 3; ++sequence) {
+      for (const FeedEvent& fact : facts) matcher.look_at(fact);
+      std::vector<FactMatcher::Number> found = matcher.take();
+      std::vector<FactMatcher::Number> matching;
+      for (std::size_t i = 0; i < filters.size(); ++i) {
+        const bool lets = is_there[i] && std::ranges::any_of(facts, [&](const FeedEvent& fact) {
+                            return wanted(fact, filters[i]);
+                          });
+        if (lets) matching.push_back(numbers[i]);
+      }
+      std::ranges::sort(found);
+      std::ranges::sort(matching);
+      EXPECT_EQ(found, matching) << "seed " << seed << ", sequence " << sequence;
+      // Some filters go, and some come back.
+      for (std::size_t i = 0; i < filters.size(); ++i) {
+        if (random.next() % 3 != 0) continue;
+        if (is_there[i]) {
+          matcher.remove(numbers[i]);
+        } else {
+          numbers[i] = matcher.add(filters[i]);
+        }
+        is_there[i] = !is_there[i];
+      }
+      EXPECT_EQ(matcher.size(), static_cast<std::size_t>(std::ranges::count(is_there, true)));
     }
   }
 }
@@ -74,13 +92,16 @@ TEST(FeedScan, SaysWhoHasNewsAndMovesOn) {
   EventFeed feed(shards.all_journals());
   const FeedFilter all, first = of_queues({shards.queue(0)}), second = of_queues({shards.queue(1)}),
                         none = of_queues({"none"});
-  const std::vector<const FeedFilter*> filters = {&all, &first, &second, &none};
+  FactMatcher matcher;
+  for (const FeedFilter* const filter : {&all, &first, &second, &none}) matcher.add(*filter);
   EventPlaces places(2, EventPlace{1, 0});
   const auto look = [&] {
-    const FeedScan scan = feed.scan(places, filters, {});
+    const FeedScan scan = feed.scan(places, matcher, {});
     EXPECT_EQ(scan.fault, FeedFault::kNone) << scan.message;
     places = scan.places;
-    return scan.news;
+    std::vector<bool> news(matcher.size());
+    for (const FactMatcher::Number number : scan.news) news[number] = true;
+    return news;
   };
   EXPECT_EQ(look(), std::vector<bool>({false, false, false, false}));
   shards.append(1, pause(shards.queue(1)));

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/free_memory.h"
+#include "http/connection/compression.h"
 #include "http/connection/forwarded.h"
 #include "http/connection/response_writer.h"
 #include "http/middlewares.h"
@@ -172,6 +173,10 @@ Task<Session::Next> Session::serve() {
       const bool whole = co_await read_body();
       if (!whole && !call_.response.must_close) co_return Next::kClose;
       if (whole && admitted) co_await answer();
+      if (whole && admitted && !streamed_ && is_compressible()) {
+        count_answer();  // it may refuse an answer that is too large for now
+        if (is_compressible()) co_await compress(call_);
+      }
     }
   }
   if (streamed_) {
@@ -420,7 +425,7 @@ Task<bool> Session::flush() {
 
 // --- Answers in pieces.
 
-Task<bool> Session::send(std::string_view piece) {
+Task<bool> Session::send(std::string& piece) {
   if (!streamed_) {
     streamed_ = 0;
     thread_.observer().streamed(Observer::Streamed::kOpened);
@@ -433,8 +438,8 @@ Task<bool> Session::send(std::string_view piece) {
     framing.until_close = true;
     append_response(output_, call_.response, framing);
   }
-  output_.append(piece);
   *streamed_ += piece.size();
+  large_body_ = std::exchange(piece, {});
   const bool written = co_await flush();
   co_return written && !over();
 }
@@ -482,6 +487,10 @@ void Session::count_answer() {
     budget.take_anyway(bytes - call_.caller.held);
   }
   call_.caller.held = bytes;
+}
+
+bool Session::is_compressible() const {
+  return http::is_compressible(call_.head->method, call_.route_id(), call_.response);
 }
 
 void Session::let_go_of_answer() {

@@ -59,7 +59,7 @@ class Session final : public net::Connection,
   Task<void> linger();
 
   // --- For a handler that streams.
-  Task<bool> send(std::string_view piece) override;
+  Task<bool> send(std::string& piece) override;
   Task<bool> rest(Duration time) override;
   bool over() const override {
     return output_failed_ || input_ended_ || draining_ || call_.services.draining ||
@@ -85,6 +85,7 @@ class Session final : public net::Connection,
   void expect_within(Duration time);
   void expect_transfer(std::size_t bytes);
   void expect_nothing();
+  bool is_compressible() const;
   bool closing() const { return call_.response.must_close || !keep_alive_; }
 
   IoThread& thread_;
@@ -100,7 +101,7 @@ class Session final : public net::Connection,
   std::coroutine_handle<> reader_;
 
   std::string output_;
-  std::string large_body_;  // sent after `output_`
+  std::string large_body_;  // sent after `output_`: a large body, or a piece of a stream
   bool output_failed_ = false;
   Output* writing_ = nullptr;  // set while a write is pending
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "api/list.h"
-#include "base/ascii.h"
 #include "http/assets.h"
+#include "http/connection/accept_encoding.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 
@@ -22,35 +22,13 @@ constexpr std::string_view kGuards =
     "Cross-Origin-Resource-Policy: same-origin\r\n"
     "Vary: Accept-Encoding\r\n";
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-// "gzip, br;q=0.5" accepts br. A coding with quality 0 is not accepted.
-bool takes(std::string_view accepted, std::string_view coding) {
-  while (!accepted.empty()) {
-    const std::size_t comma = std::min(accepted.find(','), accepted.size());
-    const std::string_view item = accepted.substr(0, comma);
-    accepted.remove_prefix(std::min(comma + 1, accepted.size()));
-    const std::size_t semicolon = std::min(item.find(';'), item.size());
-    if (!equals_ignoring_case(trimmed(item.substr(0, semicolon)), coding)) continue;
-    const std::string_view quality = trimmed(item.substr(std::min(semicolon + 1, item.size())));
-    return !quality.starts_with("q=0") || quality.find_first_of("123456789") != quality.npos;
-  }
-  return false;
-}
-
 struct Form {
   std::string_view bytes;
   std::string_view coding;  // empty: none
 };
 Form form_for(const Call& call, const Asset& asset) {
-  const Field* const field = call.head->find("accept-encoding");
-  const std::string_view accepted = field == nullptr ? std::string_view() : field->value;
-  if (takes(accepted, "br")) return {asset.brotli, "br"};
-  if (takes(accepted, "gzip")) return {asset.gzip, "gzip"};
+  if (takes_coding(*call.head, "br")) return {asset.brotli, "br"};
+  if (takes_coding(*call.head, "gzip")) return {asset.gzip, "gzip"};
   return {asset.plain, {}};
 }
 

@@ -1,8 +1,9 @@
 // The event log as a stream (text/event-stream): every event, or a periodic digest.
 //
 // The reader sets the pace: a page is read once the client has taken the previous one, so a slow
-// client costs no more than a page of memory. A client that takes nothing for too long is cut off.
-// It reconnects with the last id that it has, and misses nothing unless the log was trimmed
+// client costs no more than a page of memory. All those pages have a budget of memory; a stream
+// that finds no room reads its page again later. A client that takes nothing for too long is cut
+// off. It reconnects with the last id that it has, and misses nothing unless the log was trimmed
 // meanwhile.
 #include <algorithm>
 #include <string>
@@ -19,10 +20,11 @@ namespace {
 // Also the time in which either side notices that a silent connection is dead.
 constexpr Duration kHeartbeat{15'000};
 constexpr std::uint32_t kPageEvents = 500;
-constexpr std::size_t kPageBytes = 256 * 1024;
 // The most pages that a digest reads; the rest is skipped.
 constexpr int kDigestPages = 5;
 constexpr std::uint32_t kDigestPageEvents = 1'000;
+// A digest has at most this many bytes: its names, each with its quotes.
+constexpr std::size_t kDigestBytes = 48 * 1024;
 // Used while the store or the shard is unavailable.
 constexpr Duration kLater{1'000};
 // Before the answer's head, while too many reads are in progress; grows with each try.
@@ -67,7 +69,7 @@ void append_end(std::string& out, const api::Problem& problem, std::string_view 
   out.append("\n\n");
 }
 
-class Stream {
+class Stream final : service::PageTaker {
  public:
   Stream(Call& call, const api::EventsQuery& query)
       : call_(call), query_(query), wanted_(service::feed_query(call.caller, query)) {
@@ -75,42 +77,31 @@ class Stream {
     if (last != nullptr && !last->value.empty()) wanted_.after = last->value;
     if (wanted_.after.empty()) wanted_.after = engine::kEndOfFeed;
     wanted_.limit = query.digest ? kDigestPageEvents : kPageEvents;
-    wanted_.bytes = query.digest ? call.services.page_bytes : kPageBytes;
   }
+  ~Stream() { let_go_of_piece(); }
 
   Task<void> run() {
     const std::string asked = wanted_.after;
-    const service::OnPage render = [this, payloads = call_.caller.sees_payloads()](auto& read) {
-      this->render(read, payloads);
-    };
-    const service::OnPage* const on_page = query_.digest ? nullptr : &render;
-    Answered page = co_await service::read_events(call_.caller, wanted_, Duration{0}, on_page);
-    // After a restart, all readers reconnect at once, and a browser gives up if it is refused.
-    for (int tries = 1; !page && tries < kFirstTries; ++tries) {
-      if (page.error().code != api::ProblemCode::kOverloaded || call_.stream->over()) break;
-      const bool rested = co_await call_.stream->rest(kFirstPause * tries);
-      if (!rested) break;
-      page = co_await service::read_events(call_.caller, wanted_, Duration{0}, on_page);
-    }
+    Answered page = co_await read_first();
     if (!page) co_return call_.refuse(page.error());
     call_.response.content_type = "text/event-stream";
     call_.response.more_fields = "Cache-Control: no-store\r\nX-Accel-Buffering: no\r\n";
-    append_position(piece_, "position", asked == engine::kEndOfFeed ? page->next : asked,
+    std::string begin;
+    append_position(begin, "position", asked == engine::kEndOfFeed ? page->next : asked,
                     call_.now());
-    bool goes_on = true;
+    bool goes_on = co_await call_.stream->send(begin);
+    bool is_told = found_ == Found::kNothing;
+    wanted_.after = page->next;
     while (goes_on) {
-      const bool news = !page->events.empty();
-      if (query_.digest) {
-        goes_on = co_await tell_digest(*page);
-      } else {
-        tell(*page);
-        goes_on = co_await send();
+      const Found found = found_;
+      if (!std::exchange(is_told, false)) {
+        Task<bool> telling = query_.digest ? tell_digest(*page) : tell(*page);
+        goes_on = co_await telling;
       }
+      if (goes_on && found == Found::kNoRoom) goes_on = co_await call_.stream->rest(kLater);
       if (!goes_on) break;
       const Steady asked_at = call_.services.clock.steady();
-      rendered_.clear();
-      page->events = {};
-      page = co_await service::read_events(call_.caller, wanted_, kHeartbeat, on_page);
+      page = co_await read(kHeartbeat);
       if (!page) {
         goes_on = co_await trouble(page.error());
         page = engine::FeedPage{};
@@ -118,7 +109,7 @@ class Stream {
         continue;
       }
       // The shard can't wait for events now.
-      if (!news && page->events.empty() &&
+      if (found == Found::kNothing && found_ == Found::kNothing &&
           call_.services.clock.steady() - asked_at < kHeartbeat / 2) {
         goes_on = co_await call_.stream->rest(kLater);
       }
@@ -127,70 +118,99 @@ class Stream {
 
  private:
   using Answered = service::Answered<engine::FeedPage>;
+  // What was on the page that was read last: no events, events, or some that must be read again
+  // later, because there was no room for them.
+  enum class Found : std::uint8_t { kNothing, kEvents, kNoRoom };
 
-  // Runs on a reader thread: the threads that answer workers have no time for it.
-  void render(engine::FeedPage& page, bool payloads) {
-    if (!payloads) std::ranges::for_each(page.events, service::redact);
+  Task<Answered> read(Duration wait) {
+    found_ = Found::kNothing;
+    Answered page = co_await service::read_events(call_.caller, wanted_, wait, this);
+    if (page && found_ == Found::kNoRoom) page->next = wanted_.after;
+    co_return page;
+  }
+  // After a restart, all readers reconnect at once, and a browser gives up if it is refused.
+  Task<Answered> read_first() {
+    for (int tries = 1;; ++tries) {
+      Answered page = co_await read(Duration{0});
+      if (page || page.error().code != api::ProblemCode::kOverloaded) co_return page;
+      if (tries == kFirstTries || call_.stream->over()) co_return page;
+      const bool rested = co_await call_.stream->rest(kFirstPause * tries);
+      if (!rested) co_return page;
+    }
+  }
+
+  // --- On a reader thread.
+
+  std::size_t room() const override {
+    return query_.digest ? call_.services.page_bytes : call_.services.pieces.room();
+  }
+  void take(engine::FeedPage& page) override {
+    found_ = query_.digest ? note(page) : render(page);
+    page.events = {};
+  }
+  Found render(engine::FeedPage& page) {
+    if (!call_.caller.sees_payloads()) std::ranges::for_each(page.events, service::redact);
+    std::string piece;
     for (const api::JobEvent& event : service::to_api(page.events)) {
-      append_message(rendered_, {}, event.id, [&](JsonWriter& json) { api::encode(json, event); });
+      append_message(piece, {}, event.id, [&](JsonWriter& json) { api::encode(json, event); });
     }
+    if (!hold_piece(piece.capacity())) return Found::kNoRoom;
+    piece_ = std::move(piece);
+    return Found::kEvents;
   }
-  void tell(const engine::FeedPage& page) {
-    if (piece_.empty()) {
-      piece_.swap(rendered_);
-    } else {
-      piece_.append(rendered_);
-    }
-    rendered_ = {};
-    end_page(page);
+  Found note(const engine::FeedPage& page) {
+    if (held_ == 0 && !hold_piece(kDigestBytes)) return Found::kNoRoom;
+    for (const api::JobEvent& event : service::to_api(page.events)) digest_.note(event);
+    return Found::kEvents;
+  }
+  bool hold_piece(std::size_t bytes) {
+    if (!call_.services.pieces.take(bytes)) return false;
+    held_ = bytes;
+    return true;
   }
 
-  // A heartbeat confirms that nothing was missed, and advances the id past filtered events.
-  void end_page(const engine::FeedPage& page) {
+  // --- On the I/O thread.
+
+  void let_go_of_piece() {
+    if (held_ > 0) call_.services.pieces.give_back(std::exchange(held_, 0));
+  }
+
+  // Tells the page that was read, or confirms that nothing was missed.
+  Task<bool> tell(const engine::FeedPage& page) {
     wanted_.after = page.next;
-    if (page.events.empty() && piece_.empty()) {
-      append_position(piece_, "heartbeat", page.next, call_.now());
-    }
+    // A heartbeat also advances the id past filtered events.
+    if (piece_.empty()) append_position(piece_, "heartbeat", page.next, call_.now());
+    const bool sent = co_await call_.stream->send(piece_);
+    let_go_of_piece();
+    co_return sent;
   }
 
   Task<bool> tell_digest(engine::FeedPage& page) {
-    api::EventDigest digest;
-    digest.at = call_.now();
-    note(page, digest);
-    bool at_end = page.at_end;
-    for (int pages = 1; !at_end && pages < kDigestPages; ++pages) {
-      Answered more = co_await service::read_events(call_.caller, wanted_, Duration{0});
+    digest_.at = call_.now();
+    for (int pages = 1; found_ == Found::kEvents && !page.at_end && pages < kDigestPages; ++pages) {
+      wanted_.after = page.next;
+      Answered more = co_await read(Duration{0});
       if (!more) break;
-      note(*more, digest);
-      at_end = more->at_end;
+      page = std::move(*more);
     }
-    if (!at_end && digest.events > 0) {
-      digest.skipped = true;
+    if (digest_.events > 0) co_await encode_digest(page);
+    const bool has_news = !piece_.empty();
+    bool goes_on = co_await tell(page);
+    if (goes_on && has_news) goes_on = co_await call_.stream->rest(*query_.digest);
+    co_return goes_on;
+  }
+
+  // Skips the events that were too many for a digest.
+  Task<void> encode_digest(engine::FeedPage& page) {
+    if (!page.at_end) {
+      digest_.skipped = true;
       wanted_.after = engine::kEndOfFeed;
-      Answered last = co_await service::read_events(call_.caller, wanted_, Duration{0});
-      if (last) wanted_.after = last->next;
+      Answered last = co_await read(Duration{0});
+      if (last) page.next = last->next;
     }
-    if (digest.events == 0) {
-      end_page(page);
-    } else {
-      append_message(piece_, "digest", wanted_.after,
-                     [&](JsonWriter& json) { api::encode(json, digest); });
-    }
-    const bool sent = co_await send();
-    if (!sent || digest.events == 0) co_return sent;
-    const bool rested = co_await call_.stream->rest(*query_.digest);
-    co_return rested;
-  }
-
-  void note(const engine::FeedPage& page, api::EventDigest& digest) {
-    for (const api::JobEvent& event : service::to_api(page.events)) digest.note(event);
-    wanted_.after = page.next;
-  }
-
-  Task<bool> send() {
-    const bool sent = co_await call_.stream->send(piece_);
-    piece_ = {};  // a waiting reader keeps no page
-    co_return sent;
+    append_message(piece_, "digest", page.next,
+                   [&](JsonWriter& json) { api::encode(json, digest_); });
+    digest_ = {};
   }
 
   // Waits if the trouble may pass soon; otherwise reports it and ends the stream.
@@ -201,16 +221,19 @@ class Stream {
       const bool rested = co_await call_.stream->rest(kLater);
       co_return rested;
     }
-    append_end(piece_, problem, call_.request_id);
-    (void)co_await send();
+    std::string end;
+    append_end(end, problem, call_.request_id);
+    (void)co_await call_.stream->send(end);
     co_return false;
   }
 
   Call& call_;
   const api::EventsQuery& query_;
   engine::FeedQuery wanted_;
-  std::string rendered_;  // the events of the page being read
+  Found found_ = Found::kNothing;
   std::string piece_;
+  std::size_t held_ = 0;  // bytes taken from the budget for pieces
+  api::EventDigest digest_;
 };
 
 }  // namespace

@@ -89,6 +89,7 @@ Task<void> list_jobs(Call& call) {
   query->include = service::shown_to(call.caller, query->include);
   const auto page = co_await service::list_jobs(call.caller, *query);
   if (!page) co_return call.refuse(page.error());
+  call.response.holds_secrets = query->include.payload || query->include.result;
   call.response.body.reserve(bytes_of(page->jobs));
   JsonWriter json(call.response.body);
   json.begin_object();

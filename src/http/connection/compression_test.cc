@@ -1,0 +1,149 @@
+#include "http/connection/compression.h"
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <string>
+
+#include "api/routes.h"
+#include "http/openapi.h"
+#include "http/testing.h"
+
+namespace millrace::http {
+namespace {
+
+constexpr std::string_view kTakesGzip = "Accept-Encoding: br;q=1.0, gzip;q=0.8, *;q=0.1\r\n";
+
+std::string gunzip(std::string_view compressed, std::size_t room) {
+  z_stream stream{};
+  EXPECT_EQ(::inflateInit2(&stream, 15 + 16), Z_OK);
+  std::string plain(room, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
+  stream.avail_in = static_cast<uInt>(compressed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(plain.data());
+  stream.avail_out = static_cast<uInt>(plain.size());
+  EXPECT_EQ(::inflate(&stream, Z_FINISH), Z_STREAM_END);
+  EXPECT_EQ(stream.avail_in, 0u) << "nothing follows";
+  plain.resize(stream.total_out);
+  ::inflateEnd(&stream);
+  return plain;
+}
+
+// Queues for every request for queues.
+std::optional<engine::Answer> queues(std::size_t count) {
+  core::QueueReply reply;
+  for (std::size_t i = 0; i < count; ++i) {
+    reply.queues.emplace_back().name = SharedBytes("mail-" + std::to_string(i));
+  }
+  return core::Reply(std::move(reply));
+}
+
+TEST(Gzip, BothEndsOfEverySize) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}}) {
+    std::string plain;
+    for (std::size_t i = 0; i < size; ++i) plain += static_cast<char>(i * i % 251);
+    const auto compressed = gzip(plain);
+    ASSERT_TRUE(compressed);
+    EXPECT_EQ(gunzip(*compressed, size + 1), plain);
+  }
+}
+
+TEST(Compression, ALargeAnswerIsCompressedForClientsThatTakeIt) {
+  TestServer server;
+  TestClient client(server);
+  client.send(request("GET", "/v1/openapi.json", {}, kTakesGzip));
+  const TestResponse coded = client.receive();
+  EXPECT_EQ(coded.status, 200);
+  EXPECT_EQ(coded.headers.at("content-encoding"), "gzip");
+  EXPECT_EQ(coded.headers.at("vary"), "Accept-Encoding");
+  EXPECT_EQ(coded.headers.at("content-type"), "application/json");
+  EXPECT_LT(coded.body.size() * 4, openapi_json().size());
+  EXPECT_EQ(gunzip(coded.body, openapi_json().size() + 1), openapi_json());
+  for (const char* refused : {"", "Accept-Encoding: gzip;q=0\r\n", "Accept-Encoding: br\r\n",
+                              "Accept-Encoding: identity, gzip;q=0.9\r\n"}) {
+    client.send(request("GET", "/v1/openapi.json", {}, refused));
+    const TestResponse plain = client.receive();
+    EXPECT_EQ(plain.body, openapi_json()) << refused;
+    EXPECT_FALSE(plain.headers.contains("content-encoding")) << refused;
+    EXPECT_EQ(plain.headers.at("vary"), "Accept-Encoding") << "it would differ for others";
+  }
+}
+
+TEST(Compression, AHeadIsThatOfTheGet) {
+  TestServer server;
+  TestClient client(server);
+  client.send(request("GET", "/v1/openapi.json", {}, kTakesGzip));
+  const TestResponse get = client.receive();
+  client.send(request("HEAD", "/v1/openapi.json", {}, kTakesGzip));
+  const TestResponse head = client.receive(true);
+  for (const char* name : {"content-encoding", "content-length", "content-type", "vary"}) {
+    EXPECT_EQ(head.headers.at(name), get.headers.at(name)) << name;
+  }
+  client.send(request("GET", "/livez"));
+  EXPECT_EQ(client.receive().body, R"({"status":"ok"})") << "no body came after the head";
+}
+
+TEST(Compression, ASmallAnswerIsLeftAlone) {
+  TestServer server;
+  TestClient client(server);
+  client.send(request("GET", "/v1/openapi.json", {}, kTakesGzip) +
+              request("GET", "/livez", {}, kTakesGzip));
+  EXPECT_TRUE(client.receive().headers.contains("content-encoding"));
+  const TestResponse small = client.receive();
+  EXPECT_FALSE(small.headers.contains("content-encoding"));
+  EXPECT_FALSE(small.headers.contains("vary"));
+}
+
+TEST(Compression, TheListOfQueuesShrinks) {
+  TestServer server;
+  server.gateway.respond_with([](const engine::Request&) { return queues(200); });
+  TestClient client(server);
+  client.send(request("GET", "/v1/queues?limit=1000"));
+  const std::string plain = client.receive().body;
+  ASSERT_GT(plain.size(), 50'000u);
+  client.send(request("GET", "/v1/queues?limit=1000", {}, kTakesGzip));
+  const TestResponse coded = client.receive();
+  EXPECT_LT(coded.body.size() * 10, plain.size());
+  EXPECT_EQ(gunzip(coded.body, plain.size() + 1).size(), plain.size());
+}
+
+Response large() {
+  Response response;
+  response.body.assign(kMinCompressedBytes, ' ');
+  return response;
+}
+
+TEST(Compression, WhatMayHoldSecretsStaysPlain) {
+  using api::Method;
+  using api::RouteId;
+  EXPECT_TRUE(is_compressible(Method::kGet, RouteId::kListQueues, large()));
+  EXPECT_TRUE(is_compressible(Method::kHead, RouteId::kListJobs, large()));
+  for (const RouteId route : {RouteId::kGetSession, RouteId::kListTokens, RouteId::kGetToken,
+                              RouteId::kConfiguration, RouteId::kGetPushTarget, RouteId::kListLogs,
+                              RouteId::kListSchedules, RouteId::kGetSchedule}) {
+    EXPECT_FALSE(is_compressible(Method::kGet, route, large())) << static_cast<int>(route);
+  }
+  for (const api::Route& route : api::all_routes()) {
+    if (route.method == Method::kGet) continue;
+    EXPECT_FALSE(is_compressible(route.method, route.id, large())) << route.pattern;
+  }
+  Response payloads = large();
+  payloads.holds_secrets = true;
+  EXPECT_FALSE(is_compressible(Method::kGet, RouteId::kListJobs, payloads));
+}
+
+TEST(Compression, WhatIsShortOrTaggedOrAProblemStaysPlain) {
+  using api::Method;
+  Response shorter = large();
+  shorter.body.pop_back();
+  EXPECT_FALSE(is_compressible(Method::kGet, api::RouteId::kListQueues, shorter));
+  Response tagged = large();
+  tagged.version = 1;
+  EXPECT_FALSE(is_compressible(Method::kGet, api::RouteId::kGetQueue, tagged));
+  Response problem = large();
+  problem.status = 404;
+  EXPECT_FALSE(is_compressible(Method::kGet, api::RouteId::kListQueues, problem));
+}
+
+}  // namespace
+}  // namespace millrace::http
