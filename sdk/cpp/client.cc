@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/random.h"
+#include "base/shown_url.h"
 #include "base/time.h"
 #include "client_calls.h"
 #include "json_encode.h"
@@ -67,7 +68,7 @@ Error redirected(const Response& response, const std::string& url) {
   Error error;
   error.code = "bad_answer";
   error.status = response.status;
-  error.message = fmt::format("{} answered with HTTP status {}", url, response.status);
+  error.message = fmt::format("{} answered with HTTP status {}", shown_url(url), response.status);
   if (const auto where = response.header("location"); !where.empty()) {
     error.message += fmt::format(", to {}", where);
   }

@@ -46,11 +46,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+bool is_name_character(char c) { return kNameCharacters[static_cast<unsigned char>(c)]; }
+
 bool is_name(std::string_view text) {
   if (is_of_tomorrow(text)) return true;
-  return !text.empty() && text.size() <= kMaxNameBytes && std::ranges::all_of(text, [](char c) {
-    return kNameCharacters[static_cast<unsigned char>(c)];
-  });
+  return !text.empty() && text.size() <= kMaxNameBytes && text != "." && text != ".." &&
+         std::ranges::all_of(text, is_name_character);
 }
 
 bool is_visible(std::string_view text) {

@@ -9,7 +9,10 @@
 
 namespace millrace::api {
 
-// 1 to kMaxNameBytes of A-Z a-z 0-9 . _ : / -
+// A-Z a-z 0-9 . _ : / -
+bool is_name_character(char c);
+// 1 to kMaxNameBytes of them, and not "." or "..": clients and proxies take these out of a path,
+// even as "%2e", so nobody could address what has such a name.
 bool is_name(std::string_view text);
 
 // Visible ASCII: '!' to '~'.
@@ -23,7 +26,8 @@ std::optional<std::string> percent_decode(std::string_view text, PlusSign plus);
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
 // Messages about a value that breaks the rule.
-constexpr std::string_view kNameRule = "must be 1 to 128 characters of A-Z a-z 0-9 . _ : / -";
+constexpr std::string_view kNameRule =
+    "must be 1 to 128 characters of A-Z a-z 0-9 . _ : / - and not be \".\" or \"..\"";
 constexpr std::string_view kTimeRule = "must be a time such as 2026-03-01T09:30:00Z";
 std::string words_rule(std::span<const std::string_view> words);  // "must be one of a, b, c"
 

@@ -11,13 +11,6 @@
 namespace millrace {
 namespace {
 
-// C0, DEL and C1 controls; line and paragraph separators; marks that hide or reorder text.
-bool is_unsafe(char32_t code) {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c ||
-         (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || code >= 0xe0000;
-}
-
 std::string_view shown_part(std::string_view text) { return cut_utf8(text, kMaxLogValueBytes); }
 
 void append_cut_note(std::string& out, std::size_t hidden) {
@@ -46,17 +39,6 @@ void append_text_escape(std::string& out, char32_t code) {
   }
 }
 
-void append_json_escape(std::string& out, char32_t code) {
-  const auto number = static_cast<std::uint32_t>(code);
-  if (number < 0x10000) {
-    fmt::format_to(std::back_inserter(out), "\\u{:04x}", number);
-  } else {  // a surrogate pair
-    const std::uint32_t rest = number - 0x10000;
-    fmt::format_to(std::back_inserter(out), "\\u{:04x}\\u{:04x}", 0xd800 + (rest >> 10),
-                   0xdc00 + (rest & 0x3ff));
-  }
-}
-
 bool needs_quotes(std::string_view text) {
   if (text.empty()) return true;
   for (const char c : text) {
@@ -79,7 +61,7 @@ void append_text(std::string& out, std::string_view text, bool quoted) {
     if (next.code == '\\' || (quoted && next.code == '"')) {
       out += '\\';
       out += shown[i];
-    } else if (is_unsafe(next.code)) {
+    } else if (controls_display(next.code)) {
       append_text_escape(out, next.code);
     } else {
       out += shown.substr(i, next.bytes);
@@ -90,6 +72,17 @@ void append_text(std::string& out, std::string_view text, bool quoted) {
 }
 
 }  // namespace
+
+void append_json_escape(std::string& out, char32_t code) {
+  const auto number = static_cast<std::uint32_t>(code);
+  if (number < 0x10000) {
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", number);
+  } else {  // a surrogate pair
+    const std::uint32_t rest = number - 0x10000;
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}\\u{:04x}", 0xd800 + (rest >> 10),
+                   0xdc00 + (rest & 0x3ff));
+  }
+}
 
 void append_text_escaped(std::string& out, std::string_view text) { append_text(out, text, false); }
 
@@ -116,7 +109,7 @@ void append_json_value(std::string& out, std::string_view text) {
     if (next.code == '\\' || next.code == '"') {
       out += '\\';
       out += shown[i];
-    } else if (is_unsafe(next.code)) {
+    } else if (controls_display(next.code)) {
       append_json_escape(out, next.code);
     } else {
       out += shown.substr(i, next.bytes);

@@ -12,6 +12,8 @@ namespace millrace {
 void append_text_escaped(std::string& out, std::string_view text);
 // The same, with quotes if a reader of key=value could not tell where the value ends.
 void append_text_value(std::string& out, std::string_view text);
+// "\u009b", or two of them for a character beyond U+FFFF.
+void append_json_escape(std::string& out, char32_t code);
 // A JSON string with its quotes; a byte that is not UTF-8 becomes U+FFFD.
 void append_json_value(std::string& out, std::string_view text);
 

@@ -14,6 +14,12 @@ Utf8Character first_character(std::string_view text) {
   return {code, bytes};
 }
 
+bool controls_display(char32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c ||
+         (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || code >= 0xe0000;
+}
+
 bool is_utf8(std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();

@@ -36,6 +36,10 @@ struct Utf8Character {
 };
 Utf8Character first_character(std::string_view text);
 
+// Whether the character controls how text is shown: controls of C0, DEL and C1, separators of lines
+// and paragraphs, and marks that hide or reorder text. A stranger's text is never shown with these.
+bool controls_display(char32_t code);
+
 bool is_utf8(std::string_view text);
 
 // The longest prefix of `text` of at most `max_bytes` that splits no character. For text that is

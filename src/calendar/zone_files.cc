@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/file.h"
 #include "calendar/tzif.h"
 
 namespace millrace::calendar {
@@ -39,22 +40,18 @@ struct Content {
 
 // A regular file of at most `max_bytes`; no symbolic link.
 Result<Content> read_file(const std::string& path, std::size_t max_bytes) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file < 0) return failure(why(errno));
-  struct Closer {
-    int file;
-    ~Closer() { ::close(file); }
-  } const closer{file};
+  const auto file = open_file(path, O_RDONLY | O_NOFOLLOW);
+  if (!file) return failure(file.error().reason);
   struct stat status{};
-  if (::fstat(file, &status) != 0) return failure(why(errno));
-  if (!S_ISREG(status.st_mode)) return failure("it is not a regular file");
+  if (::fstat(file->number(), &status) != 0) return failure(why(errno));
   if (static_cast<std::uint64_t>(status.st_size) > max_bytes) {
     return failure(fmt::format("it has more than {} bytes", max_bytes));
   }
   Content content{std::string(static_cast<std::size_t>(status.st_size), '\0'), stamp_of(status)};
   std::size_t read = 0;
   while (read < content.bytes.size()) {
-    const ssize_t got = ::read(file, content.bytes.data() + read, content.bytes.size() - read);
+    const ssize_t got =
+        ::read(file->number(), content.bytes.data() + read, content.bytes.size() - read);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failure(why(errno));
     if (got == 0) return failure("its size changed while the server read it; try again");

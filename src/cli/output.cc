@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log_escape.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
@@ -20,15 +21,7 @@ constexpr std::string_view kGap = "  ";
 constexpr std::size_t kLeastCut = 12;      // of a column that may disappear
 constexpr std::size_t kUsualColumns = 80;  // of a terminal that does not report its width
 
-// The bytes of the character at `at`; 0: it is not valid UTF-8. Control characters count as invalid
-// here; C1 (U+0080 to U+009F) control terminals like C0.
-std::size_t character_length(std::string_view text, std::size_t at) {
-  const Utf8Character next = first_character(text.substr(at));
-  const bool is_control = next.code < 0x20 || (next.code >= 0x7f && next.code < 0xa0);
-  return is_control ? 0 : next.bytes;
-}
-
-std::string escaped(char c) {
+std::string escaped_byte(char c) {
   switch (c) {
     case '\n':
       return "\\n";
@@ -44,26 +37,46 @@ std::string escaped(char c) {
 std::string filtered(std::string_view text, std::string_view kept_controls) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = character_length(text, i);
-    if (length > 0) {
+    const Utf8Character next = first_character(text.substr(i));
+    const std::size_t length = std::max<std::size_t>(next.bytes, 1);
+    const bool is_shown = next.bytes > 0 && !controls_display(next.code);
+    if (is_shown || kept_controls.contains(text[i])) {
       out += text.substr(i, length);
-      i += length;
+    } else if (length == 1) {
+      out += escaped_byte(text[i]);
     } else {
-      const char c = text[i++];
-      if (kept_controls.find(c) != std::string_view::npos) {
-        out += c;
-      } else {
-        out += escaped(c);
-      }
+      out += fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(next.code));
     }
+    i += length;
   }
   return out;
 }
+
+// Writes text with the stream's own buffer.
+void write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 }  // namespace
 
 std::string printable(std::string_view text) { return filtered(text, {}); }
 std::string printable_block(std::string_view text) { return filtered(text, "\n\t"); }
+
+std::string printable_json(std::string_view json) {
+  std::string out;
+  for (std::size_t i = 0; i < json.size();) {
+    const Utf8Character next = first_character(json.substr(i));
+    const std::size_t length = std::max<std::size_t>(next.bytes, 1);
+    const char c = json[i];
+    if (c == '\n' || c == '\t' || (next.bytes > 0 && !controls_display(next.code))) {
+      out += json.substr(i, length);
+    } else if (c == '\r') {
+      out += ' ';  // JSON has it between tokens only
+    } else {
+      append_json_escape(out, next.bytes > 0 ? next.code : kReplacementCharacter);
+    }
+    i += length;
+  }
+  return out;
+}
 
 std::string printable(std::string_view text, std::size_t columns) {
   std::string out = printable(text);
@@ -71,7 +84,7 @@ std::string printable(std::string_view text, std::size_t columns) {
   constexpr std::string_view kMark = "...";
   std::size_t bytes = 0;
   for (std::size_t width = 0; width + kMark.size() < columns; ++width) {
-    bytes += std::max<std::size_t>(character_length(out, bytes), 1);
+    bytes += std::max<std::size_t>(first_character(std::string_view(out).substr(bytes)).bytes, 1);
   }
   return out.substr(0, bytes) + std::string(kMark);
 }
@@ -200,13 +213,18 @@ std::string Properties::text() const {
 }
 
 void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  write(is_terminal(STDOUT_FILENO) ? printable_json(text) : text);
   std::fflush(stdout);
 }
 
 void print_line(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!text.ends_with('\n')) std::fputc('\n', stdout);
+  print(text);
+  if (!text.ends_with('\n')) write("\n");
+  std::fflush(stdout);
+}
+
+void print_controls(std::string_view text) {
+  write(text);
   std::fflush(stdout);
 }
 

@@ -10,13 +10,15 @@
 
 namespace millrace::cli {
 
-// Control characters become \n or \x1b, and bytes that are not UTF-8 become \xff, so that text in a
-// stranger's job can't control the terminal. The result is one line.
+// Control characters become \n, \x1b or \u{202e}, and bytes that are not UTF-8 become \xff, so that
+// text in a stranger's job can't control the terminal. The result is one line.
 std::string printable(std::string_view text);
 // Also cut with "..." to at most `columns`.
 std::string printable(std::string_view text, std::size_t columns);
 // For text of several lines: keeps line ends and tabs.
 std::string printable_block(std::string_view text);
+// The same value, with such characters as \u009b. Keeps line ends and tabs.
+std::string printable_json(std::string_view json);
 
 // The stack of an error, below a heading and a blank line; empty if there is none.
 std::string stack_text(std::string_view stack);
@@ -77,9 +79,12 @@ class Properties {
   std::vector<std::pair<std::string, std::string>> lines_;
 };
 
-void print(std::string_view text);       // to standard output, unchanged
-void print_line(std::string_view text);  // adds a line end if missing
-void note(std::string_view text);        // one line to standard error, for a person watching
+// Standard output. On a terminal printable_json() is shown: text that printable() made stays as it
+// is, and JSON keeps its value. A pipe or a file gets the bytes unchanged.
+void print(std::string_view text);
+void print_line(std::string_view text);      // adds a line end if missing
+void print_controls(std::string_view text);  // what controls the terminal, from this program alone
+void note(std::string_view text);            // one line to standard error, for a person watching
 
 bool is_terminal(int descriptor);
 // The width of the terminal on standard output; kNoLimit if it is not a terminal.

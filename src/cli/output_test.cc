@@ -22,10 +22,27 @@ TEST(Printable, KeepsCharactersAndShowsOtherBytes) {
             "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80");
   EXPECT_EQ(printable("\xc2\x9b"
                       "31m"),
-            "\\xc2\\x9b31m");  // CSI in eight bits
+            "\\u{9b}31m");  // CSI in eight bits
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
+}
+
+// U+202E would show "txt.exe" as "exe.txt".
+TEST(Printable, WritesMarksOutThatReorderOrHideText) {
+  EXPECT_EQ(printable("a\xe2\x80\xaeb"), "a\\u{202e}b");
+  EXPECT_EQ(printable("a\xe2\x80\x8b\xef\xbb\xbf"), "a\\u{200b}\\u{feff}");
+  EXPECT_EQ(printable("\xe2\x80\xa8"), "\\u{2028}");  // a separator of lines
+  EXPECT_EQ(printable_block("a\n\xe2\x80\xae"), "a\n\\u{202e}");
+}
+
+TEST(PrintableJson, KeepsTheValueAndControlsNothing) {
+  EXPECT_EQ(printable_json("{\"a\":\n\t\"\xc3\xbc \\u001b\"}\n"),
+            "{\"a\":\n\t\"\xc3\xbc \\u001b\"}\n");
+  EXPECT_EQ(printable_json("\"\xc2\x9b\x7f\xe2\x80\xae\""), "\"\\u009b\\u007f\\u202e\"");
+  EXPECT_EQ(printable_json("\"\xf3\xa0\x80\x81\""), "\"\\udb40\\udc01\"");  // a tag
+  EXPECT_EQ(printable_json("[1,\r2]"), "[1, 2]");
+  EXPECT_EQ(printable_json("\xff"), "\\ufffd");
 }
 
 TEST(Printable, CutsToAWidth) {

@@ -2,10 +2,9 @@
 // jobs.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <sstream>
 
+#include "base/file.h"
 #include "base/json_writer.h"
 #include "cli/commands.h"
 #include "cli/confirm.h"
@@ -41,12 +40,12 @@ void add_names(JsonWriter& json, std::string_view key, const std::vector<std::st
 
 // The file has one or two lines: the new secret, and the one that it replaces.
 Result<std::vector<std::string>> read_secrets(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path);
-  if (!file) return failure(fmt::format("can't read {}: {}", path, std::strerror(errno)));
+  const auto content = read_file(path);
+  if (!content) return std::unexpected(content.error());
+  std::istringstream lines(*content);
   std::vector<std::string> secrets;
   std::string line;
-  while (std::getline(file, line)) {
+  while (std::getline(lines, line)) {
     while (line.ends_with('\r') || line.ends_with(' ')) line.pop_back();
     if (!line.empty()) secrets.push_back(line);
   }

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
+#include "base/file.h"
 #include "base/version.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -71,12 +68,17 @@ std::string explain_on(const sdk::Error& error, std::string_view kind, std::stri
 Result<sdk::Client> Session::connect() const {
   std::string secret = token;
   if (!token_file.empty()) {
-    errno = 0;
-    std::ifstream file(token_file);
-    if (!std::getline(file, secret) || secret.empty()) {
-      return failure(fmt::format("cannot read a token from {}: {}", token_file,
-                                 errno != 0 ? std::strerror(errno) : "its first line is empty"));
+    const auto content = read_file(token_file);
+    if (!content) return std::unexpected(content.error());
+    secret = content->substr(0, content->find('\n'));
+    if (secret.empty()) {
+      return failure(
+          fmt::format("can't read a token from {}: its first line is empty", token_file));
     }
+  }
+  for (const std::string& file : {ca_file, cert_file, key_file}) {
+    if (file.empty()) continue;
+    if (const Status checked = check_file(file); !checked) return std::unexpected(checked.error());
   }
   return sdk::Client({.url = url,
                       .token = std::move(secret),

@@ -51,10 +51,10 @@ class LiveTerminal {
       raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
       tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     }
-    print("\x1b[?1049h\x1b[?25l");
+    print_controls("\x1b[?1049h\x1b[?25l");
   }
   ~LiveTerminal() {
-    print("\x1b[?25h\x1b[?1049l");
+    print_controls("\x1b[?25h\x1b[?1049l");
     if (has_keys_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
   LiveTerminal(const LiveTerminal&) = delete;
@@ -252,7 +252,7 @@ void draw(std::string_view text, std::string_view status) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   out += "\x1b[J" + fmt::format("\x1b[{};1H{}", size.ws_row, printable(status, size.ws_col));
-  print(out);
+  print_controls(out);
 }
 
 // `stop` cancels the client's calls, so that an unresponsive server does not delay the exit.

@@ -1,8 +1,11 @@
 #include "net/tls.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
@@ -10,15 +13,28 @@
 #include <array>
 #include <cstring>
 #include <ctime>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
+#include "base/file.h"
 #include "net/tls_stream.h"
 
 namespace millrace::net {
 namespace {
 
 using Context = std::shared_ptr<SSL_CTX>;
+template <auto Free>
+struct Freed {
+  template <typename T>
+  void operator()(T* object) const {
+    Free(object);
+  }
+};
+using Bio = std::unique_ptr<BIO, Freed<&::BIO_free_all>>;
+using Key = std::unique_ptr<EVP_PKEY, Freed<&::EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Freed<&::X509_free>>;
 
 // For TLS 1.2; TLS 1.3 has only such ciphers.
 constexpr const char* kCiphers =
@@ -33,30 +49,88 @@ std::string reason() {
   return text == nullptr ? "OpenSSL gives no reason" : text;
 }
 
-std::unexpected<Error> unusable(const std::string& file, std::string_view what) {
-  return failure(fmt::format("can't use \"{}\" as {}: {}", file, what, reason()));
+std::unexpected<Error> unusable(const std::string& file, std::string_view what,
+                                std::string_view why) {
+  return failure(fmt::format("can't use \"{}\" as {}: {}", file, what, why));
+}
+
+// The files are read here, and not by OpenSSL, which would wait for ever at a FIFO.
+Result<Bio> read_pem(const std::string& file, std::string_view what) {
+  const auto opened = open_file(file, O_RDONLY);
+  if (!opened) return unusable(file, what, opened.error().reason);
+  const auto content = read_all(opened->number(), kMaxFileBytes);
+  if (!content) return unusable(file, what, content.error().message);
+  Bio copy(::BIO_new(::BIO_s_mem()));
+  MILLRACE_CHECK(copy != nullptr);  // out of memory
+  MILLRACE_CHECK(::BIO_write(copy.get(), content->data(), static_cast<int>(content->size())) ==
+                 static_cast<int>(content->size()));
+  return copy;
+}
+
+// The next certificate; null at the end, and at a fault, which stays in OpenSSL's queue.
+Certificate next_certificate(BIO& pem) {
+  Certificate next(::PEM_read_bio_X509_AUX(&pem, nullptr, nullptr, nullptr));
+  if (!next && ERR_GET_REASON(::ERR_peek_last_error()) == PEM_R_NO_START_LINE) ::ERR_clear_error();
+  return next;
+}
+
+Status use_certificate(SSL_CTX& context, const std::string& file) {
+  constexpr std::string_view kWhat = "the certificate";
+  auto pem = read_pem(file, kWhat);
+  if (!pem) return std::unexpected(std::move(pem.error()));
+  const Certificate first(::PEM_read_bio_X509_AUX(pem->get(), nullptr, nullptr, nullptr));
+  if (!first || ::SSL_CTX_use_certificate(&context, first.get()) != 1) {
+    return unusable(file, kWhat, reason());
+  }
+  while (const Certificate more = next_certificate(**pem)) {
+    if (::SSL_CTX_add1_chain_cert(&context, more.get()) != 1) break;
+  }
+  if (::ERR_peek_error() != 0) return unusable(file, kWhat, reason());
+  return {};
+}
+
+Status use_key(SSL_CTX& context, const TlsFiles& files) {
+  constexpr std::string_view kWhat = "the key";
+  auto pem = read_pem(files.key, kWhat);
+  if (!pem) return std::unexpected(std::move(pem.error()));
+  // A key with a passphrase is refused: OpenSSL would ask for it at the terminal, and wait.
+  const auto no_passphrase = [](char*, int, int, void*) { return 0; };
+  const Key key(::PEM_read_bio_PrivateKey(pem->get(), nullptr, no_passphrase, nullptr));
+  if (key && ::SSL_CTX_use_PrivateKey(&context, key.get()) == 1) return {};
+  if (ERR_GET_REASON(::ERR_peek_error()) != X509_R_KEY_VALUES_MISMATCH) {
+    return unusable(files.key, kWhat, reason());
+  }
+  ::ERR_clear_error();
+  return failure(fmt::format("the key \"{}\" is not that of the certificate \"{}\"", files.key,
+                             files.certificate));
+}
+
+// A server also names them to its clients.
+Status trust_authorities(SSL_CTX& context, const std::string& file) {
+  constexpr std::string_view kWhat = "the authorities' certificates";
+  auto pem = read_pem(file, kWhat);
+  if (!pem) return std::unexpected(std::move(pem.error()));
+  bool any = false;
+  while (const Certificate next = next_certificate(**pem)) {
+    any = true;
+    if (::X509_STORE_add_cert(::SSL_CTX_get_cert_store(&context), next.get()) != 1 ||
+        ::SSL_CTX_add_client_CA(&context, next.get()) != 1) {
+      break;
+    }
+  }
+  if (::ERR_peek_error() != 0) return unusable(file, kWhat, reason());
+  return any ? Status() : unusable(file, kWhat, "it has no certificate");
 }
 
 Status use_files(SSL_CTX& context, const TlsFiles& files) {
   ::ERR_clear_error();
-  if (!files.certificate.empty() &&
-      ::SSL_CTX_use_certificate_chain_file(&context, files.certificate.c_str()) != 1) {
-    return unusable(files.certificate, "the certificate");
+  if (!files.certificate.empty()) {
+    if (Status used = use_certificate(context, files.certificate); !used) return used;
   }
-  if (!files.key.empty() &&
-      ::SSL_CTX_use_PrivateKey_file(&context, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
-    if (ERR_GET_REASON(::ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH) {
-      ::ERR_clear_error();
-      return failure(fmt::format("the key \"{}\" is not that of the certificate \"{}\"", files.key,
-                                 files.certificate));
-    }
-    return unusable(files.key, "the key");
+  if (!files.key.empty()) {
+    if (Status used = use_key(context, files); !used) return used;
   }
-  if (!files.authorities.empty() &&
-      ::SSL_CTX_load_verify_locations(&context, files.authorities.c_str(), nullptr) != 1) {
-    return unusable(files.authorities, "the authorities' certificates");
-  }
-  return {};
+  return files.authorities.empty() ? Status() : trust_authorities(context, files.authorities);
 }
 
 Result<Context> make_context(TlsSide side, const TlsFiles& files) {
@@ -98,8 +172,6 @@ Result<Context> make_context(TlsSide side, const TlsFiles& files) {
     ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   } else if (!files.authorities.empty()) {
     ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-    ::SSL_CTX_set_client_CA_list(context.get(),
-                                 ::SSL_load_client_CA_file(files.authorities.c_str()));
   }
   return context;
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -366,6 +367,23 @@ TEST_F(TlsTrust, WhatIsNoCertificateOrKeyIsNamed) {
   EXPECT_EQ(fault({path("server.pem"), path("other.key")}),
             "the key \"" + path("other.key") + "\" is not that of the certificate \"" +
                 path("server.pem") + "\"");
+  EXPECT_EQ(fault({path("server.pem"), path("server.key"), path("server.key")}),
+            "can't use \"" + path("server.key") +
+                "\" as the authorities' certificates: it has no certificate");
+}
+
+// OpenSSL would wait for ever for who writes to it.
+TEST_F(TlsTrust, AFifoIsNoCertificate) {
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  const std::string refused = "can't use \"" + path("fifo") + "\" as ";
+  for (const TlsFiles& files :
+       {TlsFiles{path("fifo"), path("server.key")}, TlsFiles{path("server.pem"), path("fifo")},
+        TlsFiles{path("server.pem"), path("server.key"), path("fifo")}}) {
+    const auto made = Tls::load(TlsSide::kServer, files);
+    ASSERT_FALSE(made);
+    EXPECT_TRUE(made.error().message.starts_with(refused)) << made.error().message;
+    EXPECT_TRUE(made.error().message.ends_with(": it is not a regular file"));
+  }
 }
 
 }  // namespace

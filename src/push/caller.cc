@@ -27,6 +27,7 @@ constexpr long kConnectTimeoutMs = 10'000;
 // closing would be sent again.
 constexpr long kMaxIdleSeconds = 4;
 constexpr std::size_t kIdleHandles = 512;
+constexpr int kTooLarge = 100;  // CURLE_TOO_LARGE, which libcurl has from 8.6 on
 constexpr std::size_t kEventsAtOnce = 256;
 
 using SteadyClock = std::chrono::steady_clock;
@@ -65,6 +66,8 @@ struct UnderWay {
   std::string forbidden;  // the kind of the forbidden address
   std::size_t head_bytes = 0;
   bool head_is_too_long = false;
+  std::string length;        // of the answer's body, as its head says; empty: it does not
+  bool two_lengths = false;  // the head has a second length, or one that is not a number
 
   void add_header(const std::string& line) {
     curl_slist* const longer = curl_slist_append(headers.get(), line.c_str());
@@ -87,6 +90,30 @@ curl_socket_t open_socket(void* context, curlsocktype, curl_sockaddr* to) {
   return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_digit);
+}
+
+// Why libcurl gave up on an answer.
+std::string fault_of(const UnderWay& call, CURLcode code) {
+  // libcurl collects a line of the head before it shows it, and has this word for one that is too
+  // long: memory itself does not run out, the process ends first.
+  if (call.head_is_too_long || code == CURLE_OUT_OF_MEMORY || code == kTooLarge) {
+    return fmt::format("the head of the receiver's answer exceeds {}",
+                       format_size(kMaxAnswerHeadBytes));
+  }
+  if (call.two_lengths) {
+    return "the receiver's answer has no single Content-Length, so its end is not certain";
+  }
+  return fmt::format("the receiver gave no whole answer: {}", lowered(curl_easy_strerror(code)));
+}
+
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* context) {
   auto& call = *static_cast<UnderWay*>(context);
   const std::size_t room = call.call.max_answer_bytes - call.end.body.size();
@@ -103,17 +130,21 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) 
     call.head_is_too_long = true;
     return 0;
   }
-  std::string_view line(data, size);
-  if (line.starts_with("HTTP/")) call.end.retry_after.clear();  // discard an interim answer's value
+  const std::string_view line(data, size);
+  if (line.starts_with("HTTP/")) {  // discard an interim answer's values
+    call.end.retry_after.clear();
+    call.length.clear();
+  }
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return size;
-  if (!equals_ignoring_case(line.substr(0, colon), "retry-after")) return size;
-  line.remove_prefix(colon + 1);
-  const std::size_t first = line.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos) {
-    call.end.retry_after = line.substr(first, line.find_last_not_of(" \t\r\n") - first + 1);
-  }
-  return size;
+  const std::string_view name = line.substr(0, colon);
+  const std::string_view value = trimmed(line.substr(colon + 1));
+  if (equals_ignoring_case(name, "retry-after")) call.end.retry_after = value;
+  if (!equals_ignoring_case(name, "content-length")) return size;
+  // Who reads the answer with another length sees another answer (RFC 9112, section 6.3).
+  call.two_lengths = !is_number(value) || (!call.length.empty() && call.length != value);
+  call.length = value;
+  return call.two_lengths ? 0 : size;
 }
 
 class CurlCaller final : public Caller {
@@ -325,11 +356,7 @@ class CurlCaller final : public Caller {
         break;
       default:
         end.how = CallEnd::How::kBroken;
-        end.reason = call.head_is_too_long
-                         ? fmt::format("the head of the receiver's answer exceeds {}",
-                                       format_size(kMaxAnswerHeadBytes))
-                         : fmt::format("the receiver gave no whole answer: {}",
-                                       lowered(curl_easy_strerror(code)));
+        end.reason = fault_of(call, code);
     }
   }
 

@@ -199,6 +199,38 @@ TEST(Caller, ALongHeadIsNoAnswer) {
   EXPECT_NE(end.reason.find("32KiB"), std::string::npos) << end.reason;
 }
 
+// A line that libcurl itself finds too long, before anybody sees it.
+TEST(Caller, AnEndlessLineOfTheHeadIsNamedAsSuch) {
+  Receiver receiver(
+      with_body("HTTP/1.1 200 OK\r\nX: " + std::string(1024 * 1024, 'x') + "\r\n", ""));
+  const CallEnd end = call(call_to(url_of(receiver)));
+  EXPECT_EQ(end.how, How::kBroken);
+  EXPECT_EQ(end.reason, "the head of the receiver's answer exceeds 32KiB");
+}
+
+TEST(Caller, AnAnswerHasOneLength) {
+  const auto answered = [](const std::string& lengths) {
+    Receiver receiver("HTTP/1.1 200 OK\r\n" + lengths + "\r\nabcdef");
+    return call(call_to(url_of(receiver)));
+  };
+  for (const char* const lengths :
+       {"Content-Length: 3\r\nContent-Length: 6\r\n", "Content-Length: 6\r\ncontent-length: 3\r\n",
+        "Content-Length: 3, 6\r\n", "Content-Length: +6\r\n", "Content-Length: 6x\r\n",
+        "Content-Length: \r\n"}) {
+    EXPECT_EQ(answered(lengths).how, How::kBroken) << lengths;
+  }
+  for (const char* const lengths :
+       {"Content-Length: 6\r\nContent-Length: 6\r\n", "Content-Length:  6 \r\n", ""}) {
+    const CallEnd end = answered(lengths);
+    EXPECT_EQ(end.how, How::kAnswered) << lengths << end.reason;
+    EXPECT_EQ(end.body, "abcdef");
+  }
+  // An interim answer's length is none of the last one's.
+  Receiver receiver("HTTP/1.1 103 Hints\r\nContent-Length: 0\r\n\r\n" +
+                    with_body("HTTP/1.1 200 OK\r\n", "abc"));
+  EXPECT_EQ(call(call_to(url_of(receiver))).body, "abc");
+}
+
 TEST(Caller, WhatIsNoWholeAnswerIsBroken) {
   for (const std::string answer :
        {"", "garbage\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",

@@ -7,12 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/file.h"
 #include "net/certificates.h"
 
 namespace millrace::server {
@@ -28,29 +27,20 @@ CertificateFiles files_in(const fs::path& directory, const std::string& stem) {
 }
 CertificateFiles authority_in(const fs::path& directory) { return files_in(directory, "ca"); }
 
-Result<std::string> read(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream)
-    return failure(fmt::format("can't read {}: {}", path.string(), std::strerror(errno)));
-  return text;
-}
-
 // Ensures that a running server never reads a partial file.
 Status write(const fs::path& path, std::string_view text, ::mode_t mode) {
-  const auto failed = [&path] {
-    return failure(fmt::format("can't write {}: {}", path.string(), std::strerror(errno)));
+  const auto failed = [&path](std::string_view reason) {
+    return failure(fmt::format("can't write {}: {}", path.string(), reason));
   };
   const fs::path written = path.string() + ".new";
-  const int file = ::open(written.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-  if (file < 0) return failed();
-  const bool whole = ::fchmod(file, mode) == 0 &&
-                     ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                     ::fsync(file) == 0;
-  const int fault = errno;
-  ::close(file);
-  errno = fault;
-  if (!whole || ::rename(written.c_str(), path.c_str()) != 0) return failed();
+  const auto file = open_file(written, O_WRONLY | O_CREAT | O_TRUNC, mode);
+  if (!file) return failed(file.error().reason);
+  const int number = file->number();
+  const bool whole =
+      ::fchmod(number, mode) == 0 &&
+      ::write(number, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::fsync(number) == 0;
+  if (!whole || ::rename(written.c_str(), path.c_str()) != 0) return failed(std::strerror(errno));
   return {};
 }
 
@@ -96,9 +86,9 @@ Result<CertificateFiles> make_authority_in(const fs::path& directory, const std:
 Result<CertificateFiles> issue_into(const fs::path& directory, const fs::path& authority,
                                     const std::vector<std::string>& names) {
   const CertificateFiles from = authority_in(authority);
-  auto certificate = read(from.certificate);
+  auto certificate = read_file(from.certificate);
   if (!certificate) return std::unexpected(std::move(certificate.error()));
-  auto key = read(from.key);
+  auto key = read_file(from.key);
   if (!key) return std::unexpected(std::move(key.error()));
   const auto made = net::issue_certificate({std::move(*certificate), std::move(*key)}, names);
   if (!made) return std::unexpected(made.error());

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/file.h"
 #include "base/json_writer.h"
 #include "server/authority.h"
 #include "server/config/config.h"
@@ -129,7 +130,16 @@ void add_serve(CLI::App& app, int& exit_code) {
       "  millrace serve --listen 127.0.0.1:7600 --data /var/lib/millrace");
   command.callback([flags, &exit_code] {
     const auto loaded = load(*flags);
-    const auto load_again = [flags] { return load_config(input_of(*flags)); };
+    const auto load_again =
+        [flags, from = loaded ? loaded->file : ""]() -> std::expected<LoadedConfig, ConfigErrors> {
+      if (is_stream(from)) {
+        return std::unexpected(ConfigErrors{
+            fmt::format("the configuration came from {}, which can be read once; restart the "
+                        "server",
+                        from)});
+      }
+      return load_config(input_of(*flags));
+    };
     exit_code = loaded ? serve(*loaded, load_again) : kBadConfiguration;
   });
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "net/listener.h"
 #include "net/local_socket.h"
 #include "server/config/config.h"
@@ -38,16 +39,16 @@ int fail(std::string_view why) {
 
 // What is there already is replaced as a whole, or not at all.
 Status write(const fs::path& path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0) {
-    return failure(fmt::format("can't write {}: {}", path.string(), std::strerror(errno)));
-  }
-  const bool whole = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                     ::fsync(file) == 0;
-  const int fault = errno;
-  ::close(file);
-  if (whole) return {};
-  return failure(fmt::format("can't write {}: {}", path.string(), std::strerror(fault)));
+  const auto failed = [&path](std::string_view reason) {
+    return failure(fmt::format("can't write {}: {}", path.string(), reason));
+  };
+  const auto file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (!file) return failed(file.error().reason);
+  const int number = file->number();
+  const bool whole =
+      ::write(number, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::fsync(number) == 0;
+  return whole ? Status() : failed(std::strerror(errno));
 }
 
 // By key: what this machine has to say about it.

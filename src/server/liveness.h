@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/file.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -15,9 +16,6 @@ class LivenessFile {
  public:
   // The first write opens the file.
   explicit LivenessFile(std::string path) : path_(std::move(path)) {}
-  ~LivenessFile();
-  LivenessFile(const LivenessFile&) = delete;
-  LivenessFile& operator=(const LivenessFile&) = delete;
 
   // None: the file does not exist or its content is invalid.
   std::optional<Time> read() const;
@@ -26,7 +24,7 @@ class LivenessFile {
 
  private:
   std::string path_;
-  int fd_ = -1;
+  std::optional<Descriptor> file_;
 };
 
 }  // namespace millrace::server

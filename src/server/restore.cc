@@ -201,7 +201,7 @@ void print(const RestoreOptions& options, const Done& done) {
     fmt::print("archive  {} rows{}\n", done.rows,
                done.last ? ", the last of " + format_rfc3339(*done.last) : "");
   }
-  fmt::print("tables   {} jobs, up to row {}\n", done.made.jobs, to_number(done.made.newest));
+  fmt::print("tables   {} jobs, up to row {}\n", done.made.jobs, to_number(done.made.projected));
 }
 
 int refuse(int code, const std::string& why) {

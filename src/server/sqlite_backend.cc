@@ -87,7 +87,7 @@ class SqliteBackend final : public Backend {
     // file.
     for (const std::string_view name : {store::kJournalFile, store::kTablesFile}) {
       const std::string path = outside_.config.data + "/" + std::string(name);
-      auto file = std::make_unique<store::Descriptor>(::open(path.c_str(), O_PATH | O_CLOEXEC));
+      auto file = std::make_unique<Descriptor>(::open(path.c_str(), O_PATH | O_CLOEXEC));
       if (file->ok()) files_.emplace_back(path, std::move(file));
     }
     return {};

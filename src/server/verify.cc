@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "store/postgres/postgres_dump.h"
 #include "store/postgres/postgres_verify.h"
 #include "store/sqlite/archive.h"
 #include "store/sqlite/directory.h"
@@ -60,6 +61,16 @@ int verify_archive(const std::string& directory) {
   return kSound;
 }
 
+// PostgreSQL's tools alone read a dump, so this can only tell that it is as it was made.
+int verify_dump(const std::string& directory) {
+  if (const Status checked = store::check_dump(directory); !checked) {
+    fmt::print(stderr, "millrace: {}\n", checked.error().message);
+    return kDamaged;
+  }
+  fmt::print("{}: sound\n", directory);
+  return kSound;
+}
+
 int print_problems(const std::vector<std::string>& problems, std::string_view what) {
   for (const std::string& problem : problems) fmt::print(stderr, "millrace: {}\n", problem);
   fmt::print(stderr, "millrace: {} is damaged; keep it as it is, and restore a backup\n", what);
@@ -72,6 +83,9 @@ int verify_directory(const std::string& directory) {
   if (store::file_exists(directory + "/" + std::string(store::kArchiveCoverage)) &&
       !store::file_exists(directory + "/" + std::string(store::kMarkerFile))) {
     return verify_archive(directory);
+  }
+  if (store::file_exists(directory + "/" + std::string(store::kDumpFile))) {
+    return verify_dump(directory);
   }
   if (const auto user = store::user_of_directory(directory)) return refuse(directory, *user);
   const auto report = store::verify_store(directory);

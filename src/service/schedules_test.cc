@@ -247,10 +247,11 @@ TEST_F(SchedulesTest, ANameIsAName) {
     EXPECT_EQ(refusal(set("preview", every(60s))),
               "not_found: a schedule can't have the name preview, because /v1/schedules/preview is "
               "a call; choose another name");
-    for (const std::string& name : {std::string("a b"), std::string(), std::string(129, 'n')}) {
+    for (const std::string& name :
+         {std::string("a b"), std::string(), std::string(129, 'n'), std::string("..")}) {
       EXPECT_EQ(refusal(set(name, every(60s))),
                 "not_found: there is no such schedule: a name must be 1 to 128 characters of A-Z "
-                "a-z 0-9 . _ : / -");
+                "a-z 0-9 . _ : / - and not be \".\" or \"..\"");
       EXPECT_TRUE(is(finish(get_schedule(caller(), name)), ProblemCode::kNotFound));
     }
     EXPECT_TRUE(set(std::string(128, 'n'), every(60s)).has_value());

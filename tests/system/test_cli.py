@@ -286,6 +286,28 @@ class Commands(harness.ServerCase):
         group = listed().splitlines()[1].split()[0]
         self.assertIn("Stack:\nTraceback:", self.cli("error", "get", group).stdout)
 
+    def test_a_strangers_text_controls_no_terminal(self):
+        text = "a\u202eb\u009bc\u007fd"
+        job = self.submit(type="t", meta={"note": text}, payload=text)["id"]
+        for args in (("job", "get", job), ("job", "list", "-q", self.queue)):
+            for more in ((), ("-o", "json"), ("-o", "jsonl")):
+                with self.subTest(args=args, more=more):
+                    terminal = Terminal(*args, *more, MILLRACE_URL=self.server.url)
+                    shown, status = terminal.finish()
+                    self.assertEqual(status, 0, shown)
+                    self.assertFalse(set(shown) & set("\u202e\u009b\u007f"), shown)
+                    if more:
+                        self.assertIn("a\\u202eb\\u009bc\\u007fd", shown)
+        # What another program reads stays as it is.
+        self.assertIn(text, self.cli("job", "get", job, "-o", "json").stdout)
+
+    def test_no_queue_is_a_segment_of_dots(self):
+        for name in (".", ".."):
+            done = self.server.cli("enqueue", "t", "-q", name)
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn('not be "." or ".."', done.stderr)
+            self.assertEqual(self.api.put(f"/v1/queues/{name}", {}).status, 404)
+
     def test_health(self):
         self.cli("health")
         nobody = f"http://127.0.0.1:{harness.postgres.free_port()}"

@@ -339,6 +339,10 @@ class Refusals(harness.MillraceCase):
     def test_a_backup_alone_is_restored(self):
         done = restore(self.backup, self.target)
         self.assertEqual(done.returncode, 0, done)
+        # The tables may be behind the journal.
+        said = r"tables   \d+ jobs, up to row \d+"
+        verified = harness.run("admin", "verify", self.backup).stdout
+        self.assertEqual(re.search(said, done.stdout)[0], re.search(said, verified)[0])
         self.use(self.new_server(data=self.target).start())
         self.assertEqual(len(self.search()), 201)
 
@@ -548,7 +552,14 @@ class OnPostgres(harness.MillraceCase):
             self.assertEqual(reply.status, 200, reply)
             harness.eventually(lambda: load.claimed_since(answered) >= 20, what="more claims")
         self.assertEqual(server.stop(), 0)
-        self.assertEqual([path.name for path in backup.iterdir()], ["millrace.dump"])
+        self.assertEqual(
+            sorted(path.name for path in backup.iterdir()),
+            ["millrace.dump", "millrace.dump.sha256"],
+        )
+        subprocess.run(
+            ["sha256sum", "-c", "millrace.dump.sha256"], cwd=backup, check=True, capture_output=True
+        )
+        self.assertEqual(harness.run("admin", "verify", backup).returncode, 0)
         self.assertEqual(oct((backup / "millrace.dump").stat().st_mode & 0o777), "0o600")
 
         database = self.databases.new_database()
@@ -590,7 +601,14 @@ class OnPostgres(harness.MillraceCase):
         (backup / "millrace.dump").write_bytes(whole[: len(whole) // 2])
         cut = self.restore(backup, other)
         self.assertEqual(cut.returncode, 1, cut)
-        self.assertIn("pg_restore failed", cut.stderr)
+        self.assertIn("has another SHA-256", cut.stderr)
+        for place in (0, len(whole) // 2, len(whole) - 1):
+            altered = bytearray(whole)
+            altered[place] ^= 1
+            (backup / "millrace.dump").write_bytes(altered)
+            done = harness.run("admin", "verify", backup)
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn("has another SHA-256", done.stderr)
         # The restore left nothing behind.
         (backup / "millrace.dump").write_bytes(whole)
         self.assertEqual(self.restore(backup, other).returncode, 0)

@@ -10,6 +10,7 @@
 
 #include "api/bounds.h"
 #include "base/random.h"
+#include "base/shown_url.h"
 #include "cli/bench/server.h"
 #include "cli/bench/shared.h"
 #include "cli/exit_code.h"
@@ -271,7 +272,7 @@ ServerFigures Bench::server_figures() const {
 void Bench::begin_report(sdk::JsonWriter& json) const {
   json.begin_object();
   json.key("bench").string(name);
-  json.key("url").string(client.url());
+  json.key("url").string(shown_url(client.url()));
   json.key("own_server").boolean(is_own_server);
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/shown_url.h"
 #include "cli/limit/calls.h"
 #include "cli/output.h"
 #include "cli/session.h"
@@ -44,7 +45,7 @@ void look_at_node(sdk::Client& client, NodeSeen& node) {
 void look_at_nodes(sdk::Client& client, const OpenClient& open, DoctorFacts& facts) {
   const auto cluster = client.cluster();
   NodeSeen& self = facts.nodes.emplace_back();
-  self.url = client.url();
+  self.url = shown_url(client.url());
   self.name = "the server";
   look_at_node(client, self);
   if (!cluster) {

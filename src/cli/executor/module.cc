@@ -6,6 +6,7 @@
 
 #include <mutex>
 
+#include "base/file.h"
 #include "cli/executor/executor.h"
 #include "cli/job_outcome.h"
 #include "millrace/json.h"
@@ -63,6 +64,9 @@ class Module {
     // Loaded only by its path, never from the linker's folders.
     const std::string path =
         options.path.find('/') == std::string::npos ? "./" + options.path : options.path;
+    if (const Status checked = check_file(path); !checked) {
+      return failure("--module: " + checked.error().message);
+    }
     void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return failure(fmt::format("--module: {}", ::dlerror()));
     if (Status found = made->find(library, options.path); !found) {

@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <memory>
-#include <system_error>
 
 #include "base/json_check.h"
 #include "base/json_cursor.h"
@@ -126,25 +122,7 @@ std::expected<Document, FileFaults> read_document(std::string_view content, File
 }
 
 Result<std::string> read_whole_file(const std::string& path, std::size_t max_bytes) {
-  const bool is_standard = path == "-";
-  const auto why = [&path](int error) {
-    return failure(fmt::format("can't read {}: {}", path, std::generic_category().message(error)));
-  };
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      is_standard ? stdin : std::fopen(path.c_str(), "rb"),
-      [](std::FILE* opened) { return opened == stdin ? 0 : std::fclose(opened); });
-  if (!file) return why(errno);
-  std::string content;
-  std::size_t got = 0;
-  char buffer[64 << 10];
-  while ((got = std::fread(buffer, 1, sizeof buffer, file.get())) > 0) {
-    content.append(buffer, got);
-    if (content.size() > max_bytes) {
-      return failure(fmt::format("{} has more than {} bytes", path, max_bytes));
-    }
-  }
-  if (std::ferror(file.get()) != 0) return why(errno);
-  return content;
+  return read_file(path == "-" ? "/dev/stdin" : path, max_bytes);
 }
 
 void print_faults(std::string_view path, const FileFaults& faults) {

@@ -9,12 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/result.h"
 
 namespace millrace::cli {
-
-// The server's default limit on a body.
-constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
 
 struct FileFault {
   std::size_t line = 0;  // from 1; 0: the whole file

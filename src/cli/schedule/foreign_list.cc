@@ -366,7 +366,7 @@ class EntryReader {
     sdk::NewSchedule& schedule = entry.schedule;
     if (entry.name.empty()) entry.name = schedule.job.type;
     for (char& c : entry.name) {
-      if (!api::is_name(std::string_view(&c, 1))) c = '-';
+      if (!api::is_name_character(c)) c = '-';
     }
     if (!entry.name.empty() && !api::is_name(entry.name)) {
       fail(fmt::format("the name has {} bytes, a schedule's at most {}", entry.name.size(),

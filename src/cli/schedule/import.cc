@@ -150,7 +150,7 @@ std::string owner_of(std::string_view kind, std::string_view path) {
   std::string owner(kind);
   if (path == "-") return owner;
   owner += ':';
-  for (const char c : path) owner += api::is_name(std::string_view(&c, 1)) ? c : '-';
+  for (const char c : path) owner += api::is_name_character(c) ? c : '-';
   // For a long path, the end says more.
   if (owner.size() > api::kMaxNameBytes) {
     const std::size_t head = kind.size() + 1;

@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 
+#include "base/file.h"
 #include "server/config/config_file.h"
 #include "server/config/config_keys.h"
 
@@ -45,15 +43,13 @@ class Loader {
   }
 
   void file(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    const std::string content{std::istreambuf_iterator<char>(stream), {}};
-    if (!stream) {
-      errors_.push_back(
-          fmt::format("can't read the configuration file {}: {}", path, std::strerror(errno)));
+    const auto content = read_file(path);
+    if (!content) {
+      errors_.push_back("the configuration file: " + content.error().message);
       return;
     }
     loaded_.file = path;
-    auto parsed = parse_config_file(content, path);
+    auto parsed = parse_config_file(*content, path);
     if (!parsed) {
       errors_.insert(errors_.end(), parsed.error().begin(), parsed.error().end());
       return;
@@ -115,7 +111,7 @@ class Loader {
       return;
     }
     if (const auto fault = set_value(*key, text, loaded_.config)) {
-      errors_.push_back(fmt::format("{} {} (it is \"{}\")", place, *fault, text));
+      errors_.push_back(fmt::format("{} {}{}", place, *fault, quoted_value(*key, text)));
       return;
     }
     loaded_.settings[static_cast<std::size_t>(key - config_keys().data())].source =

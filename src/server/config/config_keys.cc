@@ -8,6 +8,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "base/shown_url.h"
 #include "core/limits.h"
 #include "net/address_set.h"
 
@@ -228,6 +229,7 @@ struct ValueReader {
     if (text != kAuto && !text.starts_with("http://") && !text.starts_with("https://")) {
       return R"(must be a URL, like "http://10.0.0.7:7600", or "auto")";
     }
+    if (shown_url(text) != text) return "must have no user, no password and no parameters";
     config.*kind.member = text == kAuto ? "" : text;
     return std::nullopt;
   }
@@ -265,26 +267,6 @@ struct ValueReader {
   }
 };
 
-// "postgres://user:***@host/database": hides what is between the first colon after the scheme and
-// the last at sign before the path, and a parameter `password`.
-std::string without_password(std::string url) {
-  const std::size_t scheme = url.find("://");
-  if (scheme == std::string::npos) return url;
-  const std::size_t begin = scheme + 3;
-  const std::size_t at = url.substr(0, url.find_first_of("/?", begin)).rfind('@');
-  if (at != std::string::npos) {
-    const std::size_t colon = url.find(':', begin);
-    if (colon < at) url.replace(colon + 1, at - colon - 1, "***");
-  }
-  for (const std::string_view name : {"?password=", "&password="}) {
-    const std::size_t found = url.find(name);
-    if (found == std::string::npos) continue;
-    const std::size_t value = found + name.size();
-    url.replace(value, std::min(url.find('&', value), url.size()) - value, "***");
-  }
-  return url;
-}
-
 struct ValueWriter {
   const Config& config;
 
@@ -306,7 +288,7 @@ struct ValueWriter {
   std::string operator()(CountSetting kind) const { return fmt::to_string(config.*kind.member); }
   std::string operator()(DatabaseSetting kind) const {
     const std::string& url = config.*kind.member;
-    return url.empty() ? std::string(kNone) : without_password(url);
+    return url.empty() ? std::string(kNone) : shown_url(url);
   }
   std::string operator()(FileSetting kind) const {
     const std::string& path = config.*kind.member;
@@ -318,7 +300,7 @@ struct ValueWriter {
   }
   std::string operator()(EndpointSetting kind) const {
     const std::string& url = config.*kind.member;
-    return url.empty() ? std::string(kNone) : url;
+    return url.empty() ? std::string(kNone) : shown_url(url);
   }
   std::string operator()(TruthSetting kind) const { return config.*kind.member ? "true" : "false"; }
   std::string operator()(LogLevelSetting kind) const {
@@ -387,6 +369,15 @@ std::optional<std::string> set_value(const ConfigKey& key, std::string_view text
 
 std::string value_text(const ConfigKey& key, const Config& config) {
   return std::visit(ValueWriter{config}, key.kind);
+}
+
+std::string quoted_value(const ConfigKey& key, std::string_view text) {
+  const bool is_url = std::holds_alternative<DatabaseSetting>(key.kind) ||
+                      std::holds_alternative<UrlSetting>(key.kind) ||
+                      std::holds_alternative<EndpointSetting>(key.kind);
+  if (!is_url) return fmt::format(" (it is \"{}\")", text);
+  if (text.find("://") == std::string_view::npos) return {};
+  return fmt::format(" (it is \"{}\")", shown_url(text));
 }
 
 std::string type_text(const ConfigKey& key) { return std::visit(TypeWriter{}, key.kind); }

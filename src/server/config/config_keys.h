@@ -90,6 +90,8 @@ std::string environment_of(std::string_view key);  // "MILLRACE_LIMITS_HEADER_BL
 std::optional<std::string> set_value(const ConfigKey& key, std::string_view text, Config& config);
 // The member's value in its shortest form.
 std::string value_text(const ConfigKey& key, const Config& config);
+// ` (it is "60x")`, for a message about a value that was refused; nothing that may be a password.
+std::string quoted_value(const ConfigKey& key, std::string_view text);
 // Describes its values: "duration, 0s to 1h".
 std::string type_text(const ConfigKey& key);
 

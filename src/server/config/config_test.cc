@@ -29,6 +29,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class ConfigTest : public testing::Test {
  protected:
@@ -219,6 +220,24 @@ TEST_F(ConfigTest, APasswordIsNotShown) {
     ASSERT_TRUE(loaded) << url;
     EXPECT_EQ(setting(*loaded, "postgres").value, shown);
     EXPECT_EQ(loaded->config.postgres, url == "none" ? "" : url);
+  }
+}
+
+TEST_F(ConfigTest, NoUrlShowsASecret) {
+  input.flags = {{"otlp_endpoint", "https://me:secret@collector:4318/v1/traces?key=secret"}};
+  EXPECT_EQ(setting(*load_config(input), "otlp_endpoint").value,
+            "https://***@collector:4318/v1/traces?key=***");
+  // Nor does the error about one.
+  for (const auto& [key, value] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"otlp_endpoint", "grpc://me:secret@collector"},
+           {"postgres", "mysql://me:secret@host/jobs"},
+           {"postgres", "host=db password=secret"},
+           {"advertise", "http://me:secret@10.0.0.7:7600"},
+       }) {
+    input.flags = {{key, value}};
+    const auto loaded = load_config(input);
+    ASSERT_FALSE(loaded) << key;
+    EXPECT_THAT(loaded.error(), ElementsAre(AllOf(HasSubstr(" must "), Not(HasSubstr("secret")))));
   }
 }
 

@@ -76,6 +76,29 @@ constexpr const char* kStandby =
     "the database is a standby; name the primary in the address, or add "
     "target_session_attrs=read-write";
 
+// libpq repeats what it does not understand of an address, which may be a part of the password.
+std::optional<std::string> fault_of_address(const std::string& url) {
+  constexpr std::string_view kNextStep =
+      "; in a user or password, write : / ? # @ and % as %3A %2F %3F %23 %40 and %25";
+  char* why = nullptr;
+  PQconninfoOption* const parsed = PQconninfoParse(url.c_str(), &why);
+  PQfreemem(why);
+  if (parsed == nullptr) return fmt::format("the database's address is not a URL{}", kNextStep);
+  bool is_sound = true;
+  for (const PQconninfoOption* one = parsed; one->keyword != nullptr; ++one) {
+    if (one->val == nullptr) continue;
+    const std::string_view name = one->keyword;
+    const std::string_view value = one->val;
+    if (name == "host" && value.contains('@')) is_sound = false;
+    if (name == "port" && value.find_first_not_of("0123456789,") != std::string_view::npos) {
+      is_sound = false;
+    }
+  }
+  PQconninfoFree(parsed);
+  if (is_sound) return std::nullopt;
+  return fmt::format("the database's address has no sound host and port{}", kNextStep);
+}
+
 }  // namespace
 
 bool SqlRow::is_null(int column) const { return PQgetisnull(result_, row_, column) != 0; }
@@ -126,6 +149,9 @@ struct Connection::Answers {
 };
 
 std::expected<std::unique_ptr<Connection>, SqlFailure> Connection::open(const Options& options) {
+  if (auto fault = fault_of_address(options.url)) {
+    return std::unexpected(SqlFailure{"", std::move(*fault), true});
+  }
   std::vector<const char*> names;
   std::vector<const char*> values;
   for (const auto& [name, value] : kDefaults) {

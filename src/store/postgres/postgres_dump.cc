@@ -16,6 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
+#include "base/hex.h"
+#include "digest/sha256_sum.h"
 #include "store/postgres/connection_pool.h"
 #include "store/postgres/postgres_store.h"
 
@@ -27,6 +30,7 @@ using Use = ConnectionPool::Use;
 
 // The most bytes kept of a tool's error output.
 constexpr std::size_t kMostWords = 4096;
+constexpr std::size_t kReadBytes = 1024 * 1024;
 
 // The address as libpq's variables of the environment: a password must not be among a process's
 // arguments, which every user of the machine can read.
@@ -121,12 +125,40 @@ Status run_tool(std::vector<std::string> words, Address& address) {
                              said.empty() ? fmt::format("it ended with status {}", status) : said));
 }
 
+// The line of kDumpSumFile.
+Result<std::string> sum_line(const std::string& path) {
+  const auto file = open_file(path, O_RDONLY);
+  if (!file) return failure(fmt::format("can't read {}: {}", path, file.error().reason));
+  Sha256Sum sum;
+  std::vector<char> buffer(kReadBytes);
+  while (true) {
+    const ssize_t got = ::read(file->number(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failure(fmt::format("can't read {}: {}", path, std::strerror(errno)));
+    if (got == 0) break;
+    sum.add({buffer.data(), static_cast<std::size_t>(got)});
+  }
+  return fmt::format("{}  {}\n", to_hex(sum.finish()), kDumpFile);
+}
+
 Status sync_path(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool synced = file >= 0 && ::fsync(file) == 0;
   const int fault = errno;
   if (file >= 0) ::close(file);
   return synced ? Status() : failure(fmt::format("can't sync {}: {}", path, std::strerror(fault)));
+}
+
+Status write_sum(const std::string& draft, const std::string& directory) {
+  const auto line = sum_line(draft);
+  if (!line) return std::unexpected(line.error());
+  const std::string path = directory + "/" + std::string(kDumpSumFile);
+  const auto file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (!file) return failure(fmt::format("can't write {}: {}", path, file.error().reason));
+  const bool whole =
+      ::write(file->number(), line->data(), line->size()) == static_cast<ssize_t>(line->size()) &&
+      ::fsync(file->number()) == 0;
+  return whole ? Status() : failure(fmt::format("can't write {}: {}", path, std::strerror(errno)));
 }
 
 Status dump(const std::string& url, const std::string& directory) {
@@ -142,11 +174,15 @@ Status dump(const std::string& url, const std::string& directory) {
   std::error_code fault;
   if (done) fs::permissions(draft, fs::perms::owner_read | fs::perms::owner_write, fault);
   if (done) done = sync_path(draft);
+  if (done) done = write_sum(draft, directory);
   if (done && ::rename(draft.c_str(), file.c_str()) != 0) {
     done = failure(fmt::format("can't put in place {}: {}", file, std::strerror(errno)));
   }
   if (done) done = sync_path(directory);
-  if (!done) fs::remove(draft, fault);
+  if (!done) {
+    fs::remove(draft, fault);
+    fs::remove(directory + "/" + std::string(kDumpSumFile), fault);
+  }
   return done;
 }
 
@@ -179,6 +215,26 @@ Status PostgresBackup::backup_to(const std::string& directory) {
   return done;
 }
 
+Status check_dump(const std::string& directory) {
+  const std::string path = directory + "/" + std::string(kDumpFile);
+  const std::string sum_path = directory + "/" + std::string(kDumpSumFile);
+  std::error_code fault;
+  for (const auto& [name, file] : {std::pair(kDumpFile, path), std::pair(kDumpSumFile, sum_path)}) {
+    if (fs::exists(file, fault)) continue;
+    return failure(
+        fmt::format("{} is not a backup of a store on PostgreSQL: {} is missing", directory, name));
+  }
+  const auto expected = read_file(sum_path);
+  if (!expected) return std::unexpected(expected.error());
+  const auto found = sum_line(path);
+  if (!found) return std::unexpected(found.error());
+  if (*found == *expected) return {};
+  return failure(
+      fmt::format("the backup {} is damaged: {} has another SHA-256 than {} says; take "
+                  "another backup",
+                  directory, kDumpFile, kDumpSumFile));
+}
+
 Status check_database_is_free(const std::string& url, const SteadyNow& now) {
   const auto node = reach(url, now);
   if (!node) return std::unexpected(node.error());
@@ -194,12 +250,8 @@ Status check_database_is_free(const std::string& url, const SteadyNow& now) {
 
 Result<RestoredDatabase> restore_dump(const std::string& directory, const std::string& url,
                                       const SteadyNow& now) {
+  if (Status checked = check_dump(directory); !checked) return std::unexpected(checked.error());
   const std::string file = directory + "/" + std::string(kDumpFile);
-  std::error_code fault;
-  if (!fs::exists(file, fault)) {
-    return failure(fmt::format("{} is not a backup of a store on PostgreSQL: {} is missing",
-                               directory, kDumpFile));
-  }
   auto address = address_of(url);
   if (!address) return std::unexpected(address.error());
   const Status done =

@@ -12,8 +12,10 @@
 
 namespace millrace::store {
 
-// The file of a backup's directory.
+// The files of a backup's directory.
 inline constexpr std::string_view kDumpFile = "millrace.dump";
+// Its SHA-256, as `sha256sum` writes and checks it: a dump has no checksum of its own.
+inline constexpr std::string_view kDumpSumFile = "millrace.dump.sha256";
 
 // Dumps the schema `millrace` as it is at one instant, with the rights of other roles on it.
 class PostgresBackup final : public Backup {
@@ -25,6 +27,9 @@ class PostgresBackup final : public Backup {
  private:
   const std::string url_;
 };
+
+// Whether the directory has a dump, unaltered since it was made.
+Status check_dump(const std::string& directory);
 
 struct RestoredDatabase {
   std::string store_id;

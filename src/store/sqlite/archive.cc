@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <utility>
 
+#define XXH_STATIC_LINKING_ONLY
+#include <xxhash.h>
+
 namespace millrace::store {
 namespace {
 
@@ -83,9 +86,12 @@ std::string coverage_path(const std::string& directory) {
   return directory + "/" + std::string(kArchiveCoverage);
 }
 
+// The last line is the XXH3-64 of all bytes before it.
 std::string text_of(const ArchiveCoverage& coverage) {
-  return fmt::format("An archive of a Millrace store's journal.\nstore {}\nrow {}\nuntil {}\n",
-                     coverage.store_id, to_number(coverage.last), format_rfc3339(coverage.until));
+  const std::string text =
+      fmt::format("An archive of a Millrace store's journal.\nstore {}\nrow {}\nuntil {}\n",
+                  coverage.store_id, to_number(coverage.last), format_rfc3339(coverage.until));
+  return fmt::format("{}checksum {:016x}\n", text, XXH3_64bits(text.data(), text.size()));
 }
 
 // The rest of the line that begins with `word`.
@@ -106,13 +112,14 @@ Result<std::optional<ArchiveCoverage>> read_coverage(const std::string& director
   std::uint64_t last = 0;
   const auto [end, fault] = std::from_chars(row.data(), row.data() + row.size(), last);
   const auto until = parse_rfc3339(line_of(**text, "until"));
-  if (coverage.store_id.empty() || fault != std::errc() || !until) {
-    return failure(fmt::format("{} is damaged; remove it: without it --until trusts the rows alone",
-                               coverage_path(directory)));
+  if (fault == std::errc() && until) {
+    coverage.last = Seq{last};
+    coverage.until = *until;
+    // What is written is written in one way, so this compares every byte.
+    if (**text == text_of(coverage)) return coverage;
   }
-  coverage.last = Seq{last};
-  coverage.until = *until;
-  return coverage;
+  return failure(fmt::format("{} is damaged; remove it: without it --until trusts the rows alone",
+                             coverage_path(directory)));
 }
 
 }  // namespace
@@ -249,6 +256,12 @@ Status ArchiveReader::read(Seq from, const std::function<bool(const JournalRow&)
     if (!read) return read;
     if (!more) return {};
     before = &file;
+  }
+  if (coverage_ && coverage_->last >= expected) {
+    return failure(fmt::format(
+        "rows {} to {} are missing at the end of the archive {}; put the missing files back, or "
+        "restore up to a time before them",
+        to_number(expected), to_number(coverage_->last), directory_));
   }
   return {};
 }

@@ -82,6 +82,11 @@ std::unexpected<Error> system_failure(std::string_view what, const std::string& 
   return failure(fmt::format("can't {} {}: {}", what, path, std::strerror(errno)));
 }
 
+std::unexpected<Error> cannot(std::string_view what, const std::string& path,
+                              const OpenFault& fault) {
+  return failure(fmt::format("can't {} {}: {}", what, path, fault.reason));
+}
+
 std::unexpected<Error> damaged(const std::string& path, std::string_view why) {
   return failure(
       fmt::format("{} is damaged: {}; put back a good copy of it, or restore without what comes "
@@ -156,18 +161,16 @@ std::string archive_file_name(Seq first, Seq last) {
 Result<std::unique_ptr<ArchiveFileWriter>> ArchiveFileWriter::create(const std::string& directory,
                                                                      const std::string& store_id) {
   const std::string path = directory + "/" + std::string(kArchiveDraft);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0) return system_failure("write", path);
-  std::unique_ptr<ArchiveFileWriter> writer(new ArchiveFileWriter(directory, file));
+  auto file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (!file) return cannot("write", path, file.error());
+  std::unique_ptr<ArchiveFileWriter> writer(new ArchiveFileWriter(directory, std::move(*file)));
   writer->head_.store_id = store_id;
   writer->buffer_.assign(kHeadBytes, '\0');  // the head comes last
   return writer;
 }
 
 ArchiveFileWriter::~ArchiveFileWriter() {
-  if (file_ < 0) return;
-  ::close(file_);
-  static_cast<void>(remove_file(directory_ + "/" + std::string(kArchiveDraft)));
+  if (!is_placed_) static_cast<void>(remove_file(directory_ + "/" + std::string(kArchiveDraft)));
 }
 
 Status ArchiveFileWriter::add(const JournalRow& row) {
@@ -190,8 +193,8 @@ Status ArchiveFileWriter::add(const JournalRow& row) {
 }
 
 Status ArchiveFileWriter::flush() {
-  Status written =
-      write_at(file_, buffer_, std::nullopt, directory_ + "/" + std::string(kArchiveDraft));
+  Status written = write_at(file_.number(), buffer_, std::nullopt,
+                            directory_ + "/" + std::string(kArchiveDraft));
   buffer_.clear();
   return written;
 }
@@ -202,28 +205,28 @@ Result<ArchiveHead> ArchiveFileWriter::finish() {
   if (!at) return std::unexpected(at.error());
   head_.last_at = *at;
   if (Status written = flush(); !written) return std::unexpected(written.error());
-  if (Status written = write_at(file_, encode(head_), 0, draft); !written) {
+  if (Status written = write_at(file_.number(), encode(head_), 0, draft); !written) {
     return std::unexpected(written.error());
   }
-  if (::fsync(file_) != 0) return system_failure("sync", draft);
-  ::close(std::exchange(file_, -1));
+  if (::fsync(file_.number()) != 0) return system_failure("sync", draft);
   const std::string path = directory_ + "/" + archive_file_name(head_.first, head_.last);
   if (Status placed = rename_file(draft, path); !placed) return std::unexpected(placed.error());
+  is_placed_ = true;
   return head_;
 }
 
 Result<ArchiveHead> read_archive_head(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) return system_failure("read", path);
-  return head_from(file.number(), path);
+  const auto file = open_file(path, O_RDONLY);
+  if (!file) return cannot("read", path, file.error());
+  return head_from(file->number(), path);
 }
 
 Status read_archive_rows(const std::string& path, const ArchiveHead& head,
                          const std::function<bool(const JournalRow&)>& visit) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) return system_failure("read", path);
-  static_cast<void>(::posix_fadvise(file.number(), 0, 0, POSIX_FADV_SEQUENTIAL));
-  if (const auto again = head_from(file.number(), path); !again) {
+  const auto file = open_file(path, O_RDONLY);
+  if (!file) return cannot("read", path, file.error());
+  static_cast<void>(::posix_fadvise(file->number(), 0, 0, POSIX_FADV_SEQUENTIAL));
+  if (const auto again = head_from(file->number(), path); !again) {
     return std::unexpected(again.error());
   }
   Checksum predecessor = head.predecessor;
@@ -234,7 +237,7 @@ Status read_archive_rows(const std::string& path, const ArchiveHead& head,
       return damaged(path, fmt::format("it ends within row {}, and should have rows up to {}",
                                        to_number(seq), to_number(head.last)));
     };
-    if (!read_exactly(file.number(), row_head.data(), row_head.size())) {
+    if (!read_exactly(file->number(), row_head.data(), row_head.size())) {
       return errno != 0 ? system_failure("read", path) : ends();
     }
     Taker take({row_head.data(), row_head.size()});
@@ -247,7 +250,7 @@ Status read_archive_rows(const std::string& path, const ArchiveHead& head,
       return damaged(path, fmt::format("the length of row {} is impossible", to_number(seq)));
     }
     row.body.resize(size);
-    if (!read_exactly(file.number(), row.body.data(), size)) {
+    if (!read_exactly(file->number(), row.body.data(), size)) {
       return errno != 0 ? system_failure("read", path) : ends();
     }
     if (!check_row(kOnlyShard, row)) {
@@ -259,7 +262,10 @@ Status read_archive_rows(const std::string& path, const ArchiveHead& head,
   if (predecessor != head.checksum) {
     return damaged(path, "its last row is not the one that its head names");
   }
-  return {};
+  if (read_exactly(file->number(), row_head.data(), 1)) {
+    return damaged(path, fmt::format("it goes on after row {}, its last", to_number(head.last)));
+  }
+  return errno == 0 ? Status() : system_failure("read", path);
 }
 
 }  // namespace millrace::store

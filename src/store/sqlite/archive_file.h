@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "store/journal.h"
@@ -50,13 +51,14 @@ class ArchiveFileWriter {
   Result<ArchiveHead> finish();
 
  private:
-  ArchiveFileWriter(std::string directory, int file)
-      : directory_(std::move(directory)), file_(file) {}
+  ArchiveFileWriter(std::string directory, Descriptor file)
+      : directory_(std::move(directory)), file_(std::move(file)) {}
   Status flush();
   Status write_head();
 
   const std::string directory_;
-  int file_;
+  const Descriptor file_;
+  bool is_placed_ = false;
   ArchiveHead head_;
   std::string buffer_;
   std::string last_body_;

@@ -196,6 +196,60 @@ TEST_F(Archive, NoAlteredByteIsRead) {
   }
 }
 
+TEST_F(Archive, NothingIsAppendedToAFile) {
+  for (const std::int64_t ms : {10, 20}) append(ms);
+  EXPECT_TRUE(writer()->add_some(Seq{2}));
+  std::ofstream(path() + "/" + files().front(), std::ios::binary | std::ios::app) << '\0';
+  EXPECT_THAT(rows(Seq{1}), ElementsAre(1, 2));
+  EXPECT_THAT(problem_, HasSubstr("it goes on after row 2, its last"));
+}
+
+TEST_F(Archive, NoAlteredByteOfItsCoverageIsRead) {
+  append(10);
+  {
+    const auto archive = writer();
+    EXPECT_TRUE(archive->add_some(Seq{1}));
+    EXPECT_TRUE(archive->cover(time_from_ms(40)));
+  }
+  const std::string file = path() + "/" + std::string(kArchiveCoverage);
+  const std::string content = *read_small_file(file).value();
+  const auto refused = [&](const std::string& altered) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << altered;
+    const auto reader = ArchiveReader::open(path());
+    return !reader && reader.error().message.contains("is damaged");
+  };
+  for (std::size_t at = 0; at < content.size(); ++at) {
+    for (const int bit : {0x01, 0x10}) {
+      std::string altered = content;
+      altered[at] = static_cast<char>(altered[at] ^ bit);
+      EXPECT_TRUE(refused(altered)) << "byte " << at;
+    }
+    EXPECT_TRUE(refused(content.substr(0, at))) << "cut at " << at;
+  }
+  EXPECT_TRUE(refused(content + "\n"));
+  EXPECT_TRUE(refused(content + std::string(8192, '\n')));
+  EXPECT_FALSE(refused(content));
+}
+
+TEST_F(Archive, MissesTheFilesAtItsEnd) {
+  for (const std::int64_t ms : {10, 20, 30}) append(ms);
+  {
+    const auto archive = writer();
+    EXPECT_TRUE(archive->add_some(Seq{1}));
+    EXPECT_TRUE(archive->add_some(Seq{3}));
+    EXPECT_TRUE(archive->cover(time_from_ms(40)));
+  }
+  fs::remove(path() + "/" + files().back());
+  EXPECT_THAT(rows(Seq{1}), ElementsAre(1));
+  EXPECT_THAT(problem_, HasSubstr("rows 2 to 3 are missing at the end"));
+  // A reader that stops before them, or has them, does not need them.
+  problem_.clear();
+  EXPECT_THAT(rows(Seq{4}), ElementsAre());
+  EXPECT_EQ(problem_, "");
+  const auto reader = ArchiveReader::open(path());
+  EXPECT_TRUE(reader->read(Seq{1}, [](const JournalRow&) { return false; }));
+}
+
 TEST_F(Archive, RowsGoBackIntoAJournalInOneCommit) {
   for (const std::int64_t ms : {10, 20, 30}) append(ms);
   EXPECT_TRUE(writer()->add_some(Seq{3}));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <mutex>
@@ -49,6 +50,12 @@ int remember_frames(void* frames, sqlite3*, const char*, int count) {
 Result<std::unique_ptr<Database>> Database::open(const std::string& path, Access access,
                                                  Writes writes) {
   initialise_library();
+  // A FIFO would block. The file is not opened to find out: closing it would release the locks that
+  // SQLite has on it for this process.
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    return millrace::failure(fmt::format("can't open {}: it is not a regular file", path));
+  }
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   flags |= access == Access::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   sqlite3* handle = nullptr;

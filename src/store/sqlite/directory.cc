@@ -18,6 +18,10 @@ namespace {
 std::unexpected<Error> system_failure(std::string_view what, const std::string& path) {
   return failure(fmt::format("can't {} {}: {}", what, path, std::strerror(errno)));
 }
+std::unexpected<Error> cannot(std::string_view what, const std::string& path,
+                              const OpenFault& fault) {
+  return failure(fmt::format("can't {} {}: {}", what, path, fault.reason));
+}
 
 std::string parent_of(const std::string& path) {
   const auto parent = std::filesystem::path(path).parent_path();
@@ -71,16 +75,16 @@ constexpr std::array<FileSystem, 8> kDoubtful = {{
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) close(number_);
+std::string marker_of(std::string_view store_id) {
+  return fmt::format("A Millrace store. The databases beside this file belong together.\nid {}\n",
+                     store_id);
 }
 
 Result<std::unique_ptr<Directory>> Directory::lock(const std::string& path) {
   if (Status made = make_directory(path); !made) return std::unexpected(made.error());
   const std::string lock_path = path + "/" + std::string(kLockFile);
-  auto lock =
-      std::make_unique<Descriptor>(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock->ok()) return system_failure("write in the data directory: open", lock_path);
+  auto lock = open_file(lock_path, O_RDWR | O_CREAT, 0600);
+  if (!lock) return cannot("write in the data directory: open", lock_path, lock.error());
   if (flock(lock->number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return system_failure("lock", lock_path);
     return failure(
@@ -91,7 +95,7 @@ Result<std::unique_ptr<Directory>> Directory::lock(const std::string& path) {
   if (ftruncate(lock->number(), 0) != 0 || !write_whole(lock->number(), pid)) {
     return system_failure("write", lock_path);
   }
-  return std::unique_ptr<Directory>(new Directory(path, std::move(lock)));
+  return std::unique_ptr<Directory>(new Directory(path, std::move(*lock)));
 }
 
 std::optional<std::string> Directory::doubtful_file_system() const {
@@ -105,10 +109,10 @@ std::optional<std::string> Directory::doubtful_file_system() const {
 
 std::optional<std::string> user_of_directory(const std::string& path) {
   const std::string lock_path = path + "/" + std::string(kLockFile);
-  const Descriptor file(open(lock_path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) return std::nullopt;
+  const auto file = open_file(lock_path, O_RDONLY);
+  if (!file) return std::nullopt;
   // A shared lock, released with the descriptor: it excludes others only for this moment.
-  if (flock(file.number(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
+  if (flock(file->number(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
   return holder_of(lock_path);
 }
 
@@ -123,19 +127,20 @@ bool file_has_content(const std::string& path) {
 }
 
 Status make_private_file(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.ok()) return system_failure("create", path);
+  if (const auto file = open_file(path, O_RDWR | O_CREAT, 0600); !file) {
+    return cannot("create", path, file.error());
+  }
   return {};
 }
 
 Result<std::optional<std::string>> read_small_file(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) {
-    if (errno == ENOENT) return std::nullopt;
-    return system_failure("read", path);
+  const auto file = open_file(path, O_RDONLY);
+  if (!file) {
+    if (file.error().code == ENOENT) return std::nullopt;
+    return cannot("read", path, file.error());
   }
   std::array<char, 4096> buffer;
-  const ssize_t size = read(file.number(), buffer.data(), buffer.size());
+  const ssize_t size = read(file->number(), buffer.data(), buffer.size());
   if (size < 0) return system_failure("read", path);
   return std::string(buffer.data(), static_cast<std::size_t>(size));
 }
@@ -143,8 +148,9 @@ Result<std::optional<std::string>> read_small_file(const std::string& path) {
 Status write_small_file(const std::string& path, std::string_view content) {
   const std::string draft = path + ".tmp";
   {
-    const Descriptor file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!file.ok() || !write_whole(file.number(), content) || fsync(file.number()) != 0) {
+    const auto file = open_file(draft, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (!file) return cannot("write", draft, file.error());
+    if (!write_whole(file->number(), content) || fsync(file->number()) != 0) {
       return system_failure("write", draft);
     }
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/result.h"
 
 namespace millrace::store {
@@ -17,24 +18,12 @@ inline constexpr std::string_view kLockFile = "millrace.lock";
 // Marks that a store was created here, and its id. If another file is missing, it was therefore
 // lost, not never created.
 inline constexpr std::string_view kMarkerFile = "millrace.store";
+// Its content: whatever differs from it is damage, so no checksum is needed.
+std::string marker_of(std::string_view store_id);
 // The folder in which a restore makes a store, until it is complete.
 inline constexpr std::string_view kRestoring = "restoring";
 // Marks a database whose sync failed: it must be copied before it is trusted again.
 inline constexpr std::string_view kSuspectSuffix = ".suspect";
-
-// An open file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor();
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  bool ok() const { return number_ >= 0; }
-  int number() const { return number_; }
-
- private:
-  const int number_;
-};
 
 class Directory {
  public:
@@ -50,11 +39,10 @@ class Directory {
   std::optional<std::string> doubtful_file_system() const;
 
  private:
-  Directory(std::string path, std::unique_ptr<Descriptor> lock)
-      : path_(std::move(path)), lock_(std::move(lock)) {}
+  Directory(std::string path, Descriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
   const std::string path_;
-  const std::unique_ptr<Descriptor> lock_;
+  const Descriptor lock_;
 };
 
 // The process that currently has the directory locked, as "process 4711"; none: no process. Changes

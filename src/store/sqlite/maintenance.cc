@@ -49,6 +49,14 @@ Result<VerifyReport> verify_store(const std::string& directory) {
   report.store_id = *id;
   if (*id != *tables_id)
     report.problems.emplace_back("the two databases belong to different stores");
+  const std::string marker_path = path + std::string(kMarkerFile);
+  const auto marker = read_small_file(marker_path);
+  if (!marker) return std::unexpected(marker.error());
+  if (*marker != marker_of(*id)) {
+    report.problems.push_back(
+        fmt::format("{} is damaged; it should have the line \"id {}\" and no other below its first",
+                    marker_path, *id));
+  }
   // First, since a running server trims the journal behind the tables.
   auto gaps = examine_continuity(**journal, **tables);
   if (!gaps) return std::unexpected(gaps.error());

@@ -17,9 +17,6 @@
 namespace millrace::store {
 namespace {
 
-constexpr std::string_view kMarkerText =
-    "A Millrace store. The databases beside this file belong together.\nid ";
-
 std::string new_store_id() {
   return fmt::format("{:016x}{:016x}", system_random(), system_random());
 }
@@ -31,11 +28,13 @@ struct Identity {
 
 // A marked store must be complete.
 Result<Identity> identity_from_marker(const Directory& directory, std::string_view marker) {
-  if (!marker.starts_with(kMarkerText)) {
-    return failure(fmt::format("{} is damaged", directory.file(kMarkerFile)));
+  constexpr std::size_t kIdBytes = 32;
+  std::string id;
+  if (marker.size() > kIdBytes) id = marker.substr(marker.size() - 1 - kIdBytes, kIdBytes);
+  if (marker != marker_of(id)) {
+    return failure(fmt::format("{} is damaged; `millrace admin verify {}` says what it should be",
+                               directory.file(kMarkerFile), directory.path()));
   }
-  marker.remove_prefix(kMarkerText.size());
-  const std::string id(marker.substr(0, marker.find('\n')));
   for (const std::string_view name : {kJournalFile, kTablesFile}) {
     if (file_has_content(directory.file(name))) continue;
     return failure(
@@ -140,8 +139,8 @@ Result<Store> open_sqlite_store(const SqliteOptions& options) {
     return std::unexpected(synced.error());
   }
   if (!identity->marked) {
-    const std::string marker = fmt::format("{}{}\n", kMarkerText, identity->id);
-    if (Status written = write_small_file(directory->file(kMarkerFile), marker); !written) {
+    if (Status written = write_small_file(directory->file(kMarkerFile), marker_of(identity->id));
+        !written) {
       return std::unexpected(written.error());
     }
   }

@@ -246,6 +246,27 @@ TEST_F(SqliteStore, RefusesADamagedMarker) {
   EXPECT_THAT(refusal(), HasSubstr("millrace.store is damaged"));
 }
 
+TEST_F(SqliteStore, NoAlteredByteOfItsMarkerIsRead) {
+  make_store();
+  const std::string path = file("millrace.store");
+  const std::string content = *read_small_file(path).value();
+  const auto refused = [&](const std::string& altered) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << altered;
+    const auto report = verify_store(directory_.path());
+    return report && !report->problems.empty() &&
+           report->problems.front().contains("millrace.store is damaged");
+  };
+  for (std::size_t at = 0; at < content.size(); ++at) {
+    std::string altered = content;
+    altered[at] = static_cast<char>(altered[at] ^ 0x01);
+    EXPECT_TRUE(refused(altered)) << "byte " << at;
+  }
+  EXPECT_TRUE(refused(content + "\n"));
+  EXPECT_TRUE(refused(content.substr(0, content.size() - 1)));
+  EXPECT_THAT(refusal(), HasSubstr("millrace admin verify"));
+  EXPECT_FALSE(refused(content));
+}
+
 // --- Damage in the journal
 
 TEST_F(SqliteStore, ADamagedRowIsReportedWithItsPlace) {
