@@ -17,6 +17,9 @@ import threading
 import time
 import urllib.parse
 
+from attacks_that_pile_up import AttacksThatPileUp
+from attacks_that_wait import AttacksThatWait
+
 PREFIX = "hostile."
 QUEUE = PREFIX + "pile"
 PILE_JOBS = 3_000
@@ -37,7 +40,10 @@ class Leak(Exception):
     """The server revealed something to a client that may not know it."""
 
 
-class Attacker:
+class Attacker(AttacksThatWait, AttacksThatPileUp):
+    PREFIX = PREFIX
+    Leak = Leak
+
     def __init__(self, options):
         self.host, port = options.at.rsplit(":", 1)
         self.port = int(port)
@@ -282,9 +288,11 @@ class Attacker:
     # Afterwards.
 
     def clean_up(self):
-        """Deletes all jobs of an attack and, if the server can, its queues."""
+        """Deletes all that an attack has made."""
         time.sleep(0.5)
         deadline = time.monotonic() + 40
+        self.delete_all("schedules", deadline)
+        self.cancel_operations()
         while time.monotonic() < deadline:
             status, page = self.call("GET", "/v1/queues?limit=1000")
             if status != 200:
@@ -299,7 +307,25 @@ class Attacker:
                 if status in (404, 405):
                     self.call("POST", f"/v1/queues/{name}/purge", {})
             if page["next_cursor"] is None and (not left or status in (404, 405)):
+                break
+        self.delete_all("limits", deadline)
+
+    def delete_all(self, kind, deadline):
+        """Deletes what the attack has made of this kind, `schedules` or `limits`."""
+        while time.monotonic() < deadline:
+            status, page = self.call("GET", f"/v1/{kind}?limit=1000")
+            left = [one["name"] for one in page["items"] if one["name"].startswith(PREFIX)] if status == 200 else []
+            if not left:
                 return
+            for name in left:
+                if time.monotonic() < deadline:
+                    self.call("DELETE", f"/v1/{kind}/{name}?force=true" if kind == "limits" else f"/v1/{kind}/{name}")
+
+    def cancel_operations(self):
+        status, page = self.call("GET", "/v1/operations?limit=1000")
+        for one in page["items"] if status == 200 else []:
+            if one["state"] in ("running", "paused"):
+                self.call("POST", f"/v1/operations/{one['id']}/cancel")
 
 
 def probe(attacker):

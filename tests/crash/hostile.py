@@ -141,6 +141,11 @@ ATTACKS = (
     "wrong-tokens",
     "log-flood",
     "garbage",
+    "ending-tokens",
+    "silent-streams",
+    "endless-keys",
+    "moving-operations",
+    "schedules-in-masses",
 )
 FAULTS = {**{name: attack(name) for name in ATTACKS}, "disk-full": disk_full}
 PREPARE = {"disk-full": small_disk}
