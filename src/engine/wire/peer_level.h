@@ -16,12 +16,13 @@ enum class PeerLevel : std::uint32_t {
   // queue changes, idempotency keys of a batch's items, and answers to requests that are not
   // understood.
   kSecond = 2,
-  kThird = 3,   // adds schedules
-  kFourth = 4,  // adds the catalog
-  kFifth = 5,   // adds limits
-  kSixth = 6,   // adds operations, groups of errors, and the origin of a change
+  kThird = 3,    // adds schedules
+  kFourth = 4,   // adds the catalog
+  kFifth = 5,    // adds limits
+  kSixth = 6,    // adds operations, groups of errors, and the origin of a change
+  kSeventh = 7,  // adds details of refusals
 };
-inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSixth;
+inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSeventh;
 inline constexpr PeerLevel kPeerLevelOfTomorrow{
     static_cast<std::uint32_t>(kNewestPeerLevelOfToday) + 1};
 inline constexpr PeerLevel kNewestPeerLevel =

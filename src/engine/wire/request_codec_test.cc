@@ -163,6 +163,28 @@ TEST(RequestCodec, AnOlderNodeIsToldAReasonThatItKnows) {
             RefusalDetail::kOfAnotherState);
 }
 
+TEST(RequestCodec, ANodeOfTheSixthLevelIsToldADetailThatItKnows) {
+  using core::RefusalDetail;
+  const auto told = [](RefusalDetail detail, PeerLevel level) {
+    core::ItemsReply reply;
+    reply.items.emplace_back().refusal = {core::Rejection::kOverloaded, {}, detail};
+    std::string body;
+    encode_answer(core::Reply(reply), body, level);
+    const auto read = decode_answer(body);
+    EXPECT_TRUE(read);
+    return std::get<core::ItemsReply>(std::get<core::Reply>(*read)).items.at(0).refusal.detail;
+  };
+  const PeerLevel sixth = PeerLevel::kSixth;
+  EXPECT_EQ(told(RefusalDetail::kMemoryFull, sixth), RefusalDetail::kBehind);
+  EXPECT_EQ(told(RefusalDetail::kTooManyLimitKeys, sixth), RefusalDetail::kTooManyKeys);
+  EXPECT_EQ(told(RefusalDetail::kTooManyOperationsOfToken, sixth),
+            RefusalDetail::kTooManyOperations);
+  EXPECT_EQ(told(RefusalDetail::kTooManyOperations, sixth), RefusalDetail::kTooManyOperations);
+  for (const auto detail : {RefusalDetail::kMemoryFull, RefusalDetail::kTooManyLimitKeys}) {
+    EXPECT_EQ(told(detail, PeerLevel::kSeventh), detail);
+  }
+}
+
 // The value, and the names it refers to: none.
 std::string with_no_names(std::string_view value) {
   return std::string(value) + std::string("\x12\x00", 2);

@@ -119,13 +119,22 @@ inline core::Refusal at_first_level(core::Refusal refusal) {
   return refusal;
 }
 
+// The refusal as nodes of that level know it.
+template <typename Wire>
+core::Refusal as_known_to(const Wire& wire, core::Refusal refusal) {
+  if (!wire.speaks(engine::PeerLevel::kSecond)) refusal = at_first_level(std::move(refusal));
+  if (!wire.speaks(engine::PeerLevel::kSeventh)) {
+    refusal.detail = core::before_level_7(refusal.detail);
+  }
+  return refusal;
+}
+
 // Absent if nothing is refused; a refusal without a reason is read as absent.
 template <>
 struct FieldForm<core::Refusal> {
   static void field(WireWriter& wire, int number, const core::Refusal& refusal) {
     if (!refusal) return;
-    wire.message(number,
-                 wire.speaks(engine::PeerLevel::kSecond) ? refusal : at_first_level(refusal));
+    wire.message(number, as_known_to(wire, refusal));
   }
   static void field(WireReader& wire, int number, core::Refusal& refusal) {
     std::optional<core::Refusal> read;
