@@ -265,6 +265,14 @@ void Auditor::check_shown(const core::EnqueueReply* reply, std::size_t i,
   demand(wrong.empty(), "H11", "a submission shows {}:{}", to_string(verdict.id), wrong);
 }
 
+// A limit that has no room for keys still accepts the known ones.
+void Auditor::check_refused_key(const core::Refusal& refusal, const core::JobSpec& spec) {
+  if (refusal.detail != core::RefusalDetail::kTooManyLimitKeys) return;
+  marks_.hit(Mark::kLimitKeysFull);
+  demand(model_.gates().brings_new_key(spec), "S6", "{} is refused, and all its keys are known",
+         to_string(spec.id));
+}
+
 void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices& choices) {
   const auto* reply = reply_of<core::EnqueueReply>(ticket, "a submission");
   demand(reply == nullptr || reply->items.size() == command.jobs.size(), "I4",
@@ -299,8 +307,13 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
       Verdict verdict = model_.judge(spec, command.key, {});
       if (closed(verdict, verdicts.size(), 0)) {
         marks_.hit(Mark::kRefusedOverload);
+        if (reply != nullptr) check_refused_key(reply->items[verdicts.size()].refusal, spec);
         verdict = {Fate::kRefused, Rejection::kOverloaded, {}, {}};
       } else {
+        const bool judged = command.atomicity == core::Atomicity::kAll;
+        if (verdict.fate == Fate::kCreated && !judged) {
+          model_.gates().check_room_for_keys(spec, options_.max_limit_keys);
+        }
         verdict = model_.submit(spec, &command);
       }
       check_shown(reply, verdicts.size(), verdict);

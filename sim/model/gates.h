@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +97,13 @@ class Gates {
   // Whether a job may name these limits.
   core::Refusal judge(const core::JobLimits& limits) const;
   core::JobLimits limits_of(const core::JobSpec& spec) const;
+  // The keys that the machine must remember, by limit: of jobs that have not ended, and of buckets
+  // that are not full. It may remember more.
+  std::map<std::string, std::set<std::string>> kept_keys() const;
+  // Whether the job brings a limit a key that is not among these.
+  bool brings_new_key(const core::JobSpec& spec) const;
+  // Ends the run if a limit must not accept the job's new key.
+  void check_room_for_keys(const core::JobSpec& spec, std::size_t most) const;
   // The job's extras, with its limits and their incarnations.
   std::shared_ptr<const core::JobExtras> with_limits(const core::JobSpec& spec) const;
   // For a job that is retried by hand.

@@ -255,6 +255,52 @@ void Gates::check_use(const Name& gate, const core::GateUse& is) const {
          static_cast<int>(*is.breaker));
 }
 
+std::map<std::string, std::set<std::string>> Gates::kept_keys() const {
+  std::map<std::string, std::set<std::string>> kept;
+  for (const auto& [ord, job] : live_) {
+    if (core::is_terminal(job->state)) continue;
+    for (const Passed& passed : gates_of(*job)) {
+      if (!passed.gate.key.empty()) kept[passed.gate.name].insert(passed.gate.key);
+    }
+  }
+  // A shard may lose the tokens of a share that it gives back.
+  if (shards_ > 1) return kept;
+  for (const auto& [gate, bucket] : buckets_) {
+    if (gate.key.empty() || !exists(gate)) continue;
+    const std::optional<core::Rate> rate = bounds_of(gate).rate;
+    const bool full = !rate || bucket.level(*rate, now_) == NaiveBucket::capacity(*rate);
+    if (!full) kept[gate.name].insert(gate.key);
+  }
+  return kept;
+}
+
+bool Gates::brings_new_key(const core::JobSpec& spec) const {
+  const auto kept = kept_keys();
+  return std::ranges::any_of(limits_of(spec), [&](const core::JobLimit& limit) {
+    const auto of_limit = kept.find(std::string(limit.name.view()));
+    return !limit.key.empty() &&
+           (of_limit == kept.end() || !of_limit->second.contains(std::string(limit.key.view())));
+  });
+}
+
+void Gates::check_room_for_keys(const core::JobSpec& spec, std::size_t most) const {
+  const auto kept = kept_keys();
+  std::size_t all = 0;
+  for (const auto& [limit, keys] : kept) all += keys.size();
+  for (const core::JobLimit& limit : limits_of(spec)) {
+    if (limit.key.empty()) continue;
+    const auto of_limit = kept.find(std::string(limit.name.view()));
+    if (of_limit == kept.end()) {
+      demand(all < most, "S6", "{} gets a key beyond the {} of all limits", limit.name.view(),
+             most);
+    } else if (!of_limit->second.contains(std::string(limit.key.view()))) {
+      const std::size_t own = of_limit->second.size();
+      demand(own + all < most, "S6", "{} has {} of {} keys, and gets one more although {} may be",
+             limit.name.view(), own, all, most);
+    }
+  }
+}
+
 void Gates::check(const core::LimitView& view) const {
   const Limit* const standing = find(view.limit.kind, view.limit.name.view());
   demand(standing != nullptr, "H2", "limit {} is shown, and was never made",

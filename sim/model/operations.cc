@@ -28,6 +28,18 @@ void ModelOperations::begin_term(Time now) {
   }
 }
 
+namespace {
+
+// Whether the job was there, as the filter means it, at `bound`: the beginning.
+bool was_meant(const core::OperationPart& part, const core::Job& job, Time bound) {
+  const bool had_ended = job.finished_at && *job.finished_at <= bound;
+  if (part.spec.action == OperationAction::kRetry) return had_ended;
+  const bool of_all_states = part.spec.states.left_out == 0 || part.spec.deletes_queue;
+  return of_all_states || !core::is_terminal(job.state) || had_ended;
+}
+
+}  // namespace
+
 // Whether the operation must touch the job before its end, unless the job changes: it matches the
 // filter.
 bool ModelOperations::is_due(const Operation& operation, const core::Job& job) const {
@@ -38,8 +50,7 @@ bool ModelOperations::is_due(const Operation& operation, const core::Job& job) c
   const bool late = part.begun_at > part.spec.created_at + kLateFrom;
   const Time bound = late ? part.spec.created_at : part.begun_at;
   if (late && job.created_at > bound) return false;
-  const bool retries = part.spec.action == OperationAction::kRetry;
-  return !retries || (job.finished_at && *job.finished_at <= bound);
+  return was_meant(part, job, bound);
 }
 
 Rejection ModelOperations::start(const core::StartOperation& command) {
@@ -152,10 +163,7 @@ Rejection ModelOperations::step(
   for (const core::StepOperation::Item& item : command.items) {
     const core::Job* const job = model_.find(item.id);
     const bool is_it = job != nullptr && job->ord == item.ord;
-    const bool retries = part.spec.action == OperationAction::kRetry;
-    const bool in_time =
-        !retries || (is_it && job->finished_at && *job->finished_at <= part.begun_at);
-    if (is_it && in_time) {
+    if (is_it && was_meant(part, *job, part.begun_at)) {
       const Rejection why = act(operation, item.id, admits(item));
       if (why == Rejection::kOverloaded) {
         held = true;

@@ -36,7 +36,8 @@ core::StartOperation Clients::start_operation(Dice& dice, Time now) {
     spec.filter.conditions.push_back(
         any_of(core::JobField::kQueue, {std::string(queue(dice).view())}));
   }
-  if (spec.action == OperationAction::kRetry || dice.chance(300)) {
+  if (spec.action == OperationAction::kRetry ||
+      dice.chance(spec.action == OperationAction::kDelete ? 700 : 300)) {
     const bool dead = dice.chance(500);
     spec.filter.conditions.push_back(any_of(
         core::JobField::kState, dead ? std::vector<std::string>{"dead"}

@@ -90,6 +90,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "key full",
     "why: blocked",
     "why: nothing",
+    "limit has no room for keys",
     "queue held back",
     "entry made",
     "entry changed",

@@ -96,6 +96,7 @@ enum class Mark : std::uint8_t {
   kKeyFull,
   kWhyBlocked,
   kWhyNot,
+  kLimitKeysFull,
   kHeldBack,
   kEntryMade,
   kEntryChanged,

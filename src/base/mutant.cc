@@ -60,6 +60,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "limit-bucket-forgotten",
     "limit-opening-dropped",
     "audit-late",
+    "limit-keys-unbounded",
     "limit-pause-forgotten",
     "order-freed-at-retry",
     "why-forgets-rate",
@@ -76,6 +77,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "operation-cursor-apart",
     "operation-cursor-lost",
     "operation-rate-wound-up",
+    "operation-takes-later",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -62,6 +62,7 @@ enum class Mutant : std::uint8_t {
   kLimitBucketForgotten,     // the content of a bucket is only in memory
   kLimitOpeningDropped,      // a gate that opens wakes nobody
   kAuditLate,                // the entry of a change is in a later batch than the change
+  kLimitKeysUnbounded,       // a limit remembers any number of keys
   kLimitPauseForgotten,      // a paused limit lets jobs through after a restart
   kOrderFreedAtRetry,        // the successors of a job with an order key run while it retries
   kWhyForgetsRate,           // a job that waits for a token has no reason to wait
@@ -78,6 +79,7 @@ enum class Mutant : std::uint8_t {
   kOperationCursorApart,     // a part of an operation advances in a separate commit
   kOperationCursorLost,      // a new leader restarts an operation
   kOperationRateWoundUp,     // an operation catches up on a pause
+  kOperationTakesLater,      // a filter by state finds jobs that ended after the operation began
   kLast,
 };
 

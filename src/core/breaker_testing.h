@@ -18,15 +18,16 @@ class NaiveBreaker {
     std::optional<Time> open_until;  // none: it closes
   };
 
-  bool is_probe(Time started_at) const { return open_until_ && *open_until_ <= started_at; }
+  bool is_probe(Time started_at) const { return holds(started_at) && *open_until_ <= started_at; }
   // Whether a start passes while `probing` probes run.
   bool lets_through(const BreakerRule& rule, std::uint64_t probing, Time now) const {
-    return !open_until_ || (*open_until_ <= now && probing < rule.probes);
+    return !holds(now) || (*open_until_ <= now && probing < rule.probes);
   }
   bool is_open(Time now) const { return open_until_ && now < *open_until_; }
 
   // Records the end of an attempt and returns the turn that it requires.
   Turn ended(const BreakerRule& rule, bool good, Time started_at, Time now) {
+    if (!holds(now)) open_until_.reset();
     if (open_until_) {
       if (!is_probe(started_at)) return {};
       if (!good) return {true, now + rule.open};
@@ -51,6 +52,9 @@ class NaiveBreaker {
   void forget_counts() { attempts_.clear(); }
 
  private:
+  // It is open or half-open. It closes by itself a day after it became half-open.
+  bool holds(Time now) const { return open_until_ && now - *open_until_ < Duration{86'400'000}; }
+
   struct Attempt {
     Time at{};
     bool good = false;

@@ -87,6 +87,7 @@ class Decider {
 
  private:
   // --- enqueue.cc
+  Refusal closed() const;  // of everything new; none: it is admitted
   Verdict judge(const JobSpec& spec, const SubmissionKey* key, const PendingEffects& pending) const;
   std::optional<Verdict> judge_key(const SubmissionKey& key, const PendingEffects& pending) const;
   std::optional<Verdict> judge_id(const JobSpec& spec, const PendingEffects& pending) const;
@@ -106,7 +107,8 @@ class Decider {
   Job new_job(const JobSpec& spec, const QueueSettings& settings) const;
   const QueueSettings& queue_for(const SharedBytes& name);
   void debounce(const JobSpec& spec, const JobSlot& slot);
-  EnqueueReply::Item submit(const JobSpec& spec, const Enqueue* command);
+  // `judged`: the submission is part of a whole that was judged and accepted.
+  EnqueueReply::Item submit(const JobSpec& spec, const Enqueue* command, bool judged = false);
   bool is_due(const JobSpec& spec) const {
     return spec.run_at ? *spec.run_at <= now_ : spec.delay.count() <= 0;
   }
@@ -177,6 +179,8 @@ class Decider {
   // --- set_limits.cc
   // Why a job cannot be submitted with these limits, to which its queue's are added.
   Refusal judge_limits(const JobLimits& limits) const;
+  // Whether the limits may remember the keys of one more job.
+  Refusal judge_limit_keys(const JobLimits& limits) const;
   JobLimits limits_of(const JobSpec& spec) const;
   // Resolves the limits of a job about to be retried: by name, to the current ones.
   Refusal fit_limits(Job& job, bool drop) const;

@@ -195,12 +195,22 @@ std::optional<Verdict> Decider::judge_unique(const JobSpec& spec,
   return replacement;
 }
 
+Refusal Decider::closed() const {
+  switch (admission_) {
+    case Admission::kClosed:
+      return {Rejection::kOverloaded, {}, RefusalDetail::kBehind};
+    case Admission::kMemoryFull:
+      return {Rejection::kOverloaded, {}, RefusalDetail::kMemoryFull};
+    case Admission::kOpen:
+      break;
+  }
+  return {};
+}
+
 // Whether a queue of this name may be created.
 std::optional<Refusal> Decider::judge_new_queue(const SharedBytes& name,
                                                 const PendingEffects& pending) const {
-  if (admission_ == Admission::kClosed) {
-    return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kBehind};
-  }
+  if (const Refusal refusal = closed()) return refusal;
   if (pending.queues.contains(name.view()) ||
       state_.queues.size() + pending.queues.size() < options_.max_queues) {
     return std::nullopt;
@@ -210,16 +220,17 @@ std::optional<Refusal> Decider::judge_new_queue(const SharedBytes& name,
 
 std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_key,
                                                const PendingEffects& pending) const {
-  if (admission_ == Admission::kClosed) {
-    return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kBehind};
-  }
+  if (const Refusal refusal = closed()) return refusal;
   if (with_key && state_.keys.size() + pending.keys.size() >= options_.max_keys) {
     return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kTooManyKeys};
   }
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
   const bool adds_limits = queue != nullptr && !queue->settings.limits.empty();
   if (adds_limits || (spec.extras != nullptr && !spec.extras->limits.empty())) {
-    if (const Refusal refusal = judge_limits(limits_of(spec))) return refusal;
+    const JobLimits limits = limits_of(spec);
+    if (const Refusal refusal = judge_limits(limits)) return refusal;
+    const Refusal of_keys = pending.judged ? Refusal() : judge_limit_keys(limits);
+    if (of_keys) return of_keys;
   }
   if (queue == nullptr) return judge_new_queue(spec.queue, pending);
   if (queue->settings.max_ready_per_key) {
@@ -415,10 +426,12 @@ void Decider::debounce(const JobSpec& spec, const JobSlot& slot) {
   emit(std::move(event));
 }
 
-EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command) {
+EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command, bool judged) {
   const auto own = command == nullptr ? std::nullopt : own_key(*command);
   const SubmissionKey* const key = own ? &*own : spec.key.get();
-  const Verdict verdict = judge(spec, key, {});
+  PendingEffects pending;
+  pending.judged = judged;
+  const Verdict verdict = judge(spec, key, pending);
   EnqueueReply::Item item;
   item.fate = verdict.fate;
   item.refusal = verdict.refusal;
@@ -468,7 +481,7 @@ Reply Decider::operator()(const Enqueue& command) {
     reply.items.clear();
   }
   for (const JobSpec& spec : command.jobs) {
-    reply.items.push_back(submit(spec, &command));
+    reply.items.push_back(submit(spec, &command, command.atomicity == Atomicity::kAll));
     MILLRACE_CHECK(command.atomicity == Atomicity::kEach ||
                    reply.items.back().fate != Fate::kRefused ||
                    mutated(Mutant::kPartialAtomicEnqueue));

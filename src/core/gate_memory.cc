@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "core/gates.h"
+#include "core/limits.h"
 
 namespace millrace::core {
 
@@ -55,6 +56,9 @@ Gate* Gate::retries_of() const { return extras == nullptr ? nullptr : extras->re
 Gate* Gate::retries() const { return extras == nullptr ? nullptr : extras->retries.get(); }
 
 namespace {
+
+// To see whether there is room for a key.
+constexpr std::size_t kMaxKeysLookedAt = 1'000;
 
 GateExtras& extras_of(Gate& gate) {
   if (gate.extras == nullptr) gate.extras = std::make_unique<GateExtras>();
@@ -251,6 +255,24 @@ void GateIndex::settle(Gate& gate) {
     if (gate.retries() != nullptr) gate.retries()->bucket.reset();
   }
   drop_if_idle(gate);
+}
+
+// Whether the limit may remember one more key, if all limits share `most`.
+bool GateIndex::has_room_for_key(const LimitEntry& entry, std::size_t most, Time now) const {
+  std::size_t own = entry.keys.size();
+  std::size_t all = keys_;
+  // A server that refuses everything writes no tables, so what they are about to forget counts as
+  // forgotten.
+  auto next = filling_.begin();
+  for (std::size_t looked = 0; looked < kMaxKeysLookedAt; ++looked, ++next) {
+    if (fits_share(own, most - std::min(most, all))) return true;
+    if (next == filling_.end() || next->at > now) return false;
+    const Gate& gate = *next->gate;
+    if (gate.key.empty() || gate.lanes > 0 || keeps_shares(gate)) continue;
+    --all;
+    if (gate.limit == &entry) --own;
+  }
+  return false;
 }
 
 std::vector<BucketRow> GateIndex::take_buckets(Time now) {

@@ -147,6 +147,7 @@ void GateIndex::remove(LimitEntry& entry) {
   const auto found = entries_.find(name_of(entry.limit.kind, entry.limit.name.view()));
   MILLRACE_CHECK(found != entries_.end() && found->second.get() == &entry);
   --counts_[static_cast<std::size_t>(entry.limit.kind)];
+  keys_ -= entry.keys.size();
   const auto let_go = [&](Gate& gate) {
     forget_times(gate);
     gate.dropped = true;
@@ -180,6 +181,7 @@ Gate& GateIndex::gate_of(LimitEntry& entry, const SharedBytes& key) {
   apply_settings(*gate, entry.limit.settings.breaker, as_of_);
   Gate& added = *gate;
   entry.keys.emplace(added.key.view(), std::move(gate));
+  ++keys_;
   return added;
 }
 
@@ -314,6 +316,7 @@ void GateIndex::drop_if_idle(Gate& gate) {
   forget_times(gate);
   const SharedBytes key = gate.key;  // must outlive the erasure
   gate.limit->keys.erase(key.view());
+  --keys_;
 }
 
 void GateIndex::insert(TypeLane& lane, const ReadyKey& key, Time since, Time now) {
@@ -490,8 +493,9 @@ void GateIndex::set_timer(Gate& gate, Time now) {
   } else if (gate.is_slowed(now)) {
     at = gate.extras->slow_until;
   } else if (gate.breaker_stops({}, now)) {
-    // Half-open: a probe's end opens it.
-    if (now < *gate.breaker()->open_until()) at = gate.breaker()->open_until();
+    // Half-open: a probe's end opens it before.
+    const Time until = *gate.breaker()->open_until();
+    at = now < until ? until : gate.breaker()->over_at();
   } else if (gate.is_shut(now)) {
     if (!gate.shut && gate.ready > 0) at = gate.shares->share->not_before;
   } else if (!gate.is_full({}) && gate.bounds.rate) {

@@ -92,6 +92,7 @@ class GateIndex {
     }
   }
   std::size_t count(LimitKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
+  bool has_room_for_key(const LimitEntry& entry, std::size_t most, Time now) const;
 
   // --- Jobs.
   // The lane of jobs with these properties; with `again`, of those that have started before. Each
@@ -99,8 +100,7 @@ class GateIndex {
   TypeLane& acquire(QueueEntry& queue, const SharedBytes& type, const JobExtras* extras,
                     bool again);
   void release(TypeLane& lane);
-  // The other calls are for lanes with `gated` only. `now` never goes back from one call to the
-  // next.
+  // The others are for lanes with `gated` only. `now` never goes back from call to call.
   void insert(TypeLane& lane, const ReadyKey& key, Time since, Time now);
   void erase(TypeLane& lane, const ReadyKey& key, Time since, Time now);
   void count_unfinished(TypeLane& lane, bool more);
@@ -217,6 +217,7 @@ class GateIndex {
   OrderedStringMap<std::unique_ptr<LimitEntry>> entries_;  // by kind and name
   absl::flat_hash_set<LanePtr, LaneHash, LaneEqual> lanes_;
   std::size_t counts_[3] = {};
+  std::size_t keys_ = 0;                              // of all limits
   std::vector<std::unique_ptr<LimitEntry>> dropped_;  // kept while lanes hold their gates
   Timers timers_;                                     // gates that will open by time
   Timers filling_;                                    // stored gates, by when they become idle

@@ -293,7 +293,7 @@ ItemReply Decider::ack(const AckItem& item, Detail detail) {
   reply.version = slot.version + 1;
   emit_ended(std::move(event), slot);
   for (const JobSpec& spec : item.enqueue) {
-    const auto nested = submit(spec, nullptr);
+    const auto nested = submit(spec, nullptr, true);
     MILLRACE_CHECK(nested.fate != Fate::kRefused);
   }
   if (detail == Detail::kJobs) reply.job = view(item.id);

@@ -61,7 +61,13 @@ inline constexpr std::size_t kMaxOwed = 64;
 // The most schedules that one page of the list by name holds.
 inline constexpr std::uint32_t kMaxSchedulesPerPage = 1'000;
 
-// The number of running operations per store; the retention and the maximum number of ended ones.
+// Whether one user of a bounded number of places may take another one: while it has fewer than are
+// free. So a single user gets half of the places, n users an equal part each, and no number of them
+// leaves nothing to the next one.
+constexpr bool fits_share(std::size_t own, std::size_t free) { return own < free; }
+
+// The number of running operations per store, which tokens share (fits_share()); the retention and
+// the maximum number of ended ones.
 inline constexpr std::size_t kMaxRunningOperations = 100;
 inline constexpr Duration kOperationsKept{std::int64_t{7} * 86'400'000};
 inline constexpr std::size_t kMaxEndedOperations = 1'000;
@@ -71,6 +77,10 @@ inline constexpr std::size_t kMaxLimits = 10'000;
 inline constexpr std::size_t kMaxLimitsPerJob = 8;
 inline constexpr std::size_t kMaxKeyBounds = 100;  // keys of a limit with bounds of their own
 inline constexpr std::size_t kMaxLimitPauses = 1'000;
+// The keys of all limits of a shard that are in memory, which limits share (fits_share()).
+inline constexpr std::size_t kDefaultMaxLimitKeys = 1'000'000;
+// How long a breaker stays half-open without the verdict of a probe; then it is closed.
+inline constexpr Duration kBreakerHalfOpen{86'400'000};
 inline constexpr std::uint32_t kMaxLimitsPerPage = 1'000;
 inline constexpr std::size_t kMaxFairWeights = 1'000;
 // The keys without unfinished jobs whose running time a queue remembers.

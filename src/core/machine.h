@@ -33,6 +33,7 @@ struct MachineOptions {
   std::uint64_t max_claim_bytes = kMaxClaimBytes;
   std::size_t max_held_back = kMaxHeldBackPerClaim;
   std::size_t max_limits = kMaxLimits;
+  std::size_t max_limit_keys = kDefaultMaxLimitKeys;
   std::optional<Duration> audit_retention = std::nullopt;  // of the tables' rows; none: for ever
   std::uint32_t shard = 0;                                 // of `shards`, which share the limits
   std::uint32_t shards = 1;
@@ -50,7 +51,11 @@ class Prefetched {
 };
 
 // Whether new jobs are admitted. The engine decides this from facts that the machine cannot see.
-enum class Admission : std::uint8_t { kOpen, kClosed };
+enum class Admission : std::uint8_t {
+  kOpen,
+  kClosed,  // the tables lag behind the journal
+  kMemoryFull,
+};
 
 // A job that ended within the current step, for callers that wait for its end.
 struct Ending {

@@ -86,9 +86,7 @@ Reply Decider::operator()(const Cancel& command) {
 
 Refusal Decider::judge_retry(const Job& job) const {
   if (!is_terminal(job.state)) return {Rejection::kInvalidState, {}, RefusalDetail::kNotEnded};
-  if (admission_ == Admission::kClosed) {
-    return {Rejection::kOverloaded, {}, RefusalDetail::kBehind};
-  }
+  if (const Refusal refusal = closed()) return refusal;
   if (job.extras != nullptr && job.extras->unique) {
     const auto* held = state_.uniques.find(job.queue.view(), job.extras->unique->key.view(), now_);
     if (held != nullptr && held->job != job.id) {

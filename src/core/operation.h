@@ -63,8 +63,8 @@ struct OperationPart {
   OperationSpec spec;
   std::optional<std::uint32_t> rate_per_s;  // of the whole operation; none: unlimited
   OperationState state{};
-  // The part touches only jobs created before the operation and, for a retry, only jobs that had
-  // ended by then. By the shard's time.
+  // The part touches only jobs created before the operation. For a retry, and for a filter by state
+  // that finds ended jobs, only jobs that had ended by then. By the shard's time.
   Time begun_at{};
   std::uint64_t below = 0;  // the cursor: the remaining jobs have a smaller ord
   std::uint64_t changed = 0;

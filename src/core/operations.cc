@@ -51,6 +51,17 @@ Reply shown(const OperationPart& part, bool changed) {
   return reply;
 }
 
+// Whether the job ended after the part began, and so was no job that the filter by state meant. If
+// the filter admits every state, the job matched before it ended, too. A queue that is deleted goes
+// with all its jobs.
+bool ended_too_late(const OperationPart& part, const Job& job) {
+  if (mutated(Mutant::kOperationTakesLater)) return false;
+  if (job.finished_at && *job.finished_at <= part.begun_at) return false;
+  if (part.spec.action == OperationAction::kRetry) return true;
+  const bool by_state = !(part.spec.states == StateSet{}) && !part.spec.deletes_queue;
+  return by_state && is_terminal(job.state);
+}
+
 constexpr std::string_view kQueueNotEmpty =
     "the queue was not deleted, since it still has jobs: running ones, or ones that came after "
     "the operation had begun; stop its clients, then delete it again";
@@ -83,10 +94,18 @@ Reply Decider::operator()(const StartOperation& command) {
   if (const auto found = state_.operations.find(command.id); found != state_.operations.end()) {
     return shown(found->second, false);
   }
-  const auto goes_on = [](const auto& entry) { return !has_ended(entry.second.state); };
-  if (static_cast<std::size_t>(std::ranges::count_if(state_.operations, goes_on)) >=
-      kMaxRunningOperations) {
+  std::size_t all = 0;
+  std::size_t own = 0;  // of the same token
+  for (const auto& [id, part] : state_.operations) {
+    if (has_ended(part.state)) continue;
+    ++all;
+    own += part.spec.created_by == command.spec.created_by;
+  }
+  if (all >= kMaxRunningOperations) {
     return refused_operation(Rejection::kTooManyEntries, RefusalDetail::kTooManyOperations);
+  }
+  if (!command.spec.created_by.empty() && !fits_share(own, kMaxRunningOperations - all)) {
+    return refused_operation(Rejection::kTooManyEntries, RefusalDetail::kTooManyOperationsOfToken);
   }
   OperationPart part;
   part.id = command.id;
@@ -152,8 +171,7 @@ std::size_t Decider::touch(const OperationPart& part, const std::vector<StepOper
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::optional<Job> job = find_job(items[i].id);
     if (!job || job->ord != items[i].ord) continue;
-    const bool retries = spec.action == OperationAction::kRetry;
-    if (retries && (!job->finished_at || *job->finished_at > part.begun_at)) continue;
+    if (ended_too_late(part, *job)) continue;
     ids.push_back(items[i].id);
     places.push_back(i);
   }

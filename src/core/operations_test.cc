@@ -115,6 +115,67 @@ TEST(Operations, ARetryLeavesOutWhatEndsLater) {
   EXPECT_EQ(s.part("op").done(), 0u);
 }
 
+TEST(Operations, AFilterByStateLeavesOutWhatEndsLater) {
+  OperationScenario s;
+  s.enqueue("waiting");
+  s.enqueue("older");
+  s.cancel("older");
+  StartOperation start;
+  start.id = s.id("op");
+  start.spec.action = OperationAction::kDelete;
+  start.spec.states = StateSet::of({State::kCancelled, State::kReady});
+  s.ask(start);
+  s.wait_ms(1);
+  s.cancel("waiting");
+  s.step("op", {"older", "waiting"}, true);
+  EXPECT_EQ(s.state("waiting"), State::kCancelled);
+  EXPECT_EQ(s.machine().view(s.id("older")), nullptr);
+  EXPECT_EQ(s.part("op").done(), 1u);
+}
+
+// Else the queue could not be deleted.
+TEST(Operations, AQueueIsDeletedWithWhatEndsLater) {
+  OperationScenario s;
+  s.enqueue("a");
+  StartOperation start;
+  start.id = s.id("op");
+  start.spec.kind = OperationKind::kPurge;
+  start.spec.action = OperationAction::kDelete;
+  start.spec.queue = SharedBytes("q");
+  start.spec.deletes_queue = true;
+  start.spec.states.remove(State::kRunning);
+  s.ask(start);
+  s.wait_ms(1);
+  s.cancel("a");
+  s.step("op", {"a"}, true);
+  EXPECT_EQ(s.part("op").changed, 1u);
+  EXPECT_EQ(s.part("op").state, OperationState::kCompleted);
+}
+
+TEST(Operations, ATokenHasFewerThanAreFree) {
+  OperationScenario s;
+  const auto start = [&](int number, const std::string& token) {
+    StartOperation command;
+    command.id = s.id("op" + std::to_string(number));
+    command.spec.created_by = SharedBytes(token);
+    return s.ask(command).refusal.detail;
+  };
+  int number = 0;
+  for (std::size_t own = 0; own < kMaxRunningOperations / 2; ++own) {
+    EXPECT_EQ(start(++number, "a"), RefusalDetail::kNone);
+  }
+  EXPECT_EQ(start(++number, "a"), RefusalDetail::kTooManyOperationsOfToken);
+  EXPECT_EQ(start(++number, "b"), RefusalDetail::kNone);
+  s.order("op1", OperationOrder::kCancel);
+  s.order("op2", OperationOrder::kCancel);
+  EXPECT_EQ(start(++number, "a"), RefusalDetail::kNone);
+  // Without tokens there is nobody to share with.
+  for (std::size_t free = kMaxRunningOperations / 2; free > 0; --free) {
+    EXPECT_EQ(start(++number, ""), RefusalDetail::kNone);
+  }
+  EXPECT_EQ(start(++number, ""), RefusalDetail::kTooManyOperations);
+}
+
 TEST(Operations, AJobThatTookTheIdOfAnotherIsLeftAlone) {
   OperationScenario s;
   s.enqueue("a");

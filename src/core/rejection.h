@@ -92,8 +92,11 @@ enum class RefusalDetail : std::uint8_t {
   kFairAndAgeing,
   kTooManyToSort,
   kTooManyOperations,
+  kTooManyOperationsOfToken,
+  kTooManyLimitKeys,
+  kMemoryFull,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kTooManyOperations;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kMemoryFull;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -101,7 +104,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
       kSentences = {
           "",
           "the server refuses new jobs until its tables catch up; try again later",
-          "the server holds too many idempotency keys; try again later",
+          "the server holds too many keys; try again later",
           "the queue holds as many ready jobs as its max_ready allows",
           "a job of another queue has this id; use a new id",
           "a job holds this unique key",
@@ -159,6 +162,13 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "the queue has more than 1,000,000 jobs that would be sorted again; change its order "
           "when it has fewer",
           "100 operations go on already; wait until one ends, or cancel one",
+          "the token has as many operations going on as there are free places for others; wait "
+          "until one ends, or cancel one",
+          "a limit of the job remembers as many keys as it may, so no job with a new key is "
+          "accepted; a key is forgotten when its rate allows a whole burst again and its breaker "
+          "is closed; use a known key, or try again later",
+          "the server's memory is full, and it refuses new jobs until work ends; start workers, "
+          "delete waiting jobs, or raise --memory",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

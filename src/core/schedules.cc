@@ -72,9 +72,7 @@ Reply Decider::operator()(const SetSchedule& command) {
     return refused_schedule(Rejection::kVersionConflict);
   }
   if (entry == nullptr) {
-    if (admission_ == Admission::kClosed) {
-      return refused_schedule(Rejection::kOverloaded, RefusalDetail::kBehind);
-    }
+    if (const Refusal refusal = closed()) return refused_schedule(refusal.why, refusal.detail);
     if (state_.schedules.size() >= kMaxSchedules) {
       return refused_schedule(Rejection::kTooManySchedules, RefusalDetail::kTooManySchedules);
     }
@@ -269,7 +267,7 @@ std::optional<RefusalDetail> Decider::run_instant(const Firing::Instant& instant
   if (item.fate == Fate::kRefused) {
     run.outcome = RunOutcome::kRefused;
     run.error = item.refusal.detail;
-    if (may_pass(item.refusal.why)) return item.refusal.detail;
+    if (may_pass(item.refusal.why)) return run.error;
   } else if (item.id != instant.spec.id) {
     run.outcome = RunOutcome::kRefused;
     run.error = RefusalDetail::kUniqueKeyHeld;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/decider.h"
 #include "core/limits.h"
 
@@ -108,6 +109,19 @@ Refusal Decider::judge_limits(const JobLimits& limits) const {
     const Rate* const rate = rate_of(*entry, limit.key);
     if (rate != nullptr && limit.cost > rate->most_at_once()) {
       return {Rejection::kUnfitLimit, {}, RefusalDetail::kCostAboveBurst};
+    }
+  }
+  return {};
+}
+
+Refusal Decider::judge_limit_keys(const JobLimits& limits) const {
+  if (mutated(Mutant::kLimitKeysUnbounded)) return {};
+  for (const JobLimit& limit : limits) {
+    if (limit.key.empty()) continue;
+    const LimitEntry* const entry = state_.gates.find(LimitKind::kNamed, limit.name.view());
+    if (entry == nullptr || entry->find(limit.key.view()) != nullptr) continue;
+    if (!state_.gates.has_room_for_key(*entry, options_.max_limit_keys, now_)) {
+      return {Rejection::kOverloaded, {}, RefusalDetail::kTooManyLimitKeys};
     }
   }
   return {};

@@ -40,6 +40,9 @@ struct PendingEffects {
     bool frees_unique = false;
   };
   std::optional<Ended> ended;
+  // The submission has been judged as part of a whole. Bounds on memory hold for the whole only: it
+  // may go beyond them by its own jobs.
+  bool judged = false;
 };
 
 }  // namespace millrace::core

@@ -29,6 +29,7 @@ std::string_view name_of(engine::MemoryRoom room) {
     case engine::MemoryRoom::kWide:
       return "wide";
     case engine::MemoryRoom::kTight:
+    case engine::MemoryRoom::kScarce:
       return "tight";
     case engine::MemoryRoom::kNone:
       return "none";

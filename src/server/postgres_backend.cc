@@ -233,6 +233,9 @@ class PostgresBackend final : public Backend {
     options.shard.store_format = store_format_;
     options.shard.machine.shards = parts_.shards();
     options.shard.machine.keep_bytes /= parts_.shards();
+    // A key has a share on its own shard, and a book of all shares on the limit's.
+    const std::uint32_t gates_of_key = parts_.shards() > 1 ? 2 : 1;
+    options.shard.machine.max_limit_keys /= gates_of_key * parts_.shards();
     options.shard.max_bytes_held /= parts_.shards();
     return options;
   }

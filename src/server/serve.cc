@@ -111,9 +111,9 @@ DriverOptions driver_options(const Config& config, std::shared_ptr<engine::Zones
   options.shard.machine.max_keys = config.max_keys;
   options.shard.machine.audit_retention = config.keep_audit;
   options.memory_bytes = memory_bytes(config);
-  // Changes that wait for the tables also hold their payloads.
   options.shard.machine.keep_bytes = options.memory_bytes / 4;
-  options.shard.max_bytes_held = options.memory_bytes / 2;
+  options.shard.max_bytes_held = options.memory_bytes / 2;  // with what waits for the tables
+  options.shard.machine.max_limit_keys = options.memory_bytes / 1'024;  // of 300 bytes each
   options.shard.max_worker_bytes =
       std::min<std::uint64_t>(options.shard.max_worker_bytes, options.memory_bytes / 32);
   options.shard.machine.max_claim_bytes = http_options(config).page_bytes();

@@ -26,6 +26,12 @@ Answered<api::Configuration> configuration(const Caller& caller) {
   return caller.services.operations.configuration();
 }
 
+Answered<api::Cluster> nodes(const Caller& caller) {
+  auto admitted = admits_to_all_queues(caller);
+  if (!admitted) return refused(admitted);
+  return caller.services.operations.cluster();
+}
+
 Task<Answered<std::string>> metrics(Caller& caller) {
   auto admitted = admits_to_all_queues(caller);
   if (!admitted) co_return refused(admitted);

@@ -20,6 +20,7 @@ struct ReadinessAnswer {
 ReadinessAnswer readiness(const Caller& caller);
 
 Answered<api::Configuration> configuration(const Caller& caller);
+Answered<api::Cluster> nodes(const Caller& caller);
 Task<Answered<std::string>> metrics(Caller& caller);  // in Prometheus's text format
 Task<Answered<api::Diagnosis>> diagnosis(Caller& caller);
 Task<Answered<BackupDone>> backup(Caller& caller, const std::string& path);

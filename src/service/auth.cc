@@ -135,13 +135,16 @@ bool Access::reaches(const TokenSettings& other) const {
          });
 }
 
-bool Access::covers(const TokenSettings& other) const {
-  if (!reaches(other)) return false;
+bool Access::has_scopes_of(const TokenSettings& other) const {
   if (other.sees_payloads && !allows(api::Scope::kPayload)) return false;
-  for (const std::string& name : other.scopes) {
+  return std::ranges::all_of(other.scopes, [this](const std::string& name) {
     const auto scope = scope_named(name);
-    if (!scope || !allows(*scope)) return false;
-  }
+    return scope && allows(*scope);
+  });
+}
+
+bool Access::covers(const TokenSettings& other) const {
+  if (!reaches(other) || !has_scopes_of(other)) return false;
   const auto& end = settings_->expires_at;
   return !end || (other.expires_at && *other.expires_at <= *end);
 }

@@ -65,7 +65,9 @@ class Access {
   bool limited() const { return !settings_->queues.empty(); }
   // Whether this one allows every queue that `other` allows.
   bool reaches(const TokenSettings& other) const;
-  // Also requires that `other` has no further scope and no later expiry.
+  // Whether this one has every scope of `other`.
+  bool has_scopes_of(const TokenSettings& other) const;
+  // Whether this one has every right of `other`, and lives as long.
   bool covers(const TokenSettings& other) const;
   // The token's public part, or the name in its certificate.
   std::string_view id() const;

@@ -12,6 +12,7 @@
 #include "service/event_tail.h"
 #include "service/event_turns.h"
 #include "service/names_cursor.h"
+#include "service/visibility.h"
 
 namespace millrace::service {
 namespace {
@@ -83,6 +84,8 @@ Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& que
 }
 
 Task<Answered<OperationAnswer>> reproject(Caller& caller) {
+  auto admitted = admits_to_all_queues(caller);
+  if (!admitted) co_return refused(admitted);
   auto measure = [&](const std::stop_token&) { return caller.services.models.rows(); };
   auto rows = co_await caller.read(Lane::kSearches, measure);
   if (!rows) co_return refused(rows);

@@ -213,6 +213,20 @@ Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name
 
 // --- Shape for the API.
 
+namespace {
+
+// More than the clocks of two nodes differ, and than a shard is busy with others that are due.
+constexpr Duration kDelayedAfter{5'000};
+
+// Only a shard without room leaves a planned instant alone for so long.
+bool is_held_back(const core::Schedule& schedule, Time now) {
+  const core::ScheduleProgress& progress = schedule.progress;
+  return !schedule.paused && progress.planned && progress.tries == 0 && progress.due &&
+         *progress.due + kDelayedAfter < now;
+}
+
+}  // namespace
+
 ScheduleShape::ScheduleShape(const Caller& caller, const core::Schedule& schedule) {
   const core::ScheduleSpec& spec = schedule.spec;
   const core::ScheduleProgress& progress = schedule.progress;
@@ -248,6 +262,12 @@ ScheduleShape::ScheduleShape(const Caller& caller, const core::Schedule& schedul
     }
     shape_.description = description_of(*timing, spec.timezone.view());
     shape_.warnings = warnings_of(*timing);
+    if (is_held_back(schedule, caller.now())) {
+      shape_.warnings.push_back(
+          "delayed: the instant that was due at " + format_rfc3339(*progress.due) +
+          " waits, because the server's memory is nearly full or its tables lag, and schedules let "
+          "submissions go first; start workers, or raise --memory");
+    }
   }
   shape_.error = error_;
   if (auto job = engine::read_template(spec.job)) {

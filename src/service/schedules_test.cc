@@ -278,6 +278,16 @@ TEST_F(SchedulesTest, ShowsHowItIs) {
     EXPECT_THAT(shown.description, HasSubstr("09:00"));
     EXPECT_THAT(shown.description, HasSubstr("Europe/Zurich"));
   }
+  // It was to fire, and has not.
+  core::Schedule late = made;
+  late.progress.planned = true;
+  late.progress.due = caller().now() - 5s;
+  EXPECT_THAT(ScheduleShape(caller(), late).schedule().warnings, IsEmpty());
+  late.progress.due = caller().now() - 5s - Duration{1};
+  EXPECT_THAT(ScheduleShape(caller(), late).schedule().warnings,
+              ElementsAre(HasSubstr("delayed: the instant that was due at 20")));
+  late.paused = true;
+  EXPECT_THAT(ScheduleShape(caller(), late).schedule().warnings, IsEmpty());
   // The zone is gone: the machine does not know it yet, but a reader notices.
   zones_->zones.clear();
   const ScheduleShape broken(caller(), made);

@@ -270,6 +270,13 @@ Task<Answered<TokenMade>> rotate_token(Caller& caller, const std::string& id,
 Task<Answered<>> revoke_token(Caller& caller, const std::string& id) {
   auto found = changeable(caller, id);
   if (!found) co_return refused(found);
+  // An administrator of all queues may end any token, so that a leak can always be stopped.
+  if (caller.limited() && !caller.access->has_scopes_of(*found->token)) {
+    co_return refused(
+        ProblemCode::kForbidden,
+        "the token has a scope that the token of this request lacks, which is limited "
+        "to queues; use a token that has all its scopes, or one without queues");
+  }
   core::DeleteCatalogEntry command;
   command.kind = core::CatalogKind::kToken;
   command.name = SharedBytes(id);

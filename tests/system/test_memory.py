@@ -144,6 +144,36 @@ class Streams(BudgetCase):
         return next(float(line.split()[-1]) for line in lines if line.startswith(name + " "))
 
 
+class LimitKeys(harness.MillraceCase):
+    """Each key of a limit takes memory until its bucket is full again."""
+
+    def submit_keys(self, limit, numbers):
+        jobs = [
+            {"type": "t", "queue": self.queue, "limits": [{"name": limit, "key": f"k{n}"}]} for n in numbers
+        ]
+        return self.api.post("/v1/jobs/batch", {"jobs": jobs}).json["results"]
+
+    def test_a_limit_refuses_new_keys_of_its_own_alone(self):
+        self.use(self.new_server("--memory", "128MiB").start())
+        daily = {"per_key": True, "rate": {"limit": 1, "per_ms": 86_400_000}}
+        for limit in ("daily", "other"):
+            self.assertEqual(self.api.put(f"/v1/limits/{limit}", daily).status, 201)
+        allowed = 128 * MIB // 1024 // 2
+        taken = 0
+        while taken < allowed:
+            results = self.submit_keys("daily", range(taken, min(taken + 1000, allowed)))
+            self.assertEqual({result["status"] for result in results}, {201})
+            taken += len(results)
+        (refused,) = self.submit_keys("daily", [allowed])
+        self.assertEqual((refused["status"], refused["error"]["code"]), (503, "overloaded"))
+        self.assertIn("a limit of the job remembers as many keys", refused["error"]["detail"])
+        (known,) = self.submit_keys("daily", [0])
+        (other,) = self.submit_keys("other", [0])
+        self.assertEqual((known["status"], other["status"]), (201, 201))
+        self.submit()
+        self.assertEqual(len(self.claim(limit=1)), 1)
+
+
 class Setting(harness.MillraceCase):
     def test_too_little(self):
         done = harness.run("serve", "--memory", "1MiB")

@@ -222,6 +222,18 @@ class OneServer(harness.ServerCase, OperationsCase):
         self.assertEqual(ended["changed"] + ended["failed"], ended["done"])
         self.assertEqual(self.counts(), {"running": len(taken)})
 
+    def test_what_reaches_its_state_later_is_left_alone(self):
+        later = self.submit_many(40)  # it comes to the oldest last
+        sooner = self.submit_many(30)
+        self.api.post("/v1/jobs/bulk", {"action": "cancel", "ids": sooner})
+        op = self.begin("delete", filter={"queue": self.queue, "state": "cancelled"}, rate_per_s=20)
+        self.assertEqual(op["matched"], 30)
+        reply = self.api.post("/v1/jobs/bulk", {"action": "cancel", "ids": later})
+        self.assertEqual(reply.json["changed"], 40)
+        ended = self.await_end(op)
+        self.assertEqual((ended["changed"], ended["failed"]), (30, 0))
+        self.assertEqual(self.counts(), {"cancelled": 40})
+
     def test_a_purge_can_be_one(self):
         self.submit_many(20)
         reply = self.api.post(f"/v1/queues/{self.queue}/purge", {"operation": True})

@@ -199,7 +199,48 @@ class AtRunTime(TokensCase):
             self.assert_refused(limited.request(method, path), 404, "not_found")
         strong = self.make("read", "work", queues=["mail.eu"])
         self.assert_refused(limited.post(f"/v1/tokens/{strong['id']}/rotate"), 403, "forbidden")
+        self.assert_refused(limited.delete(f"/v1/tokens/{strong['id']}"), 403, "forbidden")
         self.assertEqual(self.as_(strong).get("/v1/queues").status, 200)
+        self.assertEqual(limited.delete(f"/v1/tokens/{less['id']}").status, 204)
+        # An administrator of all queues can stop any token.
+        whole = self.as_(self.make("admin"))
+        self.assertEqual(whole.delete(f"/v1/tokens/{strong['id']}").status, 204)
+
+    def test_one_for_some_queues_administrates_nothing_of_all(self):
+        limited = self.as_(self.make("admin", "read", "operate", queues=["mail.*"]))
+        for method, path, body in (
+            ("POST", "/v1/admin/backup", {"path": "/nowhere/x"}),
+            ("POST", "/v1/admin/reproject", None),
+            ("GET", "/v1/admin/config", None),
+            ("GET", "/v1/admin/nodes", None),
+            ("GET", "/v1/admin/diagnosis", None),
+            ("POST", "/v1/admin/nodes/local/drain", None),
+            ("POST", "/v1/admin/nodes/local/undrain", None),
+            ("GET", "/v1/admin/audit", None),
+            ("GET", "/metrics", None),
+        ):
+            with self.subTest(path):
+                self.assert_refused(limited.request(method, path, body), 403, "forbidden")
+        kinds = {op["kind"] for op in self.api.get("/v1/operations").json["items"]}
+        self.assertNotIn("reproject", kinds)
+
+    def test_one_cannot_take_all_operations(self):
+        operator = self.as_(self.make("operate", "read", queues=["mail.*"]))
+        self.submit_many(200, queue="mail.many")
+        body = {"action": "cancel", "filter": {"queue": "mail.many"}, "rate_per_s": 1}
+        begun = []
+        for _ in range(50):
+            reply = operator.post("/v1/jobs/bulk", body)
+            self.assertEqual(reply.status, 202, reply)
+            begun.append(reply.json["id"])
+        reply = operator.post("/v1/jobs/bulk", body)
+        self.assert_refused(reply, 409, "too_many_entries")
+        self.assertIn("the token has as many operations going on", reply.json["detail"])
+        other = self.as_(self.make("operate", "read", queues=["mail.*"], name="other"))
+        reply = other.post("/v1/jobs/bulk", body)
+        self.assertEqual(reply.status, 202, reply)
+        for op in [*begun, reply.json["id"]]:
+            self.api.post(f"/v1/operations/{op}/cancel")
 
     def test_one_of_the_configuration_is_changed_there(self):
         admin = next(t for t in self.api.get("/v1/tokens").json["items"] if t["name"] == "admin")

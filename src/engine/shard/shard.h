@@ -62,8 +62,9 @@ struct ShardOptions {
 // How much memory the process has left, as measured by the owner of the shard.
 enum class MemoryRoom : std::uint8_t {
   kWide,
-  kTight,  // payloads leave memory as soon as the tables hold them
-  kNone,   // new jobs are refused as well
+  kTight,   // payloads leave memory as soon as the tables hold them; schedules slow down
+  kScarce,  // schedules wait, so that the rest is for submissions
+  kNone,    // new jobs are refused as well
 };
 
 struct Outgoing {

@@ -122,7 +122,7 @@ class Shard::Impl {
   void decide_task(Task task, const core::Prefetched& prefetched);
   core::Reply decide(const core::Command& command, const core::Prefetched& prefetched);
   core::Admission admission() const;
-  void fire_schedules();
+  void fire_schedules(std::size_t row_bytes);  // until the row has so many
   void hand_out_questions();
   void hand_out_operations();
   std::vector<JobId> retried_by(const core::Command& command) const;

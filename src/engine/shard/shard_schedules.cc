@@ -9,11 +9,13 @@
 namespace millrace::engine {
 namespace {
 
-// The most schedules that one step fires, and that one step plans by newer zone data.
-constexpr std::size_t kMaxFiringsPerStep = 1'000;
+// The most schedules that one call of fire() fires, and that one step plans by newer zone data.
+constexpr std::size_t kMaxFirings = 256;
 constexpr std::uint32_t kReplansPerStep = 200;
 // The known state of a job on another shard is refreshed after this time.
 constexpr Duration kAskAgainAfter{1'000};
+// How long schedules that wait for room wait at least.
+constexpr Duration kHeldPause{50};
 // How long a question waits for the end of a job that an instant awaits.
 constexpr Duration kAwaitsEnd{20'000};
 // The wall clock may leap, and the zones' data may change, while nothing is due.
@@ -54,26 +56,40 @@ void ShardSchedules::stamp(core::Command& command) const {
 void ShardSchedules::fire(const Step& step) {
   wall_ = wall(step.now);
   behind_ = false;
+  goes_on_at_.reset();
   if (machine_.schedules() == 0) return;
   forget_elsewhere(step.now);
   replan(step);
   ask_of_waiting(step);
   // Schedules that cannot be fired yet stay due.
-  const auto names = machine_.due_schedules(wall_, kMaxFiringsPerStep + elsewhere_.size());
-  behind_ = names.size() > kMaxFiringsPerStep;
+  const std::size_t most = kMaxFirings + elsewhere_.size();
+  const auto names = machine_.due_schedules(wall_, most + 1);
+  behind_ = names.size() > most;
   for (const SharedBytes& name : names) {
     if (step.row_is_full()) {
       behind_ = true;
       return;
     }
-    fire_one(name, step);
+    // A new schedule is only planned, which needs no room.
+    const bool only_planned = !machine_.schedule(name.view())->progress.planned;
+    if (only_planned || (!goes_on_at_ && has_room(step))) fire_one(name, step);
   }
+  if (goes_on_at_) behind_ = false;
+}
+
+bool ShardSchedules::has_room(const Step& step) {
+  const Pace pace = step.pace();
+  if (pace == Pace::kFull || (pace == Pace::kSlow && step.now >= slow_until_)) return true;
+  goes_on_at_ = pace == Pace::kSlow ? slow_until_ : step.now + kHeldPause;
+  return false;
 }
 
 void ShardSchedules::fire_one(const SharedBytes& name, const Step& step) {
   const core::Schedule* const schedule = machine_.schedule(name.view());
   core::Firing firing = plan_firing(*schedule, zones(), wall_, options_.shard, options_.shards);
   if (!knows_newest(*schedule, firing, step.now)) return;
+  const auto instants = static_cast<std::int64_t>(firing.instants.size());
+  slow_until_ = step.now + instants * Duration{1'000} / kSlowInstants;
   machine_.fire(firing, step.now, step.admission, step.events);
   const core::ScheduleProgress& progress = machine_.schedule(name.view())->progress;
   if (progress.due && *progress.due <= wall_) behind_ = true;
@@ -115,7 +131,8 @@ void ShardSchedules::ask_of_waiting(const Step& step) {
     JobElsewhere& known = elsewhere(schedule);
     if (known.ended) {
       // A refused instant waits for its time.
-      if (progress.tries == 0 || (progress.due && *progress.due <= wall_)) fire_one(name, step);
+      const bool due = progress.tries == 0 || (progress.due && *progress.due <= wall_);
+      if (due && has_room(step)) fire_one(name, step);
     } else if (step.now >= known.awaited_until) {
       known.awaited_until = step.now + kAwaitsEnd + kAskAgainAfter;
       questions_.push_back({name, progress.last_job, kAwaitsEnd, progress.replaces});
@@ -181,6 +198,7 @@ std::optional<Time> ShardSchedules::next_wakeup(Time now) const {
   if (machine_.schedules() == 0) return std::nullopt;
   Time next = now + (elsewhere_.empty() ? kLooksAtClocks : kAskAgainAfter);
   if (const auto due = machine_.next_schedule(wall_)) next = std::min(next, now + (*due - wall_));
+  if (goes_on_at_) next = std::min(next, std::max(now, *goes_on_at_));
   return next;
 }
 

@@ -25,13 +25,22 @@ class ShardSchedules {
   ShardSchedules(const ShardOptions& options, core::Machine& machine)
       : options_(options), machine_(machine) {}
 
+  // How fast schedules may make jobs. They yield to submissions: each slows down, and then waits,
+  // long before a submission is refused.
+  enum class Pace : std::uint8_t {
+    kFull,
+    kSlow,  // kSlowInstants a second
+    kHeld,  // a schedule keeps its place in time, and its rule for missed instants applies later
+  };
+  static constexpr std::int64_t kSlowInstants = 100;
   // One step of the shard.
   struct Step {
     Time now{};
     core::Admission admission{};
     std::vector<core::Event>& events;  // receives the new events
-    const std::function<bool()>&
-        row_is_full;  // including these events: the rest waits for another step
+    // Both as of the events so far. When the row is full, the rest waits for another step.
+    const std::function<bool()>& row_is_full;
+    const std::function<Pace()>& pace;
   };
   // Fires due schedules. Call before and after the step's commands: a new schedule is planned in
   // the row that creates it, and a firing may wait for a job that has just ended.
@@ -66,6 +75,8 @@ class ShardSchedules {
 
   Time wall(Time now);
   void fire_one(const SharedBytes& name, const Step& step);
+  // Whether a schedule may fire now. Sets `goes_on_at_` if not.
+  bool has_room(const Step& step);
   JobElsewhere& elsewhere(const core::Schedule& schedule);
   // False: the firing depends on whether the newest job has ended, which is not known yet.
   bool knows_newest(const core::Schedule& schedule, core::Firing& firing, Time now);
@@ -78,10 +89,12 @@ class ShardSchedules {
   const ShardOptions& options_;
   core::Machine& machine_;
   BelievedWall believed_;
-  Time wall_{};               // as of the last step
-  bool behind_ = false;       // some are still due
-  std::string zones_seen_;    // the version of the data by which all schedules are planned
-  SharedBytes replanned_to_;  // the schedules up to this name are planned by newer data
+  Time wall_{};                      // as of the last step
+  bool behind_ = false;              // some are still due
+  Time slow_until_ = core::kAtOnce;  // at Pace::kSlow the next one fires then
+  std::optional<Time> goes_on_at_;   // some are due, and wait for room until then
+  std::string zones_seen_;           // the version of the data by which all schedules are planned
+  SharedBytes replanned_to_;         // the schedules up to this name are planned by newer data
   bool replanning_ = false;
   std::map<std::string, JobElsewhere, std::less<>> elsewhere_;  // by schedule
   std::vector<JobQuestion> questions_;

@@ -188,13 +188,96 @@ TEST(ShardSchedules, WhenARowIsFullTheRestFiresInTheNext) {
 TEST(ShardSchedules, WhatIsRefusedIsTriedAgain) {
   World world;
   world.set("nightly", minutely());
-  world.shard().set_memory_room(MemoryRoom::kNone);
+  const auto set_max_ready = [&](std::optional<std::uint64_t> most) {
+    core::SetQueue set;
+    set.queue = SharedBytes("mail");
+    set.patch.max_ready = most;
+    world.now_answer<core::QueueReply>(core::Command(std::move(set)));
+  };
+  set_max_ready(0);
   world.pass_until(45s);
   EXPECT_THAT(world.runs(), IsEmpty());
   EXPECT_GT(world.schedule().progress.tries, 1U);
-  world.shard().set_memory_room(MemoryRoom::kWide);
+  set_max_ready(std::nullopt);
   world.pass_until(60s);
   EXPECT_THAT(world.runs(), ElementsAre("40 submitted"));
+}
+
+TEST(ShardSchedules, AnyNumberFiresAtOnce) {
+  World world;
+  constexpr int kSchedules = 1'500;
+  for (int i = 0; i < kSchedules; ++i) {
+    core::SetSchedule command;
+    command.name = SharedBytes("s" + std::to_string(i));
+    command.spec = minutely();
+    world.ask(core::Command(std::move(command)));
+  }
+  world.pass_until(40s);
+  EXPECT_EQ(world.machine().jobs_in_memory(), kSchedules);
+}
+
+// --- Without room, schedules yield to submissions.
+
+TEST(ShardSchedules, TheyWaitForMemoryAndSubmissionsDoNot) {
+  World world;
+  core::ScheduleSpec skips = minutely();
+  skips.missed = core::MissedPolicy::kSkip;
+  world.set("nightly", minutely());
+  world.set("skips", skips);
+  world.shard().set_memory_room(MemoryRoom::kScarce);
+  world.pass_until(45s);
+  EXPECT_THAT(world.runs(), IsEmpty());
+  EXPECT_EQ(world.schedule().progress.tries, 0U);
+  EXPECT_EQ(world.schedule().progress.next, world.begin + 40s);
+  EXPECT_EQ(world.now_answer<core::EnqueueReply>(World::enqueue("a")).items.at(0).fate,
+            core::Fate::kCreated);
+  // A new one is planned all the same.
+  world.set("new", minutely());
+  EXPECT_EQ(world.schedule("new").progress.next, world.begin + 100s);
+  world.shard().set_memory_room(MemoryRoom::kWide);
+  world.pass_until(46s);
+  EXPECT_THAT(world.runs(), ElementsAre("40 submitted"));
+  EXPECT_THAT(world.runs("skips"), ElementsAre("40 submitted"));
+  // What is too late by then is missed, by each one's own rule.
+  world.shard().set_memory_room(MemoryRoom::kNone);
+  world.pass_until(300s);
+  EXPECT_THAT(world.runs(), ElementsAre("40 submitted"));
+  world.shard().set_memory_room(MemoryRoom::kWide);
+  world.pass_until(301s);
+  EXPECT_THAT(world.runs(), ElementsAre("40 submitted", "160 skipped_missed x2", "220 submitted",
+                                        "280 submitted"));
+  EXPECT_THAT(world.runs("skips"),
+              ElementsAre("40 submitted", "220 skipped_missed x3", "280 submitted"));
+}
+
+TEST(ShardSchedules, WhenMemoryIsTightTheyAreSlow) {
+  World world;
+  constexpr int kSchedules = 50;
+  for (int i = 0; i < kSchedules; ++i) world.set("s" + std::to_string(i), minutely());
+  world.shard().set_memory_room(MemoryRoom::kTight);
+  world.pass_until(40s + 99ms);
+  EXPECT_EQ(world.machine().jobs_in_memory(), 10U);
+  world.pass_until(41s);
+  EXPECT_EQ(world.machine().jobs_in_memory(), kSchedules);
+}
+
+TEST(ShardSchedules, TheyWaitForTheTables) {
+  ShardOptions options;
+  options.max_unprojected = 40;
+  options.flush_after = 1h;
+  World world(options);
+  for (int i = 0; i < 30; ++i) world.set("s" + std::to_string(i), minutely());
+  world.pass_until(40s);
+  EXPECT_EQ(world.machine().jobs_in_memory(), 6U);  // an eighth at full speed
+  world.pass_until(45s);
+  EXPECT_EQ(world.machine().jobs_in_memory(), 11U);  // a quarter slowly
+  for (int i = 0; i < 25; ++i) {
+    EXPECT_EQ(world.now_answer<core::EnqueueReply>(World::enqueue("a")).items.at(0).fate,
+              core::Fate::kCreated);
+  }
+  world.now_answer<std::monostate>(AwaitProjection{});
+  world.pass_until(46s);
+  EXPECT_EQ(world.machine().jobs_in_memory(), 11U + 25U + 11U);
 }
 
 // --- Jobs on another shard.

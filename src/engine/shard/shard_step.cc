@@ -30,14 +30,14 @@ void Shard::Impl::decide_step() {
   } else {
     give_grace();
     tick();
-    fire_schedules();
+    fire_schedules(kRowBudgetBytes / 4);  // the rest of the row is for requests
     sweep();
   }
   answer_endings();
   decide_tasks(take_tasks());
   // A new schedule is planned in the row that creates it, and an instant may await a job that
   // ended.
-  if (!hard_overloaded()) fire_schedules();
+  if (!hard_overloaded()) fire_schedules(kRowBudgetBytes);
   serve_waiters();
   tell_workers();
   answer_endings();
@@ -235,22 +235,33 @@ std::size_t Shard::Impl::retried_bytes(const Task& task, const core::Prefetched&
 }
 
 core::Admission Shard::Impl::admission() const {
-  const bool full = machine_->unprojected() > options_.max_unprojected ||
-                    machine_->bytes_held() > options_.max_bytes_held ||
-                    memory_room_ == MemoryRoom::kNone;
-  return full ? core::Admission::kClosed : core::Admission::kOpen;
+  if (memory_room_ == MemoryRoom::kNone) return core::Admission::kMemoryFull;
+  const bool behind = machine_->unprojected() > options_.max_unprojected ||
+                      machine_->bytes_held() > options_.max_bytes_held;
+  return behind ? core::Admission::kClosed : core::Admission::kOpen;
 }
 
 core::Reply Shard::Impl::decide(const core::Command& command, const core::Prefetched& prefetched) {
   return machine_->decide(command, now_, prefetched, admission(), events_);
 }
 
-void Shard::Impl::fire_schedules() {
-  const std::function<bool()> is_full = [this] {
+void Shard::Impl::fire_schedules(std::size_t row_bytes) {
+  using Pace = ShardSchedules::Pace;
+  const std::function<bool()> is_full = [this, row_bytes] {
     measure();
-    return row_is_full();
+    return row_bytes_ >= row_bytes;
   };
-  schedules_.fire({now_, admission(), events_, is_full});
+  // In eighths of what refuses submissions. Payloads fill up to half of their bytes at any time:
+  // MachineOptions::keep_bytes.
+  const auto beyond = [this](std::uint64_t rows, std::uint64_t bytes) {
+    return machine_->unprojected() > options_.max_unprojected * rows / 8 ||
+           machine_->bytes_held() > options_.max_bytes_held * bytes / 8;
+  };
+  const std::function<Pace()> pace = [this, &beyond] {
+    if (memory_room_ >= MemoryRoom::kScarce || beyond(2, 6)) return Pace::kHeld;
+    return memory_room_ == MemoryRoom::kTight || beyond(1, 5) ? Pace::kSlow : Pace::kFull;
+  };
+  schedules_.fire({now_, admission(), events_, is_full, pace});
   measure();
 }
 

@@ -115,8 +115,10 @@ Task<void> get_configuration(Call& call) {
 
 Task<void> list_nodes(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto cluster = service::nodes(call.caller);
+  if (!cluster) co_return call.refuse(cluster.error());
   JsonWriter json(call.response.body);
-  encode(json, call.services.operations.cluster());
+  encode(json, *cluster);
 }
 
 Task<void> get_diagnosis(Call& call) {

@@ -86,6 +86,8 @@ engine::MemoryRoom MemoryGauge::update(std::uint64_t used_bytes) {
   };
   if (beyond(kNoneAt, MemoryRoom::kNone)) {
     room_ = MemoryRoom::kNone;
+  } else if (beyond(kScarceAt, MemoryRoom::kScarce)) {
+    room_ = MemoryRoom::kScarce;
   } else {
     room_ = beyond(kTightAt, MemoryRoom::kTight) ? MemoryRoom::kTight : MemoryRoom::kWide;
   }

@@ -37,6 +37,7 @@ class MemoryGauge {
   static constexpr std::chrono::milliseconds kLookInterval{50};
   // Shares of the budget in per cent.
   static constexpr std::uint64_t kTightAt = 60;
+  static constexpr std::uint64_t kScarceAt = 70;
   static constexpr std::uint64_t kNoneAt = 75;
   static constexpr std::uint64_t kGainedBackBelow = 5;
 

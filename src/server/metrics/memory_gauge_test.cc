@@ -22,10 +22,14 @@ TEST(MemoryGauge, RoomIsLostAtItsMarksAndGainedBackALittleBelow) {
   EXPECT_EQ(gauge.update(599'999), MemoryRoom::kWide);
   EXPECT_EQ(gauge.update(600'000), MemoryRoom::kTight);
   EXPECT_EQ(gauge.update(550'000), MemoryRoom::kTight);
-  EXPECT_EQ(gauge.update(749'999), MemoryRoom::kTight);
+  EXPECT_EQ(gauge.update(699'999), MemoryRoom::kTight);
+  EXPECT_EQ(gauge.update(700'000), MemoryRoom::kScarce);
+  EXPECT_EQ(gauge.update(749'999), MemoryRoom::kScarce);
   EXPECT_EQ(gauge.update(750'000), MemoryRoom::kNone);
   EXPECT_EQ(gauge.update(700'000), MemoryRoom::kNone);
-  EXPECT_EQ(gauge.update(699'999), MemoryRoom::kTight);
+  EXPECT_EQ(gauge.update(699'999), MemoryRoom::kScarce);
+  EXPECT_EQ(gauge.update(650'000), MemoryRoom::kScarce);
+  EXPECT_EQ(gauge.update(649'999), MemoryRoom::kTight);
   EXPECT_EQ(gauge.update(549'999), MemoryRoom::kWide);
   EXPECT_EQ(gauge.update(2'000'000), MemoryRoom::kNone);
   EXPECT_EQ(gauge.update(0), MemoryRoom::kWide);

@@ -28,6 +28,20 @@ constexpr std::array<std::pair<engine::CountedEvent, const char*>, engine::kCoun
         {engine::CountedEvent::kDead, "jobs_dead_total"},
     }};
 
+// The value of the metric memory_short.
+double memory_short(engine::MemoryRoom room) {
+  switch (room) {
+    case engine::MemoryRoom::kWide:
+      return 0;
+    case engine::MemoryRoom::kTight:
+    case engine::MemoryRoom::kScarce:
+      return 1;
+    case engine::MemoryRoom::kNone:
+      break;
+  }
+  return 2;
+}
+
 void add_latency(FamilyList& out, const engine::SeriesTotals& series,
                  const engine::LatencyTotals& totals) {
   static const std::array<double, engine::kLatencyBoundsMs.size()> kBounds = [] {
@@ -211,7 +225,7 @@ void add_memory(FamilyList& out, const Reports& shards) {
         .value(static_cast<double>(led->driver->memory_budget));
     out.gauge("memory_short",
               "1: the server drops payloads from memory early; 2: it refuses new jobs.")
-        .value(static_cast<double>(static_cast<int>(led->driver->memory_room)));
+        .value(memory_short(led->driver->memory_room));
   }
   out.gauge("leases", "Live leases.");
   of_each(out, shards, [](const Status& s) { return s.figures.live_leases; });
