@@ -20,7 +20,7 @@ std::optional<api::DiskRoom> room_in(const std::string& directory) {
                        .total_bytes = facts.f_blocks * facts.f_frsize};
 }
 
-double to_ms(std::chrono::nanoseconds took) {
+double milliseconds_in(std::chrono::nanoseconds took) {
   return std::chrono::duration<double, std::milli>(took).count();
 }
 
@@ -67,9 +67,9 @@ api::Diagnosis ServerOperations::diagnosis() {
   found.disk = room_in(parts_.directory);
   if (const auto syncs = parts_.metrics.recent_commits()) {
     found.syncs = api::SyncTimes{.count = syncs->count,
-                                 .p50_ms = to_ms(syncs->p50),
-                                 .p99_ms = to_ms(syncs->p99),
-                                 .max_ms = to_ms(syncs->max)};
+                                 .p50_ms = milliseconds_in(syncs->p50),
+                                 .p99_ms = milliseconds_in(syncs->p99),
+                                 .max_ms = milliseconds_in(syncs->max)};
   }
   found.resident_bytes = read_process_figures().resident_bytes;
   if (parts_.certificate_ends) found.certificate_expires_at = parts_.certificate_ends();
@@ -77,11 +77,11 @@ api::Diagnosis ServerOperations::diagnosis() {
   if (!database) found.database_error = database.error().message;
   if (!database || !*database) return found;
   const store::DatabaseFacts& facts = **database;
-  found.database = api::DatabaseFacts{
-      .clock_ahead_ms = millrace::to_ms(facts.now) - millrace::to_ms(system_time().wall()),
-      .prepared = facts.prepared,
-      .connections = facts.connections,
-      .max_connections = facts.max_connections};
+  found.database =
+      api::DatabaseFacts{.clock_ahead_ms = to_ms(facts.now) - to_ms(system_time().wall()),
+                         .prepared = facts.prepared,
+                         .connections = facts.connections,
+                         .max_connections = facts.max_connections};
   if (facts.oldest) {
     found.database->oldest = api::OpenTransaction{.pid = facts.oldest->pid,
                                                   .user = facts.oldest->user,

@@ -17,6 +17,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "base/file.h"
 #include "server/archiver.h"
 #include "server/backend.h"
 #include "server/operation_runner.h"
@@ -153,7 +154,7 @@ class SqliteBackend final : public Backend {
   boost::asio::thread_pool operations_reader_{1};
   std::shared_ptr<Driver> driver_;
   bool stopped_ = false;
-  std::vector<std::pair<std::string, std::unique_ptr<store::Descriptor>>> files_;
+  std::vector<std::pair<std::string, std::unique_ptr<Descriptor>>> files_;
 };
 
 }  // namespace
