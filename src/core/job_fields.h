@@ -79,7 +79,7 @@ constexpr auto describe(Of<Job>) {
       Field(11, &Job::version).in_row(5), Field(12, &Job::created_at), Field(13, &Job::run_at),
       Field(14, &Job::payload), Field(15, &Job::extras).in_row(19),
       Field(16, &Job::expires_at).in_row(6), Field(17, &Job::timeout).in_row(7),
-      Field(18, &Job::attempt), Field(19, &Job::crashes).in_row(8), Field(35, &Job::finished_at),
+      Field(18, &Job::attempt), Field(19, &Job::crashes).in_row(8), Field(20, &Job::finished_at),
       Field(21, &Job::latest).in_row(9), Field(22, &Job::log_lines).in_row(10),
       Field(23, &Job::token).in_row(11), Field(24, &Job::lease_expires_at).in_row(12),
       Field(25, &Job::lease_length).in_row(13), Field(26, &Job::deadline).in_row(14),

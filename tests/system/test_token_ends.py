@@ -60,6 +60,7 @@ class Waiting:
 class Ends(harness.MillraceCase):
     def setUp(self):
         super().setUp()
+        self.made = 0
         self.admin, self.lines = configured("admin")
         server = self.new_server(config=self.lines, token=self.admin)
         server.start()
@@ -78,7 +79,7 @@ class Ends(harness.MillraceCase):
                     ("POST", "/v1/claim", CLAIM, close, False),
                     ("POST", f"/v1/workers/w{number}/poll", {"claim": {**CLAIM, "worker": {}}}, close, False),
                     ("GET", f"/v1/jobs/{job}?wait_ms=60000&until=final", None, close, False),
-                    ("GET", "/v1/events?wait_ms=60000&queues=idle", None, close, False),
+                    ("GET", "/v1/events?wait_ms=60000&queues=nobody", None, close, False),
                     ("POST", f"/v1/jobs/{lease['id']}/heartbeat",
                      {"token": lease["lease"]["token"], "wait_ms": 60_000}, close, False),
                 ]
@@ -107,7 +108,9 @@ class Ends(harness.MillraceCase):
         self.assertEqual(self.claim_one(queues=["idle"])["id"], job["id"])  # no ended claim took it
 
     def make(self, **members):
-        reply = self.api.post("/v1/tokens", {"name": self.queue, "scopes": list(SCOPES), **members})
+        self.made += 1
+        name = f"{self.queue}-{self.made}"
+        reply = self.api.post("/v1/tokens", {"name": name, "scopes": list(SCOPES), **members})
         self.assertEqual(reply.status, 201, reply)
         return reply.json
 

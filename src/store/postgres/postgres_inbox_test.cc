@@ -12,7 +12,6 @@
 #include <set>
 #include <thread>
 
-#include "store/postgres/limits_schema.h"
 #include "store/postgres/postgres_store.h"
 #include "store/testing/cutting_proxy.h"
 #include "store/testing/store_under_test.h"
@@ -136,32 +135,6 @@ TEST_F(PostgresInboxTest, WhatIsNoLimitIsRefused) {
   }
   ask(R"(SELECT millrace.enqueue('t', limits => '[]'), millrace.enqueue('t', limits => NULL),
          millrace.enqueue('t', limits => '[{"name": "a", "key": null, "cost": 1000000}]'))");
-  EXPECT_EQ(rows_left(), "3");
-}
-
-// The migration recreates the function.
-TEST_F(PostgresInboxTest, WhoMayEnqueueMayDoSoAfterTheUpgrade) {
-  const std::string role = "upgraded_" + ask("SELECT current_database()");
-  ask(
-      fmt::format("CREATE ROLE {0}; GRANT USAGE ON SCHEMA millrace TO {0};"
-                  "GRANT EXECUTE ON FUNCTION millrace.enqueue TO {0} WITH GRANT OPTION",
-                  role));
-  const auto migrate = [&] {
-    ask(std::string("BEGIN; DROP FUNCTION millrace.check_limits;") + kLimitedEnqueueMigration +
-        "COMMIT");
-  };
-  const std::string call = fmt::format("SET ROLE {}; SELECT millrace.enqueue('t')", role);
-  migrate();
-  PostgresSession(url_).ask(call);
-  EXPECT_EQ(rows_left(), "1");
-  EXPECT_EQ(ask("SELECT count(*) FROM pg_proc WHERE proname LIKE 'enqueue%' AND pronamespace = "
-                "'millrace'::regnamespace"),
-            "2");  // with enqueue_row
-  ask("CREATE VIEW public.made AS SELECT millrace.enqueue('t')");
-  migrate();
-  PostgresSession(url_).ask(call);
-  EXPECT_EQ(rows_left(), "2");
-  ask("SELECT * FROM public.made");
   EXPECT_EQ(rows_left(), "3");
 }
 
