@@ -268,7 +268,7 @@ std::map<std::string, std::set<std::string>> Gates::kept_keys() const {
   for (const auto& [gate, bucket] : buckets_) {
     if (gate.key.empty() || !exists(gate)) continue;
     const std::optional<core::Rate> rate = bounds_of(gate).rate;
-    const bool full = !rate || bucket.level(*rate, now_) == NaiveBucket::capacity(*rate);
+    const bool full = !rate || bucket.level(*rate, now_) == core::NaiveBucket::capacity(*rate);
     if (!full) kept[gate.name].insert(gate.key);
   }
   return kept;

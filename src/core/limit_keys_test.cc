@@ -137,8 +137,8 @@ TEST_F(LimitKeysTest, AnAcksJobsAreJudgedBeforeItEnds) {
   AckItem item = s.ack_of("acked", AckOutcome::kSucceeded);
   item.enqueue = {spec("daily", "d"), spec("daily", "e")};
   EXPECT_FALSE(s.ack(item).refusal);
-  s.enqueue("refused");
-  ASSERT_EQ(s.claim(), "refused");
+  s.enqueue(Scenario::spec("refused", "other"));
+  ASSERT_EQ(s.claim(1, {"other"}), "refused");
   item = s.ack_of("refused", AckOutcome::kSucceeded);
   item.enqueue = {spec("daily", "f")};
   EXPECT_EQ(s.ack(item).refusal.detail, RefusalDetail::kTooManyLimitKeys);
