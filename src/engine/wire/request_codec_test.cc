@@ -10,6 +10,9 @@
 #include "core/describe_testing.h"
 #include "core/same.h"
 #include "engine/wire/request_fields.h"
+#include "store/record_wire.h"
+#include "store/wire_reader.h"
+#include "store/wire_writer.h"
 
 namespace millrace::engine {
 namespace {
