@@ -51,7 +51,7 @@ class Named(Files):
             ("--tls-cert", cert, "--tls-key", key, "--tls-ca", self.fifo),
         ):
             with self.subTest(flags=flags):
-                self.refused("serve", "--listen", "127.0.0.1:0", "--data", data, *flags, code=78)
+                self.refused("serve", "--listen", "127.0.0.1:0", "--data", data, *flags, code=1)
 
     def test_what_a_client_reads(self):
         for args in (
@@ -63,7 +63,7 @@ class Named(Files):
                 self.refused(*args, code=78)
         self.refused("schedule", "apply", self.fifo, code=2)
         self.refused(
-            "push-target", "set", "t", "--url", "https://a.example", "--queue", "q",
+            "push-target", "set", "t", "--target-url", "https://a.example", "--queue", "q",
             "--secret-file", self.fifo, code=2,
         )  # fmt: skip
 
@@ -144,7 +144,7 @@ class WhileTheServerRuns(Files):
         server = self.new_server("--config", "/dev/fd/9")
         server.within = ("bash", "-c", 'exec 9< <(echo "drain = \'7s\'"); exec "$0" "$@"')
         self.use(server.start())
-        settings = {one["key"]: one for one in self.api.get("/v1/admin/config").json["items"]}
+        settings = {one["key"]: one for one in self.api.get("/v1/admin/config").json["settings"]}
         self.assertEqual(settings["drain"]["value"], "7s")
         server.signal(signal.SIGHUP)
         harness.eventually(lambda: "can be read once" in server.log, what="the refusal")
