@@ -8,7 +8,6 @@ endfunction()
 # millrace_quick_to_build(TARGET): a test's own code is compiled without optimising it, in a third of the time. What it
 # tests is compiled as users run it.
 function(millrace_quick_to_build target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     set_target_properties(${target} PROPERTIES MILLRACE_NOT_OPTIMISED ON)
     target_compile_options(${target} PRIVATE -O0 -g0)
@@ -17,7 +16,9 @@ endfunction()
 
 # millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...] [ALONE ...]): builds the static library
 # millrace_NAME from the sources under DIR, and the test binary NAME_test from every *_test.cc. A new file needs no edit
-# here. ALONE names sources whose local names are also another source's, so that they are not compiled together.
+# here. Eight sources are compiled as one, so that a header is read, and a template instantiated, once for all of them.
+# ALONE names sources whose local names are also another source's, so that they are not compiled together. The preset gcc
+# compiles each source alone, so that each keeps including what it uses.
 # DIR/precompiled.h, if it exists, lists the headers that nearly every file of the room includes; it is compiled once.
 function(millrace_room name dir)
   cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;TEST_PROTOS;ALONE" ${ARGN})
@@ -38,6 +39,7 @@ function(millrace_room name dir)
     file(CONFIGURE OUTPUT "${sources}" CONTENT "namespace millrace {}\n")
   endif()
   add_library(millrace_${name} STATIC ${sources})
+  set_target_properties(millrace_${name} PROPERTIES UNITY_BUILD ${MILLRACE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_link_libraries(millrace_${name} PUBLIC millrace_options ${ROOM_DEPS} Threads::Threads)
   millrace_precompile(millrace_${name} "${dir}")
   if(tests AND BUILD_TESTING)

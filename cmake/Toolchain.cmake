@@ -8,17 +8,11 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(MILLRACE_WERROR "Warnings are errors" ON)
 set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
+option(MILLRACE_UNITY "Compile several sources of a room as one (cmake/Rooms.cmake)" ON)
 option(MILLRACE_FUZZ "Build the libFuzzer targets (Clang)" OFF)
 option(MILLRACE_COVERAGE "Count which lines and branches run (Clang)" OFF)
 option(MILLRACE_TOMORROW "A program of a later version, to upgrade to (src/base/tomorrow.h)" OFF)
 option(MILLRACE_MUTANTS "Known bugs can be planted (src/base/mutant.h)" OFF)
-
-# Several sources of a target are compiled as one: a header is then read, and a template instantiated, once for all of
-# them. The preset gcc compiles each source alone, so that each keeps including what it uses.
-if(NOT DEFINED CMAKE_UNITY_BUILD)
-  set(CMAKE_UNITY_BUILD ON)
-endif()
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

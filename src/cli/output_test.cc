@@ -30,7 +30,9 @@ TEST(Printable, KeepsCharactersAndShowsOtherBytes) {
 
 // U+202E would show "txt.exe" as "exe.txt".
 TEST(Printable, WritesMarksOutThatReorderOrHideText) {
-  EXPECT_EQ(printable("a\xe2\x80\xaeb"), "a\\u{202e}b");
+  EXPECT_EQ(printable("a\xe2\x80\xae"
+                      "b"),
+            "a\\u{202e}b");
   EXPECT_EQ(printable("a\xe2\x80\x8b\xef\xbb\xbf"), "a\\u{200b}\\u{feff}");
   EXPECT_EQ(printable("\xe2\x80\xa8"), "\\u{2028}");  // a separator of lines
   EXPECT_EQ(printable_block("a\n\xe2\x80\xae"), "a\n\\u{202e}");
