@@ -17,6 +17,7 @@
 
 #include "store/event_codec.h"
 #include "store/sqlite/checked_pages.h"
+#include "store/sqlite/directory.h"
 #include "store/sqlite/maintenance.h"
 #include "store/testing/faulty_disk.h"
 #include "store/testing/jobs.h"
