@@ -17,7 +17,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "base/file.h"
 #include "server/archiver.h"
 #include "server/backend.h"
 #include "server/operation_runner.h"
@@ -88,8 +87,8 @@ class SqliteBackend final : public Backend {
     // file.
     for (const std::string_view name : {store::kJournalFile, store::kTablesFile}) {
       const std::string path = outside_.config.data + "/" + std::string(name);
-      auto file = std::make_unique<Descriptor>(::open(path.c_str(), O_PATH | O_CLOEXEC));
-      if (file->ok()) files_.emplace_back(path, std::move(file));
+      Descriptor file(::open(path.c_str(), O_PATH | O_CLOEXEC));
+      if (file.ok()) files_.emplace_back(path, std::move(file));
     }
     return {};
   }
@@ -117,7 +116,7 @@ class SqliteBackend final : public Backend {
   std::optional<std::string> removed_file() const override {
     for (const auto& [path, file] : files_) {
       struct stat facts{};
-      if (::fstat(file->number(), &facts) == 0 && facts.st_nlink == 0) return path;
+      if (::fstat(file.number(), &facts) == 0 && facts.st_nlink == 0) return path;
     }
     return std::nullopt;
   }
@@ -154,7 +153,7 @@ class SqliteBackend final : public Backend {
   boost::asio::thread_pool operations_reader_{1};
   std::shared_ptr<Driver> driver_;
   bool stopped_ = false;
-  std::vector<std::pair<std::string, std::unique_ptr<Descriptor>>> files_;
+  std::vector<std::pair<std::string, Descriptor>> files_;
 };
 
 }  // namespace
