@@ -104,6 +104,17 @@ TEST_F(PostgresInboxTest, TagsAreAPlainList) {
   EXPECT_EQ(rows_left(), "2");
 }
 
+TEST_F(PostgresInboxTest, DotsAreNoNames) {
+  for (const std::string call :
+       {"enqueue('.')", "enqueue('t', queue => '..')",
+        R"(schedule('.', '{"every_ms": 1000, "job": {"type": "t"}}'))",
+        R"(schedule('s', '{"every_ms": 1000, "job": {"type": "t", "queue": "."}}'))"}) {
+    EXPECT_EQ(beside_.refusal("SELECT millrace." + call), "22023") << call;
+  }
+  ask("SELECT millrace.enqueue('...')");
+  EXPECT_EQ(rows_left(), "1");
+}
+
 TEST_F(PostgresInboxTest, LimitsAndKeysComeThrough) {
   const std::string call =
       R"(SELECT millrace.enqueue('t', limits => '[{"name": "stripe", "key": "a", "cost": 2}]',)"

@@ -18,6 +18,8 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
   PERFORM millrace.check_argument(coalesce(name, '') ~ '^[A-Za-z0-9._:/-]{1,128}$', argument,
     'must have 1 to 128 of the characters A-Z a-z 0-9 . _ : / -');
+  PERFORM millrace.check_argument(name NOT IN ('.', '..'), argument,
+    'must not be . or .., which URLs leave out');
 END $$;
 
 CREATE FUNCTION millrace.check_json(content jsonb, argument text) RETURNS void

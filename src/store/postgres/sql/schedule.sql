@@ -15,8 +15,9 @@ END $$;
 CREATE FUNCTION millrace.check_schedule(spec jsonb) RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   job CONSTANT jsonb := spec->'job';
-  a_name CONSTANT text := '^[A-Za-z0-9._:/-]{1,128}$';
-  name_rule CONSTANT text := '%s must have 1 to 128 of the characters A-Z a-z 0-9 . _ : / -';
+  a_name CONSTANT text := '^(?!\.{1,2}$)[A-Za-z0-9._:/-]{1,128}$';
+  name_rule CONSTANT text :=
+    '%s must have 1 to 128 of the characters A-Z a-z 0-9 . _ : / -, and not be . or ..';
 BEGIN
   PERFORM millrace.check_argument(coalesce(jsonb_typeof(spec), '') = 'object', 'spec',
     'must be an object');
