@@ -116,29 +116,6 @@ class Description(harness.ServerCase):
                         self.assertNotEqual(reply.status, 422, reply)
         self.assertGreater(checked, 10)
 
-    def test_no_default_of_a_body_is_refused(self):
-        described, checked = self.api.contract(), 0
-        for method, template, operation in described.operations():
-            if "requestBody" not in operation:
-                continue
-            schema = operation["requestBody"]["content"]["application/json"]["schema"]
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
-            for pointer, body in self.defaults(described, schema):
-                checked += 1
-                with self.subTest(route=f"{method} {template}", pointer=pointer):
-                    reply = self.api.request(method, path, body)
-                    self.assertFalse(reply.status == 422 and pointer in reply.places, reply)
-        self.assertGreater(checked, 30)
-
-    def defaults(self, described, schema, depth=3):
-        """Pairs: the pointer of a member that has a default, and a body with that member alone."""
-        schema = {**described.resolve(schema), **schema}  # a default may stand beside a reference
-        if "default" in schema:
-            yield "", schema["default"]
-        for name, member in schema.get("properties", {}).items() if depth else ():
-            for pointer, value in self.defaults(described, member, depth - 1):
-                yield f"/{name}{pointer}", {name: value}
-
     def test_it_is_openapi_3_1_and_every_reference_holds(self):
         described = self.api.contract()
         self.assertRegex(described.description["openapi"], r"^3\.1\.")
