@@ -2,7 +2,7 @@
 
 import sys
 
-from api import AuthenticatedClient
+from api import Client
 from api.api.jobs import get_job, list_jobs, submit_job
 from api.api.workers import claim_jobs, complete_job
 from api.models import (
@@ -17,7 +17,7 @@ from api.models import (
 
 
 def main(url, queue):
-    client = AuthenticatedClient(base_url=url, token="none", raise_on_unexpected_status=True)
+    client = Client(base_url=url, raise_on_unexpected_status=True)
     submitted = submit_job.sync(
         client=client, body=JobSubmission(type_="greet", queue=queue, payload={"name": "Ada"})
     )

@@ -137,7 +137,8 @@ class Generated(harness.ServerCase):
         tools = self.obtained(f"openapi-generator-{version}", make)
         client = self.work / "client"
         run("java", "-jar", tools / jar, "generate", "-i", DESCRIPTION, "-g", "java",
-            "--library", "native", "-o", client, cwd=self.work)  # fmt: skip
+            "--library", "native", "--additional-properties", "containerDefaultToNull=true",
+            "-o", client, cwd=self.work)  # fmt: skip
         shutil.copy(HERE / "Calls.java", client / "src/main/java")
         self.package(client)
         classes = ":".join(map(str, [client / "target/classes", client / "target/lib/*"]))
