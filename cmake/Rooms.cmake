@@ -14,14 +14,15 @@ function(millrace_quick_to_build target)
   endif()
 endfunction()
 
-# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...] [ALONE ...]): builds the static library
-# millrace_NAME from the sources under DIR, and the test binary NAME_test from every *_test.cc. A new file needs no edit
-# here. Eight sources are compiled as one, so that a header is read, and a template instantiated, once for all of them.
-# ALONE names sources whose local names are also another source's, so that they are not compiled together. The preset gcc
-# compiles each source alone, so that each keeps including what it uses.
+# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...] [ALONE ...] [HEAVY_TESTS]): builds the static
+# library millrace_NAME from the sources under DIR, and the test binary NAME_test from every *_test.cc. A new file needs
+# no edit here. Eight sources are compiled as one, so that a header is read, and a template instantiated, once for all of
+# them; the preset gcc compiles each alone, so that each keeps including what it uses. ALONE names sources whose local
+# names are also another source's, so that they are not compiled together. HEAVY_TESTS: the tests compute for longer than
+# it takes to optimise them.
 # DIR/precompiled.h, if it exists, lists the headers that nearly every file of the room includes; it is compiled once.
 function(millrace_room name dir)
-  cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;TEST_PROTOS;ALONE" ${ARGN})
+  cmake_parse_arguments(ROOM "HEAVY_TESTS" "" "DEPS;TEST_DEPS;TEST_PROTOS;ALONE" ${ARGN})
   if(ROOM_ALONE)
     list(TRANSFORM ROOM_ALONE PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/${dir}/")
     file(GLOB alone CONFIGURE_DEPENDS ${ROOM_ALONE})
@@ -44,7 +45,9 @@ function(millrace_room name dir)
   millrace_precompile(millrace_${name} "${dir}")
   if(tests AND BUILD_TESTING)
     add_executable(${name}_test ${tests})
-    millrace_quick_to_build(${name}_test)
+    if(NOT ROOM_HEAVY_TESTS)
+      millrace_quick_to_build(${name}_test)
+    endif()
     target_link_libraries(${name}_test PRIVATE millrace_${name} ${ROOM_TEST_DEPS}
                                                GTest::gtest GTest::gmock GTest::gtest_main rapidcheck)
     millrace_precompile(${name}_test "${dir}" <gtest/gtest.h>)

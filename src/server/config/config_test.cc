@@ -199,9 +199,10 @@ TEST_F(ConfigTest, EveryBadValueIsNamedWithWhatItMustBe) {
     input.flags = {{key, value}};
     const auto loaded = load_config(input);
     ASSERT_FALSE(loaded) << key << " " << value;
-    EXPECT_THAT(loaded.error(),
-                ElementsAre(AllOf(testing::StartsWith(flag_of(key)), HasSubstr(" must "),
-                                  HasSubstr("(it is \"" + std::string(value) + "\")"))));
+    // An address may hold a password.
+    const std::string shown = key == "postgres" ? "" : "(it is \"" + std::string(value) + "\")";
+    EXPECT_THAT(loaded.error(), ElementsAre(AllOf(testing::StartsWith(flag_of(key)),
+                                                  HasSubstr(" must "), HasSubstr(shown))));
   }
 }
 

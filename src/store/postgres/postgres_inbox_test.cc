@@ -508,15 +508,6 @@ TEST_F(PostgresInboxTest, WhatALaterTokenHasFinishedStays) {
   EXPECT_THAT(raised.value(), IsEmpty());
 }
 
-TEST_F(PostgresInboxTest, AFenceAboveEveryTokenIsLoweredByARetry) {
-  const JobId job = parse_job_id(id_made(0, 1)).value();
-  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
-  ask(fmt::format("SELECT millrace.fence('{}', 9007199254740991)", to_string(job)));
-  EXPECT_EQ(rows_left(), "1");
-  EXPECT_THAT(store_.tables->fences()->raise({&job, 1}, LeaseToken{8}).value(), ElementsAre(job));
-  ask(fmt::format("SELECT millrace.finish('{}', 8)", to_string(job)));
-}
-
 TEST_F(PostgresInboxTest, WhoLooksForFinishesDoesNotReadTheWholeInbox) {
   ask(fmt::format(fmt::runtime(kFill), 20'000));
   const JobId job = parse_job_id(id_made(0, 1)).value();
