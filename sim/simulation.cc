@@ -38,7 +38,6 @@ engine::ShardOptions shard_options(const Swarm& swarm) {
   if (swarm.of(Knob::kTightLimits) > 0) {
     options.max_unprojected = 60;
     options.max_bytes_held = 20'000;
-    options.machine.max_limit_keys = 3;
   }
   return options;
 }
