@@ -133,6 +133,7 @@ int __real_rename(const char* from, const char* to);
 int __real_unlink(const char* path);
 int __real_stat(const char* path, struct stat* out);
 int __real_lstat(const char* path, struct stat* out);
+int __real_fstat(int number, struct stat* out);
 ssize_t __real_getrandom(void* out, size_t size, unsigned flags);
 
 int __wrap_open(const char* path, int flags, ...) {
@@ -212,6 +213,15 @@ int __wrap_stat(const char* path, struct stat* out) {
 
 int __wrap_lstat(const char* path, struct stat* out) {
   return calls().is_ours(path) ? stat_ours(path, out) : __real_lstat(path, out);
+}
+
+int __wrap_fstat(int number, struct stat* out) {
+  auto* const open = calls().find(number);
+  if (open == nullptr) return __real_fstat(number, out);
+  *out = {};
+  out->st_mode = open->file == nullptr ? S_IFDIR : S_IFREG;
+  if (open->file != nullptr) out->st_size = static_cast<off_t>(open->file->content.size());
+  return 0;
 }
 
 // Repeatable while a disk is simulated: it provides the store's id.

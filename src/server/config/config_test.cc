@@ -200,7 +200,8 @@ TEST_F(ConfigTest, EveryBadValueIsNamedWithWhatItMustBe) {
     const auto loaded = load_config(input);
     ASSERT_FALSE(loaded) << key << " " << value;
     // An address may hold a password.
-    const std::string shown = key == "postgres" ? "" : "(it is \"" + std::string(value) + "\")";
+    const std::string shown =
+        std::string_view(key) == "postgres" ? "" : "(it is \"" + std::string(value) + "\")";
     EXPECT_THAT(loaded.error(), ElementsAre(AllOf(testing::StartsWith(flag_of(key)),
                                                   HasSubstr(" must "), HasSubstr(shown))));
   }
