@@ -380,39 +380,5 @@ TEST(PostgresShards, AreEightOfANewStore) {
   EXPECT_EQ(PostgresNode::open(wanted).value()->shards(), 8u);
 }
 
-TEST(PostgresShards, AStoreFromBeforeHasOne) {
-  const std::string url = new_postgres_store();
-  PostgresSession beside(url);
-  const std::string before =
-      "DROP TABLE millrace.nodes; ALTER TABLE millrace.shards DROP COLUMN leader, DROP COLUMN "
-      "silent_since, DROP COLUMN silent_epoch;"
-      "DELETE FROM millrace.meta WHERE name IN ('shards', 'node_secret', 'format');"
-      "DROP VIEW millrace.schedules; DROP TABLE millrace.schedule_rows, millrace.schedule_run_rows;"
-      "DROP TABLE millrace.inbox_rows, millrace.inbox_rejected, millrace.fences;"
-      "DROP TABLE millrace.catalog_rows, millrace.limit_rows, millrace.bucket_rows, "
-      "millrace.operation_rows, millrace.audit_rows;"
-      "DO $$ DECLARE name text; BEGIN"
-      "  FOR name IN SELECT oid::regprocedure FROM pg_proc"
-      "    WHERE pronamespace = 'millrace'::regnamespace"
-      "    AND proname NOT IN ('require', 'as_time', 'as_json', 'as_text') LOOP"
-      "    EXECUTE 'DROP FUNCTION ' || name;"
-      "  END LOOP;"
-      "END $$;"
-      "DELETE FROM millrace.migrations WHERE version > 1";
-  PostgresOptions wanted = postgres_options(url);
-  wanted.shards = 8;
-  beside.ask(before);
-  EXPECT_THAT(PostgresNode::open(wanted).error().message, HasSubstr("has 1 shard,"));
-  wanted.shards = 0;
-  beside.ask("UPDATE millrace.shards SET seq = 9, at = extract(epoch FROM now()) * 1000 - 7200000");
-  Process process(wanted);
-  EXPECT_EQ(process.node->shards(), 1u);
-  // Its last server left without a record: only the tables' time is known.
-  const std::optional<Term> term = process.take(kA, process.renew(kA));
-  ASSERT_TRUE(term && term->silent_for);
-  EXPECT_GE(*term->silent_for, 7'200s);
-  EXPECT_LE(*term->silent_for, 7'800s);
-}
-
 }  // namespace
 }  // namespace millrace::store
