@@ -1,12 +1,13 @@
-// Releases a string's memory.
+// Releases the memory of a string or a vector.
 #pragma once
-
-#include <string>
 
 namespace millrace {
 
-// Afterwards the string is empty and holds no memory of its own. Assigning an empty string is not
-// enough: libstdc++ copies short strings into the existing buffer and keeps it.
-inline void free_memory(std::string& text) { std::string().swap(text); }
+// Afterwards it is empty and holds no memory of its own. Assigning {} is not enough: it empties a
+// vector and keeps its buffer, and libstdc++ copies short strings into the existing one.
+template <typename Container>
+void free_memory(Container& all) {
+  Container().swap(all);
+}
 
 }  // namespace millrace

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace millrace {
 namespace {
 
@@ -10,6 +13,9 @@ TEST(FreeMemory, NothingIsHeldAfterwards) {
   free_memory(text);
   EXPECT_TRUE(text.empty());
   EXPECT_LT(text.capacity(), 64u);
+  std::vector<int> numbers(1'000);
+  free_memory(numbers);
+  EXPECT_EQ(numbers.capacity(), 0u);
 }
 
 }  // namespace

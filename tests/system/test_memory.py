@@ -111,7 +111,7 @@ class Streams(BudgetCase):
         count, events = 1_500, 6_000
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2 * count)), hard))
-        server = self.serve(192)
+        server = self.serve(128)
         begin = self.api.get("/v1/events", cursor="end").json["next_cursor"]
         for start in range(0, events, 1_000):
             self.submit_batch(range(start, start + 1_000), "")
@@ -132,7 +132,7 @@ class Streams(BudgetCase):
                 *lines, reading._buffer = reading._buffer.split(b"\n")
                 told += sum(line.startswith(b"data: ") and b"job.submitted" in line for line in lines)
         self.assertEqual(self.submit_batch(range(10), "").status, 200)
-        self.assertLess(self.peak_mib(server), 192)
+        self.assertLess(self.peak_mib(server), 128)
 
 
 class LimitKeys(harness.MillraceCase):

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "base/free_memory.h"
 #include "engine/shard/worker_name.h"
 
 namespace millrace::engine {
@@ -78,8 +79,8 @@ void Workers::claims(const core::Claim& claim) {
   entry->queues = claim.queues;
   entry->types = claim.types;
   if (count(*entry)) return;
-  entry->queues = {};
-  entry->types = {};
+  free_memory(entry->queues);
+  free_memory(entry->types);
   count(*entry);
 }
 

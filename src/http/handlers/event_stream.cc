@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/free_memory.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 #include "service/convert.h"
@@ -146,7 +147,7 @@ class Stream final : service::PageTaker {
   }
   void take(engine::FeedPage& page) override {
     found_ = query_.digest ? note(page) : render(page);
-    page.events = {};
+    free_memory(page.events);
   }
   Found render(engine::FeedPage& page) {
     if (!call_.caller.sees_payloads()) std::ranges::for_each(page.events, service::redact);
