@@ -4,7 +4,7 @@ import org.openapitools.client.ApiClient;
 import org.openapitools.client.api.JobsApi;
 import org.openapitools.client.api.WorkersApi;
 import org.openapitools.client.model.ClaimRequest;
-import org.openapitools.client.model.CompleteJobRequest;
+import org.openapitools.client.model.CompleteRequest;
 import org.openapitools.client.model.JobState;
 import org.openapitools.client.model.JobSubmission;
 import org.openapitools.client.model.WorkerInput;
@@ -32,7 +32,7 @@ public final class Calls {
     check(claimed.getJobs().size() == 1, claimed);
     long token = claimed.getJobs().get(0).getLease().getToken();
     var completed =
-        workers.completeJob(id, new CompleteJobRequest().token(token).result("Hello, Ada"), null);
+        workers.completeJob(id, new CompleteRequest().token(token).result("Hello, Ada"), null);
     check(completed.getJob().getState() == JobState.SUCCEEDED, completed);
 
     var listed =

@@ -7,7 +7,7 @@ from api.api.jobs import get_job, list_jobs, submit_job
 from api.api.workers import claim_jobs, complete_job
 from api.models import (
     ClaimRequest,
-    CompleteJobBody,
+    CompleteRequest,
     Job,
     JobPage,
     JobState,
@@ -32,7 +32,7 @@ def main(url, queue):
     completed = complete_job.sync(
         submitted.id,
         client=client,
-        body=CompleteJobBody(token=job.lease.token, result="Hello, Ada"),
+        body=CompleteRequest(token=job.lease.token, result="Hello, Ada"),
     )
     assert isinstance(completed, Job) and completed.state == JobState.SUCCEEDED, completed
 
