@@ -38,6 +38,8 @@ engine::ShardOptions shard_options(const Swarm& swarm) {
   if (swarm.of(Knob::kTightLimits) > 0) {
     options.max_unprojected = 60;
     options.max_bytes_held = 20'000;
+    options.machine.keep_bytes = std::min(options.machine.keep_bytes, options.max_bytes_held / 2);
+    options.machine.max_limit_keys = 3;
   }
   return options;
 }

@@ -267,6 +267,7 @@ void Auditor::follow_step(const Step& step) {
   }
   end_watches();
   end_waits();
+  if (limits_ == Limits::kTight) model_.gates().count_unjudged_keys();
   model_.end();
   const std::uint64_t made = choices.submitted.size();
   const std::uint64_t created = model_.created_in_batch();

@@ -102,8 +102,12 @@ class Gates {
   std::map<std::string, std::set<std::string>> kept_keys() const;
   // Whether the job brings a limit a key that is not among these.
   bool brings_new_key(const core::JobSpec& spec) const;
-  // Ends the run if a limit must not accept the job's new key.
-  void check_room_for_keys(const core::JobSpec& spec, std::size_t most) const;
+  // S6. Ends the run if the job that was accepted brings a new key, and as many are kept already as
+  // may be. Keys that came in ways that are not judged (a retry by hand, the rest of an atomic
+  // batch) may be kept besides.
+  void check_room_for_keys(const core::JobSpec& spec, std::size_t most);
+  // At the end of a batch.
+  void count_unjudged_keys();
   // The job's extras, with its limits and their incarnations.
   std::shared_ptr<const core::JobExtras> with_limits(const core::JobSpec& spec) const;
   // For a job that is retried by hand.
@@ -181,6 +185,9 @@ class Gates {
   std::map<Name, std::optional<core::BreakerRule>> rules_;  // as last seen by the breakers
   std::map<Name, core::Share> shares_;
   std::map<LimitName, std::uint64_t> floors_;  // the highest version of a share received
+  // Names of limits and their keys.
+  std::set<std::pair<std::string, std::string>> kept_before_, judged_;
+  std::size_t unjudged_ = 0;
   mutable std::optional<std::map<Name, Use>> cache_;
 };
 

@@ -257,8 +257,17 @@ void GateIndex::settle(Gate& gate) {
   drop_if_idle(gate);
 }
 
-// Whether the limit may remember one more key, if all limits share `most`.
-bool GateIndex::has_room_for_key(const LimitEntry& entry, std::size_t most, Time now) const {
+// Whether the tables forget the key when they are written next.
+bool GateIndex::is_settled(const Gate& gate, Time now) const {
+  return !gate.key.empty() && gate.lanes == 0 && !keeps_shares(gate) && gate.full_at <= now &&
+         !settles_at(gate, now);
+}
+
+// Whether the limit remembers the key, or may if all limits share `most`.
+bool GateIndex::has_room_for(const LimitEntry& entry, std::string_view key, std::size_t most,
+                             Time now) const {
+  const Gate* const known = entry.find(key);
+  if (known != nullptr && !is_settled(*known, now)) return true;
   std::size_t own = entry.keys.size();
   std::size_t all = keys_;
   // A server that refuses everything writes no tables, so what they are about to forget counts as
@@ -268,7 +277,7 @@ bool GateIndex::has_room_for_key(const LimitEntry& entry, std::size_t most, Time
     if (fits_share(own, most - std::min(most, all))) return true;
     if (next == filling_.end() || next->at > now) return false;
     const Gate& gate = *next->gate;
-    if (gate.key.empty() || gate.lanes > 0 || keeps_shares(gate)) continue;
+    if (!is_settled(gate, now)) continue;
     --all;
     if (gate.limit == &entry) --own;
   }

@@ -119,8 +119,8 @@ Refusal Decider::judge_limit_keys(const JobLimits& limits) const {
   for (const JobLimit& limit : limits) {
     if (limit.key.empty()) continue;
     const LimitEntry* const entry = state_.gates.find(LimitKind::kNamed, limit.name.view());
-    if (entry == nullptr || entry->find(limit.key.view()) != nullptr) continue;
-    if (!state_.gates.has_room_for_key(*entry, options_.max_limit_keys, now_)) {
+    if (entry == nullptr) continue;
+    if (!state_.gates.has_room_for(*entry, limit.key.view(), options_.max_limit_keys, now_)) {
       return {Rejection::kOverloaded, {}, RefusalDetail::kTooManyLimitKeys};
     }
   }
