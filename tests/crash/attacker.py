@@ -1,6 +1,6 @@
 """One attack on a server, for a number of seconds; or the probe, which measures claims meanwhile.
 
-    attacker.py NAME --at HOST:PORT --token T --limited T --seed S --seconds N
+    attacker.py NAME --at HOST:PORT --token T --limited T --seed S --seconds N [--archive DIR]
 
 Exits with 1 and a message if the server revealed anything secret. All jobs are in queues whose
 names begin with "hostile.", and are deleted afterwards.
@@ -17,6 +17,7 @@ import threading
 import time
 import urllib.parse
 
+from attacks_on_files import AttacksOnFiles
 from attacks_that_pile_up import AttacksThatPileUp
 from attacks_that_wait import AttacksThatWait
 
@@ -40,7 +41,7 @@ class Leak(Exception):
     """The server revealed something to a client that may not know it."""
 
 
-class Attacker(AttacksThatWait, AttacksThatPileUp):
+class Attacker(AttacksThatWait, AttacksThatPileUp, AttacksOnFiles):
     PREFIX = PREFIX
     Leak = Leak
 
@@ -48,6 +49,7 @@ class Attacker(AttacksThatWait, AttacksThatPileUp):
         self.host, port = options.at.rsplit(":", 1)
         self.port = int(port)
         self.token, self.limited = options.token, options.limited
+        self.archive, self.program = options.archive, os.environ.get("MILLRACE_BIN")
         self.seed, self.dice = options.seed, random.Random(options.seed)
         self.ends = time.monotonic() + options.seconds
         self.leak = None
@@ -365,6 +367,7 @@ def main():
     parser.add_argument("--limited", required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--archive", help="the server's")
     attacker = Attacker(parser.parse_args())
     name = parser.parse_args().name
     if name == "probe":
@@ -374,7 +377,10 @@ def main():
         probe(attacker)
         return 0
     os.nice(10)
-    getattr(attacker, name.replace("-", "_"))()
+    try:
+        getattr(attacker, name.replace("-", "_"))()
+    except Leak as leak:
+        attacker.leak = leak
     attacker.clean_up()
     if attacker.leak:
         print(attacker.leak)

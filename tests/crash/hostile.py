@@ -7,6 +7,7 @@ a claim's p99 within twice its value before the attack, or LATENCY_MS. Both are 
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -38,6 +39,10 @@ def make_server():
         *SERVE, "--memory", f"{BUDGET_MIB}MiB", config=clients + attacker, token=everything
     )
     server.attackers_token = limited
+    server.archive = None
+    if harness.STORE == "sqlite":
+        server.archive = server.home / "archive"
+        server.args += ["--archive", str(server.archive), "--archive-every", "1s"]
     return server
 
 
@@ -87,9 +92,11 @@ def spawn(rig, name, seconds):
             f"--limited={rig.server.attackers_token}",
             f"--seed={rig.dice.randrange(1 << 30)}",
             f"--seconds={seconds}",
+            *([f"--archive={rig.server.archive}"] if rig.server.archive else []),
         ],
         stdout=subprocess.PIPE,
         text=True,
+        env={**os.environ, "MILLRACE_BIN": harness.BINARY},
     )
 
 
@@ -146,6 +153,7 @@ ATTACKS = (
     "endless-keys",
     "moving-operations",
     "schedules-in-masses",
+    *(["damaged-backups"] if harness.STORE == "sqlite" else []),
 )
 FAULTS = {**{name: attack(name) for name in ATTACKS}, "disk-full": disk_full}
 PREPARE = {"disk-full": small_disk}
