@@ -10,12 +10,12 @@
 #include "api/job_calls.h"
 #include "api/list.h"
 #include "api/query.h"
-#include "api/routes.h"
 #include "api/stats.h"
 #include "api/submission.h"
 #include "base/check.h"
 #include "base/json_check.h"
 #include "base/utf8.h"
+#include "http/routes.h"
 
 namespace {
 
@@ -49,15 +49,15 @@ void check_query(std::string_view text) {
 }
 
 void check_route(Method method, std::string_view path) {
-  const RouteMatch match = match_route(method, path);
-  const bool found = match.result == RouteMatch::Result::kFound;
+  const http::RouteMatch match = http::match_route(method, path);
+  const bool found = match.result == http::RouteMatch::Result::kFound;
   MILLRACE_CHECK(found == (match.route != nullptr));
   MILLRACE_CHECK(is_utf8(match.parameter));
   if (found) {
     MILLRACE_CHECK(match.parameter.empty() ==
                    (match.route->pattern.find('{') == std::string_view::npos));
   }
-  const bool other = match.result == RouteMatch::Result::kMethodNotAllowed;
+  const bool other = match.result == http::RouteMatch::Result::kMethodNotAllowed;
   MILLRACE_CHECK(other == !match.allow.empty());
 }
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/routes.h"
+#include "api/scope.h"
 #include "base/ascii.h"
 #include "base/check.h"
 #include "service/auth.h"

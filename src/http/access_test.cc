@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "api/routes.h"
+#include "http/routes.h"
 #include "http/testing.h"
 
 namespace millrace::http {
@@ -30,7 +30,7 @@ std::uint8_t number_of(Scope scope) { return static_cast<std::uint8_t>(scope); }
 std::string bearing(const std::string& token) { return "Authorization: Bearer " + token + "\r\n"; }
 
 // A path that matches the route's pattern.
-std::string path_of(const api::Route& route) {
+std::string path_of(const Route& route) {
   std::string path(route.pattern);
   const std::size_t brace = path.find('{');
   if (brace == std::string::npos) return path;
@@ -50,7 +50,7 @@ TEST(Access, EveryRouteWithEveryScope) {
   TestServer server({}, std::move(tokens));
   server.gateway.respond_with(unavailable);
   TestClient client(server);
-  for (const api::Route& route : api::all_routes()) {
+  for (const Route& route : all_routes()) {
     const std::string path = path_of(route);
     client.send(request(api::name_of(route.method), path));
     const int without = client.receive().status;

@@ -1,5 +1,7 @@
 #include "http/call.h"
 
+#include "http/handlers/handlers.h"
+
 namespace millrace::http {
 namespace {
 
@@ -49,7 +51,7 @@ void Call::introduce() {
   caller.address = peer;
   caller.request_id = request_id;
   caller.via = by_cookie ? core::AuditVia::kDashboard : core::AuditVia::kHttp;
-  if (route_id() == api::RouteId::kMetrics) {
+  if (goes_to(metrics)) {
     // An occasional scrape does not wait for its turn behind other clients at the same address.
     caller.reader = "metrics";
   } else {

@@ -9,10 +9,10 @@
 
 #include "api/bounds.h"
 #include "api/problem.h"
-#include "api/routes.h"
 #include "http/connection/request_guard.h"
 #include "http/peer/peer_access.h"
 #include "http/piece_budget.h"
+#include "http/routes.h"
 #include "net/address_set.h"
 #include "service/byte_budget.h"
 #include "service/caller.h"
@@ -83,7 +83,7 @@ class Call {
   // --- The request. Views of the connection's buffer, stable until the answer is made.
   const RequestHead* head = nullptr;
   std::string_view body;
-  api::RouteMatch route;
+  RouteMatch route;
   std::string request_id;
   std::string_view peer;       // the client's address; a trusted proxy may have named it
   std::string certified_name;  // see net::ByteStream; known once a head was read
@@ -98,7 +98,9 @@ class Call {
   Services& services;
   service::Caller caller;
 
-  api::RouteId route_id() const { return route.route->id; }
+  bool goes_to(Route::Handler handler) const {
+    return route.route != nullptr && route.route->handler == handler;
+  }
   std::string_view query() const { return head->query(); }
   const std::string& parameter() const { return route.parameter; }  // of the path
   Time now() const { return caller.now(); }

@@ -10,6 +10,7 @@
 #include "api/text.h"
 #include "base/ascii.h"
 #include "http/browser_session.h"
+#include "http/handlers/handlers.h"
 
 namespace millrace::http {
 namespace {
@@ -65,7 +66,7 @@ bool names_loopback(std::string_view host) {
 Refusal demand_local_name(Call& call) {
   if (!call.services.tokens.empty()) return std::nullopt;
   // Other nodes use the name that this one advertises, and authenticate themselves.
-  if (call.route.route != nullptr && call.route.route->id == api::RouteId::kPeer) {
+  if (call.goes_to(connect_peer)) {
     return std::nullopt;
   }
   const Field* host = call.head->find("host");
@@ -97,7 +98,7 @@ Refusal refuse_other_sites(Call& call) {
 }
 
 Refusal find_route(Call& call) {
-  call.route = api::match_route(call.head->method, call.head->path());
+  call.route = match_route(call.head->method, call.head->path());
   return std::nullopt;
 }
 
@@ -168,7 +169,7 @@ Refusal demand_guard(Call& call) {
     return std::nullopt;
   }
   // Signing in again requires the token itself.
-  if (call.route.route != nullptr && call.route.route->id == api::RouteId::kSignIn) {
+  if (call.goes_to(sign_in)) {
     return std::nullopt;
   }
   const Field* const site = call.head->find("sec-fetch-site");
@@ -184,7 +185,7 @@ Refusal demand_guard(Call& call) {
 }
 
 Refusal demand_route(Call& call) {
-  using Result = api::RouteMatch::Result;
+  using Result = RouteMatch::Result;
   if (call.route.result == Result::kNotFound) {
     return refused(ProblemCode::kNotFound, "there is no such path");
   }

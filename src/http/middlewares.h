@@ -1,4 +1,4 @@
-// The list of checks before every handler, and the table of handlers.
+// The list of checks before every handler.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,5 @@ std::optional<api::Problem> log_in(Call& call, std::string_view credentials);
 
 // A request id for the answer to a request that never became a call.
 std::string make_request_id(service::IdMaker& ids);
-
-// The handler of the call's route, not yet started.
-Task<void> handle(Call& call);
 
 }  // namespace millrace::http

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "api/routes.h"
+#include "http/routes.h"
 #include "net/io_thread.h"
 
 namespace millrace::http {
@@ -16,7 +16,7 @@ struct RequestRecord {
   std::string_view request_id;
   std::string_view method;
   std::string_view path;  // without the query, which may hold data
-  std::optional<api::RouteId> route;
+  const Route* route = nullptr;  // null: none fits
   int status = 0;
   std::chrono::nanoseconds duration{};  // from the complete head to the written answer
   std::size_t received_bytes = 0;       // of the body

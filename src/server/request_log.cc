@@ -7,7 +7,7 @@ namespace millrace::server {
 namespace {
 
 bool is_by_operator(const http::RequestRecord& record) {
-  return record.route && api::route_of(*record.route).scope >= api::Scope::kOperate;
+  return record.route != nullptr && record.route->scope >= api::Scope::kOperate;
 }
 
 LogLevel level_of(const http::RequestRecord& record) {

@@ -9,39 +9,17 @@
 namespace millrace::http {
 namespace {
 
-using api::RouteId;
-
 // The fastest level. Others make lists of JSON little smaller.
 constexpr int kLevel = 1;
 constexpr int kWindowBitsOfGzip = 15 + 16;
 constexpr int kMemoryLevel = 8;  // the library's default: 256 KiB
 
-// May hold a secret; or has its own forms, already compressed.
-bool stays_plain(RouteId route) {
-  switch (route) {
-    case RouteId::kGetSession:
-    case RouteId::kListTokens:
-    case RouteId::kGetToken:
-    case RouteId::kConfiguration:
-    case RouteId::kListPushTargets:
-    case RouteId::kGetPushTarget:
-    case RouteId::kListLogs:
-    case RouteId::kListSchedules:  // with the payloads of their jobs
-    case RouteId::kGetSchedule:
-    case RouteId::kDashboard:
-    case RouteId::kDashboardAsset:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
-bool is_compressible(api::Method method, RouteId route, const Response& response) {
+bool is_compressible(api::Method method, const Route& route, const Response& response) {
   if (method != api::Method::kGet && method != api::Method::kHead) return false;
   if (response.status != 200 || response.body.size() < kMinCompressedBytes) return false;
-  if (response.holds_secrets || stays_plain(route)) return false;
+  if (response.holds_secrets || route.coding == Route::Coding::kPlain) return false;
   return !response.version;  // its ETag names these very bytes
 }
 

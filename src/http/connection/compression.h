@@ -19,7 +19,7 @@ namespace millrace::http {
 constexpr std::size_t kMinCompressedBytes = 1024;
 
 // Whether the answer's form depends on what codings the client takes.
-bool is_compressible(api::Method method, api::RouteId route, const Response& response);
+bool is_compressible(api::Method method, const Route& route, const Response& response);
 
 // Compresses a compressible answer if the client takes that, on a thread of the reader pool. Leaves
 // it as it is while too many others of this client wait for that.

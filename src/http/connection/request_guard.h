@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "api/problem.h"
-#include "api/routes.h"
+#include "api/method.h"
 
 namespace millrace::http {
 

@@ -285,7 +285,8 @@ Task<bool> Session::read_body() {
 
 Task<void> Session::answer() {
   expect_nothing();
-  Task<void> handler = handle(call_);
+  call_.introduce();
+  Task<void> handler = call_.route.route->handler(call_);
   handler.start();
   if (!handler.done()) {
     if (!output_.empty()) co_await flush();
@@ -490,7 +491,7 @@ void Session::count_answer() {
 }
 
 bool Session::is_compressible() const {
-  return http::is_compressible(call_.head->method, call_.route_id(), call_.response);
+  return http::is_compressible(call_.head->method, *call_.route.route, call_.response);
 }
 
 void Session::let_go_of_answer() {
@@ -521,7 +522,7 @@ void Session::report(std::size_t body_bytes) {
   if (call_.head != nullptr) {
     record.method = call_.head->method_text;
     record.path = call_.head->path();
-    if (call_.route.route != nullptr) record.route = call_.route_id();
+    record.route = call_.route.route;
   }
   record.status = call_.response.status;
   record.duration = call_.services.clock.steady() - head_read_at_;

@@ -22,10 +22,13 @@ std::optional<JobId> operation_id(Call& call) {
   return id;
 }
 
-core::OperationOrder order_of(api::RouteId route) {
-  if (route == api::RouteId::kPauseOperation) return core::OperationOrder::kPause;
-  if (route == api::RouteId::kResumeOperation) return core::OperationOrder::kResume;
-  return core::OperationOrder::kCancel;
+Task<void> order_operation(Call& call, core::OperationOrder order) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto id = operation_id(call);
+  if (!id) co_return;
+  if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
+  const auto answer = co_await service::order_operation(call.caller, *id, order);
+  answer_operation(call, answer);
 }
 
 }  // namespace
@@ -77,14 +80,16 @@ Task<void> patch_operation(Call& call) {
   answer_operation(call, answer);
 }
 
-Task<void> order_operation(Call& call) {
-  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  const auto id = operation_id(call);
-  if (!id) co_return;
-  if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
-  const auto answer =
-      co_await service::order_operation(call.caller, *id, order_of(call.route_id()));
-  answer_operation(call, answer);
+Task<void> pause_operation(Call& call) {
+  return order_operation(call, core::OperationOrder::kPause);
+}
+
+Task<void> resume_operation(Call& call) {
+  return order_operation(call, core::OperationOrder::kResume);
+}
+
+Task<void> cancel_operation(Call& call) {
+  return order_operation(call, core::OperationOrder::kCancel);
 }
 
 }  // namespace millrace::http

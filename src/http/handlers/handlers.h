@@ -17,7 +17,9 @@ Task<void> bulk_jobs(Call& call);
 Task<void> list_operations(Call& call);
 Task<void> get_operation(Call& call);
 Task<void> patch_operation(Call& call);
-Task<void> order_operation(Call& call);
+Task<void> pause_operation(Call& call);
+Task<void> resume_operation(Call& call);
+Task<void> cancel_operation(Call& call);
 Task<void> purge_queue(Call& call);
 Task<void> scale_queue(Call& call);
 Task<void> delete_queue(Call& call);
@@ -39,17 +41,22 @@ Task<void> claim(Call& call);
 Task<void> heartbeat(Call& call);
 Task<void> ack(Call& call);
 Task<void> poll(Call& call);
-Task<void> finish_job(Call& call);  // complete, fail, snooze, release
+Task<void> complete_job(Call& call);
+Task<void> fail_job(Call& call);
+Task<void> snooze_job(Call& call);
+Task<void> release_job(Call& call);
 Task<void> heartbeat_job(Call& call);
 
 // worker.cc
 Task<void> list_workers(Call& call);
-Task<void> command_worker(Call& call);  // quiet, stop
+Task<void> quiet_worker(Call& call);
+Task<void> stop_worker(Call& call);
 
 // queue.cc
 Task<void> list_queues(Call& call);
 Task<void> get_queue(Call& call);
-Task<void> set_queue(Call& call);  // PUT, PATCH
+Task<void> put_queue(Call& call);
+Task<void> patch_queue(Call& call);
 Task<void> pause_queue(Call& call);
 Task<void> resume_queue(Call& call);
 Task<void> list_shares(Call& call);
@@ -122,6 +129,7 @@ Task<void> get_configuration(Call& call);
 Task<void> list_nodes(Call& call);
 Task<void> get_diagnosis(Call& call);
 Task<void> drain_node(Call& call);
+Task<void> undrain_node(Call& call);
 Task<void> list_tokens(Call& call);
 Task<void> create_token(Call& call);
 Task<void> get_token(Call& call);

@@ -65,18 +65,15 @@ void encode_jobs(JsonWriter& json, const core::ClaimReply& claim) {
   json.end_array();
 }
 
-api::Decoded<api::Ack> decode_single(const Call& call, const JobId& id) {
-  const api::DecodeLimits& limits = call.services.limits;
-  switch (call.route_id()) {
-    case api::RouteId::kFailJob:
-      return api::decode_fail(call.body, id, limits);
-    case api::RouteId::kSnoozeJob:
-      return api::decode_snooze(call.body, id, limits);
-    case api::RouteId::kReleaseJob:
-      return api::decode_release(call.body, id, limits);
-    default:
-      return api::decode_complete(call.body, id, limits);
-  }
+using DecodeAck = decltype(api::decode_complete);
+
+Task<void> finish_job(Call& call, DecodeAck& decode) {
+  const auto job = named_job(call);
+  if (!job) co_return;
+  const auto ack = accepted(call, decode(call.body, job->id, call.services.limits));
+  if (!ack) co_return;
+  const auto answer = co_await service::finish_job(call.caller, *ack, job->include);
+  answer_job(call, answer, job->include);
 }
 
 }  // namespace
@@ -140,14 +137,13 @@ Task<void> poll(Call& call) {
   json.end_object();
 }
 
-Task<void> finish_job(Call& call) {
-  const auto job = named_job(call);
-  if (!job) co_return;
-  const auto ack = accepted(call, decode_single(call, job->id));
-  if (!ack) co_return;
-  const auto answer = co_await service::finish_job(call.caller, *ack, job->include);
-  answer_job(call, answer, job->include);
-}
+Task<void> complete_job(Call& call) { return finish_job(call, api::decode_complete); }
+
+Task<void> fail_job(Call& call) { return finish_job(call, api::decode_fail); }
+
+Task<void> snooze_job(Call& call) { return finish_job(call, api::decode_snooze); }
+
+Task<void> release_job(Call& call) { return finish_job(call, api::decode_release); }
 
 Task<void> heartbeat_job(Call& call) {
   const auto job = named_job(call);

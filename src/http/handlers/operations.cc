@@ -129,15 +129,21 @@ Task<void> get_diagnosis(Call& call) {
   encode(json, *found);
 }
 
-// Drains or resumes, depending on the route.
-Task<void> drain_node(Call& call) {
+namespace {
+
+Task<void> set_draining(Call& call, bool draining) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
-  const bool draining = call.route_id() == api::RouteId::kDrainNode;
   const auto cluster = co_await service::set_draining(call.caller, call.parameter(), draining);
   if (!cluster) co_return call.refuse(cluster.error());
   JsonWriter json(call.response.body);
   encode(json, *cluster);
 }
+
+}  // namespace
+
+Task<void> drain_node(Call& call) { return set_draining(call, true); }
+
+Task<void> undrain_node(Call& call) { return set_draining(call, false); }
 
 }  // namespace millrace::http

@@ -60,8 +60,9 @@ Task<void> scale_queue(Call& call) {
   api::encode(json, *scale);
 }
 
-Task<void> set_queue(Call& call) {
-  const bool replaces = call.route_id() == api::RouteId::kPutQueue;
+namespace {
+
+Task<void> set_queue(Call& call, bool replaces) {
   api::QueueQuery query;
   if (replaces) {
     if (!accepted(call, api::decode_no_query(call.query()))) co_return;
@@ -77,6 +78,12 @@ Task<void> set_queue(Call& call) {
   const auto answer = co_await service::set_queue(call.caller, call.parameter(), change);
   answer_queue(call, answer);
 }
+
+}  // namespace
+
+Task<void> put_queue(Call& call) { return set_queue(call, true); }
+
+Task<void> patch_queue(Call& call) { return set_queue(call, false); }
 
 Task<void> pause_queue(Call& call) {
   const auto query = accepted(call, api::decode_queue_query(call.query()));

@@ -22,16 +22,21 @@ Task<void> list_workers(Call& call) {
   api::encode_list(json, workers, page->next);
 }
 
-// Both commands: the route decides which.
-Task<void> command_worker(Call& call) {
+namespace {
+
+Task<void> command_worker(Call& call, engine::WorkerState state) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
-  const auto state = call.route_id() == api::RouteId::kQuietWorker ? engine::WorkerState::kQuiet
-                                                                   : engine::WorkerState::kStopping;
   const auto worker = co_await service::command_worker(call.caller, call.parameter(), state);
   if (!worker) co_return call.refuse(worker.error());
   JsonWriter json(call.response.body);
   api::encode(json, service::to_api(*worker));
 }
+
+}  // namespace
+
+Task<void> quiet_worker(Call& call) { return command_worker(call, engine::WorkerState::kQuiet); }
+
+Task<void> stop_worker(Call& call) { return command_worker(call, engine::WorkerState::kStopping); }
 
 }  // namespace millrace::http

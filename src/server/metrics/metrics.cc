@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 
-#include "api/routes.h"
 #include "base/mutex.h"
 #include "server/metrics/metric_families.h"
 #include "server/metrics/metric_snapshot.h"
@@ -31,15 +30,15 @@ constexpr std::array kBytes = {256.0,    1024.0,    4096.0,    16384.0,    65536
 
 constexpr std::size_t kStatusClasses = 5;  // 1xx to 5xx
 // One row per route, and a last one for requests without a route.
-constexpr std::size_t kRouteRows = api::kRouteIds + 1;
+const std::size_t kRouteRows = http::all_routes().size() + 1;
 
 double to_seconds(std::chrono::nanoseconds took) {
   return std::chrono::duration<double>(took).count();
 }
 
 Labels route_labels(std::size_t row) {
-  if (row == api::kRouteIds) return {{"method", ""}, {"route", "(none)"}};
-  const api::Route& route = api::route_of(static_cast<api::RouteId>(row));
+  if (row + 1 == kRouteRows) return {{"method", ""}, {"route", "(none)"}};
+  const http::Route& route = http::all_routes()[row];
   return {{"method", std::string(api::name_of(route.method))},
           {"route", std::string(route.pattern)}};
 }
@@ -87,7 +86,7 @@ struct Metrics::Impl {
     std::array<Count, kStatusClasses> statuses{};
     BucketCounter seconds{kRequestSeconds};
   };
-  std::array<RouteRow, kRouteRows> routes;
+  std::vector<RouteRow> routes = std::vector<RouteRow>(kRouteRows);
   Count received_bytes{0};
   Count sent_bytes{0};
   Count connections_opened{0};
@@ -132,7 +131,7 @@ void Metrics::flushed(std::chrono::nanoseconds took, std::size_t jobs, bool ok) 
 }
 
 void Metrics::answered(const http::RequestRecord& record) {
-  const std::size_t row = record.route ? static_cast<std::size_t>(*record.route) : api::kRouteIds;
+  const std::size_t row = record.route != nullptr ? row_of(*record.route) : kRouteRows - 1;
   const int status_class = record.status / 100;
   if (status_class >= 1 && status_class <= static_cast<int>(kStatusClasses)) {
     increment(impl_->routes[row].statuses[static_cast<std::size_t>(status_class - 1)]);

@@ -134,11 +134,11 @@ TEST_F(MetricsTest, CommitsAndFlushes) {
 
 TEST_F(MetricsTest, RequestsByRouteAndProblemsByCode) {
   http::RequestRecord record;
-  record.route = api::RouteId::kClaim;
+  record.route = http::match_route(api::Method::kPost, "/v1/claim").route;
   record.status = 200;
   record.duration = 2ms;
   metrics.answered(record);
-  record.route.reset();
+  record.route = nullptr;
   record.path = "/hostile\npath";
   record.status = 404;
   record.problem = "not_found";
