@@ -20,9 +20,7 @@ TYPES = {
 
 def main(source, target):
     source = pathlib.Path(source).resolve()
-    files = sorted(
-        path for path in source.rglob("*") if path.is_file() and path.suffix in TYPES
-    )
+    files = sorted(path for path in source.rglob("*") if path.is_file() and path.suffix in TYPES)
     pieces, rows = [], []
     for number, path in enumerate(files):
         forms = []
@@ -31,21 +29,17 @@ def main(source, target):
             pieces.append(
                 f'__asm__(".section .rodata\\n.global {name}\\n{name}:\\n.incbin \\"{form}\\"\\n"\n'
                 f'        ".previous\\n");\n'
-                f"extern \"C\" const char {name}[];"
+                f'extern "C" const char {name}[];'
             )
             forms.append(f"{{{name}, {form.stat().st_size}}}")
         place = "/" + path.relative_to(source).as_posix()
         if place == "/index.html":
             place = "/"
         tag = hashlib.sha256(path.read_bytes()).hexdigest()[:20]
-        rows.append(
-            f'    {{"{place}", "{TYPES[path.suffix]}", "{tag}", ' + ", ".join(forms) + "},"
-        )
+        rows.append(f'    {{"{place}", "{TYPES[path.suffix]}", "{tag}", ' + ", ".join(forms) + "},")
     pathlib.Path(target).write_text(
-        '#include "http/assets.h"\n\n'
-        + "\n".join(pieces)
-        + "\n\nnamespace millrace::http {\n\n"
-        f"static const Asset kAssets[] = {{\n" + "\n".join(rows) + "\n};\n\n"
+        '#include "http/assets.h"\n\n' + "\n".join(pieces) + "\n\nnamespace millrace::http {\n\n"
+        "static const Asset kAssets[] = {\n" + "\n".join(rows) + "\n};\n\n"
         "std::span<const Asset> assets() { return kAssets; }\n\n"
         "}  // namespace millrace::http\n",
         encoding="ascii",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns the API's description into a C++ source that holds it as JSON.
 
-    embed_openapi.py docs/reference/openapi.yaml OUT.cc
+embed_openapi.py docs/reference/openapi.yaml OUT.cc
 """
 
 import json
@@ -19,13 +19,15 @@ def main(source, target):
     content = json.dumps(description, separators=(",", ":"), default=str).encode("ascii")
     lines = []
     for start in range(0, len(content), BYTES_PER_LINE):
-        lines.append(",".join(str(byte) for byte in content[start:start + BYTES_PER_LINE]) + ",")
+        lines.append(",".join(str(byte) for byte in content[start : start + BYTES_PER_LINE]) + ",")
     pathlib.Path(target).write_text(
         '#include "http/openapi.h"\n\n'
         "namespace millrace::http {\n\n"
         "static constexpr char kContent[] = {\n" + "\n".join(lines) + "\n};\n\n"
         "std::string_view openapi_json() { return {kContent, sizeof kContent}; }\n\n"
-        "}  // namespace millrace::http\n", encoding="ascii")
+        "}  // namespace millrace::http\n",
+        encoding="ascii",
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns a folder of SQL scripts into a C++ source with a constant for each: `inbox_tables.sql` becomes kInboxTables.
 
-    embed_sql.py src/store/postgres/sql HEADER NAMESPACE OUT.cc
+embed_sql.py src/store/postgres/sql HEADER NAMESPACE OUT.cc
 """
 
 import pathlib

@@ -100,13 +100,20 @@ def commands(binary, when):
 
 def settings(binary, when):
     date = f"{when:%Y-%m-%d}"
-    shown = subprocess.run([binary, "config", "show", "-o", "json", "--config", "/dev/null"],
-                           capture_output=True, text=True, check=True, env={}).stdout
+    shown = subprocess.run(
+        [binary, "config", "show", "-o", "json", "--config", "/dev/null"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={},
+    ).stdout
     yield title("MILLRACE.TOML", 5, date, "File Formats")
     yield ".SH NAME\nmillrace.toml \\- configuration of the Millrace server"
     yield ".SH DESCRIPTION"
-    yield roff("A file of TOML. Each key is also a flag of `millrace serve` and a variable of the environment: limits.body,"
-               "\n--limits-body, MILLRACE_LIMITS_BODY. A flag wins over a variable, a variable over the file.")
+    yield roff(
+        "A file of TOML. Each key is also a flag of `millrace serve` and a variable of the environment: limits.body,"
+        "\n--limits-body, MILLRACE_LIMITS_BODY. A flag wins over a variable, a variable over the file."
+    )
     yield ".PP\n" + roff("Durations are written as 250ms, 10s, 2h30m or 7d, sizes as 4096, 64KiB or 16MiB.")
     yield ".SH KEYS"
     for setting in json.loads(shown):
@@ -114,8 +121,10 @@ def settings(binary, when):
         yield f".br\n{roff(setting['type'])}; default: {roff(setting['default'])}"
         if setting["reload"] == "at once":
             yield ".br\nRead again at SIGHUP."
-    yield ".SH TOKENS\n" + roff("Each is a table [[tokens]] with name, hash and scopes; queues, expires_at and"
-                                "\npayload = false limit it. Read again at SIGHUP, but for the first and the last one.")
+    yield ".SH TOKENS\n" + roff(
+        "Each is a table [[tokens]] with name, hash and scopes; queues, expires_at and"
+        "\npayload = false limit it. Read again at SIGHUP, but for the first and the last one."
+    )
     yield roff("`millrace token new` makes one and prints its table.")
     yield ".SH FILES\n.I /etc/millrace/millrace.toml"
     yield ".SH SEE ALSO\n.BR millrace (1)"

@@ -45,8 +45,13 @@ def packages_of(paths):
 
 
 def facts(package):
-    shown = run("dpkg-query", "--show", "--showformat",
-                "${Version}\t${Architecture}\t${source:Package}\t${source:Version}\t${Homepage}\n", package)
+    shown = run(
+        "dpkg-query",
+        "--show",
+        "--showformat",
+        "${Version}\t${Architecture}\t${source:Package}\t${source:Version}\t${Homepage}\n",
+        package,
+    )
     return shown.splitlines()[0].split("\t")
 
 

@@ -21,9 +21,11 @@ import sbom
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent
-SHELLS = {"bash": "usr/share/bash-completion/completions/millrace",
-          "zsh": "usr/share/zsh/vendor-completions/_millrace",
-          "fish": "usr/share/fish/vendor_completions.d/millrace.fish"}
+SHELLS = {
+    "bash": "usr/share/bash-completion/completions/millrace",
+    "zsh": "usr/share/zsh/vendor-completions/_millrace",
+    "fish": "usr/share/fish/vendor_completions.d/millrace.fish",
+}
 # Files of the C library, which the target machine must provide: never packaged.
 OF_GLIBC = re.compile(r"^(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl))\.so\.")
 
@@ -58,8 +60,10 @@ def packed(text):
 
 
 def debian_changelog(version, when):
-    return (f"millrace ({version}) unstable; urgency=medium\n\n  * CHANGELOG.md.gz tells what has changed.\n\n"
-            f" -- The Millrace authors <maintainers@millrace.invalid>  {when.strftime('%a, %d %b %Y %H:%M:%S +0000')}\n")
+    return (
+        f"millrace ({version}) unstable; urgency=medium\n\n  * CHANGELOG.md.gz tells what has changed.\n\n"
+        f" -- The Millrace authors <maintainers@millrace.invalid>  {when.strftime('%a, %d %b %Y %H:%M:%S +0000')}\n"
+    )
 
 
 def stage_deb(tree, program, bill, date, version):

@@ -80,11 +80,7 @@ class Nodes:
             seen = [self.leaders(server) for server in self.running]
             share = -(-len(seen[0]) // len(expected))
             loads = [list(seen[0].values()).count(server) for server in expected]
-            return (
-                all(view == seen[0] for view in seen)
-                and sum(loads) == len(seen[0])
-                and max(loads) <= share
-            )
+            return all(view == seen[0] for view in seen) and sum(loads) == len(seen[0]) and max(loads) <= share
 
         harness.eventually(settled, SETTLE_TIMEOUT_S, 0.05, what="every node's lead of its share")
         return self
@@ -103,8 +99,7 @@ class Nodes:
                         raise AssertionError(f"PUT queue: {reply}")
                 api.get("/v1/jobs", fresh="true")  # the tables have them now
                 rows = self.cluster.sql(
-                    f"SELECT shard, min(name) FROM millrace.queues WHERE name LIKE '{prefix}-%' "
-                    "GROUP BY shard",
+                    f"SELECT shard, min(name) FROM millrace.queues WHERE name LIKE '{prefix}-%' GROUP BY shard",
                     self.database,
                 )
                 found = {int(s): name for s, name in (row.split("|") for row in rows.split())}

@@ -98,8 +98,18 @@ class Cluster:
             os.chown(self.home, owner.pw_uid, owner.pw_gid)
         if standby_of is None:
             self._make(
-                program("initdb"), "--pgdata", self.data, "--username", USER, "--auth", "trust",
-                "--encoding", "UTF8", "--locale", "C", "--no-sync",
+                program("initdb"),
+                "--pgdata",
+                self.data,
+                "--username",
+                USER,
+                "--auth",
+                "trust",
+                "--encoding",
+                "UTF8",
+                "--locale",
+                "C",
+                "--no-sync",
             )
             if host != "127.0.0.1":
                 with (self.data / "pg_hba.conf").open("a") as rules:
@@ -113,9 +123,7 @@ class Cluster:
         self.start()
 
     def _make(self, name, *args):
-        made = subprocess.run(
-            as_owner(name, *args), capture_output=True, text=True, cwd=self.home, check=False
-        )
+        made = subprocess.run(as_owner(name, *args), capture_output=True, text=True, cwd=self.home, check=False)
         if made.returncode != 0:
             raise RuntimeError(f"{name}: {made.stderr}")
 
@@ -123,8 +131,10 @@ class Cluster:
         settings = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
         with (self.home / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [*self.within, *as_owner(program("postgres"), "-D", self.data, "-p", self.port, "-k",
-                                         self.home, *settings)],
+                [
+                    *self.within,
+                    *as_owner(program("postgres"), "-D", self.data, "-p", self.port, "-k", self.home, *settings),
+                ],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
@@ -208,9 +218,7 @@ class Pooler:
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(
-            as_owner("pgbouncer", "-q", self.home / "settings"), stderr=subprocess.DEVNULL
-        )
+        self.process = subprocess.Popen(as_owner("pgbouncer", "-q", self.home / "settings"), stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + START_TIMEOUT_S
         while self.cluster.sql("SELECT 1", self.leads_to(self.cluster.url()), check=False) != "1":
             if time.monotonic() > deadline or self.process.poll() is not None:

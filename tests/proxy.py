@@ -6,6 +6,7 @@ import threading
 
 END_TIMEOUT_S = 1
 
+
 class Proxy:
     """Listens on its own port, in its own thread, and opens a connection to the server for each
     incoming one. Subclasses pass the data, in _pass_up and _pass_down, which return to end the

@@ -75,9 +75,7 @@ function compressed(content) {
 function listed(folder, under = "") {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory()
-      ? listed(join(folder, entry.name), `${under}${entry.name}/`)
-      : [`${under}${entry.name}`],
+    entry.isDirectory() ? listed(join(folder, entry.name), `${under}${entry.name}/`) : [`${under}${entry.name}`],
   );
 }
 
@@ -85,7 +83,11 @@ function faults(files) {
   const found = new Set(listed(dist));
   const wrong = [];
   for (const [name, content] of files) {
-    for (const [end, read] of [["", (b) => b], [".gz", gunzipSync], [".br", brotliDecompressSync]]) {
+    for (const [end, read] of [
+      ["", (b) => b],
+      [".gz", gunzipSync],
+      [".br", brotliDecompressSync],
+    ]) {
       const place = name + end;
       if (!found.delete(place)) wrong.push(`${place} is missing`);
       // How a library compresses may change with its version; what comes out may not.

@@ -30,7 +30,10 @@ http
       if (path === `/assets/${built.names["design.js"]}`) content = built.designScript;
       const end = path.startsWith("/assets/") ? name.split(".").pop() : "html";
       response
-        .writeHead(content ? 200 : 404, { "content-type": `${types[end]}; charset=utf-8`, "content-security-policy": policy })
+        .writeHead(content ? 200 : 404, {
+          "content-type": `${types[end]}; charset=utf-8`,
+          "content-security-policy": policy,
+        })
         .end(content);
       return;
     }

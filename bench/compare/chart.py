@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws lifecycles a second as bars, readable on a light and on a dark page.
 
-    bench/compare/chart.py bench/results/2026-01-31-compare.json > bench/results/lifecycles.svg
+bench/compare/chart.py bench/results/2026-01-31-compare.json > bench/results/lifecycles.svg
 """
 
 import html
@@ -30,23 +30,32 @@ def kind(row):
 
 def chosen(result):
     """Peers and Millrace, fastest first; the machine's limits are left out."""
-    rows = [row for row in result["rows"]
-            if "figure" in row and row["group"] != "limit" and row["unit"] == "lifecycles/s"]
+    rows = [
+        row for row in result["rows"] if "figure" in row and row["group"] != "limit" and row["unit"] == "lifecycles/s"
+    ]
     return sorted(rows, key=lambda row: -row["figure"])
 
 
 def bar(row, y, scale):
     width = max(1.0, row["figure"] * scale)
-    return (f'<text x="{LEFT - 10}" y="{y + 13}" text-anchor="end">{html.escape(row["label"])}</text>'
-            f'<rect class="{kind(row)}" x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2"/>'
-            f'<text x="{LEFT + width + 8:.1f}" y="{y + 13}">{row["figure"]:,.0f}</text>')
+    return (
+        f'<text x="{LEFT - 10}" y="{y + 13}" text-anchor="end">{html.escape(row["label"])}</text>'
+        f'<rect class="{kind(row)}" x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2"/>'
+        f'<text x="{LEFT + width + 8:.1f}" y="{y + 13}">{row["figure"]:,.0f}</text>'
+    )
 
 
 def legend(y):
-    entries = [("own", "Millrace, every step synced", 0), ("synced", "every step synced", 200),
-               ("loose", "may be lost when the power fails", 350)]
-    return "".join(f'<rect class="{name}" x="{12 + x}" y="{y}" width="12" height="12" rx="2"/>'
-                   f'<text class="small" x="{30 + x}" y="{y + 10}">{text}</text>' for name, text, x in entries)
+    entries = [
+        ("own", "Millrace, every step synced", 0),
+        ("synced", "every step synced", 200),
+        ("loose", "may be lost when the power fails", 350),
+    ]
+    return "".join(
+        f'<rect class="{name}" x="{12 + x}" y="{y}" width="12" height="12" rx="2"/>'
+        f'<text class="small" x="{30 + x}" y="{y + 10}">{text}</text>'
+        for name, text, x in entries
+    )
 
 
 def svg(result):
@@ -55,13 +64,17 @@ def svg(result):
     bars = "\n".join(bar(row, TOP + number * STEP, scale) for number, row in enumerate(rows))
     height = TOP + len(rows) * STEP + 12
     title = "Lifecycles a second: jobs submitted, claimed and completed"
-    setting = (f"{result['jobs']:,} jobs, {result['payload_bytes']} bytes, batches of {result['batch']}, "
-               f"{result['machine']['cores']} cores, {result['began'][:10]}")
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{title}">\n<style>{STYLE}</style>\n'
-            f'<text class="title" x="12" y="22">{title}</text>\n'
-            f'<text class="small" x="12" y="42">{setting}</text>\n'
-            f'{legend(56)}\n{bars}\n</svg>\n')
+    setting = (
+        f"{result['jobs']:,} jobs, {result['payload_bytes']} bytes, batches of {result['batch']}, "
+        f"{result['machine']['cores']} cores, {result['began'][:10]}"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'aria-label="{title}">\n<style>{STYLE}</style>\n'
+        f'<text class="title" x="12" y="22">{title}</text>\n'
+        f'<text class="small" x="12" y="42">{setting}</text>\n'
+        f"{legend(56)}\n{bars}\n</svg>\n"
+    )
 
 
 if __name__ == "__main__":

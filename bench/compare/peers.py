@@ -16,6 +16,7 @@ HERE = install.HERE
 @dataclasses.dataclass
 class Row:
     """One figure of the table. `is_synced`: every step is on disk before it is answered."""
+
     name: str
     label: str
     mode: str
@@ -30,8 +31,10 @@ class Row:
 
 def by_thousand(row):
     """The same with calls of 1,000 jobs, at which the peers are fastest."""
+
     def measure(options):
         return row.measure(argparse.Namespace(**{**vars(options), "batch": 1000}))
+
     return dataclasses.replace(row, label=f"{row.label}, by 1,000", measure=measure, batch=1000)
 
 
@@ -47,6 +50,7 @@ def beanstalkd(sync):
             with server(command, port, folder, debian.environment()):
                 client = [sys.executable, HERE / "peers/beanstalkd/client.py"]
                 return lifecycles(client, folder, options, port, {}, folder), debian.version
+
     return measure
 
 
@@ -55,8 +59,16 @@ def nats(options):
     client, packages, version = install.node_client(options.cache, "nats", "nats", options.say)
     port = free_port()
     with data_folder(options.data_parent) as folder:
-        command = [debian.program("nats-server"), "--addr", "127.0.0.1", "--port", port, "--jetstream",
-                   "--store_dir", folder / "store"]
+        command = [
+            debian.program("nats-server"),
+            "--addr",
+            "127.0.0.1",
+            "--port",
+            port,
+            "--jetstream",
+            "--store_dir",
+            folder / "store",
+        ]
         with server(command, port, folder, debian.environment()):
             figure = lifecycles(client, folder, options, port, {}, packages)
     return figure, f"{debian.version}, its client {version}"
@@ -67,8 +79,18 @@ def redis(options, *settings):
     debian = install.Debian(options.cache, "redis-server", options.say)
     port = free_port()
     with data_folder(options.data_parent) as folder:
-        command = [debian.program("redis-server"), "--bind", "127.0.0.1", "--port", port, "--dir", folder,
-                   "--save", "", *settings]
+        command = [
+            debian.program("redis-server"),
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            port,
+            "--dir",
+            folder,
+            "--save",
+            "",
+            *settings,
+        ]
         with server(command, port, folder, debian.environment()):
             yield folder, port, debian.version
 
@@ -79,6 +101,7 @@ def bullmq(*settings):
         with redis(options, *settings) as (folder, port, redis_version):
             figure = lifecycles(client, folder, options, port, {}, packages)
         return figure, f"{version}, Redis {redis_version}"
+
     return measure
 
 
@@ -91,8 +114,14 @@ def sidekiq(options):
 
 
 # Settings of a careful administrator for a machine of this size; durability keeps its default, full durability.
-POSTGRES_SETTINGS = ["shared_buffers=512MB", "max_wal_size=4GB", "max_connections=100",
-                     "checkpoint_timeout=15min", "wal_compression=off", "log_min_messages=fatal"]
+POSTGRES_SETTINGS = [
+    "shared_buffers=512MB",
+    "max_wal_size=4GB",
+    "max_connections=100",
+    "checkpoint_timeout=15min",
+    "wal_compression=off",
+    "log_min_messages=fatal",
+]
 
 
 @contextlib.contextmanager
@@ -102,10 +131,23 @@ def postgres(options):
     port = free_port()
     with data_folder(options.data_parent, owner=user) as folder:
         cluster = folder / "cluster"
-        made = subprocess.run([programs / "initdb", "--username=bench", "--auth=trust", "--no-sync",
-                               "--encoding=UTF8", "--locale=C", f"--pgdata={cluster}"],
-                              capture_output=True, text=True, user=user, cwd=folder, check=False,
-                              env={**os.environ, **environment})
+        made = subprocess.run(
+            [
+                programs / "initdb",
+                "--username=bench",
+                "--auth=trust",
+                "--no-sync",
+                "--encoding=UTF8",
+                "--locale=C",
+                f"--pgdata={cluster}",
+            ],
+            capture_output=True,
+            text=True,
+            user=user,
+            cwd=folder,
+            check=False,
+            env={**os.environ, **environment},
+        )
         if made.returncode != 0:
             raise Skipped(f"initdb failed: {reason_in(made.stderr)}")
         command = [programs / "postgres", "-D", cluster, "-p", port, "-k", "", "-h", "127.0.0.1"]
@@ -120,9 +162,25 @@ def make_database(programs, environment, port):
     """Returns once the cluster answers: it listens before it accepts statements."""
     run = None
     for _ in range(100):
-        run = subprocess.run([programs / "psql", "-h", "127.0.0.1", "-p", str(port), "-U", "bench", "-d", "postgres",
-                              "-c", "CREATE DATABASE bench"], capture_output=True, text=True, check=False,
-                             env={**os.environ, **environment})
+        run = subprocess.run(
+            [
+                programs / "psql",
+                "-h",
+                "127.0.0.1",
+                "-p",
+                str(port),
+                "-U",
+                "bench",
+                "-d",
+                "postgres",
+                "-c",
+                "CREATE DATABASE bench",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **environment},
+        )
         if run.returncode == 0:
             return
         if "starting up" not in run.stderr:
@@ -136,6 +194,7 @@ def on_postgres(peer, environment):
         with postgres(options) as (folder, port, postgres_version):
             figure = lifecycles(client, folder, options, port, environment, packages)
         return figure, f"{version}, PostgreSQL {postgres_version}"
+
     return measure
 
 
@@ -147,25 +206,71 @@ AOF = ("--appendonly", "yes", "--appendfsync", "always")
 
 ROWS = [
     Row("beanstalkd", "beanstalkd, memory", "windows of a batch", "none: memory", False, beanstalkd(None)),
-    Row("beanstalkd", "beanstalkd, sync every 50 ms", "windows of a batch", "log, synced every 50 ms", False,
-        beanstalkd(50)),
+    Row(
+        "beanstalkd",
+        "beanstalkd, sync every 50 ms",
+        "windows of a batch",
+        "log, synced every 50 ms",
+        False,
+        beanstalkd(50),
+    ),
     Row("beanstalkd", "beanstalkd, sync each", "windows of a batch", "log, every write synced", True, beanstalkd(0)),
-    Row("nats", "NATS JetStream", "asynchronous publish in 8 windows, consume with 1,000 buffered",
-        "files, synced every 2 min", False, nats),
+    Row(
+        "nats",
+        "NATS JetStream",
+        "asynchronous publish in 8 windows, consume with 1,000 buffered",
+        "files, synced every 2 min",
+        False,
+        nats,
+    ),
     Row("bullmq", "BullMQ, memory", "addBulk of a batch, concurrency 50", "none: memory", False, bullmq()),
     *with_thousand(
-        Row("bullmq", "BullMQ, appendfsync always", "addBulk of a batch, concurrency 50", "log, every write synced",
-            True, bullmq(*AOF))),
-    Row("sidekiq", "Sidekiq", "push_bulk of a batch, 10 threads", "none: memory; a claimed job dies with its worker",
-        False, sidekiq),
+        Row(
+            "bullmq",
+            "BullMQ, appendfsync always",
+            "addBulk of a batch, concurrency 50",
+            "log, every write synced",
+            True,
+            bullmq(*AOF),
+        )
+    ),
+    Row(
+        "sidekiq",
+        "Sidekiq",
+        "push_bulk of a batch, 10 threads",
+        "none: memory; a claimed job dies with its worker",
+        False,
+        sidekiq,
+    ),
     *with_thousand(
-        Row("graphile-worker", "graphile-worker, batched",
-            "addJobs of a batch, local queue of a batch (500 at most), batched completion", "every commit synced", True,
-            on_postgres("graphile-worker", {"MODE": "batched"}), on_postgres=True)),
-    Row("graphile-worker", "graphile-worker, defaults", "addJobs of a batch, concurrency 24", "every commit synced",
-        True, on_postgres("graphile-worker", {"MODE": "defaults"}), on_postgres=True),
+        Row(
+            "graphile-worker",
+            "graphile-worker, batched",
+            "addJobs of a batch, local queue of a batch (500 at most), batched completion",
+            "every commit synced",
+            True,
+            on_postgres("graphile-worker", {"MODE": "batched"}),
+            on_postgres=True,
+        )
+    ),
+    Row(
+        "graphile-worker",
+        "graphile-worker, defaults",
+        "addJobs of a batch, concurrency 24",
+        "every commit synced",
+        True,
+        on_postgres("graphile-worker", {"MODE": "defaults"}),
+        on_postgres=True,
+    ),
     *with_thousand(
-        Row("pg-boss", "pg-boss",
+        Row(
+            "pg-boss",
+            "pg-boss",
             "insert of a batch, fetch and complete of a batch (500 at most), 4 loops; completed jobs stay as rows",
-            "every commit synced", True, on_postgres("pg-boss", {}), on_postgres=True)),
+            "every commit synced",
+            True,
+            on_postgres("pg-boss", {}),
+            on_postgres=True,
+        )
+    ),
 ]

@@ -83,8 +83,15 @@ def server(command, port, folder, environment=None, user=None):
     log = folder / "server.log"
     name = pathlib.Path(command[0]).name
     with open(log, "wb") as output:
-        process = started(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                          env={**os.environ, **(environment or {})}, user=user, cwd=folder)
+        process = started(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, **(environment or {})},
+            user=user,
+            cwd=folder,
+        )
     try:
         limit = time.monotonic() + START_S
         while True:
@@ -103,8 +110,14 @@ def server(command, port, folder, environment=None, user=None):
 def answer_of(command, timeout_s, environment=None):
     """The JSON object that a program prints as its last line."""
     try:
-        run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout_s,
-                             env={**os.environ, **(environment or {})}, check=False)
+        run = subprocess.run(
+            [str(word) for word in command],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            env={**os.environ, **(environment or {})},
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         raise Skipped(f"not done within {timeout_s} s") from None
     if run.returncode != 0:
@@ -118,8 +131,15 @@ class Client:
     def __init__(self, command, folder, environment, cwd):
         self.log = folder / f"client-{time.monotonic_ns()}.log"
         with open(self.log, "wb") as errors:
-            self.process = started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                   text=True, cwd=cwd, env={**os.environ, **environment})
+            self.process = started(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=cwd,
+                env={**os.environ, **environment},
+            )
         self.output = self.process.stdout
 
     def expect(self, beginning):

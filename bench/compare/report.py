@@ -50,22 +50,27 @@ def table_row(row, figures, batch):
         reason = row["skipped"].replace("|", "\\|")
         return f"| {name} | skipped: {reason} | {row['durability']} | {row['mode']} | | | | |"
     cells = [share(figures[label], row["figure"]) if label in figures else "" for label in counterparts(row, batch)]
-    return (f"| {name} | {row['figure']:,.0f} {row['unit']} | {row['durability']} | {row['mode']} | "
-            f"{' | '.join(cells)} |")
+    return (
+        f"| {name} | {row['figure']:,.0f} {row['unit']} | {row['durability']} | {row['mode']} | {' | '.join(cells)} |"
+    )
 
 
 def markdown(result):
     figures = by_label(result)
     facts = result["machine"]
-    lines = [f"{result['jobs']:,} jobs with {result['payload_bytes']} bytes of payload, batches of {result['batch']}; "
-             f"{facts['cores']} cores ({facts['cpu']}), {facts['memory_gib']} GiB, Linux {facts['kernel']}, "
-             f"{facts['file_system']}, append and fdatasync {facts['sync_ms']} ms; {result['began']}; "
-             f"`{result['command']}`.", ""]
+    lines = [
+        f"{result['jobs']:,} jobs with {result['payload_bytes']} bytes of payload, batches of {result['batch']}; "
+        f"{facts['cores']} cores ({facts['cpu']}), {facts['memory_gib']} GiB, Linux {facts['kernel']}, "
+        f"{facts['file_system']}, append and fdatasync {facts['sync_ms']} ms; {result['began']}; "
+        f"`{result['command']}`.",
+        "",
+    ]
     if warning := machine.warning(facts):
         lines += [f"**{warning}**", ""]
-    lines += ["| what | figure | durability | mode | Millrace 8 + 8 is | 16 + 16 is | on PostgreSQL 8 + 8 is | "
-              "16 + 16 is |",
-              "| --- | ---: | --- | --- | ---: | ---: | ---: | ---: |"]
+    lines += [
+        "| what | figure | durability | mode | Millrace 8 + 8 is | 16 + 16 is | on PostgreSQL 8 + 8 is | 16 + 16 is |",
+        "| --- | ---: | --- | --- | ---: | ---: | ---: | ---: |",
+    ]
     lines += [table_row(row, figures, result["batch"]) for row in result["rows"]]
     return "\n".join(lines)
 
@@ -81,8 +86,10 @@ def ratio_target(target, name, figures, own, other, least):
         return f"| {target} | {name} | {at_least} | not measured | |"
     ratio = figures[own] / figures[other]
     measured = f"{ratio:.1%}" if least < 1 else f"{ratio:.2f}x"
-    return (f"| {target} | {name} | {at_least} | {figures[own]:,.0f} to {figures[other]:,.0f}: {measured} | "
-            f"{verdict(ratio, least)} |")
+    return (
+        f"| {target} | {name} | {at_least} | {figures[own]:,.0f} to {figures[other]:,.0f}: {measured} | "
+        f"{verdict(ratio, least)} |"
+    )
 
 
 def figure_target(target, name, figures, own, least):
@@ -105,34 +112,63 @@ def targets(result):
     by_thousand = fastest(result, "none measured", lambda row: row["synced"] and row["batch"] == 1000)
     graphile = fastest(result, "none measured", lambda row: row["name"] == "graphile-worker")
     graphile_by_thousand = fastest(
-        result, "none measured", lambda row: row["name"] == "graphile-worker" and row["batch"] == 1000)
-    return "\n".join([
-        "| | target | at least | measured | |", "| --- | --- | ---: | ---: | --- |",
-        figure_target("P1", "lifecycles/s, 8 + 8, retention 0", figures, HEADLINE, 150_000),
-        figure_target("P1", "lifecycles/s, 16 + 16, retention 0", figures, SECOND, 200_000),
-        ratio_target("P1", "8 + 8 against NATS JetStream, unsynced", figures, HEADLINE, NATS, 4),
-        ratio_target("P1", f"8 + 8 against the fastest synced peer ({synced})", figures, HEADLINE, synced, 15),
-        ratio_target("P1", f"8 + 8 against the fastest in whatever calls suit it best ({at_its_best})", figures, HEADLINE,
-                     at_its_best, 15),
-        ratio_target("P1", f"8 + 8 against the fastest, both in calls of 1,000 jobs ({by_thousand})", figures, BY_THOUSAND,
-                     by_thousand, 15),
-        figure_target("P2", "lifecycles/s on PostgreSQL, 8 + 8, retention 0", figures, ON_POSTGRES, 120_000),
-        ratio_target("P2", f"the same against graphile-worker's best mode ({graphile})", figures, ON_POSTGRES, graphile, 10),
-        ratio_target("P2", f"the same, both in calls of 1,000 jobs ({graphile_by_thousand})", figures,
-                     BY_THOUSAND_ON_POSTGRES, graphile_by_thousand, 10),
-        ratio_target("P3", f"8 + 8, retention 24 h against retention 0 ({SHORT})", figures, KEPT, HEADLINE, 0.5),
-        ratio_target("P3", f"the same on PostgreSQL ({SHORT})", figures, KEPT_ON_POSTGRES, ON_POSTGRES, 0.5),
-        ratio_target("P4", "POST /v1/jobs, 64 connections, against a bare Beast server", figures, SINGLE, BEAST, 0.6),
-    ])
+        result, "none measured", lambda row: row["name"] == "graphile-worker" and row["batch"] == 1000
+    )
+    return "\n".join(
+        [
+            "| | target | at least | measured | |",
+            "| --- | --- | ---: | ---: | --- |",
+            figure_target("P1", "lifecycles/s, 8 + 8, retention 0", figures, HEADLINE, 150_000),
+            figure_target("P1", "lifecycles/s, 16 + 16, retention 0", figures, SECOND, 200_000),
+            ratio_target("P1", "8 + 8 against NATS JetStream, unsynced", figures, HEADLINE, NATS, 4),
+            ratio_target("P1", f"8 + 8 against the fastest synced peer ({synced})", figures, HEADLINE, synced, 15),
+            ratio_target(
+                "P1",
+                f"8 + 8 against the fastest in whatever calls suit it best ({at_its_best})",
+                figures,
+                HEADLINE,
+                at_its_best,
+                15,
+            ),
+            ratio_target(
+                "P1",
+                f"8 + 8 against the fastest, both in calls of 1,000 jobs ({by_thousand})",
+                figures,
+                BY_THOUSAND,
+                by_thousand,
+                15,
+            ),
+            figure_target("P2", "lifecycles/s on PostgreSQL, 8 + 8, retention 0", figures, ON_POSTGRES, 120_000),
+            ratio_target(
+                "P2", f"the same against graphile-worker's best mode ({graphile})", figures, ON_POSTGRES, graphile, 10
+            ),
+            ratio_target(
+                "P2",
+                f"the same, both in calls of 1,000 jobs ({graphile_by_thousand})",
+                figures,
+                BY_THOUSAND_ON_POSTGRES,
+                graphile_by_thousand,
+                10,
+            ),
+            ratio_target("P3", f"8 + 8, retention 24 h against retention 0 ({SHORT})", figures, KEPT, HEADLINE, 0.5),
+            ratio_target("P3", f"the same on PostgreSQL ({SHORT})", figures, KEPT_ON_POSTGRES, ON_POSTGRES, 0.5),
+            ratio_target(
+                "P4", "POST /v1/jobs, 64 connections, against a bare Beast server", figures, SINGLE, BEAST, 0.6
+            ),
+        ]
+    )
 
 
 def kept_sentence(result):
     """The text below the chart in README.md, from the same results as the chart."""
     figures = by_label(result)
     kept, headline, on_postgres, kept_on_postgres = (
-        f"{round(figures[label], -3):,.0f}" for label in (KEPT, HEADLINE, ON_POSTGRES, KEPT_ON_POSTGRES))
-    return (f"Millrace completes {headline} lifecycles a second on SQLite and {on_postgres} on PostgreSQL. If it keeps "
-            f"every finished job searchable (`--retention 24h`), it completes {kept} and {kept_on_postgres}.")
+        f"{round(figures[label], -3):,.0f}" for label in (KEPT, HEADLINE, ON_POSTGRES, KEPT_ON_POSTGRES)
+    )
+    return (
+        f"Millrace completes {headline} lifecycles a second on SQLite and {on_postgres} on PostgreSQL. If it keeps "
+        f"every finished job searchable (`--retention 24h`), it completes {kept} and {kept_on_postgres}."
+    )
 
 
 INTRODUCTION = """# Results

@@ -82,8 +82,10 @@ class Client:
             self.connected_to = self.node
         reader, writer = self.connection
         raw = json.dumps(body).encode()
-        writer.write(b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
-                     % (path.encode(), len(raw), raw))
+        writer.write(
+            b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+            % (path.encode(), len(raw), raw)
+        )
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         length = int(head.split("content-length:", 1)[1].split("\r\n", 1)[0])
         answer = json.loads(await reader.readexactly(length))
@@ -104,8 +106,12 @@ class Load:
         self.ports, self.new_id = ports, new_id
         self.stopping = False
         self.done = []
-        self.clients = [Client(self, kind, shard, queue, home) for shard, queue in queues.items()
-                        for kind in ("submit", "claim") for home in range(len(ports))]
+        self.clients = [
+            Client(self, kind, shard, queue, home)
+            for shard, queue in queues.items()
+            for kind in ("submit", "claim")
+            for home in range(len(ports))
+        ]
         self.failure = None
         self.thread = threading.Thread(target=self.run)
 

@@ -8,9 +8,13 @@ def run_costs(report):
     """Microseconds per job from one run's report; None if the server does not report it."""
     server, waited = report["server"], report["latency_ms"]["hand_out"]
     cpu_s, jobs = server["cpu_seconds"], report["jobs"]
-    return {"cost_us": 1e6 / report["lifecycles_per_s"], "cpu_us": None if cpu_s is None else 1e6 * cpu_s / jobs,
-            "waited_ms": None if waited is None else waited["p50"], "resident_bytes": server["resident_bytes"],
-            "jobs": jobs}
+    return {
+        "cost_us": 1e6 / report["lifecycles_per_s"],
+        "cpu_us": None if cpu_s is None else 1e6 * cpu_s / jobs,
+        "waited_ms": None if waited is None else waited["p50"],
+        "resident_bytes": server["resident_bytes"],
+        "jobs": jobs,
+    }
 
 
 def best(runs, what):
@@ -20,11 +24,19 @@ def best(runs, what):
 
 def step(value, runs, per="job"):
     """A step's cost per job or per byte of payload."""
-    entry = {"value": value, "jobs": runs[0]["jobs"], "runs": runs,
-             **{what: best(runs, what) for what in ("cost_us", "cpu_us", "waited_ms", "resident_bytes")}}
+    entry = {
+        "value": value,
+        "jobs": runs[0]["jobs"],
+        "runs": runs,
+        **{what: best(runs, what) for what in ("cost_us", "cpu_us", "waited_ms", "resident_bytes")},
+    }
     if per == "byte":
-        entry.update({f"{cost}_ns_a_byte": None if entry[f"{cost}_us"] is None else 1e3 * entry[f"{cost}_us"] / value
-                      for cost in COSTS})
+        entry.update(
+            {
+                f"{cost}_ns_a_byte": None if entry[f"{cost}_us"] is None else 1e3 * entry[f"{cost}_us"] / value
+                for cost in COSTS
+            }
+        )
     return entry
 
 

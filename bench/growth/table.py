@@ -1,7 +1,6 @@
 """The result for people: a Markdown table for each doubled quantity, and a sentence with the conclusion."""
 
 import machine
-
 from growth import GREW
 
 WORDS = {"cost": "the time", "cpu": "the server's CPU"}
@@ -34,8 +33,11 @@ def row(entry, per):
         if per == "byte":
             cells.append(number(entry[f"{cost}_ns_a_byte"]))
         cells += [times(entry[f"{cost}_to_before"]), times(entry[f"{cost}_to_first"])]
-    cells += [number(entry["waited_ms"], 1), mebibytes(entry["resident_bytes"]),
-              ", ".join(f"{WORDS[cost]} grew" for cost in entry["grew"])]
+    cells += [
+        number(entry["waited_ms"], 1),
+        mebibytes(entry["resident_bytes"]),
+        ", ".join(f"{WORDS[cost]} grew" for cost in entry["grew"]),
+    ]
     return f"| {' | '.join(cells)} |"
 
 
@@ -59,8 +61,9 @@ def sentence(dimension):
     last = steps[-1]
     held = "the first step" if dimension["against"] == "first" else "the cheapest step before"
     if dimension["verdict"]:
-        grown = " and ".join(f"{WORDS[cost]} {thing} is {last[f'{cost}_held']:.1f} times that of {held}"
-                             for cost in dimension["verdict"])
+        grown = " and ".join(
+            f"{WORDS[cost]} {thing} is {last[f'{cost}_held']:.1f} times that of {held}" for cost in dimension["verdict"]
+        )
         return f"**{name}: grew.** At {last['value']:,} {grown}."
     return f"{name}: steady. At {last['value']:,} neither cost {thing} is more than {GREW} times that of {held}."
 
@@ -68,17 +71,21 @@ def sentence(dimension):
 def markdown(result):
     facts = result["machine"]
     base = ", ".join(f"{name} {value:,}" for name, value in result["base"].items())
-    lines = ["# How costs grow", "",
-             "Written by `bench/growth/run`. Each run is a lifecycle bench (submitted, claimed, completed, every step "
-             "on disk before it is answered) against a new server; one thing is doubled from step to step, all else "
-             f"stays: {base}. `µs a job` is the time on the clock over the number of jobs, clients included; the "
-             f"server's CPU stands beside it. Each figure is the best of {result['runs']}. `to before` and `to first` "
-             "compare what should stay the same: the cost of a job, or with payloads that of a byte. `waited` is the "
-             "median time from a job's submission to its worker's hand: where it is long, producers outran workers, and "
-             "what waits for long is written to the tables, which costs.", "",
-             f"{facts['cores']} cores ({facts['cpu']}), {facts['memory_gib']} GiB, Linux {facts['kernel']}, "
-             f"{facts['file_system']}, append and fdatasync {facts['sync_ms']} ms; {result['version']}; "
-             f"{result['began']}; `{result['command']}`."]
+    lines = [
+        "# How costs grow",
+        "",
+        "Written by `bench/growth/run`. Each run is a lifecycle bench (submitted, claimed, completed, every step "
+        "on disk before it is answered) against a new server; one thing is doubled from step to step, all else "
+        f"stays: {base}. `µs a job` is the time on the clock over the number of jobs, clients included; the "
+        f"server's CPU stands beside it. Each figure is the best of {result['runs']}. `to before` and `to first` "
+        "compare what should stay the same: the cost of a job, or with payloads that of a byte. `waited` is the "
+        "median time from a job's submission to its worker's hand: where it is long, producers outran workers, and "
+        "what waits for long is written to the tables, which costs.",
+        "",
+        f"{facts['cores']} cores ({facts['cpu']}), {facts['memory_gib']} GiB, Linux {facts['kernel']}, "
+        f"{facts['file_system']}, append and fdatasync {facts['sync_ms']} ms; {result['version']}; "
+        f"{result['began']}; `{result['command']}`.",
+    ]
     if warning := machine.warning(facts):
         lines += ["", f"**{warning}**"]
     for dimension in result["dimensions"]:

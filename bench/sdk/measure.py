@@ -59,8 +59,15 @@ class Running:
     def __init__(self, program, role, jobs, port, folder):
         self.log = folder / f"{role}-{port}.log"
         with open(self.log, "wb") as errors:
-            self.process = started(program.called(role, jobs, port), stdin=-3, stdout=-1, stderr=errors, text=True,
-                                   cwd=program.folder, env={**os.environ, **program.environment})
+            self.process = started(
+                program.called(role, jobs, port),
+                stdin=-3,
+                stdout=-1,
+                stderr=errors,
+                text=True,
+                cwd=program.folder,
+                env={**os.environ, **program.environment},
+            )
         self._lines = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -116,10 +123,13 @@ def rate(row, program, options, jobs, folder):
         of_worker, of_server, of_all, took = (late - early for late, early in zip(after, before, strict=True))
         if left := store.left():
             raise Skipped(f"{left} of {jobs} jobs had not succeeded when the worker had stopped")
-        return {"jobs_per_s": round(jobs / seconds, 1), "worker_us_a_job": round(of_worker / jobs * 1e6, 1),
-                "server_us_a_job": round(of_server / jobs * 1e6, 1),
-                "others_share": round(max(0.0, of_all - of_worker - of_server) / took / os.cpu_count(), 3),
-                "store": store.version}
+        return {
+            "jobs_per_s": round(jobs / seconds, 1),
+            "worker_us_a_job": round(of_worker / jobs * 1e6, 1),
+            "server_us_a_job": round(of_server / jobs * 1e6, 1),
+            "others_share": round(max(0.0, of_all - of_worker - of_server) / took / os.cpu_count(), 3),
+            "store": store.version,
+        }
 
 
 def idle(rows, built, options, folder):
@@ -135,8 +145,9 @@ def idle(rows, built, options, folder):
                 continue
             waiting[row.label] = worker.process.pid, store.pid
         time.sleep(options.settle_s)
-        before = {label: (processor_s(pid), precise_s(pid), precise_s(server))
-                  for label, (pid, server) in waiting.items()}
+        before = {
+            label: (processor_s(pid), precise_s(pid), precise_s(server)) for label, (pid, server) in waiting.items()
+        }
         time.sleep(options.idle_s)
         for label, (pid, server) in waiting.items():
             if not fields(pid):
@@ -145,6 +156,8 @@ def idle(rows, built, options, folder):
             ticks, precise, of_server = before[label]
             # Ticks include ended threads; the precise figure includes times below a tick.
             cost = max(precise_s(pid) - precise, processor_s(pid) - ticks - 2 * TICK_S)
-            costs[label] = {"idle_worker_ms": round(cost * 1e3, 1),
-                            "idle_server_ms": round((precise_s(server) - of_server) * 1e3, 1)}
+            costs[label] = {
+                "idle_worker_ms": round(cost * 1e3, 1),
+                "idle_server_ms": round((precise_s(server) - of_server) * 1e3, 1),
+            }
     return costs

@@ -71,8 +71,10 @@ def loudly(*command, cwd=None):
 def python_sdk(kind):
     def build(say):
         folder = folder_for("python", HERE / "own" / f"{kind}.py", HERE / "harness/tally.py")
-        return Program([sys.executable, folder / f"{kind}.py"], folder, {"PYTHONPATH": str(SDK / "python/src")},
-                       runs=[PYTHON])
+        return Program(
+            [sys.executable, folder / f"{kind}.py"], folder, {"PYTHONPATH": str(SDK / "python/src")}, runs=[PYTHON]
+        )
+
     return build
 
 
@@ -84,10 +86,16 @@ def python_peer(name, *arguments):
             if needed:
                 say(f"pip install {' '.join(wanted)}, into {folder.relative_to(ROOT)}")
                 quietly(sys.executable, "-m", "venv", "--clear", folder / "venv")
-                quietly(folder / "venv/bin/pip", "install", "--quiet", "--no-input",
-                        "--disable-pip-version-check", *wanted)
-        return Program([folder / "venv/bin/python", folder / "program.py"], folder, tail=arguments,
-                       runs=[PYTHON, wanted[0].replace("==", " ")])
+                quietly(
+                    folder / "venv/bin/pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *wanted
+                )
+        return Program(
+            [folder / "venv/bin/python", folder / "program.py"],
+            folder,
+            tail=arguments,
+            runs=[PYTHON, wanted[0].replace("==", " ")],
+        )
+
     return build
 
 
@@ -120,11 +128,20 @@ def bullmq(say):
     package = '{"private": true, "type": "module", "dependencies": %s}\n' % str(wanted).replace("'", '"')
     with unless_done(folder, package) as needed:
         if needed:
-            say(f"npm install {' '.join(f'{name}@{version}' for name, version in wanted.items())}, "
-                f"in {folder.relative_to(ROOT)}")
+            say(
+                f"npm install {' '.join(f'{name}@{version}' for name, version in wanted.items())}, "
+                f"in {folder.relative_to(ROOT)}"
+            )
             (folder / "package.json").write_text(package)
-            quietly(*node.npm, "install", "--no-package-lock", "--no-audit", "--no-fund", cwd=folder,
-                    environment=node.environment())
+            quietly(
+                *node.npm,
+                "install",
+                "--no-package-lock",
+                "--no-audit",
+                "--no-fund",
+                cwd=folder,
+                environment=node.environment(),
+            )
     return Program([node.program, folder / "program.mjs"], folder, runs=[node.version, f"bullmq {wanted['bullmq']}"])
 
 
@@ -140,24 +157,34 @@ def go_program(folder, module, say, *packages):
 
 def go_sdk(say):
     folder = folder_for("go", HERE / "own/main.go", HERE / "harness/tally.go")
-    return go_program(folder, "module bench\n\ngo 1.21\n\nrequire github.com/millrace/millrace/sdk/go v0.0.0\n\n"
-                      f"replace github.com/millrace/millrace/sdk/go => {SDK / 'go'}\n", say)
+    return go_program(
+        folder,
+        "module bench\n\ngo 1.21\n\nrequire github.com/millrace/millrace/sdk/go v0.0.0\n\n"
+        f"replace github.com/millrace/millrace/sdk/go => {SDK / 'go'}\n",
+        say,
+    )
 
 
 def go_peer(name):
     def build(say):
         folder = folder_for(name, HERE / "peers" / name / "main.go", HERE / "harness/tally.go")
         required = "".join(f"\t{module} {version}\n" for module, version in versions.GO[name].items())
-        return go_program(folder, f"module bench\n\ngo 1.25\n\nrequire (\n{required})\n", say,
-                          " ".join(next(iter(versions.GO[name].items()))))
+        return go_program(
+            folder,
+            f"module bench\n\ngo 1.25\n\nrequire (\n{required})\n",
+            say,
+            " ".join(next(iter(versions.GO[name].items()))),
+        )
+
     return build
 
 
 def javac(folder, sources, classpath):
     classes = folder / "classes"
     shutil.rmtree(classes, ignore_errors=True)
-    quietly("javac", "--release", "17", "-nowarn", "-XDignore.symbol.file", "-d", classes,
-            "-classpath", classpath, *sources)
+    quietly(
+        "javac", "--release", "17", "-nowarn", "-XDignore.symbol.file", "-d", classes, "-classpath", classpath, *sources
+    )
     return classes
 
 
@@ -167,8 +194,9 @@ def java_version():
 
 def java_sdk(say):
     folder = folder_for("java", HERE / "own/Own.java", HERE / "harness/Tally.java")
-    sources = [path for path in (SDK / "java/millrace/src/main/java").rglob("*.java")
-               if path.name != "module-info.java"]
+    sources = [
+        path for path in (SDK / "java/millrace/src/main/java").rglob("*.java") if path.name != "module-info.java"
+    ]
     classes = javac(folder, [*sources, folder / "Own.java", folder / "Tally.java"], folder)
     resources = SDK / "java/millrace/src/main/resources"
     return Program(["java", "-classpath", f"{classes}:{resources}", "Own"], folder, runs=[java_version()])
@@ -191,8 +219,9 @@ COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies
 def jobrunr(say):
     folder = folder_for("jobrunr", HERE / "peers/jobrunr/Peer.java", HERE / "harness/Tally.java")
     escaped = {name: xml.sax.saxutils.escape(version) for name, version in versions.MAVEN["jobrunr"].items()}
-    pom = POM.format(dependencies="\n".join(
-        DEPENDENCY.format(*name.split(":"), version) for name, version in escaped.items()))
+    pom = POM.format(
+        dependencies="\n".join(DEPENDENCY.format(*name.split(":"), version) for name, version in escaped.items())
+    )
     with unless_done(folder, pom) as needed:
         if needed:
             say(f"mvn dependency:copy-dependencies, in {folder.relative_to(ROOT)}")
@@ -200,8 +229,11 @@ def jobrunr(say):
             shutil.rmtree(folder / "jars", ignore_errors=True)
             quietly("mvn", "-q", "-B", COPY, f"-DoutputDirectory={folder / 'jars'}", cwd=folder)
     classes = javac(folder, [folder / "Peer.java", folder / "Tally.java"], f"{folder / 'jars'}/*")
-    return Program(["java", "-classpath", f"{classes}:{folder / 'jars'}/*", "Peer"], folder,
-                   runs=[java_version(), f"jobrunr {versions.MAVEN['jobrunr']['org.jobrunr:jobrunr']}"])
+    return Program(
+        ["java", "-classpath", f"{classes}:{folder / 'jars'}/*", "Peer"],
+        folder,
+        runs=[java_version(), f"jobrunr {versions.MAVEN['jobrunr']['org.jobrunr:jobrunr']}"],
+    )
 
 
 def cpp_sdk(say):
@@ -210,7 +242,16 @@ def cpp_sdk(say):
     if not (folder / "own").exists():
         say("building the C++ library, a minute or two")
     compiler = shutil.which("clang++-19")  # the one that the project itself takes
-    quietly("cmake", "-G", "Ninja", "-S", HERE / "own", "-B", folder, "-DCMAKE_BUILD_TYPE=Release",
-            *([f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else []))
+    quietly(
+        "cmake",
+        "-G",
+        "Ninja",
+        "-S",
+        HERE / "own",
+        "-B",
+        folder,
+        "-DCMAKE_BUILD_TYPE=Release",
+        *([f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else []),
+    )
     loudly("cmake", "--build", folder, "--target", "own", "--parallel", str(os.cpu_count()))
     return Program([folder / "own"], folder)

@@ -45,10 +45,12 @@ def table_row(result, row):
         reason = row.get("skipped", "not measured").replace("|", "/")
         return f"| {row['language']} | {name} | skipped: {reason} | | | | | | {row['durability']} | {row['mode']} |"
     ratio = None if row["is_own"] else times(of_language(result, row["language"])[0], row)
-    return (f"| {row['language']} | {name} | {row['jobs_per_s']:,.0f} | {cell(ratio, '.2f')}{'x' if ratio else ''} | "
-            f"{row['worker_us_a_job']:,.0f} | {row['server_us_a_job']:,.0f} | "
-            f"{cell(row.get('idle_worker_ms'), ',.1f')} | {cell(row.get('idle_server_ms'), ',.1f')} | "
-            f"{row['durability']} | {row['mode']} |")
+    return (
+        f"| {row['language']} | {name} | {row['jobs_per_s']:,.0f} | {cell(ratio, '.2f')}{'x' if ratio else ''} | "
+        f"{row['worker_us_a_job']:,.0f} | {row['server_us_a_job']:,.0f} | "
+        f"{cell(row.get('idle_worker_ms'), ',.1f')} | {cell(row.get('idle_server_ms'), ',.1f')} | "
+        f"{row['durability']} | {row['mode']} |"
+    )
 
 
 def warning(result):
@@ -56,8 +58,10 @@ def warning(result):
     shares = [run["others_share"] for row in result["rows"] for run in row.get("runs", [])]
     if shares and max(shares) > BUSY_SHARE:
         typical = sorted(shares)[len(shares) // 2]
-        return (f"The machine was busy with other work: it took {typical:.0%} of the processors in the middle run, "
-                f"{max(shares):.0%} in the worst. The figures are no measure of anything.")
+        return (
+            f"The machine was busy with other work: it took {typical:.0%} of the processors in the middle run, "
+            f"{max(shares):.0%} in the worst. The figures are no measure of anything."
+        )
     return None
 
 
@@ -68,16 +72,25 @@ def wrapped(paragraph):
 def markdown(result):
     facts = result["machine"]
     jobs = ", ".join(f"{language} {number:,}" for language, number in result["jobs"].items())
-    lines = [wrapped(f"{facts['cores']} cores ({facts['cpu']}), {facts['memory_gib']} GiB, Linux {facts['kernel']}, "
-             f"{facts['file_system']}, append and fdatasync {facts['sync_ms']} ms; {result['began']}; "
-             f"`{result['command']}`; {result['rounds']} runs of each, by turns; jobs a run: {jobs}."), ""]
+    lines = [
+        wrapped(
+            f"{facts['cores']} cores ({facts['cpu']}), {facts['memory_gib']} GiB, Linux {facts['kernel']}, "
+            f"{facts['file_system']}, append and fdatasync {facts['sync_ms']} ms; {result['began']}; "
+            f"`{result['command']}`; {result['rounds']} runs of each, by turns; jobs a run: {jobs}."
+        ),
+        "",
+    ]
     if warning(result):
         lines += [f"**{warning(result)}**", ""]
-    lines += ["| language | worker | jobs/s | the SDK is | worker, µs a job | server, µs a job | "
-              f"idle worker, ms in {result['idle_s']} s | its server | durability | mode |",
-              "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |",
-              *(table_row(result, row) for row in result["rows"]), "", *targets(result),
-              wrapped("Versions: " + "; ".join(versions(result)) + ".")]
+    lines += [
+        "| language | worker | jobs/s | the SDK is | worker, µs a job | server, µs a job | "
+        f"idle worker, ms in {result['idle_s']} s | its server | durability | mode |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |",
+        *(table_row(result, row) for row in result["rows"]),
+        "",
+        *targets(result),
+        wrapped("Versions: " + "; ".join(versions(result)) + "."),
+    ]
     return "\n".join(lines)
 
 
@@ -97,8 +110,10 @@ def targets(result):
                 continue
             ratio = math.floor(times(own, other) * 100) / 100
             verdict = "" if least is None else ("met" if ratio >= least else "**missed**")
-            lines.append(f"| {language} | {name} ({other['label']}) | {cell(least, '')}{'x' if least else ''} | "
-                         f"{own['jobs_per_s']:,.0f} to {other['jobs_per_s']:,.0f}: {ratio:.2f}x | {verdict} |")
+            lines.append(
+                f"| {language} | {name} ({other['label']}) | {cell(least, '')}{'x' if least else ''} | "
+                f"{own['jobs_per_s']:,.0f} to {other['jobs_per_s']:,.0f}: {ratio:.2f}x | {verdict} |"
+            )
     return [*head, *lines, ""] if lines else []
 
 

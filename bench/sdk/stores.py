@@ -19,6 +19,7 @@ BATCH = 1000
 @dataclasses.dataclass
 class Store:
     """A running server. `pid` is the root of its processes; `left` counts the jobs that have not succeeded."""
+
     port: int
     pid: int
     version: str
@@ -49,8 +50,18 @@ def millrace(options, _):
         return sum(count for state, count in counts.items() if state != "succeeded")
 
     with data_folder(options.data_parent) as folder:
-        command = [options.millrace, "serve", "--listen", f"127.0.0.1:{port}", "--data", "data", "--log-level", "warn",
-                   "--retention-succeeded", "0s"]
+        command = [
+            options.millrace,
+            "serve",
+            "--listen",
+            f"127.0.0.1:{port}",
+            "--data",
+            "data",
+            "--log-level",
+            "warn",
+            "--retention-succeeded",
+            "0s",
+        ]
         with server(command, port, folder) as process:
             said = subprocess.run([options.millrace, "version"], capture_output=True, text=True, check=False).stdout
             yield Store(port, process.pid, said.split("\n")[0].strip().capitalize(), left, enqueue)
@@ -65,16 +76,30 @@ def ask_redis(port, command):
 
 def redis(*settings):
     """With Debian's defaults, except for the settings."""
+
     @contextlib.contextmanager
     def started(options, unfinished):
         debian = install.Debian(DEBIAN, "redis-server", options.say)
         port = free_port()
         with data_folder(options.data_parent) as folder:
-            command = [debian.program("redis-server"), "--bind", "127.0.0.1", "--port", port, "--dir", folder,
-                       *settings]
+            command = [
+                debian.program("redis-server"),
+                "--bind",
+                "127.0.0.1",
+                "--port",
+                port,
+                "--dir",
+                folder,
+                *settings,
+            ]
             with server(command, port, folder, debian.environment()) as process:
-                yield Store(port, process.pid, f"Redis {debian.version}",
-                            lambda: sum(ask_redis(port, command) for command in unfinished))
+                yield Store(
+                    port,
+                    process.pid,
+                    f"Redis {debian.version}",
+                    lambda: sum(ask_redis(port, command) for command in unfinished),
+                )
+
     return started
 
 
@@ -83,10 +108,28 @@ def postgres(options, unfinished):
     """With the settings of bench/compare."""
     programs, environment, _ = install.postgres_programs(DEBIAN, options.say)
     with peers.postgres(options) as (folder, port, version):
+
         def left():
-            run = subprocess.run([programs / "psql", "-h", "127.0.0.1", "-p", str(port), "-U", "bench", "-d", "bench",
-                                  "-tA", "-c", unfinished], capture_output=True, text=True, check=False,
-                                 env={**os.environ, **environment})
+            run = subprocess.run(
+                [
+                    programs / "psql",
+                    "-h",
+                    "127.0.0.1",
+                    "-p",
+                    str(port),
+                    "-U",
+                    "bench",
+                    "-d",
+                    "bench",
+                    "-tA",
+                    "-c",
+                    unfinished,
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, **environment},
+            )
             if run.returncode != 0:
                 raise Skipped(f"psql failed: {run.stderr.strip()[:200]}")
             return int(run.stdout)

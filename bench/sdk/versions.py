@@ -9,16 +9,20 @@ NPM = {
     "bullmq": {"bullmq": "6.7.0", "ioredis": "5.11.1"},
 }
 GO = {
-    "river": {"github.com/riverqueue/river": "v0.51.2",
-              "github.com/riverqueue/river/riverdriver/riverpgxv5": "v0.51.2",
-              "github.com/riverqueue/river/rivertype": "v0.51.2"},
+    "river": {
+        "github.com/riverqueue/river": "v0.51.2",
+        "github.com/riverqueue/river/riverdriver/riverpgxv5": "v0.51.2",
+        "github.com/riverqueue/river/rivertype": "v0.51.2",
+    },
     "asynq": {"github.com/hibiken/asynq": "v0.26.0"},
 }
 MAVEN = {
-    "jobrunr": {"org.jobrunr:jobrunr": "8.7.0",
-                "org.postgresql:postgresql": "42.7.14",
-                "com.zaxxer:HikariCP": "6.3.3",
-                "com.fasterxml.jackson.core:jackson-databind": "2.18.2",
-                "com.fasterxml.jackson.datatype:jackson-datatype-jsr310": "2.18.2",
-                "org.slf4j:slf4j-nop": "2.0.16"},
+    "jobrunr": {
+        "org.jobrunr:jobrunr": "8.7.0",
+        "org.postgresql:postgresql": "42.7.14",
+        "com.zaxxer:HikariCP": "6.3.3",
+        "com.fasterxml.jackson.core:jackson-databind": "2.18.2",
+        "com.fasterxml.jackson.datatype:jackson-datatype-jsr310": "2.18.2",
+        "org.slf4j:slf4j-nop": "2.0.16",
+    },
 }

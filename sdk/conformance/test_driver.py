@@ -31,9 +31,7 @@ class TestDriver(unittest.TestCase):
         self.assertEqual(failures(failed, "passed"), {})
 
     def test_every_mutant_is_found(self):
-        played = {
-            f"{mutant}: {name}": self.play(name, mutant) for mutant, name in mutants.MUTANTS.items()
-        }
+        played = {f"{mutant}: {name}": self.play(name, mutant) for mutant, name in mutants.MUTANTS.items()}
         self.assertEqual(failures(played, "failed"), {})
 
     def test_every_scenario_has_a_sentence(self):
@@ -46,9 +44,7 @@ class TestDriver(unittest.TestCase):
     def test_the_table_names_every_scenario(self):
         wanted = {
             subjects.SUBJECTS[subject]: [
-                each.title.replace("_", " ")
-                for each in SCENARIOS.values()
-                if each.subject == subject
+                each.title.replace("_", " ") for each in SCENARIOS.values() if each.subject == subject
             ]
             for subject in subjects.SUBJECTS
         }

@@ -257,27 +257,25 @@ void GateIndex::settle(Gate& gate) {
   drop_if_idle(gate);
 }
 
-// Whether the tables forget the key when they are written next.
-bool GateIndex::is_settled(const Gate& gate, Time now) const {
-  return !gate.key.empty() && gate.lanes == 0 && !keeps_shares(gate) && gate.full_at <= now &&
-         !settles_at(gate, now);
-}
-
 // Whether the limit remembers the key, or may if all limits share `most`.
 bool GateIndex::has_room_for(const LimitEntry& entry, std::string_view key, std::size_t most,
                              Time now) const {
+  // The tables forget such a key when they are written next.
+  const auto is_settled = [&](const Gate& gate) {
+    return !gate.key.empty() && gate.lanes == 0 && !keeps_shares(gate) && gate.full_at <= now &&
+           !settles_at(gate, now);
+  };
   const Gate* const known = entry.find(key);
-  if (known != nullptr && !is_settled(*known, now)) return true;
+  if (known != nullptr && !is_settled(*known)) return true;
   std::size_t own = entry.keys.size();
   std::size_t all = keys_;
-  // A server that refuses everything writes no tables, so what they are about to forget counts as
-  // forgotten.
+  // A server that refuses everything writes no tables, so settled keys count as forgotten.
   auto next = filling_.begin();
   for (std::size_t looked = 0; looked < kMaxKeysLookedAt; ++looked, ++next) {
     if (fits_share(own, most - std::min(most, all))) return true;
     if (next == filling_.end() || next->at > now) return false;
     const Gate& gate = *next->gate;
-    if (!is_settled(gate, now)) continue;
+    if (!is_settled(gate)) continue;
     --all;
     if (gate.limit == &entry) --own;
   }

@@ -92,8 +92,7 @@ class GateIndex {
     }
   }
   std::size_t count(LimitKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
-  bool has_room_for(const LimitEntry& entry, std::string_view key, std::size_t most,
-                    Time now) const;
+  bool has_room_for(const LimitEntry&, std::string_view key, std::size_t most, Time now) const;
 
   // --- Jobs.
   // The lane of jobs with these properties; with `again`, of those that have started before. Each
@@ -189,7 +188,6 @@ class GateIndex {
   // Null: retries need no more than first starts.
   Gate* retries_at(Gate& gate);
   std::optional<Time> settles_at(const Gate& gate, Time now) const;
-  bool is_settled(const Gate& gate, Time now) const;
   void settle(Gate& gate);
   void relist(Gate& gate, Time now);
   void set_timer(Gate& gate, Time now);

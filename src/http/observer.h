@@ -15,7 +15,7 @@ namespace millrace::http {
 struct RequestRecord {
   std::string_view request_id;
   std::string_view method;
-  std::string_view path;  // without the query, which may hold data
+  std::string_view path;         // without the query, which may hold data
   const Route* route = nullptr;  // null: none fits
   int status = 0;
   std::chrono::nanoseconds duration{};  // from the complete head to the written answer

@@ -144,9 +144,7 @@ bool fits(std::string_view pattern, std::string_view path, std::string_view& par
 
 std::span<const Route> all_routes() { return kRoutes; }
 
-std::size_t row_of(const Route& route) {
-  return static_cast<std::size_t>(&route - kRoutes.data());
-}
+std::size_t row_of(const Route& route) { return static_cast<std::size_t>(&route - kRoutes.data()); }
 
 RouteMatch match_route(api::Method method, std::string_view path) {
   RouteMatch match;

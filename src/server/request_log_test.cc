@@ -27,7 +27,8 @@ class Metrics final : public http::Observer {
 
 class RequestLogTest : public testing::Test {
  protected:
-  std::optional<LogLevel> level_of(std::string_view path, int status, std::string_view problem = {}) {
+  std::optional<LogLevel> level_of(std::string_view path, int status,
+                                   std::string_view problem = {}) {
     Heard heard;
     RequestLog log(metrics_, Logger(heard, LogFormat::kText, least_, [] { return Time(); }));
     http::RequestRecord record;

@@ -11,8 +11,13 @@ DAY = 86400
 UTC = datetime.timezone.utc
 MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
 WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
-NICKNAMES = {"@yearly": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0", "@daily": "0 0 * * *",
-             "@hourly": "0 * * * *"}
+NICKNAMES = {
+    "@yearly": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
 
 
 def number_of(text):
@@ -98,8 +103,12 @@ class Expression:
 
     def names(self, moment):
         """Whether the expression names this second of a wall clock."""
-        return (moment.minute in self.minutes and moment.hour in self.hours and moment.second in self.seconds
-                and self.on(moment.date()))
+        return (
+            moment.minute in self.minutes
+            and moment.hour in self.hours
+            and moment.second in self.seconds
+            and self.on(moment.date())
+        )
 
     def first_date(self, date, years=41):
         """The first on which a time can match, from that one on; None: there is none in so many years. No

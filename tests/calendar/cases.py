@@ -37,8 +37,10 @@ class Case:
         return "\t".join(str(part) for part in dataclasses.astuple(self)) + "\n"
 
     def __str__(self):
-        return (f'"{self.text}" {self.zone}, gap {self.gap}, overlap {self.overlap}, after {shown(self.start)}, '
-                f"until {shown(self.end)}")
+        return (
+            f'"{self.text}" {self.zone}, gap {self.gap}, overlap {self.overlap}, after {shown(self.start)}, '
+            f"until {shown(self.end)}"
+        )
 
     def expected(self):
         """The instants found by the calculator; None if the expression never comes."""
@@ -56,8 +58,9 @@ def shown(second):
 def item(dice, low, high):
     first, second = sorted(dice.randint(low, high) for _ in range(2))
     step = dice.randint(1, high)
-    return dice.choice([f"*/{step}", str(first), str(first), f"{first}-{second}", f"{first}-{second}/{step}",
-                        f"{first}/{step}"])
+    return dice.choice(
+        [f"*/{step}", str(first), str(first), f"{first}-{second}", f"{first}-{second}/{step}", f"{first}/{step}"]
+    )
 
 
 def field(dice, low, high):
@@ -146,8 +149,9 @@ def draw(seed):
         first = expression.first_date(datetime.datetime.fromtimestamp(start, zone).date())
         end = start + 2 * DAY
         if first:  # however long it takes until then
-            end = max(end, int(datetime.datetime.combine(first, datetime.time(), datetime.timezone.utc).timestamp())
-                      + 2 * DAY)
+            end = max(
+                end, int(datetime.datetime.combine(first, datetime.time(), datetime.timezone.utc).timestamp()) + 2 * DAY
+            )
     return Case(text, name, dice.choice(["run", "skip"]), dice.choice(["once", "twice"]), start, end)
 
 
@@ -158,5 +162,7 @@ def answers(probe, cases):
     found = run.stdout.splitlines()
     if len(found) != len(cases):
         raise RuntimeError(f"{len(cases)} cases have {len(found)} answers")
-    return [None if NEVER in line else line if line.startswith("error") else [int(word) for word in line.split()]
-            for line in found]
+    return [
+        None if NEVER in line else line if line.startswith("error") else [int(word) for word in line.split()]
+        for line in found
+    ]

@@ -40,9 +40,22 @@ def install_cronsim():
     half = HOME.with_name("half")
     try:
         install.quietly([sys.executable, "-m", "venv", "--clear", "--without-pip", half])
-        install.quietly([sys.executable, "-m", "pip", "--python", half / "bin/python", "install", "--quiet",
-                         "--no-input", "--disable-pip-version-check", "--no-deps", f"cronsim=={VERSION}"],
-                        environment=install.pip_environment(ROOT / "build/compare", print))
+        install.quietly(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "--python",
+                half / "bin/python",
+                "install",
+                "--quiet",
+                "--no-input",
+                "--disable-pip-version-check",
+                "--no-deps",
+                f"cronsim=={VERSION}",
+            ],
+            environment=install.pip_environment(ROOT / "build/compare", print),
+        )
     except install.Skipped as fault:
         sys.exit(f"cronsim can't be installed: {fault}; --no-cronsim does without it")
     half.rename(HOME)  # only a complete one has this name
@@ -89,8 +102,11 @@ def odd_changes(name):
 def gaps_within_minutes(name):
     """The same for an expression that names times: cronsim looks for the end of a gap in steps of a minute."""
     zone = zoneinfo.ZoneInfo(name)
-    return [(at, "a gap that ends within a minute") for at, _ in odd_changes(name)
-            if datetime.datetime.fromtimestamp(at, zone).second]
+    return [
+        (at, "a gap that ends within a minute")
+        for at, _ in odd_changes(name)
+        if datetime.datetime.fromtimestamp(at, zone).second
+    ]
 
 
 class PastHorizon(Exception):

@@ -33,8 +33,9 @@ def first_difference(expected, answered):
     if isinstance(answered, str):
         return answered
     if expected is None or answered is None:
-        return "expected: {}, answered: {}".format(*("never comes" if found is None else f"{len(found)} instants"
-                                                     for found in (expected, answered)))
+        return "expected: {}, answered: {}".format(
+            *("never comes" if found is None else f"{len(found)} instants" for found in (expected, answered))
+        )
     missing, extra = sorted(set(expected) - set(answered)), sorted(set(answered) - set(expected))
     parts = [f"{len(expected)} expected, {len(answered)} answered"]
     for what, found in (("missing", missing), ("too many", extra)):
@@ -83,18 +84,27 @@ class Soak:
         if expected == answered:
             return
         self.differences += 1
-        print(f"DIFFERENCE from {peer}: seed {seed}: {case}\n  {first_difference(expected, answered)}\n"
-              f"  again: tools/soak calendar --seed {seed} --count 1", flush=True)
+        print(
+            f"DIFFERENCE from {peer}: seed {seed}: {case}\n  {first_difference(expected, answered)}\n"
+            f"  again: tools/soak calendar --seed {seed} --count 1",
+            flush=True,
+        )
 
     def summary(self, first, minutes):
-        print(f"calendar: {self.cases:,} cases from seed {first} (tzdata {cases.zones()[1]}) in {minutes:.1f} minutes, "
-              f"{self.differences} differences")
-        print(f"  zoneinfo: {self.cases:,} compared, {self.instants:,} instants; {self.changes:,} cases with a change "
-              f"of the clock, {self.never:,} that never come")
+        print(
+            f"calendar: {self.cases:,} cases from seed {first} (tzdata {cases.zones()[1]}) in {minutes:.1f} minutes, "
+            f"{self.differences} differences"
+        )
+        print(
+            f"  zoneinfo: {self.cases:,} compared, {self.instants:,} instants; {self.changes:,} cases with a change "
+            f"of the clock, {self.never:,} that never come"
+        )
         if self.with_cronsim:
             reasons = ", ".join(f"{why} {count:,}" for why, count in self.left_out.most_common())
-            print(f"  cronsim {cronsim_peer.VERSION}: {self.by_cronsim:,} compared, {self.instants_by_cronsim:,} "
-                  f"instants; left out: {reasons or 'none'}")
+            print(
+                f"  cronsim {cronsim_peer.VERSION}: {self.by_cronsim:,} compared, {self.instants_by_cronsim:,} "
+                f"instants; left out: {reasons or 'none'}"
+            )
 
 
 def main():

@@ -12,8 +12,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 class Restart(unittest.TestCase):
     def test_a_short_run(self):
-        command = [sys.executable, "-B", ROOT / "bench/restart/run", "--quick", "--jobs", "2000", "-o", "json",
-                   "--millrace", os.environ.get("MILLRACE_BIN", ROOT / "build/release/millrace")]
+        command = [
+            sys.executable,
+            "-B",
+            ROOT / "bench/restart/run",
+            "--quick",
+            "--jobs",
+            "2000",
+            "-o",
+            "json",
+            "--millrace",
+            os.environ.get("MILLRACE_BIN", ROOT / "build/release/millrace"),
+        ]
         run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
         result = json.loads(run.stdout)

@@ -27,16 +27,40 @@ print(json.dumps({{"jobs": jobs}}))
 
 
 def row(label, group, figure=None, synced=True, **more):
-    entry = {"name": label, "label": label, "group": group, "unit": "lifecycles/s", "mode": "m", "durability": "d",
-             "synced": synced, "on_postgres": False, "version": "1.0", "batch": 100, **more}
+    entry = {
+        "name": label,
+        "label": label,
+        "group": group,
+        "unit": "lifecycles/s",
+        "mode": "m",
+        "durability": "d",
+        "synced": synced,
+        "on_postgres": False,
+        "version": "1.0",
+        "batch": 100,
+        **more,
+    }
     return {**entry, "figure": figure} if figure is not None else entry
 
 
 def result(*rows):
-    return {"began": "2026-01-31T12:00:00+00:00", "command": "bench/compare/run", "jobs": 1000, "batch": 100,
-            "payload_bytes": 200, "rows": list(rows),
-            "machine": {"cpu": "a", "cores": 2, "memory_gib": 4.0, "kernel": "6", "file_system": "ext4",
-                        "sync_ms": 0.3, "load_at_start": [0.0, 0.0, 0.0]}}
+    return {
+        "began": "2026-01-31T12:00:00+00:00",
+        "command": "bench/compare/run",
+        "jobs": 1000,
+        "batch": 100,
+        "payload_bytes": 200,
+        "rows": list(rows),
+        "machine": {
+            "cpu": "a",
+            "cores": 2,
+            "memory_gib": 4.0,
+            "kernel": "6",
+            "file_system": "ext4",
+            "sync_ms": 0.3,
+            "load_at_start": [0.0, 0.0, 0.0],
+        },
+    }
 
 
 class Lifecycles(unittest.TestCase):
@@ -86,13 +110,17 @@ class Servers(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
-    RESULT = result(row("SQLite, a row per 100", "limit", 100_000.0, version=""),
-                    row("PostgreSQL, a row per 100", "limit", 50_000.0, on_postgres=True),
-                    row("NATS JetStream", "peer", 20_000.0, False), row("pg-boss", "peer", 5_000.0, on_postgres=True),
-                    row("slow", "peer", 1_000.0, on_postgres=True, name="graphile-worker"),
-                    row("quick", "peer", 4_000.0, on_postgres=True, name="graphile-worker"),
-                    row("BullMQ", "peer", skipped="npm is not | installed"), row(report.HEADLINE, "millrace", 90_000.0),
-                    row(report.ON_POSTGRES, "millrace", 40_000.0, on_postgres=True))
+    RESULT = result(
+        row("SQLite, a row per 100", "limit", 100_000.0, version=""),
+        row("PostgreSQL, a row per 100", "limit", 50_000.0, on_postgres=True),
+        row("NATS JetStream", "peer", 20_000.0, False),
+        row("pg-boss", "peer", 5_000.0, on_postgres=True),
+        row("slow", "peer", 1_000.0, on_postgres=True, name="graphile-worker"),
+        row("quick", "peer", 4_000.0, on_postgres=True, name="graphile-worker"),
+        row("BullMQ", "peer", skipped="npm is not | installed"),
+        row(report.HEADLINE, "millrace", 90_000.0),
+        row(report.ON_POSTGRES, "millrace", 40_000.0, on_postgres=True),
+    )
 
     def test_each_row_says_what_millrace_is_of_it(self):
         lines = report.markdown(self.RESULT).splitlines()
@@ -105,7 +133,9 @@ class Reports(unittest.TestCase):
         self.assertIn("| pg-boss (1.0) | 5,000 lifecycles/s | d | m | 18.0x |  | 8.0x |  |", lines)
 
     def test_what_was_skipped_has_a_reason_and_no_figure(self):
-        self.assertIn(r"| BullMQ (1.0) | skipped: npm is not \| installed | d | m | | | | |", report.markdown(self.RESULT))
+        self.assertIn(
+            r"| BullMQ (1.0) | skipped: npm is not \| installed | d | m | | | | |", report.markdown(self.RESULT)
+        )
         self.assertNotIn("BullMQ", chart.svg(self.RESULT))
 
     def test_targets_are_judged_by_this_run_alone(self):
@@ -117,14 +147,21 @@ class Reports(unittest.TestCase):
         self.assertIn("| P1 | lifecycles/s, 16 + 16, retention 0 | 200,000 | not measured | |", text)
 
     def test_calls_of_1000_stand_against_calls_of_1000(self):
-        by_thousand = result(*self.RESULT["rows"], row(report.BY_THOUSAND, "millrace", 120_000.0, batch=1000),
-                             row("pg-boss, by 1,000", "peer", 10_000.0, batch=1000))
-        self.assertIn("| pg-boss, by 1,000 (1.0) | 10,000 lifecycles/s | d | m | 12.0x |  |  |  |",
-                      report.markdown(by_thousand).splitlines())
+        by_thousand = result(
+            *self.RESULT["rows"],
+            row(report.BY_THOUSAND, "millrace", 120_000.0, batch=1000),
+            row("pg-boss, by 1,000", "peer", 10_000.0, batch=1000),
+        )
+        self.assertIn(
+            "| pg-boss, by 1,000 (1.0) | 10,000 lifecycles/s | d | m | 12.0x |  |  |  |",
+            report.markdown(by_thousand).splitlines(),
+        )
         text = report.targets(by_thousand)
         self.assertIn("calls suit it best (pg-boss, by 1,000) | 15x | 90,000 to 10,000: 9.00x | **missed** |", text)
         self.assertIn("fastest synced peer (pg-boss) | 15x | 90,000 to 5,000: 18.00x | met |", text)
-        self.assertIn("in calls of 1,000 jobs (pg-boss, by 1,000) | 15x | 120,000 to 10,000: 12.00x | **missed** |", text)
+        self.assertIn(
+            "in calls of 1,000 jobs (pg-boss, by 1,000) | 15x | 120,000 to 10,000: 12.00x | **missed** |", text
+        )
 
     def test_what_is_measured_in_calls_of_its_own_says_so(self):
         batches = {each.label: each.batch for each in own.LIMITS + own.OWN}

@@ -21,14 +21,19 @@ BY_NAME = {dimension.name: dimension for dimension in dimensions.DIMENSIONS}
 def report(cost_us, cpu_us=1.0, jobs=1_000):
     """The report of a bench for a run in which each job had this cost."""
     cpu_seconds = None if cpu_us is None else cpu_us * jobs / 1e6
-    return {"lifecycles_per_s": 1e6 / cost_us, "jobs": jobs,
-            "latency_ms": {"hand_out": {"p50": 4.0}},
-            "server": {"cpu_seconds": cpu_seconds, "resident_bytes": 1 << 20}}
+    return {
+        "lifecycles_per_s": 1e6 / cost_us,
+        "jobs": jobs,
+        "latency_ms": {"hand_out": {"p50": 4.0}},
+        "server": {"cpu_seconds": cpu_seconds, "resident_bytes": 1 << 20},
+    }
 
 
 def steps(*costs, per="job", values=None):
-    return [growth.step(value, [growth.run_costs(report(cost))], per)
-            for value, cost in zip(values or [2**n for n in range(len(costs))], costs)]
+    return [
+        growth.step(value, [growth.run_costs(report(cost))], per)
+        for value, cost in zip(values or [2**n for n in range(len(costs))], costs)
+    ]
 
 
 class Steps(unittest.TestCase):
@@ -138,15 +143,32 @@ class Tables(unittest.TestCase):
         dimension = {"name": "queues", "unit": "", "per": "job", "against": "first", **more}
         dimension["steps"] = growth.judge(entries, dimension["against"], dimension["per"])
         dimension["verdict"] = growth.verdict(entries)
-        facts = {"cpu": "a", "cores": 2, "memory_gib": 4.0, "kernel": "6", "file_system": "ext4", "sync_ms": 0.3,
-                 "load_at_start": [0.0, 0.0, 0.0]}
-        return table.markdown({"began": "2026-01-31T12:00:00+00:00", "command": "bench/growth/run", "runs": 3,
-                               "version": "millrace 1", "base": dimensions.BASE, "machine": facts,
-                               "dimensions": [dimension]})
+        facts = {
+            "cpu": "a",
+            "cores": 2,
+            "memory_gib": 4.0,
+            "kernel": "6",
+            "file_system": "ext4",
+            "sync_ms": 0.3,
+            "load_at_start": [0.0, 0.0, 0.0],
+        }
+        return table.markdown(
+            {
+                "began": "2026-01-31T12:00:00+00:00",
+                "command": "bench/growth/run",
+                "runs": 3,
+                "version": "millrace 1",
+                "base": dimensions.BASE,
+                "machine": facts,
+                "dimensions": [dimension],
+            }
+        )
 
     def test_growth_is_said(self):
         text = self.text(steps(10, 20))
-        self.assertIn("| 2 | 1,000 | 20.00 | 2.00x | 2.00x | 1.00 | 1.00x | 1.00x | 4.0 | 1 MiB | the time grew |", text)
+        self.assertIn(
+            "| 2 | 1,000 | 20.00 | 2.00x | 2.00x | 1.00 | 1.00x | 1.00x | 4.0 | 1 MiB | the time grew |", text
+        )
         self.assertIn("**queues: grew.** At 2 the time a job is 2.0 times that of the first step.", text)
 
     def test_steadiness_is_said(self):
@@ -168,11 +190,25 @@ class ARun(unittest.TestCase):
             out, data = pathlib.Path(folder, "out"), pathlib.Path(folder, "data")
             data.mkdir()
             done = subprocess.run(
-                [sys.executable, ROOT / "bench/growth/run", "--quick", "--no-build", "--millrace", binary,
-                 "--data", data, "--out", out],
+                [
+                    sys.executable,
+                    ROOT / "bench/growth/run",
+                    "--quick",
+                    "--no-build",
+                    "--millrace",
+                    binary,
+                    "--data",
+                    data,
+                    "--out",
+                    out,
+                ],
                 # It measures its own servers, regardless of the environment.
                 env={**os.environ, "MILLRACE_URL": "http://127.0.0.1:1"},
-                capture_output=True, text=True, timeout=800, check=False)
+                capture_output=True,
+                text=True,
+                timeout=800,
+                check=False,
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(list(data.iterdir()), [])
             result = json.loads((out / "growth.json").read_text())

@@ -124,10 +124,7 @@ class Maker:
                 shutil.copy2(path, self.server.data)
             return
         # A session does not notice that its server is gone until it has written.
-        sessions = (
-            "FROM pg_stat_activity "
-            "WHERE datname = current_database() AND application_name LIKE 'millrace %'"
-        )
+        sessions = "FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'millrace %'"
         self.database.sql(f"SELECT pg_terminate_backend(pid) {sessions}")
         harness.eventually(lambda: self.database.sql(f"SELECT count(*) {sessions}") == "0")
         self.flushes.close()
@@ -149,9 +146,7 @@ class Maker:
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("names", nargs="*", help="of samples")
     wanted = parser.parse_args()

@@ -53,9 +53,7 @@ class Sample:
     def unpack(self, directory):
         """Unpacks a data directory as it was left."""
         directory.mkdir(mode=0o700, parents=True)
-        with tarfile.open(
-            fileobj=io.BytesIO(gzip.decompress(self.archive.read_bytes()))
-        ) as archive:
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(self.archive.read_bytes()))) as archive:
             for member in archive:
                 path = directory / pathlib.PurePosixPath(member.name).name
                 path.write_bytes(archive.extractfile(member).read())
@@ -86,10 +84,7 @@ class Sample:
 
 def samples():
     """The existing samples, by name."""
-    found = [
-        re.fullmatch(r"(\w+)-(\d+)-(\w+)\.json", path.name)
-        for path in sorted(STORES.glob("*.json"))
-    ]
+    found = [re.fullmatch(r"(\w+)-(\d+)-(\w+)\.json", path.name) for path in sorted(STORES.glob("*.json"))]
     return [Sample(match[1], int(match[2]), match[3]) for match in found]
 
 
@@ -128,9 +123,7 @@ def pack_directory(directory):
 
 def pack_database(url):
     """Dumps a database without owners, and without lines that only the newest psql understands."""
-    dump = subprocess.run(
-        [postgres.program("pg_dump"), "--no-owner", url], capture_output=True, check=True
-    ).stdout
+    dump = subprocess.run([postgres.program("pg_dump"), "--no-owner", url], capture_output=True, check=True).stdout
     return gzip.compress(re.sub(rb"(?m)^\\(un)?restrict .*\n", b"", dump), mtime=0)
 
 
@@ -186,9 +179,7 @@ def say_job(api, job_id):
     if job["progress"]:
         job["progress"]["checkpoint"] = raw_member(text, "checkpoint")
     del job["lease_expires_at"]
-    life = {
-        name: pages(api, f"/v1/jobs/{job_id}/{name}") for name in ("attempts", "logs", "events")
-    }
+    life = {name: pages(api, f"/v1/jobs/{job_id}/{name}") for name in ("attempts", "logs", "events")}
     for event in life["events"]:
         for member in ("id", "queue", "job_id", "job_type"):
             del event[member]
@@ -238,12 +229,8 @@ def say_events(api):
 def say_statistics(api):
     """The statistics of a day, by queue."""
     figures = ("submitted", "started", "succeeded", "failed", "dead")
-    groups = get(api, "/v1/stats", by="queue", window_ms=86_400_000, step_ms=3_600_000).json[
-        "groups"
-    ]
-    return {
-        str(group["queue"]): {figure: sum(group[figure]) for figure in figures} for group in groups
-    }
+    groups = get(api, "/v1/stats", by="queue", window_ms=86_400_000, step_ms=3_600_000).json["groups"]
+    return {str(group["queue"]): {figure: sum(group[figure]) for figure in figures} for group in groups}
 
 
 def write_said(path, said):
@@ -319,9 +306,7 @@ class Directory:
         self.path = path
 
     def journal(self):
-        rows = harness.read_database(
-            self.path / "journal.db", "SELECT json_group_array(hex(body)) FROM journal"
-        )
+        rows = harness.read_database(self.path / "journal.db", "SELECT json_group_array(hex(body)) FROM journal")
         return read_journal(bytes.fromhex(row) for row in json.loads(rows))
 
     def rows_behind(self):
@@ -339,12 +324,10 @@ class Database:
 
     def _journal(self, columns):
         tables = self.sql(
-            "SELECT tablename FROM pg_tables "
-            "WHERE schemaname = 'millrace' AND tablename ~ '^journal_[0-9]+_'"
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'millrace' AND tablename ~ '^journal_[0-9]+_'"
         ).split()
         return " UNION ALL ".join(
-            f"SELECT {name.split('_')[1]} AS shard, {columns} FROM millrace.{name}"
-            for name in tables
+            f"SELECT {name.split('_')[1]} AS shard, {columns} FROM millrace.{name}" for name in tables
         )
 
     def journal(self):

@@ -16,9 +16,7 @@ TEN_YEARS_MS = 3650 * DAY_MS
 AT_ONCE = {"strategy": "fixed", "base_ms": 0, "jitter": 0}
 
 # Their bytes must be kept: white space, numbers beyond doubles, escapes, duplicate members.
-PAYLOAD = (
-    '{ "n" : 123456789012345678901234567890 , "x":1e400,\t"s":"\\u00e9\\ud83d\\ude00 é" , "s": []}'
-)
+PAYLOAD = '{ "n" : 123456789012345678901234567890 , "x":1e400,\t"s":"\\u00e9\\ud83d\\ude00 é" , "s": []}'
 RESULT = "[  -0.10, 999999999999999999999999999999 ]"
 CHECKPOINT = '{ "at" :  [1,2 ,3.00] }'
 # Requests repeated on each sample that has them, so they must never change.
@@ -105,9 +103,7 @@ class Story(harness.MillraceCase):
 
     def begin(self, role, queue=None, lease_ms=DAY_MS, worker="worker-1"):
         """Claims the job of this role."""
-        job = self.claim_within(
-            queues=[queue or self.MAIN], types=[role], lease_ms=lease_ms, worker=worker
-        )
+        job = self.claim_within(queues=[queue or self.MAIN], types=[role], lease_ms=lease_ms, worker=worker)
         self.assertEqual(job["id"], self.jobs[role])
         self.leases[role] = job["lease"]["token"]
         return job
@@ -129,9 +125,7 @@ class Story(harness.MillraceCase):
         self.ended[role] = {"token": item["token"], "outcome": outcome, "state": state}
         return state
 
-    def run_through(
-        self, role, outcome="succeeded", queue=None, result=None, error=None, **members
-    ):
+    def run_through(self, role, outcome="succeeded", queue=None, result=None, error=None, **members):
         self.make(role, queue=queue or self.MAIN, **members)
         self.begin(role, queue)
         return self.end(role, outcome, result, **({"error": error} if error else {}))
@@ -359,9 +353,7 @@ class Story(harness.MillraceCase):
             },
         )
         self.make("ready-under-every-setting", queue=self.EVERY)
-        self.put_queue(
-            self.PAUSED, retry={"strategy": "linear", "base_ms": 7, "max_ms": 70, "jitter": 0.5}
-        )
+        self.put_queue(self.PAUSED, retry={"strategy": "linear", "base_ms": 7, "max_ms": 70, "jitter": 0.5})
         self.make("ready-in-a-paused-queue", queue=self.PAUSED)
         reason = {"reason": "until the Müller case is settled"}
         self.post(f"/v1/queues/{self.PAUSED}/pause", reason)
@@ -388,9 +380,7 @@ class Story(harness.MillraceCase):
             traceparent=TRACEPARENT,
             tracestate=TRACESTATE,
         )
-        self.make(
-            "scheduled-with-delays", run_at=FAR, retry={"strategy": "list", "delays_ms": [5, 0, 7]}
-        )
+        self.make("scheduled-with-delays", run_at=FAR, retry={"strategy": "list", "delays_ms": [5, 0, 7]})
         traced = {"traceparent": TRACEPARENT, "tracestate": TRACESTATE}
         self.make("ready", payload=PAYLOAD, priority=3, **traced)
         self.make("ready-for-an-empty-payload", payload='""')
@@ -410,10 +400,7 @@ class Story(harness.MillraceCase):
         self.make("third-time-lucky", retry=AT_ONCE, max_attempts=3)
         for number in (1, 2):
             self.begin("third-time-lucky", worker=f"worker-{number}")
-            logs = [
-                {"level": level, "message": f"{number}: {level} é"}
-                for level in ("debug", "info", "warn", "error")
-            ]
+            logs = [{"level": level, "message": f"{number}: {level} é"} for level in ("debug", "info", "warn", "error")]
             self.end("third-time-lucky", "failed", error=ERROR, logs=logs)
         self.begin("third-time-lucky")
         self.end(
@@ -428,9 +415,7 @@ class Story(harness.MillraceCase):
         self.run_through("dead", "failed", error={**ERROR, "retryable": False}, payload=PAYLOAD)
         self.run_through("dead-by-its-worker", "dead", error={"type": "E", "message": ""})
         self.make("cancelled")
-        self.post(
-            f"/v1/jobs/{self.jobs['cancelled']}/cancel", {"reason": "nobody wants it «any» more"}
-        )
+        self.post(f"/v1/jobs/{self.jobs['cancelled']}/cancel", {"reason": "nobody wants it «any» more"})
         self.make("cancelled-while-it-ran")
         self.begin("cancelled-while-it-ran")
         self.post(f"/v1/jobs/{self.jobs['cancelled-while-it-ran']}/cancel")
@@ -455,13 +440,9 @@ class Story(harness.MillraceCase):
             ("ready-after-a-delay", "ready"),
         ):
             self.await_state(self.jobs[role], state)
-        harness.eventually(
-            lambda: self.job(self.jobs["lease-expired"])["crashes"] == 1, what="a lease's end"
-        )
+        harness.eventually(lambda: self.job(self.jobs["lease-expired"])["crashes"] == 1, what="a lease's end")
         self.patch("lease-expired", run_at=FAR)
-        self.lost = {
-            role: self.leases.pop(role) for role in ("timed-out", "worker-lost", "lease-expired")
-        }
+        self.lost = {role: self.leases.pop(role) for role in ("timed-out", "worker-lost", "lease-expired")}
 
     def jobs_run(self):
         self.make("running", payload=PAYLOAD, retry=AT_ONCE, timeout_ms=TEN_YEARS_MS)
@@ -492,9 +473,7 @@ class Story(harness.MillraceCase):
             {"run_at": FAR, "reset_attempts": False},
         )
         self.make("edited", run_at=FAR, tags=["old"])
-        self.patch(
-            "edited", priority=-1, payload=[1, {"a": None}], max_attempts=99, tags=["new", "newer"]
-        )
+        self.patch("edited", priority=-1, payload=[1, {"a": None}], max_attempts=99, tags=["new", "newer"])
         self.make("edited-to-no-tags", tags=["old"], run_at=FAR)
         self.patch("edited-to-no-tags", tags=[], run_at="2998-01-01T00:00:00Z")
         self.make("reprioritized")
@@ -539,9 +518,7 @@ class Story(harness.MillraceCase):
             self.begin(role, lease_ms=lease_ms)
         self.await_state(self.jobs["finished-after-its-lease"], "retrying")
         for role in ("finished-while-it-ran", "finished-after-its-lease"):
-            database.sql(
-                f"SELECT millrace.finish('{self.jobs[role]}', {self.leases.pop(role)}, '[1, 2]')"
-            )
+            database.sql(f"SELECT millrace.finish('{self.jobs[role]}', {self.leases.pop(role)}, '[1, 2]')")
             self.await_state(self.jobs[role], "succeeded")
 
     def jobs_for_the_inbox(self):

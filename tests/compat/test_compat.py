@@ -51,14 +51,10 @@ class Samples(unittest.TestCase):
         levels = range(1, sample.newest_level() + 1)
         wanted = {
             f"{store}-{level}-{end}"
-            for store, level, end in itertools.product(
-                sample.SUFFIXES, levels, ("stopped", "killed")
-            )
+            for store, level, end in itertools.product(sample.SUFFIXES, levels, ("stopped", "killed"))
         }
         there = {each.name for each in sample.samples()}
-        self.assertEqual(
-            wanted - there, set(), "see docs/internals/testing.md: a new level needs a sample"
-        )
+        self.assertEqual(wanted - there, set(), "see docs/internals/testing.md: a new level needs a sample")
 
     def test_the_matrix_of_upgrades_has_each_level(self):
         page = (sample.ROOT / "UPGRADING.md").read_text()
@@ -70,9 +66,7 @@ class Samples(unittest.TestCase):
         self.assertEqual({path.name for path in sample.STORES.iterdir()}, files)
 
     def test_the_newest_have_every_state_that_a_job_can_be_in(self):
-        known = set(re.findall(r"(?<![A-Z_])STATE_(\w+) = [1-9]", sample.proto())) - {
-            "BLOCKED"
-        }  # nothing makes it yet
+        known = set(re.findall(r"(?<![A-Z_])STATE_(\w+) = [1-9]", sample.proto())) - {"BLOCKED"}  # nothing makes it yet
         for each in newest():
             states = {job["state"].upper() for job in each.expected()["jobs"].values()}
             self.assertEqual(known - states, set(), each)
@@ -191,13 +185,9 @@ class Sampled(harness.MillraceCase):
             *differences(settings, {path: sample.say_settings(self.api, path) for path in settings}),
         ]
         if self.young:
-            found += differences(
-                {"events": self.expected["events"]}, {"events": sample.say_events(self.api)}
-            )
+            found += differences({"events": self.expected["events"]}, {"events": sample.say_events(self.api)})
         self.assertEqual(found, [])
-        expected = re.compile(
-            "the configuration has no tokens|path=/readyz status=503|path=/v1/jobs/.* status=404"
-        )
+        expected = re.compile("the configuration has no tokens|path=/readyz status=503|path=/v1/jobs/.* status=404")
         complaints = [line for line in self.server.log.splitlines() if not expected.search(line)]
         self.assertEqual(complaints, [])
 
@@ -247,14 +237,10 @@ class Sampled(harness.MillraceCase):
             *earlier, latest = job["attempts"] or [{"worker": None}]
             of_last = {"worker": latest["worker"], "error": job["last_error"]}
             jobs[job_id] = shown({**job, **of_last}, JOB_COLUMNS)
-            attempts.update(
-                {f"{job_id} {each['n']}": shown(each, ATTEMPT_COLUMNS) for each in earlier}
-            )
+            attempts.update({f"{job_id} {each['n']}": shown(each, ATTEMPT_COLUMNS) for each in earlier})
         self.assertEqual(list(differences(jobs, self.rows("id::text", "jobs", JOB_COLUMNS))), [])
         n_th = "concat(job_id, ' ', n)"
-        self.assertEqual(
-            list(differences(attempts, self.rows(n_th, "attempts", ATTEMPT_COLUMNS))), []
-        )
+        self.assertEqual(list(differences(attempts, self.rows(n_th, "attempts", ATTEMPT_COLUMNS))), [])
 
     def rows(self, key, view, columns):
         pairs = ", ".join(f"'{name}', {column}" for name, column in columns.items())
@@ -297,9 +283,7 @@ class Sampled(harness.MillraceCase):
             (job,) = jobs.json["jobs"]
             before = self.expected["jobs"][job["id"]]
             self.assertEqual(sample.raw_member(text, "payload"), before["payload"])
-            found = differences(
-                {name: before[name] for name in ("queue", "type", "tags", "meta", "priority")}, job
-            )
+            found = differences({name: before[name] for name in ("queue", "type", "tags", "meta", "priority")}, job)
             self.assertEqual(list(found), [])
             if job["type"] == "ready":
                 self.assertEqual(job["tracestate"], story.TRACESTATE)
@@ -309,9 +293,7 @@ class Sampled(harness.MillraceCase):
 
     def waiting_and_dead_jobs_run(self):
         cancelled = self.id_of("scheduled")
-        reply = self.api.post(
-            f"/v1/jobs/{cancelled}/cancel", {"reason": "it has waited long enough"}
-        )
+        reply = self.api.post(f"/v1/jobs/{cancelled}/cancel", {"reason": "it has waited long enough"})
         self.assertEqual(reply.status, 200, reply)
         waiting = self.of_state("scheduled", "retrying") - {cancelled}
         for job_id in waiting:
@@ -327,9 +309,7 @@ class Sampled(harness.MillraceCase):
         for job_id in dead:
             reply = self.api.post(f"/v1/jobs/{job_id}/retry")
             self.assertEqual(reply.status, 200, reply)
-            self.assertEqual(
-                reply.json["generation"], self.expected["jobs"][job_id]["generation"] + 1
-            )
+            self.assertEqual(reply.json["generation"], self.expected["jobs"][job_id]["generation"] + 1)
         self.ready_jobs_run(waiting | dead)
         for job_id in dead:
             before = self.expected["jobs"][job_id]["attempts"]
@@ -345,9 +325,7 @@ class Sampled(harness.MillraceCase):
         self.assertEqual(self.api.get(path).status, 404)
         reply = self.api.patch(f"/v1/queues/{follower['queue']}", {"max_ready": None})
         self.assertEqual(reply.status, 200, reply)
-        harness.eventually(
-            lambda: self.api.get(path).status == 200, 30, what="what waited in the outbox"
-        )
+        harness.eventually(lambda: self.api.get(path).status == 200, 30, what="what waited in the outbox")
         job = self.job(follower["id"], include="payload")
         self.assertEqual(list(differences({**follower, "unique": job["unique"]}, job)), [])
         self.assertEqual(job["unique"]["key"], follower["unique"]["key"])

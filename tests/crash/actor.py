@@ -132,8 +132,4 @@ def seen(job, _status=200):
 def results(reply, _status=200):
     """The part of a batch call's answer that a record keeps."""
     names = ("status", "id", "state", "version")
-    return {
-        "items": [
-            {name: result[name] for name in names if name in result} for result in reply["results"]
-        ]
-    }
+    return {"items": [{name: result[name] for name in names if name in result} for result in reply["results"]]}

@@ -83,8 +83,7 @@ class Attacker(AttacksThatWait, AttacksThatPileUp, AttacksOnFiles):
 
     def head(self, path, method="GET", token=None):
         return (
-            f"{method} {path} HTTP/1.1\r\nHost: {self.host}\r\n"
-            f"Authorization: Bearer {token or self.token}\r\n\r\n"
+            f"{method} {path} HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {token or self.token}\r\n\r\n"
         ).encode()
 
     def on_threads(self, count, act):

@@ -23,8 +23,7 @@ class AttacksThatPileUp:
             status, given = self.call("POST", "/v1/claim", {"queues": [queue], "limit": 1000, "worker": {"id": "w"}})
             if status == 200 and given["jobs"]:
                 items = [
-                    {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
-                    for job in given["jobs"]
+                    {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"} for job in given["jobs"]
                 ]
                 self.call("POST", "/v1/ack", {"items": items})
 

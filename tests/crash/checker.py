@@ -81,8 +81,7 @@ def first_try(story, ack):
     return min(
         other.start
         for other in story.acks
-        if (other.data["token"], other.data["outcome"])
-        == (ack.data["token"], ack.data["outcome"])
+        if (other.data["token"], other.data["outcome"]) == (ack.data["token"], ack.data["outcome"])
     )
 
 
@@ -167,8 +166,7 @@ def exclusive_lease(book):
                 if extend.outcome == "ok" and extend.data["token"] == token:
                     until = max(until, extend.start + extend.data["extend_ms"] / 1000)
             given_up = any(
-                ack.data["token"] == token and ack.outcome != "no" and ack.start < taken.end
-                for ack in story.acks
+                ack.data["token"] == token and ack.outcome != "no" and ack.start < taken.end for ack in story.acks
             )
             if not given_up and taken.end < until - EPSILON_S:
                 text = f"lease {token} had {until - taken.end:.3f} s left when it was handed out"
@@ -220,8 +218,7 @@ def repeated(story, fact):
     return fact.op == "ack" and any(
         earlier.start < fact.start
         and earlier.outcome != "no"
-        and (earlier.data["token"], earlier.data["outcome"])
-        == (fact.data["token"], fact.data["outcome"])
+        and (earlier.data["token"], earlier.data["outcome"]) == (fact.data["token"], fact.data["outcome"])
         for earlier in story.acks
     )
 
@@ -248,11 +245,7 @@ def final_state(book, story, endings, retries):
         yield story.id, text, "lost"
     if job["state"] != "succeeded":
         return
-    able = [
-        ack.data["token"]
-        for ack in story.acks
-        if ack.outcome != "no" and ack.data["outcome"] == "succeeded"
-    ]
+    able = [ack.data["token"] for ack in story.acks if ack.outcome != "no" and ack.data["outcome"] == "succeeded"]
     if job["result"] not in [history.result_of(story.id, token) for token in able]:
         yield story.id, f"nobody reported its result {str(job['result'])[:80]}", "invented"
     elif last and not undone and job["result"] != last.data["result"]:

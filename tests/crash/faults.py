@@ -16,9 +16,8 @@ import subprocess
 import time
 
 import history
-from rig import Trouble, harness
-
 import postgres  # whose folder the rig has added
+from rig import Trouble, harness
 
 LIBFAKETIME = "faketime/libfaketimeMT.so.1"
 LIBRARY_DIRECTORIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib")
@@ -406,8 +405,11 @@ def look(rig):
             if "storage_unavailable" in str(error):
                 # The answer comes before the line of the log that gives the reason.
                 with contextlib.suppress(AssertionError):
-                    harness.eventually(lambda: "storage_unavailable" in rig.server.log[mark:], LOG_TIMEOUT_S,
-                                       what="the reason in the log")
+                    harness.eventually(
+                        lambda: "storage_unavailable" in rig.server.log[mark:],
+                        LOG_TIMEOUT_S,
+                        what="the reason in the log",
+                    )
             rig.server.kill()
             return str(error)[-300:], rig.server.log[mark:]
     try:
@@ -474,9 +476,7 @@ def set_clock(rig, offset_s):
 
 
 def own_clock(rig):
-    library = next(
-        (path for d in LIBRARY_DIRECTORIES if os.path.exists(path := f"{d}/{LIBFAKETIME}")), None
-    )
+    library = next((path for d in LIBRARY_DIRECTORIES if os.path.exists(path := f"{d}/{LIBFAKETIME}")), None)
     if library is None:
         raise Skipped("no libfaketime (Debian's package faketime)")
     if harness.is_sanitized():
@@ -513,8 +513,7 @@ def sessions_ended(rig):
     until = time.monotonic() + rig.dice.uniform(0.5, 1.5)
     while time.monotonic() < until:
         rig.cluster.sql(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-            "WHERE application_name LIKE 'millrace %'"
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'millrace %'"
         )
         time.sleep(rig.dice.uniform(0, 0.05))
     rig.await_service("its sessions were ended")
@@ -522,9 +521,7 @@ def sessions_ended(rig):
 
 def backend_killed(rig):
     """Kills the process of one session, so that the whole database recovers from its log."""
-    pid = rig.cluster.sql(
-        "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'millrace %' LIMIT 1"
-    )
+    pid = rig.cluster.sql("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'millrace %' LIMIT 1")
     if pid:
         os.kill(int(pid), signal.SIGKILL)
     time.sleep(0.3)

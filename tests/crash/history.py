@@ -81,9 +81,7 @@ class Fact:
 
     def told(self, begin):
         """A line for people."""
-        details = " ".join(
-            f"{name}={value}" for name, value in self.data.items() if value is not None
-        )
+        details = " ".join(f"{name}={value}" for name, value in self.data.items() if value is not None)
         return (
             f"{self.start - begin:9.3f} to {self.end - begin:9.3f}  {self.client:<14} "
             f"{self.op:<8} {self.outcome:<6} {details}"
@@ -153,11 +151,7 @@ class Book:
 
     def forward(self, start, end):
         """By how much the wall clock was set ahead in a period."""
-        return sum(
-            max(0, step.args["seconds"])
-            for step in self.steps
-            if step.start <= end and step.end >= start
-        )
+        return sum(max(0, step.args["seconds"]) for step in self.steps if step.start <= end and step.end >= start)
 
     def told(self, job_id):
         """The story of a job as text for people, in order."""

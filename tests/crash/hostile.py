@@ -35,9 +35,7 @@ def make_server():
     """Makes a server with a memory budget, and tokens for clients and a limited attacker."""
     everything, clients = new_token("clients", *SCOPES, "admin")
     limited, attacker = new_token("attacker", *SCOPES, queue=PREFIX + "*")
-    server = harness.Server(
-        *SERVE, "--memory", f"{BUDGET_MIB}MiB", config=clients + attacker, token=everything
-    )
+    server = harness.Server(*SERVE, "--memory", f"{BUDGET_MIB}MiB", config=clients + attacker, token=everything)
     server.attackers_token = limited
     server.archive = None
     if harness.STORE == "sqlite":

@@ -113,9 +113,7 @@ class Producer(actor.Actor):
             )
         else:
             headers = {"Idempotency-Key": submission["key"]} if submission["key"] else None
-            record = self.call(
-                "submit", "POST", "/v1/jobs", args, bodies[0], headers, view=submitted
-            )
+            record = self.call("submit", "POST", "/v1/jobs", args, bodies[0], headers, view=submitted)
         return record.outcome if record else "maybe"
 
 
@@ -197,9 +195,7 @@ class Worker(actor.Actor):
 
     def write_acks(self, record, items, reply):
         outcome = "maybe" if record.outcome == "no" and record.status >= 500 else record.outcome
-        split = history.Record(
-            self.name, "ack", record.start, record.end, outcome, {"items": items}, reply
-        )
+        split = history.Record(self.name, "ack", record.start, record.end, outcome, {"items": items}, reply)
         self._file.write(split.line() + "\n")
 
     def extend(self, jobs):
@@ -215,9 +211,7 @@ class Worker(actor.Actor):
         )
 
     def verdict(self, job):
-        outcome = self.dice.choices(
-            ("succeeded", "failed", "snoozed", "released", "dead"), (80, 9, 4, 5, 2)
-        )[0]
+        outcome = self.dice.choices(("succeeded", "failed", "snoozed", "released", "dead"), (80, 9, 4, 5, 2))[0]
         item = {"id": job["id"], "token": job["token"], "outcome": outcome}
         if outcome == "succeeded":
             item["result"] = history.result_of(job["id"], job["token"])
@@ -228,9 +222,7 @@ class Worker(actor.Actor):
         return item
 
     def ack(self, items):
-        record = self.call(
-            "ack", "POST", "/v1/ack", {"items": items}, {"items": items}, view=actor.results
-        )
+        record = self.call("ack", "POST", "/v1/ack", {"items": items}, {"items": items}, view=actor.results)
         return record.outcome if record else "maybe"
 
     def forge(self):
@@ -390,9 +382,7 @@ def main(roles=ROLES):
     stop = threading.Event()
     targets = actor.Targets(tuple(options.at), options.token)
     actors = [
-        roles[options.role](
-            f"{options.role}-{number}", targets, options.records, options.seed, stop
-        )
+        roles[options.role](f"{options.role}-{number}", targets, options.records, options.seed, stop)
         for number in range(options.threads)
     ]
     for each in actors:

@@ -9,14 +9,13 @@ import tempfile
 import time
 
 import faults
+import postgres
+import test_auth
 from cutting_proxy import WAYS, CuttingProxy
 from faults import Skipped
 from nodes_rig import Network
 from rig import runs
-from rough_proxy import RoughProxy, Roughness
-
-import postgres
-import test_auth
+from rough_proxy import Roughness, RoughProxy
 
 LEASE_S = 2
 DATABASE_DISK_BYTES = 160 << 20
@@ -147,9 +146,7 @@ def on_a_network(rig):
         config.chmod(0o600)
         server.args += ["--config", str(config)]
     database = Network.DATABASE
-    rig.use(
-        postgres.Cluster(host=rig.network.address(database), within=rig.network.within(database))
-    )
+    rig.use(postgres.Cluster(host=rig.network.address(database), within=rig.network.within(database)))
 
 
 def rough(rig):
@@ -178,10 +175,7 @@ def over_links_of_ours(rig):
     """Puts proxies between the nodes, before them for clients, and before the database."""
     cluster = postgres.Cluster()
     nodes = [(server.host, server.port) for server in rig.servers]
-    rig.links = [
-        RoughProxy(*address, seed=rig.dice.random())
-        for address in (*nodes, (cluster.host, cluster.port))
-    ]
+    rig.links = [RoughProxy(*address, seed=rig.dice.random()) for address in (*nodes, (cluster.host, cluster.port))]
     rig.doors = [RoughProxy(*address, seed=rig.dice.random()) for address in nodes]
     for server, link in zip(rig.servers, rig.links, strict=False):
         server.args += ["--advertise", f"http://127.0.0.1:{link.port}"]
@@ -257,8 +251,7 @@ def with_a_standby(rig):
     rig.undo.append(rig.standby.close)
     rig.use(
         primary,
-        lambda direct: direct.replace(f"{primary.host}:{primary.port}/", both)
-        + "?target_session_attrs=read-write",
+        lambda direct: direct.replace(f"{primary.host}:{primary.port}/", both) + "?target_session_attrs=read-write",
     )
 
 

@@ -272,10 +272,7 @@ class Rig:
         for queue in QUEUES:
             self.probe.call("resume", "POST", f"/v1/queues/{queue}/resume", {"queue": queue})
         stop = threading.Event()
-        drainers = [
-            Drainer(f"drainer-{n}", self.targets, self.records, self.seed, stop)
-            for n in range(2)
-        ]
+        drainers = [Drainer(f"drainer-{n}", self.targets, self.records, self.seed, stop) for n in range(2)]
         for drainer in drainers:
             drainer.start()
         try:
@@ -349,11 +346,7 @@ class Rig:
         with self.server.connect() as connection:
             for start in range(0, len(ids), PIPELINE):
                 some = ids[start : start + PIPELINE]
-                connection.send(
-                    b"".join(
-                        f"GET /v1/jobs/{job_id}/attempts {head}\r\n".encode() for job_id in some
-                    )
-                )
+                connection.send(b"".join(f"GET /v1/jobs/{job_id}/attempts {head}\r\n".encode() for job_id in some))
                 for job_id in some:
                     reply = connection.read_reply()
                     if reply.status == 200:

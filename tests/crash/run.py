@@ -27,14 +27,13 @@ import time
 import traceback
 
 import checker
-import history
-import rig as rigs
-from rig import Trouble, harness
-
 import faults
+import history
 import hostile
 import node_faults  # after the rig, which adds the folders that it needs
+import rig as rigs
 from nodes_rig import NodesRig
+from rig import Trouble, harness
 
 STORIES_SHOWN = 3
 WORDS = ("lost", "invented", "duplicated", "out of order", "fencing violations", "early", "stuck")
@@ -45,9 +44,7 @@ class Round:
     damage between the last kill and the last start, after which the verdict must not be good.
     """
 
-    def __init__(
-        self, seed, only=None, sabotage=None, nodes=0, bare=False, older=None, hostile=False, latency=False
-    ):
+    def __init__(self, seed, only=None, sabotage=None, nodes=0, bare=False, older=None, hostile=False, latency=False):
         self.seed, self.sabotage, self.nodes, self.bare = seed, sabotage, nodes, bare
         self.hostile = hostile
         self.latency = latency  # whether the latency of claims is judged
@@ -112,9 +109,7 @@ class Round:
                 server.binary = self.older
         rig.start()
         rig.make_queues()
-        rig.start_clients(
-            {"producer": self.dice.randint(2, 4), "worker": self.dice.randint(4, 7), "operator": 1}
-        )
+        rig.start_clients({"producer": self.dice.randint(2, 4), "worker": self.dice.randint(4, 7), "operator": 1})
         time.sleep(self.dice.uniform(0.6, 1.2))
         for name in self.plan:
             if name in self.skipped:
@@ -264,9 +259,7 @@ def kinds_of(options):
 
 
 def arguments(given=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--forever", action="store_true")
     parser.add_argument("--minutes", type=float, help="begin no round after so long")

@@ -9,8 +9,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import run
 import harness  # whose folder run has added
+import run
 from faults import FAULTS
 
 ROUNDS = 30
@@ -31,10 +31,7 @@ class Alarm(unittest.TestCase):
     """
 
     # From the queue that operators do not touch; the oldest job is certainly in the tables.
-    SUCCEEDED = (
-        "(SELECT min(ord) FROM jobs WHERE state = 5"
-        " AND queue = (SELECT id FROM queues WHERE name = 'orders'))"
-    )
+    SUCCEEDED = "(SELECT min(ord) FROM jobs WHERE state = 5 AND queue = (SELECT id FROM queues WHERE name = 'orders'))"
 
     def assert_noticed(self, check, statement):
         done = run.Round(1, "kill", lambda rig: tamper(rig, statement)).run()
@@ -57,11 +54,7 @@ class Crash(unittest.TestCase):
         options = run.arguments(["--rounds", str(ROUNDS)])
         print(f"\nthe first round's seed is {options.seed}", flush=True)
         tally = run.run(options)
-        while (
-            not tally.failed
-            and tally.figures["acknowledged"] <= LEAST_ACKNOWLEDGED
-            and tally.rounds < MOST_ROUNDS
-        ):
+        while not tally.failed and tally.figures["acknowledged"] <= LEAST_ACKNOWLEDGED and tally.rounds < MOST_ROUNDS:
             options.seed, options.rounds = options.seed + options.rounds, 10
             run.run(options, tally)
         print(tally.details())

@@ -13,7 +13,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 
 import history  # noqa: E402
 import load  # noqa: E402
-
 import postgres  # noqa: E402
 
 QUEUE = "books"  # no other client claims from it or changes it while there are faults

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/system"), str(ROOT / "tests")]
@@ -68,8 +67,7 @@ class Greet(harness.MillraceCase):
         shutil.copy(EXAMPLES / "greet.go", self.home / "main.go")
         module = "github.com/millrace/millrace/sdk/go"
         (self.home / "go.mod").write_text(
-            f"module example.org/greet\n\ngo 1.21\n\nrequire {module} v0.0.0\n\n"
-            f"replace {module} => {SDKS / 'go'}\n"
+            f"module example.org/greet\n\ngo 1.21\n\nrequire {module} v0.0.0\n\nreplace {module} => {SDKS / 'go'}\n"
         )
         self.greets("go", "run", ".", GOFLAGS="-mod=mod", GOTOOLCHAIN="local")
 

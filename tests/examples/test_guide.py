@@ -71,12 +71,15 @@ def json_matches(expected, actual):
         return True
     if isinstance(expected, dict) and isinstance(actual, dict):
         named = {key for key in expected if key != "..."}
-        return (named <= actual.keys() and ("..." in expected or named == actual.keys())
-                and all(json_matches(expected[key], actual[key]) for key in named))
+        return (
+            named <= actual.keys()
+            and ("..." in expected or named == actual.keys())
+            and all(json_matches(expected[key], actual[key]) for key in named)
+        )
     if isinstance(expected, list) and isinstance(actual, list):
         if expected[-1:] == ["..."]:
             expected = expected[:-1]
-            actual = actual[:len(expected)]
+            actual = actual[: len(expected)]
         return len(expected) == len(actual) and all(map(json_matches, expected, actual))
     return type(expected) is type(actual) and expected == actual
 
@@ -89,9 +92,15 @@ class Shell:
     def __init__(self, directory, environment):
         self.directory = directory
         self.process = subprocess.Popen(
-            ["bash", "--noprofile", "--norc"], cwd=directory, env=environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True)
+            ["bash", "--noprofile", "--norc"],
+            cwd=directory,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         self.send("set -o pipefail -o errtrace; trap 'failed=$?' ERR")
 
     def send(self, line):
@@ -142,9 +151,16 @@ class Guide(unittest.TestCase):
         self.server.start()
         self.home = self.server.home / "page"
         self.home.mkdir()
-        self.shell = Shell(self.home, harness.environment(
-            MILLRACE_URL=self.server.url, NO_COLOR=1, C_INCLUDE_PATH=str(ROOT / "sdk/cpp/include"), **({"DATABASE_URL": database} if database else {}),
-            PATH=f"{pathlib.Path(harness.BINARY).resolve().parent}:{os.environ['PATH']}"))
+        self.shell = Shell(
+            self.home,
+            harness.environment(
+                MILLRACE_URL=self.server.url,
+                NO_COLOR=1,
+                C_INCLUDE_PATH=str(ROOT / "sdk/cpp/include"),
+                **({"DATABASE_URL": database} if database else {}),
+                PATH=f"{pathlib.Path(harness.BINARY).resolve().parent}:{os.environ['PATH']}",
+            ),
+        )
         self.addCleanup(self.shell.close)
 
     def check_output(self, block, printed):

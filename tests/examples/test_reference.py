@@ -75,8 +75,7 @@ def table_rows(page):
 
 def named(rows, pattern=r"[\w.]+"):
     """first cell -> row, for the rows whose first cell is a name in back quotes."""
-    return {match.group(1): row for row in rows
-            if (match := re.fullmatch(f"`({pattern})`", row[0]))}
+    return {match.group(1): row for row in rows if (match := re.fullmatch(f"`({pattern})`", row[0]))}
 
 
 class Reference(unittest.TestCase):
@@ -94,8 +93,11 @@ class Reference(unittest.TestCase):
         return made
 
     def test_cli(self):
-        self.assertEqual((REFERENCE / "cli.md").read_text(), cli_page(),
-                         "write it anew: python3 tests/examples/test_reference.py --write")
+        self.assertEqual(
+            (REFERENCE / "cli.md").read_text(),
+            cli_page(),
+            "write it anew: python3 tests/examples/test_reference.py --write",
+        )
 
     def test_configuration(self):
         shown = harness.run("config", "show", "-o", "json", env=harness.environment(), cwd=self.server.home)
@@ -142,14 +144,16 @@ class Reference(unittest.TestCase):
         page = (REFERENCE / "limits.md").read_text()
         for name, value in self.client().get("/v1/meta").json["limits"].items():
             spellings = [f"{value:,}", f"{value}"]
-            for unit, size in (("KiB", 1024), ("MiB", 1024 ** 2)):
+            for unit, size in (("KiB", 1024), ("MiB", 1024**2)):
                 if value % size == 0:
                     spellings.append(f"{value // size} {unit}")
             for unit, size in (("s", 1000), ("hours", 3_600_000), ("days", 86_400_000)):
                 if value % size == 0:
                     spellings.append(f"{value // size} {unit}")
-            self.assertTrue(any(re.search(rf"(?<![\d,]){re.escape(text)}(?![\d,])", page) for text in spellings),
-                            f"{name} = {value} is not in limits.md")
+            self.assertTrue(
+                any(re.search(rf"(?<![\d,]){re.escape(text)}(?![\d,])", page) for text in spellings),
+                f"{name} = {value} is not in limits.md",
+            )
 
 
 class Parsing(unittest.TestCase):

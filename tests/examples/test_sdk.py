@@ -36,8 +36,9 @@ class WhatUsersOfTheSdkLink(unittest.TestCase):
             if header.name in ("nlohmann.h", "module.h"):
                 continue
             includes = re.findall(r'^#include ["<](.+)[">]', header.read_text(), re.MULTILINE)
-            foreign = [name for name in includes
-                       if not name.startswith("millrace/") and not re.fullmatch(r"[a-z_]+", name)]
+            foreign = [
+                name for name in includes if not name.startswith("millrace/") and not re.fullmatch(r"[a-z_]+", name)
+            ]
             self.assertEqual(foreign, [], header)
 
 

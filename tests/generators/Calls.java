@@ -1,4 +1,3 @@
-import java.util.List;
 import java.util.Map;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.api.JobsApi;
@@ -21,7 +20,10 @@ public final class Calls {
     var submitted =
         jobs.submitJob(
             new JobSubmission().type("greet").queue(queue).payload(Map.of("name", "Ada")),
-            null, null, null, null);
+            null,
+            null,
+            null,
+            null);
     String id = submitted.getJob().getId();
     var got = jobs.getJob(id, null, null, null);
     check(got.getState() == JobState.READY, got);
@@ -35,8 +37,7 @@ public final class Calls {
         workers.completeJob(id, new CompleteRequest().token(token).result("Hello, Ada"), null);
     check(completed.getJob().getState() == JobState.SUCCEEDED, completed);
 
-    var listed =
-        jobs.listJobs(null, queue, null, null, null, null, null, true, null, null, null);
+    var listed = jobs.listJobs(null, queue, null, null, null, null, null, true, null, null, null);
     check(listed.getItems().size() == 1, listed);
     check(listed.getItems().get(0).getState() == JobState.SUCCEEDED, listed);
   }

@@ -2,7 +2,6 @@
 
 import sys
 
-from api import Client
 from api.api.jobs import get_job, list_jobs, submit_job
 from api.api.workers import claim_jobs, complete_job
 from api.models import (
@@ -15,19 +14,17 @@ from api.models import (
     WorkerInput,
 )
 
+from api import Client
+
 
 def main(url, queue):
     client = Client(base_url=url, raise_on_unexpected_status=True)
-    submitted = submit_job.sync(
-        client=client, body=JobSubmission(type_="greet", queue=queue, payload={"name": "Ada"})
-    )
+    submitted = submit_job.sync(client=client, body=JobSubmission(type_="greet", queue=queue, payload={"name": "Ada"}))
     assert isinstance(submitted, Job), submitted
     got = get_job.sync(submitted.id, client=client)
     assert isinstance(got, Job) and got.state == JobState.READY, got
 
-    claimed = claim_jobs.sync(
-        client=client, body=ClaimRequest(queues=[queue], worker=WorkerInput(id="generated"))
-    )
+    claimed = claim_jobs.sync(client=client, body=ClaimRequest(queues=[queue], worker=WorkerInput(id="generated")))
     (job,) = claimed.jobs
     completed = complete_job.sync(
         submitted.id,

@@ -103,8 +103,7 @@ class Generated(harness.ServerCase):
                    f"github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@{generator}",
                    cwd=directory, GOTOOLCHAIN="local", GOBIN=directory)  # fmt: skip
             (directory / "go.mod").write_text(
-                "module example.invalid/calls\n\ngo 1.22\n\n"
-                f"require github.com/oapi-codegen/runtime {runtime}\n"
+                f"module example.invalid/calls\n\ngo 1.22\n\nrequire github.com/oapi-codegen/runtime {runtime}\n"
             )
             (directory / "imports.go").write_text(
                 'package main\n\nimport _ "github.com/oapi-codegen/runtime"\n'

@@ -22,16 +22,12 @@ import harness  # noqa: E402 (its folder is on the path only now)
 COMPOSE = ROOT / "packaging/compose"
 CHART = ROOT / "packaging/helm/millrace"
 KUBERNETES = "1.31.0"
-READ_YAML = (
-    "import json, sys, yaml; json.dump([d for d in yaml.safe_load_all(sys.stdin) if d], sys.stdout)"
-)
+READ_YAML = "import json, sys, yaml; json.dump([d for d in yaml.safe_load_all(sys.stdin) if d], sys.stdout)"
 
 
 def read_yaml(text):
     """All documents, read by Debian's own Python, which has python3-yaml."""
-    done = subprocess.run(
-        ["/usr/bin/python3", "-c", READ_YAML], input=text, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["/usr/bin/python3", "-c", READ_YAML], input=text, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -190,7 +186,7 @@ class Compose(Case):
             "tests:\n"
             "  - interval: 15s\n"
             "    input_series:\n"
-            "      - {series: 'millrace_queue_oldest_ready_seconds{queue=\"mail\",instance=\"a\"}', "
+            '      - {series: \'millrace_queue_oldest_ready_seconds{queue="mail",instance="a"}\', '
             "values: '0+30x60'}\n"
             "      - {series: 'millrace_archive_failing{instance=\"a\"}', values: '0x20 1x40'}\n"
             "    alert_rule_test:\n"
@@ -234,9 +230,7 @@ class Names(Case):
 
     def test_the_dashboard_is_provisioned(self):
         dashboard = json.loads((COMPOSE / "grafana/dashboards/millrace.json").read_text())
-        (sources,) = read_yaml(
-            (COMPOSE / "grafana/provisioning/datasources/prometheus.yaml").read_text()
-        )
+        (sources,) = read_yaml((COMPOSE / "grafana/provisioning/datasources/prometheus.yaml").read_text())
         uids = {source["uid"] for source in sources["datasources"]}
         self.assertEqual({panel["datasource"]["uid"] for panel in dashboard["panels"]}, uids)
         ids = [panel["id"] for panel in dashboard["panels"]]
@@ -256,8 +250,15 @@ class Names(Case):
 class Helm(Case):
     def template(self, *arguments):
         return run(
-            tool("helm"), "template", "it", CHART, "--namespace", "jobs",
-            "--kube-version", KUBERNETES, *arguments,
+            tool("helm"),
+            "template",
+            "it",
+            CHART,
+            "--namespace",
+            "jobs",
+            "--kube-version",
+            KUBERNETES,
+            *arguments,
         )
 
     def objects(self, *arguments):
@@ -307,9 +308,7 @@ class Helm(Case):
         self.assertEqual(values["advertise"], f"https://$(POD_NAME).{name}.jobs.svc:7600")
         self.assertEqual(server["spec"]["serviceName"], name)
         env = {one["name"]: one for one in self.container(objects)["env"]}
-        self.assertEqual(
-            env["PGPASSWORD"]["valueFrom"]["secretKeyRef"]["name"], "millrace-postgres"
-        )
+        self.assertEqual(env["PGPASSWORD"]["valueFrom"]["secretKeyRef"]["name"], "millrace-postgres")
         names = list(env)
         self.assertLess(names.index("POD_NAME"), names.index("MILLRACE_ADVERTISE"))
 
@@ -413,9 +412,20 @@ class Image(Case):
         (self.home / "zoneinfo/UTC").write_text("a zone")
         store = ["--storage-driver", "vfs", "--root", self.home / "s", "--runroot", self.home / "r"]
         self.succeeds(
-            "buildah", *store, "build", "--format", "docker", "--build-arg", "BASE=scratch",
-            "--build-arg", "VERSION=1.2.3", "--file", ROOT / "packaging/Containerfile",
-            "--tag", "it:1", self.home,
+            "buildah",
+            *store,
+            "build",
+            "--format",
+            "docker",
+            "--build-arg",
+            "BASE=scratch",
+            "--build-arg",
+            "VERSION=1.2.3",
+            "--file",
+            ROOT / "packaging/Containerfile",
+            "--tag",
+            "it:1",
+            self.home,
         )
         facts = json.loads(self.succeeds("buildah", *store, "inspect", "--type", "image", "it:1"))
         config = facts["Docker"]["config"]

@@ -61,13 +61,9 @@ class Monitoring(unittest.TestCase):
         made = tempfile.TemporaryDirectory(prefix="millrace-rules-")
         self.addCleanup(made.cleanup)
         folder = pathlib.Path(made.name)
-        queries = [
-            {"record": f"panel:{n}", "expr": expr} for n, (_, expr) in enumerate(expressions())
-        ]
+        queries = [{"record": f"panel:{n}", "expr": expr} for n, (_, expr) in enumerate(expressions())]
         # JSON is YAML too.
-        (folder / "queries.yml").write_text(
-            json.dumps({"groups": [{"name": "panels", "rules": queries}]})
-        )
+        (folder / "queries.yml").write_text(json.dumps({"groups": [{"name": "panels", "rules": queries}]}))
         done = promtool("check", "rules", "queries.yml", cwd=folder)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
@@ -120,9 +116,7 @@ class Monitoring(unittest.TestCase):
 
     def test_the_compose_example_has_the_same_files(self):
         compose = ROOT / "packaging/compose"
-        self.assertEqual(
-            (compose / "alerts.yml").read_text(), (PROMETHEUS / "alerts.yml").read_text()
-        )
+        self.assertEqual((compose / "alerts.yml").read_text(), (PROMETHEUS / "alerts.yml").read_text())
         self.assertEqual(
             (compose / "grafana/dashboards/millrace.json").read_text(),
             (GRAFANA / "millrace.json").read_text(),

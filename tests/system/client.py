@@ -38,8 +38,7 @@ class Reply:
     def places(self):
         """The places of a problem's faults: pointers, parameters and headers."""
         return [
-            fault.get("pointer", fault.get("parameter", fault.get("header")))
-            for fault in self.json.get("errors", [])
+            fault.get("pointer", fault.get("parameter", fault.get("header"))) for fault in self.json.get("errors", [])
         ]
 
     @property
@@ -98,8 +97,7 @@ class Client:
         target = path
         if query:
             joined = {
-                name: ",".join(value) if isinstance(value, (list, tuple)) else value
-                for name, value in query.items()
+                name: ",".join(value) if isinstance(value, (list, tuple)) else value for name, value in query.items()
             }
             target += "?" + urllib.parse.urlencode(joined)
         if raw is None and body is not None:
@@ -122,9 +120,7 @@ class Client:
             self.close()
         if self._connection is None:
             self._connection = (
-                http.client.HTTPSConnection(
-                    self.host, self.port, timeout=TIMEOUT_S, context=self.tls
-                )
+                http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_S, context=self.tls)
                 if self.tls
                 else http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_S)
             )
@@ -143,9 +139,7 @@ class Client:
     def contract(self):
         if Client._contract is None:
             reader = Client(self.host, self.port, tls=self.tls)
-            headers = (
-                {"Authorization": f"Bearer {self._contract_token}"} if self._contract_token else {}
-            )
+            headers = {"Authorization": f"Bearer {self._contract_token}"} if self._contract_token else {}
             reply = reader._exchange("GET", "/v1/openapi.json", None, headers)
             reader.close()
             if reply.status != 200:

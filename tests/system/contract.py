@@ -17,9 +17,7 @@ class Contract:
     def __init__(self, description):
         self.description = description
         self.routes = []  # (pattern, template, path item), fixed paths before those with parameters
-        for template, item in sorted(
-            description["paths"].items(), key=lambda entry: "{" in entry[0]
-        ):
+        for template, item in sorted(description["paths"].items(), key=lambda entry: "{" in entry[0]):
             pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template))
             self.routes.append((re.compile(pattern + r"\Z"), template, item))
 
@@ -60,9 +58,7 @@ class Contract:
         operation = item and item.get(method.lower())
         if not operation:
             # A path or method without a description must be refused.
-            return (
-                {"content": self._problem_content()} if status >= 400 or method == "HEAD" else None
-            )
+            return {"content": self._problem_content()} if status >= 400 or method == "HEAD" else None
         responses = operation["responses"]
         if str(status) in responses:
             return self.resolve(responses[str(status)])
@@ -95,9 +91,7 @@ class Contract:
         try:
             value = json.loads(body)
         except ValueError as error:
-            raise ContractError(
-                f"{where}: the body is no JSON ({error}): {body[:200]!r}"
-            ) from error
+            raise ContractError(f"{where}: the body is no JSON ({error}): {body[:200]!r}") from error
         self.check(content[media_type]["schema"], value, where)
         if media_type == "application/problem+json":
             self._check_problem(where, status, headers, value)
@@ -106,9 +100,7 @@ class Contract:
         if problem["status"] != status:
             raise ContractError(f"{where}: the problem says {problem['status']}")
         if problem["request_id"] != headers["x-request-id"]:
-            raise ContractError(
-                f"{where}: request_id {problem['request_id']!r} is not the header's"
-            )
+            raise ContractError(f"{where}: request_id {problem['request_id']!r} is not the header's")
         if problem["code"] == "validation_failed" and not problem.get("errors"):
             raise ContractError(f"{where}: validation_failed without errors")
 
@@ -164,17 +156,13 @@ class Contract:
             raise ContractError(f"{where}: {value} is out of bounds")
 
     def _check_string(self, schema, value, where):
-        if len(value) < schema.get("minLength", 0) or len(value) > schema.get(
-            "maxLength", len(value)
-        ):
+        if len(value) < schema.get("minLength", 0) or len(value) > schema.get("maxLength", len(value)):
             raise ContractError(f"{where}: {value!r} has a length out of bounds")
         if "pattern" in schema and not re.search(schema["pattern"], value):
             raise ContractError(f"{where}: {value!r} does not look like {schema['pattern']}")
 
     def _check_list(self, schema, value, where):
-        if len(value) < schema.get("minItems", 0) or len(value) > schema.get(
-            "maxItems", len(value)
-        ):
+        if len(value) < schema.get("minItems", 0) or len(value) > schema.get("maxItems", len(value)):
             raise ContractError(f"{where}: {len(value)} items are out of bounds")
         if "items" in schema:
             for index, item in enumerate(value):

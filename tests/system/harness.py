@@ -22,9 +22,7 @@ import client
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
 import postgres  # noqa: E402 (its folder is on the path only now)
 
-BINARY = os.environ.get(
-    "MILLRACE_BIN", str(pathlib.Path(__file__).parents[2] / "build/release/millrace")
-)
+BINARY = os.environ.get("MILLRACE_BIN", str(pathlib.Path(__file__).parents[2] / "build/release/millrace"))
 # The store of the servers under test: "sqlite" or "postgres".
 STORE = os.environ.get("MILLRACE_STORE", "sqlite")
 SHARDS = 1 if STORE == "sqlite" else 8
@@ -62,9 +60,7 @@ def eventually(condition, timeout_s=PATIENCE_S, every_s=0.02, what="the conditio
         if value:
             return value
         if time.monotonic() > deadline:
-            raise AssertionError(
-                f"{what} did not come to hold within {timeout_s} s; last value: {value!r}"
-            )
+            raise AssertionError(f"{what} did not come to hold within {timeout_s} s; last value: {value!r}")
         time.sleep(every_s)
 
 
@@ -212,9 +208,7 @@ class Server:
 
     def _ready(self):
         if self.process.poll() is not None:
-            raise AssertionError(
-                f"the server exited with {self.process.returncode}:\n{self.log[-4000:]}"
-            )
+            raise AssertionError(f"the server exited with {self.process.returncode}:\n{self.log[-4000:]}")
         try:
             with client.RawConnection(self.host, self.port, timeout=5, tls=self.tls) as probe:
                 probe.send(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -307,12 +301,7 @@ class MillraceCase(unittest.TestCase):
     def run(self, result=None):
         before = len(result.failures) + len(result.errors) if result else 0
         outcome = super().run(result)
-        if (
-            result
-            and len(result.failures) + len(result.errors) > before
-            and self.server
-            and self.server.log
-        ):
+        if result and len(result.failures) + len(result.errors) > before and self.server and self.server.log:
             print(
                 f"--- the server's log, its end ({self.id()}):\n{self.server.log[-3000:]}---",
                 file=sys.stderr,
@@ -394,9 +383,7 @@ class MillraceCase(unittest.TestCase):
         return self.job(job_id)["state"]
 
     def await_state(self, job_id, state, timeout_s=PATIENCE_S):
-        return eventually(
-            lambda: self.state(job_id) == state, timeout_s, what=f"state {state} of job {job_id}"
-        )
+        return eventually(lambda: self.state(job_id) == state, timeout_s, what=f"state {state} of job {job_id}")
 
     def final(self, job_id, wait_ms=30000, **query):
         """The job after it has ended."""

@@ -9,9 +9,8 @@ import threading
 import time
 
 import harness
-from test_auth import new_token
-
 import nodes  # whose folder the harness has added
+from test_auth import new_token
 
 ROUTES = pathlib.Path(__file__).parents[2] / "src/api/routes.cc"
 EVERY = ["submit", "work", "read", "operate", "admin"]
@@ -25,9 +24,7 @@ def configured(name):
 
 def operator_routes():
     """(method, pattern) of every route that changes something and needs operate or admin."""
-    rows = re.findall(
-        r'\{k(\w+), "([^"]+)",\s*RouteId::\w+, k(Operate|Admin)\}', ROUTES.read_text()
-    )
+    rows = re.findall(r'\{k(\w+), "([^"]+)",\s*RouteId::\w+, k(Operate|Admin)\}', ROUTES.read_text())
     return {(m.upper(), p) for m, p, _ in rows if m != "Get"}
 
 
@@ -39,9 +36,7 @@ class AuditCase(harness.MillraceCase):
         cls.admin, first = configured("setup")
         cls.ops, second = configured("ops")
         cls.reader, third = new_token("--name", "reader", "--scope", "read", "--scope", "operate")
-        cls.server = harness.Server(
-            *PERMITTED, *cls.serve_args, config=first + second + third, token=cls.admin
-        )
+        cls.server = harness.Server(*PERMITTED, *cls.serve_args, config=first + second + third, token=cls.admin)
         cls.addClassCleanup(cls.server.close)
         cls.server.start()
 
@@ -67,9 +62,7 @@ class AuditCase(harness.MillraceCase):
     def lines(self, api=None, accept="application/jsonl", **query):
         api = api or self.api
         target = "/v1/admin/audit?" + "&".join(f"{k}={v}" for k, v in query.items())
-        reply = api._exchange(
-            "GET", target, None, {"Authorization": f"Bearer {api.token}", "Accept": accept}
-        )
+        reply = api._exchange("GET", target, None, {"Authorization": f"Bearer {api.token}", "Accept": accept})
         self.assertEqual((reply.status, reply.headers["content-type"]), (200, accept))
         rows = [json.loads(line) for line in reply.body.decode().splitlines()]
         cursors = [row["next_cursor"] for row in rows if "next_cursor" in row]
@@ -261,10 +254,7 @@ class EachRoute(AuditCase):
             self.assertEqual(self.api.put(f"/v1/schedules/{name}", spec).status, 201)
             target = {"url": "http://127.0.0.1:1/hook", "queues": [f"{q}-x"]}
             self.assertEqual(self.api.put(f"/v1/push-targets/{name}", target).status, 201)
-        tokens = [
-            self.api.post("/v1/tokens", {"name": f"{q}-{n}", "scopes": ["read"]}).json["id"]
-            for n in range(2)
-        ]
+        tokens = [self.api.post("/v1/tokens", {"name": f"{q}-{n}", "scopes": ["read"]}).json["id"] for n in range(2)]
         # Enough jobs for the operations to run until their calls have been made.
         self.submit_many(1000, queue=f"{q}-slow", delay_ms=3_600_000)
         slowly = {"action": "cancel", "filter": {"queue": f"{q}-slow"}, "rate_per_s": 1}
@@ -307,7 +297,10 @@ class EachRoute(AuditCase):
             ("DELETE", "/v1/types/{name}"): (f"{q}-old", None, "type.deleted"),
             ("PUT", "/v1/schedules"): (
                 "",
-                {"managed_by": q, "schedules": {f"{q}-set": {"every_ms": day * 1000, "job": {"type": "t", "queue": q}}}},
+                {
+                    "managed_by": q,
+                    "schedules": {f"{q}-set": {"every_ms": day * 1000, "job": {"type": "t", "queue": q}}},
+                },
                 "schedule.set",
             ),
             ("PUT", "/v1/schedules/{name}"): (
@@ -441,9 +434,7 @@ class OnAllNodes(harness.MillraceCase):
         query = {"fresh": "true", "limit": 7, **query}
         api = self.new_client(server)
         while True:
-            reply = harness.eventually(
-                lambda: (r := api.get("/v1/admin/audit", **query)).status != 503 and r, 20
-            )
+            reply = harness.eventually(lambda: (r := api.get("/v1/admin/audit", **query)).status != 503 and r, 20)
             self.assertEqual(reply.status, 200, reply)
             found += reply.json["items"]
             if reply.json["next_cursor"] is None:
@@ -482,14 +473,10 @@ class OnAllNodes(harness.MillraceCase):
         # Later entries continue the chain of the former leader.
         api = self.new_client(self.nodes[2])
         for shard, queue in self.queues.items():
-            reply = api.post(
-                f"/v1/queues/{queue}/pause", headers={"X-Request-Id": f"pause-{shard}"}
-            )
+            reply = api.post(f"/v1/queues/{queue}/pause", headers={"X-Request-Id": f"pause-{shard}"})
             self.assertEqual(reply.status, 200, reply)
         paused = self.audit(self.nodes[0], action="queue.paused")
-        self.assertEqual(
-            {e["request_id"] for e in paused}, {f"pause-{shard}" for shard in self.queues}
-        )
+        self.assertEqual({e["request_id"] for e in paused}, {f"pause-{shard}" for shard in self.queues})
         ids = [e["id"] for e in self.audit(self.nodes[0])]
         self.assertEqual(len(ids), len(set(ids)))
 
@@ -532,7 +519,9 @@ class Kept(harness.MillraceCase):
         server.stop()
         verify = lambda: harness.run("admin", "verify", "--data", server.data)  # noqa: E731
         self.assertEqual(verify().returncode, 0, verify())
-        self.assertEqual(harness.change_database(server.data / "jobs.db", "UPDATE audit SET at = at + 1 WHERE n = 3"), 1)
+        self.assertEqual(
+            harness.change_database(server.data / "jobs.db", "UPDATE audit SET at = at + 1 WHERE n = 3"), 1
+        )
         altered = verify()
         self.assertNotEqual(altered.returncode, 0)
         self.assertIn("audit", altered.stdout + altered.stderr)

@@ -118,9 +118,7 @@ def new_token(*args):
     assert made.returncode == 0, made
     token = re.search(r"\bmlr_\w+", made.stdout)[0]
     lines = made.stdout[made.stdout.index("[[tokens]]") :].splitlines()
-    block = [
-        line for line in lines if line.startswith("[[tokens]]") or re.match(r"\s*\w+ *= ", line)
-    ]
+    block = [line for line in lines if line.startswith("[[tokens]]") or re.match(r"\s*\w+ *= ", line)]
     return token, "\n".join(block) + "\n"
 
 
@@ -138,13 +136,9 @@ class Tokens(harness.MillraceCase):
             cls.tokens[name], block = new_token("--name", name, *args)
             blocks.append(block)
         cls.tokens["stale"], block = new_token("--name", "stale", "--scope", "read")
-        blocks.append(
-            re.sub(r"(?m)^\s*expires_at.*\n", "", block) + 'expires_at = "2020-01-01T00:00:00Z"\n'
-        )
+        blocks.append(re.sub(r"(?m)^\s*expires_at.*\n", "", block) + 'expires_at = "2020-01-01T00:00:00Z"\n')
         cls.tokens["foreign"], _ = new_token("--name", "foreign", "--scope", "read")
-        cls.server = harness.Server(
-            "--log-level", "debug", config="".join(blocks), token=cls.tokens["all"]
-        )
+        cls.server = harness.Server("--log-level", "debug", config="".join(blocks), token=cls.tokens["all"])
         cls.addClassCleanup(cls.server.close)
         cls.server.start()
 
@@ -170,13 +164,8 @@ class Tokens(harness.MillraceCase):
                     path = template.format(q=self.queue, j=job)
 
     def test_the_table_has_every_route(self):
-        described = {
-            (method, re.sub(r"\{\w+\}", "*", path))
-            for method, path, _ in self.api.contract().operations()
-        }
-        here = {
-            (method, re.sub(r"\{\w+\}|(?<=workers/)w|(?<=nodes/)\w+", "*", path)) for method, path, _ in ROUTES
-        }
+        described = {(method, re.sub(r"\{\w+\}", "*", path)) for method, path, _ in self.api.contract().operations()}
+        here = {(method, re.sub(r"\{\w+\}|(?<=workers/)w|(?<=nodes/)\w+", "*", path)) for method, path, _ in ROUTES}
         self.assertEqual(here, described)
 
     def test_the_description_says_the_same(self):
@@ -186,8 +175,7 @@ class Tokens(harness.MillraceCase):
                 scope
                 for m, template, scope in ROUTES
                 if m == method
-                and re.sub(r"\{\w\}|/w/", "", template)
-                == re.sub(r"\{\w+\}", "", path).replace("workers//", "workers")
+                and re.sub(r"\{\w\}|/w/", "", template) == re.sub(r"\{\w+\}", "", path).replace("workers//", "workers")
             ]
             if needed:
                 self.assertEqual(scopes, [needed[0]] if needed[0] else [], (method, path))
@@ -311,9 +299,9 @@ class Tokens(harness.MillraceCase):
         self.assertNotEqual(beat["status"], 200)
         self.assertEqual(self.state(foreign["id"]), "running")
         self.api.post("/v1/jobs", {"type": "t", "queue": "mail.out"})
-        own = mail.post(
-            "/v1/claim", {"queues": ["mail.out"], "limit": 1, "wait_ms": 0, "worker": {"id": "m"}}
-        ).json["jobs"][0]
+        own = mail.post("/v1/claim", {"queues": ["mail.out"], "limit": 1, "wait_ms": 0, "worker": {"id": "m"}}).json[
+            "jobs"
+        ][0]
         mail.post(
             "/v1/ack",
             {
@@ -332,9 +320,7 @@ class Tokens(harness.MillraceCase):
     def test_tokens_are_listed_without_secrets(self):
         reply = self.as_("admin").get("/v1/tokens")
         tokens = {token["name"]: token for token in reply.json["items"]}
-        self.assertEqual(
-            (tokens["mail"]["queues"], tokens["all"]["queues"]), (["mail.*", "sms"], None)
-        )
+        self.assertEqual((tokens["mail"]["queues"], tokens["all"]["queues"]), (["mail.*", "sms"], None))
         self.assertEqual(tokens["stale"]["expires_at"], "2020-01-01T00:00:00.000Z")
         self.assertNotIn(b"sha256", reply.body)
         self.assertNotIn(b"mlr_", reply.body)
@@ -515,9 +501,7 @@ class WithoutTokens(harness.MillraceCase):
     def test_another_address_is_refused(self):
         server = self.new_server()
         for address in ("0.0.0.0", "[::]"):
-            refused = harness.run(
-                "serve", "--listen", f"{address}:{server.port}", "--data", server.data
-            )
+            refused = harness.run("serve", "--listen", f"{address}:{server.port}", "--data", server.data)
             self.assertEqual(refused.returncode, 78, refused)
             self.assertIn("token", refused.stderr.lower())
 

@@ -18,14 +18,9 @@ class Batches(harness.ServerCase):
         self.assertEqual(reply.status, 200)
         self.assertEqual(
             reply.json["results"],
-            [
-                {"status": 201, "id": job_id, "state": ("ready", "scheduled")[n % 2]}
-                for n, job_id in enumerate(ids)
-            ],
+            [{"status": 201, "id": job_id, "state": ("ready", "scheduled")[n % 2]} for n, job_id in enumerate(ids)],
         )
-        again = self.batch(
-            [{"type": "t", "queue": self.queue, "id": job_id} for job_id in ids]
-        ).json["results"]
+        again = self.batch([{"type": "t", "queue": self.queue, "id": job_id} for job_id in ids]).json["results"]
         self.assertEqual({result["status"] for result in again}, {200})
         self.assertEqual(self.counts(), {"ready": 25, "scheduled": 25})
 
@@ -57,9 +52,7 @@ class Batches(harness.ServerCase):
                 "max_attempts": 2,
             },
         )
-        first, second = [
-            self.job(result["id"], include="payload") for result in reply.json["results"]
-        ]
+        first, second = [self.job(result["id"], include="payload") for result in reply.json["results"]]
         self.assertEqual((first["type"], first["priority"], first["tags"]), ("common", 5, ["d"]))
         self.assertEqual((second["type"], second["priority"], second["tags"]), ("own", 0, []))
         self.assertEqual((first["payload"], second["max_attempts"]), ({"from": "defaults"}, 2))
@@ -76,9 +69,7 @@ class Batches(harness.ServerCase):
         self.assertEqual([result["status"] for result in results], [201, 422, 422, 201])
         error = results[1]["error"]
         self.assertEqual((error["status"], error["code"]), (422, "validation_failed"))
-        self.assertEqual(
-            sorted(fault["pointer"] for fault in error["errors"]), ["/colour", "/priority"]
-        )
+        self.assertEqual(sorted(fault["pointer"] for fault in error["errors"]), ["/colour", "/priority"])
         self.assertEqual([fault["pointer"] for fault in results[2]["error"]["errors"]], ["/type"])
         self.assertEqual(self.counts(), {"ready": 2})
 
@@ -123,9 +114,7 @@ class Batches(harness.ServerCase):
         reply = self.batch([{"type": "t", "queue": self.queue}, conflict], atomic=True)
         self.assertEqual((reply.status, reply.code), (409, "duplicate_job"), reply)
         self.assertEqual(self.counts(), {"ready": 1})
-        both = self.batch(
-            [conflict, {"type": "t", "queue": self.queue, "lease_ms": 1}], atomic=True
-        )
+        both = self.batch([conflict, {"type": "t", "queue": self.queue, "lease_ms": 1}], atomic=True)
         self.assertEqual(both.status, 422)
         self.assertIn("/jobs/1/lease_ms", both.places)
         self.assertEqual(self.counts(), {"ready": 1})
@@ -134,9 +123,7 @@ class Batches(harness.ServerCase):
         job_id = harness.uuid7()
         twin = {"type": "t", "queue": self.queue, "id": job_id}
         results = self.batch([twin, twin]).json["results"]
-        self.assertEqual(
-            [(result["status"], result["id"]) for result in results], [(201, job_id), (200, job_id)]
-        )
+        self.assertEqual([(result["status"], result["id"]) for result in results], [(201, job_id), (200, job_id)])
         unique = {"type": "t", "queue": self.queue, "unique": {"key": "u"}}
         first, second = self.batch([unique, unique]).json["results"]
         self.assertEqual((first["status"], second["status"], first["id"]), (201, 200, second["id"]))
@@ -151,9 +138,7 @@ class Batches(harness.ServerCase):
         )
         self.assert_refused(self.api.post("/v1/jobs/batch", {}), 422, "validation_failed", "/jobs")
         self.assert_refused(self.batch({"type": "t"}), 422, "validation_failed", "/jobs")
-        self.assert_refused(
-            self.batch([{"type": "t"}], nuclear=True), 422, "validation_failed", "/nuclear"
-        )
+        self.assert_refused(self.batch([{"type": "t"}], nuclear=True), 422, "validation_failed", "/nuclear")
         self.assert_refused(
             self.batch([{"type": "t"}], defaults={"id": harness.uuid7()}),
             422,

@@ -40,9 +40,7 @@ class BenchCase(harness.ServerCase):
         ]
 
     def assert_nothing_is_left(self, name):
-        self.assertEqual(
-            [q["name"] for q in self.bench_queues() if q["name"].startswith(f"bench-{name}-")], []
-        )
+        self.assertEqual([q["name"] for q in self.bench_queues() if q["name"].startswith(f"bench-{name}-")], [])
         workers = self.api.get("/v1/workers", limit=1000).json["items"]
         self.assertEqual([w["id"] for w in workers if w["id"].startswith("bench-")], [])
 
@@ -50,8 +48,19 @@ class BenchCase(harness.ServerCase):
 class Benches(BenchCase):
     def test_roundtrip(self):
         report = self.bench(
-            "roundtrip", "--jobs", 2050, "--producers", 2, "--workers", 3, "--batch", 100,
-            "--payload", 50, "--queues", 2,
+            "roundtrip",
+            "--jobs",
+            2050,
+            "--producers",
+            2,
+            "--workers",
+            3,
+            "--batch",
+            100,
+            "--payload",
+            50,
+            "--queues",
+            2,
         )
         self.assertEqual((report["jobs"], report["producers"], report["workers"]), (2050, 2, 3))
         self.assertEqual((report["batch"], report["payload"], report["queues"]), (100, 50, 2))
@@ -63,9 +72,7 @@ class Benches(BenchCase):
         self.assert_nothing_is_left("roundtrip")
 
     def test_roundtrip_for_a_duration_over_a_backlog(self):
-        report = self.bench(
-            "roundtrip", "--duration", "3s", "--workers", 2, "--producers", 2, "--backlog", 3000
-        )
+        report = self.bench("roundtrip", "--duration", "3s", "--workers", 2, "--producers", 2, "--backlog", 3000)
         self.assertGreaterEqual(report["seconds"], 0.3)
         self.assertGreater(report["jobs"], 0)
         self.assertEqual(report["backlog"], 3000)
@@ -74,9 +81,7 @@ class Benches(BenchCase):
         harness.eventually(lambda: self.purged("roundtrip") == 3000, what="the purge's event")
 
     def test_roundtrip_with_workers_of_the_sdk(self):
-        report = self.bench(
-            "roundtrip", "--sdk", "--jobs", 2050, "--workers", 2, "--batch", 20, "--queues", 2
-        )
+        report = self.bench("roundtrip", "--sdk", "--jobs", 2050, "--workers", 2, "--batch", 20, "--queues", 2)
         self.assertEqual((report["sdk"], report["jobs"]), (True, 2050))
         self.assert_latencies(report, "submit", "hand_out", "claim_to_ack", "end_to_end")
         self.assert_nothing_is_left("roundtrip")
@@ -93,9 +98,7 @@ class Benches(BenchCase):
                 "/v1/events", types="queue.purged", limit=1000, **({"cursor": cursor} if cursor else {})
             ).json
             jobs += sum(
-                event["data"]["deleted"]
-                for event in page["items"]
-                if event["queue"].startswith(f"bench-{name}-")
+                event["data"]["deleted"] for event in page["items"] if event["queue"].startswith(f"bench-{name}-")
             )
             if page["next_cursor"] == cursor:
                 return jobs
@@ -133,9 +136,7 @@ class Benches(BenchCase):
 
     def test_latency_counts_from_intended_instants(self):
         """One connection can't keep up with the rate: the time that jobs waited for it counts."""
-        report = self.bench(
-            "latency", "--rate", 20000, "--duration", "100ms", "--producers", 1, "--workers", 1
-        )
+        report = self.bench("latency", "--rate", 20000, "--duration", "100ms", "--producers", 1, "--workers", 1)
         self.assertEqual(report["jobs"] + report["not_submitted"], 2000)
         submitted = 2000 - report["not_submitted"]
         behind_ms = (submitted / report["rate_reached"] - 0.1) * 1000
@@ -226,7 +227,14 @@ class OwnServer(harness.MillraceCase):
 
     def test_it_is_started_said_and_removed(self):
         done = harness.run(
-            "bench", "roundtrip", "--jobs", 1000, "--data", self.folder, "-o", "json",
+            "bench",
+            "roundtrip",
+            "--jobs",
+            1000,
+            "--data",
+            self.folder,
+            "-o",
+            "json",
             env=harness.environment(MILLRACE_DATA="/nowhere", MILLRACE_LISTEN="nonsense"),
         )
         self.assertEqual(done.returncode, 0, done.stderr)

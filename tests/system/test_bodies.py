@@ -51,8 +51,7 @@ class OfTheBody(harness.ServerCase):
                 reply = self.api.post("/v1/jobs", raw=raw)
                 self.assertIn(
                     (reply.status, reply.code),
-                    [(400, "invalid_json")]
-                    + ([(422, "validation_failed")] if not raw.strip() else []),
+                    [(400, "invalid_json")] + ([(422, "validation_failed")] if not raw.strip() else []),
                     reply,
                 )
                 self.submit()
@@ -68,9 +67,7 @@ class OfTheBody(harness.ServerCase):
             b'{"\\ud834":"\\ud834"}',
         ):
             with self.subTest(raw=raw[:30]):
-                reply = self.api.post(
-                    "/v1/jobs", raw=b'{"type":"t","payload":%s}' % raw, include="payload"
-                )
+                reply = self.api.post("/v1/jobs", raw=b'{"type":"t","payload":%s}' % raw, include="payload")
                 self.assertEqual(reply.status, 201, reply)
                 self.assertIn(raw, reply.body)
 
@@ -123,13 +120,9 @@ class OfTheBody(harness.ServerCase):
 
     def test_a_coded_body_is_refused(self):
         for coding in ("gzip", "br", "x-unknown", ""):
-            reply = self.api.post(
-                "/v1/jobs", raw=b'{"type": "t"}', headers={"Content-Encoding": coding}
-            )
+            reply = self.api.post("/v1/jobs", raw=b'{"type": "t"}', headers={"Content-Encoding": coding})
             self.assert_refused(reply, 415, "unsupported_media_type")
-        plain = self.api.post(
-            "/v1/jobs", raw=b'{"type": "t"}', headers={"Content-Encoding": "identity"}
-        )
+        plain = self.api.post("/v1/jobs", raw=b'{"type": "t"}', headers={"Content-Encoding": "identity"})
         self.assertEqual(plain.status, 201)
 
     def test_a_body_may_be_left_out_where_it_may(self):
@@ -142,9 +135,7 @@ class OfTheBody(harness.ServerCase):
         body = b'{"type":"t","payload":"' + b"x" * (17 * 1024 * 1024) + b'"}'
         with self.server.connect(timeout=20) as raw:
             try:
-                raw.send(
-                    b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
-                )
+                raw.send(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body))
                 raw.send(body)
             except OSError:
                 pass  # refused by the head alone, and closed
@@ -189,8 +180,7 @@ class WhatComesLater(harness.ServerCase):
                 reply = self.api.request(method, path)
                 self.assert_refused(reply, 405, "method_not_allowed")
                 self.assertEqual(
-                    {word.strip() for word in reply.headers["allow"].split(",")}
-                    - {"HEAD", "OPTIONS"},
+                    {word.strip() for word in reply.headers["allow"].split(",")} - {"HEAD", "OPTIONS"},
                     allowed,
                 )
 

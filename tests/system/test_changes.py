@@ -25,9 +25,7 @@ class Cancelling(harness.ServerCase):
         claimed = self.claim_one()
         flagged = self.api.post(f"/v1/jobs/{job['id']}/cancel").json
         self.assertEqual((flagged["state"], flagged["cancel_requested"]), ("running", True))
-        beat = self.api.post(
-            "/v1/heartbeat", {"items": [{"id": job["id"], "token": claimed["lease"]["token"]}]}
-        )
+        beat = self.api.post("/v1/heartbeat", {"items": [{"id": job["id"], "token": claimed["lease"]["token"]}]})
         self.assertTrue(beat.json["results"][0]["cancel_requested"])
         self.assertEqual(self.finish(claimed, "cancelled"), "cancelled")
 
@@ -73,9 +71,7 @@ class Retrying(harness.ServerCase):
         self.assertEqual(after["generation"], before["generation"] + 1)
         self.assertGreater(after["version"], before["version"])
         claimed = self.claim_one()
-        self.assertEqual(
-            (claimed["id"], claimed["attempt"], claimed["payload"]), (job_id, 1, {"keep": "me"})
-        )
+        self.assertEqual((claimed["id"], claimed["attempt"], claimed["payload"]), (job_id, 1, {"keep": "me"}))
         self.assertEqual(self.finish(claimed), "succeeded")
 
     def test_long_after_it_left_memory(self):
@@ -94,9 +90,7 @@ class Retrying(harness.ServerCase):
     def test_it_can_be_put_off(self):
         job_id = self.dead_job()
         later = self.api.post(f"/v1/jobs/{job_id}/retry", {"run_at": "2099-01-01T00:00:00Z"}).json
-        self.assertEqual(
-            (later["state"], later["run_at"]), ("scheduled", "2099-01-01T00:00:00.000Z")
-        )
+        self.assertEqual((later["state"], later["run_at"]), ("scheduled", "2099-01-01T00:00:00.000Z"))
 
     def test_every_terminal_state_can_be_retried(self):
         done = self.submit()
@@ -107,9 +101,7 @@ class Retrying(harness.ServerCase):
         self.await_state(expired["id"], "expired")
         for job in (done, cancelled, expired):
             after = self.api.post(f"/v1/jobs/{job['id']}/retry").json
-            self.assertEqual(
-                (after["state"], after["expires_at"], after["finished_at"]), ("ready", None, None)
-            )
+            self.assertEqual((after["state"], after["expires_at"], after["finished_at"]), ("ready", None, None))
 
     def test_a_live_job_cannot_be_retried(self):
         job = self.submit()
@@ -134,9 +126,7 @@ class Editing(harness.ServerCase):
         self.assertEqual(reply.status, 200, reply)
         after = self.job(job["id"], include="payload")
         self.assertEqual((after["priority"], after["max_attempts"], after["tags"]), (-7, 9, ["x"]))
-        self.assertEqual(
-            (after["payload"], after["run_at"]), ({"new": True}, "2099-01-01T00:00:00.000Z")
-        )
+        self.assertEqual((after["payload"], after["run_at"]), ({"new": True}, "2099-01-01T00:00:00.000Z"))
 
     def test_a_past_time_makes_it_ready(self):
         job = self.submit(delay_ms=60000)
@@ -160,9 +150,7 @@ class Editing(harness.ServerCase):
             else:
                 self.assert_refused(reply, 412, "version_conflict")
         current = self.job(job["id"])["version"]
-        self.assertEqual(
-            self.api.patch(path, {"priority": 2}, headers={"If-Match": str(current)}).status, 200
-        )
+        self.assertEqual(self.api.patch(path, {"priority": 2}, headers={"If-Match": str(current)}).status, 200)
         self.assert_refused(
             self.api.patch(path, {"priority": 3}, headers={"If-Match": str(current)}),
             412,
@@ -173,13 +161,9 @@ class Editing(harness.ServerCase):
     def test_running_and_finished_jobs_cannot_be_edited(self):
         job = self.submit()
         claimed = self.claim_one()
-        self.assert_refused(
-            self.api.patch(f"/v1/jobs/{job['id']}", {"priority": 1}), 409, "invalid_state"
-        )
+        self.assert_refused(self.api.patch(f"/v1/jobs/{job['id']}", {"priority": 1}), 409, "invalid_state")
         self.finish(claimed)
-        self.assert_refused(
-            self.api.patch(f"/v1/jobs/{job['id']}", {"priority": 1}), 409, "invalid_state"
-        )
+        self.assert_refused(self.api.patch(f"/v1/jobs/{job['id']}", {"priority": 1}), 409, "invalid_state")
 
     def test_deleting(self):
         job = self.submit()
@@ -239,9 +223,7 @@ class Bulk(harness.ServerCase):
                         {"type": "t", "run_at": harness.rfc3339(due_from + n / 12_000)}
                         for n in range(first, first + 1000)
                     ]
-                    self.api.post(
-                        "/v1/jobs/batch", {"defaults": {"queue": self.queue}, "jobs": jobs}
-                    )
+                    self.api.post("/v1/jobs/batch", {"defaults": {"queue": self.queue}, "jobs": jobs})
                 while time.time() < due_from + 1:
                     answer = self.bulk(
                         "reprioritize",
@@ -282,9 +264,7 @@ class Bulk(harness.ServerCase):
     def test_by_search(self):
         for n in range(5):
             self.submit(payload={"n": n})
-        answer = self.bulk(
-            "reprioritize", priority=-3, filter={"q": f"queue:{self.queue} payload.n:3"}
-        )
+        answer = self.bulk("reprioritize", priority=-3, filter={"q": f"queue:{self.queue} payload.n:3"})
         self.assertEqual((answer["matched"], answer["changed"]), (1, 1))
         self.assertEqual(self.claim_one()["payload"], {"n": 3})
 

@@ -180,13 +180,8 @@ class LongPoll(harness.ServerCase):
 
     def test_a_waiter_that_left_gets_nothing(self):
         with self.server.connect() as gone:
-            body = (
-                '{"queues":["%s"],"limit":1,"wait_ms":60000,"worker":{"id":"gone"}}' % self.queue
-            ).encode()
-            gone.send(
-                b"POST /v1/claim HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
-                + body
-            )
+            body = ('{"queues":["%s"],"limit":1,"wait_ms":60000,"worker":{"id":"gone"}}' % self.queue).encode()
+            gone.send(b"POST /v1/claim HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
             harness.eventually(
                 lambda: "gone" in [w["id"] for w in self.api.get("/v1/workers").json["items"]],
                 what="the claim",

@@ -96,10 +96,7 @@ class Commands(harness.ServerCase):
         # The answer may have come before the job was removed.
         self.assertIn(waiting.returncode, (0, 8), err)
         pruned = harness.eventually(
-            lambda: (
-                (done := self.server.cli("enqueue", "t", "-q", self.queue, *key)).returncode == 8
-                and done
-            )
+            lambda: (done := self.server.cli("enqueue", "t", "-q", self.queue, *key)).returncode == 8 and done
         )
         self.assertIn("pruned", pruned.stdout)
         self.assertIn("retention", pruned.stderr)
@@ -154,9 +151,7 @@ class Commands(harness.ServerCase):
     def test_job_logs(self):
         self.submit()
         job = self.claim_one()
-        self.finish(
-            job, logs=[{"message": "hello from inside"}, {"message": "evil \u001b[31m escape"}]
-        )
+        self.finish(job, logs=[{"message": "hello from inside"}, {"message": "evil \u001b[31m escape"}])
         shown = self.cli("job", "logs", job["id"]).stdout
         self.assertIn("hello from inside", shown)
         self.assertNotIn("\u001b", shown)
@@ -193,9 +188,7 @@ class Commands(harness.ServerCase):
     def test_a_person_is_asked(self):
         self.submit()
         for answer, status, left in (("n", 1, 1), ("", 1, 1), ("y", 0, 0)):
-            purge = Terminal(
-                "queue", "purge", self.queue, typed=answer + "\n", MILLRACE_URL=self.server.url
-            )
+            purge = Terminal("queue", "purge", self.queue, typed=answer + "\n", MILLRACE_URL=self.server.url)
             shown, code = purge.finish()
             self.assertIn(f"Delete all waiting jobs of queue {self.queue} for good? [y/N]", shown)
             self.assertEqual((code, self.counts().get("ready", 0)), (status, left), shown)
@@ -255,9 +248,7 @@ class Commands(harness.ServerCase):
         self.cli("queue", "set", name, "--limit", f"{name}=acme")
         settings = self.api.get(f"/v1/queues/{name}").json["settings"]
         self.assertEqual([each["key"] for each in settings["limits"]], ["acme"])
-        schedule = self.cli_json(
-            "schedule", "set", name, "--every", "1h", "-t", "t", "--limit", f"{name}=acme"
-        )
+        schedule = self.cli_json("schedule", "set", name, "--every", "1h", "-t", "t", "--limit", f"{name}=acme")
         self.assertEqual([each["key"] for each in schedule["job"]["limits"]], ["acme"])
 
     def test_json_lines(self):
@@ -339,9 +330,7 @@ class Commands(harness.ServerCase):
         for shell in ("bash", "zsh", "fish"):
             self.assertIn("enqueue", self.cli("completion", shell).stdout)
         script = self.cli("completion", "bash").stdout
-        checked = subprocess.run(
-            ["bash", "-n"], input=script, text=True, capture_output=True, check=False
-        )
+        checked = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
         self.assertEqual(checked.returncode, 0, checked.stderr)
 
     def test_token_new(self):
@@ -349,9 +338,7 @@ class Commands(harness.ServerCase):
         self.assertEqual(made.returncode, 0, made)
         self.assertRegex(made.stdout, r"\bmlr_\w+")
         self.assertIn("sha256:", made.stdout)
-        self.assertEqual(
-            harness.run("token", "new", "--name", "n", "--scope", "everything").returncode, 2
-        )
+        self.assertEqual(harness.run("token", "new", "--name", "n", "--scope", "everything").returncode, 2)
 
     def test_top_on_no_terminal_ends_by_itself(self):
         self.submit()
@@ -441,9 +428,7 @@ class Working(harness.ServerCase):
         )
 
     def test_its_environment(self):
-        self.work(
-            'echo "[\\"$MILLRACE_JOB_ID\\",\\"$MILLRACE_TYPE\\",$MILLRACE_ATTEMPT,$MILLRACE_LEASE_TOKEN]"'
-        )
+        self.work('echo "[\\"$MILLRACE_JOB_ID\\",\\"$MILLRACE_TYPE\\",$MILLRACE_ATTEMPT,$MILLRACE_LEASE_TOKEN]"')
         job = self.submit("mail")
         job_id, kind, attempt, token = self.final(job["id"], include="result")["result"]
         self.assertEqual((job_id, kind, attempt), (job["id"], "mail", 1))
@@ -530,11 +515,7 @@ class Working(harness.ServerCase):
 
     def test_sigterm_breaks_off_the_poll(self):
         worker = self.work("true")
-        harness.eventually(
-            lambda: any(
-                self.queue in w["queues"] for w in self.api.get("/v1/workers").json["items"]
-            )
-        )
+        harness.eventually(lambda: any(self.queue in w["queues"] for w in self.api.get("/v1/workers").json["items"]))
         started = time.monotonic()
         worker.send_signal(signal.SIGTERM)
         self.assertEqual(worker.wait(10), 0)
@@ -545,9 +526,7 @@ class Working(harness.ServerCase):
         self.addCleanup(proxy.close)
         self.work("echo line >&2", "-c", "8", url=f"http://127.0.0.1:{proxy.port}")
         self.submit_many(300)
-        harness.eventually(
-            lambda: self.counts().get("succeeded") == 300, timeout_s=60, what="the end of every job"
-        )
+        harness.eventually(lambda: self.counts().get("succeeded") == 300, timeout_s=60, what="the end of every job")
         self.assertGreater(proxy.connections, 0)
         self.assertLessEqual(proxy.connections, FEW_CONNECTIONS)
 

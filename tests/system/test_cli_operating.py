@@ -6,7 +6,6 @@ import json
 import pathlib
 import re
 import subprocess
-import time
 
 import harness
 from terminal import Terminal
@@ -302,8 +301,12 @@ class EightyColumns(OperatingCase):
         self.assertRegex(shown, r"(?m)^ready 10\.0k, oldest \S+  running 1  later 12\.3k  dead 0$")
         self.assertRegex(shown, r"(?m)^wait p50 \S+  p95 \S+  p99 \S+   run p50 ")
         # The words of the doctor, and the next step.
-        self.assertRegex(shown, r"(?m)^bad   Every queue with ready jobs is paused\n      resume them: millrace queue resume NAME$")
-        self.assertRegex(shown, r"(?m)^warn  Queue a-queue\S+ is paused\n      resume it: millrace queue resume a-queue")
+        self.assertRegex(
+            shown, r"(?m)^bad   Every queue with ready jobs is paused\n      resume them: millrace queue resume NAME$"
+        )
+        self.assertRegex(
+            shown, r"(?m)^warn  Queue a-queue\S+ is paused\n      resume it: millrace queue resume a-queue"
+        )
         wide = self.on_terminal("top", "--once", columns=220)
         self.assertIn("paused: because", wide)
         self.assertIn(LONG_NAME, wide)

@@ -15,13 +15,9 @@ class ConfigCase(harness.MillraceCase):
 
     def show(self, *args, **env):
         """{key: (value, where from)} as `config show` prints them."""
-        shown = harness.run(
-            "config", "show", "-o", "json", *args, env=harness.environment(**env), cwd=self.home
-        )
+        shown = harness.run("config", "show", "-o", "json", *args, env=harness.environment(**env), cwd=self.home)
         self.assertEqual(shown.returncode, 0, shown)
-        return {
-            entry["key"]: (entry["value"], entry["source"]) for entry in json.loads(shown.stdout)
-        }
+        return {entry["key"]: (entry["value"], entry["source"]) for entry in json.loads(shown.stdout)}
 
     def refused(self, *args, words=(), **env):
         shown = harness.run("config", "show", *args, env=harness.environment(**env), cwd=self.home)
@@ -55,9 +51,7 @@ class Settings(ConfigCase):
             self.assertEqual(settings[key], (value, "default"), key)
 
     def test_each_key_tells_its_type_default_and_meaning(self):
-        shown = harness.run(
-            "config", "show", "-o", "json", env=harness.environment(), cwd=self.home
-        )
+        shown = harness.run("config", "show", "-o", "json", env=harness.environment(), cwd=self.home)
         keys = {entry["key"]: entry for entry in json.loads(shown.stdout)}
         for key, entry in keys.items():
             self.assertTrue(entry["type"] and entry["help"], key)
@@ -66,9 +60,7 @@ class Settings(ConfigCase):
         self.assertEqual(keys["limits.headers"]["type"], "whole number, 8 to 1000")
 
     def test_who_wins(self):
-        self.file.write_text(
-            'drain = "1s"\nlog_level = "warn"\ndata = "./of-the-file"\n[limits]\nheaders = 20\n'
-        )
+        self.file.write_text('drain = "1s"\nlog_level = "warn"\ndata = "./of-the-file"\n[limits]\nheaders = 20\n')
         settings = self.show(
             "--config",
             self.file,
@@ -79,10 +71,7 @@ class Settings(ConfigCase):
             MILLRACE_LIMITS_HEADERS="30",
         )
         self.assertEqual(
-            [
-                settings[key][0]
-                for key in ("drain", "log_level", "data", "limits.headers", "listen")
-            ],
+            [settings[key][0] for key in ("drain", "log_level", "data", "limits.headers", "listen")],
             ["3s", "error", "./of-the-file", "30", "127.0.0.1:7600"],
         )
         for key, words in (
@@ -172,9 +161,7 @@ class Settings(ConfigCase):
 
     def test_serve_refuses_what_show_refuses(self):
         self.file.write_text("colour = 1\n")
-        served = harness.run(
-            "serve", "--config", self.file, env=harness.environment(), cwd=self.home
-        )
+        served = harness.run("serve", "--config", self.file, env=harness.environment(), cwd=self.home)
         self.assertEqual(served.returncode, 78, served)
         self.assertIn("colour", served.stderr)
         self.assertFalse((self.home / "data").exists())
@@ -185,18 +172,12 @@ class Settings(ConfigCase):
             '[retention]\nsucceeded = "0s"\ndead = "never"\n'
         ).start()
         self.use(server)
+        self.assertEqual(self.api.post("/v1/jobs", {"type": "t", "payload": "x" * 1025}).status, 413)
         self.assertEqual(
-            self.api.post("/v1/jobs", {"type": "t", "payload": "x" * 1025}).status, 413
-        )
-        self.assertEqual(
-            self.api.post(
-                "/v1/jobs", raw=b'{"type":"t","payload":' + b"[" * 8 + b"]" * 8 + b"}"
-            ).status,
+            self.api.post("/v1/jobs", raw=b'{"type":"t","payload":' + b"[" * 8 + b"]" * 8 + b"}").status,
             400,
         )
-        self.assertEqual(
-            self.api.get("/livez", headers={f"X-{n}": "1" for n in range(10)}).status, 431
-        )
+        self.assertEqual(self.api.get("/livez", headers={f"X-{n}": "1" for n in range(10)}).status, 431)
         self.submit()
         retention = self.api.get(f"/v1/queues/{self.queue}").json["settings"]["retention"]
         self.assertEqual((retention["succeeded_ms"], retention["dead_ms"]), (0, None))
@@ -247,8 +228,7 @@ class Init(ConfigCase):
         bare = [
             line[2:] if line.startswith("# ") and " = " in line.split("#")[1][:24] else line
             for line in text.splitlines()
-            if "tokens" not in line and "hash = " not in line and "scopes = " not in line
-            and 'name = "' not in line
+            if "tokens" not in line and "hash = " not in line and "scopes = " not in line and 'name = "' not in line
         ]
         self.file.write_text("\n".join(bare) + "\n")
         self.assertEqual(
@@ -297,9 +277,7 @@ class Init(ConfigCase):
         words = "the file millrace.toml of this directory is not used"
         for args, told in (((), True), (("--config", "millrace.toml"), False)):
             for command in ("show", "check"):
-                done = harness.run(
-                    "config", command, *args, env=harness.environment(), cwd=self.home
-                )
+                done = harness.run("config", command, *args, env=harness.environment(), cwd=self.home)
                 self.assertEqual((done.returncode, words in done.stderr), (0, told), done)
 
     def test_a_bad_policy_of_pushes_leaves_no_store(self):
@@ -308,9 +286,7 @@ class Init(ConfigCase):
             (("--push-ports", "abc"), ("push.ports", "flag --push-ports")),
             (("--config", "a.toml"), ("push.allow", "file a.toml:2")),
         ):
-            done = harness.run(
-                "serve", "--data", "d", *args, env=harness.environment(), cwd=self.home
-            )
+            done = harness.run("serve", "--data", "d", *args, env=harness.environment(), cwd=self.home)
             self.assertEqual(done.returncode, 78, done)
             for word in words:
                 self.assertIn(word, done.stderr)

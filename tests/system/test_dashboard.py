@@ -63,8 +63,13 @@ class Files(harness.ServerCase):
         reply = self.file("/")
         policy = reply.headers["content-security-policy"]
         self.assertNotIn("unsafe", policy)
-        for part in ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'",
-                     "require-trusted-types-for 'script'", "base-uri 'none'"):
+        for part in (
+            "default-src 'none'",
+            "script-src 'self'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "base-uri 'none'",
+        ):
             self.assertIn(part, policy)
         self.assertEqual(reply.headers["x-content-type-options"], "nosniff")
         self.assertEqual(reply.headers["referrer-policy"], "no-referrer")
@@ -136,14 +141,18 @@ class Sessions(harness.MillraceCase):
         client, _, _, headers = self.signed_in()
         name, value = headers["Cookie"].split("=", 1)
         secret = value.split(".", 1)[1]
-        for cookie in (f"{name}=1.{secret}", f"{name}={secret}", f"{name}=x.{secret}", f"{name}=",
-                       f"other={value}", f"{name}={value[:-1]}x"):
+        for cookie in (
+            f"{name}=1.{secret}",
+            f"{name}={secret}",
+            f"{name}=x.{secret}",
+            f"{name}=",
+            f"other={value}",
+            f"{name}={value[:-1]}x",
+        ):
             with self.subTest(cookie=cookie[:20]):
                 reply = client.get("/v1/queues", headers={**headers, "Cookie": cookie})
                 self.assertEqual(reply.status, 401, reply)
-                self.assertFalse(
-                    client.get("/v1/session", headers={**headers, "Cookie": cookie}).json["signed_in"]
-                )
+                self.assertFalse(client.get("/v1/session", headers={**headers, "Cookie": cookie}).json["signed_in"])
         more = {**headers, "Cookie": f"a=b; {headers['Cookie']}; c=d"}
         self.assertEqual(client.get("/v1/queues", headers=more).status, 200)
 
@@ -155,9 +164,7 @@ class Sessions(harness.MillraceCase):
 
     def test_signing_out(self):
         client, session, _, headers = self.signed_in()
-        reply = client.delete(
-            "/v1/session", headers={**headers, "X-Millrace-Guard": session["guard"]}
-        )
+        reply = client.delete("/v1/session", headers={**headers, "X-Millrace-Guard": session["guard"]})
         self.assertEqual(reply.status, 204)
         self.assertIn("Max-Age=0", reply.headers["set-cookie"])
 
@@ -172,7 +179,10 @@ class Browser(unittest.TestCase):
             self.skipTest("web/build has not fetched playwright-core")
         done = subprocess.run(
             ["node", str(WEB / "test" / program), server or harness.BINARY],
-            capture_output=True, text=True, timeout=900, check=False,
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
         )
         print(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -13,12 +13,11 @@ import time
 import unittest
 
 import harness
-import test_push
-import test_tls
-
 import nodes  # whose folder the harness has added
 import postgres
 import receiver
+import test_push
+import test_tls
 
 PATIENCE = "1s"
 # Findings about the machine, not about a test.
@@ -28,9 +27,7 @@ OF_THE_MACHINE = {"disk_full", "slow_syncs"}
 class DoctorCase(harness.MillraceCase):
     def doctor(self, *args, code=None, patience=PATIENCE, server=None, **options):
         """The findings, by id: the first of each."""
-        done = (server or self.server).cli(
-            "doctor", "--patience", patience, "-o", "json", *args, timeout=60, **options
-        )
+        done = (server or self.server).cli("doctor", "--patience", patience, "-o", "json", *args, timeout=60, **options)
         self.assertIn(done.returncode, (0, 1) if code is None else (code,), done.stderr)
         answer = json.loads(done.stdout)
         for finding in answer["findings"]:

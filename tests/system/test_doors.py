@@ -261,9 +261,7 @@ class Proxies(harness.MillraceCase):
                 ("[2001:db8::1]:80", "2001:db8::1"),
                 ("nobody", "127.0.0.1"),
             ):
-                self.assertEqual(
-                    self.ask(connection, "/v1/meta", f"X-Forwarded-For: {value}").status, 200
-                )
+                self.assertEqual(self.ask(connection, "/v1/meta", f"X-Forwarded-For: {value}").status, 200)
                 self.assertEqual(self.logged_peer(), client_address)
             self.ask(connection)
             self.assertEqual(self.logged_peer(), "127.0.0.1", "of the next request nothing is left")
@@ -279,9 +277,7 @@ class Proxies(harness.MillraceCase):
         with self.server.connect() as connection:
             # A hundred a minute: during the requests, a few more are allowed.
             for count in range(1000):
-                reply = self.ask(
-                    connection, "/v1/meta", "X-Forwarded-For: 192.0.2.40", token=wrong
-                )
+                reply = self.ask(connection, "/v1/meta", "X-Forwarded-For: 192.0.2.40", token=wrong)
                 if reply.status != 401:
                     break
             self.assertEqual(reply.status, 429)
@@ -302,9 +298,7 @@ class WithoutProxies(harness.MillraceCase):
                 self.assertEqual(reply.status, 400)
                 self.assertIn(b"proxies", reply.body)
                 self.assertTrue(connection.closed_by_server())
-        reply = self.api.get(
-            "/v1/meta", headers={"X-Forwarded-For": "192.0.2.7", "X-Request-Id": "forged"}
-        )
+        reply = self.api.get("/v1/meta", headers={"X-Forwarded-For": "192.0.2.7", "X-Request-Id": "forged"})
         self.assertEqual(reply.status, 200)
         line = harness.eventually(lambda: re.search(r"request_id=forged .*", server.log))
         self.assertIn("peer=127.0.0.1", line[0])
@@ -346,9 +340,7 @@ class Handshakes(TlsCase):
         server = self.secure_server("--limits-tls-handshakes", "8")
         server.start()
         for _ in range(5):
-            connection = client.RawConnection(
-                server.host, server.port, tls=self.certificates.client()
-            )
+            connection = client.RawConnection(server.host, server.port, tls=self.certificates.client())
             self.addCleanup(connection.close)
             connection.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertEqual(connection.read_reply().status, 200, "all of them stay open")
@@ -359,9 +351,7 @@ class Handshakes(TlsCase):
         plain = socket.create_connection((server.host, server.port), timeout=5)
         plain.sendall(proxy_header("192.0.2.7"))
         with self.certificates.client().wrap_socket(plain, server_hostname="localhost") as secure:
-            secure.sendall(
-                b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: proxied\r\n\r\n"
-            )
+            secure.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: proxied\r\n\r\n")
             self.assertIn(b"200 OK", secure.recv(4096))
         line = harness.eventually(lambda: re.search(r"request_id=proxied .*", server.log))
         self.assertIn("peer=192.0.2.7", line[0])

@@ -4,7 +4,6 @@ import contextlib
 import time
 
 import harness
-
 import nodes  # whose folder the harness has added
 
 
@@ -40,9 +39,7 @@ class Groups(harness.MillraceCase):
 
         def found():
             groups = [group for group in self.groups() if group["message"] == message]
-            has_them = len(groups) == 1 and members.items() <= {
-                name: groups[0][name] for name in members
-            }.items()
+            has_them = len(groups) == 1 and members.items() <= {name: groups[0][name] for name in members}.items()
             return has_them and groups[0]
 
         return harness.eventually(found, what=f"the group of {message!r} with {members}")
@@ -94,9 +91,7 @@ class OneServer(Groups, harness.ServerCase):
         self.assertEqual(sorted(group["types"]), ["reminder", "welcome"])
         self.assertEqual(group["queues"], [self.queue])
         self.assertEqual((len(group["trend"]), sum(group["trend"][-2:])), (24, 3))
-        self.assertEqual(
-            {(v["version"], v["count"]) for v in group["versions"]}, {("2.4.0", 2), ("2.4.1", 1)}
-        )
+        self.assertEqual({(v["version"], v["count"]) for v in group["versions"]}, {("2.4.0", 2), ("2.4.1", 1)})
         self.assertEqual(len(group["sample"]), 3)
         job = self.job(group["sample"][0])
         self.assertEqual(job["last_error"]["fingerprint"], group["id"])
@@ -181,9 +176,7 @@ class OneServer(Groups, harness.ServerCase):
             self.assertEqual(job["id"], canary["job"])
             error = {"error": {"type": "Oops", "message": "canary"}} if outcome == "dead" else {}
             self.finish(job, outcome, **error)
-            harness.eventually(
-                lambda: self.group("canary")["canary"]["state"] == state, what=state
-            )
+            harness.eventually(lambda: self.group("canary")["canary"]["state"] == state, what=state)
         self.group("canary", dead=2)
 
     def test_all_are_retried_or_deleted(self):

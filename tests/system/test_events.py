@@ -140,19 +140,12 @@ class Events(harness.ServerCase):
         self.submit(queue=other)
         self.finish(self.claim_one())
         self.assertEqual(
-            [
-                e["type"]
-                for e in self.page(cursor=start, queues=other, types="job.submitted")["items"]
-            ],
+            [e["type"] for e in self.page(cursor=start, queues=other, types="job.submitted")["items"]],
             ["job.submitted"],
         )
-        types = [
-            e["type"] for e in self.page(cursor=start, types="job.started,job.succeeded")["items"]
-        ]
+        types = [e["type"] for e in self.page(cursor=start, types="job.started,job.succeeded")["items"]]
         self.assertEqual(types, ["job.started", "job.succeeded"])
-        queues = {
-            e["queue"] for e in self.page(cursor=start, queues=f"{self.queue},{other}")["items"]
-        }
+        queues = {e["queue"] for e in self.page(cursor=start, queues=f"{self.queue},{other}")["items"]}
         self.assertEqual(queues, {self.queue, other})
 
     def test_a_filter_that_finds_nothing_still_moves_on(self):
@@ -174,9 +167,7 @@ class Events(harness.ServerCase):
         started = time.monotonic()
         waiter = threading.Thread(
             # Groups of errors of other tests open a little later, in no queue.
-            target=lambda: box.append(
-                self.page(self.new_client(), cursor=start, wait_ms=60000, queues=self.queue)
-            )
+            target=lambda: box.append(self.page(self.new_client(), cursor=start, wait_ms=60000, queues=self.queue))
         )
         waiter.start()
         time.sleep(0.3)
@@ -196,9 +187,7 @@ class Events(harness.ServerCase):
         start = self.end()
         box = []
         waiter = threading.Thread(
-            target=lambda: box.append(
-                self.page(self.new_client(), cursor=start, wait_ms=60000, types="job.succeeded")
-            )
+            target=lambda: box.append(self.page(self.new_client(), cursor=start, wait_ms=60000, types="job.succeeded"))
         )
         waiter.start()
         self.submit()
@@ -230,9 +219,7 @@ class Positions(harness.MillraceCase):
         server.restart(kill=True)
         self.use(server)
         second = self.submit()["id"]
-        items = self.api.get("/v1/events", cursor=page["next_cursor"], types="job.submitted").json[
-            "items"
-        ]
+        items = self.api.get("/v1/events", cursor=page["next_cursor"], types="job.submitted").json["items"]
         self.assertEqual([e["job_id"] for e in items], [second])
         items = self.api.get("/v1/events", types="job.submitted").json["items"]
         self.assertEqual([e["job_id"] for e in items], [first, second])

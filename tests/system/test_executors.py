@@ -9,7 +9,6 @@ import time
 import unittest
 
 import harness
-
 import nodes  # whose folder the harness has added
 import receiver
 
@@ -111,9 +110,7 @@ class Executors(ExecutorCase, harness.ServerCase):
         }  # fmt: skip
         r = self.receive(lambda call: (call.json, b"why", {}))
         with self.working("--http", r.url, "-c", 4):
-            jobs = {
-                status: self.submit(payload=status, max_attempts=1)["id"] for status in answers
-            }
+            jobs = {status: self.submit(payload=status, max_attempts=1)["id"] for status in answers}
             for status, state in answers.items():
                 done = self.final(jobs[status])
                 self.assertEqual(done["state"], state, status)
@@ -258,9 +255,7 @@ class Nodes(ExecutorCase):
                     "type": "work", "queue": self.queue, "id": harness.uuid7(),
                     "payload": {"steps": [{"do": "sleep", "ms": 20}]},
                 }  # fmt: skip
-                harness.eventually(
-                    lambda b=body: self.api.post("/v1/jobs", b).status in (200, 201), 30, 0.05
-                )
+                harness.eventually(lambda b=body: self.api.post("/v1/jobs", b).status in (200, 201), 30, 0.05)
                 ids.append(body["id"])
             for job_id in ids:
                 harness.eventually(

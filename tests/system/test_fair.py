@@ -121,7 +121,6 @@ class Fair(harness.ServerCase):
         new = self.submit(priority=0)["id"]
         self.assertEqual([job["id"] for job in self.claim(2)], [old, new])
 
-
     def test_it_survives_a_restart(self):
         self.use(self.new_server().start())
         self.share(by="starts", weights={"a": 4})

@@ -73,9 +73,7 @@ class Flow(harness.ServerCase):
             self.assert_refused(self.api.put(self.limit_path, settings), 422, "validation_failed")
         self.assert_refused(self.api.put("/v1/limits/no%20name", {}), 404, "not_found")
         self.put(concurrency=1)
-        self.assert_refused(
-            self.api.put(self.limit_path, {}, headers={"If-Match": '"7"'}), 412, "version_conflict"
-        )
+        self.assert_refused(self.api.put(self.limit_path, {}, headers={"If-Match": '"7"'}), 412, "version_conflict")
 
     def test_a_job_fits_its_limits_or_is_refused(self):
         job = {"type": "t", "queue": self.queue}
@@ -158,9 +156,7 @@ class Flow(harness.ServerCase):
         holders = self.api.get(self.limit_path + "/holders", limit=1).json
         self.assertEqual(len(holders["items"]), 1)
         more = self.api.get(self.limit_path + "/holders", cursor=holders["next_cursor"]).json
-        self.assertEqual(
-            sorted(item["id"] for item in holders["items"] + more["items"]), sorted(jobs[:2])
-        )
+        self.assertEqual(sorted(item["id"] for item in holders["items"] + more["items"]), sorted(jobs[:2]))
         self.finish(held[0])
         self.assertEqual([job["id"] for job in self.claim(10)], [jobs[2]])
 
@@ -425,9 +421,7 @@ class Flow(harness.ServerCase):
         self.finish(self.claim_one())
         again = self.submit_unique(2, on_conflict="return", for_ms=5000)
         self.assertEqual((again.status, again.json["id"]), (200, first.json["id"]))
-        harness.eventually(
-            lambda: self.submit_unique(3, on_conflict="return", for_ms=5000).status == 201
-        )
+        harness.eventually(lambda: self.submit_unique(3, on_conflict="return", for_ms=5000).status == 201)
 
     def test_a_full_queue_says_when_to_come_back(self):
         self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 2})
@@ -469,9 +463,7 @@ class Flow(harness.ServerCase):
         self.assertEqual((self.codes(ready), why["blocking"][0]["worker"]), (["running"], "w1"))
         self.finish(held)
         self.assertEqual(self.codes(ready), ["ended"])
-        self.assert_refused(
-            self.api.get("/v1/jobs/019cb0b7-3f5c-737a-8def-0123456789ab/why"), 404, "not_found"
-        )
+        self.assert_refused(self.api.get("/v1/jobs/019cb0b7-3f5c-737a-8def-0123456789ab/why"), 404, "not_found")
 
     def test_what_holds_a_queue_back(self):
         self.put(concurrency=1)
@@ -498,9 +490,7 @@ class Flow(harness.ServerCase):
         self.assertNotIn("blocked_by", self.api.put(queue_path, {}).json)
         self.api.post(queue_path + "/pause", {"reason": "a move"})
         first = self.api.get(queue_path).json["blocked_by"][0]
-        self.assertEqual(
-            (first["code"], first["reason"], first["waiting"]), ("queue_paused", "a move", 6)
-        )
+        self.assertEqual((first["code"], first["reason"], first["waiting"]), ("queue_paused", "a move", 6))
         self.assertEqual(len(ids), 3)
 
     def test_how_many_workers_a_queue_needs(self):
@@ -535,14 +525,10 @@ class Flow(harness.ServerCase):
         paused = self.api.get(queue_path + "/scale").json
         self.assertEqual((paused["desired_slots"], paused["desired_workers"]), (1, 1))
         for query in ("slots=0", "slots=10001", "target_wait_ms=99", "target_wait_ms=86400001"):
-            self.assert_refused(
-                self.api.get(f"{queue_path}/scale?{query}"), 422, "validation_failed"
-            )
+            self.assert_refused(self.api.get(f"{queue_path}/scale?{query}"), 422, "validation_failed")
 
     def test_metrics_of_breakers_and_of_the_busiest_keys(self):
-        breaker = {
-            "failure_rate": 0.5, "min_attempts": 1, "window_ms": 60000, "open_ms": 60000, "probes": 1
-        }
+        breaker = {"failure_rate": 0.5, "min_attempts": 1, "window_ms": 60000, "open_ms": 60000, "probes": 1}
         self.put(concurrency=1, per_key=True)
         self.api.put(f"/v1/limits/{self.queue}-b", {"breaker": breaker})
         for key in ("x", "x", "y"):
@@ -669,9 +655,7 @@ class OnAllNodes(harness.MillraceCase):
     def submit_to_all(self, count, limits):
         for queue in self.queues:
             for _ in range(count):
-                reply = self.api.post(
-                    "/v1/jobs", {"type": "t", "queue": queue, "limits": limits}
-                )
+                reply = self.api.post("/v1/jobs", {"type": "t", "queue": queue, "limits": limits})
                 self.assertEqual(reply.status, 201, reply)
 
     def work(self, count, hold_s=0.02, limit=4, patience_s=120):
@@ -762,9 +746,7 @@ class OnAllNodes(harness.MillraceCase):
         first, second = self.queues[0], self.queues[1]
         ids = []
         for queue in (first, second):
-            reply = self.api.post(
-                "/v1/jobs", {"type": "t", "queue": queue, "limits": [{"name": "rest"}]}
-            )
+            reply = self.api.post("/v1/jobs", {"type": "t", "queue": queue, "limits": [{"name": "rest"}]})
             ids.append(reply.json["id"])
         held = self.claim(1, [first], wait_ms=20_000) or self.claim(1, [second], wait_ms=20_000)
         (other,) = [job for job in ids if job != held[0]["id"]]
@@ -783,9 +765,7 @@ class OnAllNodes(harness.MillraceCase):
         self.nodes.settle()
         for queue in self.queues:
             self.assertEqual(self.claim(1, [queue], wait_ms=500), [])
-        harness.eventually(
-            lambda: self.api.get("/v1/limits/kept").json["in_use"] == 1, what="the slot in use"
-        )
+        harness.eventually(lambda: self.api.get("/v1/limits/kept").json["in_use"] == 1, what="the slot in use")
         self.nodes[1].kill()
         self.nodes.settle()
         for queue in self.queues:

@@ -51,11 +51,7 @@ SMUGGLING = {
     "bare LF in the head": b"POST /v1/jobs HTTP/1.1\nHost: localhost\n" + LENGTH + b"\n" + BODY,
     "bare LF after one line": POST[:-2] + b"\n" + LENGTH + b"\r\n" + BODY,
     "bare LF at the end": POST + LENGTH[:-2] + b"\n\r\n" + BODY,
-    "bare CR in a field": POST
-    + b"X-A: b\rTransfer-Encoding: chunked\r\n"
-    + LENGTH
-    + b"\r\n"
-    + BODY,
+    "bare CR in a field": POST + b"X-A: b\rTransfer-Encoding: chunked\r\n" + LENGTH + b"\r\n" + BODY,
     "NUL in a field": POST + b"X-A: a\x00b\r\n" + LENGTH + b"\r\n" + BODY,
     "NUL in a name": POST + b"X\x00A: b\r\n" + LENGTH + b"\r\n" + BODY,
     "a control character": POST + b"X-A: a\x08b\r\n" + LENGTH + b"\r\n" + BODY,
@@ -63,27 +59,13 @@ SMUGGLING = {
     "no colon": POST + b"Transfer-Encoding chunked\r\n" + LENGTH + b"\r\n" + BODY,
     "no name": POST + b": chunked\r\n" + LENGTH + b"\r\n" + BODY,
     "a name in brackets": POST + b"X(A): b\r\n" + LENGTH + b"\r\n" + BODY,
-    "space before the first field": b"POST /v1/jobs HTTP/1.1\r\n Host: localhost\r\n"
-    + LENGTH
-    + b"\r\n"
-    + BODY,
+    "space before the first field": b"POST /v1/jobs HTTP/1.1\r\n Host: localhost\r\n" + LENGTH + b"\r\n" + BODY,
     "two hosts": POST + b"Host: u\r\n" + LENGTH + b"\r\n" + BODY,
-    "two keys": POST
-    + b"Idempotency-Key: a\r\nX-A: b\r\nidempotency-key: b\r\n"
-    + LENGTH
-    + b"\r\n"
-    + BODY,
+    "two keys": POST + b"Idempotency-Key: a\r\nX-A: b\r\nidempotency-key: b\r\n" + LENGTH + b"\r\n" + BODY,
     "two versions": POST + b'If-Match: "1"\r\nIf-Match: "2"\r\n' + LENGTH + b"\r\n" + BODY,
-    "two tokens": POST
-    + b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"
-    + LENGTH
-    + b"\r\n"
-    + BODY,
+    "two tokens": POST + b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n" + LENGTH + b"\r\n" + BODY,
     "no host": b"POST /v1/jobs HTTP/1.1\r\n" + LENGTH + b"\r\n" + BODY,
-    "two spaces in the first line": b"POST  /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
-    + LENGTH
-    + b"\r\n"
-    + BODY,
+    "two spaces in the first line": b"POST  /v1/jobs HTTP/1.1\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
     "a tab in the first line": b"POST\t/v1/jobs HTTP/1.1\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
     "a space in the target": b"POST /v1/jobs x HTTP/1.1\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
     "no version": b"POST /v1/jobs\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
@@ -93,30 +75,17 @@ SMUGGLING = {
     + LENGTH
     + b"\r\n"
     + BODY,
-    "a byte above ASCII in the target": b"POST /v1/jobs\xff HTTP/1.1\r\nHost: localhost\r\n"
-    + LENGTH
-    + b"\r\n"
-    + BODY,
+    "a byte above ASCII in the target": b"POST /v1/jobs\xff HTTP/1.1\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
-    "a chunk size that overflows": POST
-    + TE
-    + b"\r\nfffffffffffffffff\r\n"
-    + BODY
-    + b"\r\n0\r\n\r\n",
-    "a chunk size that wraps to the right one": POST
-    + TE
-    + b"\r\n1%016x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
+    "a chunk size that overflows": POST + TE + b"\r\nfffffffffffffffff\r\n" + BODY + b"\r\n0\r\n\r\n",
+    "a chunk size that wraps to the right one": POST + TE + b"\r\n1%016x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
     "a negative chunk size": POST + TE + b"\r\n-1\r\n\r\n0\r\n\r\n",
     "a chunk size with 0x": POST + TE + b"\r\n0x%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
     "an empty chunk size": POST + TE + b"\r\n\r\n" + BODY + b"\r\n0\r\n\r\n",
-    "a chunk size with a space before": POST
-    + TE
-    + b"\r\n %x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
+    "a chunk size with a space before": POST + TE + b"\r\n %x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
     "a chunk that ends wrongly": POST + TE + b"\r\n%x\r\n%sXX0\r\n\r\n" % (len(BODY), BODY),
     "bare LF after a chunk size": POST + TE + b"\r\n%x\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
-    "bare LF in a chunk extension": POST
-    + TE
-    + b"\r\n%x;a\nb\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
+    "bare LF in a chunk extension": POST + TE + b"\r\n%x;a\nb\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
 }
 NEXT = b"GET /v1/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -160,9 +129,7 @@ class Smuggling(harness.ServerCase):
 
 class Bodies(harness.ServerCase):
     def test_a_good_chunked_body_however_it_is_split(self):
-        chunks = b"".join(
-            b"%x\r\n%s\r\n" % (len(part), part) for part in (BODY[:1], BODY[1:10], BODY[10:])
-        )
+        chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (BODY[:1], BODY[1:10], BODY[10:]))
         request = POST + TE + b"\r\n" + chunks + b"0\r\n\r\n"
         for at in range(1, len(request), 5):
             with self.server.connect() as raw:
@@ -184,8 +151,7 @@ class Bodies(harness.ServerCase):
 
     def test_a_client_that_leaves_in_the_middle_changes_nothing(self):
         request = (
-            b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
-            b'{"type":"half","queue":"half"}'
+            b'POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"type":"half","queue":"half"}'
         )
         for at in range(1, len(request), 7):
             with self.server.connect() as raw:
@@ -234,8 +200,7 @@ class Connections(harness.ServerCase):
         claim = b'{"queues":["row"],"limit":1,"wait_ms":300,"worker":{"id":"w"}}'
         with self.server.connect() as raw:
             raw.send(
-                b"POST /v1/claim HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
-                % (len(claim), claim)
+                b"POST /v1/claim HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(claim), claim)
                 + GET
                 + b"\r\n"
             )
@@ -265,9 +230,7 @@ class Connections(harness.ServerCase):
             raw.send(b"OPTIONS /v1/queues/q HTTP/1.1\r\nHost: localhost\r\n\r\n")
             reply = raw.read_reply()
             self.assertIn(reply.status, (200, 204, 405))
-            self.assertTrue(
-                {"GET", "PUT", "PATCH"} <= {m.strip() for m in reply.headers["allow"].split(",")}
-            )
+            self.assertTrue({"GET", "PUT", "PATCH"} <= {m.strip() for m in reply.headers["allow"].split(",")})
 
     def test_absurd_numbers_of_connections_do_no_harm(self):
         idle = [self.server.connect() for _ in range(300)]
@@ -329,16 +292,12 @@ class TooMuch(harness.ServerCase):
         self.assertIn(self.status(POST + TE + b"\r\n1;" + b"a" * 300_000), (400, 413))
 
     def test_trailers_without_end(self):
-        self.assertIn(
-            self.status(POST + TE + b"\r\n0\r\n" + b"X-A: b\r\n" * 30_000), (400, 413, 431)
-        )
+        self.assertIn(self.status(POST + TE + b"\r\n0\r\n" + b"X-A: b\r\n" * 30_000), (400, 413, 431))
 
 
 class Slow(harness.MillraceCase):
     def test_a_head_that_does_not_come_is_408_and_holds_up_nobody(self):
-        server = self.new_server(
-            config='[limits]\nheader_timeout = "8s"\nidle_timeout = "1s"\n'
-        ).start()
+        server = self.new_server(config='[limits]\nheader_timeout = "8s"\nidle_timeout = "1s"\n').start()
         self.use(server)
         outcomes = {}
 
@@ -391,8 +350,7 @@ class Slow(harness.MillraceCase):
         self.use(server)
         self.submit_many(1000, payload="x" * 5000)
         request = (
-            f"GET /v1/jobs?queue={self.queue}&limit=1000&include=payload&fresh=true HTTP/1.1\r\n"
-            "Host: localhost\r\n\r\n"
+            f"GET /v1/jobs?queue={self.queue}&limit=1000&include=payload&fresh=true HTTP/1.1\r\nHost: localhost\r\n\r\n"
         ).encode()
         with server.connect() as lazy:
             lazy.send(request * 20)

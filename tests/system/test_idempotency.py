@@ -9,9 +9,7 @@ import harness
 class IdempotencyKeys(harness.ServerCase):
     def keyed(self, key, api=None, **members):
         members.setdefault("queue", self.queue)
-        return (api or self.api).post(
-            "/v1/jobs", {"type": "t", **members}, headers={"Idempotency-Key": key}
-        )
+        return (api or self.api).post("/v1/jobs", {"type": "t", **members}, headers={"Idempotency-Key": key})
 
     def test_a_repetition_gets_the_same_job(self):
         first = self.keyed("k", payload=1)
@@ -68,9 +66,7 @@ class IdempotencyKeys(harness.ServerCase):
     def test_keys_that_are_none(self):
         for key in ("", "k" * 256, "two words", "caf\u00e9"):
             with self.subTest(key=key):
-                self.assert_refused(
-                    self.keyed(key.encode("utf-8")), 422, "validation_failed", "Idempotency-Key"
-                )
+                self.assert_refused(self.keyed(key.encode("utf-8")), 422, "validation_failed", "Idempotency-Key")
         self.assertEqual(self.keyed("k" * 255).status, 201)
         self.assertEqual(self.keyed('"!~').status, 201)
 
@@ -109,9 +105,7 @@ class AfterARestart(harness.MillraceCase):
         self.use(server)
 
         def submit_again():
-            keyed = self.api.post(
-                "/v1/jobs", {"type": "t", "queue": "q"}, headers={"Idempotency-Key": "k"}
-            )
+            keyed = self.api.post("/v1/jobs", {"type": "t", "queue": "q"}, headers={"Idempotency-Key": "k"})
             unique = self.api.post("/v1/jobs", {"type": "t", "queue": "q", "unique": {"key": "u"}})
             return [(reply.status, reply.json["id"]) for reply in (keyed, unique)]
 
@@ -216,9 +210,7 @@ class KeysOfABatch(harness.ServerCase):
         self.assertEqual(self.counts(), {"ready": 2})
 
     def test_only_there(self):
-        self.assert_refused(
-            self.api.post("/v1/jobs", self.item("k")), 422, "validation_failed", "/idempotency_key"
-        )
+        self.assert_refused(self.api.post("/v1/jobs", self.item("k")), 422, "validation_failed", "/idempotency_key")
         reply = self.batch({"type": "t"}, defaults={"idempotency_key": "k"})
         self.assert_refused(reply, 422, "validation_failed", "/defaults/idempotency_key")
         for key in ("", "x" * 256, "a b", "\u00e4"):
@@ -229,9 +221,7 @@ class KeysOfABatch(harness.ServerCase):
 
 class UniqueJobs(harness.ServerCase):
     def unique(self, **unique):
-        return self.api.post(
-            "/v1/jobs", {"type": "t", "queue": self.queue, "unique": {"key": "k", **unique}}
-        )
+        return self.api.post("/v1/jobs", {"type": "t", "queue": self.queue, "unique": {"key": "k", **unique}})
 
     def test_the_holder_is_returned(self):
         first, second = self.unique(), self.unique()
@@ -276,9 +266,7 @@ class UniqueJobs(harness.ServerCase):
 
     def test_keys_are_per_queue(self):
         self.unique()
-        other = self.api.post(
-            "/v1/jobs", {"type": "t", "queue": self.queue + "b", "unique": {"key": "k"}}
-        )
+        other = self.api.post("/v1/jobs", {"type": "t", "queue": self.queue + "b", "unique": {"key": "k"}})
         self.assertEqual(other.status, 201)
 
 

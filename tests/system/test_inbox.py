@@ -51,9 +51,7 @@ class OnPostgres(harness.MillraceCase):
         return f"millrace.enqueue('{type}', '{payload}'{named})"
 
     def await_empty_inbox(self):
-        harness.eventually(
-            lambda: self.sql("SELECT count(*) FROM millrace.inbox_rows") == "0", what="the inbox empty"
-        )
+        harness.eventually(lambda: self.sql("SELECT count(*) FROM millrace.inbox_rows") == "0", what="the inbox empty")
 
 
 class Enqueue(OnPostgres):
@@ -63,9 +61,7 @@ class Enqueue(OnPostgres):
         session.sql("BEGIN; INSERT INTO users VALUES ('eve')")
         session.sql(f"SELECT {self.enqueue(payload='1')}; ROLLBACK")
         session.sql("BEGIN; INSERT INTO users VALUES ('ada')")
-        job = session.sql(
-            f"SELECT {self.enqueue('email.send', priority=3, max_attempts=2, tags=quoted('{a,b}'))}"
-        )
+        job = session.sql(f"SELECT {self.enqueue('email.send', priority=3, max_attempts=2, tags=quoted('{a,b}'))}")
         self.assertEqual(self.claim(wait_ms=300), [])
         session.sql("COMMIT")
         claimed = self.claim_within()
@@ -184,9 +180,7 @@ class Enqueue(OnPostgres):
         for number in range(4):
             self.sql(f"SELECT {self.enqueue(payload=number)}")
         harness.eventually(lambda: self.counts() == {"ready": 2}, what="a full queue")
-        harness.eventually(
-            lambda: self.sql("SELECT count(*) FROM millrace.inbox_rows") == "2", what="the rest"
-        )
+        harness.eventually(lambda: self.sql("SELECT count(*) FROM millrace.inbox_rows") == "2", what="the rest")
         claimed = [self.claim_within()["payload"] for _ in range(4)]
         self.assertEqual(claimed, [0, 1, 2, 3])
         self.await_empty_inbox()
@@ -230,8 +224,7 @@ class Enqueue(OnPostgres):
             f"EXECUTE FUNCTION millrace.enqueue_row('user.changed', '{self.queue}')"
         )
         self.sql(
-            "INSERT INTO public.users VALUES (1, 'ada'); UPDATE public.users SET name = 'eve';"
-            "DELETE FROM public.users"
+            "INSERT INTO public.users VALUES (1, 'ada'); UPDATE public.users SET name = 'eve';DELETE FROM public.users"
         )
         jobs = [self.claim_within() for _ in range(3)]
         self.assertEqual({job["type"] for job in jobs}, {"user.changed"})
@@ -401,9 +394,7 @@ class Finish(OnPostgres):
                 )
                 effects.sql("COMMIT")
                 self.await_empty_inbox()
-                state, _ = self.refusal(
-                    f"BEGIN; INSERT INTO mails VALUES (2); SELECT {self.call(stale)}"
-                )
+                state, _ = self.refusal(f"BEGIN; INSERT INTO mails VALUES (2); SELECT {self.call(stale)}")
                 self.assertEqual(state, "ML002")
         self.assertEqual(self.sql("SELECT n FROM mails"), "1\n1\n1")
         # The acked job has succeeded, so that finish had no effect.
@@ -472,8 +463,7 @@ class Finish(OnPostgres):
         self.await_empty_inbox()
         self.assertEqual(
             self.sql("SELECT kind, reason FROM millrace.inbox_rejected ORDER BY reason"),
-            "finish|no such lease of the job was ever given\n"
-            "finish|there is no such job: it may have been pruned",
+            "finish|no such lease of the job was ever given\nfinish|there is no such job: it may have been pruned",
         )
         self.assertEqual(self.state(job["id"]), "running")
         self.sql(f"SELECT millrace.finish('{job['id']}', {job['lease']['token']})")
@@ -505,9 +495,7 @@ class Finish(OnPostgres):
         for token in (9007199254740991, 9007199254740990, 9007199254740991, other["lease"]["token"]):
             self.sql(f"SELECT millrace.fence('{job['id']}', {token})")
             self.await_empty_inbox()
-        self.assertEqual(
-            self.sql("SELECT kind, count(*) FROM millrace.inbox_rejected GROUP BY 1"), "fence|4"
-        )
+        self.assertEqual(self.sql("SELECT kind, count(*) FROM millrace.inbox_rejected GROUP BY 1"), "fence|4")
         self.assertEqual(self.refusal(f"SELECT millrace.fence('{job['id']}', 5)")[0], "ML003")
         for _ in range(2):
             self.sql(f"SELECT {self.call(job, 'fence')}")
@@ -568,9 +556,7 @@ class Finish(OnPostgres):
         self.assertEqual(self.sql("SELECT amount FROM balance"), str(jobs))
         self.await_empty_inbox()
         self.assertEqual(self.sql("SELECT count(*) FROM millrace.inbox_rejected"), "0")
-        print(
-            f"\n{jobs} jobs, {attempts} attempts, {handlers_killed} handlers and {kills} servers killed"
-        )
+        print(f"\n{jobs} jobs, {attempts} attempts, {handlers_killed} handlers and {kills} servers killed")
         self.assertGreater(handlers_killed, 10)
         self.assertGreater(kills, 0)
 
@@ -617,11 +603,11 @@ class Bounds(OnPostgres):
             ("'t', retry => '3'", "retry"),
             ("'t', retry => '{}'", "retry"),
             ("'t', retry => '{\"strategy\": \"list\"}'", "retry"),
-            ("'t', retry => '{\"strategy\": \"list\", \"delays_ms\": []}'", "retry"),
-            ("'t', retry => '{\"strategy\": \"list\", \"delays_ms\": [1], \"jitter\": 0}'", "retry"),
-            ("'t', retry => '{\"strategy\": \"fixed\", \"base_ms\": -1}'", "retry"),
-            ("'t', retry => '{\"strategy\": \"fixed\", \"jitter\": 1.1}'", "retry"),
-            ("'t', retry => '{\"strategy\": \"fixed\", \"more\": 1}'", "retry"),
+            ('\'t\', retry => \'{"strategy": "list", "delays_ms": []}\'', "retry"),
+            ('\'t\', retry => \'{"strategy": "list", "delays_ms": [1], "jitter": 0}\'', "retry"),
+            ('\'t\', retry => \'{"strategy": "fixed", "base_ms": -1}\'', "retry"),
+            ('\'t\', retry => \'{"strategy": "fixed", "jitter": 1.1}\'', "retry"),
+            ('\'t\', retry => \'{"strategy": "fixed", "more": 1}\'', "retry"),
             ("NULL", "type"),
             ("'t', queue => repeat('x', 129)", "queue"),
             ("'t', id => '01800000-0000-7000-c000-000000000001'", "id"),
@@ -658,8 +644,8 @@ class Bounds(OnPostgres):
             "'t', tracestate => repeat('x', 512)",
             "'t', traceparent => '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'",
             "'t', idempotency_key => repeat('x', 255)",
-            "'t', retry => '{\"strategy\": \"list\", \"delays_ms\": [0, 315360000000]}'",
-            "'t', retry => '{\"strategy\": \"linear\", \"base_ms\": 5, \"max_ms\": null, \"jitter\": 1}'",
+            '\'t\', retry => \'{"strategy": "list", "delays_ms": [0, 315360000000]}\'',
+            '\'t\', retry => \'{"strategy": "linear", "base_ms": 5, "max_ms": null, "jitter": 1}\'',
         ]
         for arguments in rows:
             with self.subTest(arguments):

@@ -71,23 +71,13 @@ class Submitting(harness.ServerCase):
         )
         again = self.job(job["id"])
         self.assertEqual(again, job)
-        self.assertEqual(
-            (job["type"], job["priority"], job["state"]), ("a.B_9:/-z", -32768, "scheduled")
-        )
+        self.assertEqual((job["type"], job["priority"], job["state"]), ("a.B_9:/-z", -32768, "scheduled"))
         self.assertEqual(job["run_at"], "2099-03-01T09:30:00.123Z")
         self.assertEqual(job["expires_at"], "2100-01-01T00:00:00.000Z")
-        self.assertEqual(
-            (job["max_attempts"], job["lease_ms"], job["timeout_ms"]), (1000, 86_400_000, 5000)
-        )
-        self.assertEqual(
-            job["retry"], {"strategy": "linear", "base_ms": 10, "max_ms": 20, "jitter": 0.5}
-        )
-        self.assertEqual(
-            job["unique"], {"key": "k\u00e9y", "for_ms": 1000, "on_conflict": "reject"}
-        )
-        self.assertEqual(
-            (job["tags"], job["meta"]), (["vip", "a/b"], {"tenant": '\u00e9\n"', "": "empty"})
-        )
+        self.assertEqual((job["max_attempts"], job["lease_ms"], job["timeout_ms"]), (1000, 86_400_000, 5000))
+        self.assertEqual(job["retry"], {"strategy": "linear", "base_ms": 10, "max_ms": 20, "jitter": 0.5})
+        self.assertEqual(job["unique"], {"key": "k\u00e9y", "for_ms": 1000, "on_conflict": "reject"})
+        self.assertEqual((job["tags"], job["meta"]), (["vip", "a/b"], {"tenant": '\u00e9\n"', "": "empty"}))
         self.assertEqual(job["traceparent"], "00-" + "a" * 32 + "-" + "b" * 16 + "-01")
 
     def test_a_list_of_delays_comes_back(self):
@@ -96,9 +86,7 @@ class Submitting(harness.ServerCase):
 
     def test_a_policy_gets_its_defaults(self):
         job = self.submit(retry={"strategy": "fixed"})
-        self.assertEqual(
-            job["retry"], {"strategy": "fixed", "base_ms": 5000, "max_ms": 300_000, "jitter": 0.2}
-        )
+        self.assertEqual(job["retry"], {"strategy": "fixed", "base_ms": 5000, "max_ms": 300_000, "jitter": 0.2})
 
     def test_payload_and_result_are_kept_byte_for_byte(self):
         for raw in DELICATE:
@@ -109,41 +97,29 @@ class Submitting(harness.ServerCase):
                 )
                 self.assertEqual(reply.status, 201, reply)
                 job_id = reply.json["id"]
-                self.assert_member(
-                    self.api.get(f"/v1/jobs/{job_id}", include="payload"), "payload", raw
-                )
+                self.assert_member(self.api.get(f"/v1/jobs/{job_id}", include="payload"), "payload", raw)
                 claimed = self.api.post(
                     "/v1/claim",
                     {"queues": [self.queue], "limit": 1, "wait_ms": 0, "worker": {"id": "w"}},
                 )
                 self.assert_member(claimed, "payload", raw)
                 token = claimed.json["jobs"][0]["lease"]["token"]
-                done = self.api.post(
-                    f"/v1/jobs/{job_id}/complete", raw=b'{"token":%d,"result":%s}' % (token, raw)
-                )
+                done = self.api.post(f"/v1/jobs/{job_id}/complete", raw=b'{"token":%d,"result":%s}' % (token, raw))
                 self.assertEqual(done.status, 200, done)
-                self.assert_member(
-                    self.api.get(f"/v1/jobs/{job_id}", include="result"), "result", raw
-                )
+                self.assert_member(self.api.get(f"/v1/jobs/{job_id}", include="result"), "result", raw)
 
         def both_kept(reply):
             return all(raw in reply.body for raw in DELICATE)
 
-        self.assertTrue(
-            both_kept(self.api.get("/v1/jobs", queue=self.queue, fresh="true", include="payload"))
-        )
-        self.assertTrue(
-            both_kept(self.api.get("/v1/jobs", queue=self.queue, fresh="true", include="result"))
-        )
+        self.assertTrue(both_kept(self.api.get("/v1/jobs", queue=self.queue, fresh="true", include="payload")))
+        self.assertTrue(both_kept(self.api.get("/v1/jobs", queue=self.queue, fresh="true", include="result")))
 
     def assert_member(self, reply, name, raw):
         pattern = b'"' + name.encode() + b'": ?' + re.escape(raw) + rb"\s*[,}]"
         self.assertRegex(reply.body, pattern)
 
     def test_the_answer_can_include_the_payload(self):
-        reply = self.api.post(
-            "/v1/jobs", {"type": "t", "queue": self.queue, "payload": [1]}, include="payload"
-        )
+        reply = self.api.post("/v1/jobs", {"type": "t", "queue": self.queue, "payload": [1]}, include="payload")
         self.assertEqual(reply.json["payload"], [1])
         self.assert_refused(
             self.api.get(f"/v1/jobs/{reply.json['id']}", include="payload,secrets"),
@@ -184,9 +160,7 @@ class Submitting(harness.ServerCase):
         self.assertEqual((again.status, again.json["type"]), (200, "t"))
         other = self.api.post("/v1/jobs", {"type": "other", "queue": self.queue, "id": job_id})
         self.assert_refused(other, 409, "id_mismatch")
-        elsewhere = self.api.post(
-            "/v1/jobs", {"type": "t", "queue": harness.neighbour(self.queue), "id": job_id}
-        )
+        elsewhere = self.api.post("/v1/jobs", {"type": "t", "queue": harness.neighbour(self.queue), "id": job_id})
         self.assert_refused(elsewhere, 409, "duplicate_job")
         self.assertEqual(self.counts(), {"ready": 1})
 
@@ -242,9 +216,7 @@ class Looking(harness.ServerCase):
         waiters = [
             threading.Thread(
                 target=lambda: ends.append(
-                    self.new_client()
-                    .get(f"/v1/jobs/{job['id']}", wait_ms=30000, until="final")
-                    .json["state"]
+                    self.new_client().get(f"/v1/jobs/{job['id']}", wait_ms=30000, until="final").json["state"]
                 )
             )
             for _ in range(8)
@@ -288,9 +260,7 @@ class Looking(harness.ServerCase):
         self.assertEqual([l["seq"] for l in logs], sorted({l["seq"] for l in logs}))
 
         events = [e["type"] for e in self.api.get(f"/v1/jobs/{job['id']}/events").json["items"]]
-        self.assertEqual(
-            events, ["job.submitted", "job.started", "job.retrying", "job.started", "job.succeeded"]
-        )
+        self.assertEqual(events, ["job.submitted", "job.started", "job.retrying", "job.started", "job.succeeded"])
 
         whole = self.job(job["id"], include="attempts,logs,events,result")
         self.assertEqual((whole["attempts"], whole["logs"]), (attempts, logs))

@@ -77,9 +77,7 @@ class Heartbeats(harness.ServerCase):
                 ]
             },
         )
-        self.assertEqual(
-            [result["status"] for result in reply.json["results"]], [200, 409, 409, 200]
-        )
+        self.assertEqual([result["status"] for result in reply.json["results"]], [200, 409, 409, 200])
 
 
 class Outcomes(harness.ServerCase):
@@ -98,14 +96,10 @@ class Outcomes(harness.ServerCase):
         self.assertEqual(self.fail_attempt(job), "retrying")
         after = self.job(job["id"])
         self.assertEqual(self.claim(), [])
-        self.assertEqual(
-            (after["last_error"]["type"], after["last_error"]["message"]), ("Oops", "no luck")
-        )
+        self.assertEqual((after["last_error"]["type"], after["last_error"]["message"]), ("Oops", "no luck"))
         again = self.claim_within()
         self.assertEqual(again["attempt"], 2)
-        self.assertGreaterEqual(
-            seconds(self.job(job["id"])["started_at"]), seconds(after["run_at"])
-        )
+        self.assertGreaterEqual(seconds(self.job(job["id"])["started_at"]), seconds(after["run_at"]))
 
     def test_the_delays_of_every_policy(self):
         for retry, delays_ms in (
@@ -144,9 +138,7 @@ class Outcomes(harness.ServerCase):
         job = self.claimed()
         self.fail_attempt(job, delay_ms=500_000)
         after = self.job(job["id"], include="attempts")
-        self.assertAlmostEqual(
-            seconds(after["run_at"]) - seconds(after["attempts"][-1]["finished_at"]), 500, places=3
-        )
+        self.assertAlmostEqual(seconds(after["run_at"]) - seconds(after["attempts"][-1]["finished_at"]), 500, places=3)
 
     def test_failed_with_no_attempts_left_is_dead(self):
         job = self.claimed(max_attempts=2, retry={"strategy": "fixed", "base_ms": 0})
@@ -156,9 +148,7 @@ class Outcomes(harness.ServerCase):
 
     def test_failed_for_good_is_dead(self):
         job = self.claimed()
-        state = self.finish(
-            job, "failed", error={"type": "Bad", "message": "m", "retryable": False}
-        )
+        state = self.finish(job, "failed", error={"type": "Bad", "message": "m", "retryable": False})
         self.assertEqual(state, "dead")
 
     def test_snoozed_waits_and_costs_no_attempt(self):
@@ -181,16 +171,12 @@ class Outcomes(harness.ServerCase):
         job = self.claim_one()
         self.assertEqual(self.finish(job, "released"), "ready")
         self.assertEqual(self.job(first["id"])["attempt"], 0)
-        self.assertEqual(
-            [claimed["id"] for claimed in self.claim(limit=2)], [first["id"], second["id"]]
-        )
+        self.assertEqual([claimed["id"] for claimed in self.claim(limit=2)], [first["id"], second["id"]])
 
     def test_cancelled_and_dead_by_the_worker(self):
         self.assertEqual(self.finish(self.claimed(), "cancelled"), "cancelled")
         job = self.claimed()
-        self.assertEqual(
-            self.finish(job, "dead", error={"type": "T", "message": "hopeless"}), "dead"
-        )
+        self.assertEqual(self.finish(job, "dead", error={"type": "T", "message": "hopeless"}), "dead")
         self.assertEqual(self.job(job["id"])["last_error"]["message"], "hopeless")
 
     def test_snoozed_needs_a_delay(self):
@@ -207,9 +193,7 @@ class Outcomes(harness.ServerCase):
         changed = self.ack(job, "failed", error={"type": "E", "message": "changed my mind"})
         self.assertEqual((changed["status"], changed["error"]["code"]), (409, "lease_lost"))
         after = self.job(job["id"], include="result,attempts")
-        self.assertEqual(
-            (after["state"], after["result"], len(after["attempts"])), ("succeeded", 1, 1)
-        )
+        self.assertEqual((after["state"], after["result"], len(after["attempts"])), ("succeeded", 1, 1))
 
     def test_a_stale_token_changes_nothing(self):
         self.submit(retry={"strategy": "fixed", "base_ms": 0})
@@ -233,9 +217,7 @@ class Outcomes(harness.ServerCase):
 
     def test_jobs_under_enqueue_come_with_the_outcome(self):
         job = self.claimed()
-        self.finish(
-            job, enqueue=[{"type": "next", "queue": self.queue, "payload": n} for n in range(3)]
-        )
+        self.finish(job, enqueue=[{"type": "next", "queue": self.queue, "payload": n} for n in range(3)])
         self.assertEqual([follower["payload"] for follower in self.claim(limit=9)], [0, 1, 2])
         repeated = self.ack(job, enqueue=[{"type": "next", "queue": self.queue}])
         self.assertEqual(repeated["status"], 200)
@@ -250,14 +232,11 @@ class Outcomes(harness.ServerCase):
     def test_many_at_once(self):
         self.submit_many(1000)
         items = [
-            {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
-            for job in self.claim(limit=1000)
+            {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"} for job in self.claim(limit=1000)
         ]
         results = self.api.post("/v1/ack", {"items": items}).json["results"]
         self.assertEqual([result["id"] for result in results], [item["id"] for item in items])
-        self.assertEqual(
-            {(result["status"], result["state"]) for result in results}, {(200, "succeeded")}
-        )
+        self.assertEqual({(result["status"], result["state"]) for result in results}, {(200, "succeeded")})
         self.assertEqual(self.counts(), {"succeeded": 1000})
 
 
@@ -272,9 +251,7 @@ class Silence(harness.ServerCase):
             ("lease_expired", 1, 1),
         )
         self.assertEqual(after["attempts"][0]["outcome"], "lease_expired")
-        self.assertGreaterEqual(
-            seconds(after["attempts"][0]["finished_at"]), seconds(job["lease"]["expires_at"])
-        )
+        self.assertGreaterEqual(seconds(after["attempts"][0]["finished_at"]), seconds(job["lease"]["expires_at"]))
 
     def test_at_the_last_attempt_it_is_dead(self):
         self.submit(max_attempts=1)
@@ -287,9 +264,7 @@ class Silence(harness.ServerCase):
         for _ in range(2):
             self.claim_within(lease_ms=1000)
         end = self.final(job["id"])
-        self.assertEqual(
-            (end["state"], end["crashes"], end["last_error"]["type"]), ("dead", 2, "worker_lost")
-        )
+        self.assertEqual((end["state"], end["crashes"], end["last_error"]["type"]), ("dead", 2, "worker_lost"))
         self.assertEqual(self.claim(), [])
 
     def test_a_timeout_ends_the_attempt_however_often_extended(self):
@@ -311,9 +286,7 @@ class Silence(harness.ServerCase):
 
 class SingleForms(harness.ServerCase):
     def call(self, job, verb, **members):
-        reply = self.api.post(
-            f"/v1/jobs/{job['id']}/{verb}", {"token": job["lease"]["token"], **members}
-        )
+        reply = self.api.post(f"/v1/jobs/{job['id']}/{verb}", {"token": job["lease"]["token"], **members})
         self.assertEqual(reply.status, 200, reply)
         return reply.json
 
@@ -325,13 +298,9 @@ class SingleForms(harness.ServerCase):
         self.assertEqual(beaten["progress"]["percent"], 5)
         self.assertEqual(self.call(job, "release")["state"], "ready")
         self.assertEqual(self.call(self.claim_one(), "snooze", delay_ms=10)["state"], "scheduled")
-        failed = self.call(
-            self.claim_within(), "fail", error={"type": "E", "message": "m"}, delay_ms=0
-        )
+        failed = self.call(self.claim_within(), "fail", error={"type": "E", "message": "m"}, delay_ms=0)
         self.assertIn(failed["state"], ("retrying", "ready"))
-        done = self.call(
-            self.claim_within(), "complete", result={"ok": 1}, logs=[{"message": "bye"}]
-        )
+        done = self.call(self.claim_within(), "complete", result={"ok": 1}, logs=[{"message": "bye"}])
         self.assertEqual((done["id"], done["state"], done["attempt"]), (job_id, "succeeded", 2))
         self.assertEqual(self.job(job_id, include="result")["result"], {"ok": 1})
 
@@ -340,9 +309,7 @@ class SingleForms(harness.ServerCase):
         self.submit()
         self.call(self.claim_one(), "release", **follow_up)
         self.call(self.claim_one(), "snooze", delay_ms=1, **follow_up)
-        self.call(
-            self.claim_within(), "fail", error={"type": "E", "message": "m"}, delay_ms=1, **follow_up
-        )
+        self.call(self.claim_within(), "fail", error={"type": "E", "message": "m"}, delay_ms=1, **follow_up)
         self.call(self.claim_within(), "complete", **follow_up)
         self.assertEqual(self.counts(), {"succeeded": 1})
         # The other queue may be on another shard, to which jobs are passed on after the answer.
@@ -383,9 +350,7 @@ class SingleForms(harness.ServerCase):
         reply = self.api.post(f"/v1/jobs/{job['id']}/heartbeat", stale)
         self.assert_refused(reply, 409, "lease_lost")
         self.assertLess(time.monotonic() - started, 50)
-        self.assert_fault(
-            {"token": 1, "wait_ms": 60001}, "/wait_ms", path=f"/v1/jobs/{job['id']}/heartbeat"
-        )
+        self.assert_fault({"token": 1, "wait_ms": 60001}, "/wait_ms", path=f"/v1/jobs/{job['id']}/heartbeat")
 
     def test_a_heartbeat_that_waits_ends_at_a_stop(self):
         server = self.new_server("--drain", "60s").start()
@@ -403,9 +368,7 @@ class SingleForms(harness.ServerCase):
         """Waits for the answer to a heartbeat when it is called."""
         api, box = self.new_client(), []
         body = {"token": job["lease"]["token"], **members}
-        thread = threading.Thread(
-            target=lambda: box.append(api.post(f"/v1/jobs/{job['id']}/heartbeat", body))
-        )
+        thread = threading.Thread(target=lambda: box.append(api.post(f"/v1/jobs/{job['id']}/heartbeat", body)))
         thread.start()
         time.sleep(0.2)
 
@@ -425,9 +388,7 @@ class SingleForms(harness.ServerCase):
             ("release", {}),
             ("heartbeat", {}),
         ):
-            reply = self.api.post(
-                f"/v1/jobs/{job['id']}/{verb}", {"token": job["lease"]["token"] + 1, **members}
-            )
+            reply = self.api.post(f"/v1/jobs/{job['id']}/{verb}", {"token": job["lease"]["token"] + 1, **members})
             self.assert_refused(reply, 409, "lease_lost")
         self.assertEqual(self.state(job["id"]), "running")
 

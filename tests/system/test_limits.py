@@ -84,9 +84,7 @@ class OfAJob(harness.ServerCase):
             self.assertEqual(self.submit(run_at=good)["run_at"], kept)
         reply = self.api.post("/v1/jobs", self.one(run_at="2099-01-01T00:00:00Z", delay_ms=1))
         self.assert_refused(reply, 422, "validation_failed")
-        reply = self.api.post(
-            "/v1/jobs", self.one(expires_at="2099-01-01T00:00:00Z", expires_in_ms=1)
-        )
+        reply = self.api.post("/v1/jobs", self.one(expires_at="2099-01-01T00:00:00Z", expires_in_ms=1))
         self.assert_refused(reply, 422, "validation_failed")
 
     def test_retry_policies(self):
@@ -156,16 +154,14 @@ class OfAJob(harness.ServerCase):
         self.assertEqual(
             self.api.post(
                 "/v1/jobs",
-                raw=b'{"type":"t","queue":"%s","payload":"%s"}'
-                % (self.queue.encode(), b"x" * (mebibyte - 2)),
+                raw=b'{"type":"t","queue":"%s","payload":"%s"}' % (self.queue.encode(), b"x" * (mebibyte - 2)),
             ).status,
             201,
         )
         for size in (mebibyte + 1, 3 * mebibyte):
             reply = self.api.post(
                 "/v1/jobs",
-                raw=b'{"type":"t","queue":"%s","payload":"%s"}'
-                % (self.queue.encode(), b"x" * (size - 2)),
+                raw=b'{"type":"t","queue":"%s","payload":"%s"}' % (self.queue.encode(), b"x" * (size - 2)),
             )
             self.assert_refused(reply, 413, "payload_too_large")
         self.submit()
@@ -207,9 +203,7 @@ class OfTheOtherCalls(harness.ServerCase):
             with self.subTest(change=change):
                 self.assert_fault({**good, **change}, place, "/v1/claim")
         for member in ("queues", "worker"):
-            self.assert_fault(
-                {k: v for k, v in good.items() if k != member}, f"/{member}", "/v1/claim"
-            )
+            self.assert_fault({k: v for k, v in good.items() if k != member}, f"/{member}", "/v1/claim")
 
     def assert_item_fault(self, path, bad, places, kind="items"):
         """Asserts that the second item is refused for faults at exactly these places."""
@@ -270,9 +264,7 @@ class OfTheOtherCalls(harness.ServerCase):
             self.assert_fault({"items": [one] * 1001}, "/items", path)
             self.assert_fault({"items": one}, "/items", path)
             self.assert_fault({}, "/items", path)
-            self.assertEqual(
-                len(self.api.post(path, {"items": [one] * 1000}).json["results"]), 1000
-            )
+            self.assertEqual(len(self.api.post(path, {"items": [one] * 1000}).json["results"]), 1000)
             self.assertIn(self.api.post(path, {"items": [one, 7]}).status, (200, 422))
 
     def test_single_forms(self):
@@ -359,9 +351,7 @@ class OfTheOtherCalls(harness.ServerCase):
             ({"wait_ms": 1, "until": "dawn"}, "until"),
             ({"colour": 1}, "colour"),
         ):
-            self.assert_refused(
-                self.api.get(f"/v1/jobs/{job}", **query), 422, "validation_failed", name
-            )
+            self.assert_refused(self.api.get(f"/v1/jobs/{job}", **query), 422, "validation_failed", name)
 
 
 if __name__ == "__main__":

@@ -80,9 +80,7 @@ class Lists(harness.ServerCase):
 
     def test_without_fresh_it_is_there_soon(self):
         job = self.submit()
-        harness.eventually(
-            lambda: [j["id"] for j in self.list_jobs(fresh="false")] == [job["id"]]
-        )
+        harness.eventually(lambda: [j["id"] for j in self.list_jobs(fresh="false")] == [job["id"]])
 
     def test_a_job_looks_in_a_list_as_it_looks_alone(self):
         self.submit(
@@ -115,9 +113,7 @@ class Lists(harness.ServerCase):
             ({"queue": "no spaces"}, "queue"),
         ):
             with self.subTest(query=query):
-                self.assert_refused(
-                    self.api.get("/v1/jobs", **query), 422, "validation_failed", name
-                )
+                self.assert_refused(self.api.get("/v1/jobs", **query), 422, "validation_failed", name)
 
 
 if __name__ == "__main__":

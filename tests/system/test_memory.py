@@ -27,9 +27,7 @@ class BudgetCase(harness.MillraceCase):
         return int(line.split()[1]) / 1024
 
     def submit_batch(self, numbers, filling):
-        jobs = [
-            {"type": "work", "queue": self.queue, "payload": {"n": n, "filling": filling}} for n in numbers
-        ]
+        jobs = [{"type": "work", "queue": self.queue, "payload": {"n": n, "filling": filling}} for n in numbers]
         return self.api.post("/v1/jobs/batch", {"jobs": jobs})
 
 
@@ -45,9 +43,7 @@ class Budget(BudgetCase):
     def take_all(self, limit=100):
         """Claims and completes until nothing is left; yields the jobs."""
         while jobs := self.claim(limit=limit):
-            items = [
-                {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"} for job in jobs
-            ]
+            items = [{"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"} for job in jobs]
             self.assertEqual(self.api.post("/v1/ack", {"items": items}).status, 200)
             yield from jobs
 
@@ -56,9 +52,7 @@ class Budget(BudgetCase):
         count, filling = 30_000, "x" * 10_000  # 300 MB of payloads
         for start in range(0, count, 100):
             # A client faster than the disk may be told to wait.
-            harness.eventually(
-                lambda start=start: self.takes(range(start, start + 100), filling), what="room for more"
-            )
+            harness.eventually(lambda start=start: self.takes(range(start, start + 100), filling), what="room for more")
         self.assertLess(self.peak_mib(server), 192)
 
         first = self.claim_one(lease_ms=3_600_000)  # until all the others are done
@@ -141,9 +135,7 @@ class LimitKeys(harness.MillraceCase):
     """Each key of a limit takes memory until its bucket is full again."""
 
     def submit_keys(self, limit, numbers):
-        jobs = [
-            {"type": "t", "queue": self.queue, "limits": [{"name": limit, "key": f"k{n}"}]} for n in numbers
-        ]
+        jobs = [{"type": "t", "queue": self.queue, "limits": [{"name": limit, "key": f"k{n}"}]} for n in numbers]
         return self.api.post("/v1/jobs/batch", {"jobs": jobs}).json["results"]
 
     def test_a_limit_refuses_new_keys_of_its_own_alone(self):

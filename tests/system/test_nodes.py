@@ -9,10 +9,9 @@ import threading
 import time
 
 import harness
-import test_auth
-
 import nodes  # whose folder the harness has added
 import postgres
+import test_auth
 
 FAILOVER_TIMEOUT_S = 60
 
@@ -51,19 +50,14 @@ class NodesCase(harness.MillraceCase):
         while missing:
             self.assertLess(time.monotonic(), deadline, f"{len(missing)} jobs can't be claimed")
             # The leases outlast what nodes take to settle.
-            claimed = self.claim(
-                50, list(self.queues.values()), api, wait_ms=500, lease_ms=600_000
-            )
+            claimed = self.claim(50, list(self.queues.values()), api, wait_ms=500, lease_ms=600_000)
             self.assertLessEqual({job["id"] for job in claimed}, missing)
             missing -= {job["id"] for job in claimed}
             jobs += claimed
         return jobs
 
     def finish_all(self, api, jobs):
-        items = [
-            {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
-            for job in jobs
-        ]
+        items = [{"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"} for job in jobs]
         reply = api.post("/v1/ack", {"items": items})
         self.assertEqual(reply.status, 200, reply)
         self.assertEqual({result["status"] for result in reply.json["results"]}, {200}, reply)
@@ -290,15 +284,13 @@ class NodesGo(NodesCase):
                     done("/v1/jobs", {"type": "work", "queue": queue})
                     claim = {"queues": [queue], "limit": 5, "wait_ms": 200, "worker": {"id": "w"}}
                     jobs = done("/v1/claim", claim).get("jobs", [])
-                    items = [
-                        {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
-                        for job in jobs
-                    ]
+                    items = [{"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"} for job in jobs]
                     results = done("/v1/ack", {"items": items})["results"] if items else []
                     failed.extend(result for result in results if result["status"] != 200)
                     finished.extend(item["id"] for item in items)
 
         threads = [threading.Thread(target=ask, args=(server,)) for server in servers]
+
         def go_on():
             """Waits until they have finished more jobs, or one has failed."""
             goal = len(finished) + 10
@@ -422,7 +414,9 @@ class BehindPgBouncer(NodesCase):
             replies = [api.get(f"/v1/jobs/{job}") for job in ids for api in apis]
             return {(reply.status, (reply.json or {}).get("state")) for reply in replies}
 
-        harness.eventually(lambda: states() == {(200, "succeeded")}, FAILOVER_TIMEOUT_S, 0.2, what="every job's success")
+        harness.eventually(
+            lambda: states() == {(200, "succeeded")}, FAILOVER_TIMEOUT_S, 0.2, what="every job's success"
+        )
         self.assertEqual(sorted(self.sql("SELECT job FROM effects").split()), sorted(ids))
 
     def test_jobs_come_from_and_end_in_sql_through_either_node(self):

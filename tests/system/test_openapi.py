@@ -16,29 +16,19 @@ NOBODY = "0190a0a0-0000-7000-8000-000000000000"
 class Description(harness.ServerCase):
     def test_every_route_answers(self):
         for method, template, operation in self.api.contract().operations():
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace(
-                "{name}", self.queue
-            )
+            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
             with self.subTest(route=f"{method} {template}"):
                 reply = self.api.request(method, path, {} if "requestBody" in operation else None)
                 self.assertNotEqual(reply.status, 405, reply)
                 self.assertLess(reply.status, 500, reply)
                 if reply.status == 404:  # what it names is not there, but the route is
                     self.assertTrue("{" in template, reply)
-                    self.assertNotEqual(
-                        reply.json["detail"], self.api.get("/v1/no/such/path").json["detail"], reply
-                    )
+                    self.assertNotEqual(reply.json["detail"], self.api.get("/v1/no/such/path").json["detail"], reply)
 
     def test_every_path_refuses_other_methods(self):
         for _, template, item in self.api.contract().routes:
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace(
-                "{name}", self.queue
-            )
-            described = {
-                method.upper()
-                for method in item
-                if method in ("get", "post", "put", "patch", "delete")
-            }
+            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
+            described = {method.upper() for method in item if method in ("get", "post", "put", "patch", "delete")}
             for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - described:
                 with self.subTest(method=method, path=template):
                     reply = self.api.request(method, path)
@@ -56,27 +46,19 @@ class Description(harness.ServerCase):
         for method, template, operation in described.operations():
             if not operation.get("requestBody", {}).get("required"):
                 continue
-            schema = described.resolve(
-                operation["requestBody"]["content"]["application/json"]["schema"]
-            )
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace(
-                "{name}", self.queue
-            )
+            schema = described.resolve(operation["requestBody"]["content"]["application/json"]["schema"])
+            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
             with self.subTest(route=f"{method} {template}"):
                 reply = self.api.request(method, path, {})
                 if schema.get("required"):
                     self.assertEqual(reply.status, 422, reply)
-                    self.assertTrue(
-                        {"/" + name for name in schema["required"]} <= set(reply.places), reply
-                    )
+                    self.assertTrue({"/" + name for name in schema["required"]} <= set(reply.places), reply)
 
     def test_no_request_takes_what_is_not_described(self):
         for method, template, operation in self.api.contract().operations():
             if "requestBody" not in operation:
                 continue
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace(
-                "{name}", self.queue
-            )
+            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
             with self.subTest(route=f"{method} {template}"):
                 reply = self.api.request(method, path, {"no_such_member": 1})
                 self.assertEqual(reply.status, 422, reply)
@@ -122,9 +104,7 @@ class Description(harness.ServerCase):
         references = set()
 
         def walk(node):
-            for value in (
-                node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-            ):
+            for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
                 walk(value)
             if isinstance(node, dict) and isinstance(node.get("$ref"), str):
                 references.add(node["$ref"])
@@ -136,7 +116,6 @@ class Description(harness.ServerCase):
         self.assertGreater(self.check_examples(described, described.description), 10)
         ids = [operation["operationId"] for _, _, operation in described.operations()]
         self.assertEqual(len(ids), len(set(ids)))
-
 
     def check_examples(self, described, node, where=""):
         """Checks every example against its schema. Returns the number of examples."""
@@ -189,12 +168,8 @@ class Canaries(harness.ServerCase):
         self.assert_found_out(b"{}{")
         self.assert_found_out(job, status=201)
         self.assert_found_out(job, headers={**self.reply.headers, "etag": "7"})
-        self.assert_found_out(
-            job, headers={k: v for k, v in self.reply.headers.items() if k != "etag"}
-        )
-        self.assert_found_out(
-            job, headers={k: v for k, v in self.reply.headers.items() if k != "x-request-id"}
-        )
+        self.assert_found_out(job, headers={k: v for k, v in self.reply.headers.items() if k != "etag"})
+        self.assert_found_out(job, headers={k: v for k, v in self.reply.headers.items() if k != "x-request-id"})
         self.assert_found_out(job, headers={**self.reply.headers, "content-type": "text/html"})
 
     def test_a_wrong_problem_is_found_out(self):

@@ -52,9 +52,7 @@ class Health(harness.ServerCase):
         meta = self.api.get("/v1/meta").json
         self.assertEqual((meta["store"], meta["shards"]), (harness.STORE, harness.SHARDS))
         self.assertLessEqual(meta["started_at"], meta["server_time"])
-        self.assertTrue(
-            meta["limits"] and all(isinstance(v, int) for v in meta["limits"].values()), meta
-        )
+        self.assertTrue(meta["limits"] and all(isinstance(v, int) for v in meta["limits"].values()), meta)
         self.assertTrue(harness.run("version").stdout.strip().find(meta["version"]) >= 0)
 
     def test_request_ids_are_taken_made_and_logged(self):
@@ -63,14 +61,10 @@ class Health(harness.ServerCase):
         made = [self.api.get("/v1/meta").headers["x-request-id"] for _ in range(2)]
         self.assertNotEqual(made[0], made[1])
         for bad in ("x" * 129, "two words", "caf\u00e9".encode()):
-            self.assertNotEqual(
-                self.api.get("/v1/meta", headers={"X-Request-Id": bad}).headers["x-request-id"], bad
-            )
+            self.assertNotEqual(self.api.get("/v1/meta", headers={"X-Request-Id": bad}).headers["x-request-id"], bad)
         problem = self.api.get("/v1/nowhere", headers={"X-Request-Id": "lost"})
         self.assertEqual(problem.json["request_id"], "lost")
-        harness.eventually(
-            lambda: "my-request-7" in self.server.log, what="the request's line in the log"
-        )
+        harness.eventually(lambda: "my-request-7" in self.server.log, what="the request's line in the log")
 
     def test_nothing_secret_and_nothing_forged_in_the_log(self):
         self.api.post(
@@ -83,9 +77,7 @@ class Health(harness.ServerCase):
         harness.eventually(lambda: "logged" in self.server.log)
         self.assertNotIn("canary", self.server.log)
         self.assertNotIn("\x1b", self.server.log)
-        self.assertFalse(
-            any(line.startswith(("2026-01-01", "forged")) for line in self.server.log.splitlines())
-        )
+        self.assertFalse(any(line.startswith(("2026-01-01", "forged")) for line in self.server.log.splitlines()))
 
 
 class Metrics(harness.ServerCase):
@@ -97,18 +89,14 @@ class Metrics(harness.ServerCase):
     def test_they_parse_and_are_ours(self):
         self.submit()
         self.finish(self.claim_one())
-        samples = harness.eventually(
-            lambda: (m := self.metrics()) and any(self.queue in key for key in m) and m
-        )
+        samples = harness.eventually(lambda: (m := self.metrics()) and any(self.queue in key for key in m) and m)
         strangers = [key for key in samples if not key.startswith("millrace_")]
         self.assertEqual(strangers, [])
 
     def test_they_count_what_happens(self):
         def total(prefix):
             return sum(
-                value
-                for key, value in self.metrics().items()
-                if key.startswith(prefix) and f'"{self.queue}"' in key
+                value for key, value in self.metrics().items() if key.startswith(prefix) and f'"{self.queue}"' in key
             )
 
         def gauge(state):
@@ -138,9 +126,7 @@ class Metrics(harness.ServerCase):
         for key, value in samples.items():
             match = re.match(r'(.*)_bucket\{(.*?),?le="([^"]+)"\}$', key)
             if match:
-                buckets.setdefault((match[1], match[2].strip(",")), []).append(
-                    (float(match[3]), value)
-                )
+                buckets.setdefault((match[1], match[2].strip(",")), []).append((float(match[3]), value))
         self.assertTrue(buckets)
         for (name, labels), steps in buckets.items():
             counts = [count for _, count in sorted(steps)]

@@ -9,9 +9,7 @@ import time
 import unittest
 
 import harness
-
 import nodes  # whose folder the harness has added
-import postgres
 
 IS_POSTGRES = os.environ.get("MILLRACE_STORE") == "postgres"
 KEYS = {
@@ -285,12 +283,8 @@ class OneServer(harness.ServerCase, OperationsCase):
         for wrong in (0, 100_001, "1"):
             place = f"/v1/operations/{op['id']}"
             self.assert_fault({"rate_per_s": wrong}, "/rate_per_s", place, "PATCH")
-        self.assert_refused(
-            self.api.get("/v1/operations", state="done"), 422, "validation_failed", "state"
-        )
-        self.assert_refused(
-            self.api.get("/v1/operations", cursor="nonsense"), 422, "validation_failed", "cursor"
-        )
+        self.assert_refused(self.api.get("/v1/operations", state="done"), 422, "validation_failed", "state")
+        self.assert_refused(self.api.get("/v1/operations", cursor="nonsense"), 422, "validation_failed", "cursor")
         for unknown in (harness.uuid7(), "nonsense"):
             for method, rest in (("GET", ""), ("PATCH", ""), ("POST", "/cancel")):
                 reply = self.api.request(
@@ -320,9 +314,7 @@ class OneServer(harness.ServerCase, OperationsCase):
             lambda: self.metric('operation_jobs_total{outcome="changed"}') >= before + 10,
             what="the metric",
         )
-        harness.eventually(
-            lambda: self.metric('operations{state="completed"}') > 0, what="the completed ones"
-        )
+        harness.eventually(lambda: self.metric('operations{state="completed"}') > 0, what="the completed ones")
 
     def metric(self, name):
         for line in self.api.get("/metrics").body.decode().splitlines():
@@ -332,9 +324,7 @@ class OneServer(harness.ServerCase, OperationsCase):
 
     def test_the_command_line(self):
         self.make_dead(60)
-        begun = self.server.cli(
-            "job", "retry", "--query", f"queue:{self.queue}", "--rate", "4", "--yes", "-o", "json"
-        )
+        begun = self.server.cli("job", "retry", "--query", f"queue:{self.queue}", "--rate", "4", "--yes", "-o", "json")
         self.assertEqual(begun.returncode, 0, begun.stderr)
         op = json.loads(begun.stdout)
         listed = self.server.cli("operation", "list")

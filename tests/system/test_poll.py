@@ -14,9 +14,7 @@ class Polls(harness.ServerCase):
         self.worker = f"worker/{self.queue}"
 
     def poll(self, api=None, **members):
-        reply = (api or self.api).post(
-            f"/v1/workers/{self.worker.replace('/', '%2F')}/poll", members
-        )
+        reply = (api or self.api).post(f"/v1/workers/{self.worker.replace('/', '%2F')}/poll", members)
         self.assertEqual(reply.status, 200, reply)
         return reply.json
 
@@ -27,9 +25,7 @@ class Polls(harness.ServerCase):
         return self.api.post(f"/v1/workers/{self.worker.replace('/', '%2F')}/{verb}")
 
     def listed(self):
-        workers = {
-            worker["id"]: worker for worker in self.api.get("/v1/workers", limit=1000).json["items"]
-        }
+        workers = {worker["id"]: worker for worker in self.api.get("/v1/workers", limit=1000).json["items"]}
         return workers.get(self.worker)
 
     def test_everything_in_one_round_trip(self):
@@ -46,9 +42,7 @@ class Polls(harness.ServerCase):
             claim=self.claim_part(),
         )
         self.assertEqual(answer["acks"], [{"status": 200, "id": first["id"], "state": "succeeded"}])
-        self.assertEqual(
-            [(b["status"], b["cancel_requested"]) for b in answer["heartbeats"]], [(200, False)]
-        )
+        self.assertEqual([(b["status"], b["cancel_requested"]) for b in answer["heartbeats"]], [(200, False)])
         self.assertEqual([log["status"] for log in answer["logs"]], [200, 200])
         self.assertEqual([job["payload"] for job in answer["jobs"]], [2])
         self.assertEqual(answer["commands"], [])
@@ -91,9 +85,7 @@ class Polls(harness.ServerCase):
             logs=[{**stale, "message": "m"}],
         )
         for kind in ("acks", "heartbeats", "logs"):
-            self.assertEqual(
-                [result["error"]["code"] for result in answer[kind]], ["lease_lost"], kind
-            )
+            self.assertEqual([result["error"]["code"] for result in answer[kind]], ["lease_lost"], kind)
         self.assertEqual(self.job(job["id"], include="logs")["logs"], [])
 
     def test_acks_are_committed_before_the_claim_waits(self):
@@ -114,9 +106,7 @@ class Polls(harness.ServerCase):
 
     def poll_in_background(self, **members):
         box = []
-        thread = threading.Thread(
-            target=lambda: box.append(self.poll(api=self.new_client(), **members))
-        )
+        thread = threading.Thread(target=lambda: box.append(self.poll(api=self.new_client(), **members)))
         thread.start()
         time.sleep(0.2)
         return thread, box
@@ -139,10 +129,7 @@ class Polls(harness.ServerCase):
         self.poll(claim=self.claim_part())
         self.api.post(f"/v1/jobs/{job_id}/cancel")
         self.assertEqual(
-            [
-                command["type"]
-                for command in self.poll(claim=self.claim_part(wait_ms=5000))["commands"]
-            ],
+            [command["type"] for command in self.poll(claim=self.claim_part(wait_ms=5000))["commands"]],
             ["cancel"],
         )
 
@@ -180,13 +167,9 @@ class Polls(harness.ServerCase):
         worker = self.listed()
         for member, value in particulars.items():
             self.assertEqual(worker[member], value)
-        self.assertEqual(
-            (worker["queues"], worker["types"], worker["state"]), ([self.queue], ["mail"], "active")
-        )
+        self.assertEqual((worker["queues"], worker["types"], worker["state"]), ([self.queue], ["mail"], "active"))
         (running,) = worker["running"]
-        self.assertEqual(
-            (running["id"], running["type"], running["attempt"]), (job["id"], "mail", 1)
-        )
+        self.assertEqual((running["id"], running["type"], running["attempt"]), (job["id"], "mail", 1))
         self.assertEqual(running["lease_expires_at"], self.job(job["id"])["lease_expires_at"])
 
     def test_a_worker_keeps_its_particulars_through_a_poll_without_a_claim(self):

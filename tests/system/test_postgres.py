@@ -4,7 +4,6 @@ tests/CMakeLists.txt.)
 
 import contextlib
 import signal
-import subprocess
 import threading
 import time
 
@@ -36,17 +35,14 @@ class OnPostgres(harness.MillraceCase):
         self.use(self.serve().start())
         self.assertEqual(self.api.get("/v1/meta").json["store"], "postgres")
         job = self.submit("mail.send", payload={"to": "ada"}, priority=3)
-        harness.eventually(
-            lambda: self.sql("SELECT count(*) FROM millrace.jobs") == "1", what="the job's row"
-        )
+        harness.eventually(lambda: self.sql("SELECT count(*) FROM millrace.jobs") == "1", what="the job's row")
         self.assertEqual(
             self.sql("SELECT id, queue, type, state, priority, payload->>'to' FROM millrace.jobs"),
             f"{job['id']}|{self.queue}|mail.send|ready|3|ada",
         )
         self.finish(self.claim_one(), result={"sent": True})
         harness.eventually(
-            lambda: self.sql("SELECT state, result FROM millrace.jobs")
-            == 'succeeded|{"sent": true}',
+            lambda: self.sql("SELECT state, result FROM millrace.jobs") == 'succeeded|{"sent": true}',
             what="the job's end in its row",
         )
         harness.eventually(
@@ -157,26 +153,20 @@ class OnPostgres(harness.MillraceCase):
         standby.sql("SELECT pg_promote()")
         # A server that was cut off does not know whether its first tries were carried out.
         harness.eventually(
-            lambda: self.api.post("/v1/jobs", {**body, "id": harness.uuid7()}).status == 201, 60,
+            lambda: self.api.post("/v1/jobs", {**body, "id": harness.uuid7()}).status == 201,
+            60,
             what="service by the standby",
         )
         acknowledged = standby.sql("SELECT pg_current_wal_lsn()")
         primary.start()
-        standby.sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE application_name LIKE 'millrace%'"
-        )
-        harness.eventually(
-            lambda: "the database is a former primary" in self.server.log, what="a look at the timeline"
-        )
+        standby.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'millrace%'")
+        harness.eventually(lambda: "the database is a former primary" in self.server.log, what="a look at the timeline")
         # A request while the lease is still valid is answered once its outcome is known.
         harness.eventually(lambda: self.api.get("/readyz").status == 503, what="doubt")
         for _ in range(3):
             self.assertEqual(self.api.post("/v1/jobs", body).status, 503)
         primary.stop()
-        harness.eventually(
-            lambda: self.api.post("/v1/jobs", body).status == 201, 60, what="service again"
-        )
+        harness.eventually(lambda: self.api.post("/v1/jobs", body).status == 201, 60, what="service again")
         self.assertEqual(standby.sql(f"SELECT pg_current_wal_lsn() > '{acknowledged}'"), "t")
 
     def test_a_standby_is_never_asked(self):
@@ -290,9 +280,7 @@ class OnPostgres(harness.MillraceCase):
             self.assertFalse(acknowledged())
         wait_for("")
         harness.eventually(acknowledged, 60, what="an acknowledgement")
-        harness.eventually(
-            lambda: self.api.get("/readyz").status == 200, 60, what="all shards' readiness"
-        )
+        harness.eventually(lambda: self.api.get("/readyz").status == 200, 60, what="all shards' readiness")
 
     def test_fences_are_swept_where_nobody_uses_the_inbox(self):
         self.use(self.serve().start())
@@ -340,8 +328,10 @@ class OnPostgres(harness.MillraceCase):
         newest = "WHERE seq = (SELECT max(seq) FROM millrace.journal_0_0)"
         first = "WHERE ord = (SELECT min(ord) FROM millrace.job_rows)"
         for done, found in (
-            (f"UPDATE millrace.journal_0_0 SET body = set_byte(body, 20, 1 # get_byte(body, 20)) {newest}",
-             "its checksum does not match"),
+            (
+                f"UPDATE millrace.journal_0_0 SET body = set_byte(body, 20, 1 # get_byte(body, 20)) {newest}",
+                "its checksum does not match",
+            ),
             (f"DELETE FROM millrace.journal_0_0 {newest}", "committed rows are missing"),
             ("TRUNCATE millrace.journal_0_0", "committed rows are missing"),
             ("TRUNCATE millrace.job_rows CASCADE", "counts 19 ready jobs, but the tables hold 0"),
@@ -359,9 +349,7 @@ class OnPostgres(harness.MillraceCase):
                 server.stop()
                 self.cluster.sql(done, server.database)
                 server.spawn()
-                harness.eventually(
-                    lambda server=server, found=found: found in server.log, what=found
-                )
+                harness.eventually(lambda server=server, found=found: found in server.log, what=found)
                 harness.eventually(
                     lambda server=server: "this node can't lead the shard" in server.log, what="its word"
                 )

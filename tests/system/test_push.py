@@ -8,7 +8,6 @@ import threading
 import time
 
 import harness
-
 import nodes  # whose folder the harness has added
 import receiver
 
@@ -30,9 +29,7 @@ class PushCase(harness.MillraceCase):
         name = f"t{next(self._targets)}"
         body = {"url": url, "queues": [self.queue], **members}
         api = api or self.api
-        reply = harness.eventually(
-            lambda: (r := api.put(f"/v1/push-targets/{name}", body)).status != 503 and r, 60
-        )
+        reply = harness.eventually(lambda: (r := api.put(f"/v1/push-targets/{name}", body)).status != 503 and r, 60)
         self.assertEqual(reply.status, 201, reply)
         return name
 
@@ -119,9 +116,7 @@ class Outcomes(PushCase, harness.ServerCase):
         time.sleep(0.5)
         self.assertEqual(self.state(job["id"]), "running")
         token = int(r.calls[0].headers["millrace-token"])
-        reply = self.api.post(
-            f"/v1/jobs/{job['id']}/complete", {"token": token, "result": "later"}
-        )
+        reply = self.api.post(f"/v1/jobs/{job['id']}/complete", {"token": token, "result": "later"})
         self.assertEqual(reply.status, 200, reply)
         self.assertEqual(self.final(job["id"])["state"], "succeeded")
         self.assertEqual(len(r.calls), 1)
@@ -238,9 +233,7 @@ class Outcomes(PushCase, harness.ServerCase):
     def test_a_paused_target_calls_nobody(self):
         r = self.receive()
         name = self.target(r.url)
-        self.assertEqual(
-            self.api.post(f"/v1/push-targets/{name}/pause", {"reason": "later"}).status, 200
-        )
+        self.assertEqual(self.api.post(f"/v1/push-targets/{name}/pause", {"reason": "later"}).status, 200)
         time.sleep(2)  # the server withdraws its claim a fifth of a second later, or when it can
         job = self.submit()
         time.sleep(0.5)
@@ -271,12 +264,8 @@ class Outcomes(PushCase, harness.ServerCase):
         self.target(r.url)
         self.submit()
         harness.eventually(lambda: r.calls, what="the call")
-        self.assertEqual(
-            [w for w in self.api.get("/v1/workers").json["items"] if "push" in w["id"]], []
-        )
-        reply = self.api.post(
-            "/v1/claim", {"queues": [self.queue], "worker": {"id": "~push:t1"}, "wait_ms": 0}
-        )
+        self.assertEqual([w for w in self.api.get("/v1/workers").json["items"] if "push" in w["id"]], [])
+        reply = self.api.post("/v1/claim", {"queues": [self.queue], "worker": {"id": "~push:t1"}, "wait_ms": 0})
         self.assertEqual(reply.status, 422, reply)
 
 
@@ -313,9 +302,7 @@ class Targets(PushCase, harness.ServerCase):
         for text in texts:
             self.assertNotIn(b"canary-3c1", text)
             self.assertNotIn(SECRET.removeprefix("whsec_").encode(), text)
-        reply = self.api.put(
-            f"/v1/push-targets/{name}", {**body, "secret": None, "headers": None}
-        )
+        reply = self.api.put(f"/v1/push-targets/{name}", {**body, "secret": None, "headers": None})
         self.assertEqual((reply.json["secret"], reply.json["header_names"]), (False, []))
 
     def test_what_must_not_be_called_is_refused(self):
@@ -449,9 +436,7 @@ class Nodes(PushCase):
         name = self.target(r.url, concurrency=4, timeout_ms=10000, queues=queues)
         apis = [self.new_client(server) for server in cluster.servers]
         for api in apis:
-            harness.eventually(
-                lambda a=api: a.get(f"/v1/push-targets/{name}").status == 200, what="its copy"
-            )
+            harness.eventually(lambda a=api: a.get(f"/v1/push-targets/{name}").status == 200, what="its copy")
         harness.eventually(
             lambda: sum(self.get(name, api)["health"] is not None for api in apis) == 1,
             60,
@@ -468,9 +453,7 @@ class Nodes(PushCase):
             for number in range(count):
                 queue = queues[number % len(queues)]
                 body = {"type": "work", "queue": queue, "id": harness.uuid7()}
-                harness.eventually(
-                    lambda b=body: self.api.post("/v1/jobs", b).status in (200, 201), 30, 0.05
-                )
+                harness.eventually(lambda b=body: self.api.post("/v1/jobs", b).status in (200, 201), 30, 0.05)
                 ids.append(body["id"])
 
         submit(100)

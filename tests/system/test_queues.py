@@ -107,9 +107,7 @@ class Queues(harness.ServerCase):
     def test_a_submission_makes_a_queue_with_the_defaults(self):
         self.submit()
         queue = self.get_queue()
-        self.assertEqual(
-            (queue["name"], queue["paused"], queue["pause_reason"]), (self.queue, False, None)
-        )
+        self.assertEqual((queue["name"], queue["paused"], queue["pause_reason"]), (self.queue, False, None))
         self.assertEqual(queue["settings"], DEFAULTS)
 
     def test_put_makes_then_replaces(self):
@@ -127,12 +125,8 @@ class Queues(harness.ServerCase):
         self.assertGreater(replaced.json["version"], made.json["version"])
 
     def test_patch_changes_only_what_it_names(self):
-        self.api.put(
-            self.path, {"max_attempts": 9, "max_ready": 10, "retention": {"dead_ms": 1000}}
-        )
-        changed = self.api.patch(
-            self.path, {"max_ready": None, "retention": {"succeeded_ms": 5}}
-        ).json
+        self.api.put(self.path, {"max_attempts": 9, "max_ready": 10, "retention": {"dead_ms": 1000}})
+        changed = self.api.patch(self.path, {"max_ready": None, "retention": {"succeeded_ms": 5}}).json
         self.assertEqual(
             changed["settings"],
             {
@@ -144,14 +138,10 @@ class Queues(harness.ServerCase):
 
     def test_only_the_version_expected(self):
         made = self.api.put(self.path, {})
-        ok = self.api.patch(
-            self.path, {"max_attempts": 2}, headers={"If-Match": made.headers["etag"]}
-        )
+        ok = self.api.patch(self.path, {"max_attempts": 2}, headers={"If-Match": made.headers["etag"]})
         self.assertEqual(ok.status, 200)
         self.assert_refused(
-            self.api.patch(
-                self.path, {"max_attempts": 3}, headers={"If-Match": made.headers["etag"]}
-            ),
+            self.api.patch(self.path, {"max_attempts": 3}, headers={"If-Match": made.headers["etag"]}),
             412,
             "version_conflict",
         )
@@ -217,9 +207,7 @@ class Queues(harness.ServerCase):
         self.submit_many(60)
         for job in self.claim(limit=30):
             self.finish(job)
-        rates = harness.eventually(
-            lambda: (r := self.get_queue()["rates"])["succeeded_per_s"] > 0 and r
-        )
+        rates = harness.eventually(lambda: (r := self.get_queue()["rates"])["succeeded_per_s"] > 0 and r)
         self.assertGreater(rates["submitted_per_s"], rates["succeeded_per_s"] - 1e-9)
 
     def test_pause_and_resume(self):
@@ -284,9 +272,7 @@ class Queues(harness.ServerCase):
             self.api.put(f"/v1/queues/{name}")
         found, cursor = [], None
         while True:
-            page = self.api.get(
-                "/v1/queues", limit=10, **({"cursor": cursor} if cursor else {})
-            ).json
+            page = self.api.get("/v1/queues", limit=10, **({"cursor": cursor} if cursor else {})).json
             self.assertLessEqual(len(page["items"]), 10)
             found += [queue["name"] for queue in page["items"]]
             cursor = page["next_cursor"]
@@ -338,18 +324,14 @@ class Retention(harness.ServerCase):
         ends = []
         waiter = threading.Thread(
             target=lambda: ends.append(
-                self.new_client().get(
-                    f"/v1/jobs/{job['id']}", wait_ms=30000, until="final", include="result"
-                )
+                self.new_client().get(f"/v1/jobs/{job['id']}", wait_ms=30000, until="final", include="result")
             )
         )
         waiter.start()
         time.sleep(0.2)
         self.finish(claimed, result=42)
         waiter.join()
-        self.assertEqual(
-            (ends[0].status, ends[0].json["state"], ends[0].json["result"]), (200, "succeeded", 42)
-        )
+        self.assertEqual((ends[0].status, ends[0].json["state"], ends[0].json["result"]), (200, "succeeded", 42))
 
     def test_a_repeated_ack_still_is_answered(self):
         self.api.put(f"/v1/queues/{self.queue}", {"retention": {"succeeded_ms": 0}})
@@ -365,9 +347,7 @@ class Retention(harness.ServerCase):
         self.finish(self.claim_one())
         ended = harness.seconds(self.job(job["id"])["finished_at"])
         self.submit()
-        harness.eventually(
-            lambda: self.api.get(f"/v1/jobs/{job['id']}").status == 404, what="its end"
-        )
+        harness.eventually(lambda: self.api.get(f"/v1/jobs/{job['id']}").status == 404, what="its end")
         self.assertGreater(time.time(), ended + 3.9)
         self.assertEqual(self.counts(), {"ready": 1})
         self.assertEqual(len(self.list_jobs()), 1)

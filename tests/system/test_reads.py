@@ -56,8 +56,7 @@ class Searching(harness.MillraceCase):
                 for n in range(start, start + 100)
             ]
             harness.eventually(
-                lambda jobs=jobs: self.api.post("/v1/jobs/batch", {"jobs": jobs}).json["results"][-1]["status"]
-                == 201,
+                lambda jobs=jobs: self.api.post("/v1/jobs/batch", {"jobs": jobs}).json["results"][-1]["status"] == 201,
                 timeout_s=30,
                 what="room for more",
             )
@@ -103,24 +102,19 @@ class Searching(harness.MillraceCase):
         harness.eventually(lambda: descriptors() <= before + 5, what="closed connections are closed")
 
 
-
 class Large(harness.MillraceCase):
     """Tests of the bounds on one answer, and on all answers together."""
 
     def fill(self, count, size):
         job = {"type": "t", "queue": self.queue, "payload": "x" * size}
         for _ in range(count):
-            harness.eventually(
-                lambda: self.api.post("/v1/jobs", job).status == 201, what="room for one more"
-            )
+            harness.eventually(lambda: self.api.post("/v1/jobs", job).status == 201, what="room for one more")
 
     def test_a_claim_and_a_poll_are_bounded_in_bytes(self):
         self.use(self.new_server().start())
         self.fill(40, 1_000_000)
         self.assertEqual(len(self.claim(limit=100)), 16)  # 16 MiB
-        polled = self.api.post(
-            "/v1/workers/w2/poll", {"claim": {"queues": [self.queue], "limit": 100}}
-        )
+        polled = self.api.post("/v1/workers/w2/poll", {"claim": {"queues": [self.queue], "limit": 100}})
         self.assertEqual(len(polled.json["jobs"]), 16)
         self.assertEqual(len(self.claim(limit=100)), 8)
 

@@ -76,9 +76,7 @@ class Killed(harness.MillraceCase):
                         reply = api.post("/v1/ack", {"items": items})
                         if reply.status == 200:
                             with lock:
-                                ended.update(
-                                    {result["id"]: result for result in reply.json["results"]}
-                                )
+                                ended.update({result["id"]: result for result in reply.json["results"]})
                             pending = []
                 except (OSError, harness.client.http.client.HTTPException):
                     api = None
@@ -94,9 +92,7 @@ class Killed(harness.MillraceCase):
             time.sleep(dice.uniform(0.3, 0.8))
             self.server.restart(kill=True)
         try:
-            harness.eventually(
-                lambda: len(submitted) > 50 and len(ended) > 20, 60, what="jobs that were worked on"
-            )
+            harness.eventually(lambda: len(submitted) > 50 and len(ended) > 20, 60, what="jobs that were worked on")
         finally:
             stop.set()
             for thread in threads:
@@ -115,8 +111,7 @@ class Killed(harness.MillraceCase):
         undone = [
             job_id
             for job_id in ended
-            if jobs[job_id]["state"] != "succeeded"
-            or jobs[job_id]["result"] != jobs[job_id]["payload"]
+            if jobs[job_id]["state"] != "succeeded" or jobs[job_id]["result"] != jobs[job_id]["payload"]
         ]
         self.assertEqual(undone, [])
         states = [job["state"] for job in jobs.values()]

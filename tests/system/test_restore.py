@@ -87,10 +87,7 @@ class Load:
             asked = time.time()
             with self.lock:
                 self.tokens += [(asked, job["id"], job["lease"]["token"]) for job in jobs]
-            items = [
-                {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
-                for job in jobs
-            ]
+            items = [{"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"} for job in jobs]
             results = api.post("/v1/ack", {"items": items}).json["results"]
             with self.lock:
                 for job, result in zip(jobs, results):
@@ -168,17 +165,9 @@ class Drill(harness.MillraceCase):
         self.assertEqual(lost, [], "acknowledged before, and not there")
         invented = [job for job in states if load.submitted[job][0] > late]
         self.assertEqual(invented, [], "asked for later, and there")
-        undone = [
-            job
-            for job, (_, at) in load.finished.items()
-            if at < early and states[job] != "succeeded"
-        ]
+        undone = [job for job, (_, at) in load.finished.items() if at < early and states[job] != "succeeded"]
         self.assertEqual(undone, [], "finished before, and not finished")
-        done = [
-            job
-            for job, (at, _) in load.finished.items()
-            if at > late and states.get(job) == "succeeded"
-        ]
+        done = [job for job, (at, _) in load.finished.items() if at > late and states.get(job) == "succeeded"]
         self.assertEqual(done, [], "finished later, and finished")
         self.assertGreater(len(states), 100)
         self.assertLess(len(states), len(load.submitted))
@@ -298,9 +287,7 @@ class Refusals(harness.MillraceCase):
             jobs = [{"type": "t", "payload": "x" * 100} for _ in range(200)]
             assert api.post("/v1/jobs/batch", {"jobs": jobs}).status == 200
             files = len(list(cls.archive.glob("*.rows")))
-            harness.eventually(
-                lambda: len(list(cls.archive.glob("*.rows"))) > files, what="the next file"
-            )
+            harness.eventually(lambda: len(list(cls.archive.glob("*.rows"))) > files, what="the next file")
         api.close()
         assert cls.source.stop() == 0
 
@@ -458,9 +445,7 @@ class Refusals(harness.MillraceCase):
             ["--until", "yesterday", "--archive", self.copy],
             ["--until", "2026-01-01T00:00:00Z"],
         ):
-            done = harness.run(
-                "admin", "restore", "--backup", self.early, "--to", self.target, *arguments
-            )
+            done = harness.run("admin", "restore", "--backup", self.early, "--to", self.target, *arguments)
             self.assertEqual(done.returncode, 2, done)
             self.assertIn("--until", done.stderr)
 
@@ -471,9 +456,7 @@ class Refusals(harness.MillraceCase):
             target = self.home / f"target-{step}"
             command = [harness.BINARY, "admin", "restore", "--backup", str(self.early)]
             command += ["--archive", str(self.copy), "--to", str(target)]
-            process = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             if step % 2:  # it has begun, however long that takes
                 harness.eventually(
                     lambda: process.poll() is not None or list(target.glob("*")),  # noqa: B023
@@ -491,9 +474,7 @@ class Refusals(harness.MillraceCase):
                 server = self.new_server(data=target).spawn()
                 self.assertEqual(server.wait(), 1)
                 self.assertIn("interrupted restore", server.log)
-                self.assertIn(
-                    "interrupted restore", restore(self.early, target, self.copy).stderr
-                )
+                self.assertIn("interrupted restore", restore(self.early, target, self.copy).stderr)
                 refused += 1
         self.assertGreater(refused, 0)
 
@@ -501,10 +482,7 @@ class Refusals(harness.MillraceCase):
     def test_a_full_disk(self):
         disk = self.home / "disk"
         disk.mkdir()
-        script = (
-            'mount -t tmpfs -o size=300k tmpfs "$DISK" || exit 77\n'
-            '"$@"; code=$?; ls -A "$DISK"; exit $code'
-        )
+        script = 'mount -t tmpfs -o size=300k tmpfs "$DISK" || exit 77\n"$@"; code=$?; ls -A "$DISK"; exit $code'
         command = ["unshare", "--mount", "sh", "-c", script, "sh", harness.BINARY]
         command += ["admin", "restore", "--backup", str(self.early), "--archive", str(self.copy)]
         command += ["--to", str(disk / "target")]
@@ -537,9 +515,7 @@ class OnPostgres(harness.MillraceCase):
         return server
 
     def restore(self, backup, database):
-        return harness.run(
-            "admin", "restore", "--backup", backup, "--postgres", database, timeout=120
-        )
+        return harness.run("admin", "restore", "--backup", backup, "--postgres", database, timeout=120)
 
     def test_a_backup_under_load_has_all_that_was_acknowledged(self):
         server = self.start_on(self.databases.new_database())
@@ -556,9 +532,7 @@ class OnPostgres(harness.MillraceCase):
             sorted(path.name for path in backup.iterdir()),
             ["millrace.dump", "millrace.dump.sha256"],
         )
-        subprocess.run(
-            ["sha256sum", "-c", "millrace.dump.sha256"], cwd=backup, check=True, capture_output=True
-        )
+        subprocess.run(["sha256sum", "-c", "millrace.dump.sha256"], cwd=backup, check=True, capture_output=True)
         self.assertEqual(harness.run("admin", "verify", backup).returncode, 0)
         self.assertEqual(oct((backup / "millrace.dump").stat().st_mode & 0o777), "0o600")
 
@@ -571,11 +545,7 @@ class OnPostgres(harness.MillraceCase):
         lost = [job for job, (_, at) in load.submitted.items() if at < asked and job not in states]
         self.assertEqual(lost, [])
         self.assertEqual([job for job in states if load.submitted[job][0] > answered], [])
-        undone = [
-            job
-            for job, (_, at) in load.finished.items()
-            if at < asked and states[job] != "succeeded"
-        ]
+        undone = [job for job, (_, at) in load.finished.items() if at < asked and states[job] != "succeeded"]
         self.assertEqual(undone, [])
         later = [(job, token) for at, job, token in load.tokens if at > answered and job in states]
         self.assertTrue(later)
@@ -612,9 +582,7 @@ class OnPostgres(harness.MillraceCase):
         # The restore left nothing behind.
         (backup / "millrace.dump").write_bytes(whole)
         self.assertEqual(self.restore(backup, other).returncode, 0)
-        both = harness.run(
-            "admin", "restore", "--backup", backup, "--postgres", other, "--to", server.home / "x"
-        )
+        both = harness.run("admin", "restore", "--backup", backup, "--postgres", other, "--to", server.home / "x")
         self.assertEqual(both.returncode, 2, both)
 
     def test_without_postgresqls_tools(self):

@@ -37,9 +37,13 @@ class Firing(ScheduleWords, harness.ServerCase):
                 name = f"s.{queue}"
                 last = self.call("pause", name=name).json
                 jobs = eventually(
-                    lambda: (found := self.jobs_of(name, queue, include="payload"))
-                    and found[-1]["schedule"]["scheduled_at"] == last["last_scheduled_at"] and found,
-                    what="the last job")
+                    lambda: (
+                        (found := self.jobs_of(name, queue, include="payload"))
+                        and found[-1]["schedule"]["scheduled_at"] == last["last_scheduled_at"]
+                        and found
+                    ),
+                    what="the last job",
+                )
                 instants = [instant(job) for job in jobs]
                 self.assert_each_second(instants)
                 self.assertAlmostEqual(instants[0] % 1, 0 if queue.endswith("cron") else 0.4, places=3)
@@ -55,10 +59,12 @@ class Firing(ScheduleWords, harness.ServerCase):
                 claimed = self.claim_one(queues=[queue])
                 self.assertEqual(
                     (claimed["id"], claimed["schedule"], claimed["payload"]),
-                    (jobs[0]["id"], {"name": name, "scheduled_at": api_time(instants[0])}, members["payload"]))
+                    (jobs[0]["id"], {"name": name, "scheduled_at": api_time(instants[0])}, members["payload"]),
+                )
                 runs = self.runs(name)
-                self.assertEqual([(run["job_id"], run["outcome"]) for run in runs],
-                                 [(job["id"], "submitted") for job in jobs])
+                self.assertEqual(
+                    [(run["job_id"], run["outcome"]) for run in runs], [(job["id"], "submitted") for job in jobs]
+                )
                 self.assertEqual([seconds(run["scheduled_at"]) for run in runs], instants)
 
     def test_jobs_of_others_have_no_schedule(self):
@@ -145,8 +151,7 @@ class Firing(ScheduleWords, harness.ServerCase):
         def delays(api):
             self.api = api
             jobs = [job for job in self.list_jobs() if instant(job) == first]
-            return len(jobs) == len(names) and {
-                job["schedule"]["name"]: came(job) - first for job in jobs}
+            return len(jobs) == len(names) and {job["schedule"]["name"]: came(job) - first for job in jobs}
 
         both = [eventually(lambda: delays(api), what="a job of each") for api in (there, here)]
         for drawn in both:
@@ -189,8 +194,9 @@ class Overlap(ScheduleWords, harness.ServerCase):
         with self.subTest(policy="queue"):
             self.assertEqual(self.claim(queues=[queue_queue]), [])
             self.assertIn("skipped_overlap", self.outcomes(queue))
-            self.assertNotIn(instant(queueing) + 1, [
-                seconds(run["scheduled_at"]) for run in self.runs(queue)[1:]], "it waits")
+            self.assertNotIn(
+                instant(queueing) + 1, [seconds(run["scheduled_at"]) for run in self.runs(queue)[1:]], "it waits"
+            )
             self.finish(queueing)
             waited = self.claim_within(queues=[queue_queue])
             self.assertEqual(instant(waited), instant(queueing) + 1, "the first that came waits")
@@ -294,7 +300,9 @@ class Restarted(ScheduleWords, harness.MillraceCase):
         for name in policies:
             eventually(
                 lambda: (last := self.schedule(name)["last_scheduled_at"]) and seconds(last) > running,
-                60, what=f"an instant of {name} after the start")
+                60,
+                what=f"an instant of {name} after the start",
+            )
         found = self.names_and_runs(policies)
         surely = [at for at in range(int(stopped) + 1, int(started)) if at + missed_s + SLACK_S < started]
         self.assertGreaterEqual(len(surely), 2)
@@ -337,8 +345,11 @@ class Restarted(ScheduleWords, harness.MillraceCase):
             after = time.time()
             eventually(
                 lambda: all(
-                    (last := self.schedule(name)["last_scheduled_at"]) and seconds(last) > after for name in names),
-                60, what="an instant of each")
+                    (last := self.schedule(name)["last_scheduled_at"]) and seconds(last) > after for name in names
+                ),
+                60,
+                what="an instant of each",
+            )
             time.sleep(dice.uniform(0, 1))
             self.server.restart(kill=True)
             self.use(self.server)

@@ -42,12 +42,15 @@ class Specification(ScheduleWords, harness.ServerCase):
     def test_put_makes_then_replaces_then_leaves_alone(self):
         made = self.put(cron="0 9 * * MON-FRI", timezone="Europe/Zurich")
         self.assertEqual(made.status, 201, made)
-        self.assertEqual(specification(made.json), {
-            **DEFAULTS, "cron": "0 9 * * MON-FRI", "timezone": "Europe/Zurich", "job": made.json["job"]})
+        self.assertEqual(
+            specification(made.json),
+            {**DEFAULTS, "cron": "0 9 * * MON-FRI", "timezone": "Europe/Zurich", "job": made.json["job"]},
+        )
         self.assertEqual(made.json["description"], "At 09:00 on Monday to Friday, Europe/Zurich")
         self.assertEqual(
             [made.json[name] for name in ("name", "state", "reason", "error", "last_scheduled_at", "last_job_id")],
-            [self.name, "active", None, None, None, None])
+            [self.name, "active", None, None, None, None],
+        )
         self.assertEqual(len(made.json["next"]), 5)
         self.assertNotIn("warnings", made.json)
         again = self.put(cron="0 9 * * MON-FRI", timezone="Europe/Zurich")
@@ -63,21 +66,48 @@ class Specification(ScheduleWords, harness.ServerCase):
 
     def test_every_member_comes_back(self):
         job = {
-            "type": "report", "queue": self.queue, "payload": {"n": 123456789012345678901234567890, "a": [1.50]},
-            "priority": -3, "expires_in_ms": 5000, "max_attempts": 2, "lease_ms": 7000, "timeout_ms": 9000,
+            "type": "report",
+            "queue": self.queue,
+            "payload": {"n": 123456789012345678901234567890, "a": [1.50]},
+            "priority": -3,
+            "expires_in_ms": 5000,
+            "max_attempts": 2,
+            "lease_ms": 7000,
+            "timeout_ms": 9000,
             "retry": {"strategy": "fixed", "base_ms": 1000, "max_ms": 300000, "jitter": 0},
-            "unique": {"key": "k", "on_conflict": "reject"}, "tags": ["a", "b"], "meta": {"tenant": "acme"},
+            "unique": {"key": "k", "on_conflict": "reject"},
+            "tags": ["a", "b"],
+            "meta": {"tenant": "acme"},
         }
         given = {
-            "cron": "15 30 2 L,15W * 5#3", "timezone": "America/New_York", "start_at": "2026-01-01T00:00:00.000Z",
-            "end_at": "2090-01-01T00:00:00.000Z", "jitter_ms": 1000, "missed_after_ms": 1000, "missed": "all",
-            "missed_limit": 1000, "overlap": "queue", "dst_gap": "skip", "dst_overlap": "twice", "paused": True,
+            "cron": "15 30 2 L,15W * 5#3",
+            "timezone": "America/New_York",
+            "start_at": "2026-01-01T00:00:00.000Z",
+            "end_at": "2090-01-01T00:00:00.000Z",
+            "jitter_ms": 1000,
+            "missed_after_ms": 1000,
+            "missed": "all",
+            "missed_limit": 1000,
+            "overlap": "queue",
+            "dst_gap": "skip",
+            "dst_overlap": "twice",
+            "paused": True,
             "managed_by": "billing",
         }
         made = self.made(job=job, **given)
         self.assertEqual(specification(made), {**DEFAULTS, **given, "job": made["job"]})
-        for name in ("type", "queue", "payload", "priority", "expires_in_ms", "max_attempts", "lease_ms",
-                     "timeout_ms", "tags", "meta"):
+        for name in (
+            "type",
+            "queue",
+            "payload",
+            "priority",
+            "expires_in_ms",
+            "max_attempts",
+            "lease_ms",
+            "timeout_ms",
+            "tags",
+            "meta",
+        ):
             self.assertEqual(made["job"][name], job[name], name)
         for name in ("retry", "unique"):
             self.assertEqual({**made["job"][name], **job[name]}, made["job"][name])
@@ -123,10 +153,14 @@ class Specification(ScheduleWords, harness.ServerCase):
             ("/cron", {"cron": " " * 504 + "0 0 * * *"}),
             ("/cron", {"cron": "left out"}),
             ("/every_ms", {"every_ms": 60_000}),  # beside `cron`
-            *(("/every_ms", {"cron": "left out", "every_ms": value})
-              for value in (999, TEN_YEARS_MS + 1, -1, 1000.5, "1000")),
-            *(("/timezone", {"timezone": value})
-              for value in ("Europe/Atlantis", "", "../../etc/passwd", "/etc/localtime", "x" * 65, 1)),
+            *(
+                ("/every_ms", {"cron": "left out", "every_ms": value})
+                for value in (999, TEN_YEARS_MS + 1, -1, 1000.5, "1000")
+            ),
+            *(
+                ("/timezone", {"timezone": value})
+                for value in ("Europe/Atlantis", "", "../../etc/passwd", "/etc/localtime", "x" * 65, 1)
+            ),
             *(("/start_at", {"start_at": value}) for value in ("yesterday", 1, "2026-02-30T00:00:00Z")),
             ("/end_at", {"end_at": "2026-13-01T00:00:00Z"}),
             ("/end_at", {"start_at": "2030-01-01T00:00:00Z", "end_at": "2029-12-31T23:59:59Z"}),
@@ -157,8 +191,7 @@ class Specification(ScheduleWords, harness.ServerCase):
         ):
             self.assert_place(place, **members)
         many = {"every_ms": 1, "timezone": "x" * 65, "jitter_ms": -1, "missed": "", "job": {"type": ""}}
-        self.assert_fault(
-            many, ["/every_ms", "/timezone", "/jitter_ms", "/missed", "/job/type"], self.path(), "PUT")
+        self.assert_fault(many, ["/every_ms", "/timezone", "/jitter_ms", "/missed", "/job/type"], self.path(), "PUT")
         too_large = self.put(job=self.job_members(payload="x" * (64 * 1024 - 1)))
         self.assertIn(too_large.code, ("payload_too_large", "validation_failed"), too_large)
         self.assert_refused(self.api.get(self.path()), 404, "not_found")
@@ -313,6 +346,7 @@ CLOCK_TIMES = (
 
 def minutes_due(minutes, hours, fixed, zone, gap, overlap, start, end):
     """The instants of [start, end), by a look at each minute over Python's zoneinfo."""
+
     def shown(at, clock=zone):
         return datetime.datetime.fromtimestamp(at, clock)
 
@@ -352,10 +386,16 @@ class Preview(ScheduleWords, harness.ServerCase):
                     for gap, overlap in (("run", "once"), ("skip", "twice")):
                         with self.subTest(zone=zone, day=day, cron=expression, gap=gap, overlap=overlap):
                             answer = self.preview(
-                                cron=expression, timezone=zone, count=200, dst_gap=gap, dst_overlap=overlap,
-                                **{"from": rfc3339(start)})
+                                cron=expression,
+                                timezone=zone,
+                                count=200,
+                                dst_gap=gap,
+                                dst_overlap=overlap,
+                                **{"from": rfc3339(start)},
+                            )
                             expected = minutes_due(
-                                minutes, hours, fixed, zoneinfo.ZoneInfo(zone), gap, overlap, start, end)
+                                minutes, hours, fixed, zoneinfo.ZoneInfo(zone), gap, overlap, start, end
+                            )
                             self.assertEqual([at for at in map(seconds, answer["next"]) if at < end], expected)
 
     def test_counts_from_the_time_given(self):
@@ -443,7 +483,8 @@ class Sets(ScheduleWords, harness.ServerCase):
         edited[names[0]] = self.yearly(timezone="Asia/Tokyo", managed_by=self.owner)
         edited[f"{self.name}.new"] = self.yearly()
         self.assertEqual(
-            self.applied(edited), ([f"{self.name}.new"], [names[0]], names[1:30], []), "nothing is pruned unasked")
+            self.applied(edited), ([f"{self.name}.new"], [names[0]], names[1:30], []), "nothing is pruned unasked"
+        )
         planned = ([], [], sorted(edited), names[30:])
         self.assertEqual(self.applied(edited, prune=True, dry_run=True), planned)
         self.assertEqual(len(self.owned()), 41)
@@ -501,8 +542,7 @@ class Sets(ScheduleWords, harness.ServerCase):
             ("/schedules/n", {"n": 5}),
         ):
             with self.subTest(place=place):
-                self.assert_refused(
-                    self.apply({self.name: good, **schedules}), 422, "validation_failed", place)
+                self.assert_refused(self.apply({self.name: good, **schedules}), 422, "validation_failed", place)
         self.assert_refused(self.api.get(self.path()), 404, "not_found")
         for place, body in (
             ("/managed_by", {"schedules": {}}),
@@ -527,7 +567,8 @@ class Triggers(ScheduleWords, harness.ServerCase):
         job = reply.json
         self.assertEqual(
             [job[name] for name in ("type", "queue", "state", "priority", "tags", "meta")],
-            ["tick", self.queue, "ready", 7, ["t"], {"m": "x"}])
+            ["tick", self.queue, "ready", 7, ["t"], {"m": "x"}],
+        )
         self.assertEqual(job["schedule"]["name"], self.name)
         self.assertTrue(before - 1 < instant(job) < time.time() + 1, job)
         self.assertEqual(self.job(job["id"], include="payload")["payload"], {"n": 1})

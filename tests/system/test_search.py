@@ -23,9 +23,7 @@ class Search(harness.ServerCase):
             tags=["vip"],
             payload={"user": {"id": 42, "name": "Ann"}},
         )
-        self.named(
-            "receipt", type="email.receipt", payload={"user": {"id": 7}, "lines": [{"sku": "x1"}]}
-        )
+        self.named("receipt", type="email.receipt", payload={"user": {"id": 7}, "lines": [{"sku": "x1"}]})
         self.named(
             "sms",
             type="sms",
@@ -124,16 +122,10 @@ class Search(harness.ServerCase):
         self.assert_finds(f"id:{job['id']}", "sms")
 
     def test_everything_together_with_the_filters(self):
-        reply = self.api.get(
-            "/v1/jobs", q="tag:vip", queue="mail", type="sms", state="ready", fresh="true"
-        )
+        reply = self.api.get("/v1/jobs", q="tag:vip", queue="mail", type="sms", state="ready", fresh="true")
         self.assertEqual([job["meta"]["name"] for job in reply.json["items"]], ["sms"])
-        self.assert_finds(
-            "", "welcome", "receipt", "sms", "later", "dead", "retrying", "done", "running"
-        )
-        self.assert_finds(
-            "   ", "welcome", "receipt", "sms", "later", "dead", "retrying", "done", "running"
-        )
+        self.assert_finds("", "welcome", "receipt", "sms", "later", "dead", "retrying", "done", "running")
+        self.assert_finds("   ", "welcome", "receipt", "sms", "later", "dead", "retrying", "done", "running")
 
     def test_quoting_is_not_sql(self):
         for hostile in (

@@ -38,9 +38,7 @@ class OfSchedules(ScheduleWords, OnPostgres):
         harness.eventually(lambda: self.status(name) == status, what=f"status {status}")
 
     def rejected(self):
-        return self.sql(
-            "SELECT kind, schedule, reason FROM millrace.inbox_rejected ORDER BY id"
-        ).splitlines()
+        return self.sql("SELECT kind, schedule, reason FROM millrace.inbox_rejected ORDER BY id").splitlines()
 
 
 class Calls(OfSchedules):
@@ -76,8 +74,13 @@ class Calls(OfSchedules):
             "cron": "30 8 * * MON-FRI",
             "timezone": "Europe/Zurich",
             "job": self.job_members(
-                payload={"a": [1, None]}, priority=3, tags=["x"], meta={"k": "v"}, max_attempts=2,
-                retry={"strategy": "fixed", "base_ms": 5}, unique={"key": "u"},
+                payload={"a": [1, None]},
+                priority=3,
+                tags=["x"],
+                meta={"k": "v"},
+                max_attempts=2,
+                retry={"strategy": "fixed", "base_ms": 5},
+                unique={"key": "u"},
             ),
             "start_at": "2026-01-01T00:00:00Z",
             "end_at": None,
@@ -141,9 +144,7 @@ class Calls(OfSchedules):
         self.assertEqual(self.schedule()["state"], "active")
 
     def test_order_within_a_transaction(self):
-        self.call_all(
-            self.unset(), self.set(), self.set(), self.unset(), self.unset(), self.set(every_ms=60_000)
-        )
+        self.call_all(self.unset(), self.set(), self.set(), self.unset(), self.unset(), self.set(every_ms=60_000))
         self.await_empty_inbox()
         made = self.schedule()
         self.assertEqual((made["version"], made["every_ms"]), (1, 60_000))
@@ -184,10 +185,13 @@ class Calls(OfSchedules):
     def test_the_view(self):
         self.call_all(self.set(managed_by="billing"))
         harness.eventually(
-            lambda: self.sql(
-                "SELECT name, cron, every_ms, timezone, queue, managed_by, state, version, "
-                "next_at > now(), last_scheduled_at, last_job_id FROM millrace.schedules"
-            ) == f"{self.name}|0 9 * * *||Europe/Zurich|{self.queue}|billing|active|1|t||",
+            lambda: (
+                self.sql(
+                    "SELECT name, cron, every_ms, timezone, queue, managed_by, state, version, "
+                    "next_at > now(), last_scheduled_at, last_job_id FROM millrace.schedules"
+                )
+                == f"{self.name}|0 9 * * *||Europe/Zurich|{self.queue}|billing|active|1|t||"
+            ),
             what="the row",
         )
 
@@ -248,34 +252,34 @@ class Refusals(OfSchedules):
             self.assertTrue(message.startswith(f"{beginning}"), message)
 
     def test_a_name_that_is_none_is_refused_at_once(self):
-        spec = "'{\"cron\": \"@daily\", \"job\": {\"type\": \"t\"}}'"
+        spec = '\'{"cron": "@daily", "job": {"type": "t"}}\''
         for name in ("NULL", "''", "'a b'", "'a\"'", "repeat('x', 129)", "'preview'"):
             self.refused(f"schedule({name}, {spec})", "name: ")
             self.refused(f"unschedule({name})", "name: ")
 
     def test_a_specification_that_can_not_be_is_refused_at_once(self):
-        daily = "'{\"cron\": \"@daily\", \"job\": {\"type\": \"t\"}}'::jsonb"
+        daily = '\'{"cron": "@daily", "job": {"type": "t"}}\'::jsonb'
         for spec, beginning in (
             ("NULL", "must be an object"),
             ("'[]'", "must be an object"),
             ("'null'", "must be an object"),
-            ("'{\"job\": {\"type\": \"t\"}}'", "must have either"),
-            ("'{\"cron\": null, \"job\": {\"type\": \"t\"}}'", "must have either"),
+            ('\'{"job": {"type": "t"}}\'', "must have either"),
+            ('\'{"cron": null, "job": {"type": "t"}}\'', "must have either"),
             (f"{daily} || '{{\"every_ms\": 1000}}'", "must have either"),
             (f"{daily} || '{{\"cron\": 5}}'", "cron must be a string"),
-            (f"{daily} || '{{\"cron\": \"\"}}'", "cron must have 1 to 512"),
+            (f'{daily} || \'{{"cron": ""}}\'', "cron must have 1 to 512"),
             (f"{daily} || jsonb_build_object('cron', repeat('x', 513))", "cron must have 1 to 512"),
             *(
-                (f"'{{\"every_ms\": {every}, \"job\": {{\"type\": \"t\"}}}}'", "every_ms must be an integer")
+                (f'\'{{"every_ms": {every}, "job": {{"type": "t"}}}}\'', "every_ms must be an integer")
                 for every in ("999", "0", "-1000", "1000.5", '"1000"', "315360000001", "1e30", "{}", "true")
             ),
-            ("'{\"cron\": \"@daily\"}'", "job must be an object"),
-            (f"{daily} || '{{\"job\": \"t\"}}'", "job must be an object"),
+            ('\'{"cron": "@daily"}\'', "job must be an object"),
+            (f'{daily} || \'{{"job": "t"}}\'', "job must be an object"),
             (f"{daily} || '{{\"job\": {{}}}}'", "job.type must have"),
-            (f"{daily} || '{{\"job\": {{\"type\": 5}}}}'", "job.type must have"),
-            (f"{daily} || '{{\"job\": {{\"type\": \"a b\"}}}}'", "job.type must have"),
-            (f"{daily} || '{{\"job\": {{\"type\": \"t\", \"queue\": \"\"}}}}'", "job.queue must have"),
-            (f"{daily} || '{{\"job\": {{\"type\": \"t\", \"queue\": []}}}}'", "job.queue must have"),
+            (f'{daily} || \'{{"job": {{"type": 5}}}}\'', "job.type must have"),
+            (f'{daily} || \'{{"job": {{"type": "a b"}}}}\'', "job.type must have"),
+            (f'{daily} || \'{{"job": {{"type": "t", "queue": ""}}}}\'', "job.queue must have"),
+            (f'{daily} || \'{{"job": {{"type": "t", "queue": []}}}}\'', "job.queue must have"),
             (
                 f"jsonb_set({daily}, '{{job,payload}}', to_jsonb(repeat('x', 65535)))",
                 "job.payload must have at most 65536",
@@ -289,15 +293,17 @@ class Refusals(OfSchedules):
             self.refused(f"schedule('x', {spec})", f"spec: {beginning}")
 
     def test_a_value_at_its_bound_is_taken(self):
-        job = "'{\"job\": {\"type\": \"t\", \"queue\": null}}'::jsonb"
-        daily = f"{job} || '{{\"cron\": \"@daily\"}}'"
-        for number, (name, spec) in enumerate((
-            ("repeat('x', 128)", daily),
-            ("'n1'", f"{job} || '{{\"every_ms\": 1000, \"cron\": null, \"paused\": true}}'"),
-            ("'n2'", f"{job} || '{{\"every_ms\": 315360000000}}'"),
-            ("'n3'", f"jsonb_set({daily}, '{{job,payload}}', to_jsonb(repeat('x', 65534)))"),
-            ("'n4'", f"jsonb_set({daily}, '{{job,payload}}', (repeat('[', 61) || repeat(']', 61))::jsonb)"),
-        )):
+        job = '\'{"job": {"type": "t", "queue": null}}\'::jsonb'
+        daily = f'{job} || \'{{"cron": "@daily"}}\''
+        for number, (name, spec) in enumerate(
+            (
+                ("repeat('x', 128)", daily),
+                ("'n1'", f'{job} || \'{{"every_ms": 1000, "cron": null, "paused": true}}\''),
+                ("'n2'", f"{job} || '{{\"every_ms\": 315360000000}}'"),
+                ("'n3'", f"jsonb_set({daily}, '{{job,payload}}', to_jsonb(repeat('x', 65534)))"),
+                ("'n4'", f"jsonb_set({daily}, '{{job,payload}}', (repeat('[', 61) || repeat(']', 61))::jsonb)"),
+            )
+        ):
             with self.subTest(number):
                 self.sql(f"SELECT millrace.schedule({name}, {spec})")
         self.await_empty_inbox()
@@ -340,13 +346,13 @@ class Refusals(OfSchedules):
     def test_a_row_that_no_function_has_written(self):
         for kind, spec in ((5, '"a b"'), (5, "{}"), (4, '"preview"')):
             self.sql(
-                "INSERT INTO millrace.inbox_rows(shard, kind, spec, payload) "
-                f"VALUES (0, {kind}, '{spec}', '{{}}')"
+                f"INSERT INTO millrace.inbox_rows(shard, kind, spec, payload) VALUES (0, {kind}, '{spec}', '{{}}')"
             )
         self.await_empty_inbox()
         rows = self.rejected()
-        self.assertEqual([row.split("|")[:2] for row in rows],
-                         [["unschedule", "a b"], ["unschedule", "{}"], ["schedule", "preview"]])
+        self.assertEqual(
+            [row.split("|")[:2] for row in rows], [["unschedule", "a b"], ["unschedule", "{}"], ["schedule", "preview"]]
+        )
         self.assertTrue(rows[0].split("|")[2].startswith("name: must be 1 to 128"), rows)
 
 

@@ -21,7 +21,7 @@ class Stats(harness.ServerCase):
 
     def counted(self, name, count, **wanted):
         """The group, once it counts this many, which may be a second late."""
-        (by, own), = wanted.items()
+        ((by, own),) = wanted.items()
 
         def found():
             groups = [g for g in self.stats(by=by)["groups"] if g[by] == own]
@@ -51,9 +51,7 @@ class Stats(harness.ServerCase):
         self.assertEqual(stats["step_ms"], 5000)
         (group,) = stats["groups"]
         lengths = {len(group[name]) for name in COUNTS}
-        lengths |= {
-            len(column) for name in ("wait_ms", "run_ms") for column in group[name].values()
-        }
+        lengths |= {len(column) for name in ("wait_ms", "run_ms") for column in group[name].values()}
         self.assertEqual(len(lengths), 1)
         self.assertIn(lengths.pop(), (12, 13))
         self.assertNotIn("queue", group)
@@ -71,9 +69,7 @@ class Stats(harness.ServerCase):
             for percentile in ("p50", "p95", "p99"):
                 values = [value for value in group[name][percentile] if value is not None]
                 self.assertTrue(values, (name, group))
-                self.assertTrue(
-                    all(least <= value <= most for value in values), (name, percentile, values)
-                )
+                self.assertTrue(all(least <= value <= most for value in values), (name, percentile, values))
         self.assertIn(None, group["wait_ms"]["p50"], "null where nothing ran")
 
     def test_a_restart_does_not_forget(self):
@@ -124,9 +120,7 @@ class Stats(harness.ServerCase):
         for version in ("1.0", "1.1", "1.1"):
             self.submit(type=kind)
             worker = {"id": f"w-{self.queue}", "version": version, "sdk": "curl"}
-            reply = self.api.post(
-                "/v1/claim", {"queues": [self.queue], "limit": 1, "worker": worker}
-            )
+            reply = self.api.post("/v1/claim", {"queues": [self.queue], "limit": 1, "worker": worker})
             self.assertEqual(len(reply.json["jobs"]), 1, reply)
 
         def marked(**query):
@@ -141,22 +135,19 @@ class Stats(harness.ServerCase):
         for job in self.claim(limit=8):
             self.finish(job)
         self.counted("succeeded", 8, queue=self.queue)
-        before = {by: self.stats(window_ms=3_600_000, step_ms=60_000, by=by)["groups"]
-                  for by in ("queue", "type", "tag")}
+        before = {
+            by: self.stats(window_ms=3_600_000, step_ms=60_000, by=by)["groups"] for by in ("queue", "type", "tag")
+        }
         reply = self.api.post("/v1/admin/reproject")
         self.assertEqual(reply.status, 202, reply)
         self.submit()  # the log goes on meanwhile
 
         def anew():
             now = self.stats(window_ms=3_600_000, step_ms=60_000, by="tag")["groups"]
-            return [sum(g["submitted"]) for g in now] == [
-                sum(g["submitted"]) for g in before["tag"]
-            ]
+            return [sum(g["submitted"]) for g in now] == [sum(g["submitted"]) for g in before["tag"]]
 
         path = f"/v1/operations/{reply.json['operation']['id']}"
-        harness.eventually(
-            lambda: self.api.get(path).json["state"] == "completed", 60, what="the operation's end"
-        )
+        harness.eventually(lambda: self.api.get(path).json["state"] == "completed", 60, what="the operation's end")
         harness.eventually(anew, what="the read models")
         for by in ("queue", "type"):
             now = self.stats(window_ms=3_600_000, step_ms=60_000, by=by)["groups"]

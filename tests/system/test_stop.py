@@ -69,9 +69,7 @@ class Stopping(harness.MillraceCase):
                 "/v1/claim",
                 {"queues": [self.queue], "limit": 1, "wait_ms": 60000, "worker": {"id": "w"}},
             ),
-            lambda api: api.post(
-                "/v1/workers/v/poll", {"claim": {"queues": [self.queue], "wait_ms": 60000}}
-            ),
+            lambda api: api.post("/v1/workers/v/poll", {"claim": {"queues": [self.queue], "wait_ms": 60000}}),
             lambda api: api.get(f"/v1/jobs/{job['id']}", wait_ms=60000, until="final"),
         ]
         threads = [threading.Thread(target=waiting, args=(call,)) for call in calls[::-1]]
@@ -102,10 +100,7 @@ class Stopping(harness.MillraceCase):
         api.get("/livez")
         body = b'{"type":"late","queue":"late"}'
         with self.server.connect() as half:
-            half.send(
-                b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
-                + body[:5]
-            )
+            half.send(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:5])
             time.sleep(0.2)
             self.server.signal(signal.SIGTERM)
             self.await_drain()
@@ -301,9 +296,7 @@ class NotStarting(harness.MillraceCase):
             self.submit(payload="canary-canary")
         server.kill()
         seq = harness.read_database(server.data / "journal.db", "select max(seq) from journal")
-        body = harness.read_database(
-            server.data / "journal.db", f"select hex(body) from journal where seq = {seq}"
-        )
+        body = harness.read_database(server.data / "journal.db", f"select hex(body) from journal where seq = {seq}")
         broken = bytearray.fromhex(body)
         broken[len(broken) // 2] ^= 1
         harness.change_database(
@@ -333,9 +326,7 @@ class NotStarting(harness.MillraceCase):
             self.submit()
         server.kill()
         last = harness.read_database(server.data / "journal.db", "select max(seq) from journal")
-        harness.change_database(
-            server.data / "journal.db", f"delete from journal where seq = {last - 3}"
-        )
+        harness.change_database(server.data / "journal.db", f"delete from journal where seq = {last - 3}")
         status = self.status_or_service(server.spawn())
         if status is not None:
             self.assertNotEqual(status, 0)

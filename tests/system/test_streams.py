@@ -16,7 +16,6 @@ import time
 import unittest
 
 import harness
-
 import nodes  # whose folder the harness has added
 
 HEADERS = {"Accept": "text/event-stream"}
@@ -171,9 +170,7 @@ class Streams(harness.ServerCase):
             self.api.post(f"/v1/jobs/{other}/cancel")
             self.assertEqual(stream.next()[2]["job_id"], other)
         self.assert_refused(self.api.get("/v1/events", job="x"), 422, "validation_failed", "job")
-        self.assert_refused(
-            self.api.get("/v1/events", digest_ms=1), 422, "validation_failed", "digest_ms"
-        )
+        self.assert_refused(self.api.get("/v1/events", digest_ms=1), 422, "validation_failed", "digest_ms")
 
     def test_a_digest_counts_what_has_happened(self):
         with self.open(f"?queues={self.queue}&digest_ms=250") as stream:
@@ -294,17 +291,12 @@ class Ends(harness.MillraceCase):
         self.use(server)
         with socket.create_connection(("127.0.0.1", server.port)) as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            slow.sendall(
-                b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
-            )
+            slow.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
             for _ in range(40):
                 self.submit_many(500, meta={"a": "x" * 500})
-            harness.eventually(
-                lambda: "path=/v1/events" in server.log, timeout_s=90, what="the cut in the log"
-            )
-            harness.eventually(
-                lambda: 'how="cut_off"} 1' in self.api.get("/metrics").body.decode(), what="its count"
-            )
+            harness.eventually(lambda: "path=/v1/events" in server.log, timeout_s=90, what="the cut in the log")
+            harness.eventually(lambda: 'how="cut_off"} 1' in self.api.get("/metrics").body.decode(), what="its count")
+
 
 class Figures(harness.ServerCase):
     def streams(self):
@@ -317,9 +309,7 @@ class Figures(harness.ServerCase):
             stream.next()
             harness.eventually(lambda: self.streams()["event_streams"] == 1, what="the stream")
         harness.eventually(lambda: self.streams()["event_streams"] == 0, what="no stream")
-        harness.eventually(
-            lambda: self.streams()['event_streams_ended_total{how="closed"}'] == 1, what="its count"
-        )
+        harness.eventually(lambda: self.streams()['event_streams_ended_total{how="closed"}'] == 1, what="its count")
         self.assertEqual(self.streams()['event_streams_ended_total{how="cut_off"}'], 0)
 
 
@@ -426,9 +416,7 @@ class Followers(harness.MillraceCase):
         self.assertTrue(json.loads(follower.stdout.readline())["job_id"])
 
     def test_a_wrong_token_ends_it_with_a_reason(self):
-        made = json.loads(
-            harness.run("token", "new", "--name", "w", "--scope", "work", "-o", "json").stdout
-        )
+        made = json.loads(harness.run("token", "new", "--name", "w", "--scope", "work", "-o", "json").stdout)
         self.use(self.new_server(config=made["toml"], token=made["token"]))
         self.server.start()
         done = self.server.cli("events", "--follow")
@@ -503,9 +491,7 @@ class Rebuilt(harness.MillraceCase):
             reply = api.get("/v1/queues")
             if reply.status != 200:
                 return False
-            server = {
-                q["name"]: {s: n for s, n in q["counts"].items() if n} for q in reply.json["items"]
-            }
+            server = {q["name"]: {s: n for s, n in q["counts"].items() if n} for q in reply.json["items"]}
             self.seen = (counts.by_queue(), {n: c for n, c in server.items() if c})
             return self.seen[0] == self.seen[1]
 

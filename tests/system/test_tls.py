@@ -16,7 +16,6 @@ import harness
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
 import nodes  # noqa: E402 (its folder is on the path only now)
-import postgres  # noqa: E402
 
 
 class Certificates:
@@ -78,9 +77,7 @@ class TlsCase(harness.MillraceCase):
         self.addCleanup(self.certificates.close)
 
     def secure_server(self, *args, ca=True, **settings):
-        return self.new_server(
-            *self.certificates.flags(*args, ca=ca), tls=self.certificates.client(), **settings
-        )
+        return self.new_server(*self.certificates.flags(*args, ca=ca), tls=self.certificates.client(), **settings)
 
     def reply_as(self, server, context, path="/v1/jobs"):
         api = client.Client(server.host, server.port, tls=context)
@@ -331,9 +328,7 @@ class Nodes(TlsCase):
         three = self.nodes(3)
         three.start()
         for server in three.servers:
-            self.assertTrue(
-                all(node["url"].startswith("https://") for node in three.view(server)["nodes"])
-            )
+            self.assertTrue(all(node["url"].startswith("https://") for node in three.view(server)["nodes"]))
         for queue in three.queue_on_each_shard().values():
             for server in three.servers:
                 api = server.client()

@@ -80,8 +80,13 @@ class Ends(harness.MillraceCase):
                     ("POST", f"/v1/workers/w{number}/poll", {"claim": {**CLAIM, "worker": {}}}, close, False),
                     ("GET", f"/v1/jobs/{job}?wait_ms=60000&until=final", None, close, False),
                     ("GET", "/v1/events?wait_ms=60000&queues=nobody", None, close, False),
-                    ("POST", f"/v1/jobs/{lease['id']}/heartbeat",
-                     {"token": lease["lease"]["token"], "wait_ms": 60_000}, close, False),
+                    (
+                        "POST",
+                        f"/v1/jobs/{lease['id']}/heartbeat",
+                        {"token": lease["lease"]["token"], "wait_ms": 60_000},
+                        close,
+                        False,
+                    ),
                 ]
         clients = [Waiting(self.server, credentials, *kind) for kind in kinds]
         for client in clients:

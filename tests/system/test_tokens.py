@@ -29,9 +29,7 @@ class TokensCase(harness.MillraceCase):
     @classmethod
     def setUpClass(cls):
         cls.admin, cls.lines = configured("admin")
-        cls.server = harness.Server(
-            "--log-level", "debug", config=cls.settings() + cls.lines, token=cls.admin
-        )
+        cls.server = harness.Server("--log-level", "debug", config=cls.settings() + cls.lines, token=cls.admin)
         cls.addClassCleanup(cls.server.close)
         cls.server.start()
 
@@ -42,9 +40,7 @@ class TokensCase(harness.MillraceCase):
     def make(self, *scopes, api=None, name=None, **members):
         """Makes a token at run time and returns the answer."""
         name = name or f"{self.queue}-{next(self._names)}"
-        reply = (api or self.api).post(
-            "/v1/tokens", {"name": name, "scopes": list(scopes), **members}
-        )
+        reply = (api or self.api).post("/v1/tokens", {"name": name, "scopes": list(scopes), **members})
         self.assertEqual(reply.status, 201, reply)
         return reply.json
 
@@ -173,9 +169,7 @@ class AtRunTime(TokensCase):
         self.assertEqual(self.state(job["id"]), "ready", "nobody took it")
 
     def test_nobody_hands_on_more_than_they_have(self):
-        limited = self.as_(
-            self.make("admin", "read", queues=["mail.*"], expires_in_ms=3_600_000, name="limited")
-        )
+        limited = self.as_(self.make("admin", "read", queues=["mail.*"], expires_in_ms=3_600_000, name="limited"))
         for members in (
             {"scopes": ["work"], "queues": ["mail.*"]},
             {"scopes": ["read", "payload"], "queues": ["mail.*"]},
@@ -344,9 +338,7 @@ class Reload(harness.MillraceCase):
         self.assertEqual(self.new_client(token=second).get("/v1/meta").status, 200)
         harness.eventually(lambda: "path=/v1/meta status=200" in server.log, what="level debug")
         shown = {each["key"]: each for each in self.api.get("/v1/admin/config").json["settings"]}
-        self.assertEqual(
-            (shown["drain"]["value"], shown["drain"]["source"]), ("3s", f"file {path}:2")
-        )
+        self.assertEqual((shown["drain"]["value"], shown["drain"]["source"]), ("3s", f"file {path}:2"))
         reload(lines, again)
         self.assertEqual(self.new_client(token=second).get("/v1/meta").status, 401)
         reload('memory = "300MiB"\n' + lines, "need a restart of the server")
@@ -375,8 +367,9 @@ class Payload(TokensCase):
 
     def failed_job(self):
         """A job with a payload, a checkpoint, a log line and a failed attempt behind it."""
-        job = self.submit(payload={"key": self.HIDDEN}, max_attempts=2, retry={
-            "strategy": "fixed", "base_ms": 3_600_000, "jitter": 0})
+        job = self.submit(
+            payload={"key": self.HIDDEN}, max_attempts=2, retry={"strategy": "fixed", "base_ms": 3_600_000, "jitter": 0}
+        )
         claimed = self.claim_one()
         self.api.post(
             "/v1/heartbeat",
@@ -451,9 +444,7 @@ class Payload(TokensCase):
         blind = self.blind.get(f"/v1/jobs/{job}", include="payload,attempts").json
         self.assertTrue(blind["redacted"])
         self.assertNotIn("payload", blind)
-        self.assertEqual(
-            blind["progress"], {"percent": 5, "message": "half", "checkpoint": None}
-        )
+        self.assertEqual(blind["progress"], {"percent": 5, "message": "half", "checkpoint": None})
         error = blind["last_error"]
         self.assertEqual((error["type"], error["message"], error["stack"]), ("Oops", "", None))
         self.assertTrue(error["redacted"] and blind["attempts"][0]["error"]["redacted"])
@@ -548,9 +539,7 @@ class CrossReading(TokensCase):
         super().setUpClass()
         case = cls()
         harness.MillraceCase.setUp(case)
-        cls.limited = case.make(
-            "submit", "work", "read", "operate", "admin", "payload", queues=["a*"], name="limited"
-        )
+        cls.limited = case.make("submit", "work", "read", "operate", "admin", "payload", queues=["a*"], name="limited")
         cls.fill(case)
         case.doCleanups()
 
@@ -715,24 +704,25 @@ class CrossReading(TokensCase):
         for query in queries:
             reply = self.spy.get("/v1/jobs", **query)
             if reply.status == 200:
-                self.assertEqual(
-                    [job for job in reply.json["items"] if not job["queue"].startswith("a")], []
-                )
+                self.assertEqual([job for job in reply.json["items"] if not job["queue"].startswith("a")], [])
 
     def test_submissions_and_batches(self):
         vault = {"type": "t", "queue": self.VAULT}
-        attempts = [("POST", "/v1/jobs", {**vault, **more}, query) for more, query in (
-            ({}, None),
-            ({"payload": 1}, {"include": "payload"}),
-            ({"delay_ms": 1000}, None),
-            ({"priority": -5}, None),
-            ({"unique": {"key": "u"}}, None),
-            ({"unique": {"key": "u", "on_conflict": "replace"}}, None),
-            ({"tags": ["x"]}, None),
-            ({"id": self.jobs["ready"]}, {"include": "payload"}),
-            ({"id": self.jobs["succeeded"]}, {"include": "result"}),
-            ({"id": self.jobs["retrying"]}, {"include": "attempts,logs"}),
-        )]
+        attempts = [
+            ("POST", "/v1/jobs", {**vault, **more}, query)
+            for more, query in (
+                ({}, None),
+                ({"payload": 1}, {"include": "payload"}),
+                ({"delay_ms": 1000}, None),
+                ({"priority": -5}, None),
+                ({"unique": {"key": "u"}}, None),
+                ({"unique": {"key": "u", "on_conflict": "replace"}}, None),
+                ({"tags": ["x"]}, None),
+                ({"id": self.jobs["ready"]}, {"include": "payload"}),
+                ({"id": self.jobs["succeeded"]}, {"include": "result"}),
+                ({"id": self.jobs["retrying"]}, {"include": "attempts,logs"}),
+            )
+        ]
         for jobs in (
             [vault],
             [vault] * 3,
@@ -1091,9 +1081,7 @@ class OnAllNodes(harness.MillraceCase):
         for number, server in enumerate(self.nodes.servers):
             with self.subTest(node=number):
                 api = self.new_client(server)
-                reply = api.post(
-                    "/v1/tokens", {"name": f"on-{number}", "scopes": ["read", "submit", "work"]}
-                )
+                reply = api.post("/v1/tokens", {"name": f"on-{number}", "scopes": ["read", "submit", "work"]})
                 self.assertEqual(reply.status, 201, reply)
                 made = reply.json
                 clients = [self.new_client(s, made["token"]) for s in self.nodes.servers]
@@ -1131,9 +1119,7 @@ class OnAllNodes(harness.MillraceCase):
         self.assertLessEqual(max(taken.values()), revoked)
 
     def test_a_rotated_secret_is_good_on_all_nodes(self):
-        made = self.new_client(self.nodes[1]).post(
-            "/v1/tokens", {"name": "turned", "scopes": ["read"]}
-        ).json
+        made = self.new_client(self.nodes[1]).post("/v1/tokens", {"name": "turned", "scopes": ["read"]}).json
         rotated = self.new_client(self.nodes[2]).post(f"/v1/tokens/{made['id']}/rotate", {}).json
         for server in self.nodes.servers:
             for token in (made["token"], rotated["token"]):

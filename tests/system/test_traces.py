@@ -10,8 +10,6 @@ import time
 
 import harness
 
-import nodes  # whose folder the harness has added
-
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 NOT_SAMPLED = PARENT[:-1] + "0"
 INTERNAL, PRODUCER, CONSUMER = 1, 4, 5
@@ -195,8 +193,7 @@ class Traces(TraceCase):
             sorted([f"submit {self.queue}", f"wait {self.queue}", "process mail.send"]),
         )
         submit, wait, process = (
-            next(s for s in spans if s["name"].startswith(word))
-            for word in ("submit", "wait", "process")
+            next(s for s in spans if s["name"].startswith(word)) for word in ("submit", "wait", "process")
         )
         self.assertEqual({s["traceId"] for s in spans}, {PARENT.split("-")[1]})
         self.assertEqual({s["traceState"] for s in spans}, {"vendor=1"})
@@ -287,15 +284,11 @@ class SlowCollector(TraceCase):
         self.collector.headers = {"Retry-After": "1"}
         self.start()
         job = self.submit()["id"]
-        harness.eventually(
-            lambda: self.figure("trace_request_failures_total") >= 2, what="another try"
-        )
+        harness.eventually(lambda: self.figure("trace_request_failures_total") >= 2, what="another try")
         self.assertGreaterEqual(self.collector.requests, 2)
         self.collector.status, self.collector.headers = 200, {}
         self.spans_of(job, 1)
-        harness.eventually(
-            lambda: self.figure("trace_spans_total", outcome="exported") == 1, what="its count"
-        )
+        harness.eventually(lambda: self.figure("trace_spans_total", outcome="exported") == 1, what="its count")
 
     def test_what_a_collector_refuses_for_good_is_counted(self):
         self.collector.status = 400

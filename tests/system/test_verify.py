@@ -4,7 +4,6 @@ import re
 import threading
 
 import harness
-
 import nodes  # whose folder the harness has added
 import postgres
 
@@ -113,7 +112,9 @@ class Altered(VerifyCase):
         self.assert_damaged("is missing")
 
     def test_a_job(self):
-        self.change("UPDATE millrace.job_rows SET detail = '\\xff' WHERE ord = (SELECT min(ord) FROM millrace.job_rows)")
+        self.change(
+            "UPDATE millrace.job_rows SET detail = '\\xff' WHERE ord = (SELECT min(ord) FROM millrace.job_rows)"
+        )
         self.assert_damaged("the tables are damaged: job ")
 
     def test_what_the_tables_include(self):

@@ -10,7 +10,28 @@ import { StateMark } from "./ui/state";
 import { Count, Table } from "./ui/table";
 import { useState } from "preact/hooks";
 
-const colors = ["ground", "surface", "raised", "sunken", "hover", "selected", "line", "line-strong", "text", "text-2", "text-3", "accent", "accent-strong", "good", "warn", "bad", "good-ground", "warn-ground", "bad-ground", "note-ground"];
+const colors = [
+  "ground",
+  "surface",
+  "raised",
+  "sunken",
+  "hover",
+  "selected",
+  "line",
+  "line-strong",
+  "text",
+  "text-2",
+  "text-3",
+  "accent",
+  "accent-strong",
+  "good",
+  "warn",
+  "bad",
+  "good-ground",
+  "warn-ground",
+  "bad-ground",
+  "note-ground",
+];
 const sizes = ["xs", "s", "m", "l", "xl", "2xl"];
 const spaces = ["s1", "s2", "s3", "s4", "s5", "s6", "s7"];
 
@@ -48,7 +69,12 @@ function Design() {
           ))}
           <div class="row">
             {spaces.map((space) => (
-              <span key={space} class="badge" style={{ width: `var(--${space})`, height: `var(--${space})`, background: "var(--accent)" }} title={space} />
+              <span
+                key={space}
+                class="badge"
+                style={{ width: `var(--${space})`, height: `var(--${space})`, background: "var(--accent)" }}
+                title={space}
+              />
             ))}
           </div>
         </div>
@@ -65,8 +91,22 @@ function Design() {
           <Button icon="search" label="Alone" />
           <Button disabled>Disabled</Button>
           <Button size="tiny">Tiny</Button>
-          <Menu label="Menu" items={[{ text: "Edit", icon: "edit" }, { text: "Delete", icon: "trash", danger: true }]} />
-          <Segments label="Segments" value={tab} options={[["one", "15 min"], ["two", "1 h"]]} onChange={setTab} />
+          <Menu
+            label="Menu"
+            items={[
+              { text: "Edit", icon: "edit" },
+              { text: "Delete", icon: "trash", danger: true },
+            ]}
+          />
+          <Segments
+            label="Segments"
+            value={tab}
+            options={[
+              ["one", "15 min"],
+              ["two", "1 h"],
+            ]}
+            onChange={setTab}
+          />
           <Button onClick={() => setOpen(true)}>A dialog</Button>
         </div>
       </Panel>
@@ -74,28 +114,63 @@ function Design() {
         <div class="fields">
           <TextField label="Text" value={text} onInput={setText} hint="What it is for." placeholder="email.send" />
           <TextField label="Wrong" value="9x" onInput={setText} fault="must be a duration like 30s" />
-          <Choice label="Choice" value="a" options={[["a", "runs beside it"], ["b", "waits"]]} onChange={() => {}} />
+          <Choice
+            label="Choice"
+            value="a"
+            options={[
+              ["a", "runs beside it"],
+              ["b", "waits"],
+            ]}
+            onChange={() => {}}
+          />
         </div>
       </Panel>
       <div class="stack">
         <Notice>A note: what you change here is overwritten at the next deploy.</Notice>
-        <Notice kind="warn" title="This queue is paused">“The feed has wrong prices”</Notice>
-        <Notice kind="bad" title="It is broken">There is no such zone.</Notice>
-        <Notice kind="good" title="Done">41 jobs run again.</Notice>
+        <Notice kind="warn" title="This queue is paused">
+          “The feed has wrong prices”
+        </Notice>
+        <Notice kind="bad" title="It is broken">
+          There is no such zone.
+        </Notice>
+        <Notice kind="good" title="Done">
+          41 jobs run again.
+        </Notice>
       </div>
       <Panel>
         <div style={{ padding: "0.25rem 0.75rem 0" }}>
-          <Tabs label="Tabs" value={tab} onChange={setTab} options={[{ value: "one", text: "Payload" }, { value: "two", text: "Errors", count: "3" }]} />
+          <Tabs
+            label="Tabs"
+            value={tab}
+            onChange={setTab}
+            options={[
+              { value: "one", text: "Payload" },
+              { value: "two", text: "Errors", count: "3" },
+            ]}
+          />
         </div>
-        <Json name="the payload" text={'{"order": 123456789012345678901234567890, "ok": true, "lines": [{"a": "x", "b": null}], "none": {}}'} />
+        <Json
+          name="the payload"
+          text={'{"order": 123456789012345678901234567890, "ok": true, "lines": [{"a": "x", "b": null}], "none": {}}'}
+        />
       </Panel>
       <Panel title="Rows">
         <Table
           label="Rows"
-          items={[{ name: "payments", n: 214 }, { name: "email", n: 0 }]}
+          items={[
+            { name: "payments", n: 214 },
+            { name: "email", n: 0 },
+          ]}
           id={(row) => row.name}
           columns={[
-            { name: "name", head: "Queue", rowHead: true, class: "wide", sort: (row) => row.name, cell: (row) => row.name },
+            {
+              name: "name",
+              head: "Queue",
+              rowHead: true,
+              class: "wide",
+              sort: (row) => row.name,
+              cell: (row) => row.name,
+            },
             { name: "use", head: "In use", cell: (row) => <Meter value={row.n} of={200} label="In use" /> },
             { name: "spark", head: "Trend", cell: () => <Spark values={wave} label="Trend" /> },
             { name: "n", head: "Ready", right: true, sort: (row) => row.n, cell: (row) => <Count n={row.n} /> },
@@ -104,10 +179,25 @@ function Design() {
       </Panel>
       <div class="two">
         <Panel title="Chart" pad>
-          <Chart label="Throughput" fromMs={Date.now() - 300_000} stepMs={5000} format={String} marks={[{ at: Date.now() - 100_000, text: "shop 2.1" }]} lines={[{ name: "In", color: "--ready", values: wave, dash: "dashed" }, { name: "Done", color: "--succeeded", values: wave.map((n) => n - 8), fill: true }]} />
+          <Chart
+            label="Throughput"
+            fromMs={Date.now() - 300_000}
+            stepMs={5000}
+            format={String}
+            marks={[{ at: Date.now() - 100_000, text: "shop 2.1" }]}
+            lines={[
+              { name: "In", color: "--ready", values: wave, dash: "dashed" },
+              { name: "Done", color: "--succeeded", values: wave.map((n) => n - 8), fill: true },
+            ]}
+          />
         </Panel>
         <Panel title="Facts" pad>
-          <Facts items={[["Lease", "30s"], ["Retries", "exponential, from 5s, at most 5m, ±20 %"]]} />
+          <Facts
+            items={[
+              ["Lease", "30s"],
+              ["Retries", "exponential, from 5s, at most 5m, ±20 %"],
+            ]}
+          />
           <Code text="millrace work -q default -- COMMAND" />
         </Panel>
       </div>
@@ -117,7 +207,11 @@ function Design() {
         </Empty>
       </Panel>
       {open && (
-        <Dialog title="Pause payments?" onClose={() => setOpen(false)} footer={<Button onClick={() => setOpen(false)}>Cancel</Button>}>
+        <Dialog
+          title="Pause payments?"
+          onClose={() => setOpen(false)}
+          footer={<Button onClick={() => setOpen(false)}>Cancel</Button>}
+        >
           <p>No job of it is handed out until it is resumed.</p>
         </Dialog>
       )}

@@ -2,7 +2,9 @@
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
 
-export const executable = process.env.MILLRACE_CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+export const executable =
+  process.env.MILLRACE_CHROMIUM ??
+  ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
 export async function launch() {
   return chromium.launch({
@@ -17,12 +19,18 @@ export const themes = ["light", "dark"];
 
 // Returns a page that reports errors of its console and network.
 export async function newPage(browser, { width = 1440, height = 900, theme = "light", ...rest } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", ...rest });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    reducedMotion: "reduce",
+    ...rest,
+  });
   context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   page.faults = [];
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) page.faults.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+    if (["error", "warning"].includes(message.type()))
+      page.faults.push(`${message.type()}: ${message.text()} (${message.location().url})`);
   });
   page.on("pageerror", (error) => page.faults.push(`thrown: ${error.message}\n${error.stack}`));
   return page;

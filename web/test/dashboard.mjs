@@ -30,17 +30,35 @@ async function claim(server, queue, worker, count = 1) {
   const until = Date.now() + kPatience;
   while (jobs.length < count) {
     assert.ok(Date.now() < until, `${jobs.length} of ${count} jobs of ${queue} could be claimed`);
-    jobs.push(...(await server.call("POST", "/v1/claim", { queues: [queue], limit: count - jobs.length, wait_ms: 1000, lease_ms: 3_600_000, worker })).jobs);
+    jobs.push(
+      ...(
+        await server.call("POST", "/v1/claim", {
+          queues: [queue],
+          limit: count - jobs.length,
+          wait_ms: 1000,
+          lease_ms: 3_600_000,
+          worker,
+        })
+      ).jobs,
+    );
   }
   return jobs;
 }
 
 async function fill(server) {
-  await server.call("PUT", "/v1/queues/mail", { concurrency: 5, max_attempts: 2, retry: { strategy: "fixed", base_ms: 0 } });
+  await server.call("PUT", "/v1/queues/mail", {
+    concurrency: 5,
+    max_attempts: 2,
+    retry: { strategy: "fixed", base_ms: 0 },
+  });
   await server.call("PUT", "/v1/limits/psp", { concurrency: 1 });
   await server.call("PUT", "/v1/limits/keyed", { concurrency: 1, per_key: true });
   await server.call("PUT", "/v1/types/slow", { concurrency: 2 });
-  await server.call("PUT", "/v1/schedules/nightly", { cron: "30 2 * * *", timezone: "Europe/Zurich", job: { type: "report", queue: "reports", payload: { a: 1 } } });
+  await server.call("PUT", "/v1/schedules/nightly", {
+    cron: "30 2 * * *",
+    timezone: "Europe/Zurich",
+    job: { type: "report", queue: "reports", payload: { a: 1 } },
+  });
   await server.call("POST", "/v1/queues/paused/pause?create=true", { reason: hostile[0] });
   const ids = {};
   const submit = async (name, body) => {
@@ -51,28 +69,80 @@ async function fill(server) {
   await submit("waits", { type: "pay", queue: "mail", limits: [{ name: "psp" }] });
   await submit("scheduled", { type: "later", queue: "big", delay_ms: 3_600_000 });
   await submit("paused", { type: "held", queue: "paused" });
-  const evils = hostile.map((text) => ({ type: "evil", queue: "evil", payload: { text, [text]: 1 }, meta: { text: text.slice(0, 500) }, max_attempts: 1 }));
+  const evils = hostile.map((text) => ({
+    type: "evil",
+    queue: "evil",
+    payload: { text, [text]: 1 },
+    meta: { text: text.slice(0, 500) },
+    max_attempts: 1,
+  }));
   await server.call("POST", "/v1/jobs/batch", { jobs: evils });
-  const jobs = await claim(server, "evil", { id: "w1", host: hostile[1], version: hostile[2], labels: { a: hostile[3] } }, evils.length);
-  await server.call("POST", "/v1/ack", { items: jobs.map((job, i) => ({ id: job.id, token: job.lease.token, outcome: "failed", error: { type: `E ${hostile[i]}`.slice(0, 250), message: hostile[i], stack: hostile[i] }, logs: [{ message: hostile[i] }] })) });
+  const jobs = await claim(
+    server,
+    "evil",
+    { id: "w1", host: hostile[1], version: hostile[2], labels: { a: hostile[3] } },
+    evils.length,
+  );
+  await server.call("POST", "/v1/ack", {
+    items: jobs.map((job, i) => ({
+      id: job.id,
+      token: job.lease.token,
+      outcome: "failed",
+      error: { type: `E ${hostile[i]}`.slice(0, 250), message: hostile[i], stack: hostile[i] },
+      logs: [{ message: hostile[i] }],
+    })),
+  });
   ids.evil = jobs[1].id;
-  ids.error = await until("there is a group of errors", async () => (await server.call("GET", "/v1/error-groups?limit=1")).items[0]?.id);
+  ids.error = await until(
+    "there is a group of errors",
+    async () => (await server.call("GET", "/v1/error-groups?limit=1")).items[0]?.id,
+  );
   ids.evils = jobs.map((job) => job.id);
   await submit("run", { type: "run", queue: "runs" });
   const [run] = await claim(server, "runs", { id: "w2" });
-  await server.call("POST", `/v1/jobs/${ids.run}/heartbeat`, { token: run.lease.token, progress: { percent: 42, message: hostile[1] } });
+  await server.call("POST", `/v1/jobs/${ids.run}/heartbeat`, {
+    token: run.lease.token,
+    progress: { percent: 42, message: hostile[1] },
+  });
   return ids;
 }
 
 const tests = [];
 const test = (name, run) => tests.push({ name, run });
 const open = (ids) => ({
-  overview: "#/", queues: "#/queues", queue: "#/queues/mail", "paused queue": "#/queues/paused", jobs: "#/jobs", "dead jobs": "#/jobs?q=state:dead", job: `#/jobs/${ids.evil}`, "running job": `#/jobs/${ids.run}`, "waiting job": `#/jobs/${ids.waits}`,
-  log: `#/jobs/${ids.evil}?tab=logs`, errors: "#/errors", error: `#/errors/${ids.error}`, operations: "#/operations", audit: "#/audit", schedules: "#/schedules", schedule: "#/schedules/nightly", limits: "#/limits", limit: "#/limits/keyed", types: "#/limits?tab=types", workers: "#/workers", push: "#/push", events: "#/events", nodes: "#/nodes", settings: "#/settings", nowhere: "#/nowhere",
+  overview: "#/",
+  queues: "#/queues",
+  queue: "#/queues/mail",
+  "paused queue": "#/queues/paused",
+  jobs: "#/jobs",
+  "dead jobs": "#/jobs?q=state:dead",
+  job: `#/jobs/${ids.evil}`,
+  "running job": `#/jobs/${ids.run}`,
+  "waiting job": `#/jobs/${ids.waits}`,
+  log: `#/jobs/${ids.evil}?tab=logs`,
+  errors: "#/errors",
+  error: `#/errors/${ids.error}`,
+  operations: "#/operations",
+  audit: "#/audit",
+  schedules: "#/schedules",
+  schedule: "#/schedules/nightly",
+  limits: "#/limits",
+  limit: "#/limits/keyed",
+  types: "#/limits?tab=types",
+  workers: "#/workers",
+  push: "#/push",
+  events: "#/events",
+  nodes: "#/nodes",
+  settings: "#/settings",
+  nowhere: "#/nowhere",
 });
 
 async function settle(page) {
-  await page.waitForFunction(() => document.querySelector("h1, .sign-in") && !document.querySelector("[aria-busy=true], .skeleton"), null, { timeout: kPatience });
+  await page.waitForFunction(
+    () => document.querySelector("h1, .sign-in") && !document.querySelector("[aria-busy=true], .skeleton"),
+    null,
+    { timeout: kPatience },
+  );
   await page.waitForTimeout(150);
 }
 // Lists may be a second behind. After this call they include all jobs submitted before.
@@ -95,18 +165,31 @@ test("every page draws, without a word in the console, and axe accepts it", asyn
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(wide <= 0, `${name} in ${theme} at ${width} is ${wide} px too wide`);
         const { tiny, cut } = await page.evaluate(() => {
-          const words = [...document.querySelectorAll("body *")].filter((each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""));
+          const words = [...document.querySelectorAll("body *")].filter((each) =>
+            [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""),
+          );
           // A size of 0 is for screen readers only.
           const size = (each) => Number.parseFloat(getComputedStyle(each).fontSize);
           const head = document.querySelector("h1");
-          return { tiny: words.filter((each) => size(each) > 0 && size(each) < 11).map((each) => each.outerHTML.slice(0, 100)), cut: head.innerText.length > 20 ? 0 : head.scrollWidth - head.clientWidth };
+          return {
+            tiny: words.filter((each) => size(each) > 0 && size(each) < 11).map((each) => each.outerHTML.slice(0, 100)),
+            cut: head.innerText.length > 20 ? 0 : head.scrollWidth - head.clientWidth,
+          };
         });
         assert.deepEqual(tiny, [], `text below 11 px on ${name} in ${theme} at ${width}`);
         assert.ok(cut <= 0, `the name of ${name} lacks ${cut} px at ${width}`);
         if (size === "tablet") continue;
         await page.evaluate(axe);
-        const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
-        const told = violations.map((each) => `${each.id}: ${each.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary?.split("\n")[1] ?? ""}`).join(" | ")}`);
+        const { violations } = await page.evaluate(() =>
+          window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }),
+        );
+        const told = violations.map(
+          (each) =>
+            `${each.id}: ${each.nodes
+              .slice(0, 3)
+              .map((node) => `${node.html.slice(0, 160)} ${node.failureSummary?.split("\n")[1] ?? ""}`)
+              .join(" | ")}`,
+        );
         assert.deepEqual(told, [], `axe on ${name} in ${theme} at ${width}`);
       }
       assert.deepEqual(page.faults, []);
@@ -133,7 +216,10 @@ test("what is hostile stays text", async ({ browser, server, ids }) => {
   await visit(page, server, `#/jobs/${ids.evil}`);
   assert.ok((await page.locator("main").innerText()).includes(hostile[1]), "it is shown as it was sent");
   assert.equal(await page.locator("main img, main iframe, main script, main object").count(), 0);
-  assert.deepEqual(page.faults.filter((fault) => !fault.includes("status of 4")), []);
+  assert.deepEqual(
+    page.faults.filter((fault) => !fault.includes("status of 4")),
+    [],
+  );
   await page.context().close();
 });
 
@@ -142,7 +228,10 @@ test("a number of thirty digits is shown, copied and cloned as it was sent", asy
   await visit(page, server, `#/jobs/${ids.big}`);
   assert.ok((await page.locator(".json").innerText()).includes(kBig));
   await page.getByRole("button", { name: "Copy the payload as it was sent" }).click();
-  await page.waitForFunction(async (text) => (await navigator.clipboard.readText()) === text, `{"n": ${kBig},   "f":1.10}`);
+  await page.waitForFunction(
+    async (text) => (await navigator.clipboard.readText()) === text,
+    `{"n": ${kBig},   "f":1.10}`,
+  );
   await page.getByRole("button", { name: "More" }).click();
   await page.getByRole("menuitem", { name: "Clone, or edit and submit anew" }).click();
   await page.getByRole("button", { name: "Enqueue", exact: true }).click();
@@ -184,9 +273,15 @@ test("a filter is completed, stands in the address, and its jobs are changed tog
   // The rows of the previous filter are faint until the new rows are there.
   await page.waitForFunction(() => {
     const rows = [...document.querySelectorAll("tbody tr")];
-    return rows.length === 50 && rows.every((row) => row.innerText.includes("many")) && document.querySelector(".scroll").style.opacity === "1";
+    return (
+      rows.length === 50 &&
+      rows.every((row) => row.innerText.includes("many")) &&
+      document.querySelector(".scroll").style.opacity === "1"
+    );
   });
-  await page.waitForFunction(() => new URLSearchParams(location.hash.split("?")[1]).get("q") === "state:ready queue:many");
+  await page.waitForFunction(
+    () => new URLSearchParams(location.hash.split("?")[1]).get("q") === "state:ready queue:many",
+  );
   await page.getByLabel("Choose all that are shown").check();
   await page.getByRole("button", { name: "Choose all that match" }).click();
   await page.getByRole("region", { name: "Chosen jobs" }).getByRole("button", { name: "Cancel" }).click();
@@ -235,7 +330,16 @@ test("an error is noted, muted, opened, resolved, and opens again when it comes 
   const fail = async () => {
     await server.call("POST", "/v1/jobs", { type: "flaky", queue: "flaky", max_attempts: 1 });
     const [job] = await claim(server, "flaky", { id: "w3", version: "1.2.3" });
-    await server.call("POST", "/v1/ack", { items: [{ id: job.id, token: job.lease.token, outcome: "failed", error: { type: "Flaky", message: "port 4711 is taken" } }] });
+    await server.call("POST", "/v1/ack", {
+      items: [
+        {
+          id: job.id,
+          token: job.lease.token,
+          outcome: "failed",
+          error: { type: "Flaky", message: "port 4711 is taken" },
+        },
+      ],
+    });
   };
   await fail();
   const page = await newPage(browser);
@@ -303,11 +407,17 @@ test("a schedule is previewed while one types, and made", async ({ browser, serv
   await page.getByRole("button", { name: "New schedule" }).click();
   await page.getByLabel("Name").fill("weekly");
   await page.getByLabel("Expression").fill("0 7 * * MON");
-  await page.getByText(/07:00.*Monday|Monday.*07:00/).first().waitFor();
+  await page
+    .getByText(/07:00.*Monday|Monday.*07:00/)
+    .first()
+    .waitFor();
   await page.getByLabel("Expression").fill("99 7 * * MON");
   await page.locator(".fault").first().waitFor();
   await page.getByLabel("Expression").fill("0 7 * * TUE");
-  await page.getByText(/Tuesday/).first().waitFor();
+  await page
+    .getByText(/Tuesday/)
+    .first()
+    .waitFor();
   await page.getByLabel("Type of the job").fill("report");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.waitForFunction(() => location.hash === "#/schedules/weekly");
@@ -320,7 +430,8 @@ test("it lives: a job that moves is seen to move, in every tab, by one stream", 
   const page = await newPage(browser);
   const second = await page.context().newPage();
   let streams = 0;
-  for (const each of [page, second]) each.on("request", (request) => (streams += request.url().includes("digest_ms") ? 1 : 0));
+  for (const each of [page, second])
+    each.on("request", (request) => (streams += request.url().includes("digest_ms") ? 1 : 0));
   const { id } = await server.call("POST", "/v1/jobs", { type: "move", queue: "moves" });
   await visit(page, server, `#/jobs/${id}`);
   await visit(second, server, "#/jobs?q=queue:moves");
@@ -362,7 +473,7 @@ test("the keys: pages, palette, filter, rows, help", async ({ browser, server })
   const page = await newPage(browser);
   await visit(page, server, "#/");
   // The second key must follow within one and a half seconds.
-  for (let began = 0; Date.now() - began >= 1500; ) {
+  for (let began = 0; Date.now() - began >= 1500;) {
     began = Date.now();
     await page.keyboard.press("g");
     await page.keyboard.press("q");
@@ -394,7 +505,9 @@ test("an empty server is a quickstart that sees its first job move", async ({ br
     await visit(page, server, "");
     assert.ok((await page.locator("main").innerText()).includes(`MILLRACE_URL=${server.url}`));
     await server.call("POST", "/v1/jobs", { type: "hello" });
-    await page.waitForFunction(() => !document.body.innerText.includes("This server has no queues yet"), null, { timeout: kPatience });
+    await page.waitForFunction(() => !document.body.innerText.includes("This server has no queues yet"), null, {
+      timeout: kPatience,
+    });
     assert.deepEqual(page.faults, []);
     await page.context().close();
   } finally {
@@ -403,15 +516,23 @@ test("an empty server is a quickstart that sees its first job move", async ({ br
 });
 
 test("a job that waits again says how long its last attempt took", async ({ browser, server }) => {
-  const { id } = await server.call("POST", "/v1/jobs", { type: "again", queue: "again", max_attempts: 3, retry: { strategy: "fixed", base_ms: 3_600_000 } });
+  const { id } = await server.call("POST", "/v1/jobs", {
+    type: "again",
+    queue: "again",
+    max_attempts: 3,
+    retry: { strategy: "fixed", base_ms: 3_600_000 },
+  });
   const [job] = await claim(server, "again", { id: "w4" });
-  await server.call("POST", "/v1/ack", { items: [{ id, token: job.lease.token, outcome: "failed", error: { type: "Busy", message: "later" } }] });
+  await server.call("POST", "/v1/ack", {
+    items: [{ id, token: job.lease.token, outcome: "failed", error: { type: "Busy", message: "later" } }],
+  });
   const { items } = await server.call("GET", `/v1/jobs/${id}/attempts`);
   const took = Date.parse(items[0].finished_at) - Date.parse(items[0].started_at);
   await sleep(1500);
   const page = await newPage(browser);
   await visit(page, server, `#/jobs/${id}`);
-  const words = took < 1000 ? `${took} ms` : took < 10_000 ? `${(took / 1000).toFixed(1)} s` : `${Math.floor(took / 1000)} s`;
+  const words =
+    took < 1000 ? `${took} ms` : took < 10_000 ? `${(took / 1000).toFixed(1)} s` : `${Math.floor(took / 1000)} s`;
   await page.getByText(`last ran ${words}`, { exact: true }).waitFor();
   await page.getByText("1 of 3 attempts").waitFor();
   // Times use 24 hours, as in logs.
@@ -420,12 +541,21 @@ test("a job that waits again says how long its last attempt took", async ({ brow
 });
 
 test("long lists come in the order of the numbers in their names, a part at a time", async ({ browser, server }) => {
-  await server.call("POST", "/v1/jobs/batch", { jobs: Array.from({ length: 130 }, (_, i) => ({ type: "t", queue: `shop-${i + 1}`, limits: [{ name: "keyed", key: `key-${i}` }] })) });
+  await server.call("POST", "/v1/jobs/batch", {
+    jobs: Array.from({ length: 130 }, (_, i) => ({
+      type: "t",
+      queue: `shop-${i + 1}`,
+      limits: [{ name: "keyed", key: `key-${i}` }],
+    })),
+  });
   const page = await newPage(browser);
   await visit(page, server, "#/queues?find=shop-");
   const names = () => page.locator("tbody th").allInnerTexts();
   await page.getByText("100 of 130").waitFor();
-  assert.deepEqual((await names()).map((name) => name.trim()), Array.from({ length: 100 }, (_, i) => `shop-${i + 1}`));
+  assert.deepEqual(
+    (await names()).map((name) => name.trim()),
+    Array.from({ length: 100 }, (_, i) => `shop-${i + 1}`),
+  );
   await page.getByRole("button", { name: "Show more" }).click();
   await page.getByRole("link", { name: "shop-130" }).waitFor();
   await page.getByRole("button", { name: "Queue", exact: true }).click();
@@ -442,7 +572,10 @@ test("long lists come in the order of the numbers in their names, a part at a ti
 
 test("a row that new jobs have moved off the first page is not told as gone", async ({ browser, server }) => {
   // Jobs of several queues in one millisecond, whose ids have no order.
-  const submit = (n) => server.call("POST", "/v1/jobs/batch", { jobs: Array.from({ length: n }, (_, i) => ({ type: "crowd", queue: `crowd-${i % 6}` })) });
+  const submit = (n) =>
+    server.call("POST", "/v1/jobs/batch", {
+      jobs: Array.from({ length: n }, (_, i) => ({ type: "crowd", queue: `crowd-${i % 6}` })),
+    });
   await submit(60);
   await listed(server, "type:crowd");
   const page = await newPage(browser);
@@ -456,7 +589,11 @@ test("a row that new jobs have moved off the first page is not told as gone", as
 });
 
 test("what holds a queue back by keys is not told as one bound", async ({ browser, server }) => {
-  const jobs = ["a", "a", "b", "b"].map((key) => ({ type: "t", queue: "by-key", limits: [{ name: "keyed", key: `held-${key}` }] }));
+  const jobs = ["a", "a", "b", "b"].map((key) => ({
+    type: "t",
+    queue: "by-key",
+    limits: [{ name: "keyed", key: `held-${key}` }],
+  }));
   await server.call("POST", "/v1/jobs/batch", { jobs });
   await claim(server, "by-key", { id: "w5", version: "5.0" }, 2);
   const page = await newPage(browser);
@@ -467,7 +604,11 @@ test("what holds a queue back by keys is not told as one bound", async ({ browse
   await page.context().close();
 });
 
-test("on a phone the time that the charts show is chosen from a list, and a row tells what its columns do not", async ({ browser, server, ids }) => {
+test("on a phone the time that the charts show is chosen from a list, and a row tells what its columns do not", async ({
+  browser,
+  server,
+  ids,
+}) => {
   const page = await newPage(browser, { width: widths.phone });
   await visit(page, server, "#/queues/mail");
   await page.getByRole("combobox", { name: "How far back" }).selectOption("1 h");
@@ -482,7 +623,9 @@ test("on a phone the time that the charts show is chosen from a list, and a row 
       const [a, b] = (boxes = [await inner.boundingBox(), await outer.boundingBox()]);
       return a && b && a.x >= b.x && a.x + a.width <= b.x + b.width;
     };
-    await until("the one lies within the other", holds).catch((error) => assert.fail(`${error.message}: ${JSON.stringify(boxes)}`));
+    await until("the one lies within the other", holds).catch((error) =>
+      assert.fail(`${error.message}: ${JSON.stringify(boxes)}`),
+    );
   };
   await within(page.getByRole("tab", { selected: true }), page.getByRole("tablist"));
   await page.setViewportSize({ width: widths.desk, height: 900 });
@@ -501,9 +644,17 @@ test("sign-in, a session that only its page can use, and a token that only reads
       child.stdout.on("data", (data) => (text += data));
       child.on("close", (code) => (code === 0 ? resolve(text) : reject(new Error(`token new ended with ${code}`))));
     });
-  const printed = { all: await make("all", ["submit", "work", "read", "operate", "admin"]), reader: await make("reader", ["read"]) };
+  const printed = {
+    all: await make("all", ["submit", "work", "read", "operate", "admin"]),
+    reader: await make("reader", ["read"]),
+  };
   const secret = (text) => /mlr_[0-9a-f_]+/.exec(text)[0];
-  const block = (text) => text.slice(text.indexOf("[[tokens]]")).split("\n").filter((line) => /^\[\[tokens\]\]|^\s*\w+ *= /.test(line)).join("\n");
+  const block = (text) =>
+    text
+      .slice(text.indexOf("[[tokens]]"))
+      .split("\n")
+      .filter((line) => /^\[\[tokens\]\]|^\s*\w+ *= /.test(line))
+      .join("\n");
   const server = new Server(binary, `${block(printed.all)}\n${block(printed.reader)}\n`);
   await server.start();
   try {
@@ -525,17 +676,33 @@ test("sign-in, a session that only its page can use, and a token that only reads
     await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
     await page.getByText("This queue is paused").waitFor();
     // Requests without the guard or from another site change nothing.
-    const bare = await page.evaluate(() => fetch("v1/queues/mail/resume", { method: "POST" }).then((answer) => answer.status));
+    const bare = await page.evaluate(() =>
+      fetch("v1/queues/mail/resume", { method: "POST" }).then((answer) => answer.status),
+    );
     assert.equal(bare, 403);
-    const elsewhere = await fetch(`${server.url}/v1/queues/mail/resume`, { method: "POST", headers: { Cookie: `${cookie.name}=${cookie.value}`, Origin: "https://evil.example" } });
+    const elsewhere = await fetch(`${server.url}/v1/queues/mail/resume`, {
+      method: "POST",
+      headers: { Cookie: `${cookie.name}=${cookie.value}`, Origin: "https://evil.example" },
+    });
     assert.equal(elsewhere.status, 403);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").fill(secret(printed.reader));
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("This queue is paused").waitFor();
-    for (const name of ["Resume", "Edit", "Enqueue a job"]) assert.equal(await page.getByRole("button", { name, exact: true }).count(), 0, name);
-    const guard = await page.evaluate(() => fetch("v1/session").then((answer) => answer.json()).then((session) => session.guard));
-    const refused = await page.evaluate((value) => fetch("v1/queues/mail/resume", { method: "POST", headers: { "X-Millrace-Guard": value } }).then((answer) => answer.status), guard);
+    for (const name of ["Resume", "Edit", "Enqueue a job"])
+      assert.equal(await page.getByRole("button", { name, exact: true }).count(), 0, name);
+    const guard = await page.evaluate(() =>
+      fetch("v1/session")
+        .then((answer) => answer.json())
+        .then((session) => session.guard),
+    );
+    const refused = await page.evaluate(
+      (value) =>
+        fetch("v1/queues/mail/resume", { method: "POST", headers: { "X-Millrace-Guard": value } }).then(
+          (answer) => answer.status,
+        ),
+      guard,
+    );
     assert.equal(refused, 403);
     await page.context().close();
   } finally {
@@ -547,10 +714,14 @@ test("it works under a path that a proxy adds", async ({ browser, server }) => {
   const { createServer: createProxy, request } = await import("node:http");
   const proxy = createProxy((incoming, outgoing) => {
     if (!incoming.url.startsWith("/jobs/ui/")) return outgoing.writeHead(404).end();
-    const passed = request(server.url + incoming.url.slice("/jobs/ui".length), { method: incoming.method, headers: { ...incoming.headers, host: `localhost:${server.port}` } }, (answer) => {
-      outgoing.writeHead(answer.statusCode, answer.headers);
-      answer.pipe(outgoing);
-    });
+    const passed = request(
+      server.url + incoming.url.slice("/jobs/ui".length),
+      { method: incoming.method, headers: { ...incoming.headers, host: `localhost:${server.port}` } },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode, answer.headers);
+        answer.pipe(outgoing);
+      },
+    );
     outgoing.on("close", () => passed.destroy());
     passed.on("error", () => outgoing.destroy());
     incoming.pipe(passed);

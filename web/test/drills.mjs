@@ -21,7 +21,10 @@ if (!executable) {
 // Starts a worker of one queue; sh runs `script` for each job.
 function startWorker(server, queue, script, ...flags) {
   const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_")));
-  const child = spawn(binary, ["work", "--url", server.url, "-q", queue, ...flags, "--", "sh", "-c", script], { env: environment, stdio: "ignore" });
+  const child = spawn(binary, ["work", "--url", server.url, "-q", queue, ...flags, "--", "sh", "-c", script], {
+    env: environment,
+    stdio: "ignore",
+  });
   const ended = new Promise((resolve) => child.on("exit", resolve));
   return {
     stop: async (signal = "SIGKILL") => {
@@ -32,7 +35,8 @@ function startWorker(server, queue, script, ...flags) {
 }
 
 const concern = (page, text) => page.locator(".attention li").filter({ hasText: text });
-const submit = (server, count, job) => server.call("POST", "/v1/jobs/batch", { jobs: Array.from({ length: count }, () => job) });
+const submit = (server, count, job) =>
+  server.call("POST", "/v1/jobs/batch", { jobs: Array.from({ length: count }, () => job) });
 
 const drills = [];
 const drill = (name, flags, prepare, mend) => drills.push({ name, flags, prepare, mend });
@@ -110,7 +114,13 @@ drill(
   async (server) => {
     await submit(server, 25, { type: "resize", queue: "images", max_attempts: 1 });
     await submit(server, 25, { type: "mail", queue: "images" });
-    const worker = startWorker(server, "images", 'if [ "$MILLRACE_TYPE" = resize ]; then echo "cannot open image.png" >&2; exit 1; fi', "-c", "4");
+    const worker = startWorker(
+      server,
+      "images",
+      'if [ "$MILLRACE_TYPE" = resize ]; then echo "cannot open image.png" >&2; exit 1; fi',
+      "-c",
+      "4",
+    );
     await until("they died", async () => (await server.call("GET", "/v1/queues/images")).counts.dead === 25);
     await worker.stop("SIGTERM");
     return startWorker(server, "images", "true", "-c", "4"); // the mended one
@@ -125,7 +135,10 @@ drill(
     await click(page.getByRole("button", { name: /Retry all/ }));
     await click(page.getByRole("button", { name: "Retry them" }));
     await page.locator(".badge", { hasText: "completed" }).waitFor();
-    await until("all have succeeded", async () => (await server.call("GET", "/v1/queues/images")).counts.succeeded === 50);
+    await until(
+      "all have succeeded",
+      async () => (await server.call("GET", "/v1/queues/images")).counts.succeeded === 50,
+    );
   },
 );
 
@@ -134,11 +147,16 @@ drill(
   (folder) => {
     const zones = join(folder, "zoneinfo");
     mkdirSync(join(zones, "Europe"), { recursive: true });
-    for (const file of ["tzdata.zi", "zone1970.tab", "UTC", "Europe/Zurich"]) cpSync(join("/usr/share/zoneinfo", file), join(zones, file), { dereference: true });
+    for (const file of ["tzdata.zi", "zone1970.tab", "UTC", "Europe/Zurich"])
+      cpSync(join("/usr/share/zoneinfo", file), join(zones, file), { dereference: true });
     return ["--zoneinfo", zones];
   },
   async (server) => {
-    await server.call("PUT", "/v1/schedules/nightly", { cron: "30 2 * * *", timezone: "Europe/Zurich", job: { type: "report", queue: "reports" } });
+    await server.call("PUT", "/v1/schedules/nightly", {
+      cron: "30 2 * * *",
+      timezone: "Europe/Zurich",
+      job: { type: "report", queue: "reports" },
+    });
     await submit(server, 1, { type: "report", queue: "elsewhere", delay_ms: 3_600_000 });
     await server.stop();
     renameSync(join(server.flags[1], "Europe/Zurich"), join(dirname(server.flags[1]), "gone"));

@@ -15,7 +15,9 @@ export async function freePort() {
   for (;;) {
     const port = 20_000 + (process.pid % 300) * kPortsOfAProcess + (nextPort++ % kPortsOfAProcess);
     const probe = createServer();
-    const isFree = await new Promise((resolve) => probe.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)));
+    const isFree = await new Promise((resolve) =>
+      probe.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)),
+    );
     if (!isFree) continue;
     await new Promise((resolve) => probe.close(resolve));
     return port;
@@ -45,11 +47,29 @@ export class Server {
   async start() {
     this.port ??= await freePort();
     this.url = `http://127.0.0.1:${this.port}`;
-    const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_")));
-    const args = ["serve", "--config", join(this.folder, "millrace.toml"), "--listen", `127.0.0.1:${this.port}`, "--data", join(this.folder, "data"), "--drain", "1s", ...this.flags];
+    const environment = Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_")),
+    );
+    const args = [
+      "serve",
+      "--config",
+      join(this.folder, "millrace.toml"),
+      "--listen",
+      `127.0.0.1:${this.port}`,
+      "--data",
+      join(this.folder, "data"),
+      "--drain",
+      "1s",
+      ...this.flags,
+    ];
     this.process = spawn(this.binary, args, { env: environment, stdio: "ignore" });
     this.ended = new Promise((resolve) => this.process.on("exit", resolve));
-    const isReady = async () => this.process.exitCode !== null || (await fetch(`${this.url}/readyz`).then((answer) => answer.ok, () => false));
+    const isReady = async () =>
+      this.process.exitCode !== null ||
+      (await fetch(`${this.url}/readyz`).then(
+        (answer) => answer.ok,
+        () => false,
+      ));
     await until("the server starts", isReady);
     if (this.process.exitCode !== null) throw new Error(`the server ended with ${this.process.exitCode}`);
   }
@@ -63,7 +83,11 @@ export class Server {
   }
   async call(method, path, body, token) {
     const headers = { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) };
-    const answer = await fetch(`${this.url}${path}`, { method, headers, body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body) });
+    const answer = await fetch(`${this.url}${path}`, {
+      method,
+      headers,
+      body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
+    });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${text}`);
     return text ? JSON.parse(text) : null;

@@ -9,7 +9,9 @@ public final class Own {
 
   public static void main(String[] args) {
     Tally.expect(Long.parseLong(args[1]));
-    MillraceClient.builder().url("http://127.0.0.1:" + args[2]).build()
+    MillraceClient.builder()
+        .url("http://127.0.0.1:" + args[2])
+        .build()
         .worker(options -> options.concurrency(16))
         .consume(EMPTY, (mail, context) -> Tally.ran())
         .run();

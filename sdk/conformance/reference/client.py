@@ -68,14 +68,10 @@ class Client:
     """Thread-safe. Idle connections are kept for later calls."""
 
     def __init__(self, url=None, token=None, timeout=30, ca_file=None):
-        self.url = urllib.parse.urlsplit(
-            url or os.environ.get("MILLRACE_URL") or "http://127.0.0.1:7600"
-        )
+        self.url = urllib.parse.urlsplit(url or os.environ.get("MILLRACE_URL") or "http://127.0.0.1:7600")
         self.token = token or os.environ.get("MILLRACE_TOKEN")
         self.timeout = timeout
-        self.tls = (
-            ssl.create_default_context(cafile=ca_file) if self.url.scheme == "https" else None
-        )
+        self.tls = ssl.create_default_context(cafile=ca_file) if self.url.scheme == "https" else None
         self.idle, self.lock = [], threading.Lock()
 
     def connection(self, timeout):
@@ -111,9 +107,7 @@ class Client:
                 self.idle.append(connection)
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, read
 
-    def call(
-        self, method, path, body=None, headers=None, query=None, safe=True, timeout=None, tries=None
-    ):
+    def call(self, method, path, body=None, headers=None, query=None, safe=True, timeout=None, tries=None):
         """Retries until the deadline. If `safe`, the request may be sent again even if the
         server may have begun it.
         """
@@ -245,9 +239,7 @@ class Client:
 
     def cancel(self, job_id, reason):
         try:
-            return self.call(
-                "POST", f"/v1/jobs/{job_id}/cancel", {"reason": reason} if reason else {}
-            )[0]
+            return self.call("POST", f"/v1/jobs/{job_id}/cancel", {"reason": reason} if reason else {})[0]
         except Problem as problem:
             if problem.code == "invalid_state" and problem.again and MUTANT != "cancel-409":
                 job = self.call("GET", f"/v1/jobs/{job_id}")[0]

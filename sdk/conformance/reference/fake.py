@@ -1,5 +1,4 @@
-"""A minimal client without a server: jobs in memory, and a manual clock.
-"""
+"""A minimal client without a server: jobs in memory, and a manual clock."""
 
 import datetime
 import json
@@ -37,9 +36,7 @@ class Fake:
             return self.shape(known), False
         known = self.jobs.get(job.get("id")) or self.holder(job)
         if known:
-            if known["id"] == job.get("id") and any(
-                known[n] != self.made(job)[n] for n in COMPARED
-            ):
+            if known["id"] == job.get("id") and any(known[n] != self.made(job)[n] for n in COMPARED):
                 raise Problem("id_mismatch", 409, "another job has this id")
             if known["id"] != job.get("id"):
                 on_conflict = job["unique"].get("on_conflict", "return")
@@ -65,11 +62,7 @@ class Fake:
             return None
         held = (job.get("queue", "default"), job["unique"]["key"])
         for each in self.jobs.values():
-            if (
-                each["unique"]
-                and each["state"] not in FINAL
-                and (each["queue"], each["unique"]["key"]) == held
-            ):
+            if each["unique"] and each["state"] not in FINAL and (each["queue"], each["unique"]["key"]) == held:
                 return each
         return None
 
@@ -81,9 +74,7 @@ class Fake:
             run_ms = round((at - BEGIN).total_seconds() * 1000)
         unique = job.get("unique")
         retry = job.get("retry", USUAL)
-        usual = (
-            {"base_ms": 5000, "max_ms": 300_000, "jitter": 0.2} if "delays_ms" not in retry else {}
-        )
+        usual = {"base_ms": 5000, "max_ms": 300_000, "jitter": 0.2} if "delays_ms" not in retry else {}
         return {
             "id": job.get("id") or make_id(queue),
             "queue": queue,
@@ -108,8 +99,7 @@ class Fake:
             "retry": {**usual, **retry},
             "lease_ms": job.get("lease_ms", 30_000),
             "timeout_ms": job.get("timeout_ms"),
-            "unique": unique
-            and {"key": unique["key"], "for_ms": None, "on_conflict": "return", **unique},
+            "unique": unique and {"key": unique["key"], "for_ms": None, "on_conflict": "return", **unique},
             "tags": job.get("tags", []),
             "meta": job.get("meta", {}),
             "payload": job.get("payload"),
@@ -131,9 +121,7 @@ class Fake:
                     for each in jobs:
                         check(each)
                 made, is_new = self.submit(job)
-                items.append(
-                    {"status": 201 if is_new else 200, "id": made["id"], "state": made["state"]}
-                )
+                items.append({"status": 201 if is_new else 200, "id": made["id"], "state": made["state"]})
             except Problem as problem:
                 if atomic:
                     raise
@@ -150,9 +138,7 @@ class Fake:
 
     def list(self, filter):
         newest = sorted(self.jobs.values(), key=lambda job: -job["number"])
-        return [
-            self.shape(j) for j in newest if all(j[name] == value for name, value in filter.items())
-        ]
+        return [self.shape(j) for j in newest if all(j[name] == value for name, value in filter.items())]
 
     def cancel(self, job_id):
         job = self.found(job_id)

@@ -75,9 +75,7 @@ class Handler:
                 "result": None,
             }
         except Told:
-            ack = {"cancelled": {"outcome": "cancelled"}, "stopping": {"outcome": "released"}}.get(
-                attempt.reason, {}
-            )
+            ack = {"cancelled": {"outcome": "cancelled"}, "stopping": {"outcome": "released"}}.get(attempt.reason, {})
         if self.middleware and MUTANT != "half-middleware":
             say(event="middleware", job=attempt.id, phase="after")
         if attempt.reason == "timeout" and MUTANT != "timeout-succeeds":
@@ -125,9 +123,7 @@ class Handler:
         with self.attempt.worker.lock:
             if not self.attempt.lines:
                 self.attempt.lines_due = time.monotonic() + 0.5
-            self.attempt.lines.append(
-                {"level": level if MUTANT != "levels-lost" else "info", "message": message}
-            )
+            self.attempt.lines.append({"level": level if MUTANT != "levels-lost" else "info", "message": message})
             self.attempt.cut_lines()
 
     def do_submit(self, job):
@@ -253,9 +249,7 @@ class Program:
     def do_hello(self):
         return {"sdk": "reference", "version": "1"}
 
-    def do_configure(
-        self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None
-    ):
+    def do_configure(self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None):
         self.fake = Fake(fake, types, self.play_without_server) if fake else None
         self.client = self.fake or Client(url, token, timeout_ms / 1000, ca_file)
         return {}
@@ -286,18 +280,12 @@ class Program:
 
     def do_submit_batch(self, jobs, atomic=False):
         keys = ("status", "id", "state", "error")
-        return {
-            "items": [
-                {k: i[k] for k in keys if k in i} for i in self.client.submit_batch(jobs, atomic)
-            ]
-        }
+        return {"items": [{k: i[k] for k in keys if k in i} for i in self.client.submit_batch(jobs, atomic)]}
 
     def do_get(self, job, include=()):
         if self.fake:
             return self.fake.get(job, include or ())
-        return self.client.call(
-            "GET", f"/v1/jobs/{job}", query={"include": ",".join(include or ()) or None}
-        )[0]
+        return self.client.call("GET", f"/v1/jobs/{job}", query={"include": ",".join(include or ()) or None})[0]
 
     def do_wait(self, job, timeout_ms):
         return self.client.wait(job, timeout_ms / 1000)
@@ -308,9 +296,7 @@ class Program:
             return {"items": self.fake.list(filter), "next_cursor": None}
         if isinstance(filter.get("state"), list):
             filter["state"] = ",".join(filter["state"])
-        return self.client.call(
-            "GET", "/v1/jobs", query={**filter, "limit": limit, "cursor": cursor}
-        )[0]
+        return self.client.call("GET", "/v1/jobs", query={**filter, "limit": limit, "cursor": cursor})[0]
 
     def do_list_all(self, filter=None, limit=None):
         ids, cursor = [], None

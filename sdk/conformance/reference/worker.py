@@ -31,9 +31,7 @@ class Attempt:
         self.reason, self.told = None, threading.Event()
         self.started = self.over = self.was_beaten = False
         self.timeout_at, self.answered_at = None, clock()
-        self.asks_for_timeout = (
-            bool(job.get("deadline")) and job["deadline"] <= job["lease"]["expires_at"]
-        )
+        self.asks_for_timeout = bool(job.get("deadline")) and job["deadline"] <= job["lease"]["expires_at"]
         if job.get("deadline") and not self.asks_for_timeout:
             from_ms = ms(job["lease"]["expires_at"]) - job["lease"]["lease_ms"]
             left = (ms(job["deadline"]) - from_ms) / 1000
@@ -108,10 +106,7 @@ class Worker:
         self.reporting = self.claiming = False
         self.failures, self.claimed_at = 0, 0
         self.ended = threading.Event()
-        self.threads = [
-            threading.Thread(target=t, daemon=True)
-            for t in (self.claim_on, self.report_on, self.watch)
-        ]
+        self.threads = [threading.Thread(target=t, daemon=True) for t in (self.claim_on, self.report_on, self.watch)]
         for thread in self.threads:
             thread.start()
 
@@ -190,9 +185,7 @@ class Worker:
         if lines:
             said["logs"] = [{**attempt.key(), **line} for attempt, line in lines]
         try:
-            answer = self.client.call(
-                "POST", f"/v1/workers/{self.id}/poll", said, timeout=timeout, tries=1
-            )[0]
+            answer = self.client.call("POST", f"/v1/workers/{self.id}/poll", said, timeout=timeout, tries=1)[0]
         except Problem as problem:
             with self.lock:
                 if MUTANT != "acks-once":
@@ -203,9 +196,7 @@ class Worker:
                     attempt.cut_lines()
                 if MUTANT == "acks-changed":
                     for _, ack in acks:
-                        ack["delay_ms" if ack["outcome"] == "failed" else "result"] = (
-                            random.randint(0, 9)
-                        )
+                        ack["delay_ms" if ack["outcome"] == "failed" else "result"] = random.randint(0, 9)
             if problem.status in (401, 403, 400, 404, 422) and MUTANT != "deaf-to-401":
                 self.dead = True
                 self.stop(problem)
@@ -227,9 +218,7 @@ class Worker:
         with self.lock:
             for (attempt, ack), result in zip(acks, answer["acks"]):
                 if result["status"] in (413, 422) and ack["outcome"] == "succeeded":
-                    self.outbox.append(
-                        (attempt, {**attempt.key(), **refused(result["error"].get("detail", ""))})
-                    )
+                    self.outbox.append((attempt, {**attempt.key(), **refused(result["error"].get("detail", ""))}))
                 elif MUTANT == "acks-twice" and "again" not in attempt.__dict__:
                     attempt.again = True
                     threading.Timer(1, lambda a=attempt, k=ack: self.outbox.append((a, k))).start()
@@ -270,16 +259,12 @@ class Worker:
     def handle(self, attempt):
         if attempt.asks_for_timeout and MUTANT != "timeout-by-formula":
             try:
-                job = self.client.call(
-                    "POST", f"/v1/jobs/{attempt.id}/heartbeat", {"token": attempt.token}
-                )[0]
+                job = self.client.call("POST", f"/v1/jobs/{attempt.id}/heartbeat", {"token": attempt.token})[0]
                 attempt.timeout_at = attempt.answered_at + job["timeout_ms"] / 1000
             except Problem:
                 attempt.tell("lease_lost")
         ack = self.run(attempt)
-        while (
-            attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until
-        ):
+        while attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until:
             attempt.progress_due = None
             if MUTANT != "last-checkpoint-lost" and self.exchange({}, [], 0, [attempt]) is not None:
                 attempt.progress_due = clock()
@@ -332,11 +317,7 @@ class Worker:
             time.sleep(LATE_S)
             now = clock()
             with self.lock:
-                late = [
-                    a
-                    for a in self.attempts.values()
-                    if a.beat_at <= now or (a.progress_due or now + 1) <= now
-                ]
+                late = [a for a in self.attempts.values() if a.beat_at <= now or (a.progress_due or now + 1) <= now]
                 if MUTANT == "beats-in-handlers":
                     late = [a for a in late if not getattr(a, "blocked", False)]
                 if MUTANT == "no-heartbeats":
@@ -370,9 +351,7 @@ class Worker:
                             self.attempts.pop((attempt.id, attempt.token))
                             continue
                         attempt.tell("lease_lost")
-                    elif (
-                        attempt.timeout_at and now >= attempt.timeout_at and MUTANT != "no-timeouts"
-                    ):
+                    elif attempt.timeout_at and now >= attempt.timeout_at and MUTANT != "no-timeouts":
                         attempt.tell("timeout")
                 if self.stopping_at is None:
                     continue
@@ -386,9 +365,7 @@ class Worker:
                         if attempt.reason != "lease_lost":
                             self.outbox.append((attempt, {**attempt.key(), "outcome": "released"}))
                 idle = not self.attempts and not self.outbox and not self.reporting
-                if self.claiming and time.monotonic() > self.claimed_at + (
-                    0.5 if MUTANT != "breaks-off-claims" else 0
-                ):
+                if self.claiming and time.monotonic() > self.claimed_at + (0.5 if MUTANT != "breaks-off-claims" else 0):
                     self.break_off()
                 if idle and (not self.claiming or self.dead):
                     self.done = True
@@ -405,9 +382,7 @@ class Worker:
     def end(self):
         if not self.dead and MUTANT != "no-goodbye":
             try:
-                self.client.call(
-                    "POST", f"/v1/workers/{self.id}/poll", {"goodbye": True}, timeout=2
-                )
+                self.client.call("POST", f"/v1/workers/{self.id}/poll", {"goodbye": True}, timeout=2)
             except Problem:
                 pass
         self.events.worker_ended(self)

@@ -88,9 +88,7 @@ def any_json_as_payload(stage):
 def integers_keep_their_digits(stage):
     """Integers up to 2^53 - 1 keep all their digits, in payloads both ways."""
     values = [9007199254740991, -9007199254740991, 4503599627370497]
-    made = stage.program.do(
-        "submit", job={"type": "work", "queue": stage.queue, "payload": values}
-    )["job"]["id"]
+    made = stage.program.do("submit", job={"type": "work", "queue": stage.queue, "payload": values})["job"]["id"]
     expect_equal(stage.job(made, "payload")["payload"], values, "the integers at the server")
     read = stage.program.do("get", job=made, include=["payload"])
     expect_equal(read["payload"], values, "the integers that the client reads")
@@ -105,9 +103,7 @@ def idempotency_key(stage):
     first = stage.program.do("submit", job=job)
     again = stage.program.do("submit", job=job)
     sent = stage.way.requests("POST", "^/v1/jobs$")
-    expect_equal(
-        [e.headers.get("idempotency-key") for e in sent], ["order-1815"] * 2, "the headers"
-    )
+    expect_equal([e.headers.get("idempotency-key") for e in sent], ["order-1815"] * 2, "the headers")
     expect_equal([e.said.get("id") for e in sent], [None, None], "the ids sent")
     expect_equal((first["is_new"], again["is_new"]), (True, False), "is_new of the two")
     expect_equal(again["job"]["id"], first["job"]["id"], "the id of the second")
@@ -180,9 +176,7 @@ def ids_of_a_batch(stage):
         expect_id(job["id"], queue)
     expect_equal(sent[3]["id"], own, "the id that the job had")
     expect_equal((sent[4].get("id"), sent[4]["idempotency_key"]), (None, "k1"), "id and key")
-    expect_equal(
-        [item["id"] for item in items][:4], [job["id"] for job in sent[:4]], "the results' ids"
-    )
+    expect_equal([item["id"] for item in items][:4], [job["id"] for job in sent[:4]], "the results' ids")
 
 
 @scenario
@@ -191,9 +185,7 @@ def an_atomic_batch(stage):
     good one stores all.
     """
     good = {"type": "debit", "queue": stage.queue}
-    refused = stage.program.refuse(
-        "submit_batch", jobs=[good, {**good, "priority": 99_999}], atomic=True
-    )
+    refused = stage.program.refuse("submit_batch", jobs=[good, {**good, "priority": 99_999}], atomic=True)
     expect_equal((refused.class_name, refused.status), ("ValidationFailed", 422), "the error")
     listed = stage.api.get("/v1/jobs", queue=stage.queue, fresh="true").json["items"]
     expect_equal(listed, [], "the jobs of the queue after the refusal")
@@ -262,9 +254,7 @@ def wait_asks_for_a_minute_at_most(stage):
     stage.eventually(lambda: stage.way.requests("GET", f"/{job}$"), "the request of the wait")
     time.sleep(0.3)  # a refusal would come by now
     asked = stage.way.requests("GET", f"/{job}$")
-    waits = [
-        int(e.target.split("wait_ms=")[1].split("&")[0]) for e in asked if "wait_ms" in e.target
-    ]
+    waits = [int(e.target.split("wait_ms=")[1].split("&")[0]) for e in asked if "wait_ms" in e.target]
     expect_equal(len(waits), 1, "requests that wait")
     expect_between(1000, waits[0], 60_000, "wait_ms")
 
@@ -290,9 +280,7 @@ def lists(stage):
     expect_equal(ids(q="tag:round type:b"), [second], "found by a search")
     page = stage.program.do("list", filter={"queue": stage.queue}, limit=2)
     expect_equal([job["id"] for job in page["items"]], [third, second], "the first page")
-    rest = stage.program.do(
-        "list", filter={"queue": stage.queue}, limit=2, cursor=page["next_cursor"]
-    )
+    rest = stage.program.do("list", filter={"queue": stage.queue}, limit=2, cursor=page["next_cursor"])
     expect_equal([job["id"] for job in rest["items"]], [first], "the second page")
     expect_equal(rest["next_cursor"], None, "the cursor of the last page")
 
@@ -331,9 +319,7 @@ def logs_of_a_job(stage):
     job = stage.submit(["log", "info", "one"], ["log", "error", "two"])
     stage.worker()
     stage.final(job)
-    items = stage.eventually(
-        lambda: len(got := stage.program.do("logs", job=job)["items"]) >= 2 and got, "two lines"
-    )
+    items = stage.eventually(lambda: len(got := stage.program.do("logs", job=job)["items"]) >= 2 and got, "two lines")
     came = [(line["level"], line["message"], line["attempt"]) for line in items]
     expect_equal(came, [("info", "one", 1), ("error", "two", 1)], "the lines")
 
@@ -343,9 +329,7 @@ def calls_side_by_side(stage):
     """A call that waits holds up no other: eight gets are answered while a wait is open."""
     job = stage.submit(type="nobody")
     wait = stage.program.send("wait", job=job, timeout_ms=60_000)
-    stage.eventually(
-        lambda: stage.way.requests("GET", where=lambda e: "until" in e.target), "the wait"
-    )
+    stage.eventually(lambda: stage.way.requests("GET", where=lambda e: "until" in e.target), "the wait")
     calls = [stage.program.send("get", job=job) for _ in range(8)]
     for call in calls:
         call.result()

@@ -62,9 +62,7 @@ def duplicate_job(stage):
     made = stage.program.do("submit", job=job)["job"]["id"]
     expect_error(stage.program.refuse("submit", job=job), "DuplicateJob", "duplicate_job", 409)
     elsewhere = {"type": "work", "queue": "elsewhere", "id": made}
-    expect_error(
-        stage.program.refuse("submit", job=elsewhere), "DuplicateJob", "duplicate_job", 409
-    )
+    expect_error(stage.program.refuse("submit", job=elsewhere), "DuplicateJob", "duplicate_job", 409)
 
 
 @scenario
@@ -99,9 +97,7 @@ def version_conflict(stage):
     name = stage.queue
     version = stage.program.do("put_queue", name=name, settings={"max_attempts": 3})["version"]
     stage.program.do("put_queue", name=name, settings={"max_attempts": 4}, if_match=version)
-    refused = stage.program.refuse(
-        "put_queue", name=name, settings={"max_attempts": 5}, if_match=version
-    )
+    refused = stage.program.refuse("put_queue", name=name, settings={"max_attempts": 5}, if_match=version)
     expect_error(refused, "VersionConflict", "version_conflict", 412)
     settings = stage.api.get(f"/v1/queues/{name}").json["settings"]
     expect_equal(settings["max_attempts"], 4, "max_attempts in the end")

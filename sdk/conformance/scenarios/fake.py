@@ -58,9 +58,7 @@ def drained(stage):
     expect_equal(runs(program), [], "what ran before")
     expect_equal(drain(program), 1, "attempts that ran")
     read = program.do("get", job=job, include=["result"])
-    expect_equal(
-        (read["state"], read["result"], read["attempt"]), ("succeeded", {"sum": 42}, 1), "after"
-    )
+    expect_equal((read["state"], read["result"], read["attempt"]), ("succeeded", {"sum": 42}, 1), "after")
     expect_equal(drain(program), 0, "attempts of the second drain")
 
 
@@ -121,9 +119,7 @@ def delays(stage):
     program = fake(stage)
     job = submit(program, delay_ms=60_000)
     at = submit(program, run_at="2030-01-01T00:01:00Z")
-    expect_equal(
-        (state(program, job), state(program, at)), ("scheduled", "scheduled"), "the states"
-    )
+    expect_equal((state(program, job), state(program, at)), ("scheduled", "scheduled"), "the states")
     program.do("advance", ms=59_999)
     expect_equal(drain(program), 0, "attempts a millisecond before")
     program.do("advance", ms=1)
@@ -204,9 +200,7 @@ def cancel_and_retry(stage):
     """
     program = fake(stage)
     job = submit(program, ["return", 1])
-    expect_equal(
-        program.refuse("retry", job=job).class_name, "InvalidState", "retry of a waiting job"
-    )
+    expect_equal(program.refuse("retry", job=job).class_name, "InvalidState", "retry of a waiting job")
     cancelled = program.do("cancel", job=job, reason="not needed")
     expect_equal(cancelled["state"], "cancelled", "the state after cancel")
     expect_equal(drain(program), 0, "attempts of a cancelled job")
@@ -285,9 +279,7 @@ def lists_and_errors(stage):
     expect_equal(ids(state="ready"), [other, first], "ready ones")
     nobody = "0195a1b2-c3d4-7e5f-8899-aabbccddeeff"
     refused = program.refuse("get", job=nobody)
-    expect_equal(
-        (refused.class_name, refused.status), ("NotFound", 404), "of a job that is not there"
-    )
+    expect_equal((refused.class_name, refused.status), ("NotFound", 404), "of a job that is not there")
     refused = program.refuse("submit", job=job_of(priority=99_999))
     came = (refused.class_name, refused.status, [fault["where"] for fault in refused.errors])
     expect_equal(came, ("ValidationFailed", 422, ["/priority"]), "of a priority out of bounds")
@@ -309,16 +301,12 @@ def batches(stage):
 @scenario(history=False)
 def as_the_server_answers(stage):
     """The same story on the server and on the fake gives the same answers, member by member."""
-    job = job_of(
-        ["return", [1]], priority=3, tags=["a"], meta={"m": "1"}, max_attempts=4, queue="q"
-    )
+    job = job_of(["return", [1]], priority=3, tags=["a"], meta={"m": "1"}, max_attempts=4, queue="q")
     unknown = {"type": "work", "queue": "q"}
 
     def story(program):
         yield program.do("submit", job=job)
-        made = program.do(
-            "submit", job={**job, "retry": FIXED, "timeout_ms": 5000, "delay_ms": 60_000}
-        )
+        made = program.do("submit", job={**job, "retry": FIXED, "timeout_ms": 5000, "delay_ms": 60_000})
         yield made
         yield program.do("submit", job=unknown)
         yield program.do("get", job=made["job"]["id"], include=["payload"])

@@ -57,12 +57,8 @@ class Jobs:
         deadline = time.monotonic() + timeout_s
         for job, (state, result) in self.wanted.items():
             ended = self.stage.final(job, timeout_s=max(0.1, min(50, deadline - time.monotonic())))
-            expect_equal(
-                (ended["state"], ended["result"]), (state, result), f"the end of job {job}"
-            )
-        found = self.stage.api.get("/v1/jobs", queue="follow-ups", fresh="true", limit=1000).json[
-            "items"
-        ]
+            expect_equal((ended["state"], ended["result"]), (state, result), f"the end of job {job}")
+        found = self.stage.api.get("/v1/jobs", queue="follow-ups", fresh="true", limit=1000).json["items"]
         expect_equal(len(found), self.followed, "follow-ups")
 
 
@@ -174,6 +170,4 @@ def submitted_under_kills(stage):
     made = [call.result(90)["job"]["id"] for call in calls]
     listed = stage.api.get("/v1/jobs", queue=stage.queue, fresh="true", limit=1000).json["items"]
     expect_equal(len({job["id"] for job in listed}), 200, "jobs of the queue")
-    expect(
-        set(made) == {job["id"] for job in listed}, "the jobs are not those that were acknowledged"
-    )
+    expect(set(made) == {job["id"] for job in listed}, "the jobs are not those that were acknowledged")

@@ -18,9 +18,7 @@ def expect_id(text, queue):
     made = uuid.UUID(text)
     expect_equal(str(made), text, "an id in the canonical form, in lower case")
     expect_equal((made.version, made.variant), (7, uuid.RFC_4122), f"version and variant of {text}")
-    expect_equal(
-        text[15:18], bits_of(queue), f"the 12 bits after the version of {text}, for {queue!r}"
-    )
+    expect_equal(text[15:18], bits_of(queue), f"the 12 bits after the version of {text}, for {queue!r}")
 
 
 @scenario
@@ -31,9 +29,7 @@ def made_for_a_queue(stage):
     for queue in ("emails", "default", "a", "reports/daily:eu.1-x_y", "q" * 128):
         made = stage.program.do("make_id", queue=queue)["id"]
         expect_id(made, queue)
-        expect_between(
-            -5, time.time() - int(made[:8] + made[9:13], 16) / 1000, 30, "seconds since its time"
-        )
+        expect_between(-5, time.time() - int(made[:8] + made[9:13], 16) / 1000, 30, "seconds since its time")
 
 
 @scenario

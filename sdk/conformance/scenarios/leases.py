@@ -69,9 +69,7 @@ def no_lease_asked_for_without_the_option(stage):
     stage.worker()
     stage.final(job, state="succeeded")
     claims = [e.claim for e in stage.way.requests() if e.claim is not None]
-    expect_equal(
-        [claim.get("lease_ms") for claim in claims], [None] * len(claims), "lease_ms asked"
-    )
+    expect_equal([claim.get("lease_ms") for claim in claims], [None] * len(claims), "lease_ms asked")
     expect(len(heartbeats(stage, job)) >= 3, "too few heartbeats for a lease of 4.5 s")
 
 
@@ -86,9 +84,7 @@ def a_claim_that_was_slow(stage):
     start = stage.program.await_event("start", job=job)
     ended = stage.final(job, state="succeeded")
     expect_equal(outcomes(ended), ["succeeded"], "the attempts")
-    beats = [
-        e for e in heartbeats(stage, job) if e.delivered_at and e.delivered_at < start["at"] + 1
-    ]
+    beats = [e for e in heartbeats(stage, job) if e.delivered_at and e.delivered_at < start["at"] + 1]
     expect(beats, "the handler started, and no heartbeat had been answered before")
 
 

@@ -39,9 +39,7 @@ def each_line_to_its_job(stage):
     steps = [["log", "info", "{}-1"], ["sleep", 200], ["log", "info", "{}-2"], ["sleep", 200]]
     jobs = {}
     for name in ("a", "b", "c", "d"):
-        script = [
-            [part.format(name) if isinstance(part, str) else part for part in s] for s in steps
-        ]
+        script = [[part.format(name) if isinstance(part, str) else part for part in s] for s in steps]
         jobs[stage.submit(*script)] = name
     stage.worker()
     for job, name in jobs.items():
@@ -107,22 +105,14 @@ def more_lines_than_it_keeps(stage):
     expect_equal(numbers[-1:], [399], "the newest line")
     expect_equal(numbers, list(range(400 - len(numbers), 400)), "the lines, without a gap")
     sent = {item["message"][:4] for e in stage.way.requests() for item, result in e.logs if result}
-    sent |= {
-        line["message"][:4]
-        for e in stage.way.requests()
-        for i, r in e.acks
-        if r
-        for line in i.get("logs", ())
-    }
+    sent |= {line["message"][:4] for e in stage.way.requests() for i, r in e.acks if r for line in i.get("logs", ())}
     expect(len(sent) <= 262, f"{len(sent)} lines of 1 KiB had been kept")
 
 
 @scenario
 def progress_of_a_job_that_runs(stage):
     """Progress is at the server within a second, without waiting for a third of the lease."""
-    job = stage.submit(
-        ["progress", 40, "resizing", {"page": 3}], ["sleep", 20_000], lease_ms=30_000
-    )
+    job = stage.submit(["progress", 40, "resizing", {"page": 3}], ["sleep", 20_000], lease_ms=30_000)
     stage.worker()
     start = stage.program.await_event("start", job=job)
     progress = stage.eventually(lambda: stage.job(job)["progress"], "the progress")
@@ -183,9 +173,7 @@ def progress_without_a_checkpoint(stage):
 @scenario
 def a_checkpoint_just_before_the_end(stage):
     """A checkpoint that is reported just before the attempt ends is not lost."""
-    job = stage.submit(
-        ["on_attempt", 1, [["progress", 10, "one", "last words"], ["fail", "no"]]], retry=FIXED
-    )
+    job = stage.submit(["on_attempt", 1, [["progress", 10, "one", "last words"], ["fail", "no"]]], retry=FIXED)
     stage.worker()
     stage.final(job, state="succeeded")
     seen = [event["checkpoint"] for event in stage.program.seen("start")]

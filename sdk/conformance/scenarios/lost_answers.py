@@ -57,9 +57,7 @@ def of_a_failure(stage):
     # Not again so soon that a claim beside the outcome brings it, whose answer is lost as well.
     slow = {**FIXED, "base_ms": 8000}
     stage.way.when(way.LOST_ANSWER, "POST", where=carries_acks, times=2)
-    job = stage.submit(
-        ["on_attempt", 1, [["fail", "once"]]], ["return", 1], retry=slow, max_attempts=2
-    )
+    job = stage.submit(["on_attempt", 1, [["fail", "once"]]], ["return", 1], retry=slow, max_attempts=2)
     stage.worker()
     ended = stage.final(job, state="succeeded")
     expect_equal(outcomes(ended), ["failed", "succeeded"], "the attempts")
@@ -214,9 +212,7 @@ def a_hanging_answer(stage):
 @scenario
 def cut_connections(stage):
     """Connections that are cut five times a second lose no outcome and tell none twice."""
-    jobs = [
-        stage.submit(["sleep", 50], ["return", n], lease_ms=2000, retry=FIXED) for n in range(60)
-    ]
+    jobs = [stage.submit(["sleep", 50], ["return", n], lease_ms=2000, retry=FIXED) for n in range(60)]
     stage.worker(concurrency=8, poll_wait_ms=1000)
     for _ in range(15):
         time.sleep(0.2)

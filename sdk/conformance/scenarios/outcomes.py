@@ -35,9 +35,7 @@ def an_error_is_tried_again(stage):
     stage.worker()
     ended = stage.final(job, state="dead")
     expect_equal([a["outcome"] for a in ended["attempts"]], ["failed"] * 3, "the attempts")
-    expect_equal(
-        [e["attempt"] for e in stage.program.seen("start")], [1, 2, 3], "the handler's runs"
-    )
+    expect_equal([e["attempt"] for e in stage.program.seen("start")], [1, 2, 3], "the handler's runs")
     error = ended["last_error"]
     expect(
         "the disk is full" in error["message"] and len(error["message"]) < 60,
@@ -78,15 +76,11 @@ def retry_after(stage):
     whatever the job's backoff.
     """
     slow = {"strategy": "fixed", "base_ms": 60_000, "jitter": 0}
-    job = stage.submit(
-        ["on_attempt", 1, [["retry_after", 700, "busy"]]], ["return", "ok"], retry=slow
-    )
+    job = stage.submit(["on_attempt", 1, [["retry_after", 700, "busy"]]], ["return", "ok"], retry=slow)
     stage.worker(poll_wait_ms=500)
     ended = stage.final(job, state="succeeded")
     first, second = ended["attempts"]
-    expect_equal(
-        (first["outcome"], first["error"]["message"]), ("failed", "busy"), "the first attempt"
-    )
+    expect_equal((first["outcome"], first["error"]["message"]), ("failed", "busy"), "the first attempt")
     gap = seconds_between(first["finished_at"], second["started_at"])
     expect_between(0.69, gap, 30, "seconds from the first attempt's end to the second's start")
 
@@ -190,9 +184,7 @@ def follow_ups(stage):
     good = stage.submit(["enqueue", follow], ["enqueue", {**follow, "queue": "b"}], ["return", 1])
     stage.final(good, state="succeeded")
     found = stage.api.get("/v1/jobs", type="next", fresh="true", include="payload").json["items"]
-    expect_equal(
-        sorted(job["queue"] for job in found), ["b", stage.queue], "the follow-ups' queues"
-    )
+    expect_equal(sorted(job["queue"] for job in found), ["b", stage.queue], "the follow-ups' queues")
     expect_equal(found[0]["payload"], {"from": "first"}, "the payload")
 
 
@@ -205,9 +197,7 @@ def what_a_handler_sees(stage):
     stage.worker()
     stage.final(job, state="succeeded")
     event = stage.program.seen("start")[0]
-    seen = {
-        name: event.get(name) for name in ("job", "queue", "type", "attempt", "meta", "traceparent")
-    }
+    seen = {name: event.get(name) for name in ("job", "queue", "type", "attempt", "meta", "traceparent")}
     wanted = {"job": job, "queue": stage.queue, "type": "work", "attempt": 1, "meta": meta}
     expect_equal(seen, {**wanted, "traceparent": trace}, "what the handler saw")
     granted = [j["lease"]["token"] for e in stage.way.seen for j in e.jobs]
@@ -223,9 +213,7 @@ def trace_context(stage):
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     own = "00-11111111111111111111111111111111-2222222222222222-01"
     inner = {"type": "inner", "queue": stage.queue}
-    job = stage.submit(
-        ["submit", inner], ["submit", {**inner, "traceparent": own}], traceparent=trace
-    )
+    job = stage.submit(["submit", inner], ["submit", {**inner, "traceparent": own}], traceparent=trace)
     untraced = stage.submit(["submit", inner])
     stage.worker()
     stage.final(job, state="succeeded")
@@ -233,9 +221,7 @@ def trace_context(stage):
     expect_equal([stage.job(each).get("traceparent") for each in ids], [trace, own], "traceparents")
     stage.final(untraced, state="succeeded")
     (plain,) = stage.program.seen("submitted", job=untraced)
-    expect_equal(
-        stage.job(plain["id"]).get("traceparent"), None, "traceparent, where there is none"
-    )
+    expect_equal(stage.job(plain["id"]).get("traceparent"), None, "traceparent, where there is none")
 
 
 @scenario

@@ -11,12 +11,8 @@ def settings(stage):
     """`put_queue` replaces a queue's settings, `patch_queue` changes those that it names, `queue`
     and `queues` read them.
     """
-    made = stage.program.do(
-        "put_queue", name="mail", settings={"max_attempts": 7, "lease_ms": 5000}
-    )
-    expect_equal(
-        (made["settings"]["max_attempts"], made["settings"]["lease_ms"]), (7, 5000), "settings"
-    )
+    made = stage.program.do("put_queue", name="mail", settings={"max_attempts": 7, "lease_ms": 5000})
+    expect_equal((made["settings"]["max_attempts"], made["settings"]["lease_ms"]), (7, 5000), "settings")
     changed = stage.program.do("patch_queue", name="mail", settings={"max_ready": 10})
     came = {name: changed["settings"][name] for name in ("max_attempts", "lease_ms", "max_ready")}
     expect_equal(came, {"max_attempts": 7, "lease_ms": 5000, "max_ready": 10}, "after the patch")
@@ -37,9 +33,7 @@ def a_pause(stage):
     """A paused queue hands nothing out, and shows the reason; once it is resumed, its jobs run."""
     job = stage.submit(["return", 1])
     paused = stage.program.do("pause_queue", name=stage.queue, reason="the gateway is down")
-    expect_equal(
-        (paused["paused"], paused["pause_reason"]), (True, "the gateway is down"), "paused"
-    )
+    expect_equal((paused["paused"], paused["pause_reason"]), (True, "the gateway is down"), "paused")
     stage.worker()
     time.sleep(0.7)
     expect_equal(stage.job(job)["state"], "ready", "the state in the paused queue")

@@ -64,9 +64,7 @@ def a_job_knows_its_schedule(stage):
     """
     stage.program.do("put_schedule", name="tick", spec={"cron": YEARLY, "job": job_of(stage)})
     job = stage.program.do("trigger_schedule", name="tick")
-    expect_equal(
-        (job["state"], job["schedule"]["name"]), ("ready", "tick"), "the job of the trigger"
-    )
+    expect_equal((job["state"], job["schedule"]["name"]), ("ready", "tick"), "the job of the trigger")
     stage.worker()
     stage.final(job["id"], state="succeeded")
     (event,) = stage.program.seen("start")
@@ -74,9 +72,7 @@ def a_job_knows_its_schedule(stage):
     seen = [event["schedule"]["scheduled_at"], job["schedule"]["scheduled_at"]]
     expect(len(set(instants(seen))) == 1, f"the handler saw another instant: {seen}")
     runs = stage.program.do("schedule_runs", name="tick")["items"]
-    expect_equal(
-        [(run["outcome"], run["job_id"]) for run in runs], [("submitted", job["id"])], "the runs"
-    )
+    expect_equal([(run["outcome"], run["job_id"]) for run in runs], [("submitted", job["id"])], "the runs")
 
 
 @scenario
@@ -131,9 +127,7 @@ def a_set_is_applied(stage):
     del set_of["schedules"]["balance"]
     lost = stage.way.when(way.LOST_REQUEST, "PUT", "^/v1/schedules$")
     done = stage.program.do("apply_schedules", spec=set_of)
-    expect_equal(
-        (done["updated"], done["deleted"]), (["invoices"], ["balance"]), "updated and deleted"
-    )
+    expect_equal((done["updated"], done["deleted"]), (["invoices"], ["balance"]), "updated and deleted")
     expect_equal(len(lost.hits), 1, "lost requests")
     stage.way.when(way.LOST_ANSWER, "PUT", "^/v1/schedules$")
     done = stage.program.do("apply_schedules", spec=set_of)
@@ -147,9 +141,7 @@ def a_backfill(stage):
     """`backfill_schedule` submits the jobs of a past range; it carries an idempotency key, so that
     a lost answer does not change what it says.
     """
-    stage.program.do(
-        "put_schedule", name="hourly", spec={"cron": "0 * * * *", "job": job_of(stage)}
-    )
+    stage.program.do("put_schedule", name="hourly", spec={"cron": "0 * * * *", "job": job_of(stage)})
     now = datetime.datetime.now(datetime.timezone.utc).replace(minute=30, second=0, microsecond=0)
     end = now - datetime.timedelta(hours=1)
     spec = {

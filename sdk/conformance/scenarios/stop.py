@@ -89,9 +89,7 @@ def a_stubborn_handler_is_left(stage):
     expect_equal(stage.job(job)["state"], "ready", "the state, once the stop is answered")
     time.sleep(max(0, 10.5 - call.took_s))
     kept = stage.job(job, "attempts", "result")
-    expect_equal(
-        (outcomes(kept), kept["result"]), (["released"], None), "the attempts and the result"
-    )
+    expect_equal((outcomes(kept), kept["result"]), (["released"], None), "the attempts and the result")
 
 
 @scenario

@@ -53,9 +53,7 @@ def cancelled_and_yet_a_result(stage):
     expect_equal(ended["result"], "done anyway", "the result")
     expect_equal(stage.final(bad)["attempts"][0]["outcome"], "failed", "the other's outcome")
     for job in (good, bad):
-        expect_equal(
-            [e["reason"] for e in stage.program.seen("told", job=job)], ["cancelled"], "told"
-        )
+        expect_equal([e["reason"] for e in stage.program.seen("told", job=job)], ["cancelled"], "told")
 
 
 @scenario
@@ -142,9 +140,7 @@ def only_its_own_job(stage):
     stage.final(jobs[1], state="cancelled")
     for job in (jobs[0], jobs[2]):
         stage.final(job, state="succeeded")
-    expect_equal(
-        [e["job"] for e in stage.program.seen("told")], [jobs[1]], "the jobs that were told"
-    )
+    expect_equal([e["job"] for e in stage.program.seen("told")], [jobs[1]], "the jobs that were told")
 
 
 @scenario
@@ -155,9 +151,7 @@ def a_lease_that_was_taken_away(stage):
     job = stage.submit(["stubborn", 14_000], ["return", "mine"], lease_ms=12_000)
     worker = stage.worker(concurrency=1)
     start = stage.program.await_event("start", job=job)
-    reply = stage.api.post(
-        f"/v1/jobs/{job}/snooze", {"token": start["token"], "delay_ms": 3_600_000}
-    )
+    reply = stage.api.post(f"/v1/jobs/{job}/snooze", {"token": start["token"], "delay_ms": 3_600_000})
     expect_equal(reply.status, 200, "the status of the driver's snooze")
     told = stage.program.await_event("told", timeout_s=10, job=job)
     expect_equal(told["reason"], "lease_lost", "the reason that the handler is told")

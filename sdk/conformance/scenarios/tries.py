@@ -52,9 +52,7 @@ def lost_request_of_a_submission(stage):
 def lost_answer_of_a_batch(stage):
     """A batch whose answer is lost is sent again with the same ids, and makes each job once."""
     stage.way.when(way.LOST_ANSWER, "POST", "/batch$", times=2)
-    items = stage.program.do("submit_batch", jobs=[job_of(stage, payload=n) for n in range(50)])[
-        "items"
-    ]
+    items = stage.program.do("submit_batch", jobs=[job_of(stage, payload=n) for n in range(50)])["items"]
     sent = [[job["id"] for job in e.said["jobs"]] for e in stage.way.requests("POST", "/batch$")]
     expect_equal(sent, [sent[0]] * 3, "the ids sent")
     expect_equal([item["id"] for item in items], sent[0], "the ids of the results")
@@ -108,9 +106,7 @@ def retry_after_of_a_503(stage):
     """After a 503 with `Retry-After: 1` the client waits that second, and then succeeds."""
     stage.way.when(way.problem(503, "overloaded", 1), *SUBMISSIONS)
     stage.program.do("submit", job=job_of(stage))
-    expect_between(
-        0.99, pauses(stage.way.requests(*SUBMISSIONS))[0], 30, "seconds between the tries"
-    )
+    expect_between(0.99, pauses(stage.way.requests(*SUBMISSIONS))[0], 30, "seconds between the tries")
 
 
 @scenario
@@ -118,9 +114,7 @@ def retry_after_of_a_429(stage):
     """After a 429 with `Retry-After: 1` likewise."""
     stage.way.when(way.problem(429, "rate_limited", 1), *SUBMISSIONS)
     stage.program.do("submit", job=job_of(stage))
-    expect_between(
-        0.99, pauses(stage.way.requests(*SUBMISSIONS))[0], 30, "seconds between the tries"
-    )
+    expect_between(0.99, pauses(stage.way.requests(*SUBMISSIONS))[0], 30, "seconds between the tries")
 
 
 @scenario
@@ -153,9 +147,7 @@ def full_jitter(stage):
         shown = [round(pause, 3) for pause in some]
         expect(some[-1] - some[0] > longest * 0.4, f"pauses {number} are all alike: {shown}")
         expect(some[-1] > longest * 0.5, f"pauses {number} are all short: {shown}")
-        expect(
-            some[len(some) // 4] < longest * 0.6 + busy, f"pauses {number} are all long: {shown}"
-        )
+        expect(some[len(some) // 4] < longest * 0.6 + busy, f"pauses {number} are all long: {shown}")
         expect(some[-1] < longest + busy * 2, f"pauses {number} are too long: {shown}")
 
 
@@ -219,9 +211,7 @@ def retry_is_not_repeated(stage):
     expect_equal(refused.status, 502, "the status of the error after a 502")
     stage.way.when(way.problem(503, "overloaded", 0), "POST", "/retry$")
     stage.way.when(way.problem(429, "rate_limited", 0), "POST", "/retry$")
-    expect_equal(
-        stage.program.do("retry", job=job)["state"], "ready", "the state, after 503 and 429"
-    )
+    expect_equal(stage.program.do("retry", job=job)["state"], "ready", "the state, after 503 and 429")
 
 
 @scenario
@@ -265,9 +255,7 @@ def delete_is_repeated(stage):
     lost = stage.way.when(way.LOST_ANSWER, "DELETE", f"/{job}$")
     expect_equal(stage.program.do("delete", job=job), {}, "what delete gives")
     expect_equal(len(lost.hits), 1, "lost answers")
-    expect_equal(
-        stage.program.refuse("delete", job=job).class_name, "NotFound", "the second delete"
-    )
+    expect_equal(stage.program.refuse("delete", job=job).class_name, "NotFound", "the second delete")
 
 
 @scenario

@@ -27,9 +27,7 @@ class Record:
         self.starts, self.ends = {}, {}
         self.tolds = collections.defaultdict(list)
         self.killed = set()  # keys of handlers that died with their process
-        self.pauses = [
-            (start, end or time.monotonic()) for p in programs for start, end in p.pauses
-        ]
+        self.pauses = [(start, end or time.monotonic()) for p in programs for start, end in p.pauses]
         self.double_starts = []
         for program in programs:
             died = program.process.poll() not in (None, 0)
@@ -92,9 +90,7 @@ def one_start_a_lease(record):
 
 
 def every_handler_ends(record):
-    for job, token in (
-        record.starts.keys() - record.ends.keys() - record.tolds.keys() - record.killed
-    ):
+    for job, token in record.starts.keys() - record.ends.keys() - record.tolds.keys() - record.killed:
         yield f"the handler of job {job} (token {token}) started, and its end was not told"
 
 
@@ -123,8 +119,7 @@ def no_run_past_a_lease(record):
         if ran_until > late and (told is None or told > late):
             when = "never" if told is None else f"{told - until:.3f} s after it"
             yield (
-                f"the handler of job {key[0]} ran until {ran_until - until:.3f} s after its lease; "
-                f"it was told {when}"
+                f"the handler of job {key[0]} ran until {ran_until - until:.3f} s after its lease; it was told {when}"
             )
 
 
@@ -217,10 +212,7 @@ def server_agrees(record, attempts_of):
         for outcome, number in outcomes.items():
             found = sum(each in names[outcome] for each in kept)
             if found < number:
-                yield (
-                    f"job {job}: {number} outcomes {outcome} were confirmed, "
-                    f"and its attempts are {kept}"
-                )
+                yield (f"job {job}: {number} outcomes {outcome} were confirmed, and its attempts are {kept}")
 
 
 CHECKS = (

@@ -83,10 +83,7 @@ class Program:
         self._next_id = 0
         self._ended = False
         self._stderr = b""
-        self._readers = [
-            threading.Thread(target=target, daemon=True)
-            for target in (self._read, self._read_errors)
-        ]
+        self._readers = [threading.Thread(target=target, daemon=True) for target in (self._read, self._read_errors)]
         for reader in self._readers:
             reader.start()
 
@@ -115,9 +112,7 @@ class Program:
                 self.process.stdin.write(line.encode())
                 self.process.stdin.flush()
             except OSError as error:
-                raise Failure(
-                    f"the program takes no more commands ({error}): {call.text}"
-                ) from error
+                raise Failure(f"the program takes no more commands ({error}): {call.text}") from error
         return call
 
     def do(self, command, /, timeout_s=ANSWER_S, **members):
@@ -164,10 +159,7 @@ class Program:
                     continue
             what = f"{count} events" if count > 1 else "an event"
             why = "before the program ended" if self._ended else f"within {timeout_s} s"
-            raise Failure(
-                f"{what} {shown({'event': event, **members})} did not come {why}; "
-                f"{len(fitting)} came"
-            )
+            raise Failure(f"{what} {shown({'event': event, **members})} did not come {why}; {len(fitting)} came")
 
     # The process.
 
@@ -279,6 +271,4 @@ class Program:
 
 
 def _fits(said, event, members):
-    return said["event"] == event and all(
-        said.get(name) == value for name, value in members.items()
-    )
+    return said["event"] == event and all(said.get(name) == value for name, value in members.items())

@@ -3,13 +3,14 @@
 import itertools
 import time
 
+import harness
+
 from . import paths  # noqa: F401 (makes the next import possible)
 from .checks import check_history
 from .failure import Failure, expect_equal, shown
 from .program import START_S, Program
 from .tls import TlsFront
 from .way import Way
-import harness
 
 SERVE = ("--log-level", "warn")
 PATIENCE_S = 60  # for a busy machine
@@ -22,9 +23,7 @@ class Stage:
     against the rules at the end. `end` ends the program's input and expects a clean exit.
     """
 
-    def __init__(
-        self, command, title, serve=(), config=None, program=True, history=True, end=True, env=None
-    ):
+    def __init__(self, command, title, serve=(), config=None, program=True, history=True, end=True, env=None):
         self.command = command
         self.queue = title.replace("_", "-")[:100]
         self.holds_history, self.ends_program = history, end
@@ -55,9 +54,7 @@ class Stage:
         """The final checks of every scenario."""
         for program in self.programs:
             if self.ends_program and program.process.poll() is None:
-                expect_equal(
-                    program.end(), 0, "the program's exit status, once its input had ended"
-                )
+                expect_equal(program.end(), 0, "the program's exit status, once its input had ended")
         for program in self.programs:
             if program.faults:
                 raise Failure(program.faults[0])

@@ -11,9 +11,10 @@ import re
 import time
 import typing
 
+from proxy import Proxy
+
 from . import paths  # noqa: F401 (makes the next import possible)
 from .exchange import Exchange
-from proxy import Proxy
 
 CHUNK = 65_536
 SLOW_PIECE = 16  # bytes at a time
@@ -142,9 +143,7 @@ class Way(Proxy):
         return [
             exchange
             for exchange in list(self.seen)
-            if method in (None, exchange.method)
-            and re.search(path, exchange.path)
-            and where(exchange)
+            if method in (None, exchange.method) and re.search(path, exchange.path) and where(exchange)
         ]
 
     def close(self):

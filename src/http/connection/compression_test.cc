@@ -120,9 +120,9 @@ TEST(Compression, WhatMayHoldSecretsStaysPlain) {
   EXPECT_TRUE(is_compressible("/v1/queues", large()));
   const Route& list_of_jobs = *match_route(api::Method::kGet, "/v1/jobs").route;
   EXPECT_TRUE(is_compressible(api::Method::kHead, list_of_jobs, large()));
-  for (const char* path : {"/v1/session", "/v1/tokens", "/v1/tokens/x", "/v1/admin/config",
-                           "/v1/push-targets", "/v1/push-targets/x", "/v1/jobs/x/logs",
-                           "/v1/schedules", "/v1/schedules/x"}) {
+  for (const char* path :
+       {"/v1/session", "/v1/tokens", "/v1/tokens/x", "/v1/admin/config", "/v1/push-targets",
+        "/v1/push-targets/x", "/v1/jobs/x/logs", "/v1/schedules", "/v1/schedules/x"}) {
     EXPECT_FALSE(is_compressible(path, large())) << path;
   }
   for (const Route& route : all_routes()) {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/problem.h"
 #include "api/method.h"
+#include "api/problem.h"
 
 namespace millrace::http {
 

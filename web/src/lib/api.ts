@@ -40,7 +40,8 @@ export type Parameters = Record<string, string | number | boolean | undefined>;
 
 export function address(path: string, parameters: Parameters = {}): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) if (value !== undefined && value !== "") query.set(name, String(value));
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined && value !== "") query.set(name, String(value));
   const text = query.toString();
   return `${path.replace(/^\//, "")}${text ? `?${text}` : ""}`;
 }
@@ -103,9 +104,12 @@ async function send<T>(method: string, path: string, body?: unknown, headers?: R
   return (text === "" ? null : JSON.parse(text)) as T;
 }
 
-export const post = <T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> => send("POST", path, body, headers);
-export const put = <T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> => send("PUT", path, body, headers);
-export const patch = <T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> => send("PATCH", path, body, headers);
+export const post = <T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> =>
+  send("POST", path, body, headers);
+export const put = <T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> =>
+  send("PUT", path, body, headers);
+export const patch = <T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> =>
+  send("PATCH", path, body, headers);
 export const remove = <T>(path: string): Promise<T> => send("DELETE", path);
 
 // Whether the session has a scope. It only hides buttons; the server itself refuses what is not allowed.
@@ -129,11 +133,20 @@ export async function signOut(): Promise<void> {
 }
 
 // Gets all pages of a list.
-export async function getAll<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal, most = 20_000): Promise<T[]> {
+export async function getAll<T>(
+  path: string,
+  parameters: Parameters = {},
+  signal?: AbortSignal,
+  most = 20_000,
+): Promise<T[]> {
   const items: T[] = [];
   let cursor: string | undefined;
   do {
-    const page: { items: T[]; next_cursor: string | null } = await get(path, { ...parameters, limit: 1000, cursor }, signal);
+    const page: { items: T[]; next_cursor: string | null } = await get(
+      path,
+      { ...parameters, limit: 1000, cursor },
+      signal,
+    );
     items.push(...page.items);
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined && items.length < most);

@@ -53,19 +53,26 @@ export function concernsOf(facts: Facts, now: number): Told[] {
   for (const check of facts.readiness?.checks ?? []) {
     if (check.ok) continue;
     say({
-      id: `check ${check.name}`, kind: "bad", title: `The server's check “${check.name}” fails`, text: check.detail ?? "The server gives no detail.",
+      id: `check ${check.name}`,
+      kind: "bad",
+      title: `The server's check “${check.name}” fails`,
+      text: check.detail ?? "The server gives no detail.",
       link: { text: "Checks", href: href(["settings"]) },
     });
   }
   for (const queue of facts.queues) {
-    const { name, counts: { ready } } = queue;
+    const {
+      name,
+      counts: { ready },
+    } = queue;
     const age = queue.oldest_ready_age_ms ?? 0;
     const are = (): string => `${plural(ready, "job")} ${ready === 1 ? "is" : "are"} ready`;
     const link = (text: string): Concern["link"] => ({ text, href: href(["queues", name]) });
     if (queue.paused) {
       push(`paused ${name}`, "warn", () => ({
         title: `Queue ${name} is paused`,
-        text: `${queue.pause_reason ? `“${queue.pause_reason}”. ` : ""}${plural(ready, "ready job")} ${ready === 1 ? "waits" : "wait"}.`, link: link("Queue"),
+        text: `${queue.pause_reason ? `“${queue.pause_reason}”. ` : ""}${plural(ready, "ready job")} ${ready === 1 ? "waits" : "wait"}.`,
+        link: link("Queue"),
         act: { text: "Resume", what: "resume-queue", name },
       }));
     } else if (ready > 0 && !servers.has(name) && age > 5000) {
@@ -77,13 +84,15 @@ export function concernsOf(facts: Facts, now: number): Told[] {
     } else if (ready > 0 && age > kOldMs) {
       push(`late ${name}`, "warn", () => ({
         title: `Queue ${name} is behind by ${duration(age)}`,
-        text: `${are()}. See what holds the oldest; or add workers.`, link: link("Why"),
+        text: `${are()}. See what holds the oldest; or add workers.`,
+        link: link("Why"),
       }));
     }
     if (queue.settings.max_ready !== null && ready >= queue.settings.max_ready) {
       push(`full ${name}`, "bad", () => ({
         title: `Queue ${name} is full`,
-        text: `It refuses new jobs at ${count(queue.settings.max_ready!)} ready ones (max_ready).`, link: link("Queue"),
+        text: `It refuses new jobs at ${count(queue.settings.max_ready!)} ready ones (max_ready).`,
+        link: link("Queue"),
       }));
     }
   }
@@ -91,38 +100,71 @@ export function concernsOf(facts: Facts, now: number): Told[] {
     const silent = now - new Date(worker.last_seen_at).getTime();
     if (worker.running.length > 0 && silent > kSilentMs) {
       say({
-        id: `lost ${worker.id}`, kind: "bad", title: `Worker ${worker.id} has not been heard of for ${duration(silent)}`,
+        id: `lost ${worker.id}`,
+        kind: "bad",
+        title: `Worker ${worker.id} has not been heard of for ${duration(silent)}`,
         text: `It holds ${plural(worker.running.length, "job")}, to be handed out again when the lease runs out.`,
         link: { text: "Workers", href: href(["workers"]) },
       });
     }
   }
   const gates: { name: string; kind: "limit" | "type"; gate: Limit | TypeGate; href: string }[] = [
-    ...facts.limits.map((gate) => ({ name: gate.name, kind: "limit" as const, gate, href: href(["limits", gate.name]) })),
-    ...facts.types.map((gate) => ({ name: gate.type, kind: "type" as const, gate, href: href(["limits"], { tab: "types" }) })),
+    ...facts.limits.map((gate) => ({
+      name: gate.name,
+      kind: "limit" as const,
+      gate,
+      href: href(["limits", gate.name]),
+    })),
+    ...facts.types.map((gate) => ({
+      name: gate.type,
+      kind: "type" as const,
+      gate,
+      href: href(["limits"], { tab: "types" }),
+    })),
   ];
   for (const { name, kind, gate, href: to } of gates) {
     const link = { text: kind === "limit" ? "Limit" : "Types", href: to };
     if (gate.paused) {
       say({
-        id: `gate ${kind} ${name}`, kind: "warn", title: `${kind === "limit" ? "Limit" : "Type"} ${name} is paused`,
-        text: `${gate.pause_reason ? `“${gate.pause_reason}”. ` : ""}${plural(gate.waiting, "ready job")} must pass it.`, link,
+        id: `gate ${kind} ${name}`,
+        kind: "warn",
+        title: `${kind === "limit" ? "Limit" : "Type"} ${name} is paused`,
+        text: `${gate.pause_reason ? `“${gate.pause_reason}”. ` : ""}${plural(gate.waiting, "ready job")} must pass it.`,
+        link,
         ...(kind === "limit" ? { act: { text: "Resume", what: "resume-limit" as const, name } } : {}),
       });
-    } else if (gate.waiting > 0 && gate.concurrency !== null && !("per_key" in gate && gate.per_key) && gate.in_use >= gate.concurrency) {
+    } else if (
+      gate.waiting > 0 &&
+      gate.concurrency !== null &&
+      !("per_key" in gate && gate.per_key) &&
+      gate.in_use >= gate.concurrency
+    ) {
       say({
-        id: `gate ${kind} ${name}`, kind: "warn", title: `${kind === "limit" ? "Limit" : "Type"} ${name} is full`,
-        text: `${count(gate.in_use)} of ${count(gate.concurrency)} in use, and ${plural(gate.waiting, "job")} ${gate.waiting === 1 ? "waits" : "wait"} for it.`, link,
+        id: `gate ${kind} ${name}`,
+        kind: "warn",
+        title: `${kind === "limit" ? "Limit" : "Type"} ${name} is full`,
+        text: `${count(gate.in_use)} of ${count(gate.concurrency)} in use, and ${plural(gate.waiting, "job")} ${gate.waiting === 1 ? "waits" : "wait"} for it.`,
+        link,
       });
     }
   }
   for (const schedule of facts.schedules) {
     const link = { text: "Schedule", href: href(["schedules", schedule.name]) };
     if (schedule.state === "broken") {
-      say({ id: `broken ${schedule.name}`, kind: "bad", title: `Schedule ${schedule.name} is broken`, text: schedule.error ?? "It can't know its instants.", link });
+      say({
+        id: `broken ${schedule.name}`,
+        kind: "bad",
+        title: `Schedule ${schedule.name} is broken`,
+        text: schedule.error ?? "It can't know its instants.",
+        link,
+      });
     } else if (schedule.state === "paused") {
       say({
-        id: `schedule ${schedule.name}`, kind: "warn", title: `Schedule ${schedule.name} is paused`, text: schedule.reason ? `“${schedule.reason}”` : "It makes no jobs until it is resumed.", link,
+        id: `schedule ${schedule.name}`,
+        kind: "warn",
+        title: `Schedule ${schedule.name} is paused`,
+        text: schedule.reason ? `“${schedule.reason}”` : "It makes no jobs until it is resumed.",
+        link,
         act: { text: "Resume", what: "resume-schedule", name: schedule.name },
       });
     }
@@ -131,13 +173,20 @@ export function concernsOf(facts: Facts, now: number): Told[] {
     const link = { text: "Push target", href: href(["push", target.name]) };
     if (target.paused) {
       say({
-        id: `push ${target.name}`, kind: "warn", title: `Push target ${target.name} is paused`, text: target.pause_reason ?? "No calls are made.", link,
+        id: `push ${target.name}`,
+        kind: "warn",
+        title: `Push target ${target.name} is paused`,
+        text: target.pause_reason ?? "No calls are made.",
+        link,
         act: { text: "Resume", what: "resume-push", name: target.name },
       });
     } else if (target.health?.breaker === "open") {
       say({
-        id: `push ${target.name}`, kind: "bad", title: `The receiver of push target ${target.name} fails`,
-        text: `${plural(target.health.failures_in_a_row, "failure")} in a row; it is called again from time to time.`, link,
+        id: `push ${target.name}`,
+        kind: "bad",
+        title: `The receiver of push target ${target.name} fails`,
+        text: `${plural(target.health.failures_in_a_row, "failure")} in a row; it is called again from time to time.`,
+        link,
       });
     }
   }
@@ -148,7 +197,8 @@ export function concernsOf(facts: Facts, now: number): Told[] {
     const ended = sum(group.succeeded) + failed;
     if (dead === 0 && (ended < 20 || failed / ended < kFailingShare)) continue;
     say({
-      id: `type ${group.type}`, kind: dead > 0 ? "bad" : "warn",
+      id: `type ${group.type}`,
+      kind: dead > 0 ? "bad" : "warn",
       title: dead > 0 ? `${plural(dead, "job")} of type ${group.type} died` : `Jobs of type ${group.type} fail`,
       text: `${Math.round((100 * failed) / Math.max(1, ended))} % of their attempts failed in this window.`,
       link: { text: "Errors", href: href(["errors"], { type: group.type }) },

@@ -44,18 +44,34 @@ export function parseDuration(text: string): number | null {
   const parts = [...trimmed.matchAll(/([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|m|h|d|w|y)\s*/g)];
   if (parts.length === 0 || parts.map((part) => part[0]).join("") !== trimmed) return null;
   const units: Record<string, number> = {
-    ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, y: 31_536_000_000,
+    ms: 1,
+    s: 1000,
+    m: 60_000,
+    min: 60_000,
+    h: 3_600_000,
+    d: 86_400_000,
+    w: 604_800_000,
+    y: 31_536_000_000,
   };
   return Math.round(parts.reduce((sum, [, number, unit]) => sum + Number(number) * units[unit!]!, 0));
 }
 
 // Formats a setting, which unlike a measurement is shown exactly: "30 s", "1 h 30 min".
-export const exactly = (ms: number): string => durationInput(ms).replace(/(\d+)([a-z]+)/g, (_, n: string, unit: string) => `${n} ${unit === "m" ? "min" : unit} `).trim();
+export const exactly = (ms: number): string =>
+  durationInput(ms)
+    .replace(/(\d+)([a-z]+)/g, (_, n: string, unit: string) => `${n} ${unit === "m" ? "min" : unit} `)
+    .trim();
 
 // Returns the shortest text that parseDuration() reads as the same duration.
 export function durationInput(ms: number): string {
   if (ms === 0) return "0";
-  const units: [string, number][] = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000], ["ms", 1]];
+  const units: [string, number][] = [
+    ["d", 86_400_000],
+    ["h", 3_600_000],
+    ["m", 60_000],
+    ["s", 1000],
+    ["ms", 1],
+  ];
   const parts: string[] = [];
   for (const [unit, size] of units) {
     const whole = Math.floor(ms / size);

@@ -45,7 +45,8 @@ function tellAll(change: Change): void {
 }
 export const refreshAll = (): void => tellAll(kEverything);
 
-type Message = { kind: "state"; state: LiveState } | { kind: "digest"; digest: Digest } | { kind: "everything" } | { kind: "hello" };
+type Message =
+  { kind: "state"; state: LiveState } | { kind: "digest"; digest: Digest } | { kind: "everything" } | { kind: "hello" };
 
 const name = `millrace.live:${location.pathname}`;
 const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel(name);

@@ -4,7 +4,12 @@ import { signal } from "@preact/signals";
 import { get, getAll } from "./api";
 import type { Queue, Schedule, Stats, WorkerInfo } from "./types";
 
-export const names = signal<{ queues: string[]; types: string[]; schedules: string[]; workers: string[] }>({ queues: [], types: [], schedules: [], workers: [] });
+export const names = signal<{ queues: string[]; types: string[]; schedules: string[]; workers: string[] }>({
+  queues: [],
+  types: [],
+  schedules: [],
+  workers: [],
+});
 let askedAt = 0;
 
 export async function wantNames(): Promise<void> {

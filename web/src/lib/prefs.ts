@@ -40,7 +40,9 @@ export interface SavedSearch {
 function readSearches(): SavedSearch[] {
   try {
     const read = JSON.parse(stored("searches") ?? "[]") as SavedSearch[];
-    return Array.isArray(read) ? read.filter((each) => typeof each?.name === "string" && typeof each?.q === "string").slice(0, 50) : [];
+    return Array.isArray(read)
+      ? read.filter((each) => typeof each?.name === "string" && typeof each?.q === "string").slice(0, 50)
+      : [];
   } catch {
     return [];
   }

@@ -54,10 +54,16 @@ export function splitWord(word: string): { negated: boolean; field: string; oper
   const rest = negated ? word.slice(1) : word;
   const found = kOperator.exec(rest);
   if (!found) return null;
-  return { negated, field: rest.slice(0, found.index), operator: found[0], value: rest.slice(found.index + found[0].length) };
+  return {
+    negated,
+    field: rest.slice(0, found.index),
+    operator: found[0],
+    value: rest.slice(found.index + found[0].length),
+  };
 }
 
-export const quote = (value: string): string => (/^[A-Za-z0-9._:/*-]+$/.test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`);
+export const quote = (value: string): string =>
+  /^[A-Za-z0-9._:/*-]+$/.test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`;
 
 // Replaces the words of a field by one with this value; an empty value removes them.
 export function withField(query: string, field: string, value: string): string {
@@ -75,7 +81,9 @@ export function withField(query: string, field: string, value: string): string {
 export function fieldOf(query: string, field: string): string | null {
   const found = wordsOf(query)
     .map((word) => splitWord(word.text))
-    .filter((split) => split && !split.negated && split.field === field && (split.operator === ":" || split.operator === "="));
+    .filter(
+      (split) => split && !split.negated && split.field === field && (split.operator === ":" || split.operator === "="),
+    );
   return found.length === 1 ? found[0]!.value : null;
 }
 
@@ -86,23 +94,40 @@ export interface Completion {
   more: boolean; // the cursor stays in the word
 }
 
-export function completionsOf(word: string, names: { queues: string[]; types: string[]; schedules: string[]; workers: string[] }): Completion[] {
+export function completionsOf(
+  word: string,
+  names: { queues: string[]; types: string[]; schedules: string[]; workers: string[] },
+): Completion[] {
   const split = splitWord(word);
   if (!split) {
     const negated = word.startsWith("-") ? "-" : "";
     const begun = word.slice(negated.length).toLowerCase();
     return kFields
       .filter(([field]) => field.startsWith(begun))
-      .map(([field, hint]) => ({ insert: `${negated}${field}${field.endsWith(".") ? "" : ":"}`, text: `${field}${field.endsWith(".") ? "…" : ":"}`, hint, more: true }));
+      .map(([field, hint]) => ({
+        insert: `${negated}${field}${field.endsWith(".") ? "" : ":"}`,
+        text: `${field}${field.endsWith(".") ? "…" : ":"}`,
+        hint,
+        more: true,
+      }));
   }
   const before = split.value.includes(",") ? split.value.slice(0, split.value.lastIndexOf(",") + 1) : "";
   const begun = split.value.slice(before.length).toLowerCase();
   const known: Record<string, readonly string[]> = {
-    state: kStates, queue: names.queues, type: names.types, schedule: names.schedules, worker: names.workers,
+    state: kStates,
+    queue: names.queues,
+    type: names.types,
+    schedule: names.schedules,
+    worker: names.workers,
   };
   return (known[split.field] ?? [])
     .filter((value) => value.toLowerCase().includes(begun) && value.toLowerCase() !== begun)
     .sort((a, b) => Number(b.toLowerCase().startsWith(begun)) - Number(a.toLowerCase().startsWith(begun)))
     .slice(0, 12)
-    .map((value) => ({ insert: `${split.negated ? "-" : ""}${split.field}${split.operator}${before}${quote(value)}`, text: value, hint: "", more: false }));
+    .map((value) => ({
+      insert: `${split.negated ? "-" : ""}${split.field}${split.operator}${before}${quote(value)}`,
+      text: value,
+      hint: "",
+      more: false,
+    }));
 }

@@ -34,7 +34,11 @@ function remember(key: string, data: unknown): void {
 export const forgetAll = (): void => cache.clear();
 
 // With a null key, nothing is fetched.
-export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal) => Promise<T>, options: ResourceOptions = {}): Resource<T> {
+export function useResource<T>(
+  key: string | null,
+  fetcher: (signal: AbortSignal) => Promise<T>,
+  options: ResourceOptions = {},
+): Resource<T> {
   const [shown, setShown] = useState<{ key: string | null; data: T | undefined; error: ApiError | null }>(() => ({
     key,
     data: key === null ? undefined : (cache.get(key) as T | undefined),
@@ -67,7 +71,10 @@ export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal
         setShown({ key, data, error: null });
       } catch (error) {
         if (ended || aborted.aborted) return;
-        const known = error instanceof ApiError ? error : new ApiError(0, null, error instanceof Error ? error.message : String(error));
+        const known =
+          error instanceof ApiError
+            ? error
+            : new ApiError(0, null, error instanceof Error ? error.message : String(error));
         setShown((before) => ({ key, data: before.key === key ? before.data : undefined, error: known }));
         earliest = Date.now() + (known.retryAfterMs ?? 0);
       } finally {
@@ -80,10 +87,13 @@ export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal
     const plan = (): void => {
       wanted = true;
       if (running || timer !== undefined || document.hidden) return;
-      timer = setTimeout(() => {
-        timer = undefined;
-        if (wanted && !paused.peek()) void run(true);
-      }, Math.max(0, earliest - Date.now()));
+      timer = setTimeout(
+        () => {
+          timer = undefined;
+          if (wanted && !paused.peek()) void run(true);
+        },
+        Math.max(0, earliest - Date.now()),
+      );
     };
     state.current.again = () => {
       earliest = 0;
@@ -117,7 +127,13 @@ export function useResource<T>(key: string | null, fetcher: (signal: AbortSignal
   }, [key]);
 
   const reload = useCallback(() => state.current.again(), []);
-  if (shown.key === key) return { data: shown.data, error: shown.error, loading: key !== null && shown.data === undefined && shown.error === null, reload };
+  if (shown.key === key)
+    return {
+      data: shown.data,
+      error: shown.error,
+      loading: key !== null && shown.data === undefined && shown.error === null,
+      reload,
+    };
   const cached = key === null ? undefined : (cache.get(key) as T | undefined);
   const data = cached ?? (options.keep ? shown.data : undefined);
   return { data, error: null, loading: key !== null && cached === undefined, reload };

@@ -11,7 +11,10 @@ function read(): Place {
   const text = location.hash.replace(/^#\/?/, "");
   const [path = "", query = ""] = split(text);
   return {
-    path: path.split("/").filter((part) => part !== "").map(decode),
+    path: path
+      .split("/")
+      .filter((part) => part !== "")
+      .map(decode),
     query: new URLSearchParams(query),
   };
 }

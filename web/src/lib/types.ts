@@ -19,7 +19,17 @@ export interface Session {
   guard: string | null;
 }
 
-export const kStates = ["scheduled", "ready", "running", "retrying", "blocked", "succeeded", "dead", "cancelled", "expired"] as const;
+export const kStates = [
+  "scheduled",
+  "ready",
+  "running",
+  "retrying",
+  "blocked",
+  "succeeded",
+  "dead",
+  "cancelled",
+  "expired",
+] as const;
 export type JobState = (typeof kStates)[number];
 export const kEnded: readonly JobState[] = ["succeeded", "dead", "cancelled", "expired"];
 export const kWaiting: readonly JobState[] = ["scheduled", "ready", "retrying", "blocked"];
@@ -118,7 +128,12 @@ export interface QueueSettings {
   fair: { weights: Record<string, number>; default_weight: number; by: "time" | "starts" } | null;
   ageing_ms: number | null;
   max_ready_per_key: number | null;
-  retention: { succeeded_ms: number | null; dead_ms: number | null; cancelled_ms: number | null; expired_ms: number | null };
+  retention: {
+    succeeded_ms: number | null;
+    dead_ms: number | null;
+    cancelled_ms: number | null;
+    expired_ms: number | null;
+  };
 }
 export interface Queue {
   name: string;
@@ -351,8 +366,24 @@ export interface Readiness {
   checks?: { name: string; ok: boolean; detail: string | null }[];
 }
 export interface Cluster {
-  nodes: { id: string; name: string; url: string; version: string; started_at: string | null; live: boolean; draining: boolean; self: boolean }[];
-  shards: { shard: number; leader: string | null; epoch: number; projected_seq: number; seq: number | null; projection_lag_ms: number | null }[];
+  nodes: {
+    id: string;
+    name: string;
+    url: string;
+    version: string;
+    started_at: string | null;
+    live: boolean;
+    draining: boolean;
+    self: boolean;
+  }[];
+  shards: {
+    shard: number;
+    leader: string | null;
+    epoch: number;
+    projected_seq: number;
+    seq: number | null;
+    projection_lag_ms: number | null;
+  }[];
 }
 export interface TokenInfo {
   id: string;

@@ -15,10 +15,19 @@ import { Count, Table } from "../ui/table";
 import { toast } from "../ui/toast";
 
 type Order = "last_seen" | "count" | "first_seen";
-const statuses: [GroupStatus, string][] = [["open", "Open"], ["muted", "Muted"], ["resolved", "Resolved"]];
-const orders: [Order, string][] = [["last_seen", "Last seen"], ["count", "Most failures"], ["first_seen", "First seen"]];
+const statuses: [GroupStatus, string][] = [
+  ["open", "Open"],
+  ["muted", "Muted"],
+  ["resolved", "Resolved"],
+];
+const orders: [Order, string][] = [
+  ["last_seen", "Last seen"],
+  ["count", "Most failures"],
+  ["first_seen", "First seen"],
+];
 const textOf = (group: ErrorGroup): string => (group.redacted ? "(its text needs the scope “payload”)" : group.message);
-const where = (names: string[], one: string): string => (names.length === 1 ? `${one} ${names[0]}` : plural(names.length, one));
+const where = (names: string[], one: string): string =>
+  names.length === 1 ? `${one} ${names[0]}` : plural(names.length, one);
 
 export function Errors() {
   const { query } = place.value;
@@ -28,7 +37,16 @@ export function Errors() {
   const queue = query.get("queue") ?? "";
   const [cursors, setCursors] = useState<string[]>([]);
   const key = `errors ${status} ${order} ${type} ${queue} ${cursors.at(-1) ?? ""}`;
-  const groups = useResource(key, (signal) => get<Page<ErrorGroup>>("v1/error-groups", { status, order, type: type || undefined, queue: queue || undefined, limit: 50, cursor: cursors.at(-1) }, signal), { everyMs: 5000, keep: true });
+  const groups = useResource(
+    key,
+    (signal) =>
+      get<Page<ErrorGroup>>(
+        "v1/error-groups",
+        { status, order, type: type || undefined, queue: queue || undefined, limit: 50, cursor: cursors.at(-1) },
+        signal,
+      ),
+    { everyMs: 5000, keep: true },
+  );
   const turn = (changes: Record<string, string | undefined>): void => {
     setCursors([]);
     setQuery(changes);
@@ -36,8 +54,19 @@ export function Errors() {
   return (
     <>
       <Bar title="Errors">
-        <Segments label="Order" value={order} options={orders} onChange={(next) => turn({ order: next === "last_seen" ? undefined : next })} narrow />
-        <Segments label="Status" value={status} options={statuses} onChange={(next) => turn({ status: next === "open" ? undefined : next })} />
+        <Segments
+          label="Order"
+          value={order}
+          options={orders}
+          onChange={(next) => turn({ order: next === "last_seen" ? undefined : next })}
+          narrow
+        />
+        <Segments
+          label="Status"
+          value={status}
+          options={statuses}
+          onChange={(next) => turn({ status: next === "open" ? undefined : next })}
+        />
       </Bar>
       <div class="content" style={{ gap: "0.75rem" }}>
         {(type || queue) && (
@@ -58,13 +87,28 @@ export function Errors() {
                 id={(group) => group.id}
                 open={(group) => href(["errors", group.id])}
                 empty={
-                  <Empty icon="check" title={status === "open" ? "No open errors" : status === "muted" ? "Nothing is muted" : "Nothing is resolved"}>
-                    <p>Attempts that fail come here, grouped by their error. A resolved group opens again when its error comes back.</p>
+                  <Empty
+                    icon="check"
+                    title={
+                      status === "open"
+                        ? "No open errors"
+                        : status === "muted"
+                          ? "Nothing is muted"
+                          : "Nothing is resolved"
+                    }
+                  >
+                    <p>
+                      Attempts that fail come here, grouped by their error. A resolved group opens again when its error
+                      comes back.
+                    </p>
                   </Empty>
                 }
                 columns={[
                   {
-                    name: "error", head: "Error", rowHead: true, class: "wide",
+                    name: "error",
+                    head: "Error",
+                    rowHead: true,
+                    class: "wide",
                     cell: (group) => (
                       <div class="stack" style={{ gap: "0.125rem", padding: "0.375rem 0" }}>
                         <span class="row">
@@ -84,10 +128,42 @@ export function Errors() {
                       </div>
                     ),
                   },
-                  { name: "trend", head: "Last 24 h", when: "lo", cell: (group) => <Spark values={group.trend} label={`Failures an hour, a day long: ${group.trend.join(", ")}`} color="--dead" /> },
-                  { name: "dead", head: "Dead", right: true, cell: (group) => <Count n={group.dead} class={group.dead > 0 ? "bad" : ""} /> },
-                  { name: "total", head: "Failures", right: true, when: "lo", cell: (group) => <span class="num" title={count(group.total)}>{compact(group.total)}</span> },
-                  { name: "first", head: "First seen", right: true, when: "mid", cell: (group) => <Time at={group.first_seen} /> },
+                  {
+                    name: "trend",
+                    head: "Last 24 h",
+                    when: "lo",
+                    cell: (group) => (
+                      <Spark
+                        values={group.trend}
+                        label={`Failures an hour, a day long: ${group.trend.join(", ")}`}
+                        color="--dead"
+                      />
+                    ),
+                  },
+                  {
+                    name: "dead",
+                    head: "Dead",
+                    right: true,
+                    cell: (group) => <Count n={group.dead} class={group.dead > 0 ? "bad" : ""} />,
+                  },
+                  {
+                    name: "total",
+                    head: "Failures",
+                    right: true,
+                    when: "lo",
+                    cell: (group) => (
+                      <span class="num" title={count(group.total)}>
+                        {compact(group.total)}
+                      </span>
+                    ),
+                  },
+                  {
+                    name: "first",
+                    head: "First seen",
+                    right: true,
+                    when: "mid",
+                    cell: (group) => <Time at={group.first_seen} />,
+                  },
                   { name: "last", head: "Last seen", right: true, cell: (group) => <Time at={group.last_seen} /> },
                 ]}
               />
@@ -96,7 +172,11 @@ export function Errors() {
                   <Button size="tiny" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
                     Before
                   </Button>
-                  <Button size="tiny" disabled={!page.next_cursor} onClick={() => setCursors([...cursors, page.next_cursor!])}>
+                  <Button
+                    size="tiny"
+                    disabled={!page.next_cursor}
+                    onClick={() => setCursors([...cursors, page.next_cursor!])}
+                  >
                     More
                   </Button>
                 </div>
@@ -137,7 +217,10 @@ export function ErrorPage({ id }: { id: string }) {
         {operate && it && (
           <>
             {it.status === "open" ? (
-              <Button icon="check" onClick={() => set({ status: "resolved" }, "Resolved; it opens again when the error comes back")}>
+              <Button
+                icon="check"
+                onClick={() => set({ status: "resolved" }, "Resolved; it opens again when the error comes back")}
+              >
                 Resolve
               </Button>
             ) : (
@@ -148,7 +231,12 @@ export function ErrorPage({ id }: { id: string }) {
               items={[
                 it.status === "open" && { text: "Mute…", icon: "pause", run: () => setDoing("mute") },
                 { text: it.note ? "Edit the note…" : "Add a note…", icon: "edit", run: () => setDoing("note") },
-                it.dead > 0 && { text: "Delete its dead jobs…", icon: "trash", danger: true, run: () => setDoing("delete") },
+                it.dead > 0 && {
+                  text: "Delete its dead jobs…",
+                  icon: "trash",
+                  danger: true,
+                  run: () => setDoing("delete"),
+                },
               ]}
             />
           </>
@@ -168,7 +256,15 @@ export function ErrorPage({ id }: { id: string }) {
                 </Notice>
                 {data.status === "muted" && (
                   <Notice kind="warn" title="It is muted">
-                    <p>{data.muted_until ? <>Until <Time at={data.muted_until} exact />; then it is open again.</> : "Until somebody opens it."}</p>
+                    <p>
+                      {data.muted_until ? (
+                        <>
+                          Until <Time at={data.muted_until} exact />; then it is open again.
+                        </>
+                      ) : (
+                        "Until somebody opens it."
+                      )}
+                    </p>
                   </Notice>
                 )}
                 {data.note && (
@@ -189,12 +285,26 @@ export function ErrorPage({ id }: { id: string }) {
                   </div>
                   <div class="tile">
                     <span class="name">Last seen</span>
-                    <span class="value"><Time at={data.last_seen} /></span>
-                    <span class="under">{data.reopened_at ? <>came back <Time at={data.reopened_at} /></> : <>first <Time at={data.first_seen} /></>}</span>
+                    <span class="value">
+                      <Time at={data.last_seen} />
+                    </span>
+                    <span class="under">
+                      {data.reopened_at ? (
+                        <>
+                          came back <Time at={data.reopened_at} />
+                        </>
+                      ) : (
+                        <>
+                          first <Time at={data.first_seen} />
+                        </>
+                      )}
+                    </span>
                   </div>
                   <div class="tile">
                     <span class="name">Last 24 h</span>
-                    <span class="value"><Spark values={data.trend} label={`Failures an hour: ${data.trend.join(", ")}`} color="--dead" /></span>
+                    <span class="value">
+                      <Spark values={data.trend} label={`Failures an hour: ${data.trend.join(", ")}`} color="--dead" />
+                    </span>
                     <span class="under">{count(data.trend.at(-1) ?? 0)} in this hour</span>
                   </div>
                 </div>
@@ -205,8 +315,22 @@ export function ErrorPage({ id }: { id: string }) {
                     <Panel title="Where" pad>
                       <Facts
                         items={[
-                          ["Types", data.types.map((type) => <a key={type} href={href(["jobs"], { q: `type:${type}` })}>{type} </a>)],
-                          ["Queues", data.queues.map((queue) => <a key={queue} href={href(["queues", queue])}>{queue} </a>)],
+                          [
+                            "Types",
+                            data.types.map((type) => (
+                              <a key={type} href={href(["jobs"], { q: `type:${type}` })}>
+                                {type}{" "}
+                              </a>
+                            )),
+                          ],
+                          [
+                            "Queues",
+                            data.queues.map((queue) => (
+                              <a key={queue} href={href(["queues", queue])}>
+                                {queue}{" "}
+                              </a>
+                            )),
+                          ],
                           ["Fingerprint", <code key="f">{data.id}</code>],
                         ]}
                       />
@@ -220,7 +344,16 @@ export function ErrorPage({ id }: { id: string }) {
                         columns={[
                           { name: "version", head: "Version", rowHead: true, cell: (each) => each.version || "–" },
                           { name: "count", head: "Failures", right: true, cell: (each) => count(each.count) },
-                          { name: "last", head: "Last seen", right: true, cell: (each) => <span title={`first seen ${absolute(each.first_seen)}`}><Time at={each.last_seen} /></span> },
+                          {
+                            name: "last",
+                            head: "Last seen",
+                            right: true,
+                            cell: (each) => (
+                              <span title={`first seen ${absolute(each.first_seen)}`}>
+                                <Time at={each.last_seen} />
+                              </span>
+                            ),
+                          },
                         ]}
                       />
                     </Panel>
@@ -232,8 +365,12 @@ export function ErrorPage({ id }: { id: string }) {
         )}
       </div>
       {it && doing === "mute" && <Mute path={path} onClose={() => setDoing(null)} onDone={group.reload} />}
-      {it && doing === "note" && <Note path={path} note={it.note ?? ""} onClose={() => setDoing(null)} onDone={group.reload} />}
-      {it && (doing === "retry" || doing === "delete") && <All action={doing} path={path} group={it} onClose={() => setDoing(null)} />}
+      {it && doing === "note" && (
+        <Note path={path} note={it.note ?? ""} onClose={() => setDoing(null)} onDone={group.reload} />
+      )}
+      {it && (doing === "retry" || doing === "delete") && (
+        <All action={doing} path={path} group={it} onClose={() => setDoing(null)} />
+      )}
     </>
   );
 }
@@ -256,11 +393,45 @@ function Sample({ ids }: { ids: string[] }) {
             open={(job) => href(["jobs", job.id], { tab: "attempts" })}
             empty={<Empty title="None is left" />}
             columns={[
-              { name: "job", head: "Job", rowHead: true, cell: (job) => <a href={href(["jobs", job.id], { tab: "attempts" })} title={job.id}><code>{shortId(job.id)}</code></a> },
+              {
+                name: "job",
+                head: "Job",
+                rowHead: true,
+                cell: (job) => (
+                  <a href={href(["jobs", job.id], { tab: "attempts" })} title={job.id}>
+                    <code>{shortId(job.id)}</code>
+                  </a>
+                ),
+              },
               { name: "state", head: "State", cell: (job) => <StateMark state={job.state} /> },
-              { name: "error", head: "Its error", class: "wide", when: "lo", cell: (job) => <span class="soft" title={job.last_error?.message}>{job.last_error?.message ?? "–"}</span> },
-              { name: "attempt", head: "Attempt", right: true, cell: (job) => <span class="num">{job.attempt} of {job.max_attempts}</span> },
-              { name: "at", head: "Failed", right: true, when: "lo", cell: (job) => <Time at={job.last_error?.at ?? null} /> },
+              {
+                name: "error",
+                head: "Its error",
+                class: "wide",
+                when: "lo",
+                cell: (job) => (
+                  <span class="soft" title={job.last_error?.message}>
+                    {job.last_error?.message ?? "–"}
+                  </span>
+                ),
+              },
+              {
+                name: "attempt",
+                head: "Attempt",
+                right: true,
+                cell: (job) => (
+                  <span class="num">
+                    {job.attempt} of {job.max_attempts}
+                  </span>
+                ),
+              },
+              {
+                name: "at",
+                head: "Failed",
+                right: true,
+                when: "lo",
+                cell: (job) => <Time at={job.last_error?.at ?? null} />,
+              },
             ]}
           />
         )}
@@ -278,9 +449,24 @@ function Mend({ group, onCanary, onAll }: { group: ErrorGroup; onCanary: () => P
       <div class="row wrap" style={{ padding: "0.75rem 1rem" }}>
         <span class="grow">
           {!canary && "Retry one of its dead jobs as a canary; when it goes well, retry them all."}
-          {canary?.state === "running" && <span class="row"><StateMark state="running" label="" />{link} runs, since <Time at={canary.at} />.</span>}
-          {canary?.state === "succeeded" && <span class="row"><StateMark state="succeeded" label="" />{link} went well <Time at={canary.at} />. The others may follow.</span>}
-          {canary?.state === "failed" && <span class="row"><StateMark state="dead" label="" />{link} failed again <Time at={canary.at} />.</span>}
+          {canary?.state === "running" && (
+            <span class="row">
+              <StateMark state="running" label="" />
+              {link} runs, since <Time at={canary.at} />.
+            </span>
+          )}
+          {canary?.state === "succeeded" && (
+            <span class="row">
+              <StateMark state="succeeded" label="" />
+              {link} went well <Time at={canary.at} />. The others may follow.
+            </span>
+          )}
+          {canary?.state === "failed" && (
+            <span class="row">
+              <StateMark state="dead" label="" />
+              {link} failed again <Time at={canary.at} />.
+            </span>
+          )}
         </span>
         <Button icon="play" onClick={onCanary} disabled={canary?.state === "running"}>
           Retry one
@@ -293,7 +479,17 @@ function Mend({ group, onCanary, onAll }: { group: ErrorGroup; onCanary: () => P
   );
 }
 
-function All({ action, path, group, onClose }: { action: "retry" | "delete"; path: string; group: ErrorGroup; onClose: () => void }) {
+function All({
+  action,
+  path,
+  group,
+  onClose,
+}: {
+  action: "retry" | "delete";
+  path: string;
+  group: ErrorGroup;
+  onClose: () => void;
+}) {
   const [rate, setRate] = useState("");
   const run = async (): Promise<void> => {
     const body = { ...(action === "retry" ? { mode: "all" } : {}), ...(rate ? { rate_per_s: Number(rate) } : {}) };
@@ -304,11 +500,34 @@ function All({ action, path, group, onClose }: { action: "retry" | "delete"; pat
   };
   const yes = action === "retry" ? "Retry them" : "Delete them";
   return (
-    <Dialog title={`${action === "retry" ? "Retry" : "Delete"} ${plural(group.dead, "dead job")}`} onClose={onClose} onSubmit={run} footer={<><Button onClick={onClose}>Cancel</Button><Button type="submit" kind={action === "delete" ? "danger primary" : "primary"}>{yes}</Button></>}>
+    <Dialog
+      title={`${action === "retry" ? "Retry" : "Delete"} ${plural(group.dead, "dead job")}`}
+      onClose={onClose}
+      onSubmit={run}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind={action === "delete" ? "danger primary" : "primary"}>
+            {yes}
+          </Button>
+        </>
+      }
+    >
       <p>
-        All dead jobs whose last error is of this group: <span class="bad">{group.error_type}</span>. {action === "delete" ? "They go with their payloads and logs. This can't be undone." : "Each gets its attempts anew."}
+        All dead jobs whose last error is of this group: <span class="bad">{group.error_type}</span>.{" "}
+        {action === "delete"
+          ? "They go with their payloads and logs. This can't be undone."
+          : "Each gets its attempts anew."}
       </p>
-      <TextField label="At most so many a second" type="number" value={rate} onInput={setRate} placeholder="as fast as it goes" hint="The rate can be changed while it runs." focus />
+      <TextField
+        label="At most so many a second"
+        type="number"
+        value={rate}
+        onInput={setRate}
+        placeholder="as fast as it goes"
+        hint="The rate can be changed while it runs."
+        focus
+      />
     </Dialog>
   );
 }
@@ -328,14 +547,44 @@ function Mute({ path, onClose, onDone }: { path: string; onClose: () => void; on
     }
   };
   return (
-    <Dialog title="Mute this error" onClose={onClose} onSubmit={run} footer={<><Button onClick={onClose}>Cancel</Button><Button type="submit" kind="primary">Mute</Button></>}>
+    <Dialog
+      title="Mute this error"
+      onClose={onClose}
+      onSubmit={run}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary">
+            Mute
+          </Button>
+        </>
+      }
+    >
       <p>It does not ask for attention while it is muted. It is counted all the same.</p>
-      <TextField label="For" value={length} onInput={setLength} placeholder="until somebody opens it" hint="2h, 1d, 2w" focus fault={fault || undefined} />
+      <TextField
+        label="For"
+        value={length}
+        onInput={setLength}
+        placeholder="until somebody opens it"
+        hint="2h, 1d, 2w"
+        focus
+        fault={fault || undefined}
+      />
     </Dialog>
   );
 }
 
-function Note({ path, note, onClose, onDone }: { path: string; note: string; onClose: () => void; onDone: () => void }) {
+function Note({
+  path,
+  note,
+  onClose,
+  onDone,
+}: {
+  path: string;
+  note: string;
+  onClose: () => void;
+  onDone: () => void;
+}) {
   const [text, setText] = useState(note);
   const run = async (): Promise<void> => {
     await patch(path, { note: text.trim() === "" ? null : text });
@@ -344,8 +593,27 @@ function Note({ path, note, onClose, onDone }: { path: string; note: string; onC
     onClose();
   };
   return (
-    <Dialog title="Note" onClose={onClose} onSubmit={run} footer={<><Button onClick={onClose}>Cancel</Button><Button type="submit" kind="primary">Save</Button></>}>
-      <TextField label="For whoever comes next" value={text} onInput={setText} lines={4} focus hint="A ticket, a cause, who looks after it." />
+    <Dialog
+      title="Note"
+      onClose={onClose}
+      onSubmit={run}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary">
+            Save
+          </Button>
+        </>
+      }
+    >
+      <TextField
+        label="For whoever comes next"
+        value={text}
+        onInput={setText}
+        lines={4}
+        focus
+        hint="A ticket, a cause, who looks after it."
+      />
     </Dialog>
   );
 }

@@ -13,13 +13,38 @@ import { StateShape } from "../ui/state";
 
 const kMost = 500;
 const kinds: Record<string, string> = {
-  "job.submitted": "ready", "job.started": "running", "job.succeeded": "succeeded", "job.retrying": "retrying", "job.snoozed": "scheduled", "job.released": "ready",
-  "job.lease_expired": "expired", "job.timed_out": "expired", "job.dead": "dead", "job.expired": "expired", "job.cancel_requested": "cancelled", "job.cancelled": "cancelled",
+  "job.submitted": "ready",
+  "job.started": "running",
+  "job.succeeded": "succeeded",
+  "job.retrying": "retrying",
+  "job.snoozed": "scheduled",
+  "job.released": "ready",
+  "job.lease_expired": "expired",
+  "job.timed_out": "expired",
+  "job.dead": "dead",
+  "job.expired": "expired",
+  "job.cancel_requested": "cancelled",
+  "job.cancelled": "cancelled",
 };
 const groups: Record<string, string[]> = {
   failures: ["job.retrying", "job.dead", "job.lease_expired", "job.timed_out", "job.expired"],
   ends: ["job.succeeded", "job.dead", "job.cancelled", "job.expired"],
-  people: ["job.cancel_requested", "job.cancelled", "job.retried", "job.edited", "job.deleted", "queue.updated", "queue.paused", "queue.resumed", "queue.purged", "queue.deleted", "schedule.updated", "schedule.paused", "schedule.resumed", "schedule.deleted"],
+  people: [
+    "job.cancel_requested",
+    "job.cancelled",
+    "job.retried",
+    "job.edited",
+    "job.deleted",
+    "queue.updated",
+    "queue.paused",
+    "queue.resumed",
+    "queue.purged",
+    "queue.deleted",
+    "schedule.updated",
+    "schedule.paused",
+    "schedule.resumed",
+    "schedule.deleted",
+  ],
 };
 
 export function Events() {
@@ -45,7 +70,11 @@ export function Events() {
           continue;
         }
         try {
-          const page: { items: FeedEvent[]; next_cursor: string } = await get("v1/events", { cursor, wait_ms: 20_000, limit: 200, types: groups[group]?.join(","), queues: queue || undefined }, abort.signal);
+          const page: { items: FeedEvent[]; next_cursor: string } = await get(
+            "v1/events",
+            { cursor, wait_ms: 20_000, limit: 200, types: groups[group]?.join(","), queues: queue || undefined },
+            abort.signal,
+          );
           cursor = page.next_cursor;
           setFault("");
           if (paused.peek()) {
@@ -77,11 +106,34 @@ export function Events() {
       </Bar>
       <div class="content" style={{ gap: "0.75rem" }}>
         <div class="fields" style={{ maxWidth: "34rem" }}>
-          <Choice label="Show" value={group} onChange={(value) => setQuery({ show: value })} options={[["", "everything"], ["failures", "failures"], ["ends", "ends of jobs"], ["people", "what people did"]]} />
-          <TextField label="Queue" value={queue} onInput={(value) => setQuery({ queue: value })} list={names.value.queues} placeholder="all" />
+          <Choice
+            label="Show"
+            value={group}
+            onChange={(value) => setQuery({ show: value })}
+            options={[
+              ["", "everything"],
+              ["failures", "failures"],
+              ["ends", "ends of jobs"],
+              ["people", "what people did"],
+            ]}
+          />
+          <TextField
+            label="Queue"
+            value={queue}
+            onInput={(value) => setQuery({ queue: value })}
+            list={names.value.queues}
+            placeholder="all"
+          />
         </div>
         {fault && liveState.value !== "lost" && <Notice kind="warn">{fault}</Notice>}
-        <Panel title="Newest first" actions={<span class="small faint">{missed > 0 ? `${count(missed)} came while paused` : `the last ${count(kMost)} stay here`}</span>}>
+        <Panel
+          title="Newest first"
+          actions={
+            <span class="small faint">
+              {missed > 0 ? `${count(missed)} came while paused` : `the last ${count(kMost)} stay here`}
+            </span>
+          }
+        >
           {events.length === 0 ? (
             <Empty icon="events" title="Nothing has happened since you came">
               <p>What happens from now on shows here.</p>
@@ -116,8 +168,20 @@ export function Events() {
                           {event.type.replace("job.", "").replaceAll("_", " ").replace(".", " ")}
                         </span>
                       </td>
-                      <td class="wide">{event.job_id ? <a href={href(["jobs", event.job_id])}>{event.job_type}</a> : <span class="soft">{event.queue ?? ""}</span>}</td>
-                      <td class="lo">{event.queue && <a class="soft" href={href(["queues", event.queue])}>{event.queue}</a>}</td>
+                      <td class="wide">
+                        {event.job_id ? (
+                          <a href={href(["jobs", event.job_id])}>{event.job_type}</a>
+                        ) : (
+                          <span class="soft">{event.queue ?? ""}</span>
+                        )}
+                      </td>
+                      <td class="lo">
+                        {event.queue && (
+                          <a class="soft" href={href(["queues", event.queue])}>
+                            {event.queue}
+                          </a>
+                        )}
+                      </td>
                       <td class="mid soft">{event.worker}</td>
                     </tr>
                   ))}

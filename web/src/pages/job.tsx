@@ -10,7 +10,22 @@ import { type Attempt, type FeedEvent, type Job, type JobError, type LogLine, ty
 import { canCancel, canRetry, cancelJob, itemsFor, retryJob } from "../ui/actions";
 import { Dialog, Menu } from "../ui/dialog";
 import { Json } from "../ui/json";
-import { Button, Code, Copy, Empty, Facts, Notice, Panel, Shown, Tabs, TextField, Time, Trouble, faultsOf, messageOf } from "../ui/parts";
+import {
+  Button,
+  Code,
+  Copy,
+  Empty,
+  Facts,
+  Notice,
+  Panel,
+  Shown,
+  Tabs,
+  TextField,
+  Time,
+  Trouble,
+  faultsOf,
+  messageOf,
+} from "../ui/parts";
 import { Bar, enqueueWith } from "../ui/shell";
 import { StateMark, stateOfOutcome } from "../ui/state";
 import { toast } from "../ui/toast";
@@ -66,15 +81,21 @@ export function JobPage({ id }: { id: string }) {
   const { payload, result } = whole.data;
   const clone = (): void => {
     enqueueWith.value = {
-      type: job.type, queue: job.queue, payload: payload ?? "null", priority: job.priority ? String(job.priority) : "",
-      attempts: String(job.max_attempts), tags: job.tags.join(" "),
+      type: job.type,
+      queue: job.queue,
+      payload: payload ?? "null",
+      priority: job.priority ? String(job.priority) : "",
+      attempts: String(job.max_attempts),
+      tags: job.tags.join(" "),
     };
   };
   const operate = may("operate");
   const ended = kEnded.includes(job.state);
   // Taken from the last attempt, because a job that waits again has not ended itself.
   const last = job.attempts.at(-1);
-  const ran = last ? (last.finished_at ? new Date(last.finished_at).getTime() : now.value) - new Date(last.started_at).getTime() : null;
+  const ran = last
+    ? (last.finished_at ? new Date(last.finished_at).getTime() : now.value) - new Date(last.started_at).getTime()
+    : null;
   return (
     <>
       <Bar title={job.type} under={{ text: "Jobs", href: href(["jobs"]) }}>
@@ -88,7 +109,14 @@ export function JobPage({ id }: { id: string }) {
             Cancel
           </Button>
         )}
-        <Menu label="More" items={itemsFor(job, { edit: () => setEditing(true), clone, curl: () => setCurl(true) }, { operate, submit: may("submit") })} />
+        <Menu
+          label="More"
+          items={itemsFor(
+            job,
+            { edit: () => setEditing(true), clone, curl: () => setCurl(true) },
+            { operate, submit: may("submit") },
+          )}
+        />
       </Bar>
       <div class="content" style={{ gap: "1rem" }}>
         <Trouble of={whole} />
@@ -100,18 +128,33 @@ export function JobPage({ id }: { id: string }) {
             <span class="faint">in </span>
             <a href={href(["queues", job.queue])}>{job.queue}</a>
           </span>
-          <span class="soft num">{job.state === "running" ? `attempt ${job.attempt} of ${job.max_attempts}` : `${job.attempt} of ${plural(job.max_attempts, "attempt")}`}</span>
+          <span class="soft num">
+            {job.state === "running"
+              ? `attempt ${job.attempt} of ${job.max_attempts}`
+              : `${job.attempt} of ${plural(job.max_attempts, "attempt")}`}
+          </span>
           {job.worker && <span class="soft">on {job.worker}</span>}
-          {ran !== null && <span class="soft">{job.state === "running" ? `for ${duration(ran)}` : `last ran ${duration(ran)}`}</span>}
+          {ran !== null && (
+            <span class="soft">{job.state === "running" ? `for ${duration(ran)}` : `last ran ${duration(ran)}`}</span>
+          )}
           <span class="row" style={{ gap: 0 }}>
             <code class="faint">{job.id}</code>
             <Copy text={job.id} label="Copy the id" />
           </span>
         </div>
-        {job.cancel_requested && job.state === "running" && <Notice kind="warn">Somebody has asked to cancel it. Its worker learns of it at its next heartbeat.</Notice>}
+        {job.cancel_requested && job.state === "running" && (
+          <Notice kind="warn">Somebody has asked to cancel it. Its worker learns of it at its next heartbeat.</Notice>
+        )}
         {job.progress && job.state === "running" && (
           <div class="stack tight">
-            <div class="progress-line" role="progressbar" aria-label="Progress" aria-valuemin={0} aria-valuemax={100} aria-valuenow={job.progress.percent ?? undefined}>
+            <div
+              class="progress-line"
+              role="progressbar"
+              aria-label="Progress"
+              aria-valuemin={0}
+              aria-valuemax={100}
+              aria-valuenow={job.progress.percent ?? undefined}
+            >
               <span style={{ width: `${job.progress.percent ?? 0}%` }} />
             </div>
             <p class="small soft">
@@ -137,13 +180,22 @@ export function JobPage({ id }: { id: string }) {
                     { value: "payload", text: "Payload" },
                     { value: "result", text: "Result" },
                     { value: "logs", text: "Log" },
-                    { value: "attempts", text: "Errors", count: String(job.attempts.filter((attempt) => attempt.error).length) },
+                    {
+                      value: "attempts",
+                      text: "Errors",
+                      count: String(job.attempts.filter((attempt) => attempt.error).length),
+                    },
                     { value: "events", text: "Events", count: String(job.events.length) },
                   ]}
                 />
               </div>
               {tab === "payload" && <Opaque text={payload} name="the payload" redacted={job.redacted ?? false} />}
-              {tab === "result" && (result === undefined || result === "null" ? <Empty title={job.state === "succeeded" ? "The worker gave no result" : "There is no result yet"} /> : <Opaque text={result} name="the result" redacted={job.redacted ?? false} />)}
+              {tab === "result" &&
+                (result === undefined || result === "null" ? (
+                  <Empty title={job.state === "succeeded" ? "The worker gave no result" : "There is no result yet"} />
+                ) : (
+                  <Opaque text={result} name="the result" redacted={job.redacted ?? false} />
+                ))}
               {tab === "logs" && <Logs job={job} />}
               {tab === "attempts" && <Errors attempts={job.attempts} />}
               {tab === "events" && <History events={job.events} />}
@@ -160,12 +212,15 @@ export function JobPage({ id }: { id: string }) {
                 job.lease_expires_at ? ["Lease until", <Time key="l" at={job.lease_expires_at} />] : ["", null],
                 ["Priority", String(job.priority)],
                 job.crashes > 0 ? ["Lost workers", String(job.crashes)] : ["", null],
-                job.generation > 0 ? ["Retried by hand", job.generation === 1 ? "once" : `${job.generation} times`] : ["", null],
+                job.generation > 0
+                  ? ["Retried by hand", job.generation === 1 ? "once" : `${job.generation} times`]
+                  : ["", null],
                 job.schedule
                   ? [
                       "Schedule",
                       <span key="s">
-                        <a href={href(["schedules", job.schedule.name])}>{job.schedule.name}</a>, for {absolute(job.schedule.scheduled_at)}
+                        <a href={href(["schedules", job.schedule.name])}>{job.schedule.name}</a>, for{" "}
+                        {absolute(job.schedule.scheduled_at)}
                       </span>,
                     ]
                   : ["", null],
@@ -198,7 +253,12 @@ export function JobPage({ id }: { id: string }) {
                       </span>,
                     ]
                   : ["", null],
-                ...Object.entries(job.meta).map(([name, value]): [preact.ComponentChildren, preact.ComponentChildren] => [<code key={name}>{name}</code>, value]),
+                ...Object.entries(job.meta).map(
+                  ([name, value]): [preact.ComponentChildren, preact.ComponentChildren] => [
+                    <code key={name}>{name}</code>,
+                    value,
+                  ],
+                ),
                 job.traceparent ? ["Trace", <code key="tp">{job.traceparent}</code>] : ["", null],
               ]}
             />
@@ -212,7 +272,12 @@ export function JobPage({ id }: { id: string }) {
 }
 
 function Opaque({ text, name, redacted }: { text: string | undefined; name: string; redacted: boolean }) {
-  if (text === undefined || redacted) return <Empty icon="key" title="This token may not see it" >{<p>A token with the scope “payload” shows it.</p>}</Empty>;
+  if (text === undefined || redacted)
+    return (
+      <Empty icon="key" title="This token may not see it">
+        {<p>A token with the scope “payload” shows it.</p>}
+      </Empty>
+    );
   return <Json text={text} name={name} />;
 }
 
@@ -240,7 +305,11 @@ function ErrorText({ error }: { error: JobError }) {
     <div class="stack" style={{ padding: "0.75rem 1rem" }}>
       <p>
         <span class="bad strong">{error.type}</span>
-        {error.redacted ? <span class="faint"> (its text needs the scope “payload”)</span> : error.message && <span style={{ overflowWrap: "anywhere" }}>: {error.message}</span>}
+        {error.redacted ? (
+          <span class="faint"> (its text needs the scope “payload”)</span>
+        ) : (
+          error.message && <span style={{ overflowWrap: "anywhere" }}>: {error.message}</span>
+        )}
       </p>
       {error.stack && (
         <pre class="code" tabIndex={0} aria-label="Stack">
@@ -259,7 +328,10 @@ function Errors({ attempts }: { attempts: Attempt[] }) {
       {failed.map((attempt) => (
         <li key={attempt.n} style={{ borderBottom: "1px solid var(--line)" }}>
           <div class="row" style={{ padding: "0.625rem 1rem 0" }}>
-            <StateMark state={stateOfOutcome[attempt.outcome] ?? "dead"} label={`${attempt.n}. ${attempt.outcome.replaceAll("_", " ")}`} />
+            <StateMark
+              state={stateOfOutcome[attempt.outcome] ?? "dead"}
+              label={`${attempt.n}. ${attempt.outcome.replaceAll("_", " ")}`}
+            />
             <span class="small faint">
               <Time at={attempt.finished_at ?? attempt.started_at} exact /> {attempt.worker && `on ${attempt.worker}`}
             </span>
@@ -301,7 +373,11 @@ function Logs({ job }: { job: Job }) {
       // Continues where the last answer ended.
       for (;;) {
         const last = lines.current.at(-1);
-        const page = await get<Page<LogLine>>(`v1/jobs/${segment(job.id)}/logs`, { limit: 1000, cursor: last ? String(last.seq) : undefined }, signal);
+        const page = await get<Page<LogLine>>(
+          `v1/jobs/${segment(job.id)}/logs`,
+          { limit: 1000, cursor: last ? String(last.seq) : undefined },
+          signal,
+        );
         lines.current = [...lines.current, ...page.items].slice(-10_000);
         if (page.next_cursor === null) return lines.current;
       }
@@ -326,7 +402,10 @@ function Logs({ job }: { job: Job }) {
                 <input type="checkbox" checked={follow} onChange={(event) => setFollow(event.currentTarget.checked)} />
                 Follow
               </label>
-              <Copy label="Copy the log" text={() => data.map((line) => `${line.at} ${line.level} ${line.message}`).join("\n")} />
+              <Copy
+                label="Copy the log"
+                text={() => data.map((line) => `${line.at} ${line.level} ${line.message}`).join("\n")}
+              />
             </div>
             <div class="log" ref={box} tabIndex={0} role="log" aria-label="Log">
               {data.slice(-2000).map((line) => (
@@ -346,7 +425,17 @@ function Logs({ job }: { job: Job }) {
   );
 }
 
-function Edit({ job, payload, onClose, onDone }: { job: Job; payload: string | undefined; onClose: () => void; onDone: () => void }) {
+function Edit({
+  job,
+  payload,
+  onClose,
+  onDone,
+}: {
+  job: Job;
+  payload: string | undefined;
+  onClose: () => void;
+  onDone: () => void;
+}) {
   // The job as it was when the dialog opened. Its version lets the server detect later changes.
   const [begun] = useState({ job, payload });
   const [priority, setPriority] = useState(String(job.priority));
@@ -390,14 +479,45 @@ function Edit({ job, payload, onClose, onDone }: { job: Job; payload: string | u
         </>
       }
     >
-      {job.version !== begun.job.version && <Notice kind="warn">The job has changed since you began. Saving will be refused; close, and begin anew.</Notice>}
+      {job.version !== begun.job.version && (
+        <Notice kind="warn">The job has changed since you began. Saving will be refused; close, and begin anew.</Notice>
+      )}
       <div class="fields">
-        <TextField label="Priority" type="number" value={priority} onInput={setPriority} fault={faults.get("/priority")} hint="Lower runs first." />
-        <TextField label="Attempts" type="number" value={attempts} onInput={setAttempts} fault={faults.get("/max_attempts")} />
+        <TextField
+          label="Priority"
+          type="number"
+          value={priority}
+          onInput={setPriority}
+          fault={faults.get("/priority")}
+          hint="Lower runs first."
+        />
+        <TextField
+          label="Attempts"
+          type="number"
+          value={attempts}
+          onInput={setAttempts}
+          fault={faults.get("/max_attempts")}
+        />
       </div>
-      <TextField label="Due at" value={runAt} onInput={setRunAt} fault={faults.get("/run_at")} mono hint="RFC 3339, like 2026-03-01T09:30:00Z." />
+      <TextField
+        label="Due at"
+        value={runAt}
+        onInput={setRunAt}
+        fault={faults.get("/run_at")}
+        mono
+        hint="RFC 3339, like 2026-03-01T09:30:00Z."
+      />
       <TextField label="Tags" value={tags} onInput={setTags} fault={faults.get("/tags")} hint="Separated by spaces." />
-      {begun.payload !== undefined && <TextField label="Payload" value={text} onInput={setText} lines={10} fault={faults.get("/payload")} hint="JSON. What you do not touch stays as it was sent." />}
+      {begun.payload !== undefined && (
+        <TextField
+          label="Payload"
+          value={text}
+          onInput={setText}
+          lines={10}
+          fault={faults.get("/payload")}
+          hint="JSON. What you do not touch stays as it was sent."
+        />
+      )}
       {fault && (
         <p class="bad" role="alert">
           {fault}
@@ -436,4 +556,3 @@ function Curl({ job, payload, onClose }: { job: Job; payload: string | undefined
     </Dialog>
   );
 }
-

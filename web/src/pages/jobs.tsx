@@ -22,15 +22,25 @@ const kPage = 50;
 
 export function Jobs() {
   const q = place.value.query.get("q") ?? "";
-  const first = useResource(`jobs ${q}`, (signal) => get<Page<Job>>("v1/jobs", { q, limit: kPage }, signal), { keep: true, everyMs: 15_000 });
+  const first = useResource(`jobs ${q}`, (signal) => get<Page<Job>>("v1/jobs", { q, limit: kPage }, signal), {
+    keep: true,
+    everyMs: 15_000,
+  });
   const queues = useResource("queues", (signal) => getAll<Queue>("v1/queues", {}, signal), { everyMs: 15_000 });
-  const [shown, setShown] = useState<{ q: string; jobs: Job[]; cursor: string | null; gone: Set<string>; fresh: Job[] }>({ q: "\0", jobs: [], cursor: null, gone: new Set(), fresh: [] });
+  const [shown, setShown] = useState<{
+    q: string;
+    jobs: Job[];
+    cursor: string | null;
+    gone: Set<string>;
+    fresh: Job[];
+  }>({ q: "\0", jobs: [], cursor: null, gone: new Set(), fresh: [] });
   const [chosen, setChosen] = useState<Set<string>>(new Set());
   const [everything, setEverything] = useState(false);
   const lastClicked = useRef<number>(-1);
   const [loadingMore, setLoadingMore] = useState(false);
 
-  const reset = (page: Page<Job>): void => setShown({ q, jobs: page.items, cursor: page.next_cursor, gone: new Set(), fresh: [] });
+  const reset = (page: Page<Job>): void =>
+    setShown({ q, jobs: page.items, cursor: page.next_cursor, gone: new Set(), fresh: [] });
   const loaded = first.data;
   const isOld = loaded !== undefined && first.loading;
   useEffect(() => {
@@ -48,7 +58,12 @@ export function Jobs() {
       if (answered.has(job.id)) gone.delete(job.id);
       else if (job.created_at > oldest) gone.add(job.id);
     }
-    setShown({ ...shown, jobs: shown.jobs.map((job) => answered.get(job.id) ?? job), gone, fresh: loaded.items.filter((job) => !known.has(job.id)) });
+    setShown({
+      ...shown,
+      jobs: shown.jobs.map((job) => answered.get(job.id) ?? job),
+      gone,
+      fresh: loaded.items.filter((job) => !known.has(job.id)),
+    });
   }, [loaded, first.loading, q]);
   useEffect(() => {
     setChosen(new Set());
@@ -62,7 +77,11 @@ export function Jobs() {
       const page = await get<Page<Job>>("v1/jobs", { q, limit: 100, cursor: shown.cursor ?? undefined });
       setShown((before) => {
         const known = new Set(before.jobs.map((job) => job.id));
-        return { ...before, jobs: [...before.jobs, ...page.items.filter((job) => !known.has(job.id))], cursor: page.next_cursor };
+        return {
+          ...before,
+          jobs: [...before.jobs, ...page.items.filter((job) => !known.has(job.id))],
+          cursor: page.next_cursor,
+        };
       });
     } finally {
       setLoadingMore(false);
@@ -73,8 +92,16 @@ export function Jobs() {
   const onlyQueue = fieldOf(q, "queue");
   // The counts are exact if the filter is only a state, or a queue and a state.
   const rest = withField(withField(q, "state", ""), "queue", "");
-  const counts = rest !== "" ? null : onlyQueue === null ? (withField(q, "state", "") === "" ? totals : null) : queues.data?.find((queue) => queue.name === onlyQueue)?.counts;
-  const fault = first.error?.status === 422 ? [...first.error.faults().values()][0] ?? first.error.message : undefined;
+  const counts =
+    rest !== ""
+      ? null
+      : onlyQueue === null
+        ? withField(q, "state", "") === ""
+          ? totals
+          : null
+        : queues.data?.find((queue) => queue.name === onlyQueue)?.counts;
+  const fault =
+    first.error?.status === 422 ? ([...first.error.faults().values()][0] ?? first.error.message) : undefined;
 
   const choose = (index: number, on: boolean, range: boolean): void => {
     const next = new Set(chosen);
@@ -119,14 +146,23 @@ export function Jobs() {
         {first.error && !fault && <Trouble of={first} />}
         <Panel>
           {shown.fresh.length > 0 && (
-            <button type="button" class="btn quiet" style={{ width: "100%", borderRadius: 0, color: "var(--accent)" }} onClick={() => loaded && reset(loaded)}>
+            <button
+              type="button"
+              class="btn quiet"
+              style={{ width: "100%", borderRadius: 0, color: "var(--accent)" }}
+              onClick={() => loaded && reset(loaded)}
+            >
               <Icon name="up" />
               Show {shown.fresh.length >= kPage ? `${kPage} or more new jobs` : plural(shown.fresh.length, "new job")}
             </button>
           )}
           {shown.jobs.length === 0 && loaded && !first.loading && shown.q === q ? (
             <Empty icon="jobs" title={q ? "No job matches" : "There are no jobs"}>
-              <p>{q ? "Ended jobs are kept for as long as their queue's retention says." : "Submit one, and it shows here."}</p>
+              <p>
+                {q
+                  ? "Ended jobs are kept for as long as their queue's retention says."
+                  : "Submit one, and it shows here."}
+              </p>
               {q && (
                 <p>
                   <Button onClick={() => setQuery({ q: undefined })}>Clear the filter</Button>
@@ -141,7 +177,17 @@ export function Jobs() {
                   <tr>
                     {operate && (
                       <th scope="col" style={{ width: "2.5rem" }}>
-                        <input type="checkbox" aria-label="Choose all that are shown" checked={allShown} onChange={(event) => (setChosen(event.currentTarget.checked ? new Set(shown.jobs.map((job) => job.id)) : new Set()), setEverything(false))} />
+                        <input
+                          type="checkbox"
+                          aria-label="Choose all that are shown"
+                          checked={allShown}
+                          onChange={(event) => (
+                            setChosen(
+                              event.currentTarget.checked ? new Set(shown.jobs.map((job) => job.id)) : new Set(),
+                            ),
+                            setEverything(false)
+                          )}
+                        />
                       </th>
                     )}
                     <th scope="col" class="state-head">
@@ -167,7 +213,13 @@ export function Jobs() {
                 </thead>
                 <tbody>
                   {shown.jobs.map((job, index) => (
-                    <tr key={job.id} class={shown.gone.has(job.id) ? "gone" : ""} aria-selected={operate ? chosen.has(job.id) : undefined} data-row={href(["jobs", job.id])} title={shown.gone.has(job.id) ? "It no longer matches the filter" : undefined}>
+                    <tr
+                      key={job.id}
+                      class={shown.gone.has(job.id) ? "gone" : ""}
+                      aria-selected={operate ? chosen.has(job.id) : undefined}
+                      data-row={href(["jobs", job.id])}
+                      title={shown.gone.has(job.id) ? "It no longer matches the filter" : undefined}
+                    >
                       {operate && (
                         <td>
                           <input
@@ -217,7 +269,9 @@ export function Jobs() {
                   ))}
                 </tbody>
               </table>
-              {!loaded && !first.error && <div class="skeleton" style={{ height: "20rem" }} role="status" aria-label="Loading" />}
+              {!loaded && !first.error && (
+                <div class="skeleton" style={{ height: "20rem" }} role="status" aria-label="Loading" />
+              )}
             </div>
           )}
           {(shown.cursor !== null || shown.jobs.length > kPage) && (
@@ -269,7 +323,8 @@ function What({ job }: { job: Job }) {
     );
   }
   if (job.last_error && job.state !== "succeeded") return <>{`${job.last_error.type}: ${job.last_error.message}`}</>;
-  if (job.finished_at && job.started_at) return <>ran {duration(new Date(job.finished_at).getTime() - new Date(job.started_at).getTime())}</>;
+  if (job.finished_at && job.started_at)
+    return <>ran {duration(new Date(job.finished_at).getTime() - new Date(job.started_at).getTime())}</>;
   return null;
 }
 
@@ -286,7 +341,12 @@ function Saved({ q }: { q: string }) {
         items={[
           ...searches.value.map((each) => ({ text: each.name, icon: "filter", href: href(["jobs"], { q: each.q }) })),
           !known && q !== "" && { text: "Save this search…", icon: "plus", run: () => setNaming(true) },
-          known && { text: `Forget “${known.name}”`, icon: "trash", danger: true, run: () => setSearches(searches.value.filter((each) => each !== known)) },
+          known && {
+            text: `Forget “${known.name}”`,
+            icon: "trash",
+            danger: true,
+            run: () => setSearches(searches.value.filter((each) => each !== known)),
+          },
           searches.value.length === 0 && q === "" && { text: "Filter first, then save it here", icon: "info" },
         ].filter((item): item is Exclude<typeof item, false | undefined> => Boolean(item))}
       />
@@ -327,7 +387,14 @@ const verbs: Record<Action, { title: string; yes: string; done: string; states: 
   reprioritize: { title: "Set the priority of", yes: "Set", done: "have the new priority", states: "those that wait" },
 };
 
-function Selection(props: { q: string; chosen: Job[]; everything: boolean; canTakeAll: boolean; takeAll: () => void; clear: () => void }) {
+function Selection(props: {
+  q: string;
+  chosen: Job[];
+  everything: boolean;
+  canTakeAll: boolean;
+  takeAll: () => void;
+  clear: () => void;
+}) {
   const [bulk, setBulk] = useState<Action | null>(null);
   return (
     <div class="selection" role="region" aria-label="Chosen jobs">
@@ -351,13 +418,27 @@ function Selection(props: { q: string; chosen: Job[]; everything: boolean; canTa
       <Button icon="trash" kind="danger" onClick={() => setBulk("delete")}>
         Delete
       </Button>
-      {bulk && <Bulk action={bulk} q={props.q} ids={props.everything ? null : props.chosen.map((job) => job.id)} onClose={() => setBulk(null)} onDone={props.clear} />}
+      {bulk && (
+        <Bulk
+          action={bulk}
+          q={props.q}
+          ids={props.everything ? null : props.chosen.map((job) => job.id)}
+          onClose={() => setBulk(null)}
+          onDone={props.clear}
+        />
+      )}
     </div>
   );
 }
 
 // Shows the number of jobs before the action, and its progress during it.
-export function Bulk(props: { action: Action; q: string; ids: string[] | null; onClose: () => void; onDone: () => void }) {
+export function Bulk(props: {
+  action: Action;
+  q: string;
+  ids: string[] | null;
+  onClose: () => void;
+  onDone: () => void;
+}) {
   const { action, ids } = props;
   const verb = verbs[action];
   const [priority, setPriority] = useState("0");
@@ -375,7 +456,9 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
     ...(ids ? { ids } : { filter: { ...(props.q ? { q: props.q } : {}), created_before: before.current } }),
   });
   useEffect(() => {
-    post<BulkAnswer>("v1/jobs/bulk", { ...base(), dry_run: true }).then(setPreview, (error: Error) => setFault(error.message));
+    post<BulkAnswer>("v1/jobs/bulk", { ...base(), dry_run: true }).then(setPreview, (error: Error) =>
+      setFault(error.message),
+    );
     return () => void (stopped.current = true);
   }, []);
   const run = async (): Promise<void> => {
@@ -397,7 +480,10 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
         setProgress({ changed, failed });
         if (!answer.more || answer.changed === 0 || stopped.current) break;
       }
-      toast(`${plural(changed, "job")} ${verb.done}${failed > 0 ? `; ${count(failed)} could not be changed` : ""}`, failed > 0 && changed === 0 ? "bad" : "good");
+      toast(
+        `${plural(changed, "job")} ${verb.done}${failed > 0 ? `; ${count(failed)} could not be changed` : ""}`,
+        failed > 0 && changed === 0 ? "bad" : "good",
+      );
       props.onDone();
       props.onClose();
     } catch (error) {
@@ -415,7 +501,11 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
       footer={
         <>
           <Button onClick={props.onClose}>{progress ? "Stop" : "Cancel"}</Button>
-          <Button type="submit" kind={action === "delete" || action === "cancel" ? "danger primary" : "primary"} disabled={!preview || progress !== null || total === 0}>
+          <Button
+            type="submit"
+            kind={action === "delete" || action === "cancel" ? "danger primary" : "primary"}
+            disabled={!preview || progress !== null || total === 0}
+          >
             {verb.yes}
           </Button>
         </>
@@ -435,15 +525,34 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
           "Counting…"
         )}
       </p>
-      {!ids && <TextField label="At most so many a second" type="number" value={rate} onInput={setRate} placeholder="as fast as it goes" />}
-      {action === "reprioritize" && <TextField label="Priority" type="number" value={priority} onInput={setPriority} hint="-32768 to 32767; lower runs first." />}
+      {!ids && (
+        <TextField
+          label="At most so many a second"
+          type="number"
+          value={rate}
+          onInput={setRate}
+          placeholder="as fast as it goes"
+        />
+      )}
+      {action === "reprioritize" && (
+        <TextField
+          label="Priority"
+          type="number"
+          value={priority}
+          onInput={setPriority}
+          hint="-32768 to 32767; lower runs first."
+        />
+      )}
       {progress && (
         <div class="stack tight" role="status">
           <div class="progress-line">
-            <span style={{ width: `${total ? Math.min(100, (100 * (progress.changed + progress.failed)) / total) : 0}%` }} />
+            <span
+              style={{ width: `${total ? Math.min(100, (100 * (progress.changed + progress.failed)) / total) : 0}%` }}
+            />
           </div>
           <p class="num">
-            {count(progress.changed)} of {many} done{progress.failed > 0 && `, ${count(progress.failed)} left as they are`}
+            {count(progress.changed)} of {many} done
+            {progress.failed > 0 && `, ${count(progress.failed)} left as they are`}
           </p>
         </div>
       )}
@@ -455,4 +564,3 @@ export function Bulk(props: { action: Action; q: string; ids: string[] | null; o
     </Dialog>
   );
 }
-

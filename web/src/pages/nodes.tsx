@@ -13,7 +13,9 @@ export function Nodes() {
   const cluster = useResource("nodes", (signal) => get<Cluster>("v1/admin/nodes", {}, signal), { everyMs: 2000 });
   const drain = (node: Cluster["nodes"][number]): void =>
     ask({
-      title: `Drain ${node.name}?`, text: "It hands its shards over to the other nodes, and leads none until it is undrained. Requests to it still work.", yes: "Drain",
+      title: `Drain ${node.name}?`,
+      text: "It hands its shards over to the other nodes, and leads none until it is undrained. Requests to it still work.",
+      yes: "Drain",
       run: async () => {
         await post(`v1/admin/nodes/${segment(node.id)}/drain`);
         toast("It hands over what it leads");
@@ -37,7 +39,10 @@ export function Nodes() {
                     id={(node) => node.id}
                     columns={[
                       {
-                        name: "name", head: "Node", rowHead: true, sort: (node) => node.name,
+                        name: "name",
+                        head: "Node",
+                        rowHead: true,
+                        sort: (node) => node.name,
                         cell: (node) => (
                           <span class="row">
                             {node.name}
@@ -45,13 +50,54 @@ export function Nodes() {
                           </span>
                         ),
                       },
-                      { name: "state", head: "State", cell: (node) => <span class={`badge ${!node.live ? "bad" : node.draining ? "warn" : "good"}`}>{!node.live ? "silent" : node.draining ? "draining" : "live"}</span> },
-                      { name: "leads", head: "Shards led", right: true, sort: (node) => leads(node.id), cell: (node) => count(leads(node.id)) },
+                      {
+                        name: "state",
+                        head: "State",
+                        cell: (node) => (
+                          <span class={`badge ${!node.live ? "bad" : node.draining ? "warn" : "good"}`}>
+                            {!node.live ? "silent" : node.draining ? "draining" : "live"}
+                          </span>
+                        ),
+                      },
+                      {
+                        name: "leads",
+                        head: "Shards led",
+                        right: true,
+                        sort: (node) => leads(node.id),
+                        cell: (node) => count(leads(node.id)),
+                      },
                       { name: "version", head: "Version", when: "lo", cell: (node) => node.version },
-                      { name: "url", head: "Address", when: "mid", cell: (node) => <span class="soft">{node.url || "–"}</span> },
+                      {
+                        name: "url",
+                        head: "Address",
+                        when: "mid",
+                        cell: (node) => <span class="soft">{node.url || "–"}</span>,
+                      },
                       { name: "started", head: "Started", right: true, cell: (node) => <Time at={node.started_at} /> },
                       ...(may("admin") && data.nodes.length > 1
-                        ? [{ name: "act", head: <span class="hidden-text">Actions</span>, right: true, cell: (node: Cluster["nodes"][number]) => node.draining ? <Button size="tiny" onClick={async () => (await post(`v1/admin/nodes/${segment(node.id)}/undrain`), cluster.reload())}>Undrain</Button> : <Button size="tiny" onClick={() => drain(node)}>Drain</Button> }]
+                        ? [
+                            {
+                              name: "act",
+                              head: <span class="hidden-text">Actions</span>,
+                              right: true,
+                              cell: (node: Cluster["nodes"][number]) =>
+                                node.draining ? (
+                                  <Button
+                                    size="tiny"
+                                    onClick={async () => (
+                                      await post(`v1/admin/nodes/${segment(node.id)}/undrain`),
+                                      cluster.reload()
+                                    )}
+                                  >
+                                    Undrain
+                                  </Button>
+                                ) : (
+                                  <Button size="tiny" onClick={() => drain(node)}>
+                                    Drain
+                                  </Button>
+                                ),
+                            },
+                          ]
                         : []),
                     ]}
                   />
@@ -62,12 +108,49 @@ export function Nodes() {
                     items={data.shards}
                     id={(shard) => String(shard.shard)}
                     columns={[
-                      { name: "shard", head: "Shard", rowHead: true, sort: (shard) => shard.shard, cell: (shard) => shard.shard },
-                      { name: "leader", head: "Leader", sort: (shard) => nameOf(shard.leader), cell: (shard) => (shard.leader ? nameOf(shard.leader) : <span class="badge bad">no leader</span>) },
+                      {
+                        name: "shard",
+                        head: "Shard",
+                        rowHead: true,
+                        sort: (shard) => shard.shard,
+                        cell: (shard) => shard.shard,
+                      },
+                      {
+                        name: "leader",
+                        head: "Leader",
+                        sort: (shard) => nameOf(shard.leader),
+                        cell: (shard) =>
+                          shard.leader ? nameOf(shard.leader) : <span class="badge bad">no leader</span>,
+                      },
                       { name: "epoch", head: "Epoch", right: true, cell: (shard) => count(shard.epoch) },
-                      { name: "seq", head: "Journal row", right: true, when: "lo", cell: (shard) => (shard.seq === null ? <span class="zero">–</span> : count(shard.seq)) },
-                      { name: "projected", head: "Tables at row", right: true, when: "lo", cell: (shard) => count(shard.projected_seq) },
-                      { name: "lag", head: "Tables behind", right: true, sort: (shard) => shard.projection_lag_ms ?? -1, cell: (shard) => (shard.projection_lag_ms === null ? <span class="zero">–</span> : <span class={shard.projection_lag_ms > 5000 ? "bad" : ""}>{duration(shard.projection_lag_ms)}</span>) },
+                      {
+                        name: "seq",
+                        head: "Journal row",
+                        right: true,
+                        when: "lo",
+                        cell: (shard) => (shard.seq === null ? <span class="zero">–</span> : count(shard.seq)),
+                      },
+                      {
+                        name: "projected",
+                        head: "Tables at row",
+                        right: true,
+                        when: "lo",
+                        cell: (shard) => count(shard.projected_seq),
+                      },
+                      {
+                        name: "lag",
+                        head: "Tables behind",
+                        right: true,
+                        sort: (shard) => shard.projection_lag_ms ?? -1,
+                        cell: (shard) =>
+                          shard.projection_lag_ms === null ? (
+                            <span class="zero">–</span>
+                          ) : (
+                            <span class={shard.projection_lag_ms > 5000 ? "bad" : ""}>
+                              {duration(shard.projection_lag_ms)}
+                            </span>
+                          ),
+                      },
                     ]}
                   />
                 </Panel>

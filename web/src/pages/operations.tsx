@@ -12,13 +12,22 @@ import { Bar } from "../ui/shell";
 import { Table } from "../ui/table";
 import { toast } from "../ui/toast";
 
-const badges: Record<Operation["state"], string> = { running: "", paused: "warn", completed: "good", cancelled: "", failed: "bad" };
+const badges: Record<Operation["state"], string> = {
+  running: "",
+  paused: "warn",
+  completed: "good",
+  cancelled: "",
+  failed: "bad",
+};
 const isOver = (operation: Operation): boolean => !["running", "paused"].includes(operation.state);
 // Rebuilding the models begins by deleting the old ones, so it can't be stopped.
-const takesOrders = (operation: Operation): boolean => !isOver(operation) && operation.kind !== "reproject" && may("operate");
+const takesOrders = (operation: Operation): boolean =>
+  !isOver(operation) && operation.kind !== "reproject" && may("operate");
 
 export function titleOf(operation: Operation): string {
-  const what = { retry: "Retry", cancel: "Cancel", delete: "Delete", reprioritize: "Reprioritize" }[operation.action ?? "delete"];
+  const what = { retry: "Retry", cancel: "Cancel", delete: "Delete", reprioritize: "Reprioritize" }[
+    operation.action ?? "delete"
+  ];
   switch (operation.kind) {
     case "purge":
       return `Purge ${operation.queue ?? ""}`;
@@ -32,8 +41,18 @@ export function titleOf(operation: Operation): string {
 }
 
 function About({ of }: { of: Operation }) {
-  if (of.error_group) return <a href={href(["errors", of.error_group])}><code>{of.error_group}</code></a>;
-  if (of.query !== null) return <a href={href(["jobs"], { q: of.query })}><code>{of.query || "every job"}</code></a>;
+  if (of.error_group)
+    return (
+      <a href={href(["errors", of.error_group])}>
+        <code>{of.error_group}</code>
+      </a>
+    );
+  if (of.query !== null)
+    return (
+      <a href={href(["jobs"], { q: of.query })}>
+        <code>{of.query || "every job"}</code>
+      </a>
+    );
   if (of.queue) return <a href={href(["queues", of.queue])}>{of.queue}</a>;
   return <span class="zero">–</span>;
 }
@@ -42,7 +61,14 @@ export function Progress({ of, inRow = false }: { of: Operation; inRow?: boolean
   const part = of.matched ? Math.min(1, of.done / of.matched) : isOver(of) ? 1 : 0;
   return (
     <div class={inRow ? "row progress-row" : "stack tight"}>
-      <div class="progress-line" role="progressbar" aria-label={titleOf(of)} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(100 * part)}>
+      <div
+        class="progress-line"
+        role="progressbar"
+        aria-label={titleOf(of)}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.round(100 * part)}
+      >
         <span style={{ width: `${100 * part}%` }} />
       </div>
       <span class="small num soft nowrap">
@@ -54,7 +80,10 @@ export function Progress({ of, inRow = false }: { of: Operation; inRow?: boolean
   );
 }
 
-const left = (of: Operation): string | null => (of.estimated_end_at && of.state === "running" ? duration(Math.max(0, new Date(of.estimated_end_at).getTime() - now.value)) : null);
+const left = (of: Operation): string | null =>
+  of.estimated_end_at && of.state === "running"
+    ? duration(Math.max(0, new Date(of.estimated_end_at).getTime() - now.value))
+    : null;
 
 function useActions(of: Operation, reload: () => void) {
   const path = `v1/operations/${segment(of.id)}`;
@@ -65,7 +94,10 @@ function useActions(of: Operation, reload: () => void) {
   };
   const cancel = (): void =>
     ask({
-      title: `Cancel “${titleOf(of)}”?`, text: "What is done stays done; the rest is left alone.", yes: "Cancel the operation", danger: true,
+      title: `Cancel “${titleOf(of)}”?`,
+      text: "What is done stays done; the rest is left alone.",
+      yes: "Cancel the operation",
+      danger: true,
       run: async () => {
         await post(`${path}/cancel`);
         toast("Cancelled");
@@ -80,7 +112,11 @@ function Buttons({ of, reload, size }: { of: Operation; reload: () => void; size
   if (!takesOrders(of)) return null;
   return (
     <span class="row" style={{ justifyContent: "flex-end" }}>
-      {of.state === "paused" ? <Button {...(size ? { size } : {})} icon="play" label="Go on" onClick={() => turn("resume")} /> : <Button {...(size ? { size } : {})} icon="pause" label="Pause" onClick={() => turn("pause")} />}
+      {of.state === "paused" ? (
+        <Button {...(size ? { size } : {})} icon="play" label="Go on" onClick={() => turn("resume")} />
+      ) : (
+        <Button {...(size ? { size } : {})} icon="pause" label="Pause" onClick={() => turn("pause")} />
+      )}
       <Button {...(size ? { size } : {})} icon="close" kind="danger" label="Cancel" onClick={cancel} />
     </span>
   );
@@ -88,11 +124,24 @@ function Buttons({ of, reload, size }: { of: Operation; reload: () => void; size
 
 export function Operations() {
   const state = place.value.query.get("state") ?? "";
-  const operations = useResource(`operations ${state}`, (signal) => get<Page<Operation>>("v1/operations", { state: state || undefined, limit: 100 }, signal), { everyMs: 2000, keep: true });
+  const operations = useResource(
+    `operations ${state}`,
+    (signal) => get<Page<Operation>>("v1/operations", { state: state || undefined, limit: 100 }, signal),
+    { everyMs: 2000, keep: true },
+  );
   return (
     <>
       <Bar title="Operations">
-        <Segments label="State" value={state} options={[["", "All"], ["running", "Running"], ["paused", "Paused"]]} onChange={(next) => setQuery({ state: next || undefined })} />
+        <Segments
+          label="State"
+          value={state}
+          options={[
+            ["", "All"],
+            ["running", "Running"],
+            ["paused", "Paused"],
+          ]}
+          onChange={(next) => setQuery({ state: next || undefined })}
+        />
       </Bar>
       <div class="content">
         <Shown of={operations} height={14}>
@@ -105,18 +154,47 @@ export function Operations() {
                 open={(each) => href(["operations", each.id])}
                 empty={
                   <Empty icon="operations" title="No operations">
-                    <p>What touches many jobs, at a rate or beyond 100,000, comes here: it goes on after a crash, and can be paused.</p>
+                    <p>
+                      What touches many jobs, at a rate or beyond 100,000, comes here: it goes on after a crash, and can
+                      be paused.
+                    </p>
                     <code>millrace job retry --query "state:dead" --rate 50</code>
                   </Empty>
                 }
                 columns={[
-                  { name: "what", head: "Operation", rowHead: true, cell: (each) => <a href={href(["operations", each.id])}>{titleOf(each)}</a> },
+                  {
+                    name: "what",
+                    head: "Operation",
+                    rowHead: true,
+                    cell: (each) => <a href={href(["operations", each.id])}>{titleOf(each)}</a>,
+                  },
                   { name: "of", head: "Of", class: "wide", when: "lo", cell: (each) => <About of={each} /> },
-                  { name: "state", head: "State", cell: (each) => <span class={`badge ${badges[each.state]}`}>{each.state}</span> },
+                  {
+                    name: "state",
+                    head: "State",
+                    cell: (each) => <span class={`badge ${badges[each.state]}`}>{each.state}</span>,
+                  },
                   { name: "progress", head: "Progress", cell: (each) => <Progress of={each} inRow /> },
-                  { name: "rate", head: "At most /s", right: true, when: "mid", cell: (each) => (each.rate_per_s === null ? <span class="zero">–</span> : count(each.rate_per_s)) },
-                  { name: "began", head: "Began", right: true, when: "lo", cell: (each) => <Time at={each.created_at} /> },
-                  { name: "act", head: <span class="hidden-text">Actions</span>, right: true, cell: (each) => <Buttons of={each} reload={operations.reload} size="tiny" /> },
+                  {
+                    name: "rate",
+                    head: "At most /s",
+                    right: true,
+                    when: "mid",
+                    cell: (each) => (each.rate_per_s === null ? <span class="zero">–</span> : count(each.rate_per_s)),
+                  },
+                  {
+                    name: "began",
+                    head: "Began",
+                    right: true,
+                    when: "lo",
+                    cell: (each) => <Time at={each.created_at} />,
+                  },
+                  {
+                    name: "act",
+                    head: <span class="hidden-text">Actions</span>,
+                    right: true,
+                    cell: (each) => <Buttons of={each} reload={operations.reload} size="tiny" />,
+                  },
                 ]}
               />
             </Panel>
@@ -128,7 +206,11 @@ export function Operations() {
 }
 
 export function OperationPage({ id }: { id: string }) {
-  const operation = useResource(`operation ${id}`, (signal) => get<Operation>(`v1/operations/${segment(id)}`, {}, signal), { everyMs: 1000 });
+  const operation = useResource(
+    `operation ${id}`,
+    (signal) => get<Operation>(`v1/operations/${segment(id)}`, {}, signal),
+    { everyMs: 1000 },
+  );
   const [turning, setTurning] = useState(false);
   const it = operation.data;
   return (
@@ -155,7 +237,17 @@ export function OperationPage({ id }: { id: string }) {
                   <div class="stack">
                     <p class="row wrap">
                       <span class={`badge ${badges[data.state]}`}>{data.state}</span>
-                      <span class="soft">{left(data) ? `about ${left(data)} to go` : isOver(data) && data.ended_at ? <>ended <Time at={data.ended_at} /></> : ""}</span>
+                      <span class="soft">
+                        {left(data) ? (
+                          `about ${left(data)} to go`
+                        ) : isOver(data) && data.ended_at ? (
+                          <>
+                            ended <Time at={data.ended_at} />
+                          </>
+                        ) : (
+                          ""
+                        )}
+                      </span>
                     </p>
                     <Progress of={data} />
                   </div>
@@ -164,8 +256,23 @@ export function OperationPage({ id }: { id: string }) {
                   <Facts
                     items={[
                       ["Of", <About key="o" of={data} />],
-                      data.kind === "reproject" ? ["Counted", <span class="num" key="c">{plural(data.changed, "row")} of the log</span>] : ["Changed", <span class="num" key="c">{plural(data.changed, "job")}</span>],
-                      ["Rate", data.rate_per_s === null ? "as fast as it goes" : `at most ${count(data.rate_per_s)} a second`],
+                      data.kind === "reproject"
+                        ? [
+                            "Counted",
+                            <span class="num" key="c">
+                              {plural(data.changed, "row")} of the log
+                            </span>,
+                          ]
+                        : [
+                            "Changed",
+                            <span class="num" key="c">
+                              {plural(data.changed, "job")}
+                            </span>,
+                          ],
+                      [
+                        "Rate",
+                        data.rate_per_s === null ? "as fast as it goes" : `at most ${count(data.rate_per_s)} a second`,
+                      ],
                       ["Began", <Time key="b" at={data.created_at} exact />],
                       ["By", data.created_by ?? "somebody without a token"],
                       ["Reason", data.state === "failed" ? null : data.reason],
@@ -197,8 +304,28 @@ function Rate({ of, onClose, onDone }: { of: Operation; onClose: () => void; onD
     }
   };
   return (
-    <Dialog title="How fast" onClose={onClose} onSubmit={run} footer={<><Button onClick={onClose}>Cancel</Button><Button type="submit" kind="primary">Save</Button></>}>
-      <TextField label="At most so many a second" type="number" value={rate} onInput={setRate} placeholder="as fast as it goes" focus fault={fault || undefined} />
+    <Dialog
+      title="How fast"
+      onClose={onClose}
+      onSubmit={run}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary">
+            Save
+          </Button>
+        </>
+      }
+    >
+      <TextField
+        label="At most so many a second"
+        type="number"
+        value={rate}
+        onInput={setRate}
+        placeholder="as fast as it goes"
+        focus
+        fault={fault || undefined}
+      />
     </Dialog>
   );
 }

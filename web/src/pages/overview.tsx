@@ -6,7 +6,18 @@ import { compact, count, duration, rate } from "../lib/format";
 import { now } from "../lib/live";
 import { href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
-import { type JobState, type Limit, type PushTarget, type Queue, type Readiness, type Schedule, type Stats, type TypeGate, type WorkerInfo, kStates } from "../lib/types";
+import {
+  type JobState,
+  type Limit,
+  type PushTarget,
+  type Queue,
+  type Readiness,
+  type Schedule,
+  type Stats,
+  type TypeGate,
+  type WorkerInfo,
+  kStates,
+} from "../lib/types";
 import { Chart, type Mark, Spark } from "../ui/chart";
 import { Icon } from "../ui/icons";
 import { Big, Button, Empty, Panel, Segments, Shown, Trouble } from "../ui/parts";
@@ -26,7 +37,15 @@ export const kWindows: [string, string, number, number][] = [
 ];
 export function useWindow(): { key: string; windowMs: number; stepMs: number; chooser: preact.JSX.Element } {
   const chosen = kWindows.find(([key]) => key === place.value.query.get("window")) ?? kWindows[0]!;
-  const chooser = <Segments label="How far back" value={chosen[0]} options={kWindows.map(([key, text]) => [key, text])} onChange={(window) => setQuery({ window: window === "15m" ? undefined : window })} narrow />;
+  const chooser = (
+    <Segments
+      label="How far back"
+      value={chosen[0]}
+      options={kWindows.map(([key, text]) => [key, text])}
+      onChange={(window) => setQuery({ window: window === "15m" ? undefined : window })}
+      narrow
+    />
+  );
   return { key: chosen[0], windowMs: chosen[2], stepMs: chosen[3], chooser };
 }
 
@@ -37,13 +56,24 @@ export function deploysOf(stats: Stats | undefined): Mark[] {
   if (!stats) return [];
   const first = Math.min(...stats.groups.map((group) => group.started.findIndex((n) => n > 0)).filter((at) => at >= 0));
   const begins = first > 0 ? new Date(stats.from).getTime() + (first + 1) * stats.step_ms + kStartMs : 0;
-  return stats.deploys.map((deploy) => ({ at: new Date(deploy.at).getTime(), text: deploy.version })).filter((mark) => mark.at > begins);
+  return stats.deploys
+    .map((deploy) => ({ at: new Date(deploy.at).getTime(), text: deploy.version }))
+    .filter((mark) => mark.at > begins);
 }
 
 // Uses whole steps only: the last step has just begun and would look like a drop.
-const perSecond = (column: number[], stepMs: number): (number | null)[] => column.map((n, i) => (i === column.length - 1 ? null : (n * 1000) / stepMs));
+const perSecond = (column: number[], stepMs: number): (number | null)[] =>
+  column.map((n, i) => (i === column.length - 1 ? null : (n * 1000) / stepMs));
 
-export function Throughput({ stats, group, marks }: { stats: Stats; group: Stats["groups"][number] | undefined; marks: Mark[] }) {
+export function Throughput({
+  stats,
+  group,
+  marks,
+}: {
+  stats: Stats;
+  group: Stats["groups"][number] | undefined;
+  marks: Mark[];
+}) {
   if (!group) return <Empty title="Nothing has happened in this window" />;
   return (
     <Chart
@@ -61,7 +91,17 @@ export function Throughput({ stats, group, marks }: { stats: Stats; group: Stats
   );
 }
 
-export function Percentiles({ stats, group, what, marks }: { stats: Stats; group: Stats["groups"][number] | undefined; what: "wait_ms" | "run_ms"; marks: Mark[] }) {
+export function Percentiles({
+  stats,
+  group,
+  what,
+  marks,
+}: {
+  stats: Stats;
+  group: Stats["groups"][number] | undefined;
+  what: "wait_ms" | "run_ms";
+  marks: Mark[];
+}) {
   if (!group) return <Empty title="Nothing has run in this window" />;
   const columns = group[what];
   return (
@@ -134,12 +174,20 @@ function Attention({ facts }: { facts: Facts }) {
 }
 
 async function act({ what, name }: NonNullable<Concern["act"]>): Promise<void> {
-  const paths = { "resume-queue": "queues", "resume-limit": "limits", "resume-schedule": "schedules", "resume-push": "push-targets" };
+  const paths = {
+    "resume-queue": "queues",
+    "resume-limit": "limits",
+    "resume-schedule": "schedules",
+    "resume-push": "push-targets",
+  };
   await post(`v1/${paths[what]}/${segment(name)}/resume`, what === "resume-limit" ? {} : undefined);
   toast(`${name} is resumed`);
 }
 
-const nothing = <T,>(value: T) => (): T => value;
+const nothing =
+  <T,>(value: T) =>
+  (): T =>
+    value;
 
 export function totalsOf(queues: Queue[]): Record<JobState, number> {
   const totals = Object.fromEntries(kStates.map((state) => [state, 0])) as Record<JobState, number>;
@@ -151,8 +199,15 @@ export function Overview() {
   const window = useWindow();
   const queues = useResource("queues", (signal) => getAll<Queue>("v1/queues", {}, signal), { everyMs: 5000 });
   const parameters = { window_ms: window.windowMs, step_ms: window.stepMs };
-  const stats = useResource(`stats ${window.key}`, (signal) => get<Stats>("v1/stats", parameters, signal), { everyMs: 5000, keep: true });
-  const byType = useResource(`stats type ${window.key}`, (signal) => get<Stats>("v1/stats", { ...parameters, step_ms: window.stepMs * 3, by: "type" }, signal), { everyMs: 10_000, keep: true });
+  const stats = useResource(`stats ${window.key}`, (signal) => get<Stats>("v1/stats", parameters, signal), {
+    everyMs: 5000,
+    keep: true,
+  });
+  const byType = useResource(
+    `stats type ${window.key}`,
+    (signal) => get<Stats>("v1/stats", { ...parameters, step_ms: window.stepMs * 3, by: "type" }, signal),
+    { everyMs: 10_000, keep: true },
+  );
   const rest = useResource(
     "attention",
     async (signal): Promise<Omit<Facts, "queues" | "byType">> => {
@@ -200,12 +255,18 @@ export function Overview() {
                 <span class={`value ${state === "dead" && totals.dead > 0 ? "bad" : ""}`} title={count(totals[state])}>
                   {totals[state] < 1_000_000 ? count(totals[state]) : compact(totals[state])}
                 </span>
-                <span class="under">{state === "running" && rest.data ? `on ${count(rest.data.workers.filter((worker) => worker.running.length > 0).length)} of ${count(rest.data.workers.length)} workers` : ""}</span>
+                <span class="under">
+                  {state === "running" && rest.data
+                    ? `on ${count(rest.data.workers.filter((worker) => worker.running.length > 0).length)} of ${count(rest.data.workers.length)} workers`
+                    : ""}
+                </span>
               </a>
             ))}
             <div class="tile">
               <span class="name">Oldest ready</span>
-              <span class={`value ${(oldest?.oldest_ready_age_ms ?? 0) > 60_000 ? "warn" : ""}`}>{oldest?.oldest_ready_age_ms != null ? <Big text={duration(oldest.oldest_ready_age_ms)} /> : "–"}</span>
+              <span class={`value ${(oldest?.oldest_ready_age_ms ?? 0) > 60_000 ? "warn" : ""}`}>
+                {oldest?.oldest_ready_age_ms != null ? <Big text={duration(oldest.oldest_ready_age_ms)} /> : "–"}
+              </span>
               <span class="under clip">{oldest?.oldest_ready_age_ms != null ? oldest.name : "nothing waits"}</span>
             </div>
             <div class="tile">
@@ -215,7 +276,9 @@ export function Overview() {
             </div>
             <div class="tile">
               <span class="name">Failing</span>
-              <span class={`value ${share >= 20 ? "bad" : share >= 5 ? "warn" : ""}`}><Big text={`${share === 0 ? "0" : share < 0.1 ? "<0.1" : share.toFixed(share < 10 ? 1 : 0)} %`} /></span>
+              <span class={`value ${share >= 20 ? "bad" : share >= 5 ? "warn" : ""}`}>
+                <Big text={`${share === 0 ? "0" : share < 0.1 ? "<0.1" : share.toFixed(share < 10 ? 1 : 0)} %`} />
+              </span>
               <span class="under">of attempts, 1 min</span>
             </div>
           </div>
@@ -261,7 +324,13 @@ function last(column: (number | null)[]): number | null {
 
 function Types({ stats }: { stats: Stats }) {
   const groups = stats.groups
-    .map((group) => ({ group, name: group.others ? "all others" : (group.type ?? ""), started: sum(group.started), failed: sum(group.failed), succeeded: sum(group.succeeded) }))
+    .map((group) => ({
+      group,
+      name: group.others ? "all others" : (group.type ?? ""),
+      started: sum(group.started),
+      failed: sum(group.failed),
+      succeeded: sum(group.succeeded),
+    }))
     .filter((each) => each.started > 0 || each.failed > 0)
     .sort((a, b) => b.started - a.started)
     .slice(0, 8);
@@ -272,11 +341,39 @@ function Types({ stats }: { stats: Stats }) {
       id={(each) => each.name}
       empty={<Empty title="No job has started in this window" />}
       columns={[
-        { name: "type", head: "Type", rowHead: true, class: "wide", cell: (each) => (each.group.others ? each.name : <a href={href(["jobs"], { q: `type:${each.name}` })}>{each.name}</a>) },
-        { name: "spark", head: "Started", when: "lo", cell: (each) => <Spark label={`Starts of ${each.name}`} values={each.group.started.slice(0, -1)} /> },
+        {
+          name: "type",
+          head: "Type",
+          rowHead: true,
+          class: "wide",
+          cell: (each) =>
+            each.group.others ? each.name : <a href={href(["jobs"], { q: `type:${each.name}` })}>{each.name}</a>,
+        },
+        {
+          name: "spark",
+          head: "Started",
+          when: "lo",
+          cell: (each) => <Spark label={`Starts of ${each.name}`} values={each.group.started.slice(0, -1)} />,
+        },
         { name: "n", head: "Starts", right: true, cell: (each) => compact(each.started) },
-        { name: "failed", head: "Failed", right: true, cell: (each) => (each.failed === 0 ? <span class="zero">0 %</span> : <span class="bad">{((100 * each.failed) / Math.max(1, each.failed + each.succeeded)).toFixed(1)} %</span>) },
-        { name: "p95", head: "Run p95", right: true, when: "lo", cell: (each) => ((value) => (value === null ? "–" : duration(value)))(last(each.group.run_ms.p95)) },
+        {
+          name: "failed",
+          head: "Failed",
+          right: true,
+          cell: (each) =>
+            each.failed === 0 ? (
+              <span class="zero">0 %</span>
+            ) : (
+              <span class="bad">{((100 * each.failed) / Math.max(1, each.failed + each.succeeded)).toFixed(1)} %</span>
+            ),
+        },
+        {
+          name: "p95",
+          head: "Run p95",
+          right: true,
+          when: "lo",
+          cell: (each) => ((value) => (value === null ? "–" : duration(value)))(last(each.group.run_ms.p95)),
+        },
       ]}
     />
   );
@@ -284,17 +381,32 @@ function Types({ stats }: { stats: Stats }) {
 
 function Longest({ queues }: { queues: Queue[] }) {
   const waiting = (queue: Queue): number => queue.counts.ready + queue.counts.retrying;
-  const longest = [...queues].sort((a, b) => waiting(b) - waiting(a) || b.rates.started_per_s - a.rates.started_per_s).slice(0, 8);
+  const longest = [...queues]
+    .sort((a, b) => waiting(b) - waiting(a) || b.rates.started_per_s - a.rates.started_per_s)
+    .slice(0, 8);
   return (
     <Table
       label="Longest queues"
       items={longest}
       id={(queue) => queue.name}
       columns={[
-        { name: "name", head: "Queue", rowHead: true, class: "wide", cell: (queue) => <a href={href(["queues", queue.name])}>{queue.name}</a> },
+        {
+          name: "name",
+          head: "Queue",
+          rowHead: true,
+          class: "wide",
+          cell: (queue) => <a href={href(["queues", queue.name])}>{queue.name}</a>,
+        },
         { name: "ready", head: "Ready", right: true, cell: (queue) => <Count n={queue.counts.ready} /> },
         { name: "running", head: "Running", right: true, cell: (queue) => <Count n={queue.counts.running} /> },
-        { name: "age", head: "Oldest", right: true, when: "lo", cell: (queue) => (queue.oldest_ready_age_ms === null ? <span class="zero">–</span> : duration(queue.oldest_ready_age_ms)) },
+        {
+          name: "age",
+          head: "Oldest",
+          right: true,
+          when: "lo",
+          cell: (queue) =>
+            queue.oldest_ready_age_ms === null ? <span class="zero">–</span> : duration(queue.oldest_ready_age_ms),
+        },
         { name: "rate", head: "Done /s", right: true, cell: (queue) => rate(queue.rates.succeeded_per_s) },
       ]}
     />

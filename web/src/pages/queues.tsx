@@ -19,7 +19,11 @@ const head = (state: string, text: string) => (
 
 const columns: Column<Queue>[] = [
   {
-    name: "name", head: "Queue", rowHead: true, class: "wide", sort: (queue) => queue.name,
+    name: "name",
+    head: "Queue",
+    rowHead: true,
+    class: "wide",
+    sort: (queue) => queue.name,
     cell: (queue) => (
       <span class="row">
         <a class="clip" href={href(["queues", queue.name])}>
@@ -34,20 +38,81 @@ const columns: Column<Queue>[] = [
       </span>
     ),
   },
-  { name: "ready", head: head("ready", "Ready"), right: true, sort: (queue) => queue.counts.ready, cell: (queue) => <Count n={queue.counts.ready} /> },
-  { name: "running", head: head("running", "Running"), right: true, sort: (queue) => queue.counts.running, cell: (queue) => <Count n={queue.counts.running} /> },
-  { name: "scheduled", head: head("scheduled", "Scheduled"), right: true, when: "mid", sort: (queue) => queue.counts.scheduled, cell: (queue) => <Count n={queue.counts.scheduled} /> },
-  { name: "retrying", head: head("retrying", "Retrying"), right: true, when: "lo", sort: (queue) => queue.counts.retrying, cell: (queue) => <Count n={queue.counts.retrying} /> },
-  { name: "dead", head: head("dead", "Dead"), right: true, sort: (queue) => queue.counts.dead, cell: (queue) => <Count n={queue.counts.dead} class="bad" /> },
   {
-    name: "age", head: "Oldest ready", right: true, when: "lo", sort: (queue) => queue.oldest_ready_age_ms ?? -1,
-    cell: (queue) => (queue.oldest_ready_age_ms === null ? <span class="zero">–</span> : <span class={queue.oldest_ready_age_ms > 60_000 ? "warn" : ""}>{duration(queue.oldest_ready_age_ms)}</span>),
+    name: "ready",
+    head: head("ready", "Ready"),
+    right: true,
+    sort: (queue) => queue.counts.ready,
+    cell: (queue) => <Count n={queue.counts.ready} />,
   },
-  { name: "in", head: "In /s", right: true, when: "mid", sort: (queue) => queue.rates.submitted_per_s, cell: (queue) => rate(queue.rates.submitted_per_s) },
-  { name: "out", head: "Done /s", right: true, when: "lo", sort: (queue) => queue.rates.succeeded_per_s, cell: (queue) => rate(queue.rates.succeeded_per_s) },
   {
-    name: "failed", head: "Failed /s", right: true, when: "mid", sort: (queue) => queue.rates.failed_per_s,
-    cell: (queue) => <span class={queue.rates.failed_per_s > 0 ? "bad" : "zero"}>{rate(queue.rates.failed_per_s)}</span>,
+    name: "running",
+    head: head("running", "Running"),
+    right: true,
+    sort: (queue) => queue.counts.running,
+    cell: (queue) => <Count n={queue.counts.running} />,
+  },
+  {
+    name: "scheduled",
+    head: head("scheduled", "Scheduled"),
+    right: true,
+    when: "mid",
+    sort: (queue) => queue.counts.scheduled,
+    cell: (queue) => <Count n={queue.counts.scheduled} />,
+  },
+  {
+    name: "retrying",
+    head: head("retrying", "Retrying"),
+    right: true,
+    when: "lo",
+    sort: (queue) => queue.counts.retrying,
+    cell: (queue) => <Count n={queue.counts.retrying} />,
+  },
+  {
+    name: "dead",
+    head: head("dead", "Dead"),
+    right: true,
+    sort: (queue) => queue.counts.dead,
+    cell: (queue) => <Count n={queue.counts.dead} class="bad" />,
+  },
+  {
+    name: "age",
+    head: "Oldest ready",
+    right: true,
+    when: "lo",
+    sort: (queue) => queue.oldest_ready_age_ms ?? -1,
+    cell: (queue) =>
+      queue.oldest_ready_age_ms === null ? (
+        <span class="zero">–</span>
+      ) : (
+        <span class={queue.oldest_ready_age_ms > 60_000 ? "warn" : ""}>{duration(queue.oldest_ready_age_ms)}</span>
+      ),
+  },
+  {
+    name: "in",
+    head: "In /s",
+    right: true,
+    when: "mid",
+    sort: (queue) => queue.rates.submitted_per_s,
+    cell: (queue) => rate(queue.rates.submitted_per_s),
+  },
+  {
+    name: "out",
+    head: "Done /s",
+    right: true,
+    when: "lo",
+    sort: (queue) => queue.rates.succeeded_per_s,
+    cell: (queue) => rate(queue.rates.succeeded_per_s),
+  },
+  {
+    name: "failed",
+    head: "Failed /s",
+    right: true,
+    when: "mid",
+    sort: (queue) => queue.rates.failed_per_s,
+    cell: (queue) => (
+      <span class={queue.rates.failed_per_s > 0 ? "bad" : "zero"}>{rate(queue.rates.failed_per_s)}</span>
+    ),
   },
 ];
 
@@ -60,7 +125,10 @@ export function Queues() {
     <>
       <Bar title="Queues" />
       <div class="content">
-        <Panel title={queues.data ? plural(queues.data.length, "queue") : "Queues"} actions={<Find label="Find a queue" value={find} onInput={(text) => setQuery({ find: text })} />}>
+        <Panel
+          title={queues.data ? plural(queues.data.length, "queue") : "Queues"}
+          actions={<Find label="Find a queue" value={find} onInput={(text) => setQuery({ find: text })} />}
+        >
           <Shown of={queues} height={20}>
             {(data) => (
               <Table
@@ -73,7 +141,11 @@ export function Queues() {
                 onSort={(sorting) => setQuery({ by: sorting.by, down: sorting.down ? "1" : "0" })}
                 empty={
                   <Empty icon="queues" title={data.length === 0 ? "There is no queue yet" : "No queue has such a name"}>
-                    {data.length === 0 ? <p>The first job that is submitted makes its queue.</p> : <p>Look for a part of a name.</p>}
+                    {data.length === 0 ? (
+                      <p>The first job that is submitted makes its queue.</p>
+                    ) : (
+                      <p>Look for a part of a name.</p>
+                    )}
                   </Empty>
                 }
               />

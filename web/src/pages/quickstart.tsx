@@ -14,9 +14,13 @@ export function serverUrl(): string {
 }
 
 export function Quickstart() {
-  const jobs = useResource("first jobs", (signal) => get<Page<Job>>("v1/jobs", { limit: 5, fresh: true }, signal), { everyMs: 2000 });
+  const jobs = useResource("first jobs", (signal) => get<Page<Job>>("v1/jobs", { limit: 5, fresh: true }, signal), {
+    everyMs: 2000,
+  });
   const job = jobs.data?.items.at(-1);
-  const token = session.value?.required ? "export MILLRACE_TOKEN=mlr_…   # a token with the scopes submit and work\n" : "";
+  const token = session.value?.required
+    ? "export MILLRACE_TOKEN=mlr_…   # a token with the scopes submit and work\n"
+    : "";
   const url = serverUrl();
   return (
     <>
@@ -30,14 +34,19 @@ export function Quickstart() {
                 <h2>Submit a job</h2>
                 <Code text={`export MILLRACE_URL=${url}\n${token}millrace enqueue hello '{"name": "world"}'`} />
                 <p class="soft">Or with any HTTP client:</p>
-                <Code text={`curl -X POST ${url}/v1/jobs -H 'Content-Type: application/json' \\\n${token ? "  -H \"Authorization: Bearer $MILLRACE_TOKEN\" \\\n" : ""}  -d '{"type": "hello", "payload": {"name": "world"}}'`} />
+                <Code
+                  text={`curl -X POST ${url}/v1/jobs -H 'Content-Type: application/json' \\\n${token ? '  -H "Authorization: Bearer $MILLRACE_TOKEN" \\\n' : ""}  -d '{"type": "hello", "payload": {"name": "world"}}'`}
+                />
                 {may("submit") && <p class="soft">Or press “Enqueue a job” in the menu.</p>}
               </div>
             </li>
             <li class={job && job.state !== "ready" ? "done" : ""}>
               <div class="stack">
                 <h2>Start a worker</h2>
-                <p class="soft">It runs a command for each job: the payload comes on standard input, and what the command prints is the result.</p>
+                <p class="soft">
+                  It runs a command for each job: the payload comes on standard input, and what the command prints is
+                  the result.
+                </p>
                 <Code text={`millrace work -q default -- sh -c 'cat; sleep 1'`} />
               </div>
             </li>

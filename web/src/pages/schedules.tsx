@@ -1,7 +1,17 @@
 // Schedules in words, with their next instants, and the form that shows both while the user types.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, getAll, getText, may, post, put, remove, segment } from "../lib/api";
-import { absolute, dayAndTime, durationInput, exactly, inZone, localZone, parseDuration, plural, shortId } from "../lib/format";
+import {
+  absolute,
+  dayAndTime,
+  durationInput,
+  exactly,
+  inZone,
+  localZone,
+  parseDuration,
+  plural,
+  shortId,
+} from "../lib/format";
 import { faultOf, membersOf } from "../lib/json";
 import { names, wantNames } from "../lib/names";
 import { go, href, place, setQuery } from "../lib/router";
@@ -10,7 +20,21 @@ import type { Preview, Run, Schedule } from "../lib/types";
 import { Dialog, Menu, ask } from "../ui/dialog";
 import { Icon } from "../ui/icons";
 import { Json } from "../ui/json";
-import { Button, Choice, Empty, Facts, Find, Notice, Panel, Segments, Shown, TextField, Time, faultsOf, messageOf } from "../ui/parts";
+import {
+  Button,
+  Choice,
+  Empty,
+  Facts,
+  Find,
+  Notice,
+  Panel,
+  Segments,
+  Shown,
+  TextField,
+  Time,
+  faultsOf,
+  messageOf,
+} from "../ui/parts";
 import { Bar } from "../ui/shell";
 import { Table } from "../ui/table";
 import { toast } from "../ui/toast";
@@ -22,7 +46,9 @@ function ScheduleState({ schedule }: { schedule: Schedule }) {
 const timing = (schedule: Schedule): string => schedule.cron ?? `every ${exactly(schedule.every_ms ?? 0)}`;
 
 export function Schedules() {
-  const schedules = useResource("schedules", (signal) => getAll<Schedule>("v1/schedules", {}, signal), { everyMs: 5000 });
+  const schedules = useResource("schedules", (signal) => getAll<Schedule>("v1/schedules", {}, signal), {
+    everyMs: 5000,
+  });
   const find = place.value.query.get("find") ?? "";
   const [making, setMaking] = useState(false);
   return (
@@ -37,24 +63,84 @@ export function Schedules() {
       <div class="content">
         <Shown of={schedules} height={16}>
           {(data) => (
-            <Panel title={plural(data.length, "schedule")} actions={<Find label="Find a schedule" value={find} onInput={(text) => setQuery({ find: text })} />}>
+            <Panel
+              title={plural(data.length, "schedule")}
+              actions={<Find label="Find a schedule" value={find} onInput={(text) => setQuery({ find: text })} />}
+            >
               <Table
                 label="Schedules"
-                items={data.filter((schedule) => !find || `${schedule.name} ${schedule.job.type}`.toLowerCase().includes(find.toLowerCase()))}
+                items={data.filter(
+                  (schedule) =>
+                    !find || `${schedule.name} ${schedule.job.type}`.toLowerCase().includes(find.toLowerCase()),
+                )}
                 id={(schedule) => schedule.name}
                 open={(schedule) => href(["schedules", schedule.name])}
                 sorting={{ by: "name", down: false }}
                 empty={
                   <Empty icon="schedules" title={data.length === 0 ? "There are no schedules" : "No schedule matches"}>
-                    {data.length === 0 && <p>A schedule submits a job at each of its instants: every night at half past two, say.</p>}
+                    {data.length === 0 && (
+                      <p>A schedule submits a job at each of its instants: every night at half past two, say.</p>
+                    )}
                   </Empty>
                 }
                 columns={[
-                  { name: "name", head: "Schedule", rowHead: true, sort: (schedule) => schedule.name, cell: (schedule) => <span class="row"><a href={href(["schedules", schedule.name])}>{schedule.name}</a>{schedule.state !== "active" && <ScheduleState schedule={schedule} />}</span> },
-                  { name: "when", head: "When", class: "wide", when: "lo", cell: (schedule) => <span title={timing(schedule)}>{schedule.description}</span> },
-                  { name: "job", head: "Job", when: "mid", sort: (schedule) => schedule.job.type, cell: (schedule) => <span class="soft">{schedule.job.type} in {schedule.job.queue}</span> },
-                  { name: "last", head: "Last", right: true, when: "mid", sort: (schedule) => schedule.last_scheduled_at ?? "", cell: (schedule) => schedule.last_job_id ? <a href={href(["jobs", schedule.last_job_id])}><Time at={schedule.last_scheduled_at} /></a> : <Time at={schedule.last_scheduled_at} /> },
-                  { name: "next", head: "Next", right: true, sort: (schedule) => schedule.next[0] ?? "~", cell: (schedule) => schedule.state === "active" ? <Time at={schedule.next[0] ?? null} /> : <span class="zero">–</span> },
+                  {
+                    name: "name",
+                    head: "Schedule",
+                    rowHead: true,
+                    sort: (schedule) => schedule.name,
+                    cell: (schedule) => (
+                      <span class="row">
+                        <a href={href(["schedules", schedule.name])}>{schedule.name}</a>
+                        {schedule.state !== "active" && <ScheduleState schedule={schedule} />}
+                      </span>
+                    ),
+                  },
+                  {
+                    name: "when",
+                    head: "When",
+                    class: "wide",
+                    when: "lo",
+                    cell: (schedule) => <span title={timing(schedule)}>{schedule.description}</span>,
+                  },
+                  {
+                    name: "job",
+                    head: "Job",
+                    when: "mid",
+                    sort: (schedule) => schedule.job.type,
+                    cell: (schedule) => (
+                      <span class="soft">
+                        {schedule.job.type} in {schedule.job.queue}
+                      </span>
+                    ),
+                  },
+                  {
+                    name: "last",
+                    head: "Last",
+                    right: true,
+                    when: "mid",
+                    sort: (schedule) => schedule.last_scheduled_at ?? "",
+                    cell: (schedule) =>
+                      schedule.last_job_id ? (
+                        <a href={href(["jobs", schedule.last_job_id])}>
+                          <Time at={schedule.last_scheduled_at} />
+                        </a>
+                      ) : (
+                        <Time at={schedule.last_scheduled_at} />
+                      ),
+                  },
+                  {
+                    name: "next",
+                    head: "Next",
+                    right: true,
+                    sort: (schedule) => schedule.next[0] ?? "~",
+                    cell: (schedule) =>
+                      schedule.state === "active" ? (
+                        <Time at={schedule.next[0] ?? null} />
+                      ) : (
+                        <span class="zero">–</span>
+                      ),
+                  },
                 ]}
               />
             </Panel>
@@ -67,8 +153,11 @@ export function Schedules() {
 }
 
 const outcomes: Record<Run["outcome"], [string, string]> = {
-  submitted: ["good", "submitted"], replaced: ["", "replaced the one before"], skipped_overlap: ["warn", "skipped: the one before still ran"],
-  skipped_missed: ["warn", "missed"], refused: ["bad", "refused"],
+  submitted: ["good", "submitted"],
+  replaced: ["", "replaced the one before"],
+  skipped_overlap: ["warn", "skipped: the one before still ran"],
+  skipped_missed: ["warn", "missed"],
+  refused: ["bad", "refused"],
 };
 
 export function SchedulePage({ name }: { name: string }) {
@@ -77,18 +166,27 @@ export function SchedulePage({ name }: { name: string }) {
     `schedule ${name}`,
     async (signal) => {
       const text = await getText(path, {}, signal);
-      return { schedule: JSON.parse(text) as Schedule, raw: text, payload: membersOf(membersOf(text).get("job") ?? "{}").get("payload") };
+      return {
+        schedule: JSON.parse(text) as Schedule,
+        raw: text,
+        payload: membersOf(membersOf(text).get("job") ?? "{}").get("payload"),
+      };
     },
     { everyMs: 5000 },
   );
-  const runs = useResource(`runs ${name}`, (signal) => get<{ items: Run[] }>(`${path}/runs`, {}, signal), { everyMs: 10_000 });
+  const runs = useResource(`runs ${name}`, (signal) => get<{ items: Run[] }>(`${path}/runs`, {}, signal), {
+    everyMs: 10_000,
+  });
   const [editing, setEditing] = useState(false);
   const [filling, setFilling] = useState(false);
   const operate = may("operate");
   const it = schedule.data?.schedule;
   const pause = (): void =>
     ask({
-      title: `Pause ${name}?`, text: "It makes no jobs until it is resumed. What it misses meanwhile is decided by its rule for missed instants.", yes: "Pause", reason: "Reason (the others see it)",
+      title: `Pause ${name}?`,
+      text: "It makes no jobs until it is resumed. What it misses meanwhile is decided by its rule for missed instants.",
+      yes: "Pause",
+      reason: "Reason (the others see it)",
       run: async (reason) => {
         await post(`${path}/pause`, reason ? { reason } : {});
         toast(`${name} is paused`);
@@ -100,7 +198,10 @@ export function SchedulePage({ name }: { name: string }) {
   };
   const drop = (): void =>
     ask({
-      title: `Delete the schedule ${name}?`, text: "Jobs that it has made stay. This can't be undone.", yes: "Delete", danger: true,
+      title: `Delete the schedule ${name}?`,
+      text: "Jobs that it has made stay. This can't be undone.",
+      yes: "Delete",
+      danger: true,
       run: async () => {
         await remove(path);
         toast("Deleted");
@@ -124,7 +225,14 @@ export function SchedulePage({ name }: { name: string }) {
                 Pause
               </Button>
             )}
-            <Menu label="More" items={[{ text: "Edit", icon: "edit", run: () => setEditing(true) }, { text: "Backfill…", icon: "retry", run: () => setFilling(true) }, { text: "Delete…", icon: "trash", danger: true, run: drop }]} />
+            <Menu
+              label="More"
+              items={[
+                { text: "Edit", icon: "edit", run: () => setEditing(true) },
+                { text: "Backfill…", icon: "retry", run: () => setFilling(true) },
+                { text: "Delete…", icon: "trash", danger: true, run: drop },
+              ]}
+            />
           </>
         )}
       </Bar>
@@ -136,7 +244,17 @@ export function SchedulePage({ name }: { name: string }) {
             {({ schedule: s, payload }) => (
               <>
                 {s.state === "broken" && (
-                  <Notice kind="bad" title="It is broken, and makes no jobs" actions={operate && <Button icon="edit" onClick={() => setEditing(true)}>Edit</Button>}>
+                  <Notice
+                    kind="bad"
+                    title="It is broken, and makes no jobs"
+                    actions={
+                      operate && (
+                        <Button icon="edit" onClick={() => setEditing(true)}>
+                          Edit
+                        </Button>
+                      )
+                    }
+                  >
                     <p>{s.error}</p>
                   </Notice>
                 )}
@@ -152,12 +270,16 @@ export function SchedulePage({ name }: { name: string }) {
                 ))}
                 {s.managed_by && (
                   <Notice>
-                    It belongs to <code>{s.managed_by}</code>. What you change here is overwritten when that set is applied again.
+                    It belongs to <code>{s.managed_by}</code>. What you change here is overwritten when that set is
+                    applied again.
                   </Notice>
                 )}
                 <div class="main-and-side">
                   <div class="stack" style={{ gap: "1rem" }}>
-                    <Panel title={<span style={{ fontSize: "var(--t-l)" }}>{s.description}</span>} actions={<ScheduleState schedule={s} />}>
+                    <Panel
+                      title={<span style={{ fontSize: "var(--t-l)" }}>{s.description}</span>}
+                      actions={<ScheduleState schedule={s} />}
+                    >
                       <Instants instants={s.next} zone={s.timezone} />
                     </Panel>
                     <Panel title="Recent runs">
@@ -170,30 +292,92 @@ export function SchedulePage({ name }: { name: string }) {
                             empty={<Empty title="None has come yet" />}
                             columns={[
                               { name: "for", head: "Scheduled for", cell: (run) => absolute(run.scheduled_at) },
-                              { name: "outcome", head: "Outcome", cell: (run) => <span class={`badge ${outcomes[run.outcome]?.[0] ?? ""}`}>{outcomes[run.outcome]?.[1] ?? run.outcome}{run.count && run.count > 1 ? `, ${run.count} of them` : ""}</span> },
-                              { name: "job", head: "Job", class: "wide", cell: (run) => (run.job_id ? <a href={href(["jobs", run.job_id])} title={run.job_id}><code>{shortId(run.job_id)}</code></a> : <span class="soft">{run.error ?? "–"}</span>) },
-                              { name: "at", head: "Decided", right: true, when: "lo", cell: (run) => <Time at={run.at} /> },
+                              {
+                                name: "outcome",
+                                head: "Outcome",
+                                cell: (run) => (
+                                  <span class={`badge ${outcomes[run.outcome]?.[0] ?? ""}`}>
+                                    {outcomes[run.outcome]?.[1] ?? run.outcome}
+                                    {run.count && run.count > 1 ? `, ${run.count} of them` : ""}
+                                  </span>
+                                ),
+                              },
+                              {
+                                name: "job",
+                                head: "Job",
+                                class: "wide",
+                                cell: (run) =>
+                                  run.job_id ? (
+                                    <a href={href(["jobs", run.job_id])} title={run.job_id}>
+                                      <code>{shortId(run.job_id)}</code>
+                                    </a>
+                                  ) : (
+                                    <span class="soft">{run.error ?? "–"}</span>
+                                  ),
+                              },
+                              {
+                                name: "at",
+                                head: "Decided",
+                                right: true,
+                                when: "lo",
+                                cell: (run) => <Time at={run.at} />,
+                              },
                             ]}
                           />
                         )}
                       </Shown>
                     </Panel>
-                    {payload !== "null" && <Panel title="Payload of each job">{payload === undefined ? <Empty title="None, or this token may not see it" /> : <Json text={payload} name="the payload" />}</Panel>}
+                    {payload !== "null" && (
+                      <Panel title="Payload of each job">
+                        {payload === undefined ? (
+                          <Empty title="None, or this token may not see it" />
+                        ) : (
+                          <Json text={payload} name="the payload" />
+                        )}
+                      </Panel>
+                    )}
                   </div>
                   <Panel title="Details" pad>
                     <Facts
                       items={[
                         ["When", <code key="w">{timing(s)}</code>],
                         ["Zone", s.timezone],
-                        ["Job", <a key="j" href={href(["jobs"], { q: `schedule:${s.name}` })}>{s.job.type}</a>],
-                        ["Queue", <a key="q" href={href(["queues", s.job.queue])}>{s.job.queue}</a>],
+                        [
+                          "Job",
+                          <a key="j" href={href(["jobs"], { q: `schedule:${s.name}` })}>
+                            {s.job.type}
+                          </a>,
+                        ],
+                        [
+                          "Queue",
+                          <a key="q" href={href(["queues", s.job.queue])}>
+                            {s.job.queue}
+                          </a>,
+                        ],
                         s.start_at ? ["From", absolute(s.start_at)] : ["", null],
                         s.end_at ? ["Until", absolute(s.end_at)] : ["", null],
-                        ["Missed", { skip: "skipped", one: "the latest runs", all: `all run, up to ${s.missed_limit}` }[s.missed]],
-                        ["While one runs", { allow: "the next runs beside it", skip: "the next is skipped", queue: "the next waits", replace: "it is replaced" }[s.overlap]],
+                        [
+                          "Missed",
+                          { skip: "skipped", one: "the latest runs", all: `all run, up to ${s.missed_limit}` }[
+                            s.missed
+                          ],
+                        ],
+                        [
+                          "While one runs",
+                          {
+                            allow: "the next runs beside it",
+                            skip: "the next is skipped",
+                            queue: "the next waits",
+                            replace: "it is replaced",
+                          }[s.overlap],
+                        ],
                         s.jitter_ms > 0 ? ["Jitter", exactly(s.jitter_ms)] : ["", null],
-                        s.cron ? ["Skipped by DST", s.dst_gap === "run" ? "runs at the gap's end" : "is skipped"] : ["", null],
-                        s.cron ? ["Repeated by DST", s.dst_overlap === "once" ? "runs once" : "runs twice"] : ["", null],
+                        s.cron
+                          ? ["Skipped by DST", s.dst_gap === "run" ? "runs at the gap's end" : "is skipped"]
+                          : ["", null],
+                        s.cron
+                          ? ["Repeated by DST", s.dst_overlap === "once" ? "runs once" : "runs twice"]
+                          : ["", null],
                         ["Changed", <Time key="c" at={s.updated_at} />],
                       ]}
                     />
@@ -204,7 +388,14 @@ export function SchedulePage({ name }: { name: string }) {
           </Shown>
         )}
       </div>
-      {editing && schedule.data && <ScheduleForm schedule={schedule.data.schedule} raw={schedule.data.raw} onClose={() => setEditing(false)} onDone={schedule.reload} />}
+      {editing && schedule.data && (
+        <ScheduleForm
+          schedule={schedule.data.schedule}
+          raw={schedule.data.raw}
+          onClose={() => setEditing(false)}
+          onDone={schedule.reload}
+        />
+      )}
       {filling && it && <Backfill schedule={it} onClose={() => setFilling(false)} />}
     </>
   );
@@ -219,7 +410,11 @@ function Instants({ instants, zone }: { instants: string[]; zone: string }) {
         <thead>
           <tr>
             <th scope="col">In {zone}</th>
-            {!same && <th scope="col" class="lo">In your zone ({localZone()})</th>}
+            {!same && (
+              <th scope="col" class="lo">
+                In your zone ({localZone()})
+              </th>
+            )}
             <th scope="col" class="r">
               From now
             </th>
@@ -241,7 +436,17 @@ function Instants({ instants, zone }: { instants: string[]; zone: string }) {
   );
 }
 
-function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule | null; raw?: string; onClose: () => void; onDone: () => void }) {
+function ScheduleForm({
+  schedule,
+  raw,
+  onClose,
+  onDone,
+}: {
+  schedule: Schedule | null;
+  raw?: string;
+  onClose: () => void;
+  onDone: () => void;
+}) {
   const jobText = raw ? (membersOf(raw).get("job") ?? "{}") : "{}";
   const jobMembers = membersOf(jobText);
   const [name, setName] = useState(schedule?.name ?? "");
@@ -271,7 +476,13 @@ function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule |
         return setWrong("must be a duration like 30s, 5m, 2h or 7d");
       }
       try {
-        const body = { ...(kind === "cron" ? { cron } : { every_ms: everyMs }), timezone: zone, count: 5, dst_gap: gap, dst_overlap: twice };
+        const body = {
+          ...(kind === "cron" ? { cron } : { every_ms: everyMs }),
+          timezone: zone,
+          count: 5,
+          dst_gap: gap,
+          dst_overlap: twice,
+        };
         const made = await post<Preview>("v1/schedules/preview", body);
         if (abort.signal.aborted) return;
         setPreview(made);
@@ -280,7 +491,9 @@ function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule |
         if (abort.signal.aborted) return;
         setPreview(null);
         const told = faultsOf(error);
-        setWrong(told.get("/timezone") ? `Zone: ${told.get("/timezone")}` : ([...told.values()][0] ?? messageOf(error)));
+        setWrong(
+          told.get("/timezone") ? `Zone: ${told.get("/timezone")}` : ([...told.values()][0] ?? messageOf(error)),
+        );
       }
     }, 200);
     return () => {
@@ -299,7 +512,9 @@ function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule |
     job.set("queue", JSON.stringify(queue));
     job.set("payload", payload);
     job.delete("redacted");
-    const members = new Map<string, string>([["job", `{${[...job].map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`]]);
+    const members = new Map<string, string>([
+      ["job", `{${[...job].map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`],
+    ]);
     if (kind === "cron") members.set("cron", JSON.stringify(cron));
     else members.set("every_ms", String(parseDuration(every)));
     members.set("timezone", JSON.stringify(zone));
@@ -321,7 +536,11 @@ function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule |
       if (!schedule) go(["schedules", name]);
     } catch (error) {
       setFaults(faultsOf(error));
-      setFault(error instanceof ApiError && error.status === 412 ? "Somebody has changed it meanwhile. Close to see what it is now." : messageOf(error));
+      setFault(
+        error instanceof ApiError && error.status === 412
+          ? "Somebody has changed it meanwhile. Close to see what it is now."
+          : messageOf(error),
+      );
     }
   };
   return (
@@ -339,12 +558,46 @@ function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule |
         </>
       }
     >
-      {!schedule && <TextField label="Name" value={name} onInput={setName} focus fault={faults.get("/name")} hint="A to Z, digits and . _ : / -" />}
+      {!schedule && (
+        <TextField
+          label="Name"
+          value={name}
+          onInput={setName}
+          focus
+          fault={faults.get("/name")}
+          hint="A to Z, digits and . _ : / -"
+        />
+      )}
       <div class="stack">
-        <Segments label="How it is given" value={kind} options={[["cron", "Cron"], ["every", "Interval"]]} onChange={setKind} />
+        <Segments
+          label="How it is given"
+          value={kind}
+          options={[
+            ["cron", "Cron"],
+            ["every", "Interval"],
+          ]}
+          onChange={setKind}
+        />
         <div class="fields">
-          {kind === "cron" ? <TextField label="Expression" value={cron} onInput={setCron} mono fault={wrong && !wrong.startsWith("Zone:") ? wrong : undefined} hint="minute hour day month weekday" /> : <TextField label="Every" value={every} onInput={setEvery} mono fault={wrong || undefined} />}
-          <TextField label="Zone" value={zone} onInput={setZone} fault={wrong.startsWith("Zone:") ? wrong.slice(6) : undefined} list={Intl.supportedValuesOf("timeZone")} />
+          {kind === "cron" ? (
+            <TextField
+              label="Expression"
+              value={cron}
+              onInput={setCron}
+              mono
+              fault={wrong && !wrong.startsWith("Zone:") ? wrong : undefined}
+              hint="minute hour day month weekday"
+            />
+          ) : (
+            <TextField label="Every" value={every} onInput={setEvery} mono fault={wrong || undefined} />
+          )}
+          <TextField
+            label="Zone"
+            value={zone}
+            onInput={setZone}
+            fault={wrong.startsWith("Zone:") ? wrong.slice(6) : undefined}
+            list={Intl.supportedValuesOf("timeZone")}
+          />
         </div>
       </div>
       <div class="panel" aria-live="polite">
@@ -368,15 +621,73 @@ function ScheduleForm({ schedule, raw, onClose, onDone }: { schedule: Schedule |
         )}
       </div>
       <div class="fields">
-        <TextField label="Type of the job" value={type} onInput={setType} list={names.value.types} fault={faults.get("/job/type")} />
-        <TextField label="Queue" value={queue} onInput={setQueue} list={names.value.queues} fault={faults.get("/job/queue")} />
+        <TextField
+          label="Type of the job"
+          value={type}
+          onInput={setType}
+          list={names.value.types}
+          fault={faults.get("/job/type")}
+        />
+        <TextField
+          label="Queue"
+          value={queue}
+          onInput={setQueue}
+          list={names.value.queues}
+          fault={faults.get("/job/queue")}
+        />
       </div>
-      <TextField label="Payload" value={payload} onInput={setPayload} lines={4} fault={faults.get("/job/payload")} hint="JSON, the same for each job." />
+      <TextField
+        label="Payload"
+        value={payload}
+        onInput={setPayload}
+        lines={4}
+        fault={faults.get("/job/payload")}
+        hint="JSON, the same for each job."
+      />
       <div class="fields">
-        <Choice label="Missed instants" value={missed} onChange={setMissed} options={[["skip", "are skipped"], ["one", "the latest runs"], ["all", "all run"]]} />
-        <Choice label="While one runs, the next" value={overlap} onChange={setOverlap} options={[["allow", "runs beside it"], ["skip", "is skipped"], ["queue", "waits for it"], ["replace", "replaces it"]]} />
-        {kind === "cron" && <Choice label="A time that DST skips" value={gap} onChange={setGap} options={[["run", "runs at the gap's end"], ["skip", "is skipped"]]} />}
-        {kind === "cron" && <Choice label="A time that DST repeats" value={twice} onChange={setTwice} options={[["once", "runs once"], ["twice", "runs twice"]]} />}
+        <Choice
+          label="Missed instants"
+          value={missed}
+          onChange={setMissed}
+          options={[
+            ["skip", "are skipped"],
+            ["one", "the latest runs"],
+            ["all", "all run"],
+          ]}
+        />
+        <Choice
+          label="While one runs, the next"
+          value={overlap}
+          onChange={setOverlap}
+          options={[
+            ["allow", "runs beside it"],
+            ["skip", "is skipped"],
+            ["queue", "waits for it"],
+            ["replace", "replaces it"],
+          ]}
+        />
+        {kind === "cron" && (
+          <Choice
+            label="A time that DST skips"
+            value={gap}
+            onChange={setGap}
+            options={[
+              ["run", "runs at the gap's end"],
+              ["skip", "is skipped"],
+            ]}
+          />
+        )}
+        {kind === "cron" && (
+          <Choice
+            label="A time that DST repeats"
+            value={twice}
+            onChange={setTwice}
+            options={[
+              ["once", "runs once"],
+              ["twice", "runs twice"],
+            ]}
+          />
+        )}
       </div>
       {fault && (
         <p class="bad" role="alert">
@@ -444,19 +755,32 @@ function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => vo
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={!preview || preview.submitted === 0}>
-            Submit {preview ? (preview.more ? `${preview.submitted} or more jobs` : plural(preview.submitted, "job")) : "jobs"}
+            Submit{" "}
+            {preview ? (preview.more ? `${preview.submitted} or more jobs` : plural(preview.submitted, "job")) : "jobs"}
           </Button>
         </>
       }
     >
-      <p>Submits the jobs of the instants of a past range, oldest first. Instants whose job is still there are left out.</p>
+      <p>
+        Submits the jobs of the instants of a past range, oldest first. Instants whose job is still there are left out.
+      </p>
       <TextField label="From" value={from} onInput={setFrom} mono fault={faults.get("/from")} />
       <TextField label="To (not with it)" value={to} onInput={setTo} mono fault={faults.get("/to")} />
       <label class="check">
         <input type="checkbox" checked={rerun} onChange={(event) => setRerun(event.currentTarget.checked)} />
         Also instants from before what the queue keeps
       </label>
-      <p role="status">{preview ? `${preview.more ? `${preview.submitted} or more jobs` : plural(preview.submitted, "job")} would be submitted; ${preview.existing} of that time ${preview.existing === 1 ? "is" : "are"} there already.` : faults.size > 0 ? "" : fault ? <span class="bad">{fault}</span> : "Counting…"}</p>
+      <p role="status">
+        {preview ? (
+          `${preview.more ? `${preview.submitted} or more jobs` : plural(preview.submitted, "job")} would be submitted; ${preview.existing} of that time ${preview.existing === 1 ? "is" : "are"} there already.`
+        ) : faults.size > 0 ? (
+          ""
+        ) : fault ? (
+          <span class="bad">{fault}</span>
+        ) : (
+          "Counting…"
+        )}
+      </p>
     </Dialog>
   );
 }

@@ -26,7 +26,17 @@ export function SignIn() {
     <main class="sign-in">
       <form class="panel pad" onSubmit={submit} style={{ padding: "1.5rem" }}>
         <h1>Sign in to Millrace</h1>
-        <TextField label="Token" type="password" value={token} onInput={setToken} fault={fault} placeholder="mlr_…" mono focus hint="An administrator makes one: millrace token create --name you --scope read --scope operate. It stays in this browser for twelve hours, out of reach of scripts." />
+        <TextField
+          label="Token"
+          type="password"
+          value={token}
+          onInput={setToken}
+          fault={fault}
+          placeholder="mlr_…"
+          mono
+          focus
+          hint="An administrator makes one: millrace token create --name you --scope read --scope operate. It stays in this browser for twelve hours, out of reach of scripts."
+        />
         <Button type="submit" kind="primary" disabled={busy || token.trim() === ""}>
           Sign in
         </Button>

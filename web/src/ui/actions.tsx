@@ -25,8 +25,13 @@ export async function runNow(job: Job): Promise<void> {
 export function cancelJob(job: Job): void {
   ask({
     title: `Cancel this ${job.type}?`,
-    text: job.state === "running" ? "It is running: its worker is told at its next heartbeat, and stops when it can." : "It does not run, and stays in the list as cancelled.",
-    yes: "Cancel the job", danger: true, reason: "Reason (for the others)",
+    text:
+      job.state === "running"
+        ? "It is running: its worker is told at its next heartbeat, and stops when it can."
+        : "It does not run, and stays in the list as cancelled.",
+    yes: "Cancel the job",
+    danger: true,
+    reason: "Reason (for the others)",
     run: async (reason) => {
       await post(`${path(job)}/cancel`, reason ? { reason } : {});
       toast(job.state === "running" ? "The worker is told to stop" : "Cancelled");
@@ -38,7 +43,8 @@ export function deleteJob(job: Job, then?: () => void): void {
   ask({
     title: `Delete this ${job.type}?`,
     text: "The job goes with its payload, attempts and log. This can't be undone.",
-    yes: "Delete", danger: true,
+    yes: "Delete",
+    danger: true,
     run: async () => {
       await remove(path(job));
       toast("Deleted");
@@ -48,10 +54,19 @@ export function deleteJob(job: Job, then?: () => void): void {
   });
 }
 
-export function itemsFor(job: Job, more: { edit: () => void; clone: () => void; curl: () => void }, may: { operate: boolean; submit: boolean }): (MenuItem | false)[] {
+export function itemsFor(
+  job: Job,
+  more: { edit: () => void; clone: () => void; curl: () => void },
+  may: { operate: boolean; submit: boolean },
+): (MenuItem | false)[] {
   return [
     may.operate && canEdit(job) && { text: "Edit", icon: "edit", run: more.edit },
-    may.operate && (job.state === "scheduled" || job.state === "retrying") && { text: "Run now", icon: "play", run: () => runNow(job) },
+    may.operate &&
+      (job.state === "scheduled" || job.state === "retrying") && {
+        text: "Run now",
+        icon: "play",
+        run: () => runNow(job),
+      },
     may.submit && { text: "Clone, or edit and submit anew", icon: "copy", run: more.clone },
     { text: "As curl", icon: "link", run: more.curl },
     may.operate && canDelete(job) && { text: "Delete", icon: "trash", danger: true, run: () => deleteJob(job) },

@@ -47,9 +47,36 @@ function translucent(color: string, alpha: number): string {
 }
 
 // The steps of the grid lines in a chart of durations: round numbers of a unit.
-const kTimeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, ...[1, 2, 5, 10, 20, 30, 60, 120, 240, 360, 720].map((minutes) => minutes * 60_000), ...[1, 2, 5, 10, 30, 100].map((days) => days * 86_400_000)];
+const kTimeSteps = [
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
+  1000,
+  2000,
+  5000,
+  10_000,
+  20_000,
+  30_000,
+  ...[1, 2, 5, 10, 20, 30, 60, 120, 240, 360, 720].map((minutes) => minutes * 60_000),
+  ...[1, 2, 5, 10, 30, 100].map((days) => days * 86_400_000),
+];
 
-export function Chart(props: { label: string; fromMs: number; stepMs: number; lines: Line[]; format: (value: number) => string; marks?: Mark[]; height?: number; times?: boolean }) {
+export function Chart(props: {
+  label: string;
+  fromMs: number;
+  stepMs: number;
+  lines: Line[];
+  format: (value: number) => string;
+  marks?: Mark[];
+  height?: number;
+  times?: boolean;
+}) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -57,7 +84,9 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
   const marks = useRef<Mark[]>([]);
   marks.current = props.marks ?? [];
   const format = useRef(props.format); // along the axis
-  format.current = props.times ? (ms) => (ms === 0 ? "0" : exactly(ms)) : (n) => (n < 10 ? String(Number(n.toPrecision(2))) : compact(n));
+  format.current = props.times
+    ? (ms) => (ms === 0 ? "0" : exactly(ms))
+    : (n) => (n < 10 ? String(Number(n.toPrecision(2))) : compact(n));
   const length = props.lines[0]?.values.length ?? 0;
   const times = Array.from({ length }, (_, i) => (props.fromMs + i * props.stepMs) / 1000);
   const data = [times, ...props.lines.map((line) => line.values)] as unknown as uPlot.AlignedData;
@@ -65,7 +94,14 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
 
   useEffect(() => {
     const host = box.current!;
-    const colors = colorsOf(["--text-3", "--line", "--surface", "--accent", "--text-2", ...props.lines.map((line) => line.color)]);
+    const colors = colorsOf([
+      "--text-3",
+      "--line",
+      "--surface",
+      "--accent",
+      "--text-2",
+      ...props.lines.map((line) => line.color),
+    ]);
     const font = `11px ${getComputedStyle(document.body).fontFamily}`;
     const made = new uPlot(
       {
@@ -76,8 +112,25 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
         cursor: { y: false, sync: { key: "millrace" }, points: { size: 6 }, drag: { x: false, y: false } },
         scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
         axes: [
-          { stroke: colors["--text-3"]!, grid: { show: false }, ticks: { stroke: colors["--line"]!, size: 4 }, font, size: 26, values: (_u, splits) => splits.map((s) => timeOfDay(s * 1000).replace(/:00$/, "")), space: 72 },
-          { stroke: colors["--text-3"]!, grid: { stroke: colors["--line"]!, width: 1 }, ticks: { show: false }, font, size: (_u, texts) => 16 + 6.5 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_u, splits) => splits.map((s) => format.current(s)), space: 32, ...(props.times ? { incrs: kTimeSteps } : {}) },
+          {
+            stroke: colors["--text-3"]!,
+            grid: { show: false },
+            ticks: { stroke: colors["--line"]!, size: 4 },
+            font,
+            size: 26,
+            values: (_u, splits) => splits.map((s) => timeOfDay(s * 1000).replace(/:00$/, "")),
+            space: 72,
+          },
+          {
+            stroke: colors["--text-3"]!,
+            grid: { stroke: colors["--line"]!, width: 1 },
+            ticks: { show: false },
+            font,
+            size: (_u, texts) => 16 + 6.5 * Math.max(3, ...(texts ?? []).map((text) => text.length)),
+            values: (_u, splits) => splits.map((s) => format.current(s)),
+            space: 32,
+            ...(props.times ? { incrs: kTimeSteps } : {}),
+          },
         ],
         series: [
           {},
@@ -130,7 +183,9 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
       host,
     );
     plot.current = made;
-    const watch = new ResizeObserver(() => made.setSize({ width: Math.max(120, host.clientWidth), height: host.clientHeight }));
+    const watch = new ResizeObserver(() =>
+      made.setSize({ width: Math.max(120, host.clientWidth), height: host.clientHeight }),
+    );
     watch.observe(host);
     return () => {
       watch.disconnect();
@@ -147,7 +202,9 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
   const summary = props.lines
     .map((line) => {
       const known = line.values.filter((value): value is number => value !== null);
-      return known.length === 0 ? `${line.name}: nothing` : `${line.name}: last ${props.format(known.at(-1)!)}, highest ${props.format(Math.max(...known))}`;
+      return known.length === 0
+        ? `${line.name}: nothing`
+        : `${line.name}: last ${props.format(known.at(-1)!)}, highest ${props.format(Math.max(...known))}`;
     })
     .join("; ");
   return (
@@ -165,7 +222,13 @@ export function Chart(props: { label: string; fromMs: number; stepMs: number; li
         })}
         <span class="when wide-only">{index === null ? "" : absolute(times[index]! * 1000)}</span>
       </div>
-      <div class="plot" ref={box} role="img" aria-label={`${props.label}. ${summary}.`} style={props.height ? { height: `${props.height}px` } : undefined} />
+      <div
+        class="plot"
+        ref={box}
+        role="img"
+        aria-label={`${props.label}. ${summary}.`}
+        style={props.height ? { height: `${props.height}px` } : undefined}
+      />
     </figure>
   );
 }
@@ -175,13 +238,28 @@ function lastOf(values: (number | null)[]): number | null {
   return values.length > 1 ? (values.at(-2) ?? null) : (values.at(-1) ?? null);
 }
 
-export function Spark({ values, label, color = "--accent" }: { values: (number | null)[]; label: string; color?: string }) {
+export function Spark({
+  values,
+  label,
+  color = "--accent",
+}: {
+  values: (number | null)[];
+  label: string;
+  color?: string;
+}) {
   const top = Math.max(1e-9, ...values.map((value) => value ?? 0));
   const step = values.length > 1 ? 100 / (values.length - 1) : 100;
   const points = values.map((value, i) => `${(i * step).toFixed(2)},${(21 - 19 * ((value ?? 0) / top)).toFixed(2)}`);
   const line = points.length > 0 ? `M${points.join("L")}` : "";
   return (
-    <svg class="spark" viewBox="0 0 100 22" preserveAspectRatio="none" role="img" aria-label={label} style={{ color: `var(${color})` }}>
+    <svg
+      class="spark"
+      viewBox="0 0 100 22"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+      style={{ color: `var(${color})` }}
+    >
       {points.length > 1 && <path class="area" d={`${line}L100,22L0,22Z`} />}
       <path class="line" d={line} />
     </svg>

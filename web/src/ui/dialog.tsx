@@ -6,7 +6,14 @@ import { Button, messageOf } from "./parts";
 import { Icon } from "./icons";
 import { toast } from "./toast";
 
-export function Dialog(props: { title: ComponentChildren; onClose: () => void; children: ComponentChildren; class?: string; footer?: ComponentChildren; onSubmit?: () => unknown }) {
+export function Dialog(props: {
+  title: ComponentChildren;
+  onClose: () => void;
+  children: ComponentChildren;
+  class?: string;
+  footer?: ComponentChildren;
+  onSubmit?: () => unknown;
+}) {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -113,7 +120,13 @@ function Ask({ asked }: { asked: Question }) {
       {asked.reason !== undefined && (
         <div class="field">
           <label for="ask-reason">{asked.reason}</label>
-          <input id="ask-reason" value={reason} maxLength={1024} autofocus onInput={(event) => setReason(event.currentTarget.value)} />
+          <input
+            id="ask-reason"
+            value={reason}
+            maxLength={1024}
+            autofocus
+            onInput={(event) => setReason(event.currentTarget.value)}
+          />
         </div>
       )}
       {asked.type !== undefined && (
@@ -121,7 +134,14 @@ function Ask({ asked }: { asked: Question }) {
           <label for="ask-type">
             Type <code>{asked.type}</code> to go on
           </label>
-          <input id="ask-type" value={typed} autofocus autocomplete="off" spellcheck={false} onInput={(event) => setTyped(event.currentTarget.value)} />
+          <input
+            id="ask-type"
+            value={typed}
+            autofocus
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
         </div>
       )}
       {fault && (
@@ -147,7 +167,17 @@ export interface MenuItem {
   href?: string;
 }
 
-export function Menu({ label, items, icon = "more", text }: { label: string; items: (MenuItem | null | false)[]; icon?: string; text?: string }) {
+export function Menu({
+  label,
+  items,
+  icon = "more",
+  text,
+}: {
+  label: string;
+  items: (MenuItem | null | false)[];
+  icon?: string;
+  text?: string;
+}) {
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const real = items.filter((item): item is MenuItem => Boolean(item));
@@ -173,7 +203,9 @@ export function Menu({ label, items, icon = "more", text }: { label: string; ite
     const at = box.current!.getBoundingClientRect();
     const right = `${Math.max(8, document.documentElement.clientWidth - at.right)}px`;
     const below = innerHeight - at.bottom;
-    return below > 40 + 36 * real.length || below > at.top ? { top: `${at.bottom + 4}px`, right } : { bottom: `${innerHeight - at.top + 4}px`, right };
+    return below > 40 + 36 * real.length || below > at.top
+      ? { top: `${at.bottom + 4}px`, right }
+      : { bottom: `${innerHeight - at.top + 4}px`, right };
   };
   const keys = (event: KeyboardEvent): void => {
     const all = [...(box.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
@@ -200,7 +232,15 @@ export function Menu({ label, items, icon = "more", text }: { label: string; ite
   };
   return (
     <div class="menu-box" ref={box} onKeyDown={keys}>
-      <button type="button" class={`btn ${text ? "" : "square"}`} aria-haspopup="menu" aria-expanded={open} aria-label={text ? undefined : label} title={label} onClick={() => setOpen(!open)}>
+      <button
+        type="button"
+        class={`btn ${text ? "" : "square"}`}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        aria-label={text ? undefined : label}
+        title={label}
+        onClick={() => setOpen(!open)}
+      >
         {text}
         <Icon name={icon} />
       </button>
@@ -213,7 +253,14 @@ export function Menu({ label, items, icon = "more", text }: { label: string; ite
                 {item.text}
               </a>
             ) : (
-              <button key={item.text} type="button" role="menuitem" tabIndex={-1} class={item.danger ? "danger" : ""} onClick={() => choose(item)}>
+              <button
+                key={item.text}
+                type="button"
+                role="menuitem"
+                tabIndex={-1}
+                class={item.danger ? "danger" : ""}
+                onClick={() => choose(item)}
+              >
                 {item.icon && <Icon name={item.icon} />}
                 {item.text}
               </button>

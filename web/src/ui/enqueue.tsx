@@ -12,7 +12,16 @@ import { FormFault, readDuration, readNumber } from "./settings-form";
 import { type Draft, enqueueWith } from "./shell";
 import { toast } from "./toast";
 
-const empty: Draft = { type: "", queue: "default", payload: "{}", priority: "", delay: "", attempts: "", unique: "", tags: "" };
+const empty: Draft = {
+  type: "",
+  queue: "default",
+  payload: "{}",
+  priority: "",
+  delay: "",
+  attempts: "",
+  unique: "",
+  tags: "",
+};
 
 function bodyOf(draft: Draft): string {
   const members = [`"type":${JSON.stringify(draft.type)}`, `"queue":${JSON.stringify(draft.queue)}`];
@@ -87,17 +96,73 @@ export function Enqueue() {
       }
     >
       <div class="fields">
-        <TextField label="Type" value={draft.type} onInput={set("type")} list={names.value.types} focus fault={faults.get("/type")} placeholder="email.send" />
-        <TextField label="Queue" value={draft.queue} onInput={set("queue")} list={names.value.queues} fault={faults.get("/queue")} />
+        <TextField
+          label="Type"
+          value={draft.type}
+          onInput={set("type")}
+          list={names.value.types}
+          focus
+          fault={faults.get("/type")}
+          placeholder="email.send"
+        />
+        <TextField
+          label="Queue"
+          value={draft.queue}
+          onInput={set("queue")}
+          list={names.value.queues}
+          fault={faults.get("/queue")}
+        />
       </div>
-      <TextField label="Payload" value={draft.payload} onInput={set("payload")} lines={12} fault={faults.get("/payload")} hint="JSON, sent exactly as typed." />
+      <TextField
+        label="Payload"
+        value={draft.payload}
+        onInput={set("payload")}
+        lines={12}
+        fault={faults.get("/payload")}
+        hint="JSON, sent exactly as typed."
+      />
       <div class="fields">
-        <TextField label="Delay" value={draft.delay} onInput={set("delay")} placeholder="none" hint="30s, 5m, 2h" fault={faults.get("/delay_ms")} />
-        <TextField label="Priority" type="number" value={draft.priority} onInput={set("priority")} placeholder="0" hint="Lower runs first." fault={faults.get("/priority")} />
-        <TextField label="Attempts" type="number" value={draft.attempts} onInput={set("attempts")} placeholder="the queue's" fault={faults.get("/max_attempts")} />
-        <TextField label="Unique key" value={draft.unique} onInput={set("unique")} placeholder="none" hint="At most one unfinished job has it." fault={faults.get("/unique/key")} />
+        <TextField
+          label="Delay"
+          value={draft.delay}
+          onInput={set("delay")}
+          placeholder="none"
+          hint="30s, 5m, 2h"
+          fault={faults.get("/delay_ms")}
+        />
+        <TextField
+          label="Priority"
+          type="number"
+          value={draft.priority}
+          onInput={set("priority")}
+          placeholder="0"
+          hint="Lower runs first."
+          fault={faults.get("/priority")}
+        />
+        <TextField
+          label="Attempts"
+          type="number"
+          value={draft.attempts}
+          onInput={set("attempts")}
+          placeholder="the queue's"
+          fault={faults.get("/max_attempts")}
+        />
+        <TextField
+          label="Unique key"
+          value={draft.unique}
+          onInput={set("unique")}
+          placeholder="none"
+          hint="At most one unfinished job has it."
+          fault={faults.get("/unique/key")}
+        />
       </div>
-      <TextField label="Tags" value={draft.tags} onInput={set("tags")} hint="Separated by spaces." fault={faults.get("/tags")} />
+      <TextField
+        label="Tags"
+        value={draft.tags}
+        onInput={set("tags")}
+        hint="Separated by spaces."
+        fault={faults.get("/tags")}
+      />
       {curl && <Code text={curl} />}
       {fault && (
         <p class="bad" role="alert">

@@ -6,7 +6,15 @@ import { type Completion, completionsOf, wordsOf } from "../lib/query";
 import { Icon } from "./icons";
 import { Button } from "./parts";
 
-export function FilterBar({ value, onChange, fault }: { value: string; onChange: (value: string) => void; fault?: string | undefined }) {
+export function FilterBar({
+  value,
+  onChange,
+  fault,
+}: {
+  value: string;
+  onChange: (value: string) => void;
+  fault?: string | undefined;
+}) {
   const [text, setText] = useState(value);
   const [cursor, setCursor] = useState(0);
   const [open, setOpen] = useState(false);
@@ -32,7 +40,11 @@ export function FilterBar({ value, onChange, fault }: { value: string; onChange:
     applied.current = next.trim();
     onChange(next.trim());
   };
-  const word = wordsOf(text).find((each) => each.start <= cursor && cursor <= each.end) ?? { text: "", start: cursor, end: cursor };
+  const word = wordsOf(text).find((each) => each.start <= cursor && cursor <= each.end) ?? {
+    text: "",
+    start: cursor,
+    end: cursor,
+  };
   const offered: Completion[] = open ? completionsOf(word.text, names.value) : [];
 
   const take = (completion: Completion): void => {
@@ -52,7 +64,13 @@ export function FilterBar({ value, onChange, fault }: { value: string; onChange:
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       if (offered.length === 0) return setOpen(true);
       event.preventDefault();
-      setChosen((chosen + (event.key === "ArrowDown" ? 1 : -1) + offered.length + (chosen < 0 && event.key === "ArrowUp" ? 1 : 0)) % offered.length);
+      setChosen(
+        (chosen +
+          (event.key === "ArrowDown" ? 1 : -1) +
+          offered.length +
+          (chosen < 0 && event.key === "ArrowUp" ? 1 : 0)) %
+          offered.length,
+      );
     } else if ((event.key === "Enter" || event.key === "Tab") && chosen >= 0 && offered[chosen]) {
       event.preventDefault();
       take(offered[chosen]);
@@ -116,9 +134,21 @@ export function FilterBar({ value, onChange, fault }: { value: string; onChange:
             />
           </span>
         )}
-        <ul class="choices" id={`${id}-list`} role="listbox" aria-label="What may stand here" hidden={offered.length === 0}>
+        <ul
+          class="choices"
+          id={`${id}-list`}
+          role="listbox"
+          aria-label="What may stand here"
+          hidden={offered.length === 0}
+        >
           {offered.map((each, index) => (
-            <li key={each.insert} id={`${id}-${index}`} role="option" aria-selected={index === chosen} onMouseDown={(event) => (event.preventDefault(), take(each))}>
+            <li
+              key={each.insert}
+              id={`${id}-${index}`}
+              role="option"
+              aria-selected={index === chosen}
+              onMouseDown={(event) => (event.preventDefault(), take(each))}
+            >
               <code>{each.text}</code>
               <span class="hint small">{each.hint}</span>
             </li>

@@ -27,12 +27,24 @@ export function Json({ text, name }: { text: string; name: string }) {
   return (
     <div>
       <div class="row" style={{ padding: "0.375rem 0.75rem 0" }}>
-        <Segments label={`How ${name} is shown`} value={raw} options={[["pretty", "Pretty"], ["raw", "As sent"]]} onChange={setRaw} />
+        <Segments
+          label={`How ${name} is shown`}
+          value={raw}
+          options={[
+            ["pretty", "Pretty"],
+            ["raw", "As sent"],
+          ]}
+          onChange={setRaw}
+        />
         <span class="small faint grow">{bytes(size)}</span>
         <Copy text={text} label={`Copy ${name} as it was sent`} />
       </div>
       {raw === "raw" ? (
-        <pre class="json" style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere", padding: "0.5rem 1rem" }} tabIndex={0}>
+        <pre
+          class="json"
+          style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere", padding: "0.5rem 1rem" }}
+          tabIndex={0}
+        >
           {text}
         </pre>
       ) : (
@@ -43,7 +55,13 @@ export function Json({ text, name }: { text: string; name: string }) {
             return (
               <div class="line" key={index}>
                 {line.closes !== undefined ? (
-                  <button type="button" class="fold" aria-expanded={!isFolded} aria-label={`${isFolded ? "Unfold" : "Fold"} line ${index + 1}`} onClick={() => toggle(index)}>
+                  <button
+                    type="button"
+                    class="fold"
+                    aria-expanded={!isFolded}
+                    aria-label={`${isFolded ? "Unfold" : "Fold"} line ${index + 1}`}
+                    onClick={() => toggle(index)}
+                  >
                     {isFolded ? "▸" : "▾"}
                   </button>
                 ) : (

@@ -23,18 +23,48 @@ const kId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 function entriesOf(text: string): Entry[] {
   const wanted = text.trim().toLowerCase();
   const all: Entry[] = [
-    ...pages.filter((page) => !page.scope || may(page.scope)).map((page) => ({ text: page.name, hint: `g ${page.key}`, icon: page.icon, run: () => go([page.path].filter(Boolean)) })),
+    ...pages
+      .filter((page) => !page.scope || may(page.scope))
+      .map((page) => ({
+        text: page.name,
+        hint: `g ${page.key}`,
+        icon: page.icon,
+        run: () => go([page.path].filter(Boolean)),
+      })),
     ...(may("submit") ? [{ text: "Enqueue a job", hint: "n", icon: "plus", run: () => (enqueueWith.value = {}) }] : []),
     { text: "Pause or go on", hint: "r", icon: "pause", run: togglePaused },
     { text: "Change the theme", hint: "t", icon: "light", run: nextTheme },
     { text: "Keys", hint: "?", icon: "info", run: () => (helpOpen.value = true) },
-    ...names.value.queues.map((name) => ({ text: name, hint: "queue", icon: "queues", run: () => go(["queues", name]) })),
-    ...names.value.schedules.map((name) => ({ text: name, hint: "schedule", icon: "schedules", run: () => go(["schedules", name]) })),
-    ...names.value.types.map((name) => ({ text: name, hint: "jobs of the type", icon: "jobs", run: () => go(["jobs"], { q: `type:${name}` }) })),
+    ...names.value.queues.map((name) => ({
+      text: name,
+      hint: "queue",
+      icon: "queues",
+      run: () => go(["queues", name]),
+    })),
+    ...names.value.schedules.map((name) => ({
+      text: name,
+      hint: "schedule",
+      icon: "schedules",
+      run: () => go(["schedules", name]),
+    })),
+    ...names.value.types.map((name) => ({
+      text: name,
+      hint: "jobs of the type",
+      icon: "jobs",
+      run: () => go(["jobs"], { q: `type:${name}` }),
+    })),
   ];
-  const found = all.filter((entry) => entry.text.toLowerCase().includes(wanted)).sort((a, b) => Number(b.text.toLowerCase().startsWith(wanted)) - Number(a.text.toLowerCase().startsWith(wanted)));
+  const found = all
+    .filter((entry) => entry.text.toLowerCase().includes(wanted))
+    .sort((a, b) => Number(b.text.toLowerCase().startsWith(wanted)) - Number(a.text.toLowerCase().startsWith(wanted)));
   if (kId.test(wanted)) found.unshift({ text: wanted, hint: "job", icon: "jobs", run: () => go(["jobs", wanted]) });
-  else if (wanted !== "") found.push({ text: `Search jobs: ${text.trim()}`, hint: "", icon: "filter", run: () => go(["jobs"], { q: text.trim() }) });
+  else if (wanted !== "")
+    found.push({
+      text: `Search jobs: ${text.trim()}`,
+      hint: "",
+      icon: "filter",
+      run: () => go(["jobs"], { q: text.trim() }),
+    });
   return found.slice(0, 40);
 }
 
@@ -68,7 +98,13 @@ function Palette() {
     }
   };
   return (
-    <dialog ref={box} class="palette" aria-label="Find or do" onCancel={(event) => (event.preventDefault(), close())} onMouseDown={(event) => event.target === box.current && close()}>
+    <dialog
+      ref={box}
+      class="palette"
+      aria-label="Find or do"
+      onCancel={(event) => (event.preventDefault(), close())}
+      onMouseDown={(event) => event.target === box.current && close()}
+    >
       <input
         type="text"
         role="combobox"
@@ -86,7 +122,14 @@ function Palette() {
       />
       <ul id="palette-list" role="listbox" aria-label="Found">
         {entries.map((entry, index) => (
-          <li key={`${entry.hint} ${entry.text}`} id={`palette-${index}`} role="option" aria-selected={index === at} onMouseMove={() => setAt(index)} onClick={() => choose(entry)}>
+          <li
+            key={`${entry.hint} ${entry.text}`}
+            id={`palette-${index}`}
+            role="option"
+            aria-selected={index === at}
+            onMouseMove={() => setAt(index)}
+            onClick={() => choose(entry)}
+          >
             <Icon name={entry.icon} />
             <span class="clip">{entry.text}</span>
             <span class="hint">{entry.hint}</span>
@@ -98,14 +141,39 @@ function Palette() {
 }
 
 const keyMap: [string, [string[], string][]][] = [
-  ["Anywhere", [[["Ctrl K"], "Find or do"], [["n"], "Enqueue a job"], [["r"], "Pause, go on"], [["t"], "Change the theme"], [["?"], "These keys"], [["Esc"], "Close"]]],
-  ["In a list", [[["/"], "To the filter"], [["j", "k"], "Next, previous row"], [["Enter"], "Open the row"], [["x"], "Choose the row"], [["c"], "Copy the job's id"]]],
+  [
+    "Anywhere",
+    [
+      [["Ctrl K"], "Find or do"],
+      [["n"], "Enqueue a job"],
+      [["r"], "Pause, go on"],
+      [["t"], "Change the theme"],
+      [["?"], "These keys"],
+      [["Esc"], "Close"],
+    ],
+  ],
+  [
+    "In a list",
+    [
+      [["/"], "To the filter"],
+      [["j", "k"], "Next, previous row"],
+      [["Enter"], "Open the row"],
+      [["x"], "Choose the row"],
+      [["c"], "Copy the job's id"],
+    ],
+  ],
 ];
 
 function Help() {
   return (
     <Dialog title="Keys" onClose={() => (helpOpen.value = false)}>
-      {[...keyMap, ["Go to", pages.filter((page) => !page.scope || may(page.scope)).map((page) => [["g", page.key], page.name])] as (typeof keyMap)[number]].map(([head, keys]) => (
+      {[
+        ...keyMap,
+        [
+          "Go to",
+          pages.filter((page) => !page.scope || may(page.scope)).map((page) => [["g", page.key], page.name]),
+        ] as (typeof keyMap)[number],
+      ].map(([head, keys]) => (
         <section class="stack tight" key={head}>
           <h3>{head}</h3>
           <div class="keys">

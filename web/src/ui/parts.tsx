@@ -65,7 +65,14 @@ export function Time({ at, exact = false }: { at: string | null; exact?: boolean
   );
 }
 
-export function Panel(props: { title?: ComponentChildren; actions?: ComponentChildren; children?: ComponentChildren; pad?: boolean; class?: string; label?: string }) {
+export function Panel(props: {
+  title?: ComponentChildren;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+  pad?: boolean;
+  class?: string;
+  label?: string;
+}) {
   return (
     <section class={`panel ${props.class ?? ""}`} aria-label={props.label}>
       {(props.title || props.actions) && (
@@ -89,7 +96,12 @@ export function Empty(props: { icon?: string; title: string; children?: Componen
   );
 }
 
-export function Notice(props: { kind?: "warn" | "bad" | "good" | ""; title?: string; children?: ComponentChildren; actions?: ComponentChildren }) {
+export function Notice(props: {
+  kind?: "warn" | "bad" | "good" | "";
+  title?: string;
+  children?: ComponentChildren;
+  actions?: ComponentChildren;
+}) {
   const { kind = "" } = props;
   return (
     <div class={`notice ${kind}`} role={kind === "bad" ? "alert" : undefined}>
@@ -126,7 +138,15 @@ export function Trouble({ of }: { of: Resource<unknown> }) {
 }
 
 // Shows its children once the data is there; until then an empty space of about their size.
-export function Shown<T>({ of, children, height = 8 }: { of: Resource<T>; children: (data: T) => ComponentChildren; height?: number }) {
+export function Shown<T>({
+  of,
+  children,
+  height = 8,
+}: {
+  of: Resource<T>;
+  children: (data: T) => ComponentChildren;
+  height?: number;
+}) {
   if (of.data !== undefined) {
     return (
       <>
@@ -136,7 +156,9 @@ export function Shown<T>({ of, children, height = 8 }: { of: Resource<T>; childr
     );
   }
   if (of.error) return <Trouble of={of} />;
-  return <div class="skeleton" style={{ height: `${height}rem` }} aria-busy="true" aria-label="Loading" role="status" />;
+  return (
+    <div class="skeleton" style={{ height: `${height}rem` }} aria-busy="true" aria-label="Loading" role="status" />
+  );
 }
 
 export async function copyText(text: string): Promise<void> {
@@ -155,7 +177,15 @@ export async function copyText(text: string): Promise<void> {
   }
 }
 
-export function Copy({ text, label = "Copy", children }: { text: string | (() => string); label?: string; children?: ComponentChildren }) {
+export function Copy({
+  text,
+  label = "Copy",
+  children,
+}: {
+  text: string | (() => string);
+  label?: string;
+  children?: ComponentChildren;
+}) {
   const [done, setDone] = useState(false);
   useEffect(() => {
     if (!done) return;
@@ -196,7 +226,13 @@ export function Code({ text, wrapped = false, label = "Copy" }: { text: string; 
   );
 }
 
-export function Field(props: { label: string; hint?: ComponentChildren; fault?: string | undefined; children: (attributes: Record<string, unknown>) => ComponentChildren; class?: string }) {
+export function Field(props: {
+  label: string;
+  hint?: ComponentChildren;
+  fault?: string | undefined;
+  children: (attributes: Record<string, unknown>) => ComponentChildren;
+  class?: string;
+}) {
   const id = useId();
   const described = [props.hint ? `${id}-h` : "", props.fault ? `${id}-f` : ""].filter(Boolean).join(" ");
   const attributes: Record<string, unknown> = { id };
@@ -267,11 +303,21 @@ export function TextField(props: {
   );
 }
 
-export function Choice<T extends string>(props: { label: string; value: T; options: [T, string][]; onChange: (value: T) => void; hint?: ComponentChildren }) {
+export function Choice<T extends string>(props: {
+  label: string;
+  value: T;
+  options: [T, string][];
+  onChange: (value: T) => void;
+  hint?: ComponentChildren;
+}) {
   return (
     <Field label={props.label} hint={props.hint}>
       {(attributes) => (
-        <select {...(attributes as object)} value={props.value} onChange={(event) => props.onChange(event.currentTarget.value as T)}>
+        <select
+          {...(attributes as object)}
+          value={props.value}
+          onChange={(event) => props.onChange(event.currentTarget.value as T)}
+        >
           {props.options.map(([value, text]) => (
             <option key={value} value={value} selected={value === props.value}>
               {text}
@@ -284,7 +330,13 @@ export function Choice<T extends string>(props: { label: string; value: T; optio
 }
 
 // A choice of one of a few values. With `narrow`, it is a list on phones.
-export function Segments<T extends string>(props: { label: string; value: T; options: [T, string][]; onChange: (value: T) => void; narrow?: boolean }) {
+export function Segments<T extends string>(props: {
+  label: string;
+  value: T;
+  options: [T, string][];
+  onChange: (value: T) => void;
+  narrow?: boolean;
+}) {
   return (
     <>
       <div class={`btns ${props.narrow ? "wide-only" : ""}`} role="group" aria-label={props.label}>
@@ -295,7 +347,12 @@ export function Segments<T extends string>(props: { label: string; value: T; opt
         ))}
       </div>
       {props.narrow && (
-        <select class="narrow-only" aria-label={props.label} value={props.value} onChange={(event) => props.onChange(event.currentTarget.value as T)}>
+        <select
+          class="narrow-only"
+          aria-label={props.label}
+          value={props.value}
+          onChange={(event) => props.onChange(event.currentTarget.value as T)}
+        >
           {props.options.map(([value, text]) => (
             <option key={value} value={value} selected={value === props.value}>
               {text}
@@ -308,11 +365,28 @@ export function Segments<T extends string>(props: { label: string; value: T; opt
 }
 
 // A search for part of a name in a list, in the head of its panel.
-export function Find({ label, placeholder = label, value, onInput }: { label: string; placeholder?: string; value: string; onInput: (value: string) => void }) {
+export function Find({
+  label,
+  placeholder = label,
+  value,
+  onInput,
+}: {
+  label: string;
+  placeholder?: string;
+  value: string;
+  onInput: (value: string) => void;
+}) {
   return (
     <div class="filter find">
       <Icon name="search" />
-      <input type="search" aria-label={label} placeholder={placeholder} data-search value={value} onInput={(event) => onInput(event.currentTarget.value)} />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={placeholder}
+        data-search
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
     </div>
   );
 }
@@ -334,12 +408,19 @@ export function Big({ text }: { text: string }) {
   );
 }
 
-export function Tabs(props: { label: string; value: string; options: { value: string; text: ComponentChildren; count?: string }[]; onChange: (value: string) => void }) {
+export function Tabs(props: {
+  label: string;
+  value: string;
+  options: { value: string; text: ComponentChildren; count?: string }[];
+  onChange: (value: string) => void;
+}) {
   const box = useRef<HTMLDivElement>(null);
   // If there is no room for all, the chosen one is scrolled into view.
   useEffect(() => {
     const tab = box.current?.querySelector<HTMLElement>('[aria-selected="true"]');
-    if (tab) box.current!.scrollLeft = tab.offsetLeft - box.current!.offsetLeft - (box.current!.clientWidth - tab.offsetWidth) / 2;
+    if (tab)
+      box.current!.scrollLeft =
+        tab.offsetLeft - box.current!.offsetLeft - (box.current!.clientWidth - tab.offsetWidth) / 2;
   }, [props.value]);
   const move = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
@@ -372,7 +453,14 @@ export function Tabs(props: { label: string; value: string; options: { value: st
 export function Meter({ value, of, label }: { value: number; of: number; label: string }) {
   const part = of > 0 ? Math.min(1, value / of) : 0;
   return (
-    <span class={`meter ${part >= 1 ? "full" : ""}`} role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={of} aria-valuenow={Math.min(value, of)}>
+    <span
+      class={`meter ${part >= 1 ? "full" : ""}`}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={of}
+      aria-valuenow={Math.min(value, of)}
+    >
       <span class="track">
         <span class="fill" style={{ width: `${part * 100}%` }} />
       </span>
@@ -396,4 +484,5 @@ export function Facts({ items }: { items: [ComponentChildren, ComponentChildren]
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-export const faultsOf = (error: unknown): Map<string, string> => (error instanceof ApiError ? error.faults() : new Map());
+export const faultsOf = (error: unknown): Map<string, string> =>
+  error instanceof ApiError ? error.faults() : new Map();

@@ -4,11 +4,16 @@ import type { Breaker, Rate } from "../lib/types";
 import { TextField } from "./parts";
 
 // Returns a form's text for an optional number or duration.
-export const numberText = (value: number | null | undefined): string => (value === null || value === undefined ? "" : String(value));
-export const durationText = (value: number | null | undefined): string => (value === null || value === undefined ? "" : durationInput(value));
+export const numberText = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "" : String(value);
+export const durationText = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "" : durationInput(value);
 
 export class FormFault extends Error {
-  constructor(readonly at: string, message: string) {
+  constructor(
+    readonly at: string,
+    message: string,
+  ) {
     super(message);
   }
 }
@@ -31,7 +36,11 @@ export interface RateText {
   per: string;
   burst: string;
 }
-export const rateText = (rate: Rate | null | undefined): RateText => ({ limit: numberText(rate?.limit), per: rate ? durationText(rate.per_ms) : "1s", burst: numberText(rate?.burst) });
+export const rateText = (rate: Rate | null | undefined): RateText => ({
+  limit: numberText(rate?.limit),
+  per: rate ? durationText(rate.per_ms) : "1s",
+  burst: numberText(rate?.burst),
+});
 export function readRate(text: RateText, at = "/rate"): Rate | null {
   const limit = readNumber(text.limit, `${at}/limit`);
   if (limit === null) return null;
@@ -41,18 +50,47 @@ export function readRate(text: RateText, at = "/rate"): Rate | null {
   return { limit, per_ms: per, ...(burst === null ? {} : { burst }) };
 }
 
-export function RateFields({ value, onChange, faults }: { value: RateText; onChange: (value: RateText) => void; faults: Map<string, string> }) {
+export function RateFields({
+  value,
+  onChange,
+  faults,
+}: {
+  value: RateText;
+  onChange: (value: RateText) => void;
+  faults: Map<string, string>;
+}) {
   return (
     <div class="fields" style={{ gridTemplateColumns: "repeat(3, minmax(0, 1fr))" }}>
-      <TextField label="Rate: starts" type="number" value={value.limit} onInput={(limit) => onChange({ ...value, limit })} fault={faults.get("/rate/limit") ?? faults.get("/rate")} placeholder="none" />
-      <TextField label="Per" value={value.per} onInput={(per) => onChange({ ...value, per })} fault={faults.get("/rate/per_ms")} />
-      <TextField label="Burst" type="number" value={value.burst} onInput={(burst) => onChange({ ...value, burst })} fault={faults.get("/rate/burst")} placeholder="as rate" />
+      <TextField
+        label="Rate: starts"
+        type="number"
+        value={value.limit}
+        onInput={(limit) => onChange({ ...value, limit })}
+        fault={faults.get("/rate/limit") ?? faults.get("/rate")}
+        placeholder="none"
+      />
+      <TextField
+        label="Per"
+        value={value.per}
+        onInput={(per) => onChange({ ...value, per })}
+        fault={faults.get("/rate/per_ms")}
+      />
+      <TextField
+        label="Burst"
+        type="number"
+        value={value.burst}
+        onInput={(burst) => onChange({ ...value, burst })}
+        fault={faults.get("/rate/burst")}
+        placeholder="as rate"
+      />
     </div>
   );
 }
 
 export const breakerWords = (breaker: Breaker | null): string =>
-  breaker ? `opens at ${Math.round(100 * breaker.failure_rate)} % failed of ${breaker.min_attempts} or more in ${exactly(breaker.window_ms)}, for ${exactly(breaker.open_ms)}` : "none";
+  breaker
+    ? `opens at ${Math.round(100 * breaker.failure_rate)} % failed of ${breaker.min_attempts} or more in ${exactly(breaker.window_ms)}, for ${exactly(breaker.open_ms)}`
+    : "none";
 
 export interface BreakerText {
   percent: string; // empty: no breaker
@@ -83,17 +121,55 @@ export function readBreaker(text: BreakerText): Breaker | null {
     probes: need(readNumber(text.probes, "/breaker/probes"), "/breaker/probes"),
   };
 }
-export function BreakerFields({ value, onChange, faults }: { value: BreakerText; onChange: (value: BreakerText) => void; faults: Map<string, string> }) {
+export function BreakerFields({
+  value,
+  onChange,
+  faults,
+}: {
+  value: BreakerText;
+  onChange: (value: BreakerText) => void;
+  faults: Map<string, string>;
+}) {
   const at = (name: string): string | undefined => faults.get(`/breaker/${name}`);
   return (
     <>
-      <TextField label="Breaker opens at (% failed)" type="number" value={value.percent} onInput={(percent) => onChange({ ...value, percent })} fault={at("failure_rate") ?? faults.get("/breaker")} placeholder="never" hint="While it is open nothing starts; then a few probes show whether jobs succeed again." />
+      <TextField
+        label="Breaker opens at (% failed)"
+        type="number"
+        value={value.percent}
+        onInput={(percent) => onChange({ ...value, percent })}
+        fault={at("failure_rate") ?? faults.get("/breaker")}
+        placeholder="never"
+        hint="While it is open nothing starts; then a few probes show whether jobs succeed again."
+      />
       {value.percent !== "" && (
         <div class="fields" style={{ gridTemplateColumns: "repeat(2, minmax(0, 1fr))" }}>
-          <TextField label="of at least, attempts" type="number" value={value.least} onInput={(least) => onChange({ ...value, least })} fault={at("min_attempts")} />
-          <TextField label="within" value={value.window} onInput={(window) => onChange({ ...value, window })} fault={at("window_ms")} />
-          <TextField label="Stays open for" value={value.open} onInput={(open) => onChange({ ...value, open })} fault={at("open_ms")} />
-          <TextField label="Probes" type="number" value={value.probes} onInput={(probes) => onChange({ ...value, probes })} fault={at("probes")} />
+          <TextField
+            label="of at least, attempts"
+            type="number"
+            value={value.least}
+            onInput={(least) => onChange({ ...value, least })}
+            fault={at("min_attempts")}
+          />
+          <TextField
+            label="within"
+            value={value.window}
+            onInput={(window) => onChange({ ...value, window })}
+            fault={at("window_ms")}
+          />
+          <TextField
+            label="Stays open for"
+            value={value.open}
+            onInput={(open) => onChange({ ...value, open })}
+            fault={at("open_ms")}
+          />
+          <TextField
+            label="Probes"
+            type="number"
+            value={value.probes}
+            onInput={(probes) => onChange({ ...value, probes })}
+            fault={at("probes")}
+          />
         </div>
       )}
     </>

@@ -58,7 +58,13 @@ const liveTitles = {
 function Live() {
   const state = paused.value ? "paused" : liveState.value;
   return (
-    <button type="button" class={`live ${state}`} aria-pressed={paused.value} title={paused.value ? "Nothing changes here until you go on." : liveTitles[liveState.value]} onClick={togglePaused}>
+    <button
+      type="button"
+      class={`live ${state}`}
+      aria-pressed={paused.value}
+      title={paused.value ? "Nothing changes here until you go on." : liveTitles[liveState.value]}
+      onClick={togglePaused}
+    >
       <span class="dot" />
       {paused.value ? "Paused" : liveTexts[liveState.value]}
       <Icon name={paused.value ? "play" : "pause"} />
@@ -77,7 +83,12 @@ function Nav() {
           {pages
             .filter((page) => page.group === group && (!page.scope || may(page.scope)))
             .map((page) => (
-              <a key={page.path} href={href([page.path].filter(Boolean))} aria-current={current === page.path ? "page" : undefined} onClick={() => (navOpen.value = false)}>
+              <a
+                key={page.path}
+                href={href([page.path].filter(Boolean))}
+                aria-current={current === page.path ? "page" : undefined}
+                onClick={() => (navOpen.value = false)}
+              >
                 <Icon name={page.icon} />
                 {page.name}
               </a>
@@ -92,10 +103,16 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const { value: who } = session;
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}
+      >
         To the content
       </a>
-      {navOpen.value && <button type="button" class="scrim" aria-label="Close the menu" onClick={() => (navOpen.value = false)} />}
+      {navOpen.value && (
+        <button type="button" class="scrim" aria-label="Close the menu" onClick={() => (navOpen.value = false)} />
+      )}
       <div class="app">
         <header class={`side ${navOpen.value ? "open" : ""}`}>
           <Brand />
@@ -126,7 +143,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
           {liveState.value === "lost" && !paused.value && (
             <div class="lost-bar" role="alert">
               <Icon name="warn" />
-              The server does not answer. What you see is from {duration(now.value - (lostSince.value ?? now.value))} ago; the page goes on by itself.
+              The server does not answer. What you see is from {duration(
+                now.value - (lostSince.value ?? now.value),
+              )}{" "}
+              ago; the page goes on by itself.
             </div>
           )}
           <div class="inner">{children}</div>
@@ -137,7 +157,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
 }
 
 // The head of a page: its name and its actions.
-export function Bar(props: { title: ComponentChildren; under?: { text: string; href: string }; children?: ComponentChildren }) {
+export function Bar(props: {
+  title: ComponentChildren;
+  under?: { text: string; href: string };
+  children?: ComponentChildren;
+}) {
   return (
     <div class="bar">
       <span class="phone-only">

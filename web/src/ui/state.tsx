@@ -1,7 +1,13 @@
 // The states of a job, each with a colour and a shape.
 import type { JobState } from "../lib/types";
 
-const stroke = { fill: "none", stroke: "currentColor", "stroke-width": 1.7, "stroke-linecap": "round", "stroke-linejoin": "round" } as const;
+const stroke = {
+  fill: "none",
+  stroke: "currentColor",
+  "stroke-width": 1.7,
+  "stroke-linecap": "round",
+  "stroke-linejoin": "round",
+} as const;
 
 function Shape({ state }: { state: string }) {
   switch (state) {
@@ -37,7 +43,12 @@ function Shape({ state }: { state: string }) {
     case "cancelled":
       return <path {...stroke} d="M7 1.500a5.500 5.500 0 1 0 0 11 5.500 5.500 0 0 0 0-11zM3.200 10.800l7.600-7.600" />;
     case "expired":
-      return <path {...stroke} d="M3.500 1.500h7M3.500 12.500h7M4.500 1.500c0 3.500 5 3.500 5 5.500s-5 2-5 5.500M9.500 1.500c0 3.500-5 3.500-5 5.500s5 2 5 5.500" />;
+      return (
+        <path
+          {...stroke}
+          d="M3.500 1.500h7M3.500 12.500h7M4.500 1.500c0 3.500 5 3.500 5 5.500s-5 2-5 5.500M9.500 1.500c0 3.500-5 3.500-5 5.500s5 2 5 5.500"
+        />
+      );
     default:
       return <circle {...stroke} cx="7" cy="7" r="2" />;
   }

@@ -25,7 +25,11 @@ interface Lane {
 const ms = (at: string): number => new Date(at).getTime();
 const outcomes: Record<string, string> = { lease_expired: "lost its lease", timed_out: "ran out of time" };
 
-export function lanesOf(job: Job, attempts: Attempt[], at: number): { lanes: Lane[]; from: number; to: number; left: number } {
+export function lanesOf(
+  job: Job,
+  attempts: Attempt[],
+  at: number,
+): { lanes: Lane[]; from: number; to: number; left: number } {
   const from = ms(job.created_at);
   const ended = kEnded.includes(job.state);
   const to = Math.max(from + 1, ended && job.finished_at ? ms(job.finished_at) : at);
@@ -43,16 +47,50 @@ export function lanesOf(job: Job, attempts: Attempt[], at: number): { lanes: Lan
       state,
       took: duration(finished - started),
       pieces: [
-        { from: Math.min(since, started), to: started, kind: "wait", state: "blocked", title: `waited ${duration(started - since)}` },
-        { from: started, to: finished, kind: "run", state, title: `${word}: ${duration(finished - started)}${attempt.worker ? ` on ${attempt.worker}` : ""}`, open: attempt.finished_at === null },
+        {
+          from: Math.min(since, started),
+          to: started,
+          kind: "wait",
+          state: "blocked",
+          title: `waited ${duration(started - since)}`,
+        },
+        {
+          from: started,
+          to: finished,
+          kind: "run",
+          state,
+          title: `${word}: ${duration(finished - started)}${attempt.worker ? ` on ${attempt.worker}` : ""}`,
+          open: attempt.finished_at === null,
+        },
       ],
     });
     since = finished;
   }
   if (!ended && job.state !== "running") {
-    lanes.push({ key: "now", what: job.state, state: job.state, took: duration(at - since), pieces: [{ from: since, to: at, kind: "wait", state: job.state, title: `${job.state} for ${duration(at - since)}`, open: true }] });
+    lanes.push({
+      key: "now",
+      what: job.state,
+      state: job.state,
+      took: duration(at - since),
+      pieces: [
+        {
+          from: since,
+          to: at,
+          kind: "wait",
+          state: job.state,
+          title: `${job.state} for ${duration(at - since)}`,
+          open: true,
+        },
+      ],
+    });
   } else if (ended && shown.length === 0) {
-    lanes.push({ key: "end", what: job.state, state: job.state, took: duration(to - from), pieces: [{ from, to, kind: "wait", state: job.state, title: `${job.state} after ${duration(to - from)}` }] });
+    lanes.push({
+      key: "end",
+      what: job.state,
+      state: job.state,
+      took: duration(to - from),
+      pieces: [{ from, to, kind: "wait", state: job.state, title: `${job.state} after ${duration(to - from)}` }],
+    });
   }
   return { lanes, from, to, left: attempts.length - shown.length };
 }
@@ -86,7 +124,10 @@ export function Waterfall({ job, attempts }: { job: Job; attempts: Attempt[] }) 
                   title={piece.title}
                   role="img"
                   aria-label={piece.title}
-                  style={{ left: `${(100 * (piece.from - from)) / span}%`, width: `${(100 * (piece.to - piece.from)) / span}%` }}
+                  style={{
+                    left: `${(100 * (piece.from - from)) / span}%`,
+                    width: `${(100 * (piece.to - piece.from)) / span}%`,
+                  }}
                 />
               ))}
           </span>

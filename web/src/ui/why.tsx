@@ -49,7 +49,19 @@ function words(blocking: Blocking, of: { queue: string; type?: string }): Compon
     case "ended":
       return <>It has ended.</>;
     case "scheduled":
-      return <>It is not due yet: {until ? <>in {left} (<Time at={until} exact />)</> : "later"}.</>;
+      return (
+        <>
+          It is not due yet:{" "}
+          {until ? (
+            <>
+              in {left} (<Time at={until} exact />)
+            </>
+          ) : (
+            "later"
+          )}
+          .
+        </>
+      );
     case "backoff":
       return <>It failed, and waits for its next attempt{left ? <> for {left}</> : ""}.</>;
     case "expired":
@@ -57,13 +69,30 @@ function words(blocking: Blocking, of: { queue: string; type?: string }): Compon
     case "parents":
       return <>It waits for other jobs{blocking.waits_for && <>: {job(blocking.waits_for)}</>}.</>;
     case "queue_paused":
-      return <>Its <a href={href(["queues", of.queue])}>queue {of.queue}</a> is paused{blocking.reason ? `: “${blocking.reason}”` : ""}.</>;
+      return (
+        <>
+          Its <a href={href(["queues", of.queue])}>queue {of.queue}</a> is paused
+          {blocking.reason ? `: “${blocking.reason}”` : ""}.
+        </>
+      );
     case "type_paused":
-      return <>{of.type ? `Its type ${of.type}` : <>The {gate(blocking)}</>} is paused{blocking.reason ? `: “${blocking.reason}”` : ""}.</>;
+      return (
+        <>
+          {of.type ? `Its type ${of.type}` : <>The {gate(blocking)}</>} is paused
+          {blocking.reason ? `: “${blocking.reason}”` : ""}.
+        </>
+      );
     case "limit_paused":
-      return <>The {gate(blocking)} is paused{blocking.reason ? `: “${blocking.reason}”` : ""}{left ? `, for another ${left}` : ""}.</>;
+      return (
+        <>
+          The {gate(blocking)} is paused{blocking.reason ? `: “${blocking.reason}”` : ""}
+          {left ? `, for another ${left}` : ""}.
+        </>
+      );
     case "order":
-      return <>It has its turn after {blocking.waits_for ? job(blocking.waits_for) : "another job"} of the same order key.</>;
+      return (
+        <>It has its turn after {blocking.waits_for ? job(blocking.waits_for) : "another job"} of the same order key.</>
+      );
     case "limit_full":
       // For a queue, a limit by key has no single use and bound.
       if (!blocking.concurrency) return <>The {gate(blocking)} has no room left for some keys.</>;
@@ -87,19 +116,51 @@ function words(blocking: Blocking, of: { queue: string; type?: string }): Compon
         </>
       );
     case "retry_rate":
-      return <>The retries of {gate(blocking)} have a budget; the next may start {left ? `in ${left}` : "soon"}.</>;
+      return (
+        <>
+          The retries of {gate(blocking)} have a budget; the next may start {left ? `in ${left}` : "soon"}.
+        </>
+      );
     case "breaker_open":
-      return <>The breaker of {gate(blocking)} is open: too many attempts failed.{left ? ` It lets probes through in ${left}.` : ""}</>;
+      return (
+        <>
+          The breaker of {gate(blocking)} is open: too many attempts failed.
+          {left ? ` It lets probes through in ${left}.` : ""}
+        </>
+      );
     case "slow_down":
-      return <>A worker asked for less: {gate(blocking)} starts nothing{left ? ` for another ${left}` : ""}.</>;
+      return (
+        <>
+          A worker asked for less: {gate(blocking)} starts nothing{left ? ` for another ${left}` : ""}.
+        </>
+      );
     case "share":
-      return <>The {gate(blocking)} is in use on another shard{blocking.since ? <>, since <Time at={blocking.since} /></> : ""}.</>;
+      return (
+        <>
+          The {gate(blocking)} is in use on another shard
+          {blocking.since ? (
+            <>
+              , since <Time at={blocking.since} />
+            </>
+          ) : (
+            ""
+          )}
+          .
+        </>
+      );
     case "rate":
-      return <>The rate of {gate(blocking)} allows the next start {left ? `in ${left}` : "soon"}.</>;
+      return (
+        <>
+          The rate of {gate(blocking)} allows the next start {left ? `in ${left}` : "soon"}.
+        </>
+      );
     case "behind":
       return (
         <>
-          {blocking.ahead === 1 ? "1 job of its queue comes" : `${count(blocking.ahead ?? 0)}${blocking.more ? " or more" : ""} jobs of its queue come`} before it.
+          {blocking.ahead === 1
+            ? "1 job of its queue comes"
+            : `${count(blocking.ahead ?? 0)}${blocking.more ? " or more" : ""} jobs of its queue come`}{" "}
+          before it.
         </>
       );
     default:
@@ -126,14 +187,28 @@ function remedy(blocking: Blocking, of: Job): ComponentChildren {
       return resume(`v1/queues/${segment(of.queue)}/resume`, undefined);
     case "slow_down":
     case "limit_paused":
-      return blocking.limit && blocking.limit_kind !== "queue" && blocking.limit_kind !== "type" ? resume(`v1/limits/${segment(blocking.limit)}/resume`, blocking.key ? { key: blocking.key } : {}) : null;
+      return blocking.limit && blocking.limit_kind !== "queue" && blocking.limit_kind !== "type"
+        ? resume(`v1/limits/${segment(blocking.limit)}/resume`, blocking.key ? { key: blocking.key } : {})
+        : null;
     default:
       return null;
   }
 }
 
-export function WhyPanel({ of, title = "Why it is not running", actions }: { of: Job; title?: string; actions?: ComponentChildren }) {
-  const why = useResource(`why ${of.id} ${of.version}`, (signal) => get<Why>(`v1/jobs/${segment(of.id)}/why`, {}, signal), { everyMs: 3000, keep: true });
+export function WhyPanel({
+  of,
+  title = "Why it is not running",
+  actions,
+}: {
+  of: Job;
+  title?: string;
+  actions?: ComponentChildren;
+}) {
+  const why = useResource(
+    `why ${of.id} ${of.version}`,
+    (signal) => get<Why>(`v1/jobs/${segment(of.id)}/why`, {}, signal),
+    { everyMs: 3000, keep: true },
+  );
   return (
     <Panel title={title} actions={actions}>
       <div style={{ padding: "0.25rem 1rem" }}>
@@ -142,7 +217,17 @@ export function WhyPanel({ of, title = "Why it is not running", actions }: { of:
             <ul class="why-list">
               {data.blocking.map((blocking, index) => (
                 <li key={`${blocking.code}${index}`}>
-                  <Icon name={blocking.code.endsWith("paused") ? "pause" : blocking.code === "limit_full" || blocking.code === "rate" ? "limits" : blocking.code === "behind" ? "queues" : "schedules"} />
+                  <Icon
+                    name={
+                      blocking.code.endsWith("paused")
+                        ? "pause"
+                        : blocking.code === "limit_full" || blocking.code === "rate"
+                          ? "limits"
+                          : blocking.code === "behind"
+                            ? "queues"
+                            : "schedules"
+                    }
+                  />
                   <span class="grow">{words(blocking, of)}</span>
                   {remedy(blocking, of)}
                 </li>
@@ -151,7 +236,15 @@ export function WhyPanel({ of, title = "Why it is not running", actions }: { of:
                 <li key={note.code}>
                   <Icon name="workers" class="bad" />
                   <span class="grow">
-                    No worker has asked for jobs of this queue and type {note.last_seen ? <>since <Time at={note.last_seen} exact /></> : "lately"}. Start one: <code>millrace work -q {of.queue} -- COMMAND</code>
+                    No worker has asked for jobs of this queue and type{" "}
+                    {note.last_seen ? (
+                      <>
+                        since <Time at={note.last_seen} exact />
+                      </>
+                    ) : (
+                      "lately"
+                    )}
+                    . Start one: <code>millrace work -q {of.queue} -- COMMAND</code>
                   </span>
                 </li>
               ))}
@@ -168,4 +261,3 @@ export function WhyPanel({ of, title = "Why it is not running", actions }: { of:
     </Panel>
   );
 }
-

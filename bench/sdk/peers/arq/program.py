@@ -23,8 +23,9 @@ async def empty(context, to):
 async def enqueue():
     pool = await create_pool(SETTINGS)
     for first in range(0, JOBS, LANES):
-        await asyncio.gather(*(pool.enqueue_job("empty", to="ada@example.org")
-                               for _ in range(min(LANES, JOBS - first))))
+        await asyncio.gather(
+            *(pool.enqueue_job("empty", to="ada@example.org") for _ in range(min(LANES, JOBS - first)))
+        )
     await pool.aclose()
     print("ended", json.dumps({"jobs": JOBS}), flush=True)
 
@@ -34,5 +35,10 @@ if ROLE == "enqueue":
 else:
     tally = Tally(JOBS)
     asyncio.set_event_loop(asyncio.new_event_loop())
-    Worker(functions=[func(empty, name="empty", keep_result=0)], redis_settings=SETTINGS, max_jobs=16,
-           queue_read_limit=100_000, handle_signals=True).run()
+    Worker(
+        functions=[func(empty, name="empty", keep_result=0)],
+        redis_settings=SETTINGS,
+        max_jobs=16,
+        queue_read_limit=100_000,
+        handle_signals=True,
+    ).run()

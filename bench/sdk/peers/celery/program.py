@@ -41,5 +41,16 @@ if ROLE == "enqueue":
     enqueue()
 else:
     tally = Tally(JOBS, slots=CONCURRENCY)
-    app.worker_main(["worker", "--concurrency", str(CONCURRENCY), "--pool", POOL, "--loglevel", "ERROR",
-                     "--without-gossip", "--without-mingle"])
+    app.worker_main(
+        [
+            "worker",
+            "--concurrency",
+            str(CONCURRENCY),
+            "--pool",
+            POOL,
+            "--loglevel",
+            "ERROR",
+            "--without-gossip",
+            "--without-mingle",
+        ]
+    )

@@ -3,13 +3,16 @@ import static org.jobrunr.server.BackgroundJobServerConfiguration.usingStandardB
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import java.time.Duration;
-import java.util.List;
 import java.util.Collections;
+import java.util.List;
 import org.jobrunr.configuration.JobRunr;
 import org.jobrunr.scheduling.BackgroundJob;
 import org.jobrunr.storage.sql.postgres.PostgresStorageProvider;
 
-/** JobRunr on PostgreSQL: enqueue of a stream, a server with 16 workers and the shortest poll interval, 5 s. */
+/**
+ * JobRunr on PostgreSQL: enqueue of a stream, a server with 16 workers and the shortest poll
+ * interval, 5 s.
+ */
 public final class Peer {
   private static final int CONCURRENCY = 16;
 

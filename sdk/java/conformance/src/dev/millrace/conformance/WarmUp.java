@@ -12,8 +12,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Runs the program once, with a server that gives the same answer to everything, so that an
- * archive of the classes can be made. The archive makes later starts faster.
+ * Runs the program once, with a server that gives the same answer to everything, so that an archive
+ * of the classes can be made. The archive makes later starts faster.
  */
 final class WarmUp {
   private static final String TIMES =
@@ -56,8 +56,7 @@ final class WarmUp {
   }
 
   private static void answer(HttpExchange exchange) throws IOException {
-    String asked =
-        new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+    String asked = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
     // A worker that is told to stop releases the jobs it gets: a job in each answer never ends.
     boolean claims = asked.contains("\"claim\"");
     byte[] bytes = json(ANSWER + (claims ? CLAIMED : "") + "]}");

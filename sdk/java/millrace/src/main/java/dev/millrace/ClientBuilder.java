@@ -130,8 +130,8 @@ public final class ClientBuilder {
   /**
    * Sets the selector of proxies for connections.
    *
-   * @param proxy the selector; the default is the platform's, which follows {@code
-   *     https.proxyHost} and similar properties
+   * @param proxy the selector; the default is the platform's, which follows {@code https.proxyHost}
+   *     and similar properties
    * @return this builder
    */
   public ClientBuilder proxy(ProxySelector proxy) {

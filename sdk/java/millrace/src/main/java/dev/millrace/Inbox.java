@@ -7,8 +7,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Events that other threads post for the worker's own thread, which runs them in order. An event
- * may name an instant before which it does not wake that thread, so that handlers that end
- * together cost one wake-up.
+ * may name an instant before which it does not wake that thread, so that handlers that end together
+ * cost one wake-up.
  */
 final class Inbox {
   private final ReentrantLock lock = new ReentrantLock();

@@ -6,9 +6,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/**
- * Selects jobs to list, and a page of them. Members that are not set match all jobs. Immutable.
- */
+/** Selects jobs to list, and a page of them. Members that are not set match all jobs. Immutable. */
 public final class JobFilter extends Members<JobFilter> {
   private JobFilter(Map<String, Object> named) {
     super(named);
@@ -89,8 +87,7 @@ public final class JobFilter extends Members<JobFilter> {
   }
 
   /**
-   * Selects jobs that match all words, such as {@code state:dead error~timeout
-   * payload.user.id:42}.
+   * Selects jobs that match all words, such as {@code state:dead error~timeout payload.user.id:42}.
    *
    * @param words at most 1,024 bytes
    * @return a changed copy

@@ -3,9 +3,9 @@ package dev.millrace;
 import java.time.Duration;
 
 /**
-* A job that the worker holds: its lease and its times, on the monotonic clock. Used by one thread
-* only.
-*/
+ * A job that the worker holds: its lease and its times, on the monotonic clock. Used by one thread
+ * only.
+ */
 final class Slot {
   /** A lease. Tokens of different shards may be equal. */
   record Key(String id, long token) {

@@ -51,9 +51,7 @@ final class Wire {
           checkpoint == null || checkpoint.isNull() ? null : checkpoint);
     }
 
-    /**
-     * Returns the attempt's timeout, by the server's clock alone; null if unknown or unbounded.
-     */
+    /** Returns the attempt's timeout, by the server's clock alone; null if unknown or unbounded. */
     Duration length() {
       if (timeout != null || !isBounded() || hidesLength()) return timeout;
       Instant claimedAt = lease.expiresAt().minus(lease.length());

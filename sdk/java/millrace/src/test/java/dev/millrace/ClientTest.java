@@ -250,9 +250,7 @@ class ClientTest {
     assertThrows(
         MillraceException.class,
         () -> client.submit(job.limits(JobLimit.of("nowhere"), JobLimit.of("other", "k"))));
-    Unique rule =
-        new Unique(
-            "u", null, Unique.OnConflict.DEBOUNCE, Duration.ofMinutes(5));
+    Unique rule = new Unique("u", null, Unique.OnConflict.DEBOUNCE, Duration.ofMinutes(5));
     NewJob debounced = NewJob.of("sync").delay(Duration.ofMinutes(1)).unique(rule);
     assertEquals(client.submit(debounced).id(), client.submit(debounced).id());
   }

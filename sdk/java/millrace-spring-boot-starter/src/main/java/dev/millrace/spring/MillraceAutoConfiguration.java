@@ -20,8 +20,8 @@ import org.springframework.context.annotation.Configuration;
 
 /**
  * Provides a {@link MillraceClient}, and a worker that starts and stops with the application and
- * runs its {@link JobHandler} methods. The application can replace each bean by its own of the
- * same type.
+ * runs its {@link JobHandler} methods. The application can replace each bean by its own of the same
+ * type.
  */
 @AutoConfiguration(
     afterName = "org.springframework.boot.autoconfigure.jackson.JacksonAutoConfiguration")
