@@ -23,6 +23,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1]))
 import postgres  # noqa: E402 (its folder is on the path only now)
 
 BINARY = os.environ.get("MILLRACE_BIN", str(pathlib.Path(__file__).parents[2] / "build/release/millrace"))
+SUPPRESSIONS = pathlib.Path(__file__).parents[1] / "thread_sanitizer.supp"
 # The store of the servers under test: "sqlite" or "postgres".
 STORE = os.environ.get("MILLRACE_STORE", "sqlite")
 SHARDS = 1 if STORE == "sqlite" else 8
@@ -33,6 +34,11 @@ def is_sanitized():
     """Whether the binary has a sanitizer's allocator, which uses a multiple of the memory."""
     binary = pathlib.Path(BINARY).read_bytes()
     return b"__asan_init" in binary or b"__tsan_init" in binary
+
+
+def is_slow():
+    """Whether the server runs many times slower than alone: see test_memcheck.py."""
+    return "MILLRACE_SLOW" in os.environ
 
 
 # How long a busy machine may take; other machines are much faster.
@@ -48,6 +54,7 @@ def environment(**settings):
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
     env.setdefault("MALLOC_PERTURB_", "165")
+    env.setdefault("TSAN_OPTIONS", f"suppressions={SUPPRESSIONS}")
     env.update({name: str(value) for name, value in settings.items()})
     return env
 
