@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/shares_testing.h"
+#include "core/flow/shares_testing.h"
 #include "sim/cluster/database.h"
 #include "sim/cluster/network.h"
 #include "sim/cluster/node.h"

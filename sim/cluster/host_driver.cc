@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// The values of server/journal_thread.cc.
+// The values of server/shard/journal_thread.cc.
 constexpr auto kFirstPause = 50ms;
 constexpr auto kLongestPause = 1'000ms;
 

@@ -161,7 +161,7 @@ void Node::renewed(const Result<store::ClusterView>& view) {
   }
 }
 
-// --- Leaving, as in server/postgres_backend.cc.
+// --- Leaving, as in server/stores/postgres_backend.cc.
 
 void Node::drain(bool draining) {
   parts_.database.begin(

@@ -1,5 +1,5 @@
 // Steps the intake of a shard's inbox (node/inbox_intake.h) while the node leads the shard, as
-// server/inbox_poller.h does on a thread: one call at a time, with answers between rounds.
+// server/shard/inbox_poller.h does on a thread: one call at a time, with answers between rounds.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "engine/request.h"
 #include "engine/routing/gateway.h"
 

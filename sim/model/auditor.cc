@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "sim/model/entries.h"
 #include "sim/violation.h"
 #include "sim/world/guesses.h"

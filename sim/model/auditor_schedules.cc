@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "core/same.h"
-#include "core/schedule_fields.h"
+#include "core/schedules/schedule_fields.h"
 #include "sim/model/auditor.h"
 #include "sim/violation.h"
 

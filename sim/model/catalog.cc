@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/catalog_fields.h"
+#include "core/catalog/catalog_fields.h"
 #include "core/same.h"
 #include "sim/violation.h"
 

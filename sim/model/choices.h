@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/event.h"
-#include "core/queue.h"
+#include "core/queues/queue.h"
 #include "core/reply.h"
 
 namespace millrace::sim {

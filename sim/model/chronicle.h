@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-#include "core/shares_testing.h"
+#include "core/flow/shares_testing.h"
 #include "sim/cluster/database.h"
 #include "sim/model/auditor.h"
 #include "sim/world/marks.h"

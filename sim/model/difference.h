@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace millrace::sim {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/audit.h"
+#include "core/audit/audit.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/event.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "sim/world/marks.h"
 #include "store/inbox.h"
 #include "store/registry.h"

@@ -13,16 +13,16 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "core/breaker_testing.h"
-#include "core/bucket_testing.h"
 #include "core/command.h"
 #include "core/event.h"
-#include "core/job.h"
-#include "core/limit_commands.h"
-#include "core/queue.h"
+#include "core/flow/breaker_testing.h"
+#include "core/flow/bucket_testing.h"
+#include "core/flow/limit_commands.h"
+#include "core/flow/share_commands.h"
+#include "core/jobs/job.h"
+#include "core/queues/queue.h"
 #include "core/rejection.h"
 #include "core/reply.h"
-#include "core/share_commands.h"
 #include "sim/model/gate_events.h"
 #include "sim/world/marks.h"
 

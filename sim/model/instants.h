@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 
 namespace millrace::sim {
 

@@ -1,5 +1,5 @@
 // The auditor's own model of a job queue: the expected state of every job after each batch. Written
-// from the contract, for clarity rather than speed. It shares the machine's types (core/job.h,
+// from the contract, for clarity rather than speed. It shares the machine's types (core/jobs/job.h,
 // core/command.h) and none of its logic.
 //
 // It holds only durable state. Where the contract leaves a choice open (the token, the jittered
@@ -22,10 +22,10 @@
 #include "core/changes.h"
 #include "core/command.h"
 #include "core/event.h"
-#include "core/fair_testing.h"
-#include "core/job.h"
+#include "core/flow/fair_testing.h"
+#include "core/jobs/job.h"
 #include "core/machine.h"
-#include "core/queue.h"
+#include "core/queues/queue.h"
 #include "core/rejection.h"
 #include "core/reply.h"
 #include "sim/model/choices.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/operation_fields.h"
+#include "core/operations/operation_fields.h"
 #include "core/same.h"
 #include "engine/shard/outbox.h"
 #include "sim/violation.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/same.h"
-#include "core/schedule_fields.h"
+#include "core/schedules/schedule_fields.h"
 #include "sim/violation.h"
 #include "sim/world/zones.h"
 

@@ -18,7 +18,7 @@
 
 #include "core/command.h"
 #include "core/event.h"
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 #include "sim/cluster/place.h"
 #include "sim/model/instants.h"
 #include "sim/model/model.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/same.h"
-#include "core/schedule_fields.h"
+#include "core/schedules/schedule_fields.h"
 #include "engine/routing/scatter_gather.h"
 #include "engine/schedules/planner.h"
 #include "sim/model/auditor.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/tomorrow.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "digest/fingerprint.h"
 
 namespace millrace::sim {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "engine/shard/outbox.h"
 #include "sim/violation.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/command.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "sim/model/model.h"
 #include "sim/world/marks.h"
 

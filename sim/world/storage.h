@@ -6,7 +6,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "store/journal.h"
 
 namespace millrace::sim {

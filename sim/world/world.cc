@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "engine/shard/recovery.h"
 #include "sim/narrate.h"
 #include "sim/violation.h"

@@ -1,7 +1,7 @@
 // Phase two: the faults are over, and everything must be completed.
 #include <algorithm>
 
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "sim/violation.h"
 #include "sim/world/world.h"
 

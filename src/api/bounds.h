@@ -1,4 +1,4 @@
-// Every bound of the HTTP contract, with its unit in its name. core/limits.h has the machine's own
+// Every bound of the HTTP contract, with its unit in its name. core/bounds.h has the machine's own
 // copies; http/ asserts that both agree, since neither room may include the other.
 #pragma once
 

@@ -15,10 +15,10 @@
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/findings/facts.h"
-#include "cli/job_view.h"
+#include "cli/job/view.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/queue_view.h"
+#include "cli/queue/view.h"
 #include "cli/signals.h"
 
 namespace millrace::cli {

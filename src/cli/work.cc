@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/executor/executor.h"
 #include "cli/exit_code.h"
-#include "cli/job_outcome.h"
+#include "cli/job/outcome.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"

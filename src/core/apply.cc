@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "core/applier.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 
 namespace millrace::core {
 namespace {

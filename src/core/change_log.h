@@ -12,11 +12,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/ids.h"
-#include "core/catalog.h"
+#include "core/catalog/catalog.h"
 #include "core/changes.h"
-#include "core/job_slots.h"
-#include "core/queue_entry.h"
-#include "core/schedule_index.h"
+#include "core/jobs/job_slots.h"
+#include "core/queues/queue_entry.h"
+#include "core/schedules/schedule_index.h"
 
 namespace millrace::core {
 

@@ -8,15 +8,15 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "core/audit.h"
-#include "core/catalog.h"
+#include "core/audit/audit.h"
+#include "core/catalog/catalog.h"
 #include "core/event.h"
-#include "core/job.h"
-#include "core/limit.h"
-#include "core/operation.h"
-#include "core/queue.h"
-#include "core/schedule.h"
-#include "core/share.h"
+#include "core/flow/limit.h"
+#include "core/flow/share.h"
+#include "core/jobs/job.h"
+#include "core/operations/operation.h"
+#include "core/queues/queue.h"
+#include "core/schedules/schedule.h"
 
 namespace millrace::core {
 

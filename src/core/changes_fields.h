@@ -5,8 +5,8 @@
 
 #include "core/changes.h"
 #include "core/describe.h"
-#include "core/job_fields.h"
-#include "core/operation_fields.h"
+#include "core/jobs/job_fields.h"
+#include "core/operations/operation_fields.h"
 
 namespace millrace::core {
 

@@ -4,14 +4,14 @@
 #include <tuple>
 
 #include "base/tomorrow.h"
-#include "core/audit_fields.h"
-#include "core/catalog_fields.h"
+#include "core/audit/audit_fields.h"
+#include "core/catalog/catalog_fields.h"
 #include "core/command.h"
 #include "core/describe.h"
 #include "core/event_fields.h"
-#include "core/limit_command_fields.h"
-#include "core/operation_fields.h"
-#include "core/share_fields.h"
+#include "core/flow/limit_command_fields.h"
+#include "core/flow/share_fields.h"
+#include "core/operations/operation_fields.h"
 
 namespace millrace::core {
 

@@ -6,7 +6,7 @@
 #include "core/changes_fields.h"
 #include "core/command_fields.h"
 #include "core/describe_testing.h"
-#include "core/operation_fields.h"
+#include "core/operations/operation_fields.h"
 #include "core/reply_fields.h"
 #include "core/same.h"
 

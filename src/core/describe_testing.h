@@ -9,7 +9,7 @@
 #include <boost/pfr/tuple_size.hpp>
 
 #include "core/describe.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace millrace::core {
 

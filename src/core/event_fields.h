@@ -3,15 +3,15 @@
 
 #include <tuple>
 
-#include "core/audit_fields.h"
-#include "core/catalog_fields.h"
+#include "core/audit/audit_fields.h"
+#include "core/catalog/catalog_fields.h"
 #include "core/describe.h"
 #include "core/event.h"
-#include "core/job_fields.h"
-#include "core/operation_fields.h"
-#include "core/queue_fields.h"
-#include "core/schedule_fields.h"
-#include "core/share_fields.h"
+#include "core/flow/share_fields.h"
+#include "core/jobs/job_fields.h"
+#include "core/operations/operation_fields.h"
+#include "core/queues/queue_fields.h"
+#include "core/schedules/schedule_fields.h"
 
 namespace millrace::core {
 

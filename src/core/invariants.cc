@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "base/check.h"
-#include "core/catalog_fields.h"
+#include "core/bounds.h"
+#include "core/catalog/catalog_fields.h"
 #include "core/changes_fields.h"
 #include "core/describe.h"
-#include "core/job_fields.h"
-#include "core/limit_fields.h"
-#include "core/limits.h"
-#include "core/operation_fields.h"
-#include "core/queue_fields.h"
-#include "core/schedule_fields.h"
+#include "core/flow/limit_fields.h"
+#include "core/flow/share_fields.h"
+#include "core/jobs/job_fields.h"
+#include "core/operations/operation_fields.h"
+#include "core/queues/queue_fields.h"
+#include "core/schedules/schedule_fields.h"
 #include "core/shard_state.h"
-#include "core/share_fields.h"
 #include "digest/fingerprint.h"
 
 namespace millrace::core {

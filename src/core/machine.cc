@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
-#include "core/audit_scribe.h"
+#include "core/audit/audit_scribe.h"
 #include "core/decider.h"
 #include "core/shard_state.h"
 

@@ -14,12 +14,12 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/bounds.h"
 #include "core/changes.h"
 #include "core/command.h"
 #include "core/event.h"
-#include "core/firing.h"
-#include "core/limits.h"
 #include "core/reply.h"
+#include "core/schedules/firing.h"
 
 namespace millrace::core {
 

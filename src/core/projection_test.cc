@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/random.h"
-#include "core/error_fingerprint.h"
+#include "core/jobs/error_fingerprint.h"
 #include "core/scenario.h"
 #include "digest/fingerprint.h"
 

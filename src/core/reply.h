@@ -10,12 +10,12 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "core/catalog.h"
-#include "core/job.h"
-#include "core/operation.h"
-#include "core/queue.h"
+#include "core/catalog/catalog.h"
+#include "core/jobs/job.h"
+#include "core/operations/operation.h"
+#include "core/queues/queue.h"
 #include "core/rejection.h"
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 
 namespace millrace::core {
 

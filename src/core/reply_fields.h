@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "core/describe.h"
-#include "core/job_fields.h"
-#include "core/queue_fields.h"
+#include "core/jobs/job_fields.h"
+#include "core/queues/queue_fields.h"
 #include "core/rejection.h"
 #include "core/reply.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace millrace::core {
 

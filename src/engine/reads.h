@@ -9,7 +9,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "core/job_filter.h"
+#include "core/jobs/job_filter.h"
 #include "core/reply.h"
 #include "engine/routing/scatter_gather.h"
 #include "engine/shard/cursors.h"

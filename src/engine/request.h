@@ -109,9 +109,9 @@ struct TellOfJob {
   bool ended = false;  // or gone
 };
 
-// Asks for the next step of an operation (core/operation.h); answers without one after `wait`. The
-// caller selects jobs from the tables, and then sends core::StepOperation. Used only between a
-// shard and the node that leads it.
+// Asks for the next step of an operation (core/operations/operation.h); answers without one after
+// `wait`. The caller selects jobs from the tables, and then sends core::StepOperation. Used only
+// between a shard and the node that leads it.
 struct OperationSharers {
   JobId id;
   std::uint32_t sharers = 1;  // shards with unfinished parts, which share the rate

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "base/mutant.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "engine/shard/outbox.h"
 
 namespace millrace::node {

@@ -1,7 +1,7 @@
-// Works through a shard's parts of operations (core/operation.h) while this node leads the shard:
-// it asks the shard for the next step, has jobs selected from the tables, and sends the step to the
-// shard. It only decides; its caller sends its requests, reads the tables, and passes on the
-// results.
+// Works through a shard's parts of operations (core/operations/operation.h) while this node leads
+// the shard: it asks the shard for the next step, has jobs selected from the tables, and sends the
+// step to the shard. It only decides; its caller sends its requests, reads the tables, and passes
+// on the results.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/limits.h"
+#include "core/bounds.h"
 
 namespace millrace::node {
 namespace {

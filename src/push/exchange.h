@@ -5,7 +5,7 @@
 
 #include "api/push_call.h"
 #include "core/command.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "push/caller.h"
 #include "push/line.h"
 

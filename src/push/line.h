@@ -15,7 +15,7 @@
 #include "api/push_target.h"
 #include "base/clock.h"
 #include "base/histogram.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "engine/routing/gateway.h"
 #include "push/breaker.h"
 #include "push/target.h"

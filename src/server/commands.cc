@@ -16,12 +16,12 @@
 #include "server/config/config.h"
 #include "server/config/config_keys.h"
 #include "server/config/token.h"
-#include "server/init.h"
-#include "server/migrate.h"
-#include "server/restore.h"
+#include "server/process/system_time.h"
 #include "server/serve.h"
-#include "server/system_time.h"
-#include "server/verify.h"
+#include "server/stores/init.h"
+#include "server/stores/migrate.h"
+#include "server/stores/restore.h"
+#include "server/stores/verify.h"
 
 namespace millrace::server {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "server/metrics/process_figures.h"
 #include "server/operations.h"
-#include "server/system_time.h"
+#include "server/process/system_time.h"
 
 namespace millrace::server {
 namespace {

@@ -17,7 +17,7 @@
 #include "engine/shard/shard_clock.h"
 #include "engine/store_format.h"
 #include "node/membership.h"
-#include "server/shard_host.h"
+#include "server/shard/shard_host.h"
 #include "store/registry.h"
 
 namespace millrace::server {

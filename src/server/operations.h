@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "engine/routing/gateway.h"
-#include "server/backend.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/queue_sampler.h"
+#include "server/stores/backend.h"
 #include "service/catalog.h"
 #include "service/operations.h"
 

@@ -17,4 +17,4 @@
 #include <vector>
 
 #include "server/config/config.h"
-#include "server/driver.h"
+#include "server/shard/driver.h"

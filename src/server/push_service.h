@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "push/pusher.h"
-#include "server/backend.h"
 #include "server/operations.h"
+#include "server/stores/backend.h"
 #include "service/catalog.h"
 #include "service/push_desk.h"
 

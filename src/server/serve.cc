@@ -23,20 +23,20 @@
 #include "net/listener.h"
 #include "net/local_socket.h"
 #include "net/tls.h"
-#include "server/backend.h"
 #include "server/catalog_follower.h"
 #include "server/config/config_keys.h"
-#include "server/driver.h"
-#include "server/error_watch.h"
 #include "server/metrics/memory_gauge.h"
 #include "server/metrics/metrics.h"
 #include "server/operations.h"
-#include "server/process.h"
+#include "server/process/error_watch.h"
+#include "server/process/process.h"
+#include "server/process/request_log.h"
+#include "server/process/stderr_sink.h"
+#include "server/process/supervisor.h"
+#include "server/process/system_time.h"
 #include "server/push_service.h"
-#include "server/request_log.h"
-#include "server/stderr_sink.h"
-#include "server/supervisor.h"
-#include "server/system_time.h"
+#include "server/shard/driver.h"
+#include "server/stores/backend.h"
 #include "server/traces/tracer.h"
 #include "service/made_tokens.h"
 
@@ -371,6 +371,8 @@ class Server {
     auto tokens = service::TokenBook::make(config_.tokens);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
     tokens_ = std::make_unique<service::Tokens>(std::move(*tokens), &made_tokens_);
+    errors_ = std::make_unique<ErrorWatch>(
+        ErrorWatch::Parts{.backend = *backend_, .catalog = catalog_, .clock = clock_, .log = log_});
     operations_ = std::make_unique<ServerOperations>(
         service::About{.version = std::string(version()),
                        .commit = std::string(build_commit()),
@@ -384,7 +386,7 @@ class Server {
             .catalog = catalog_,
             .log = log_,
             .push_health = [this] { return push_->all_health(); },
-            .error_groups = [this] { return error_counts(); },
+            .error_groups = [this] { return errors_->counts(); },
             .trace_counts = count_traces(),
             .directory = on_postgres() ? std::string() : config_.data,
             .certificate_ends = [this] { return tls_ ? tls_->expires_at() : std::nullopt; }});
@@ -419,10 +421,6 @@ class Server {
           "the configuration has no tokens, so every user of this machine can use the server");
     }
     return {};
-  }
-
-  std::optional<ErrorWatch::Counts> error_counts() const {
-    return errors_ == nullptr ? std::nullopt : errors_->counts();
   }
 
   // Resolved groups are the first to make room for others.
@@ -469,8 +467,7 @@ class Server {
     follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
     await_catalog();
     tell_models_of_errors();
-    errors_ = std::make_unique<ErrorWatch>(
-        ErrorWatch::Parts{.backend = *backend_, .catalog = catalog_, .clock = clock_, .log = log_});
+    errors_->start();
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
     push_->start();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/audit.h"
-#include "core/audit.h"
+#include "core/audit/audit.h"
 #include "service/caller.h"
 
 namespace millrace::service {

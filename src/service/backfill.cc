@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "digest/fingerprint.h"
 #include "engine/schedules/planner.h"
 #include "engine/schedules/timing.h"

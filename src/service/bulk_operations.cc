@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "service/audit.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"

@@ -1,5 +1,5 @@
-// Long-running operations on many jobs (core/operation.h): start, show, pause, resume, cancel, and
-// change of rate. Every shard has a part; here the parts appear as one.
+// Long-running operations on many jobs (core/operations/operation.h): start, show, pause, resume,
+// cancel, and change of rate. Every shard has a part; here the parts appear as one.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// This node's copy of the catalog (core/catalog.h). Code that needs a document, perhaps for each
-// request, reads it here without a request to a shard.
+// This node's copy of the catalog (core/catalog/catalog.h). Code that needs a document, perhaps for
+// each request, reads it here without a request to a shard.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "core/catalog.h"
+#include "core/catalog/catalog.h"
 #include "core/command.h"
 #include "core/reply.h"
 

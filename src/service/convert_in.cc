@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "api/bounds.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "service/convert.h"
 
 namespace millrace::service {

@@ -11,7 +11,7 @@
 
 #include "api/error_group.h"
 #include "api/job_calls.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "engine/models/read_models.h"
 #include "service/bulk_operations.h"
 #include "service/caller.h"
@@ -46,7 +46,7 @@ Task<Answered<OperationAnswer>> change_group_jobs(Caller& caller, std::string_vi
                                                   api::BulkAction action,
                                                   std::optional<std::int64_t> rate_per_s);
 
-// --- Also for the code that keeps the documents current (server/error_watch.h).
+// --- Also for the code that keeps the documents current (server/process/error_watch.h).
 
 std::string error_group_id(std::uint64_t fingerprint);
 std::optional<std::uint64_t> parse_error_group_id(std::string_view id);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/text.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "engine/schedules/planner.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"

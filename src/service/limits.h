@@ -8,7 +8,7 @@
 
 #include "api/limit.h"
 #include "api/why.h"
-#include "core/limit.h"
+#include "core/flow/limit.h"
 #include "service/caller.h"
 #include "service/jobs.h"
 

@@ -9,7 +9,7 @@
 
 #include "api/list.h"
 #include "api/push_target.h"
-#include "core/catalog.h"
+#include "core/catalog/catalog.h"
 #include "service/caller.h"
 
 namespace millrace::service {

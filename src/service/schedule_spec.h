@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "api/schedule.h"
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 #include "engine/schedules/timing.h"
 #include "engine/schedules/zones.h"
 #include "service/caller.h"

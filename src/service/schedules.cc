@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "calendar/clock_changes.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "digest/fingerprint.h"
 #include "engine/schedules/planner.h"
 #include "service/audit.h"

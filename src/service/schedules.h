@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/schedule.h"
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 #include "service/caller.h"
 #include "service/jobs.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/audit_chain.h"
+#include "core/audit/audit_chain.h"
 
 namespace millrace::store {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/audit.h"
+#include "core/audit/audit.h"
 
 namespace millrace::store {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/arbitrary.h"
-#include "core/audit_fields.h"
+#include "core/audit/audit_fields.h"
 #include "core/same.h"
 #include "store/testing/jobs.h"
 #include "store/testing/store_under_test.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/arbitrary.h"
-#include "core/catalog_fields.h"
+#include "core/catalog/catalog_fields.h"
 #include "core/same.h"
 #include "store/testing/jobs.h"
 #include "store/testing/store_under_test.h"

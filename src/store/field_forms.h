@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 #include "core/state_set.h"
 #include "store/wire.h"
 #include "store/wire_reader.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/job_filter.h"
+#include "core/jobs/job_filter.h"
 
 namespace millrace::store {
 

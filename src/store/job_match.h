@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "core/job.h"
-#include "core/job_filter.h"
+#include "core/jobs/job.h"
+#include "core/jobs/job_filter.h"
 
 namespace millrace::store {
 

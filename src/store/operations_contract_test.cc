@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/arbitrary.h"
-#include "core/operation_fields.h"
+#include "core/operations/operation_fields.h"
 #include "core/same.h"
 #include "store/testing/jobs.h"
 #include "store/testing/store_under_test.h"

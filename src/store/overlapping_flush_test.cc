@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/random.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "core/machine.h"
 #include "core/scenario.h"
 #include "digest/fingerprint.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "store/tables.h"
 
 namespace millrace::store {

@@ -16,7 +16,7 @@
 #include "base/ids.h"
 #include "base/tomorrow.h"
 #include "core/describe.h"
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 #include "store/field_forms.h"
 #include "store/wire.h"
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "core/arbitrary.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "core/same.h"
-#include "core/schedule_fields.h"
+#include "core/schedules/schedule_fields.h"
 #include "store/testing/jobs.h"
 #include "store/testing/store_under_test.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/bytes.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace millrace::store {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/arbitrary.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "core/same.h"
 #include "store/testing/jobs.h"
 #include "store/testing/store_under_test.h"

@@ -19,7 +19,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "store/shared_parts.h"
 #include "store/wire.h"
 

@@ -3,7 +3,7 @@
 
 #include "api/push_call.h"
 #include "cli/executor/executor.h"
-#include "cli/job_outcome.h"
+#include "cli/job/outcome.h"
 #include "millrace/transport.h"
 
 namespace millrace::cli {

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "cli/executor/executor.h"
-#include "cli/job_outcome.h"
+#include "cli/job/outcome.h"
 #include "millrace/json.h"
 
 // The type of the C interface that the module gets a pointer to.

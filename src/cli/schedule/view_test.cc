@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 #include "cli/exit_code.h"
-#include "cli/job_view.h"
+#include "cli/job/view.h"
 #include "cli/output.h"
 
 namespace millrace::cli {

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "base/utf8.h"
-#include "core/error_fingerprint.h"
+#include "core/jobs/error_fingerprint.h"
 #include "engine/models/model_bytes.h"
 
 namespace millrace::engine {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "core/error_fingerprint.h"
+#include "core/jobs/error_fingerprint.h"
 
 namespace millrace::engine {
 namespace {

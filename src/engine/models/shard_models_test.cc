@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "core/error_fingerprint.h"
+#include "core/jobs/error_fingerprint.h"
 #include "engine/models/read_models.h"
 #include "store/memory/memory_store.h"
 

@@ -8,8 +8,8 @@
 #include <deque>
 #include <utility>
 
-#include "core/limits.h"
-#include "engine/routing/operation.h"
+#include "core/bounds.h"
+#include "engine/routing/exchange.h"
 #include "engine/routing/router.h"
 
 namespace millrace::engine {
@@ -49,10 +49,10 @@ std::deque<QueueRun> queue_runs_of(const std::vector<SharedBytes>& queues, Shard
   return runs;
 }
 
-class MultiShardClaim final : public Operation {
+class MultiShardClaim final : public Exchange {
  public:
   MultiShardClaim(Router& router, Request request, ReplyAddress reply_to, std::string credentials)
-      : Operation(router, reply_to, std::move(credentials)) {
+      : Exchange(router, reply_to, std::move(credentials)) {
     if (auto* poll = std::get_if<Poll>(&request)) {
       kind_ = Kind::kPoll;
       poll_ = std::move(*poll);
@@ -412,8 +412,8 @@ class MultiShardClaim final : public Operation {
 
 }  // namespace
 
-std::shared_ptr<Operation> make_multi_shard_claim(Router& router, Request request,
-                                                  ReplyAddress reply_to, std::string credentials) {
+std::shared_ptr<Exchange> make_multi_shard_claim(Router& router, Request request,
+                                                 ReplyAddress reply_to, std::string credentials) {
   return std::make_shared<MultiShardClaim>(router, std::move(request), reply_to,
                                            std::move(credentials));
 }

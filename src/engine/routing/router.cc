@@ -8,7 +8,7 @@
 namespace millrace::engine {
 namespace {
 
-// A ticket for an operation: its number, and the part's.
+// A ticket for an exchange: its number, and the part's.
 constexpr int kPartBits = 20;
 constexpr std::uint64_t kPartMask = (std::uint64_t{1} << kPartBits) - 1;
 
@@ -35,8 +35,8 @@ std::vector<T> take_if(std::vector<T>& from, Wanted wanted) {
 
 }  // namespace
 
-Ticket Router::ticket_of(std::uint64_t operation, std::size_t part) {
-  return Ticket{operation << kPartBits | (part & kPartMask)};
+Ticket Router::ticket_of(std::uint64_t exchange, std::size_t part) {
+  return Ticket{exchange << kPartBits | (part & kPartMask)};
 }
 
 Router::Router(ShardNumber shards, const TimeSource& time, Peers* peers)
@@ -91,34 +91,33 @@ void Router::submit(Request request, ReplyPort& port, Ticket ticket, std::string
       return;
     }
   }
-  begin(
-      make_operation(*this, std::move(request), shard, {&port, ticket}, std::string(credentials)));
+  begin(make_exchange(*this, std::move(request), shard, {&port, ticket}, std::string(credentials)));
 }
 
-void Router::begin(std::shared_ptr<Operation> operation) {
+void Router::begin(std::shared_ptr<Exchange> exchange) {
   std::uint64_t number = 0;
   {
     const MutexLock lock(mutex_);
     number = next_number_++;
-    operations_.emplace(number, operation);
-    by_address_[operation->reply_to()] = number;
+    exchanges_.emplace(number, exchange);
+    by_address_[exchange->reply_to()] = number;
   }
-  operation->begin(number);
+  exchange->begin(number);
 }
 
 void Router::cancel(ReplyPort& port, Ticket ticket) {
-  std::shared_ptr<Operation> operation;
+  std::shared_ptr<Exchange> exchange;
   {
     const MutexLock lock(mutex_);
     if (const auto number = by_address_.find(ReplyAddress{&port, ticket});
         number != by_address_.end()) {
-      if (const auto found = operations_.find(number->second); found != operations_.end()) {
-        operation = found->second;
+      if (const auto found = exchanges_.find(number->second); found != exchanges_.end()) {
+        exchange = found->second;
       }
     }
   }
-  if (operation != nullptr) {
-    operation->cancel();
+  if (exchange != nullptr) {
+    exchange->cancel();
     return;
   }
   // The request went straight to one of the shards.
@@ -128,7 +127,7 @@ void Router::cancel(ReplyPort& port, Ticket ticket) {
   }
 }
 
-// --- For operations.
+// --- For exchanges.
 
 bool Router::give(ShardNumber shard, std::optional<Request>& request, Ticket ticket,
                   std::string_view credentials) {
@@ -149,9 +148,9 @@ void Router::hold_part(Held held) {
   held_.push_back(std::move(held));
 }
 
-void Router::ring_at(std::shared_ptr<Operation> operation, Instant at) {
+void Router::ring_at(std::shared_ptr<Exchange> exchange, Instant at) {
   const MutexLock lock(mutex_);
-  alarms_.push_back({std::move(operation), at});
+  alarms_.push_back({std::move(exchange), at});
 }
 
 void Router::cancel_part(ShardNumber shard, Ticket ticket) {
@@ -161,11 +160,11 @@ void Router::cancel_part(ShardNumber shard, Ticket ticket) {
   if (peers_ != nullptr) peers_->cancel(*this, ticket);
 }
 
-void Router::over(const Operation& operation) {
+void Router::over(const Exchange& exchange) {
   const MutexLock lock(mutex_);
-  const auto found = by_address_.find(operation.reply_to());
-  if (found != by_address_.end() && found->second == operation.number_) by_address_.erase(found);
-  operations_.erase(operation.number_);
+  const auto found = by_address_.find(exchange.reply_to());
+  if (found != by_address_.end() && found->second == exchange.number_) by_address_.erase(found);
+  exchanges_.erase(exchange.number_);
 }
 
 void Router::release_jobs(ShardNumber shard, core::Ack releases, std::string_view credentials) {
@@ -176,14 +175,14 @@ void Router::release_jobs(ShardNumber shard, core::Ack releases, std::string_vie
 void Router::deliver(std::span<Delivery> deliveries) {
   for (Delivery& delivery : deliveries) {
     const auto number = static_cast<std::uint64_t>(delivery.ticket);
-    std::shared_ptr<Operation> operation;
+    std::shared_ptr<Exchange> exchange;
     {
       const MutexLock lock(mutex_);
-      const auto found = operations_.find(number >> kPartBits);
-      if (found != operations_.end()) operation = found->second;
+      const auto found = exchanges_.find(number >> kPartBits);
+      if (found != exchanges_.end()) exchange = found->second;
     }
-    if (operation != nullptr) {
-      operation->answer_came(number & kPartMask, std::move(delivery.answer));
+    if (exchange != nullptr) {
+      exchange->answer_came(number & kPartMask, std::move(delivery.answer));
     }
   }
 }
@@ -192,27 +191,27 @@ bool Router::tick() {
   const Instant now = this->now();
   std::vector<Held> due;
   std::vector<Alarm> ringing;
-  std::vector<std::shared_ptr<Operation>> old;
+  std::vector<std::shared_ptr<Exchange>> old;
   {
     const MutexLock lock(mutex_);
     due = take_if(held_, [&](const Held& held) { return held.not_before <= now; });
     ringing = take_if(alarms_, [&](const Alarm& alarm) { return alarm.at <= now; });
     if (now - swept_at_ > kSweepPause) {
       swept_at_ = now;
-      for (const auto& [number, operation] : operations_) old.push_back(operation);
+      for (const auto& [number, exchange] : exchanges_) old.push_back(exchange);
     }
   }
-  for (const auto& operation : old) {
-    if (operation->over_since(now)) over(*operation);
+  for (const auto& exchange : old) {
+    if (exchange->over_since(now)) over(*exchange);
   }
-  for (const Alarm& alarm : ringing) alarm.operation->ring();
+  for (const Alarm& alarm : ringing) alarm.exchange->ring();
   bool leader_wanted = false;
   for (Held& held : due) {
     leader_wanted |= !is_led_here(held.shard);
     if (has_leader(held.shard)) {
-      held.operation->send_again(held.part);
+      held.exchange->send_again(held.part);
     } else if (now >= held.until) {
-      held.operation->refuse(held.part, Unavailable::kNoLeader);
+      held.exchange->refuse(held.part, Unavailable::kNoLeader);
     } else {
       held.not_before = now;
       hold_part(std::move(held));

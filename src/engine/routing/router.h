@@ -11,8 +11,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/mutex.h"
+#include "engine/routing/exchange.h"
 #include "engine/routing/gateway.h"
-#include "engine/routing/operation.h"
 #include "engine/routing/peers.h"
 #include "engine/routing/scatter_gather.h"
 #include "engine/shard/shard_clock.h"
@@ -47,7 +47,7 @@ class Router final : public Gateway, private ReplyPort {
   ShardNumber shards() const { return static_cast<ShardNumber>(routes_.size()); }
 
  private:
-  friend class Operation;
+  friend class Exchange;
   struct Route {
     Mutex mutex;
     Gateway* here MILLRACE_GUARDED_BY(mutex) = nullptr;
@@ -55,7 +55,7 @@ class Router final : public Gateway, private ReplyPort {
   };
   // A part that waits for its shard's leader, or for a short pause.
   struct Held {
-    std::shared_ptr<Operation> operation;
+    std::shared_ptr<Exchange> exchange;
     std::size_t part = 0;
     ShardNumber shard = 0;
     Instant not_before{};
@@ -63,25 +63,25 @@ class Router final : public Gateway, private ReplyPort {
   };
 
   struct Alarm {
-    std::shared_ptr<Operation> operation;
+    std::shared_ptr<Exchange> exchange;
     Instant at{};
   };
 
-  // --- For operations.
+  // --- For exchanges.
   Instant now() const { return time_.since_boot(); }
   // Sends the request to the shard's leader, and keeps a copy if it may have to be sent again.
   // False: the shard has no leader.
   bool give(ShardNumber shard, std::optional<Request>& request, Ticket ticket,
             std::string_view credentials);
   void hold_part(Held held);
-  void ring_at(std::shared_ptr<Operation> operation, Instant at);
-  static Ticket ticket_of(std::uint64_t operation, std::size_t part);
+  void ring_at(std::shared_ptr<Exchange> exchange, Instant at);
+  static Ticket ticket_of(std::uint64_t exchange, std::size_t part);
   void cancel_part(ShardNumber shard, Ticket ticket);
-  void over(const Operation& operation);
+  void over(const Exchange& exchange);
   void release_jobs(ShardNumber shard, core::Ack releases, std::string_view credentials);
 
   void deliver(std::span<Delivery> deliveries) override;
-  void begin(std::shared_ptr<Operation> operation);
+  void begin(std::shared_ptr<Exchange> exchange);
   bool has_leader(ShardNumber shard);
   bool is_led_here(ShardNumber shard);
 
@@ -91,7 +91,7 @@ class Router final : public Gateway, private ReplyPort {
 
   Mutex mutex_;
   std::uint64_t next_number_ MILLRACE_GUARDED_BY(mutex_) = 1;
-  absl::flat_hash_map<std::uint64_t, std::shared_ptr<Operation>> operations_
+  absl::flat_hash_map<std::uint64_t, std::shared_ptr<Exchange>> exchanges_
       MILLRACE_GUARDED_BY(mutex_);
   absl::flat_hash_map<ReplyAddress, std::uint64_t> by_address_ MILLRACE_GUARDED_BY(mutex_);
   std::vector<Held> held_ MILLRACE_GUARDED_BY(mutex_);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/routing/operation.h"
+#include "engine/routing/exchange.h"
 #include "engine/routing/router.h"
 #include "engine/shard/shard_fixture.h"
 #include "store/memory/memory_store.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/mutant.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "digest/fingerprint.h"
 #include "engine/schedules/timing.h"
 #include "engine/shard/outbox.h"

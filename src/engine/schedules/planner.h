@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/time.h"
-#include "core/firing.h"
-#include "core/schedule.h"
+#include "core/schedules/firing.h"
+#include "core/schedules/schedule.h"
 #include "engine/routing/scatter_gather.h"
 #include "engine/schedules/zones.h"
 

@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "calendar/posix_rule.h"
 #include "calendar/zone.h"
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 #include "engine/schedules/planner.h"
 #include "engine/schedules/zones.h"
 #include "engine/shard/shard_clock.h"

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "calendar/timing.h"
 #include "calendar/zone.h"
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 #include "engine/schedules/zones.h"
 
 namespace millrace::engine {

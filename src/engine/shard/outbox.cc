@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "digest/fingerprint.h"
 
 namespace millrace::engine {

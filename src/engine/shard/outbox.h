@@ -1,6 +1,6 @@
 // Jobs that an ack submits to queues of other shards. The commit of the ack's outcome makes each of
 // them a job in a queue of the acked job's own shard, with the submission as its payload. From
-// there the shard's leader passes them on (server/relay.h). So they exist if and only if the
+// there the shard's leader passes them on (server/shard/relay.h). So they exist if and only if the
 // outcome does, and reach their queues a moment later.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/command.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "engine/routing/scatter_gather.h"
 #include "store/submission_codec.h"
 

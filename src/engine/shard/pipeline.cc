@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "store/event_codec.h"
 
 namespace millrace::engine {

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/time.h"
 #include "core/event.h"
-#include "core/queue.h"
+#include "core/queues/queue.h"
 
 namespace millrace::engine {
 

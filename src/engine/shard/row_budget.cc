@@ -3,8 +3,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/audit_scribe.h"
-#include "core/limits.h"
+#include "core/audit/audit_scribe.h"
+#include "core/bounds.h"
 
 namespace millrace::engine {
 namespace {

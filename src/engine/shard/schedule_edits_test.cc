@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 #include "engine/routing/scatter_gather.h"
 #include "engine/schedules/planner.h"
 #include "engine/shard/shard_fixture.h"

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
-#include "core/audit_scribe.h"
-#include "core/limits.h"
+#include "core/audit/audit_scribe.h"
+#include "core/bounds.h"
 #include "engine/shard/outbox.h"
 #include "engine/shard/recovery.h"
 #include "engine/shard/shard_impl.h"

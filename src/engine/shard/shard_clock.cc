@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/mutant.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 
 namespace millrace::engine {
 namespace {

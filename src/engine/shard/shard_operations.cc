@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/limits.h"
+#include "core/bounds.h"
 
 namespace millrace::engine {
 

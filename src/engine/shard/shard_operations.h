@@ -1,5 +1,5 @@
-// Plans the steps of the shard's parts of operations (core/operation.h). Each step is handed out to
-// the node that leads the shard, which selects the jobs.
+// Plans the steps of the shard's parts of operations (core/operations/operation.h). Each step is
+// handed out to the node that leads the shard, which selects the jobs.
 #pragma once
 
 #include <array>

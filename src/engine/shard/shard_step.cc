@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "engine/shard/row_budget.h"
 #include "engine/shard/shard_impl.h"
 

@@ -7,7 +7,7 @@
 #include "core/command_fields.h"
 #include "core/describe.h"
 #include "core/reply_fields.h"
-#include "core/schedule_fields.h"
+#include "core/schedules/schedule_fields.h"
 #include "engine/request.h"
 
 namespace millrace::engine {

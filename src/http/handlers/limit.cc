@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/limit.h"
+#include "core/flow/limit.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 #include "service/limits.h"

@@ -5,7 +5,7 @@
 
 #include "api/list.h"
 #include "api/queue.h"
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 #include "service/schedules.h"

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "base/shown_url.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "net/address_set.h"
 
 namespace millrace::server {

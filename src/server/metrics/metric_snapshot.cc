@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "api/error_group.h"
-#include "core/job.h"
-#include "core/schedule.h"
+#include "core/jobs/job.h"
+#include "core/schedules/schedule.h"
 #include "server/metrics/process_figures.h"
 
 namespace millrace::server {

@@ -16,11 +16,11 @@
 #include "engine/models/read_models.h"
 #include "engine/observer.h"
 #include "http/observer.h"
-#include "server/driver.h"
 #include "server/metrics/queue_sampler.h"
 #include "server/metrics/recent_times.h"
 #include "server/metrics/trace_metrics.h"
-#include "server/shard_report.h"
+#include "server/shard/driver.h"
+#include "server/shard/shard_report.h"
 
 namespace millrace::server {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/limit.h"
-#include "core/queue.h"
+#include "core/flow/limit.h"
+#include "core/queues/queue.h"
 #include "core/reply.h"
 #include "engine/models/read_models.h"
 #include "engine/routing/gateway.h"

@@ -16,7 +16,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace millrace::server {
 

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "base/thread_name.h"
-#include "server/system_time.h"
+#include "server/process/system_time.h"
 
 namespace millrace::server {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "store/job_match.h"
 #include "store/page_budget.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "store/postgres/connection.h"
 #include "store/tables.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "store/blob.h"
 #include "store/postgres/job_columns.h"
 #include "store/row_codec.h"

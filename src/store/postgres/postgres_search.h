@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/job_filter.h"
+#include "core/jobs/job_filter.h"
 #include "store/postgres/job_columns.h"
 #include "store/postgres/postgres_shard.h"
 #include "store/tables.h"

@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "base/mutant.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "store/blob.h"
 #include "store/postgres/postgres_rows.h"
 #include "store/row_codec.h"

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/result.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "store/blob.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/queue_ids.h"

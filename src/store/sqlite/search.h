@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/job_filter.h"
+#include "core/jobs/job_filter.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/queue_ids.h"

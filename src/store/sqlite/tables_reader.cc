@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/thread_name.h"
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "store/row_codec.h"
 #include "store/sqlite/journal_rows.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/limits.h"
+#include "core/bounds.h"
 #include "store/row_codec.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_rows.h"

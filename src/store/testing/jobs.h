@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/changes.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "store/tables.h"
 
 namespace millrace::store {

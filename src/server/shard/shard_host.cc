@@ -1,0 +1,248 @@
+#include "server/shard/shard_host.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/thread_name.h"
+
+namespace millrace::server {
+
+ShardHost::ShardHost(std::uint32_t shard, DriverOptions options, Parts parts)
+    : shard_(shard),
+      options_(std::move(options)),
+      parts_(std::move(parts)),
+      lease_(parts_.self),
+      host_({.self = parts_.self,
+             .options = options_.shard,
+             .store = parts_.store,
+             .router = parts_.router,
+             .time = parts_.time,
+             .observer = parts_.observer,
+             .runner = *this,
+             .log = parts_.log}),
+      thread_([this] { thread(); }) {}
+
+ShardHost::~ShardHost() { stop(); }
+
+void ShardHost::stop() {
+  if (!thread_.joinable()) return;
+  post([](Mail& mail) { mail.stop = true; });
+  thread_.join();
+}
+
+template <typename Change>
+void ShardHost::post(Change change) {
+  {
+    const MutexLock lock(mutex_);
+    change(mail_);
+  }
+  wake_.notify_one();
+}
+
+void ShardHost::order(node::ShardOrders orders) {
+  post([&](Mail& mail) { mail.orders = std::move(orders); });
+}
+
+void ShardHost::give(store::NodeId requester, Epoch epoch, std::function<void(bool)> done) {
+  std::optional<HandoverRequest> older;
+  post([&](Mail& mail) {
+    older = std::exchange(mail.handover, HandoverRequest{requester, epoch, std::move(done)});
+  });
+  if (older) older->done(false);
+}
+
+void ShardHost::drain(std::function<void()> drained) {
+  post([&](Mail& mail) { mail.drained = std::move(drained); });
+}
+
+void ShardHost::renewed(node::Instant at, const store::ShardView& seen) {
+  const MutexLock lock(mutex_);
+  lease_.renewed(at, seen);
+  if (driver_ != nullptr) driver_->look_at_lease();
+}
+
+void ShardHost::doubt() {
+  const MutexLock lock(mutex_);
+  lease_.doubt();
+  // So that even an idle shard reports that it is not ready.
+  if (driver_ != nullptr) driver_->look_at_lease();
+}
+
+bool ShardHost::leads() const { return driver() != nullptr; }
+
+std::shared_ptr<Driver> ShardHost::driver() const {
+  const MutexLock lock(mutex_);
+  return driver_;
+}
+
+ShardHost::Status ShardHost::status() const {
+  std::shared_ptr<Driver> driver;
+  Status status;
+  {
+    const MutexLock lock(mutex_);
+    driver = driver_;
+    status.head = followed_;
+    status.role = follows_ ? Status::Role::kFollows : Status::Role::kNone;
+  }
+  if (driver == nullptr) return status;
+  status.role = Status::Role::kLeads;
+  status.driver = driver->status();
+  status.now = driver->now();
+  return status;
+}
+
+std::shared_ptr<Driver> ShardHost::led() const {
+  const MutexLock lock(mutex_);
+  return resigning_ ? nullptr : driver_;
+}
+
+// --- The thread.
+
+void ShardHost::thread() {
+  name_this_thread("shard host");
+  while (true) {
+    Mail mail = wait();
+    if (mail.stop) break;
+    read(std::move(mail));
+    while (const auto call = host_.step()) carry_out(*call);
+    look_at_drain();
+    const engine::Follower* const follower = host_.follower();
+    const MutexLock lock(mutex_);
+    follows_ = follower != nullptr;
+    followed_ = follows_ ? follower->head() : Seq{};
+  }
+  host_.drop();
+  look_at_drain();
+}
+
+ShardHost::Mail ShardHost::wait() {
+  const auto until =
+      std::chrono::steady_clock::now() + (host_.wakes_at() - parts_.time.since_boot());
+  const MutexLock lock(mutex_);
+  while (!mail_.any()) {
+    if (!wake_.wait_until(mutex_, until)) break;
+  }
+  return std::exchange(mail_, {});
+}
+
+void ShardHost::read(Mail mail) {
+  if (mail.orders) host_.order(std::move(*mail.orders));
+  if (mail.handover) host_.give(std::move(*mail.handover));
+  if (mail.received) host_.received();
+  if (!mail.drained) return;
+  drained_ = std::move(mail.drained);
+  if (const auto driver = this->driver()) driver->drain();
+}
+
+// Tells a waiting drain() that it is complete, even if this node leads nothing any more.
+void ShardHost::look_at_drain() {
+  if (!drained_) return;
+  const auto driver = this->driver();
+  if (driver == nullptr || driver->status().drained) std::exchange(drained_, nullptr)();
+}
+
+void ShardHost::carry_out(const node::HostCall& call) {
+  if (const auto* const take = std::get_if<node::TakeShard>(&call)) {
+    host_.taken(parts_.registry.take(parts_.self, take->seen, take->at_least));
+  } else if (const auto* const give = std::get_if<node::HandOverShard>(&call)) {
+    host_.given(parts_.registry.hand_over(parts_.self, shard_, give->epoch, give->to));
+  }
+}
+
+// --- Running the shard.
+
+engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
+  parts_.begin_leading(shard->figures().durable);
+  const engine::LeaderLease* const lease = [this] {
+    const MutexLock lock(mutex_);
+    return &lease_.lease();
+  }();
+  std::shared_ptr<Driver> driver =
+      Driver::lead(options_,
+                   {.store = parts_.store,
+                    .time = parts_.time,
+                    .observer = parts_.observer,
+                    .probe = parts_.probe,
+                    .read_until = parts_.read_until,
+                    .on_settled = [this] { post([](Mail& mail) { mail.settled = true; }); },
+                    .log = parts_.log,
+                    .lease = lease,
+                    .flush_semaphore = &parts_.flush_semaphore},
+                   std::move(shard));
+  const MutexLock lock(mutex_);
+  driver_ = std::move(driver);
+  flushes_ended_ = resigning_ = false;
+  return *driver_;
+}
+
+void ShardHost::serve(Epoch epoch, node::Instant since, node::Instant renewed_at) {
+  {
+    const MutexLock lock(mutex_);
+    lease_.lead(epoch, since, renewed_at);
+    driver_->look_at_lease();
+  }
+  parts_.led(driver());
+}
+
+bool ShardHost::holds() const {
+  const MutexLock lock(mutex_);
+  return lease_.lease().holds(parts_.time.since_boot());
+}
+
+std::optional<node::ShardHost::Runner::Ended> ShardHost::ended() const {
+  const DriverStatus status = driver()->status();
+  if (!status.ended) return std::nullopt;
+  return Ended{*status.ended, status.broken};
+}
+
+void ShardHost::end_flushes() {
+  driver()->end_flushes([this] {
+    {
+      const MutexLock lock(mutex_);
+      flushes_ended_ = true;
+    }
+    post([](Mail& mail) { mail.settled = true; });
+  });
+}
+
+bool ShardHost::flushes_ended() const {
+  const MutexLock lock(mutex_);
+  return flushes_ended_;
+}
+
+void ShardHost::resign() {
+  {
+    // Later requests from other nodes might be decided without being written.
+    const MutexLock lock(mutex_);
+    resigning_ = true;
+  }
+  driver()->resign();
+}
+
+bool ShardHost::resigned() const { return driver()->status().resigned; }
+
+void ShardHost::give() {
+  const MutexLock lock(mutex_);
+  lease_.give();
+}
+
+void ShardHost::drop() {
+  std::shared_ptr<Driver> driver;
+  {
+    const MutexLock lock(mutex_);
+    driver = std::exchange(driver_, nullptr);
+    lease_.end();
+  }
+  parts_.router.no_longer_here(shard_, *driver);
+  driver->depose("another node leads the shard");
+  driver->stop();
+  parts_.end_leading();
+}
+
+void ShardHost::ask_for(const engine::PeerShard& where, Epoch epoch) {
+  parts_.peers.ask_for_shard(where, to_number(parts_.self), epoch, [this](bool given) {
+    if (given) post([](Mail& mail) { mail.received = true; });
+  });
+}
+
+}  // namespace millrace::server
