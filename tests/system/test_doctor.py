@@ -370,6 +370,7 @@ class Alone(DoctorCase):
             tracer.wait()
 
     @unittest.skipUnless(shutil.which("faketime"), "needs faketime")
+    @unittest.skipIf(harness.is_sanitized(), "faketime and a sanitizer's library don't go together")
     def test_the_clocks_differ(self):
         self.start()
         done = subprocess.run(
