@@ -16,8 +16,9 @@ import subprocess
 import time
 
 import history
-import postgres  # whose folder the rig has added
 from rig import Trouble, harness
+
+import postgres  # whose folder the rig has added
 
 LIBFAKETIME = "faketime/libfaketimeMT.so.1"
 LIBRARY_DIRECTORIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib")

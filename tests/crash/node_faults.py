@@ -9,13 +9,14 @@ import tempfile
 import time
 
 import faults
-import postgres
-import test_auth
 from cutting_proxy import WAYS, CuttingProxy
 from faults import Skipped
 from nodes_rig import Network
 from rig import runs
-from rough_proxy import Roughness, RoughProxy
+from rough_proxy import RoughProxy, Roughness
+
+import postgres
+import test_auth
 
 LEASE_S = 2
 DATABASE_DISK_BYTES = 160 << 20

@@ -6,10 +6,11 @@ import shutil
 import subprocess
 
 import actor
-import postgres  # whose folder the rig has added
 import rig
 import transactions
 from rig import Trouble, harness
+
+import postgres  # whose folder the rig has added
 
 HEAL_TIMEOUT_S = 90
 

@@ -27,13 +27,14 @@ import time
 import traceback
 
 import checker
-import faults
 import history
+import rig as rigs
+from rig import Trouble, harness
+
+import faults
 import hostile
 import node_faults  # after the rig, which adds the folders that it needs
-import rig as rigs
 from nodes_rig import NodesRig
-from rig import Trouble, harness
 
 STORIES_SHOWN = 3
 WORDS = ("lost", "invented", "duplicated", "out of order", "fencing violations", "early", "stuck")

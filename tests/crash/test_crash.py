@@ -9,8 +9,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import harness  # whose folder run has added
 import run
+import harness  # whose folder run has added
 from faults import FAULTS
 
 ROUNDS = 30

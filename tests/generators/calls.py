@@ -2,6 +2,7 @@
 
 import sys
 
+from api import Client
 from api.api.jobs import get_job, list_jobs, submit_job
 from api.api.workers import claim_jobs, complete_job
 from api.models import (
@@ -13,8 +14,6 @@ from api.models import (
     JobSubmission,
     WorkerInput,
 )
-
-from api import Client
 
 
 def main(url, queue):

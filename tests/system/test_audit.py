@@ -9,8 +9,9 @@ import threading
 import time
 
 import harness
-import nodes  # whose folder the harness has added
 from test_auth import new_token
+
+import nodes  # whose folder the harness has added
 
 ROUTES = pathlib.Path(__file__).parents[2] / "src/api/routes.cc"
 EVERY = ["submit", "work", "read", "operate", "admin"]

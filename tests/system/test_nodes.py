@@ -9,9 +9,10 @@ import threading
 import time
 
 import harness
+import test_auth
+
 import nodes  # whose folder the harness has added
 import postgres
-import test_auth
 
 FAILOVER_TIMEOUT_S = 60
 

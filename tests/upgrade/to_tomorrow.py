@@ -9,8 +9,9 @@ import sys
 
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "system"), str(pathlib.Path(__file__).parents[1])]
 
-import client  # noqa: E402
 import harness  # noqa: E402 (its folder is on the path only now)
+
+import client  # noqa: E402
 import nodes  # noqa: E402
 
 OLDER = os.environ["MILLRACE_OLDER"]

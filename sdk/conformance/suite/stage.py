@@ -3,14 +3,13 @@
 import itertools
 import time
 
-import harness
-
 from . import paths  # noqa: F401 (makes the next import possible)
 from .checks import check_history
 from .failure import Failure, expect_equal, shown
 from .program import START_S, Program
 from .tls import TlsFront
 from .way import Way
+import harness
 
 SERVE = ("--log-level", "warn")
 PATIENCE_S = 60  # for a busy machine

@@ -2,9 +2,8 @@
 
 import re
 
-import harness
-
 from . import paths  # noqa: F401 (makes the next import possible)
+import harness
 
 
 def config_of(*args):

@@ -11,10 +11,9 @@ import re
 import time
 import typing
 
-from proxy import Proxy
-
 from . import paths  # noqa: F401 (makes the next import possible)
 from .exchange import Exchange
+from proxy import Proxy
 
 CHUNK = 65_536
 SLOW_PIECE = 16  # bytes at a time
