@@ -311,7 +311,7 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
         verdict = {Fate::kRefused, Rejection::kOverloaded, {}, {}};
       } else {
         const bool judged = command.atomicity == core::Atomicity::kAll;
-        if (verdict.fate == Fate::kCreated && !judged) {
+        if (verdict.fate == Fate::kCreated && !judged && limits_ == Limits::kTight) {
           model_.gates().check_room_for_keys(spec, options_.max_limit_keys);
         }
         verdict = model_.submit(spec, &command);

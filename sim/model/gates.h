@@ -106,7 +106,7 @@ class Gates {
   // may be. Keys that came in ways that are not judged (a retry by hand, the rest of an atomic
   // batch) may be kept besides.
   void check_room_for_keys(const core::JobSpec& spec, std::size_t most);
-  // At the end of a batch.
+  // Since the last call, or the last check. To be called at the end of each batch.
   void count_unjudged_keys();
   // The job's extras, with its limits and their incarnations.
   std::shared_ptr<const core::JobExtras> with_limits(const core::JobSpec& spec) const;

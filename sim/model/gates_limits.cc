@@ -284,16 +284,13 @@ bool Gates::brings_new_key(const core::JobSpec& spec) const {
 }
 
 void Gates::check_room_for_keys(const core::JobSpec& spec, std::size_t most) {
-  const auto kept = kept_keys();
-  std::size_t all = 0;
-  for (const auto& [limit, keys] : kept) all += keys.size();
+  count_unjudged_keys();  // that came earlier in this batch
   for (const core::JobLimit& limit : limits_of(spec)) {
     if (limit.key.empty()) continue;
     std::pair key(std::string(limit.name.view()), std::string(limit.key.view()));
-    const auto of_limit = kept.find(key.first);
-    if (of_limit != kept.end() && of_limit->second.contains(key.second)) continue;
-    demand(all < most + unjudged_, "S6", "{} gets a key beyond the {} of all limits", key.first,
-           most + unjudged_);
+    if (kept_before_.contains(key)) continue;
+    demand(kept_before_.size() < most + unjudged_, "S6",
+           "{} gets a key beyond the {} of all limits", key.first, most + unjudged_);
     judged_.insert(std::move(key));
     return;  // the others were judged without this one
   }
