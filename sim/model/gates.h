@@ -104,7 +104,8 @@ class Gates {
   bool brings_new_key(const core::JobSpec& spec) const;
   // S6. Ends the run if the job that was accepted brings a new key, and as many are kept already as
   // may be. Keys that came in ways that are not judged (a retry by hand, the rest of an atomic
-  // batch) may be kept besides.
+  // batch) may be kept besides. Nothing is demanded of one of several shards, which also remembers
+  // keys of which it gives shares to others.
   void check_room_for_keys(const core::JobSpec& spec, std::size_t most);
   // Since the last call, or the last check. To be called at the end of each batch.
   void count_unjudged_keys();
