@@ -52,9 +52,7 @@ function(millrace_room name dir)
                                                GTest::gtest GTest::gmock GTest::gtest_main rapidcheck)
     millrace_precompile(${name}_test "${dir}" <gtest/gtest.h>)
     add_test(NAME ${name} COMMAND ${name}_test)
-    if(ROOM_HEAVY_TESTS)
-      set_tests_properties(${name} PROPERTIES COST 10000)  # among the first: see tests/CMakeLists.txt
-    endif()
+    set_tests_properties(${name} PROPERTIES COST 10000)  # among the first: see tests/CMakeLists.txt
     if(ROOM_TEST_PROTOS)
       # Generated code is compiled without our warnings.
       add_library(${name}_test_proto STATIC ${ROOM_TEST_PROTOS})
