@@ -35,6 +35,14 @@ quietly() {
   fi
 }
 
+# Tracked and new files, never ignored or deleted ones.
+files() {
+  git ls-files --cached --others --exclude-standard -- "$@" | sort -u | while read -r file; do
+    [ -f "$file" ] && printf '%s\n' "$file"
+  done
+  true
+}
+
 # build PRESET [TARGET...]: configures and builds, incrementally.
 build() {
   local preset=$1
