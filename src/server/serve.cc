@@ -114,6 +114,7 @@ DriverOptions driver_options(const Config& config, std::shared_ptr<engine::Zones
   options.shard.machine.keep_bytes = options.memory_bytes / 4;
   options.shard.max_bytes_held = options.memory_bytes / 2;  // with what waits for the tables
   options.shard.machine.max_limit_keys = options.memory_bytes / 1'024;  // of 300 bytes each
+  options.shard.machine.max_queues = options.max_queues(1);
   options.shard.max_worker_bytes =
       std::min<std::uint64_t>(options.shard.max_worker_bytes, options.memory_bytes / 32);
   options.shard.machine.max_claim_bytes = http_options(config).page_bytes();

@@ -301,6 +301,25 @@ class Bounds(harness.ServerCase):
         self.assertEqual(self.api.post("/v1/jobs", body, headers=headers).status, 200)
 
 
+class ManyNames(harness.ServerCase):
+    MEMORY_MIB = 128
+    serve_args = ("--memory", f"{MEMORY_MIB}MiB")
+
+    def test_names_leave_memory_for_the_jobs_of_others(self):
+        """A queue is memory until it is deleted: names alone must not fill what all queues share."""
+        self.submit()
+        most = self.MEMORY_MIB * 1024 // 16
+        refused = 0
+        for first in range(0, most + 1_000, 1_000):
+            jobs = [{"type": "t", "queue": f"{self.queue}.{n}"} for n in range(first, first + 1_000)]
+            results = self.api.post("/v1/jobs/batch", {"jobs": jobs}).json["results"]
+            codes = [result["error"]["code"] for result in results if "error" in result]
+            self.assertEqual(set(codes) - {"too_many_queues"}, set())
+            refused += len(codes)
+        self.assertGreater(refused, 0)
+        self.assertEqual(self.submit()["state"], "ready")
+
+
 class Retention(harness.ServerCase):
     def test_zero_leaves_nothing_behind(self):
         self.api.put(

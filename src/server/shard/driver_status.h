@@ -1,6 +1,7 @@
 // A driver's options and status.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "core/bounds.h"
 #include "engine/shard/shard.h"
 #include "server/shard/trim_policy.h"
 #include "store/tables.h"
@@ -31,6 +33,12 @@ struct DriverOptions {
   std::uint64_t memory_bytes = std::uint64_t{1} << 40;  // the process's limit
   std::string liveness_file;
   EventRetention events;
+
+  // The queues that each of `shards` may have. A queue holds 4 KiB until it is deleted; all of them
+  // together may hold a quarter of the memory.
+  [[nodiscard]] std::size_t max_queues(std::uint32_t shards) const {
+    return std::min<std::uint64_t>(core::kMaxQueues, memory_bytes / 4 / 4096 / shards);
+  }
 };
 
 struct DriverStatus {

@@ -236,6 +236,7 @@ class PostgresBackend final : public Backend {
     // A key has a share on its own shard, and a book of all shares on the limit's.
     const std::uint32_t gates_of_key = parts_.shards() > 1 ? 2 : 1;
     options.shard.machine.max_limit_keys /= gates_of_key * parts_.shards();
+    options.shard.machine.max_queues = options.max_queues(parts_.shards());
     options.shard.max_bytes_held /= parts_.shards();
     return options;
   }
