@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/kinds.h"
+
 namespace millrace::sim {
 namespace {
 
@@ -136,108 +138,58 @@ std::string schedule(const core::ScheduleSpec& spec) {
   return text + fmt::format(", overlap {}", kOverlap[static_cast<std::size_t>(spec.overlap)]);
 }
 
+// What a command says beyond its name and the names in it.
+std::string detail(const core::Enqueue& command) {
+  std::string text = command.atomicity == core::Atomicity::kAll ? " as one" : "";
+  for (const core::JobSpec& each : command.jobs) text += "; " + spec(each);
+  if (command.key) text += fmt::format("; with key {:02x}", command.key->key.bytes[0]);
+  return text;
+}
+std::string detail(const core::Claim& command) { return ": " + claim(command); }
+std::string detail(const core::Ack& command) { return acks(command); }
+std::string detail(const core::Heartbeat& command) { return beats(command); }
+std::string detail(const core::AppendLogs& logs) { return fmt::format(" {}", logs.items.size()); }
+std::string detail(const core::SetSchedule& set) {
+  return fmt::format(": {}{}", schedule(set.spec),
+                     set.paused ? *set.paused ? ", paused" : ", not paused" : "");
+}
+std::string detail(const core::NoteScheduleRun& note) { return ": " + job(note.job); }
+std::string detail(const core::SetLimit& set) {
+  return (set.kind == core::LimitKind::kType ? " (of a type)" : "") + bounds(set.settings);
+}
+std::string detail(const core::ReportShares& report) {
+  return fmt::format(": {} from shard {}", report.items.size(), report.from);
+}
+std::string detail(const core::GiveShares& give) {
+  return fmt::format(": {} for shard {}", give.items.size(), give.shard);
+}
+std::string detail(const core::CopyLimit& copy) {
+  return fmt::format(" {}{}", copy.limit.name.view(), copy.gone ? ", which is gone" : "");
+}
+std::string detail(const core::GetCatalog& get) { return fmt::format(" since {}", get.since); }
+std::string detail(const core::SetOperation& set) {
+  return fmt::format(": {}", static_cast<int>(set.order));
+}
+std::string detail(const core::StepOperation& step) {
+  return fmt::format(" below {} to {} with {} jobs{}", step.below, step.next, step.items.size(),
+                     step.ends ? ", the last" : "");
+}
+template <typename Command>
+std::string detail(const Command& command) {
+  if constexpr (requires { command.states; }) return of(command.states);
+  return {};
+}
+
 std::string narrate_command(const core::Command& command) {
   return std::visit(
-      Overload{
-          [](const core::Enqueue& enqueue) {
-            std::string text =
-                enqueue.atomicity == core::Atomicity::kAll ? "submit as one" : "submit";
-            for (const core::JobSpec& each : enqueue.jobs) text += "; " + spec(each);
-            if (enqueue.key) text += fmt::format("; with key {:02x}", enqueue.key->key.bytes[0]);
-            return text;
-          },
-          [](const core::Claim& each) { return claim(each); },
-          [](const core::Ack& each) { return acks(each); },
-          [](const core::Heartbeat& each) { return beats(each); },
-          [](const core::AppendLogs& logs) {
-            return fmt::format("{} log lines", logs.items.size());
-          },
-          [](const core::Cancel& cancel) {
-            return "cancel" + jobs(cancel.ids) + of(cancel.states);
-          },
-          [](const core::Retry& retry) { return "retry" + jobs(retry.ids) + of(retry.states); },
-          [](const core::Edit& edit) { return "edit" + jobs(edit.ids) + of(edit.states); },
-          [](const core::Delete& deletion) {
-            return "delete" + jobs(deletion.ids) + of(deletion.states);
-          },
-          [](const core::SetQueue& set) { return fmt::format("settings of {}", set.queue.view()); },
-          [](const core::PauseQueue& pause) { return fmt::format("pause {}", pause.queue.view()); },
-          [](const core::ResumeQueue& resume) {
-            return fmt::format("resume {}", resume.queue.view());
-          },
-          [](const core::NotePurge& purge) { return fmt::format("purged {}", purge.queue.view()); },
-          [](const core::DeleteQueue& gone) {
-            return fmt::format("delete queue {}", gone.queue.view());
-          },
-          [](const core::SetSchedule& set) {
-            return fmt::format("set schedule {}: {}", set.name.view(), schedule(set.spec)) +
-                   (set.paused ? *set.paused ? ", paused" : ", not paused" : "");
-          },
-          [](const core::PauseSchedule& pause) {
-            return fmt::format("pause schedule {}", pause.name.view());
-          },
-          [](const core::ResumeSchedule& resume) {
-            return fmt::format("resume schedule {}", resume.name.view());
-          },
-          [](const core::DeleteSchedule& gone) {
-            return fmt::format("delete schedule {}", gone.name.view());
-          },
-          [](const core::NoteScheduleRun& note) {
-            return fmt::format("note {} as a run of {}", job(note.job), note.name.view());
-          },
-          [](const core::GetSchedules&) { return std::string("list schedules"); },
-          [](const core::PutCatalogEntry& put) {
-            return fmt::format("put {} into the catalog", put.name.view());
-          },
-          [](const core::DeleteCatalogEntry& gone) {
-            return fmt::format("delete {} from the catalog", gone.name.view());
-          },
-          [](const core::SetLimit& set) {
-            return fmt::format("set {} {}{}",
-                               set.kind == core::LimitKind::kType ? "the gate of type" : "limit",
-                               set.name.view(), bounds(set.settings));
-          },
-          [](const core::PauseLimit& pause) {
-            return fmt::format("pause limit {} {}", pause.name.view(), pause.key.view());
-          },
-          [](const core::ResumeLimit& resume) {
-            return fmt::format("resume limit {} {}", resume.name.view(), resume.key.view());
-          },
-          [](const core::DeleteLimit& gone) {
-            return fmt::format("delete limit {}", gone.name.view());
-          },
-          [](const core::GetLimits&) { return std::string("list limits"); },
-          [](const core::GetShares& get) { return fmt::format("shares of {}", get.queue.view()); },
-          [](const core::GetWhy& why) { return "why " + job(why.id); },
-          [](const core::ReportShares& report) {
-            return fmt::format("{} reports of shares from shard {}", report.items.size(),
-                               report.from);
-          },
-          [](const core::GiveShares& give) {
-            return fmt::format("{} shares for shard {}", give.items.size(), give.shard);
-          },
-          [](const core::CopyLimit& copy) {
-            return fmt::format("limit {} is {}", copy.limit.name.view(),
-                               copy.gone ? "gone" : "as told");
-          },
-          [](const core::GetCatalog& get) {
-            return fmt::format("get the catalog since {}", get.since);
-          },
-          [](const core::StartOperation& start) { return "start operation " + job(start.id); },
-          [](const core::SetOperation& set) {
-            return fmt::format("order {} to operation {}", static_cast<int>(set.order),
-                               job(set.id));
-          },
-          [](const core::StepOperation& step) {
-            return fmt::format("step operation {} below {} to {} with {} jobs{}", job(step.id),
-                               step.below, step.next, step.items.size(),
-                               step.ends ? ", the last" : "");
-          },
-          [](const core::GetOperations&) { return std::string("get operations"); },
-          [](const core::ForgetOperations&) { return std::string("forget operations"); },
-          [](const core::NoteAudit&) { return std::string("make an entry of the audit"); },
-          [](const core::GetJob& get) { return "get " + job(get.id); },
-          [](const core::GetQueues&) { return std::string("list queues"); },
+      []<typename C>(const C& given) {
+        std::string text(core::Kind<C>::kName);
+        if constexpr (requires { given.queue; }) text += fmt::format(" {}", given.queue.view());
+        if constexpr (requires { given.name; }) text += fmt::format(" {}", given.name.view());
+        if constexpr (requires { given.key.view(); }) text += fmt::format(" {}", given.key.view());
+        if constexpr (requires { given.id; }) text += " " + job(given.id);
+        if constexpr (requires { given.ids; }) text += jobs(given.ids);
+        return text + detail(given);
       },
       command);
 }
@@ -342,16 +294,7 @@ std::string narrate(const engine::Request& request) {
             return fmt::format("watch {} for {} ms", job(watch.id), watch.wait.count());
           },
           [](const engine::FindJob& find) { return fmt::format("find {}", job(find.id)); },
-          [](const engine::AwaitProjection&) { return std::string("wait for the tables"); },
-          [](const engine::AwaitEvents&) { return std::string("wait for events"); },
-          [](const engine::AwaitWork&) { return std::string("wait for work"); },
-          [](const engine::ListWorkers&) { return std::string("list workers"); },
-          [](const engine::AwaitJobQuestions&) { return std::string("wait for questions"); },
-          [](const engine::TellOfJob&) { return std::string("tell of a job"); },
-          [](const engine::AwaitOperationWork&) {
-            return std::string("wait for a step of an operation");
-          },
-          [](const engine::SetWorkerState&) { return std::string("command a worker"); },
+          []<typename T>(const T&) { return std::string(core::Kind<T>::kName); },
       },
       request);
 }

@@ -6,6 +6,7 @@
 #include "base/mutant.h"
 #include "core/audit/audit_scribe.h"
 #include "core/decider.h"
+#include "core/kinds.h"
 #include "core/shard_state.h"
 
 namespace millrace::core {
@@ -21,73 +22,11 @@ class Nothing final : public Prefetched {
   const Job* find(const JobId&) const override { return nullptr; }
 };
 
-// Collects the ids in a command that memory alone cannot answer.
+// Collects the ids of jobs that memory alone cannot answer.
 class NeededIds {
  public:
   NeededIds(const ShardState& state, std::vector<JobId>& out) : state_(state), out_(out) {}
 
-  void operator()(const Enqueue& command) { add(command.jobs); }
-  void operator()(const Ack& command) {
-    for (const AckItem& item : command.items) {
-      add(item.enqueue);
-      if (command.right != AckRight::kLease) add(item.id);
-    }
-  }
-  void operator()(const Cancel& command) { add(command.ids); }
-  void operator()(const Retry& command) {
-    for (const JobId& id : command.ids) {
-      add_with_payload(id);
-      add(id);
-    }
-  }
-  void operator()(const Edit& command) { add(command.ids); }
-  void operator()(const Delete& command) { add(command.ids); }
-  // Running jobs, all queues and all schedules are in memory.
-  void operator()(const Claim&) {}
-  void operator()(const Heartbeat&) {}
-  void operator()(const AppendLogs&) {}
-  void operator()(const SetQueue&) {}
-  void operator()(const PauseQueue&) {}
-  void operator()(const ResumeQueue&) {}
-  void operator()(const DeleteQueue&) {}
-  void operator()(const NotePurge&) {}
-  // The caller reads the tables if memory does not know the job.
-  void operator()(const GetJob&) {}
-  void operator()(const GetQueues&) {}
-  void operator()(const SetSchedule&) {}
-  void operator()(const PauseSchedule&) {}
-  void operator()(const ResumeSchedule&) {}
-  void operator()(const DeleteSchedule&) {}
-  void operator()(const NoteScheduleRun&) {}
-  void operator()(const GetSchedules&) {}
-  void operator()(const PutCatalogEntry&) {}
-  void operator()(const DeleteCatalogEntry&) {}
-  void operator()(const GetCatalog&) {}
-  void operator()(const SetLimit&) {}
-  void operator()(const PauseLimit&) {}
-  void operator()(const ResumeLimit&) {}
-  void operator()(const DeleteLimit&) {}
-  void operator()(const GetLimits&) {}
-  void operator()(const GetWhy&) {}
-  void operator()(const GetShares&) {}
-  void operator()(const ReportShares&) {}
-  void operator()(const GiveShares&) {}
-  void operator()(const CopyLimit&) {}
-  void operator()(const StartOperation&) {}
-  void operator()(const SetOperation&) {}
-  void operator()(const StepOperation& command) {
-    const auto part = state_.operations.find(command.id);
-    if (part == state_.operations.end()) return;
-    for (const StepOperation::Item& item : command.items) {
-      if (part->second.spec.action == OperationAction::kRetry) add_with_payload(item.id);
-      add(item.id);
-    }
-  }
-  void operator()(const GetOperations&) {}
-  void operator()(const ForgetOperations&) {}
-  void operator()(const NoteAudit&) {}
-
- private:
   // For a job whose payload memory may have dropped.
   void add_with_payload(const JobId& id) {
     const SlotIndex index = state_.find(id);
@@ -108,7 +47,13 @@ class NeededIds {
       add(spec.id);
     }
   }
+  // Null: the operation has no part here.
+  const OperationPart* part_of(const JobId& operation) const {
+    const auto found = state_.operations.find(operation);
+    return found == state_.operations.end() ? nullptr : &found->second;
+  }
 
+ private:
   const ShardState& state_;
   std::vector<JobId>& out_;
 };
@@ -130,7 +75,8 @@ Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
 Machine::~Machine() = default;
 
 void Machine::needed(const Command& command, std::vector<JobId>& out) const {
-  std::visit(NeededIds(impl_->state, out), command);
+  NeededIds needed(impl_->state, out);
+  std::visit([&]<typename C>(const C& given) { Kind<C>::need(given, needed); }, command);
 }
 
 Reply Machine::decide(const Command& command, Time now, const Prefetched& prefetched,

@@ -1,119 +1,32 @@
 #include "core/audit/audit_scribe.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/decider.h"
+#include "core/kinds.h"
 
 namespace millrace::core {
 namespace {
 
-// The object of a command, and its current image.
-struct Subject {
-  std::string_view action;
-  std::string_view kind;
-  SharedBytes name;
-  SharedBytes reason;
-  AuditImage image;
-  bool counts_jobs = false;  // the command acts on several jobs
-};
-
-class Looking {
+// The images of objects as they are now.
+class Imager {
  public:
-  Looking(const ShardState& state, const Prefetched& prefetched)
+  Imager(const ShardState& state, const Prefetched& prefetched)
       : state_(state), prefetched_(prefetched) {}
 
-  Subject operator()(const Enqueue& command) const {
-    const bool one = command.jobs.size() == 1;
-    return {
-        "job.submitted", "job", one ? of_id(command.jobs.front().id) : SharedBytes(), {}, {}, !one};
-  }
-  Subject operator()(const Cancel& command) const {
-    return of_jobs("job.cancelled", command.ids, command.reason);
-  }
-  Subject operator()(const Retry& command) const { return of_jobs("job.retried", command.ids, {}); }
-  Subject operator()(const Edit& command) const { return of_jobs("job.edited", command.ids, {}); }
-  Subject operator()(const Delete& command) const {
-    return of_jobs("job.deleted", command.ids, {});
-  }
-
-  Subject operator()(const SetQueue& command) const {
-    return {"queue.set", "queue", command.queue, {}, queue(command.queue)};
-  }
-  Subject operator()(const PauseQueue& command) const {
-    return {"queue.paused", "queue", command.queue, command.reason, queue(command.queue)};
-  }
-  Subject operator()(const ResumeQueue& command) const {
-    return {"queue.resumed", "queue", command.queue, {}, queue(command.queue)};
-  }
-  Subject operator()(const DeleteQueue& command) const {
-    return {"queue.deleted", "queue", command.queue, {}, queue(command.queue)};
-  }
-  // The deletions before it were counted already.
-  Subject operator()(const NotePurge& command) const {
-    return {"queue.purged", "queue", command.queue, {}, {}, true};
-  }
-
-  Subject operator()(const SetLimit& command) const {
-    return of_limit("limit.set", "type.set", command.kind, command.name, {});
-  }
-  Subject operator()(const PauseLimit& command) const {
-    return of_limit("limit.paused", "type.paused", command.kind, command.name, command.reason);
-  }
-  Subject operator()(const ResumeLimit& command) const {
-    return of_limit("limit.resumed", "type.resumed", command.kind, command.name, {});
-  }
-  Subject operator()(const DeleteLimit& command) const {
-    return of_limit("limit.deleted", "type.deleted", command.kind, command.name, {});
-  }
-
-  Subject operator()(const SetSchedule& command) const {
-    return {"schedule.set", "schedule", command.name, {}, schedule(command.name)};
-  }
-  Subject operator()(const PauseSchedule& command) const {
-    return {"schedule.paused", "schedule", command.name, command.reason, schedule(command.name)};
-  }
-  Subject operator()(const ResumeSchedule& command) const {
-    return {"schedule.resumed", "schedule", command.name, {}, schedule(command.name)};
-  }
-  Subject operator()(const DeleteSchedule& command) const {
-    return {"schedule.deleted", "schedule", command.name, {}, schedule(command.name)};
-  }
-
-  // The origin gives the rest.
-  Subject operator()(const PutCatalogEntry& command) const {
-    return {"document.set", "document", command.name, {}, {}};
-  }
-  Subject operator()(const DeleteCatalogEntry& command) const {
-    return {"document.deleted", "document", command.name, {}, {}};
-  }
-  Subject operator()(const StartOperation& command) const {
-    return {"operation.started", "operation", of_id(command.id), {}, {}};
-  }
-  Subject operator()(const NoteAudit&) const { return {}; }
-
-  template <typename C>
-    requires(!Attributed<C>)
-  Subject operator()(const C&) const {
+  AuditImage operator()(const AuditObject& object) const {
+    if (object.kind == "queue") return queue(object.name);
+    if (object.kind == "schedule") return schedule(object.name);
+    if (object.kind == "limit") return limit(LimitKind::kNamed, object.name);
+    if (object.kind == "type") return limit(LimitKind::kType, object.name);
+    if (object.job != kNoJob) return job(object.job);
     return {};
   }
 
  private:
-  static SharedBytes of_id(const JobId& id) { return SharedBytes(to_string(id)); }
-
-  Subject of_jobs(std::string_view action, const std::vector<JobId>& ids,
-                  const SharedBytes& reason) const {
-    if (ids.size() != 1) return {action, "jobs", {}, reason, {}, true};
-    return {action, "job", of_id(ids.front()), reason, job(ids.front())};
-  }
-
-  Subject of_limit(std::string_view of_named, std::string_view of_type, LimitKind kind,
-                   const SharedBytes& name, const SharedBytes& reason) const {
-    const bool type = kind == LimitKind::kType;
-    return {type ? of_type : of_named, type ? "type" : "limit", name, reason, limit(kind, name)};
-  }
-
   AuditImage queue(const SharedBytes& name) const {
     const QueueEntry* const found = state_.find_queue(name.view());
     if (found == nullptr) return {};
@@ -177,6 +90,30 @@ class Looking {
   const ShardState& state_;
   const Prefetched& prefetched_;
 };
+
+// What a command does, as the audit says it.
+struct Deed {
+  SharedBytes action;  // empty: the origin says it
+  AuditObject object;
+  SharedBytes reason;
+};
+
+Deed deed_of(const Command& command) {
+  return std::visit(
+      []<typename C>(const C& given) -> Deed {
+        static_assert(Kind<C>::kDone.empty() || Attributed<C>);
+        if constexpr (Kind<C>::kDone.empty()) {
+          return {};
+        } else {
+          Deed deed{{}, Kind<C>::object(given), {}};
+          const std::string_view kind = deed.object.kind == "jobs" ? "job" : deed.object.kind;
+          deed.action = SharedBytes(std::string(kind) + "." + std::string(Kind<C>::kDone));
+          if constexpr (requires { given.reason; }) deed.reason = given.reason;
+          return deed;
+        }
+      },
+      command);
+}
 
 // Keeps only the elements that one list has alone, at most `most` of them.
 template <typename T>
@@ -245,8 +182,8 @@ std::uint64_t jobs_in(const std::vector<Event>& events, std::size_t first) {
   return jobs;
 }
 
-SharedBytes either(const SharedBytes& said, std::string_view follows) {
-  return said.empty() ? SharedBytes(follows) : said;
+SharedBytes either(const SharedBytes& said, const SharedBytes& follows) {
+  return said.empty() ? follows : said;
 }
 
 void note_new_payload(const Command& command, AuditImage& after) {
@@ -277,26 +214,27 @@ AuditScribe::AuditScribe(const ShardState& state, const Prefetched& prefetched,
       prefetched_(prefetched),
       command_(command),
       origin_(origin),
-      before_(std::visit(Looking(state, prefetched), command).image) {}
+      before_(Imager(state, prefetched)(deed_of(command).object)) {}
 
 std::optional<Audited> AuditScribe::entry(const std::vector<Event>& events,
                                           std::size_t first) const {
   if (events.size() == first && !std::holds_alternative<NoteAudit>(command_)) return std::nullopt;
-  Subject subject = std::visit(Looking(state_, prefetched_), command_);
+  const Deed deed = deed_of(command_);
+  const AuditObject& object = deed.object;
   Audited made;
   made.n = state_.audited + 1;
   made.actor = origin_.actor;
-  made.action = either(origin_.action, subject.action);
-  made.kind = either(origin_.kind, subject.kind);
-  made.name = origin_.kind.empty() ? subject.name : origin_.name;
-  made.reason = origin_.reason.empty() ? subject.reason : origin_.reason;
+  made.action = either(origin_.action, deed.action);
+  made.kind = either(origin_.kind, SharedBytes(object.kind));
+  made.name = origin_.kind.empty() ? object.name : origin_.name;
+  made.reason = either(origin_.reason, deed.reason);
   made.before = before_;
-  made.after = std::move(subject.image);
+  made.after = Imager(state_, prefetched_)(object);
   note_new_payload(command_, made.after);
   // The API call acts on another object than this command alone.
-  const bool part_of_more = made.kind.view() != subject.kind && !subject.kind.empty();
+  const bool part_of_more = made.kind.view() != object.kind && !object.kind.empty();
   const std::uint64_t jobs = jobs_in(events, first);
-  if (subject.counts_jobs || (part_of_more && jobs > 0)) {
+  if (object.counts_jobs || (part_of_more && jobs > 0)) {
     made.jobs = jobs;
     made.before = made.after = {};
   }

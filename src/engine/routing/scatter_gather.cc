@@ -63,25 +63,6 @@ const JobId& id_of(const Item& item) {
   return item.id;
 }
 
-// The queue, or the schedule, of a command; empty: none, or all.
-std::string_view queue_of(const core::SetQueue& command) { return command.queue.view(); }
-std::string_view queue_of(const core::PauseQueue& command) { return command.queue.view(); }
-std::string_view queue_of(const core::ResumeQueue& command) { return command.queue.view(); }
-std::string_view queue_of(const core::DeleteQueue& command) { return command.queue.view(); }
-std::string_view queue_of(const core::NotePurge& command) { return command.queue.view(); }
-std::string_view queue_of(const core::GetQueues& command) { return command.queue.view(); }
-std::string_view queue_of(const core::GetShares& command) { return command.queue.view(); }
-std::string_view queue_of(const core::SetSchedule& command) { return command.name.view(); }
-std::string_view queue_of(const core::PauseSchedule& command) { return command.name.view(); }
-std::string_view queue_of(const core::ResumeSchedule& command) { return command.name.view(); }
-std::string_view queue_of(const core::DeleteSchedule& command) { return command.name.view(); }
-std::string_view queue_of(const core::NoteScheduleRun& command) { return command.name.view(); }
-std::string_view queue_of(const core::GetSchedules& command) { return command.name.view(); }
-std::string_view queue_of(const core::SetLimit& command) { return command.name.view(); }
-std::string_view queue_of(const core::PauseLimit& command) { return command.name.view(); }
-std::string_view queue_of(const core::ResumeLimit& command) { return command.name.view(); }
-std::string_view queue_of(const core::DeleteLimit& command) { return command.name.view(); }
-
 // The single shard of all items seen.
 class OneShard {
  public:
@@ -119,8 +100,8 @@ struct OnlyShard {
   template <typename Command>
     requires(Kind<Command>::kRoute == Route::kByQueue)
   std::optional<ShardNumber> operator()(const Command& c) const {
-    if (queue_of(c).empty()) return std::nullopt;
-    return shard_of(queue_of(c), shards);
+    const std::string_view name = Kind<Command>::routed_by(c);
+    return name.empty() ? std::nullopt : std::optional(shard_of(name, shards));
   }
   template <typename Asked>
     requires(Kind<Asked>::kRoute == Route::kToAll)

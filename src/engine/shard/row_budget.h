@@ -6,6 +6,7 @@
 
 #include "core/command.h"
 #include "core/event.h"
+#include "core/row_bytes.h"
 
 namespace millrace::engine {
 
@@ -14,8 +15,7 @@ inline constexpr std::size_t kRowBudgetBytes = 8 * 1024 * 1024;
 inline constexpr std::size_t kMaxCommandBytes = 23 * 1024 * 1024;
 static_assert(kRowBudgetBytes + kMaxCommandBytes < core::kMaxJournalBodyBytes);
 
-std::size_t row_bytes(const core::Job& job);
-std::size_t row_bytes(const core::JobSpec& spec);
+using core::row_bytes;
 std::size_t row_bytes(const core::Event& event);
 
 // The most bytes that `command` may add. For core::Retry only the bytes of the command itself,
