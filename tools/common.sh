@@ -43,6 +43,20 @@ files() {
   true
 }
 
+# python_tool REQUIREMENT ARGUMENT...: runs a program of the package index, such as ruff==1.2.3, in an environment of its
+# own, which it makes when that version is not there.
+python_tool() {
+  local wanted=$1 tools=$PWD/build/tools/${1%%==*}
+  shift
+  if [ "$(cat "$tools/installed" 2>/dev/null)" != "$wanted" ]; then
+    rm -rf "$tools"
+    python3 -m venv "$tools"
+    "$tools/bin/pip" install --quiet --disable-pip-version-check "$wanted" || return 1
+    echo "$wanted" >"$tools/installed"
+  fi
+  "$tools/bin/${wanted%%==*}" "$@"
+}
+
 # build PRESET [TARGET...]: configures and builds, incrementally.
 build() {
   local preset=$1

@@ -131,6 +131,12 @@ class Auditor : private AuditorTypes {
   // --- auditor_answers.cc: the expected answer of each request
   void follow_command(Ticket ticket, const core::Command& command, const Choices& choices);
   void expect(Ticket ticket, const core::Enqueue& command, const Choices& choices);
+  void check_verdicts(const core::EnqueueReply& reply, const core::Enqueue& command,
+                      const std::vector<Verdict>& verdicts, bool refused_as_one) const;
+  std::vector<Item> follow_operator(Ticket ticket, const core::Command& command,
+                                    const Choices& choices);
+  std::vector<Item> follow_retry(Ticket ticket, const core::Retry& retry, const Choices& choices);
+  bool follow_queue_command(Ticket ticket, const core::Command& command, const Choices& choices);
   void check_refused_key(const core::Refusal& refusal, const core::JobSpec& spec);
   void check_shown(const core::EnqueueReply* reply, std::size_t i, const Verdict& verdict) const;
   bool admits_queue(Ticket ticket, const SharedBytes& queue, const Choices& choices) const;

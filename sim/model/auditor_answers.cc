@@ -197,28 +197,43 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   if (follow_catalog_command(ticket, command)) return;
   if (follow_operation_command(ticket, command, choices)) return;
   if (follow_limit_command(ticket, command)) return;
+  if (follow_queue_command(ticket, command, choices)) return;
+  if (const auto* get = std::get_if<core::GetJob>(&command)) return expect_job(ticket, get->id);
+  expect_items(ticket, follow_operator(ticket, command, choices));
+}
+
+std::vector<Item> Auditor::follow_retry(Ticket ticket, const core::Retry& retry,
+                                        const Choices& choices) {
+  std::vector<Item> items;
+  const core::ItemsReply* actual = items_in_answer(ticket);
+  for (const JobId& id : retry.ids) {
+    const bool always = limits_ == Limits::kWide && !place_.fences;
+    const auto retried = choices.retried.find(id);
+    // In a dead life, an unheard retry may have been refused; the first ones were accepted.
+    bool admitted =
+        always || (retried != choices.retried.end() && retries_followed_[id] < retried->second);
+    if (actual != nullptr && items.size() < actual->items.size()) {
+      const core::Refusal& refusal = actual->items[items.size()].refusal;
+      const bool held = refusal.detail == core::RefusalDetail::kFinishUnderWay && place_.fences;
+      marks_.hit_if(held, Mark::kRetryHeld);
+      admitted = refusal.why != Rejection::kOverloaded || (limits_ == Limits::kWide && !held);
+    }
+    const bool in_memory = fold_->view(id) != nullptr;
+    items.push_back(item_of(id, model_.retry(id, retry, admitted)));
+    if (items.back().why == Rejection::kNone) ++retries_followed_[id];
+    marks_.hit_if(items.back().why == Rejection::kNone && !in_memory, Mark::kRetriedFromTables);
+  }
+  return items;
+}
+
+// An operator's command on jobs by id.
+std::vector<Item> Auditor::follow_operator(Ticket ticket, const core::Command& command,
+                                           const Choices& choices) {
   std::vector<Item> items;
   if (const auto* cancel = std::get_if<core::Cancel>(&command)) {
     for (const JobId& id : cancel->ids) items.push_back(item_of(id, model_.cancel(id, *cancel)));
   } else if (const auto* retry = std::get_if<core::Retry>(&command)) {
-    const core::ItemsReply* actual = items_in_answer(ticket);
-    for (const JobId& id : retry->ids) {
-      const bool always = limits_ == Limits::kWide && !place_.fences;
-      const auto retried = choices.retried.find(id);
-      // In a dead life, an unheard retry may have been refused; the first ones were accepted.
-      bool admitted =
-          always || (retried != choices.retried.end() && retries_followed_[id] < retried->second);
-      if (actual != nullptr && items.size() < actual->items.size()) {
-        const core::Refusal& refusal = actual->items[items.size()].refusal;
-        const bool held = refusal.detail == core::RefusalDetail::kFinishUnderWay && place_.fences;
-        marks_.hit_if(held, Mark::kRetryHeld);
-        admitted = refusal.why != Rejection::kOverloaded || (limits_ == Limits::kWide && !held);
-      }
-      const bool in_memory = fold_->view(id) != nullptr;
-      items.push_back(item_of(id, model_.retry(id, *retry, admitted)));
-      if (items.back().why == Rejection::kNone) ++retries_followed_[id];
-      marks_.hit_if(items.back().why == Rejection::kNone && !in_memory, Mark::kRetriedFromTables);
-    }
+    return follow_retry(ticket, *retry, choices);
   } else if (const auto* edit = std::get_if<core::Edit>(&command)) {
     for (const JobId& id : edit->ids) {
       items.push_back(item_of(id, model_.edit(id, *edit)));
@@ -231,28 +246,34 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
       before.why = model_.erase(id, *deletion);
       items.push_back(before);
     }
-  } else if (const auto* set = std::get_if<core::SetQueue>(&command)) {
+  }
+  return items;
+}
+
+// False: the command is not about queues.
+bool Auditor::follow_queue_command(Ticket ticket, const core::Command& command,
+                                   const Choices& choices) {
+  if (const auto* set = std::get_if<core::SetQueue>(&command)) {
     const bool admitted = admits_queue(ticket, set->queue, choices);
-    return expect_queues(ticket, model_.set_queue(*set, admitted), set->queue);
+    expect_queues(ticket, model_.set_queue(*set, admitted), set->queue);
   } else if (const auto* pause = std::get_if<core::PauseQueue>(&command)) {
     const bool admitted = admits_queue(ticket, pause->queue, choices);
-    return expect_queues(ticket, model_.pause(*pause, admitted), pause->queue);
+    expect_queues(ticket, model_.pause(*pause, admitted), pause->queue);
   } else if (const auto* resume = std::get_if<core::ResumeQueue>(&command)) {
-    return expect_queues(ticket, model_.resume(*resume), resume->queue);
+    expect_queues(ticket, model_.resume(*resume), resume->queue);
   } else if (const auto* gone = std::get_if<core::DeleteQueue>(&command)) {
     // The answer shows the queue's last state.
     const Rejection why = model_.may_delete(*gone);
     expect_queues(ticket, why, gone->queue);
     if (why == Rejection::kNone) model_.delete_queue(*gone);
-    return;
-  } else if (const auto* get = std::get_if<core::GetJob>(&command)) {
-    return expect_job(ticket, get->id);
   } else if (const auto* queues = std::get_if<core::GetQueues>(&command)) {
     const bool known = queues->queue.empty() || model_.queue(queues->queue.view()) != nullptr;
-    return expect_queues(ticket, known ? Rejection::kNone : Rejection::kNotFound, queues->queue,
-                         queues->after.view(), queues->limit, queues);
+    expect_queues(ticket, known ? Rejection::kNone : Rejection::kNotFound, queues->queue,
+                  queues->after.view(), queues->limit, queues);
+  } else {
+    return false;
   }
-  expect_items(ticket, items);
+  return true;
 }
 
 // The answer must show the job as it is when the item is decided.
@@ -325,11 +346,16 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
   }
   if (reply == nullptr) return;
   if (engine::is_put_off(*reply)) note_put_off(ticket, core::Command(command));
-  demand(reply->refused_as_one == refused_as_one, "I4", "a submission was {}refused as one",
+  check_verdicts(*reply, command, verdicts, refused_as_one);
+}
+
+void Auditor::check_verdicts(const core::EnqueueReply& reply, const core::Enqueue& command,
+                             const std::vector<Verdict>& verdicts, bool refused_as_one) const {
+  demand(reply.refused_as_one == refused_as_one, "I4", "a submission was {}refused as one",
          refused_as_one ? "not " : "");
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const Verdict& should = verdicts[i];
-    const core::EnqueueReply::Item& is = reply->items[i];
+    const core::EnqueueReply::Item& is = reply.items[i];
     // An observer can't tell which of two reasons is reported.
     const bool overloaded = limits_ == Limits::kTight && is.refusal.why == Rejection::kOverloaded;
     if (overloaded && should.fate == Fate::kRefused) continue;

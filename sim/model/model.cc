@@ -424,6 +424,54 @@ bool Model::is_stored(const JobSpec& spec, const Choices& choices, std::size_t a
          job.priority == spec.priority && job.payload == spec.payload;
 }
 
+std::optional<Verdict> Model::judge_unique(const JobSpec& spec,
+                                           const std::vector<const JobSpec*>& before,
+                                           const Job* ending, State to,
+                                           std::optional<JobId>& replaces) const {
+  const core::UniqueRule& rule = *spec.extras->unique;
+  std::optional<JobId> holder;
+  State state = State::kReady;
+  const SharedBytes* type = nullptr;  // of a holder that has not ended
+  for (const JobSpec* other : before) {
+    if (!shares_unique(*other, spec)) continue;
+    holder = other->id;
+    type = &other->type;
+  }
+  if (!holder) {
+    if (const Holder* held = unique_holder(spec.queue, rule.key)) {
+      holder = held->job;
+      const Job* job = find(*holder);
+      state = job != nullptr ? job->state : State::kSucceeded;
+      if (ending != nullptr && job == ending) {
+        state = to;
+        const std::optional<Time> until = core::unique_hold_until(*job);
+        if (!until || *until <= now_) holder.reset();
+      }
+      marks_.hit_if(core::is_terminal(state), Mark::kUniqueHeldPastEnd);
+      if (job != nullptr && !core::is_terminal(state)) type = &job->type;
+    }
+  }
+  if (holder && rule.on_conflict == core::OnConflict::kReturn) {
+    marks_.hit(Mark::kUniqueHit);
+    return Verdict{Fate::kExisting, {}, *holder, {}};
+  }
+  const bool debounces = rule.on_conflict == core::OnConflict::kDebounce;
+  if (holder && debounces && type != nullptr && *type != spec.type) {
+    marks_.hit(Mark::kUniqueRejected);
+    return Verdict{Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
+  }
+  if (holder && debounces && state != State::kRunning) {
+    return Verdict{Fate::kExisting, {}, *holder, {}, core::is_waiting(state)};
+  }
+  const bool refused = rule.on_conflict == core::OnConflict::kReject || state == State::kRunning;
+  if (holder && !debounces && refused) {
+    marks_.hit(Mark::kUniqueRejected);
+    return Verdict{Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
+  }
+  if (holder && core::is_waiting(state)) replaces = holder;
+  return std::nullopt;
+}
+
 Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyKey>& key,
                      const std::vector<const JobSpec*>& before, const Job* acked, State to) const {
   if (key) {
@@ -462,47 +510,9 @@ Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyK
   }
   std::optional<JobId> replaces;
   if (spec.extras != nullptr && spec.extras->unique) {
-    const core::UniqueRule& rule = *spec.extras->unique;
-    std::optional<JobId> holder;
-    State state = State::kReady;
-    const SharedBytes* type = nullptr;  // of a holder that has not ended
-    for (const JobSpec* other : before) {
-      if (!shares_unique(*other, spec)) continue;
-      holder = other->id;
-      type = &other->type;
+    if (const auto verdict = judge_unique(spec, before, ends ? acked : nullptr, to, replaces)) {
+      return *verdict;
     }
-    if (!holder) {
-      if (const Holder* held = unique_holder(spec.queue, rule.key)) {
-        holder = held->job;
-        const Job* job = find(*holder);
-        state = job != nullptr ? job->state : State::kSucceeded;
-        if (ends && job == acked) {
-          state = to;
-          const std::optional<Time> until = core::unique_hold_until(*job);
-          if (!until || *until <= now_) holder.reset();
-        }
-        marks_.hit_if(core::is_terminal(state), Mark::kUniqueHeldPastEnd);
-        if (job != nullptr && !core::is_terminal(state)) type = &job->type;
-      }
-    }
-    if (holder && rule.on_conflict == core::OnConflict::kReturn) {
-      marks_.hit(Mark::kUniqueHit);
-      return {Fate::kExisting, {}, *holder, {}};
-    }
-    const bool debounces = rule.on_conflict == core::OnConflict::kDebounce;
-    if (holder && debounces && type != nullptr && *type != spec.type) {
-      marks_.hit(Mark::kUniqueRejected);
-      return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
-    }
-    if (holder && debounces && state != State::kRunning) {
-      return {Fate::kExisting, {}, *holder, {}, core::is_waiting(state)};
-    }
-    const bool refused = rule.on_conflict == core::OnConflict::kReject || state == State::kRunning;
-    if (holder && !debounces && refused) {
-      marks_.hit(Mark::kUniqueRejected);
-      return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
-    }
-    if (holder && core::is_waiting(state)) replaces = holder;
   }
   if (const core::Refusal refusal = gates_.judge(gates_.limits_of(spec))) {
     marks_.hit(refusal.why == Rejection::kUnknownLimit ? Mark::kUnknownLimit : Mark::kUnfitLimit);

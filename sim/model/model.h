@@ -143,6 +143,12 @@ class Model final : private QueueSettingsView {
   void delete_queue(const core::DeleteQueue& command);
 
  private:
+  // The verdict on its unique key, if that decides; otherwise the job that it would replace, if
+  // any. `ending`: the job that the ack ends in the state `to`; null: none.
+  std::optional<Verdict> judge_unique(const core::JobSpec& spec,
+                                      const std::vector<const core::JobSpec*>& before,
+                                      const core::Job* ending, core::State to,
+                                      std::optional<JobId>& replaces) const;
   struct Holder {
     JobId job;
     std::optional<Time> until;  // set once the job has ended

@@ -7,6 +7,7 @@ import pathlib
 import re
 import threading
 import time
+import types
 
 import harness
 from test_auth import new_token
@@ -233,20 +234,20 @@ class EachRoute(AuditCase):
     fails here.
     """
 
-    def calls(self):
-        """{(method, pattern): (path, body, action, kind)}, with everything needed for success."""
+    def prepare(self):
+        """Makes what the calls act on, and returns what they need of it."""
+        made = types.SimpleNamespace()
         q = self.queue
-        job = lambda **m: self.submit(delay_ms=3_600_000, **m)["id"]  # noqa: E731
         self.submit(queue=f"{q}-full", delay_ms=3_600_000)
         for name in (q, f"{q}-empty"):
             self.api.put(f"/v1/queues/{name}", {})
-        dead = self.submit(queue=f"{q}-dead", max_attempts=1)["id"]
+        made.dead = self.submit(queue=f"{q}-dead", max_attempts=1)["id"]
         self.fail_attempt(self.claim_one(queues=[f"{q}-dead"]))
-        self.assertEqual(self.state(dead), "dead")
+        self.assertEqual(self.state(made.dead), "dead")
         self.submit(queue=f"{q}-failing", max_attempts=1)
         self.fail_attempt(self.claim_one(queues=[f"{q}-failing"]), "of a group of its own")
         groups = lambda: self.api.get("/v1/error-groups", queue=f"{q}-failing").json["items"]  # noqa: E731
-        group = harness.eventually(groups, what="the group of errors")[0]["id"]
+        made.group = harness.eventually(groups, what="the group of errors")[0]["id"]
         self.api.post(f"/v1/workers/w-{q}/poll", {"claim": {"queues": [q], "limit": 1}})
         for name in (q, f"{q}-old"):
             self.api.put(f"/v1/limits/{name}", {"concurrency": 2})
@@ -255,24 +256,34 @@ class EachRoute(AuditCase):
             self.assertEqual(self.api.put(f"/v1/schedules/{name}", spec).status, 201)
             target = {"url": "http://127.0.0.1:1/hook", "queues": [f"{q}-x"]}
             self.assertEqual(self.api.put(f"/v1/push-targets/{name}", target).status, 201)
-        tokens = [self.api.post("/v1/tokens", {"name": f"{q}-{n}", "scopes": ["read"]}).json["id"] for n in range(2)]
+        made.tokens = [
+            self.api.post("/v1/tokens", {"name": f"{q}-{n}", "scopes": ["read"]}).json["id"] for n in range(2)
+        ]
         # Enough jobs for the operations to run until their calls have been made.
         self.submit_many(1000, queue=f"{q}-slow", delay_ms=3_600_000)
         slowly = {"action": "cancel", "filter": {"queue": f"{q}-slow"}, "rate_per_s": 1}
-        operations = [self.api.post("/v1/jobs/bulk", slowly).json["id"] for _ in range(2)]
-        self.assertEqual(self.audit(action="operation.started")[0]["object"]["name"], operations[1])
-        node = self.api.get("/v1/admin/nodes").json["nodes"][0]["id"]
-        backup = self.server.home / f"copy-{q}"
-        day = 86_400
-        now = time.time() // day * day
+        made.operations = [self.api.post("/v1/jobs/bulk", slowly).json["id"] for _ in range(2)]
+        self.assertEqual(self.audit(action="operation.started")[0]["object"]["name"], made.operations[1])
+        made.node = self.api.get("/v1/admin/nodes").json["nodes"][0]["id"]
+        made.backup = self.server.home / f"copy-{q}"
+        return made
+
+    def calls(self):
+        """{(method, pattern): (path, body, action, kind)}, with everything needed for success."""
+        made = self.prepare()
+        return {**self.calls_on_work(made), **self.calls_on_settings(made)}
+
+    def calls_on_work(self, made):
+        q = self.queue
+        job = lambda **m: self.submit(delay_ms=3_600_000, **m)["id"]  # noqa: E731
         return {
-            ("POST", "/v1/admin/backup"): ("", {"path": str(backup)}, "store.backed_up"),
-            ("POST", "/v1/admin/nodes/{id}/drain"): (node, None, "node.drained"),
-            ("POST", "/v1/admin/nodes/{id}/undrain"): (node, None, "node.undrained"),
+            ("POST", "/v1/admin/backup"): ("", {"path": str(made.backup)}, "store.backed_up"),
+            ("POST", "/v1/admin/nodes/{id}/drain"): (made.node, None, "node.drained"),
+            ("POST", "/v1/admin/nodes/{id}/undrain"): (made.node, None, "node.undrained"),
             ("POST", "/v1/tokens"): ("", {"name": f"{q}-new", "scopes": ["read"]}, "token.created"),
-            ("DELETE", "/v1/tokens/{id}"): (tokens[0], None, "token.revoked"),
-            ("POST", "/v1/tokens/{id}/rotate"): (tokens[1], {}, "token.rotated"),
-            ("POST", "/v1/jobs/bulk"): ("", {"action": "retry", "ids": [dead]}, "job.retried"),
+            ("DELETE", "/v1/tokens/{id}"): (made.tokens[0], None, "token.revoked"),
+            ("POST", "/v1/tokens/{id}/rotate"): (made.tokens[1], {}, "token.rotated"),
+            ("POST", "/v1/jobs/bulk"): ("", {"action": "retry", "ids": [made.dead]}, "job.retried"),
             ("PATCH", "/v1/jobs/{id}"): (job(), {"priority": 3}, "job.edited"),
             ("DELETE", "/v1/jobs/{id}"): (job(), None, "job.deleted"),
             ("POST", "/v1/jobs/{id}/cancel"): (job(), None, "job.cancelled"),
@@ -285,10 +296,17 @@ class EachRoute(AuditCase):
             ("POST", "/v1/queues/{name}/pause"): (q, None, "queue.paused"),
             ("POST", "/v1/queues/{name}/resume"): (self.paused(), None, "queue.resumed"),
             ("POST", "/v1/queues/{name}/purge"): (f"{q}-full", None, "queue.purged"),
-            ("POST", "/v1/operations/{id}/pause"): (operations[0], None, "operation.paused"),
-            ("POST", "/v1/operations/{id}/resume"): (operations[0], None, "operation.resumed"),
-            ("POST", "/v1/operations/{id}/cancel"): (operations[0], None, "operation.cancelled"),
-            ("PATCH", "/v1/operations/{id}"): (operations[1], {"rate_per_s": 2}, "operation.rate_changed"),
+            ("POST", "/v1/operations/{id}/pause"): (made.operations[0], None, "operation.paused"),
+            ("POST", "/v1/operations/{id}/resume"): (made.operations[0], None, "operation.resumed"),
+            ("POST", "/v1/operations/{id}/cancel"): (made.operations[0], None, "operation.cancelled"),
+            ("PATCH", "/v1/operations/{id}"): (made.operations[1], {"rate_per_s": 2}, "operation.rate_changed"),
+        }
+
+    def calls_on_settings(self, made):
+        q = self.queue
+        day = 86_400
+        now = time.time() // day * day
+        return {
             ("PUT", "/v1/limits/{name}"): (q, {"concurrency": 5}, "limit.set"),
             ("PATCH", "/v1/limits/{name}"): (q, {"concurrency": 6}, "limit.set"),
             ("DELETE", "/v1/limits/{name}"): (f"{q}-old", None, "limit.deleted"),
@@ -331,9 +349,9 @@ class EachRoute(AuditCase):
             ("POST", "/v1/push-targets/{name}/pause"): (q, {}, "push_target.paused"),
             ("POST", "/v1/push-targets/{name}/resume"): (q, {}, "push_target.resumed"),
             ("POST", "/v1/push-targets/{name}/test"): (q, None, "push_target.tested"),
-            ("PATCH", "/v1/error-groups/{id}"): (group, {"status": "muted"}, "error_group.muted"),
-            ("POST", "/v1/error-groups/{id}/retry"): (group, {"mode": "canary"}, "job.retried"),
-            ("POST", "/v1/error-groups/{id}/delete"): (group, None, "operation.started"),
+            ("PATCH", "/v1/error-groups/{id}"): (made.group, {"status": "muted"}, "error_group.muted"),
+            ("POST", "/v1/error-groups/{id}/retry"): (made.group, {"mode": "canary"}, "job.retried"),
+            ("POST", "/v1/error-groups/{id}/delete"): (made.group, None, "operation.started"),
             ("POST", "/v1/admin/reproject"): ("", None, "store.reprojected"),
         }
 

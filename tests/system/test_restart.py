@@ -17,74 +17,56 @@ class Killed(harness.MillraceCase):
         self.server.restart(kill=True)
         self.use(self.server)
 
+    def produce(self, number, submitted, stop):
+        """Submits until `stop`; `submitted` gets the id of each key that was answered for."""
+        api, serial = None, 0
+        while not stop.is_set():
+            key = f"{number}-{serial}"
+            body = {"type": "t", "queue": self.queue, "payload": key}
+            try:
+                api = api or self.server.client()
+                reply = api.post("/v1/jobs", body, headers={"Idempotency-Key": key})
+            except (OSError, harness.client.http.client.HTTPException):
+                api = None
+                time.sleep(0.02)
+                continue  # maybe: the same key again
+            if reply.status in (200, 201):
+                submitted[key] = reply.json["id"]
+                serial += 1
+
+    def work(self, number, ended, stop):
+        """Finishes jobs until `stop`; `ended` gets the result of each ack that was answered."""
+        api, pending = None, []
+        claim = {"queues": [self.queue], "limit": 5, "wait_ms": 100, "worker": {"id": f"w{number}"}}
+        while not stop.is_set():
+            try:
+                api = api or self.server.client()
+                if not pending:
+                    reply = api.post("/v1/claim", claim)
+                    pending = reply.json["jobs"] if reply.status == 200 else []
+                if pending:
+                    items = [
+                        {"id": j["id"], "token": j["lease"]["token"], "outcome": "succeeded", "result": j["payload"]}
+                        for j in pending
+                    ]
+                    reply = api.post("/v1/ack", {"items": items})
+                    if reply.status == 200:
+                        ended.update({result["id"]: result for result in reply.json["results"]})
+                        pending = []
+            except (OSError, harness.client.http.client.HTTPException):
+                api = None
+                time.sleep(0.02)
+
     def test_everything_answered_under_load_is_there(self):
         """Producers and workers at full speed while the server is killed again and again: a job
         that was answered for exists exactly once, one whose end was answered has that end, and the
         counts add up.
         """
-        submitted, ended, lock = {}, {}, threading.Lock()
+        submitted, ended = {}, {}
         stop = threading.Event()
-        queue = self.queue
-
-        def producing(number):
-            api, serial = None, 0
-            while not stop.is_set():
-                key = f"{number}-{serial}"
-                try:
-                    api = api or self.server.client()
-                    reply = api.post(
-                        "/v1/jobs",
-                        {"type": "t", "queue": queue, "payload": key},
-                        headers={"Idempotency-Key": key},
-                    )
-                except (OSError, harness.client.http.client.HTTPException):
-                    api = None
-                    time.sleep(0.02)
-                    continue  # maybe: the same key again
-                if reply.status in (200, 201):
-                    with lock:
-                        submitted[key] = reply.json["id"]
-                    serial += 1
-
-        def working(number):
-            api, pending = None, []
-            while not stop.is_set():
-                try:
-                    api = api or self.server.client()
-                    if not pending:
-                        reply = api.post(
-                            "/v1/claim",
-                            {
-                                "queues": [queue],
-                                "limit": 5,
-                                "wait_ms": 100,
-                                "worker": {"id": f"w{number}"},
-                            },
-                        )
-                        if reply.status == 200:
-                            pending = reply.json["jobs"]
-                    if pending:
-                        items = [
-                            {
-                                "id": job["id"],
-                                "token": job["lease"]["token"],
-                                "outcome": "succeeded",
-                                "result": job["payload"],
-                            }
-                            for job in pending
-                        ]
-                        reply = api.post("/v1/ack", {"items": items})
-                        if reply.status == 200:
-                            with lock:
-                                ended.update({result["id"]: result for result in reply.json["results"]})
-                            pending = []
-                except (OSError, harness.client.http.client.HTTPException):
-                    api = None
-                    time.sleep(0.02)
-
         self.api.contract()
-        threads = [threading.Thread(target=producing, args=(n,)) for n in range(4)]
-        threads += [threading.Thread(target=working, args=(n,)) for n in range(3)]
+        threads = [threading.Thread(target=self.produce, args=(n, submitted, stop)) for n in range(4)]
+        threads += [threading.Thread(target=self.work, args=(n, ended, stop)) for n in range(3)]
         for thread in threads:
             thread.start()
         dice = random.Random(7)

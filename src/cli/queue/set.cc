@@ -213,12 +213,7 @@ std::string check_bound(const std::string& text) {
   return is_number || text == "none" ? "" : "must be a number or none";
 }
 
-}  // namespace
-
-void add_queue_set(CLI::App& queue, Session& session) {
-  CLI::App& command = *queue.add_subcommand("set", "Change a queue's settings");
-  const auto options = std::make_shared<Set>();
-  command.add_option("NAME", options->name, "Name of the queue")->required();
+void add_attempts(CLI::App& command, const std::shared_ptr<Set>& options) {
   command
       .add_option("--max-attempts", options->max_attempts,
                   "Number of attempts before a job is dead")
@@ -232,6 +227,9 @@ void add_queue_set(CLI::App& queue, Session& session) {
             "fixed[:BASE], list:D,D,...");
   add_duration(command, "--lease", options->lease,
                "Time after which a silent worker loses the job");
+}
+
+void add_limits(CLI::App& command, const std::shared_ptr<Set>& options) {
   command
       .add_option("--max-ready", options->max_ready,
                   "Largest number of ready jobs, or none; the server refuses more")
@@ -261,12 +259,9 @@ void add_queue_set(CLI::App& queue, Session& session) {
                   "The same for a limit that counts by key, whose key is each job's fair key; "
                   "repeatable")
       ->type_name("NAME");
-  command
-      .add_option("--retention", options->retention,
-                  "Time to keep ended jobs: succeeded=1h, ...; 0 keeps none, never keeps all")
-      ->type_name("STATE=DURATION")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+}
+
+void add_order(CLI::App& command, const std::shared_ptr<Set>& options) {
   CLI::Option* const fair =
       command
           .add_option("--fair", options->fair,
@@ -283,6 +278,23 @@ void add_queue_set(CLI::App& queue, Session& session) {
       .add_option("--ageing", options->ageing,
                   "Waiting that long is worth one step of priority; none: priorities are strict")
       ->type_name("DURATION");
+}
+
+}  // namespace
+
+void add_queue_set(CLI::App& queue, Session& session) {
+  CLI::App& command = *queue.add_subcommand("set", "Change a queue's settings");
+  const auto options = std::make_shared<Set>();
+  command.add_option("NAME", options->name, "Name of the queue")->required();
+  add_attempts(command, options);
+  add_limits(command, options);
+  command
+      .add_option("--retention", options->retention,
+                  "Time to keep ended jobs: succeeded=1h, ...; 0 keeps none, never keeps all")
+      ->type_name("STATE=DURATION")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add_order(command, options);
   command.add_flag("--replace", options->replace, "Reset all other settings to their defaults");
   command.add_flag("--create", options->create, "Create the queue if it does not exist");
   command.footer(

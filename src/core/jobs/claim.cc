@@ -43,6 +43,26 @@ std::size_t count_claimable(const ShardState& state, std::string_view queue_name
   return count;
 }
 
+namespace {
+
+Claimed::Item claimed_item(const JobSlot& slot, const Claim& command, LeaseToken token, Time now) {
+  const Activity* activity = slot.activity.get();
+  Claimed::Item item;
+  item.job = to_ref(slot);
+  ++item.job.attempt;
+  item.token = token;
+  item.length = command.lease.value_or(Duration{slot.lease_ms});
+  item.expires_at = add_saturating(now, item.length);
+  if (activity != nullptr && activity->timeout) {
+    item.deadline = add_saturating(now, *activity->timeout);
+    item.expires_at = std::min(item.expires_at, *item.deadline);
+  }
+  item.waited = std::max(Duration{0}, now - ready_since(slot));
+  return item;
+}
+
+}  // namespace
+
 Reply Decider::operator()(const Claim& command) {
   Claimed claimed;
   claimed.worker = command.worker;
@@ -68,19 +88,7 @@ Reply Decider::operator()(const Claim& command) {
            !mutated(Mutant::kClaimUnbounded);
     if (full) return Took::kNothing;
     bytes += slot.payload_bytes;
-    const Activity* activity = slot.activity.get();
-    Claimed::Item item;
-    item.job = to_ref(slot);
-    ++item.job.attempt;
-    item.token = LeaseToken{token++};
-    item.length = command.lease.value_or(Duration{slot.lease_ms});
-    item.expires_at = add_saturating(now_, item.length);
-    if (activity != nullptr && activity->timeout) {
-      item.deadline = add_saturating(now_, *activity->timeout);
-      item.expires_at = std::min(item.expires_at, *item.deadline);
-    }
-    item.waited = std::max(Duration{0}, now_ - ready_since(slot));
-    claimed.items.push_back(std::move(item));
+    claimed.items.push_back(claimed_item(slot, command, LeaseToken{token++}, now_));
     slots.push_back(key.slot);
     return Took::kJob;
   };

@@ -302,6 +302,29 @@ void Decider::hold_back(const Firing::Instant& instant, OverlapPolicy overlap,
   advanced.runs.push_back(run_of(instant.at, now_, RunOutcome::kSkippedOverlap));
 }
 
+bool Decider::run_due(const Firing& firing, OverlapPolicy overlap, bool lives, bool owed,
+                      ScheduleAdvanced& advanced) {
+  ScheduleProgress& progress = advanced.progress;
+  for (const Firing::Instant& instant : firing.instants) {
+    if (!owes(progress, instant.at)) continue;
+    // A waiting instant that is owed goes first.
+    if (overlap != OverlapPolicy::kAllow && (lives || owed)) {
+      hold_back(instant, overlap, advanced);
+    } else if (const auto refusal = run_instant(instant, advanced); !refusal) {
+      lives = newest_lives(progress, Firing{});
+    } else if (&instant == &firing.instants.back()) {
+      progress.next = instant.at;
+      return true;
+    } else {
+      ScheduleRun run = run_of(instant.at, now_, RunOutcome::kRefused);
+      run.error = *refusal;
+      advanced.runs.push_back(std::move(run));
+    }
+    settle(progress, instant.at, instant.local);
+  }
+  return owed;
+}
+
 void Decider::fire(const Firing& firing) {
   const ScheduleEntry* const entry = state_.schedules.find(firing.name.view());
   if (entry == nullptr || entry->schedule.paused) return;
@@ -344,25 +367,7 @@ void Decider::fire(const Firing& firing) {
   progress.next = firing.next;
   progress.due = firing.due;
   progress.zone_version = firing.zone_version;
-  for (const Firing::Instant& instant : firing.instants) {
-    if (!owes(progress, instant.at)) continue;
-    // A waiting instant that is owed goes first.
-    if (overlap != OverlapPolicy::kAllow && (lives || owed)) {
-      hold_back(instant, overlap, advanced);
-    } else if (const auto refusal = run_instant(instant, advanced); !refusal) {
-      lives = newest_lives(progress, Firing{});
-    } else if (&instant == &firing.instants.back()) {
-      owed = true;
-      progress.next = instant.at;
-      break;
-    } else {
-      ScheduleRun run = run_of(instant.at, now_, RunOutcome::kRefused);
-      run.error = *refusal;
-      advanced.runs.push_back(std::move(run));
-    }
-    settle(progress, instant.at, instant.local);
-  }
-  if (owed) {
+  if (run_due(firing, overlap, lives, owed, advanced)) {
     const Time again = firing.wall + pause_after(progress.tries);
     progress.due = progress.due ? std::min(*progress.due, again) : again;
     ++progress.tries;

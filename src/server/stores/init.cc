@@ -68,6 +68,23 @@ std::map<std::string, std::string> look_around(const std::string& zoneinfo) {
   return found;
 }
 
+// Writes the file. It is read back before it takes its place, so that what it says is what a server
+// understands.
+int write_checked(const std::string& file, const std::string& text) {
+  std::error_code error;
+  const fs::path written = file + ".new";
+  if (Status status = write(written, text); !status) return fail(status.error().message);
+  ConfigInput input;
+  input.config_flag = written;
+  if (const auto loaded = load_config(input); !loaded) {
+    fs::remove(written, error);
+    for (const std::string& fault : loaded.error()) fmt::print(stderr, "millrace: {}\n", fault);
+    return kBadConfiguration;
+  }
+  fs::rename(written, file, error);
+  return error ? fail(fmt::format("can't write {}: {}", file, error.message())) : 0;
+}
+
 }  // namespace
 
 int init(const InitOptions& options) {
@@ -104,22 +121,9 @@ int init(const InitOptions& options) {
     tokens.push_back(std::move(made.settings));
   }
   const auto notes = look_around(text_of("zoneinfo", "/usr/share/zoneinfo"));
-  // Read back before it takes its place, so that what it says is what a server understands.
-  const fs::path written = options.file + ".new";
-  if (Status status = write(written, config_template(values, notes, tokens)); !status) {
-    return fail(status.error().message);
+  if (const int status = write_checked(options.file, config_template(values, notes, tokens))) {
+    return status;
   }
-  ConfigInput input;
-  input.config_flag = written;
-  if (const auto loaded = load_config(input); !loaded) {
-    fs::remove(written, ignored);
-    for (const std::string& error : loaded.error()) fmt::print(stderr, "millrace: {}\n", error);
-    return kBadConfiguration;
-  }
-  std::error_code error;
-  fs::rename(written, options.file, error);
-  if (error) return fail(fmt::format("can't write {}: {}", options.file, error.message()));
-
   fmt::print("Wrote {}.\n", options.file);
   if (!token.empty()) fmt::print("The token of \"admin\", which is not kept: {}\n", token);
   std::fflush(stdout);
