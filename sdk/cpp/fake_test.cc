@@ -53,8 +53,8 @@ TEST(FakeTest, HandlersMaySubmitAndCancelThemselves) {
   });
   handlers.on("end", [&client](Context& context) {
     value_of(client.cancel(context.job().id));
-    EXPECT_EQ(context.told(), StopReason::kCancelled);
-    context.throw_if_told();
+    EXPECT_EQ(context.stop_reason(), StopReason::kCancelled);
+    context.throw_if_stopped();
   });
   fake.set_handlers(handlers);
   value_of(client.submit("count", 2));

@@ -76,7 +76,7 @@ std::string_view name_of(StopReason reason) {
 Outcome run_handler(const Handlers& handlers, Context& context) {
   const TraceScope trace({context.job().traceparent, context.job().tracestate});
   Outcome outcome = call(handlers, context);
-  const StopReason told = context.told();
+  const StopReason told = context.stop_reason();
   if (told == StopReason::kTimeout) {
     return Outcome::failed({.type = "timeout", .message = "the attempt's time was over"});
   }

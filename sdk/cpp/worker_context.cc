@@ -63,14 +63,14 @@ Outcome Outcome::cancelled(std::string reason) {
 Context::Context(ClaimedJob job, std::shared_ptr<Pending> pending)
     : job_(std::move(job)), pending_(std::move(pending)) {}
 
-StopReason Context::told() const {
+StopReason Context::stop_reason() const {
   const std::lock_guard lock(pending_->mutex);
   return pending_->reason;
 }
 
 bool Context::stopping() const { return pending_->worker_stops && pending_->worker_stops->load(); }
 
-void Context::throw_if_told() const {
+void Context::throw_if_stopped() const {
   if (stop_.stop_requested()) throw Stopped();
 }
 
@@ -79,7 +79,7 @@ void Context::sleep_for(Milliseconds time) const {
   std::condition_variable_any told;
   std::unique_lock lock(mutex);
   told.wait_for(lock, stop_token(), time, [] { return false; });
-  throw_if_told();
+  throw_if_stopped();
 }
 
 void Context::slow_down(SlowDown wish) {

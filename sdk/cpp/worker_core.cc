@@ -290,7 +290,7 @@ void WorkerCore::finish(const Lock& held, Context& context, Ack ack) {
   }
   const SteadyTime certain_until = found->second.certain_until;
   attempts_.erase(found);
-  if (context.told() != StopReason::kLeaseLost) {
+  if (context.stop_reason() != StopReason::kLeaseLost) {
     Context::Pending& pending = *context.pending_;
     OutgoingAck outcome{.ack = std::move(ack), .since = std::chrono::steady_clock::now()};
     if (outcome.ack.outcome != "succeeded" && pending.has_progress()) {
@@ -318,7 +318,7 @@ void WorkerCore::wake_a_handler(const Lock&) {
 
 Ack WorkerCore::handle(Context& context) {
   Outcome outcome = run_handler(handlers_, context);
-  if (outcome.error && context.told() != StopReason::kLeaseLost) notice_failure(context, outcome);
+  if (outcome.error && context.stop_reason() != StopReason::kLeaseLost) notice_failure(context, outcome);
   if (!outcome.reason.empty()) context.log("info", outcome.reason);
   std::vector<SlowDown> wishes;
   {

@@ -32,7 +32,7 @@ class WorkerLeaseTest : public WorkerTest {
       std::this_thread::sleep_for(5ms);
     }
     told_at_ = SteadyClock::now();
-    told_ = context.told();  // last: the test waits for it
+    told_ = context.stop_reason();  // last: the test waits for it
     return Outcome::succeeded("1");
   }
 
@@ -155,7 +155,7 @@ TEST_F(WorkerLeaseTest, AStopGivesHandlersTheirTime) {
   std::atomic<bool> was_stopping = false;
   start(with_grace, [&](Context& context) -> Outcome {
     stop_.request_stop();
-    was_stopping = context.stopping() && context.told() == StopReason::kNone;
+    was_stopping = context.stopping() && context.stop_reason() == StopReason::kNone;
     context.sleep_for(20s);
     return Outcome::succeeded("1");
   });

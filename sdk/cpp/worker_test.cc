@@ -129,7 +129,7 @@ TEST_F(WorkerTest, KeepsLeasesAliveWhileTheHandlerRuns) {
     context.progress({.percent = 50});
     std::this_thread::sleep_for(5'000ms);
     EXPECT_TRUE(server_.await([this] { return server_.heartbeats >= 3; }));
-    EXPECT_EQ(context.told(), StopReason::kNone);
+    EXPECT_EQ(context.stop_reason(), StopReason::kNone);
     return Outcome::succeeded();
   }));
   EXPECT_EQ(server_.outcomes.size(), 1u);
@@ -156,7 +156,7 @@ TEST_F(WorkerTest, TellsTheHandlerThatItsJobIsCancelled) {
     for (int i = 0; i < 2'000 && !context.stop_token().stop_requested(); ++i) {
       std::this_thread::sleep_for(10ms);
     }
-    reason = context.told();
+    reason = context.stop_reason();
     return Outcome::cancelled();
   }));
   EXPECT_EQ(reason, StopReason::kCancelled);
@@ -171,7 +171,7 @@ TEST_F(WorkerTest, SaysNothingAboutAJobWhoseLeaseIsLost) {
     for (int i = 0; i < 2'000 && !context.stop_token().stop_requested(); ++i) {
       std::this_thread::sleep_for(10ms);
     }
-    EXPECT_EQ(context.told(), StopReason::kLeaseLost);
+    EXPECT_EQ(context.stop_reason(), StopReason::kLeaseLost);
     return Outcome::succeeded();
   }));
   EXPECT_TRUE(server_.outcomes.empty());
@@ -275,7 +275,7 @@ TEST_F(WorkerTest, AbortEndsHandlersAndDoesNotWaitLongForTheServer) {
     server_.failures = 1'000;
     running->abort();
     EXPECT_TRUE(context.stop_token().stop_requested());
-    EXPECT_EQ(context.told(), StopReason::kStopping);
+    EXPECT_EQ(context.stop_reason(), StopReason::kStopping);
     return Outcome::released();
   });
   running = &worker;

@@ -113,9 +113,9 @@ func newJobContext(parent context.Context, job ClaimedJob, stopping <-chan struc
 // Token returns the fencing token of this attempt's lease.
 func (c *JobContext) Token() int64 { return c.Lease.Token }
 
-// Told returns why the handler should end: ErrCancelled, ErrTimedOut, ErrLeaseLost or ErrStopping; nil
+// StopReason returns why the handler should end: ErrCancelled, ErrTimedOut, ErrLeaseLost or ErrStopping; nil
 // if it may go on.
-func (c *JobContext) Told() error {
+func (c *JobContext) StopReason() error {
 	switch cause := context.Cause(c.ctx); cause {
 	case ErrCancelled, ErrTimedOut, ErrLeaseLost, ErrStopping:
 		return cause

@@ -137,7 +137,7 @@ func (c *JobContext) run(handler Handler) Outcome {
 
 func (c *JobContext) outcomeOf(handler Handler) Outcome {
 	result, err := protect(c.ctx, handler)
-	switch told := c.Told(); {
+	switch told := c.StopReason(); {
 	case told == ErrLeaseLost:
 		return Outcome{}
 	case told == ErrTimedOut:

@@ -125,8 +125,8 @@ func TestToldDecidesTheOutcome(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(c.told)
 		outcome := RunHandler(ctx, ClaimedJob{}, func(ctx context.Context) (any, error) {
-			if JobFrom(ctx).Told() != c.told {
-				t.Errorf("the handler is told %v", JobFrom(ctx).Told())
+			if JobFrom(ctx).StopReason() != c.told {
+				t.Errorf("the handler is told %v", JobFrom(ctx).StopReason())
 			}
 			return nil, c.err
 		})

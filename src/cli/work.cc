@@ -94,7 +94,7 @@ sdk::Outcome give_back(sdk::Context& context, const std::string& reason) {
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
   stopped.wait_for(lock, context.stop_token(), kPauseOnShortage, [] { return false; });
-  return context.told() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
+  return context.stop_reason() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
                                                        : sdk::Outcome::released();
 }
 
@@ -131,7 +131,7 @@ sdk::Outcome run_job(sdk::Context& context, const Work& options,
     context.log("warn", fmt::format("the output exceeds {}; the result has its first {} bytes",
                                     format_size(kMaxResultBytes), result.bytes));
   }
-  auto outcome = outcome_of(*end, std::move(result.json), context.told());
+  auto outcome = outcome_of(*end, std::move(result.json), context.stop_reason());
   return outcome;
 }
 

@@ -107,7 +107,7 @@ Outcome play(sdk::Client& client, sdk::Context& context, const std::string& work
   const std::stop_callback told(context.stop_token(), [&] {
     emit_event("told", [&](JsonWriter& json) {
       of_attempt(json);
-      json.key("reason").string(name_of(context.told()));
+      json.key("reason").string(name_of(context.stop_reason()));
     });
   });
   struct End {

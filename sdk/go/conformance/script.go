@@ -103,7 +103,7 @@ func (p *program) watch(ctx context.Context, job *millrace.JobContext) func() bo
 }
 
 func (p *program) tellOf(job *millrace.JobContext) bool {
-	reason := job.Told()
+	reason := job.StopReason()
 	if reason != nil {
 		p.event("told", object{"job": job.ID, "token": job.Token(), "reason": reasons[reason]})
 	}

@@ -98,7 +98,7 @@ class Handlers:
 
 def told(context: Context | None = None) -> None:
     context = context or millrace.current()
-    say(event="told", job=context.job.id, token=context.token, reason=context.told)
+    say(event="told", job=context.job.id, token=context.token, reason=context.stop_reason)
 
 
 class Attempt:

@@ -134,7 +134,7 @@ class WorkerTest(unittest.TestCase):
             try:
                 await asyncio.sleep(20)
             except asyncio.CancelledError:
-                told.append(millrace.current().told)
+                told.append(millrace.current().stop_reason)
                 raise
 
         jobs = [in_thread.submit(), on_loop.submit()]
@@ -149,7 +149,7 @@ class WorkerTest(unittest.TestCase):
         @self.app.job("t", queue=self.queue, lease=5)
         async def block():
             time.sleep(6.5)
-            return millrace.current().told
+            return millrace.current().stop_reason
 
         job = block.submit()
         with self.work():

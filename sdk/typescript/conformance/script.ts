@@ -31,7 +31,7 @@ export async function playScript(
   const optional = { checkpoint: checkpoint ?? null, traceparent: traceparent ?? null };
   const known = { worker, job, type, queue, attempt, token, meta, ...optional };
   tell("start", { ...known, schedule: made ?? null });
-  ctx.signal.addEventListener("abort", () => tell("told", { job, token, reason: ctx.told }));
+  ctx.signal.addEventListener("abort", () => tell("told", { job, token, reason: ctx.stopReason }));
   try {
     const value = await play(client, script, ctx, tell);
     return value === GOES_ON ? null : value;

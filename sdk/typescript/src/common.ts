@@ -32,9 +32,9 @@ export {
   RetryAfter,
   snooze,
   Snooze,
-  Told,
+  Stopped,
   type Ending,
-  type Reason,
+  type StopReason,
 } from "./outcome.js";
 export type * from "./types.js";
 export { VERSION } from "./version.js";

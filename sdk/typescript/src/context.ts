@@ -1,6 +1,6 @@
 import type { Client } from "./client.js";
 import { opaqueText } from "./json.js";
-import { Told, type Reason } from "./outcome.js";
+import { Stopped, type StopReason } from "./outcome.js";
 import type { LogLevel, NewJob, ScheduleOfJob } from "./types.js";
 import { encode } from "./wire.js";
 
@@ -114,7 +114,7 @@ export class Context<Payload = unknown> {
   /** @internal Checks whether there is something to tell the handler. */
   look: (() => void) | undefined;
   #stop: AbortController | undefined;
-  #told: Reason | undefined;
+  #told: StopReason | undefined;
   #log: JobLog | undefined;
   #lines: PendingLine[] = [];
   #lineBytes = 0;
@@ -130,13 +130,13 @@ export class Context<Payload = unknown> {
   }
 
   /**
-   * The signal that is aborted when the handler should end, with a `Told` as its reason. Pass it
+   * The signal that is aborted when the handler should end, with a `Stopped` as its reason. Pass it
    * on: `fetch(url, { signal: ctx.signal })`.
    */
   get signal(): AbortSignal {
     if (!this.#stop) {
       this.#stop = new AbortController();
-      if (this.#told) this.#stop.abort(new Told(this.#told));
+      if (this.#told) this.#stop.abort(new Stopped(this.#told));
     }
     return this.#stop.signal;
   }
@@ -145,7 +145,7 @@ export class Context<Payload = unknown> {
    * Why the handler was told to end; undefined if it was not. A handler that computes for a long
    * time without yielding is not reached by the signal and should check this now and then.
    */
-  get told(): Reason | undefined {
+  get stopReason(): StopReason | undefined {
     this.look?.();
     return this.#told;
   }
@@ -218,10 +218,10 @@ export class Context<Payload = unknown> {
   }
 
   /** @internal Tells the handler to end, at most once. */
-  tell(reason: Reason): void {
+  tell(reason: StopReason): void {
     if (this.#told) return;
     this.#told = reason;
-    this.#stop?.abort(new Told(reason));
+    this.#stop?.abort(new Stopped(reason));
   }
 
   /** @internal */

@@ -58,7 +58,7 @@ export class Handlers {
 }
 
 /**
- * Runs an attempt and returns its outcome. Reading `ctx.told` first tells a handler that blocked
+ * Runs an attempt and returns its outcome. Reading `ctx.stopReason` first tells a handler that blocked
  * the thread the signals that it missed.
  */
 export async function outcomeOfRun(
@@ -70,10 +70,10 @@ export async function outcomeOfRun(
   try {
     value = await run();
   } catch (thrown) {
-    return outcomeOf(thrown, ctx.told);
+    return outcomeOf(thrown, ctx.stopReason);
   }
-  if (ctx.told === "timeout") return timedOut();
-  if (value instanceof Ending) return outcomeOf(value, ctx.told);
+  if (ctx.stopReason === "timeout") return timedOut();
+  if (value instanceof Ending) return outcomeOf(value, ctx.stopReason);
   if (value === undefined) return { outcome: "succeeded" };
   try {
     return { outcome: "succeeded", result: opaqueText(value, codec) };

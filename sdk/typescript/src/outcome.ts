@@ -4,9 +4,9 @@ import { MillraceError } from "./errors.js";
  * Why a handler is told to end: its job was cancelled; the attempt timed out; the lease is no
  * longer certain, so that another worker may have the job; or the worker's grace time is over.
  */
-export type Reason = "cancelled" | "timeout" | "lease_lost" | "stopping";
+export type StopReason = "cancelled" | "timeout" | "lease_lost" | "stopping";
 
-const SENTENCES: Record<Reason, string> = {
+const SENTENCES: Record<StopReason, string> = {
   cancelled: "the job was cancelled",
   timeout: "the attempt's time is over",
   lease_lost: "the worker has lost the job's lease",
@@ -14,12 +14,12 @@ const SENTENCES: Record<Reason, string> = {
 };
 
 /** The reason of a handler's `AbortSignal`. Operations that the signal aborts reject with it. */
-export class Told extends Error {
+export class Stopped extends Error {
   static {
     this.prototype.name = "AbortError";
   }
 
-  constructor(readonly reason: Reason) {
+  constructor(readonly reason: StopReason) {
     super(SENTENCES[reason]);
   }
 }
@@ -98,7 +98,7 @@ export interface OutcomeError {
 }
 
 /** Returns the outcome of a handler that threw or returned an ending, after it was `told`. */
-export function outcomeOf(thrown: unknown, told: Reason | undefined): Outcome {
+export function outcomeOf(thrown: unknown, told: StopReason | undefined): Outcome {
   if (told === "timeout") return timedOut();
   if (isCancellation(thrown)) {
     if (told === "cancelled") return { outcome: "cancelled" };
@@ -128,7 +128,7 @@ export function refused(message: string): Outcome {
 // platform's error for it.
 function isCancellation(thrown: unknown): boolean {
   for (let error = thrown; error instanceof Error; error = error.cause) {
-    if (error instanceof Told || error.name === "AbortError") return true;
+    if (error instanceof Stopped || error.name === "AbortError") return true;
   }
   return false;
 }

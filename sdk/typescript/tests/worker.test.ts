@@ -9,7 +9,7 @@ import {
   NonRetryable,
   retryAfter,
   snooze,
-  Told,
+  Stopped,
   Unauthenticated,
   type Context,
   type WorkerOptions,
@@ -179,7 +179,7 @@ describe("what a handler is told", () => {
     await mr.cancel(sent.id);
     assert.equal((await job.wait(sent.id)).state, "cancelled");
     assert.equal(ctx?.told, "cancelled");
-    assert.ok(ctx.signal.reason instanceof Told);
+    assert.ok(ctx.signal.reason instanceof Stopped);
   });
 
   test("an attempt's time is over", async (t) => {
@@ -187,7 +187,7 @@ describe("what a handler is told", () => {
     const told: unknown[] = [];
     worker
       .on(job, async (_, ctx) => {
-        ctx.signal.addEventListener("abort", () => told.push(ctx.told));
+        ctx.signal.addEventListener("abort", () => told.push(ctx.stopReason));
         await sleep(10_000, undefined, { signal: ctx.signal });
       })
       .start();
@@ -206,7 +206,7 @@ describe("what a handler is told", () => {
         await sleep(50); // so that this test can cancel the job below
         const since = performance.now();
         let saw: unknown;
-        while (performance.now() < since + 60_000 && !saw) saw = ctx.told;
+        while (performance.now() < since + 60_000 && !saw) saw = ctx.stopReason;
         return { saw, tookMoreThanLease: performance.now() - since > 5_000 };
       });
     });

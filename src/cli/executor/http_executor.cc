@@ -28,7 +28,7 @@ sdk::Outcome outcome_of(const api::PushVerdict& verdict) {
 }
 
 sdk::Outcome told_to_end(const sdk::Context& context) {
-  return context.told() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
+  return context.stop_reason() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
                                                        : sdk::Outcome::released();
 }
 

@@ -145,7 +145,7 @@ class Module {
       case MILLRACE_SNOOZED:
         return sdk::Outcome::snoozed(run.delay.value_or(sdk::Milliseconds{1'000}));
       case MILLRACE_RELEASED:
-        return run.context.told() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
+        return run.context.stop_reason() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
                                                                  : sdk::Outcome::released();
       default:
         return sdk::Outcome::failed(

@@ -33,7 +33,7 @@ struct Doing {
     volatile std::uint64_t number = 1;
     while (SteadyClock::now() < until) {
       for (int i = 0; i < 10'000; ++i) number = number * 6364136223846793005ULL + 1;
-      context.throw_if_told();
+      context.throw_if_stopped();
     }
     return std::nullopt;
   }
@@ -52,7 +52,7 @@ struct Doing {
                                          .timeout = kHttpCallTimeout,
                                          .stop = context.stop_token()});
     if (!answer) {
-      context.throw_if_told();
+      context.throw_if_stopped();
       return sdk::Outcome::failed({.type = "http_call", .message = answer.error().message});
     }
     const bool good = step.status == 0 ? answer->status >= 200 && answer->status <= 299
@@ -77,7 +77,7 @@ Executor make_simulator(bool allow_http_calls) {
       return sdk::Outcome::failed_for_good({.type = "payload", .message = steps.error().message});
     }
     for (const Step& step : *steps) {
-      context.throw_if_told();
+      context.throw_if_stopped();
       if (auto end = std::visit(Doing{context, allow_http_calls}, step)) return std::move(*end);
     }
     return sdk::Outcome::succeeded(fmt::format(R"({{"steps":{}}})", steps->size()));

@@ -109,7 +109,7 @@ class Cancel : public Ending {
 };
 
 // The handler ends because it was told to: cancelled, timed out, or given back. Thrown by
-// Context::sleep_for() and Context::throw_if_told().
+// Context::sleep_for() and Context::throw_if_stopped().
 class Stopped : public Ending {
  public:
   Stopped() : Ending("the handler was told to end") {}
@@ -137,12 +137,12 @@ class Context {
   // The fencing token: later leases of any job have greater ones.
   std::uint64_t token() const { return job_.token; }
 
-  // Triggered once, when the attempt should end early; told() gives the reason.
+  // Triggered once, when the attempt should end early; stop_reason() gives the reason.
   std::stop_token stop_token() const { return stop_.get_token(); }
-  StopReason told() const;
+  StopReason stop_reason() const;
   // The worker is stopping. The handler has WorkerOptions::grace to save a checkpoint and end.
   bool stopping() const;
-  void throw_if_told() const;
+  void throw_if_stopped() const;
   // Waits; throws Stopped as soon as the handler is told to end.
   void sleep_for(Milliseconds time) const;
 

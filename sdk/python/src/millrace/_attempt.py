@@ -67,7 +67,7 @@ class Attempt:
         """When its lease stops being certain or it times out, whichever comes first."""
         if self.outcome is not None or self.is_lost:
             return INFINITY
-        if self.context.told or not self.is_started:
+        if self.context.stop_reason or not self.is_started:
             return self.certain_until
         return min(self.certain_until, self.timeout_at)
 
@@ -75,7 +75,7 @@ class Attempt:
         """Whether its handler may still begin. It may have waited for a thread or its loop, or the
         process may have been paused. Thread-safe.
         """
-        return self.context.told is None and time.monotonic() < self.certain_until
+        return self.context.stop_reason is None and time.monotonic() < self.certain_until
 
     def has_timed_out(self, now: float) -> bool:
         """Whether the server may have timed the attempt out. The server began to count before the

@@ -101,7 +101,7 @@ def outcome_of(context: Context, result: Any, error: BaseException | None) -> Ou
 
 def outcome_unbegun(context: Context) -> Outcome:
     """Return the outcome of a handler that was told to end before it began."""
-    told = context.told
+    told = context.stop_reason
     return RELEASED if told is None else outcome_of(context, None, Interrupted(told))
 
 

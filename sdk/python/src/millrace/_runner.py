@@ -105,7 +105,7 @@ class _Task:
         tasks._tasks.add(self._task)
         self._task.add_done_callback(self._done)
         attempt.interrupt = self._interrupt
-        if attempt.context.told is not None:
+        if attempt.context.stop_reason is not None:
             self._cancel()  # the handler was told before this task could be reached
 
     async def _handle(self) -> None:

@@ -116,7 +116,7 @@ class Context:
     # Signals to the handler
 
     @property
-    def told(self) -> str | None:
+    def stop_reason(self) -> str | None:
         """Why the handler should end: `cancelled`, `timeout`, `lease_lost`, `stopping`; or None."""
         return self._told
 

@@ -1,7 +1,7 @@
 import { fullJitter, pause } from "../backoff.js";
 import type { PendingLine, PendingProgress } from "../context.js";
 import { isTemporary, messageOf, retryAfterOf, Unreachable } from "../errors.js";
-import type { Reason } from "../outcome.js";
+import type { StopReason } from "../outcome.js";
 import type { Attempt } from "./attempt.js";
 import { now } from "./clock.js";
 import type { Keeper } from "./keeper.js";
@@ -78,7 +78,7 @@ export class LeaseBook {
     this.#wakeAt(this.#newsDue);
   }
 
-  tell(attempt: Attempt, reason: Reason): void {
+  tell(attempt: Attempt, reason: StopReason): void {
     if (reason === "lease_lost") attempt.isLost = true;
     attempt.ctx.tell(reason);
   }

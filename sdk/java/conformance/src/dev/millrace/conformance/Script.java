@@ -129,7 +129,7 @@ final class Script {
 
   // Ignores interruptions, as native code does; the observer is told.
   private void block(Duration time, JobContext ctx, AtomicBoolean told) {
-    ctx.stopToken().onTold(reason -> tell(ctx, told));
+    ctx.stopToken().onStop(reason -> tell(ctx, told));
     long end = System.nanoTime() + time.toNanos();
     while (System.nanoTime() < end) Thread.onSpinWait();
   }
@@ -137,7 +137,7 @@ final class Script {
   private void tell(JobContext ctx, AtomicBoolean told) {
     if (told.getAndSet(true)) return;
     Map<String, Object> event = event("told", ctx);
-    event.put("reason", ctx.told());
+    event.put("reason", ctx.stopReason());
     events.accept(event);
   }
 

@@ -89,7 +89,7 @@ final class Execution implements JobContext {
   /** Runs the handler in this thread. Returns null if no outcome is to be sent. */
   Outcome run(Handlers handlers) {
     synchronized (this) {
-      if (stop.isTold()) return concludeUnstarted();
+      if (stop.isStopRequested()) return concludeUnstarted();
       thread = Thread.currentThread();
     }
     CURRENT.set(this);
@@ -113,11 +113,11 @@ final class Execution implements JobContext {
   }
 
   /** Tells the handler to end. The first reason counts; a lost lease also forbids an outcome. */
-  void tell(Told reason) {
+  void tell(StopReason reason) {
     synchronized (this) {
       if (ended) return;
-      if (reason == Told.LEASE_LOST) leaseLost = true;
-      if (stop.isTold()) return;
+      if (reason == StopReason.LEASE_LOST) leaseLost = true;
+      if (stop.isStopRequested()) return;
       stop.tell(reason);
       if (thread != null) thread.interrupt();
     }
@@ -141,12 +141,12 @@ final class Execution implements JobContext {
 
   private synchronized Outcome conclude(Object value, Throwable thrown) {
     if (leaseLost) return null;
-    Told told = stop.reason();
-    if (told == Told.TIMEOUT) return timedOut(thrown);
+    StopReason told = stop.reason();
+    if (told == StopReason.TIMEOUT) return timedOut(thrown);
     if (thrown == null) return value instanceof Outcome own ? own : new Outcome.Succeeded(value);
     if (isCancellation(thrown)) {
-      if (told == Told.CANCELLED) return new Outcome.Cancelled(null);
-      if (told == Told.STOPPING) return new Outcome.Released();
+      if (told == StopReason.CANCELLED) return new Outcome.Cancelled(null);
+      if (told == StopReason.STOPPING) return new Outcome.Released();
     }
     if (thrown instanceof OutcomeException chosen) return chosen.outcome();
     return Outcome.failed(thrown);
@@ -265,7 +265,7 @@ final class Execution implements JobContext {
   }
 
   @Override
-  public Told told() {
+  public StopReason stopReason() {
     return stop.reason();
   }
 

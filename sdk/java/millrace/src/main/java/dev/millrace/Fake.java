@@ -249,7 +249,7 @@ public final class Fake implements Jobs {
       job.move(JobState.CANCELLED, now);
     } else {
       job.cancelRequested = true;
-      job.execution.tell(Told.CANCELLED);
+      job.execution.tell(StopReason.CANCELLED);
     }
     return job.show(Set.of());
   }

@@ -104,7 +104,7 @@ public interface JobContext {
    *
    * @return the reason; null if it was not told
    */
-  Told told();
+  StopReason stopReason();
 
   /**
    * Returns the token that tells the handler to end without interrupting its thread.

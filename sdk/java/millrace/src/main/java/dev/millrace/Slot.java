@@ -121,6 +121,6 @@ final class Slot {
     if (state == State.ENDED) return certainUntil;
     if (state == State.CONFIRMING) return confirmUntil;
     if (isRefused || execution.isLeaseLost()) return Clock.NEVER;
-    return execution.told() == null ? Math.min(certainUntil, timeoutAt) : certainUntil;
+    return execution.stopReason() == null ? Math.min(certainUntil, timeoutAt) : certainUntil;
   }
 }

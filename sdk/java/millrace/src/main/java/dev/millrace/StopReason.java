@@ -1,7 +1,7 @@
 package dev.millrace;
 
 /** The reason why a handler was told to end. */
-public enum Told {
+public enum StopReason {
   /** The job was cancelled. */
   CANCELLED,
   /** The attempt has timed out. */

@@ -12,9 +12,9 @@ import java.util.function.Consumer;
  * for code that runs in other threads or does not block. Thread-safe.
  */
 public final class StopToken {
-  private final List<Consumer<Told>> observers = new ArrayList<>();
+  private final List<Consumer<StopReason>> observers = new ArrayList<>();
   private final CountDownLatch latch = new CountDownLatch(1);
-  private volatile Told reason;
+  private volatile StopReason reason;
 
   StopToken() {}
 
@@ -23,7 +23,7 @@ public final class StopToken {
    *
    * @return the reason; null if it was not told
    */
-  public Told reason() {
+  public StopReason reason() {
     return reason;
   }
 
@@ -32,7 +32,7 @@ public final class StopToken {
    *
    * @return true once it was told
    */
-  public boolean isTold() {
+  public boolean isStopRequested() {
     return reason != null;
   }
 
@@ -54,7 +54,7 @@ public final class StopToken {
    *
    * @param observer gets the reason; its exceptions are ignored
    */
-  public void onTold(Consumer<Told> observer) {
+  public void onStop(Consumer<StopReason> observer) {
     synchronized (observers) {
       if (reason == null) {
         observers.add(observer);
@@ -64,8 +64,8 @@ public final class StopToken {
     observer.accept(reason);
   }
 
-  void tell(Told told) {
-    List<Consumer<Told>> waiting;
+  void tell(StopReason told) {
+    List<Consumer<StopReason>> waiting;
     synchronized (observers) {
       if (reason != null) return;
       reason = told;
@@ -74,8 +74,8 @@ public final class StopToken {
     }
     latch.countDown();
     // Never in the caller's thread, which maintains the leases of all jobs.
-    for (Consumer<Told> observer : waiting) {
-      Thread thread = new Thread(() -> observer.accept(told), "millrace-told");
+    for (Consumer<StopReason> observer : waiting) {
+      Thread thread = new Thread(() -> observer.accept(told), "millrace-stop");
       thread.setDaemon(true);
       thread.start();
     }

@@ -121,7 +121,7 @@ public final class Worker {
 
   /**
    * Stops the worker gracefully and waits for its end. The worker claims no more jobs. Running
-   * handlers have the grace time; then they are told {@link Told#STOPPING} and have one more
+   * handlers have the grace time; then they are told {@link StopReason#STOPPING} and have one more
    * second. Jobs that still run are released. Handlers must not call this: they would wait for
    * themselves.
    *

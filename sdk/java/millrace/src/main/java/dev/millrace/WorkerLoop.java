@@ -182,9 +182,9 @@ final class WorkerLoop implements Runnable {
         all.remove(); // it never ran; its lease ends, and another worker gets the job
         freed(now);
       } else if (slot.certainUntil <= now) {
-        slot.execution.tell(Told.LEASE_LOST);
+        slot.execution.tell(StopReason.LEASE_LOST);
       } else {
-        slot.execution.tell(Told.TIMEOUT);
+        slot.execution.tell(StopReason.TIMEOUT);
       }
     }
     settleHeld(now);
@@ -234,7 +234,7 @@ final class WorkerLoop implements Runnable {
     if (phase == Phase.GRACE && phaseEnds <= now) {
       phase = Phase.LAST_WORD;
       phaseEnds = now + LAST_WORD;
-      for (Slot slot : slots.values()) slot.execution.tell(Told.STOPPING);
+      for (Slot slot : slots.values()) slot.execution.tell(StopReason.STOPPING);
     } else if (phase == Phase.LAST_WORD && phaseEnds <= now) {
       for (Slot slot : slots.values()) {
         if (!slot.execution.isLeaseLost()) release(slot);
@@ -378,7 +378,7 @@ final class WorkerLoop implements Runnable {
     pool.execute(
         () -> {
           // The lease may be over if the process was paused on the way here.
-          if (slot.certainUntil <= Clock.now()) slot.execution.tell(Told.LEASE_LOST);
+          if (slot.certainUntil <= Clock.now()) slot.execution.tell(StopReason.LEASE_LOST);
           Outcome outcome = slot.execution.run(handlers);
           if (outcome instanceof Outcome.Failed failed) warnOf(failed, slot.execution);
           String ack = outcome == null ? null : Ack.write(slot.execution, outcome, codec);
@@ -598,7 +598,7 @@ final class WorkerLoop implements Runnable {
     if (slot.state == Slot.State.CONFIRMING) {
       confirmed(slot, isCancelled, Clock.now());
     } else if (isCancelled) {
-      slot.execution.tell(Told.CANCELLED);
+      slot.execution.tell(StopReason.CANCELLED);
     }
   }
 
@@ -607,7 +607,7 @@ final class WorkerLoop implements Runnable {
     boolean isTimeout = slot.hidesLength || slot.timeoutFrom <= Clock.now();
     slot.isRefused = true;
     slot.certainUntil = 0;
-    slot.execution.tell(isTimeout ? Told.TIMEOUT : Told.LEASE_LOST);
+    slot.execution.tell(isTimeout ? StopReason.TIMEOUT : StopReason.LEASE_LOST);
     boolean isUnstarted = slot.state == Slot.State.CONFIRMING;
     if (isUnstarted && slots.remove(slot.key(), slot)) freed(Clock.now());
   }
@@ -631,7 +631,7 @@ final class WorkerLoop implements Runnable {
         case "cancel" -> {
           any = true;
           Slot slot = slots.get(new Slot.Key(command.jobId(), command.token()));
-          if (slot != null) slot.execution.tell(Told.CANCELLED);
+          if (slot != null) slot.execution.tell(StopReason.CANCELLED);
         }
         case "stop" -> {
           if (phase == Phase.CLAIMING) LOG.log(Level.INFO, "the server told the worker to stop");

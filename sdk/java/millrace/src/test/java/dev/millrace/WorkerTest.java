@@ -223,14 +223,14 @@ class WorkerTest {
         .consume(
             slow,
             (payload, ctx) -> {
-              ctx.stopToken().onTold(seen::add);
+              ctx.stopToken().onStop(seen::add);
               seen.add("started");
               Thread.sleep(60_000);
             })
         .start();
     assertEquals("started", seen.poll(60, TimeUnit.SECONDS));
     client.cancel(job.id(), null);
-    assertEquals(Told.CANCELLED, seen.poll(60, TimeUnit.SECONDS));
+    assertEquals(StopReason.CANCELLED, seen.poll(60, TimeUnit.SECONDS));
     assertEquals(JobState.CANCELLED, end(job).state());
   }
 
@@ -238,7 +238,7 @@ class WorkerTest {
   void theTimeoutIsTold() {
     JobType<Void> slow = type("slow", Void.class).timeout(Duration.ofSeconds(5)).maxAttempts(1);
     Submitted job = client.submit(slow, null);
-    LinkedBlockingQueue<Told> seen = new LinkedBlockingQueue<>();
+    LinkedBlockingQueue<StopReason> seen = new LinkedBlockingQueue<>();
     worker()
         .consume(
             slow,
@@ -246,12 +246,12 @@ class WorkerTest {
               try {
                 Thread.sleep(60_000);
               } finally {
-                seen.add(ctx.told());
+                seen.add(ctx.stopReason());
               }
             })
         .start();
     assertEquals("timeout", end(job).lastError().type());
-    assertEquals(Told.TIMEOUT, take(seen));
+    assertEquals(StopReason.TIMEOUT, take(seen));
   }
 
   @Test
@@ -264,7 +264,7 @@ class WorkerTest {
             (payload, ctx) -> {
               ctx.progress(50, "half");
               Thread.sleep(6_500);
-              return ctx.told();
+              return ctx.stopReason();
             })
         .start();
     Job ended = end(job);
@@ -361,7 +361,7 @@ class WorkerTest {
     Submitted stubborn = client.submit(slow, null);
     CountDownLatch started = new CountDownLatch(2);
     AtomicBoolean hasStopped = new AtomicBoolean();
-    LinkedBlockingQueue<Told> seen = new LinkedBlockingQueue<>();
+    LinkedBlockingQueue<StopReason> seen = new LinkedBlockingQueue<>();
     Worker worker =
         worker()
             .consume(
@@ -373,14 +373,14 @@ class WorkerTest {
                     Thread.sleep(60_000);
                   } finally {
                     assertTrue(ctx.isStopping());
-                    seen.add(ctx.told());
+                    seen.add(ctx.stopReason());
                   }
                 });
     worker.start();
     await(started);
     worker.stop();
     assertFalse(worker.isRunning());
-    assertEquals(Told.STOPPING, take(seen));
+    assertEquals(StopReason.STOPPING, take(seen));
     for (Submitted job : List.of(polite, stubborn)) {
       Job released = client.get(job.id());
       assertEquals(JobState.READY, released.state());
