@@ -65,7 +65,7 @@ Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& que
   wanted.now = caller.now();
   wanted.window = query.window;
   wanted.step = query.step;
-  wanted.by = static_cast<engine::StatsBy>(query.by);
+  wanted.by = query.by;
   wanted.name = query.name;
   wanted.visible = visible_to(caller);
   auto read = [&](const std::stop_token&) {

@@ -76,7 +76,7 @@ class Flattener {
       if (run.job != core::kNoJob) continue;
       of_queue("schedule.skipped", e.queue,
                named(e.name)
-                   .text("outcome", core::to_string(run.outcome))
+                   .text("outcome", name_of(run.outcome))
                    .time("scheduled_at", run.scheduled_at)
                    .number("count", static_cast<std::int64_t>(run.count)));
     }
@@ -136,7 +136,7 @@ class Flattener {
   void operator()(const core::OperationAdvanced& e) {
     if (!e.ended || shard_ != 0) return;
     DataObject data;
-    data.text("operation", to_string(e.id)).text("state", core::to_string(*e.ended));
+    data.text("operation", to_string(e.id)).text("state", name_of(*e.ended));
     if (!e.reason.empty()) data.text("reason", e.reason.view());
     of_queue("operation.ended", {}, data);
   }
@@ -184,7 +184,7 @@ class Flattener {
 
   void operator()(const core::Submitted& e) {
     DataObject data;
-    data.text("state", core::to_string(e.job.state))
+    data.text("state", name_of(e.job.state))
         .number("priority", e.job.priority)
         .time("run_at", e.job.run_at);
     if (e.job.extras != nullptr && !e.job.extras->schedule.empty()) {
@@ -202,7 +202,7 @@ class Flattener {
   }
   void operator()(const core::AttemptEnded& e) {
     DataObject data;
-    data.text("state", core::to_string(e.state)).number("ran_ms", e.ran.count());
+    data.text("state", name_of(e.state)).number("ran_ms", e.ran.count());
     if (e.run_at) data.time("run_at", *e.run_at);
     if (e.error != nullptr) data.object("error", error_data(*e.error));
     note(data, e.keep);
@@ -224,7 +224,7 @@ class Flattener {
   void operator()(const core::Retried& e) {
     of_job("job.retried", ref(e.job),
            DataObject()
-               .text("state", core::to_string(e.job.state))
+               .text("state", name_of(e.job.state))
                .time("run_at", e.job.run_at)
                .number("generation", e.job.generation));
   }
@@ -232,37 +232,35 @@ class Flattener {
     if (e.from == core::State::kRunning) {  // the job ran elsewhere, and that run is over
       DataObject data;
       const core::Attempt& latest = e.job.latest;
-      data.text("state", core::to_string(e.job.state))
+      data.text("state", name_of(e.job.state))
           .number("ran_ms", (*latest.finished_at - latest.started_at).count());
       of_job("job.cancelled", ref(e.job), data).worker = latest.worker;
     }
     DataObject data;
-    data.text("state", core::to_string(e.job.state))
-        .text("from", core::to_string(e.from))
+    data.text("state", name_of(e.job.state))
+        .text("from", name_of(e.from))
         .text("reason", core::kFinishedByTransaction);
     note(data, e.keep);
     of_job("job.succeeded", ref(e.job), data);
   }
   void operator()(const core::Debounced& e) {
     of_job("job.debounced", e.job,
-           DataObject().text("state", core::to_string(e.state)).time("run_at", e.run_at));
+           DataObject().text("state", name_of(e.state)).time("run_at", e.run_at));
   }
   void operator()(const core::Edited& e) {
     DataObject data;
     if (e.priority) data.number("priority", *e.priority);
     if (e.run_at) data.time("run_at", *e.run_at);
-    if (e.state) data.text("state", core::to_string(*e.state));
+    if (e.state) data.text("state", name_of(*e.state));
     if (e.max_attempts) data.number("max_attempts", *e.max_attempts);
     if (!e.payload.empty()) data.boolean("payload", true);
     if (e.tags) data.boolean("tags", true);
     of_job("job.edited", e.job, data);
   }
   void operator()(const core::Deleted& e) {
-    constexpr std::string_view kCauses[] = {"operator", "retention", "purge"};
-    const std::string_view cause = kCauses[static_cast<std::size_t>(e.cause)];
     for (const core::Deleted::Item& item : e.items) {
       of_job("job.deleted", item.job,
-             DataObject().text("cause", cause).text("state", core::to_string(item.state)));
+             DataObject().text("cause", name_of(e.cause)).text("state", name_of(item.state)));
     }
   }
 
@@ -292,9 +290,9 @@ class Flattener {
   }
   static DataObject of_operation(const core::OperationPart& part) {
     DataObject data;
-    data.text("operation", to_string(part.id)).text("kind", core::to_string(part.spec.kind));
+    data.text("operation", to_string(part.id)).text("kind", name_of(part.spec.kind));
     if (part.spec.action != core::OperationAction::kNone) {
-      data.text("action", core::to_string(part.spec.action));
+      data.text("action", name_of(part.spec.action));
     }
     if (part.rate_per_s) data.number("rate_per_s", *part.rate_per_s);
     return data;

@@ -100,7 +100,7 @@ TEST(EventFacts, OfAnAttemptsEnd) {
   for (std::size_t i = 0; i < std::size(table); ++i) {
     std::tie(ended.outcome, ended.state) = table[i];
     EXPECT_EQ(fact(ended), std::string(types[i]) + " {\"state\":\"" +
-                               std::string(core::to_string(ended.state)) + "\",\"ran_ms\":42}");
+                               std::string(name_of(ended.state)) + "\",\"ran_ms\":42}");
   }
 }
 
@@ -111,7 +111,7 @@ TEST(EventFacts, OfAJobThatWasToBeCancelledAndIsGivenBack) {
     ended.outcome = outcome;
     const auto facts = told(ended);
     ASSERT_EQ(facts.size(), 2U);
-    EXPECT_EQ(facts[0].type, "job." + std::string(core::to_string(outcome)));
+    EXPECT_EQ(facts[0].type, "job." + std::string(name_of(outcome)));
     EXPECT_EQ(facts[1].type, "job.cancelled");
   }
 }

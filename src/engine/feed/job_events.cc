@@ -123,7 +123,7 @@ class Life {
       if (mark.kind == core::MarkKind::kCancelled) return false;
       if (mark.kind == core::MarkKind::kRetried) return true;
       if (mark.kind == core::MarkKind::kFinished) {
-        return mark.reason.view() == core::to_string(core::State::kDead);
+        return mark.reason.view() == name_of(core::State::kDead);
       }
     }
     return false;
@@ -132,7 +132,7 @@ class Life {
   void tell_mark(const core::Mark& mark) {
     DataObject data;
     if (mark.kind == core::MarkKind::kFinished) {
-      data.text("state", core::to_string(core::State::kSucceeded))
+      data.text("state", name_of(core::State::kSucceeded))
           .text("from", mark.reason.view())
           .text("reason", core::kFinishedByTransaction);
     } else if (!mark.reason.empty()) {
