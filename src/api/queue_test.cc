@@ -181,14 +181,6 @@ TEST(EventsQuery, TakesTypesAndQueues) {
   EXPECT_EQ(places(decode_events_query(queues + ",q")), (Strings{"queues"}));
 }
 
-TEST(EventTypes, ReadBack) {
-  for (std::size_t i = 0; i < kEventTypes; ++i) {
-    const auto type = static_cast<EventType>(i);
-    EXPECT_EQ(parse_event_type(name_of(type)), type);
-  }
-  EXPECT_EQ(parse_event_type("job"), std::nullopt);
-}
-
 TEST(EncodeEvents, NullWhereNothing) {
   JobEvent event;
   event.id = "p1";

@@ -104,7 +104,7 @@ std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std:
                                       Shown shown = Shown::kWhole);
 std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log,
                                   Shown shown = Shown::kWhole);
-// Removes the text of an error, if there is one, from the event's data.
+// Removes the text of an error, if there is one, from the event's facts.
 void redact(engine::FeedEvent& event);
 api::JobEvent to_api(const engine::FeedEvent& event);
 std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events);

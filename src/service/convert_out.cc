@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/event_data.h"
 #include "api/refusal.h"
 #include "base/check.h"
 #include "service/caller.h"
@@ -169,21 +168,24 @@ std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log, Shown s
   return lines;
 }
 
-void redact(engine::FeedEvent& event) { event.data = api::without_error_texts(event.data); }
+void redact(engine::FeedEvent& event) {
+  auto* const facts = std::get_if<terms::AttemptFacts>(&event.facts);
+  if (facts == nullptr || !facts->error) return;
+  facts->error->message = {};
+  facts->error->redacted = true;
+}
 
 api::JobEvent to_api(const engine::FeedEvent& event) {
-  const auto type = api::parse_event_type(event.type);
-  MILLRACE_CHECK(type.has_value());
   api::JobEvent made;
   made.id = event.position;
   made.at = event.at;
-  made.type = *type;
+  made.type = event.type;
   made.queue = event.queue.view();
   made.job_id = event.job;
   made.job_type = event.job_type.view();
   made.attempt = to_signed(event.attempt);
   made.worker = event.worker.view();
-  made.data = event.data;
+  made.facts = &event.facts;
   return made;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "terms/event.h"
 #include "terms/flow.h"
 #include "terms/job.h"
 #include "terms/operation.h"
@@ -16,7 +17,7 @@ template <typename T>
 class Names : public ::testing::Test {};
 
 using Enumerations =
-    ::testing::Types<AckOutcome, AttemptOutcome, DeleteCause, FairBy, JobState, LogLevel,
+    ::testing::Types<AckOutcome, AttemptOutcome, DeleteCause, EventType, FairBy, JobState, LogLevel,
                      MissedPolicy, OnConflict, OperationAction, OperationKind, OperationState,
                      OverlapPolicy, RetryStrategy, RunOutcome, ScheduleState, StatsBy,
                      WorkerCommandKind, WorkerState>;
@@ -34,6 +35,7 @@ TYPED_TEST(Names, AreReadBackAsTheirValues) {
 TEST(NamesOfTheContract, AreTheDocumentedOnes) {
   EXPECT_EQ(name_of(JobState::kRetrying), "retrying");
   EXPECT_EQ(name_of(AttemptOutcome::kLeaseExpired), "lease_expired");
+  EXPECT_EQ(name_of(EventType::kOperationRateChanged), "operation.rate_changed");
   EXPECT_EQ(value_named<JobState>(""), std::nullopt);
 }
 
