@@ -57,7 +57,7 @@ void check_job(std::string_view body, const JobSubmission& job) {
 }
 
 void check_ack(std::string_view body, const Ack& ack) {
-  MILLRACE_CHECK(ack.outcome != Outcome::kSnoozed || ack.delay);
+  MILLRACE_CHECK(ack.outcome != AckOutcome::kSnoozed || ack.delay);
   MILLRACE_CHECK(!ack.error || ack.error->message.size() <= kErrorMessageBytes);
   check_raw(body, ack.result, small_limits().payload_bytes);
   for (const JobSubmission& job : ack.enqueue) check_job(body, job);

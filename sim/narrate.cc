@@ -38,7 +38,7 @@ std::string of(const core::StateSet& states) {
   std::string text;
   for (std::size_t i = 0; i < core::kStateCount; ++i) {
     const auto state = static_cast<core::State>(i);
-    if (states.contains(state)) text += fmt::format(" {}", core::to_string(state));
+    if (states.contains(state)) text += fmt::format(" {}", name_of(state));
   }
   return ", if" + text;
 }
@@ -200,7 +200,7 @@ std::string items(const core::ItemsReply& reply) {
     text +=
         fmt::format(" {} {}", job(item.id),
                     item.refusal ? fmt::format("refused ({})", static_cast<int>(item.refusal.why))
-                                 : std::string(item.state ? core::to_string(*item.state) : "done"));
+                                 : std::string(item.state ? name_of(*item.state) : "done"));
   }
   return text.empty() ? " nothing" : text;
 }
@@ -231,8 +231,7 @@ std::string narrate_reply(const core::Reply& reply) {
           [](const core::ItemsReply& all) { return items(all); },
           [](const core::JobReply& one) {
             if (one.job == nullptr) return std::string(" not in memory");
-            return fmt::format(" {} is {}", job(one.job->job.id),
-                               core::to_string(one.job->job.state));
+            return fmt::format(" {} is {}", job(one.job->job.id), name_of(one.job->job.state));
           },
           [](const core::ScheduleReply& reply) {
             return fmt::format("{} schedules", reply.schedules.size());
@@ -266,7 +265,7 @@ std::string narrate(const core::ScheduleAdvanced& event) {
   };
   std::string text = fmt::format("schedule {}:", event.name.view());
   for (const core::ScheduleRun& run : event.runs) {
-    text += fmt::format(" {} {}", to_ms(run.scheduled_at), core::to_string(run.outcome));
+    text += fmt::format(" {} {}", to_ms(run.scheduled_at), name_of(run.outcome));
     if (run.count > 1) text += fmt::format(" with {} before it", run.count - 1);
     text += ",";
   }

@@ -115,7 +115,7 @@ void Cluster::complain() const {
     for (const auto& [ord, job] : chronicle->auditor().model().live()) {
       violated("LV4",
                "{} jobs do not come to their end, as {} of queue {}, which is {} since {} ms",
-               live_jobs(), to_string(job->id), job->queue.view(), core::to_string(job->state),
+               live_jobs(), to_string(job->id), job->queue.view(), name_of(job->state),
                to_ms(chronicle->auditor().model().now()) - to_ms(job->run_at));
     }
   }

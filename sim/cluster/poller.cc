@@ -64,6 +64,7 @@ void Poller::begin() {
       .shard = parts_.shard,
       .shards = parts_.database.shards(),
       .command_of = [this](const store::InboxRow& row) { return command_of(row); },
+      .sentence_of = [](core::RefusalDetail) { return std::string_view("refused"); },
       .bounds = kBounds});
 }
 

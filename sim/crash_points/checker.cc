@@ -101,8 +101,8 @@ void examine_job(const JobId& id, const Ledger::Promise& promise, const core::Jo
   if (!payload_fits) problem("has other bytes than were sent");
   if (!promise.ended) return;
   if (job->state != *promise.ended) {
-    problem(fmt::format("is {}, but was answered to be {}", core::to_string(job->state),
-                        core::to_string(*promise.ended)));
+    problem(fmt::format("is {}, but was answered to be {}", name_of(job->state),
+                        name_of(*promise.ended)));
   } else if (!promise.result.empty() && job->result != promise.result) {
     problem("has another result than was sent");
   }

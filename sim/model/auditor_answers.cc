@@ -50,7 +50,7 @@ std::string difference(const core::Job& is, const core::Job& should_be) {
   const auto bytes = [&](const char* what, const SharedBytes& a, const SharedBytes& b) {
     if (a != b) text += fmt::format(" {} '{}' for '{}'", what, a.view(), b.view());
   };
-  number("state", core::to_string(is.state), core::to_string(should_be.state));
+  number("state", name_of(is.state), name_of(should_be.state));
   number("version", is.version, should_be.version);
   number("ord", is.ord, should_be.ord);
   bytes("queue", is.queue, should_be.queue);
@@ -75,7 +75,7 @@ std::string difference(const core::Job& is, const core::Job& should_be) {
   number("cancel_requested", is.cancel_requested, should_be.cancel_requested);
   bytes("cancel_reason", is.cancel_reason, should_be.cancel_reason);
   number("starts", is.latest.n, should_be.latest.n);
-  number("outcome", core::to_string(is.latest.outcome), core::to_string(should_be.latest.outcome));
+  number("outcome", name_of(is.latest.outcome), name_of(should_be.latest.outcome));
   time("attempt's end", is.latest.finished_at, should_be.latest.finished_at);
   return text.empty() ? " some member that is rarely used" : text;
 }
@@ -151,8 +151,8 @@ void Auditor::check_items(const std::vector<Item>& expected, const core::ItemsRe
     if (should.why != Rejection::kNone) continue;
     demand(!should.state || !is.state || *is.state == *should.state, "S2",
            "{} of {} says {}, it is {}", what, to_string(should.id),
-           core::to_string(is.state.value_or(core::State::kBlocked)),
-           core::to_string(should.state.value_or(core::State::kBlocked)));
+           name_of(is.state.value_or(core::State::kBlocked)),
+           name_of(should.state.value_or(core::State::kBlocked)));
     demand(!should.version || is.version == 0 || is.version == *should.version, "S2",
            "{} of {} says version {}, it is {}", what, to_string(should.id), is.version,
            should.version.value_or(0));
@@ -387,7 +387,7 @@ void Auditor::check_job(const core::JobReply& reply, const JobId& id, const char
   }
   if (should == nullptr) return;
   demand(!reply.deleted && core::is_terminal(should->state), "H1",
-         "{} does not find {} ({}) in memory", what, to_string(id), core::to_string(should->state));
+         "{} does not find {} ({}) in memory", what, to_string(id), name_of(should->state));
   const auto rows = stored_.fetch({id});
   demand(rows && rows->size() == 1, "H1", "{} finds {} neither in memory nor in the tables", what,
          to_string(id));

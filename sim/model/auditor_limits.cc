@@ -72,10 +72,10 @@ void Auditor::expect_why(Ticket ticket, const core::GetWhy& command) {
          "nobody knows why {} waits", to_string(command.id));
   if (job == nullptr || !reply->known) return;
   demand(reply->state == job->state, "F7", "{} is said to be {}, it is {}", to_string(command.id),
-         core::to_string(reply->state), core::to_string(job->state));
+         name_of(reply->state), name_of(job->state));
   if (job->state != State::kReady) {
     demand(reply->blocking.size() == 1, "F7", "{} ({}) has {} reasons not to start",
-           to_string(command.id), core::to_string(job->state), reply->blocking.size());
+           to_string(command.id), name_of(job->state), reply->blocking.size());
     return;
   }
   core::Claim alone;

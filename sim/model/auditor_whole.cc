@@ -12,14 +12,14 @@ void Auditor::compare(const core::Machine& machine) {
     const bool terminal = core::is_terminal(should.state);
     if (!terminal) ++live;
     demand(view != nullptr || terminal, "H1", "{} ({}) is not in memory", to_string(should.id),
-           core::to_string(should.state));
+           name_of(should.state));
     if (view != nullptr) {
       const std::string wrong = difference(whole(view->job, should), should);
       demand(wrong.empty(), terminal ? "X1" : "S1", "{}:{}", to_string(should.id), wrong);
     } else {
       const auto rows = stored_.fetch({should.id});
       demand(rows && rows->size() == 1, "DU7", "{} ({}) is gone", to_string(should.id),
-             core::to_string(should.state));
+             name_of(should.state));
       const std::string wrong = difference(rows->front(), should);
       demand(wrong.empty(), "X1", "{}, in the tables:{}", to_string(should.id), wrong);
     }

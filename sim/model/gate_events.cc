@@ -93,8 +93,7 @@ void GateEvents::expect(const core::Debounced& event) {
   demand(is.job.id == event.job.id && is.payload == event.payload && is.run_at == event.run_at &&
              is.state == event.state,
          "I1", "{} should wait until {} as {}, not until {} as {}", to_string(event.job.id),
-         to_ms(event.run_at), core::to_string(event.state), to_ms(is.run_at),
-         core::to_string(is.state));
+         to_ms(event.run_at), name_of(event.state), to_ms(is.run_at), name_of(is.state));
 }
 
 const core::ShareTaken& GateEvents::expect(const core::ShareTaken& event) {

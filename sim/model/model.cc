@@ -246,9 +246,9 @@ const core::AttemptEnded& Model::end_event(const Job& job, const Choices& choice
 void Model::end_attempt(Job& job, const core::AttemptEnded& event, AttemptOutcome outcome, State to,
                         bool counted) {
   demand(event.outcome == outcome, "A2", "the attempt of {} ended as {}, not as {}",
-         to_string(job.id), core::to_string(event.outcome), core::to_string(outcome));
+         to_string(job.id), name_of(event.outcome), name_of(outcome));
   demand(event.state == to, to == State::kDead ? "A3" : "S2", "after its attempt {} is {}, not {}",
-         to_string(job.id), core::to_string(event.state), core::to_string(to));
+         to_string(job.id), name_of(event.state), name_of(to));
   gates_.ended(job, outcome);
   fair_.end(fair_job(job), now_);
   job.charged_ms = 0;
@@ -349,8 +349,7 @@ void Model::prune(const core::Deleted& event) {
     const auto& keep = queue_of(job->queue).settings.retention;
     demand(core::is_terminal(job->state) && keep.of(job->state) &&
                later(*job->finished_at, *keep.of(job->state)) <= now_,
-           "X3", "retention deleted {} ({}) too early", to_string(job->id),
-           core::to_string(job->state));
+           "X3", "retention deleted {} ({}) too early", to_string(job->id), name_of(job->state));
     marks_.hit(Mark::kPruned);
     remove(item.job.id);
   }

@@ -265,7 +265,7 @@ Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
   demand(event != choices.finished.end() && event->second->job.id == job->id &&
              event->second->from == job->state,
          "X6", "{} ({}) should have been finished with token {}", to_string(job->id),
-         core::to_string(job->state), to_number(item.token));
+         name_of(job->state), to_number(item.token));
   ++finished_in_batch_;
   marks_.hit(core::is_terminal(job->state)   ? Mark::kFinishedAfterEnd
              : job->state == State::kRunning ? Mark::kFinishedElsewhere

@@ -223,8 +223,8 @@ void ModelOperations::check(const core::OperationPart& shown) const {
   should.paid_until_us = shown.paid_until_us;  // not predicted, since the rate is measured
   demand(core::same(should, shown), "X4",
          "operation {}: state {}, below {}, changed {}, failed {}; should be {}, {}, {}, {}",
-         to_string(shown.id), core::to_string(shown.state), shown.below, shown.changed,
-         shown.failed, core::to_string(should.state), should.below, should.changed, should.failed);
+         to_string(shown.id), name_of(shown.state), shown.below, shown.changed, shown.failed,
+         name_of(should.state), should.below, should.changed, should.failed);
 }
 
 void ModelOperations::compare(const core::OperationIndex& all) const {

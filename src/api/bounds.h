@@ -30,6 +30,7 @@ constexpr std::size_t kMaxReasonBytes = 1'024;
 constexpr std::int64_t kDefaultRetryBaseMs = 5'000;
 constexpr std::int64_t kDefaultRetryMaxMs = 300'000;
 constexpr double kDefaultRetryJitter = 0.2;
+constexpr double kPartsPerMillion = 1e6;  // the server keeps shares as these
 
 // Workers. Texts that a worker reports are cut, never refused: a long stack must not make an
 // acknowledgement fail.

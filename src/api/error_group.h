@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/json_writer.h"
 #include "base/time.h"
+#include "terms/event.h"
 
 namespace millrace::api {
 
@@ -110,5 +111,7 @@ std::string stored_error_group(const ErrorGroupState& state);
 std::string members_of(const ErrorGroupState& state);
 // None: a newer program stored it in a different form.
 std::optional<ErrorGroupState> read_stored_error_group(std::string_view stored);
+// The event that tells of the group's latest change. None: readers of events are not told of it.
+std::optional<terms::EventType> type_of_change(std::string_view stored);
 
 }  // namespace millrace::api

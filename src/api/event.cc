@@ -1,9 +1,9 @@
 #include "api/event.h"
 
 #include <algorithm>
-#include <array>
 
 #include "api/bounds.h"
+#include "api/event_facts.h"
 #include "api/list.h"
 #include "api/parameters.h"
 #include "api/text.h"
@@ -12,60 +12,11 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::array<std::string_view, kEventTypes> kTypes = {"job.submitted",
-                                                              "job.started",
-                                                              "job.succeeded",
-                                                              "job.retrying",
-                                                              "job.snoozed",
-                                                              "job.released",
-                                                              "job.lease_expired",
-                                                              "job.timed_out",
-                                                              "job.dead",
-                                                              "job.expired",
-                                                              "job.cancel_requested",
-                                                              "job.cancelled",
-                                                              "job.retried",
-                                                              "job.edited",
-                                                              "job.deleted",
-                                                              "queue.updated",
-                                                              "queue.paused",
-                                                              "queue.resumed",
-                                                              "queue.purged",
-                                                              "queue.deleted",
-                                                              "schedule.updated",
-                                                              "schedule.paused",
-                                                              "schedule.resumed",
-                                                              "schedule.deleted",
-                                                              "schedule.skipped",
-                                                              "schedule.broken",
-                                                              "limit.updated",
-                                                              "limit.paused",
-                                                              "limit.resumed",
-                                                              "limit.deleted",
-                                                              "type.updated",
-                                                              "type.paused",
-                                                              "type.resumed",
-                                                              "type.deleted",
-                                                              "limit.slowed_down",
-                                                              "limit.slow_down_ended",
-                                                              "breaker.opened",
-                                                              "breaker.closed",
-                                                              "job.debounced",
-                                                              "operation.started",
-                                                              "operation.paused",
-                                                              "operation.resumed",
-                                                              "operation.rate_changed",
-                                                              "operation.ended",
-                                                              "error_group.opened",
-                                                              "error_group.reopened",
-                                                              "error_group.resolved",
-                                                              "error_group.muted"};
-
 void read_types(const Argument& argument, EventsQuery& out) {
   take_list(argument, [&](const Argument& each) {
-    const std::optional<EventType> type = parse_event_type(each.value);
+    const std::optional<EventType> type = terms::value_named<EventType>(each.value);
     if (!type) {
-      const std::string_view meant = nearest(each.value, kTypes);
+      const std::string_view meant = nearest(each.value, terms::kNames<EventType>);
       each.fault("unknown event type " + single_quoted(each.value) +
                  (meant.empty() ? "" : "; did you mean " + single_quoted(meant) + "?"));
     } else if (std::ranges::find(out.types, *type) == out.types.end()) {
@@ -116,14 +67,6 @@ constexpr Parameter<EventsQuery> kParameters[] = {
 
 }  // namespace
 
-std::string_view name_of(EventType type) { return kTypes.at(static_cast<std::size_t>(type)); }
-
-std::optional<EventType> parse_event_type(std::string_view name) {
-  const auto found = std::ranges::find(kTypes, name);
-  if (found == kTypes.end()) return std::nullopt;
-  return static_cast<EventType>(found - kTypes.begin());
-}
-
 Decoded<EventsQuery> decode_events_query(std::string_view query_string) {
   return decode_parameters<EventsQuery>(query_string, kParameters);
 }
@@ -138,7 +81,8 @@ void encode(JsonWriter& json, const JobEvent& event) {
   json.text_or_null("job_type", event.job_type);
   json.member("attempt", event.attempt);
   json.text_or_null("worker", event.worker);
-  json.raw_member("data", event.data);
+  json.key("data");
+  encode(json, event.facts == nullptr ? terms::EventFacts() : *event.facts);
   json.end_object();
 }
 
@@ -162,7 +106,8 @@ void encode(JsonWriter& json, const EventDigest& digest) {
   json.key("types");
   json.begin_object();
   for (std::size_t type = 0; type < kEventTypes; ++type) {
-    if (digest.by_type.at(type) > 0) json.member(kTypes.at(type), digest.by_type.at(type));
+    if (digest.by_type.at(type) > 0)
+      json.member(terms::kNames<EventType>.at(type), digest.by_type.at(type));
   }
   json.end_object();
   json.key("queues");

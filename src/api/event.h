@@ -12,62 +12,14 @@
 #include "api/problem.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "terms/event.h"
+#include "terms/event_facts.h"
 
 namespace millrace::api {
 
-enum class EventType : std::uint8_t {
-  kJobSubmitted,
-  kJobStarted,
-  kJobSucceeded,
-  kJobRetrying,
-  kJobSnoozed,
-  kJobReleased,
-  kJobLeaseExpired,
-  kJobTimedOut,
-  kJobDead,
-  kJobExpired,
-  kJobCancelRequested,
-  kJobCancelled,
-  kJobRetried,
-  kJobEdited,
-  kJobDeleted,
-  kQueueUpdated,
-  kQueuePaused,
-  kQueueResumed,
-  kQueuePurged,
-  kQueueDeleted,
-  kScheduleUpdated,
-  kSchedulePaused,
-  kScheduleResumed,
-  kScheduleDeleted,
-  kScheduleSkipped,
-  kScheduleBroken,
-  kLimitUpdated,
-  kLimitPaused,
-  kLimitResumed,
-  kLimitDeleted,
-  kTypeUpdated,
-  kTypePaused,
-  kTypeResumed,
-  kTypeDeleted,
-  kLimitSlowedDown,
-  kLimitSlowDownEnded,
-  kBreakerOpened,
-  kBreakerClosed,
-  kJobDebounced,
-  kOperationStarted,
-  kOperationPaused,
-  kOperationResumed,
-  kOperationRateChanged,
-  kOperationEnded,
-  kErrorGroupOpened,
-  kErrorGroupReopened,
-  kErrorGroupResolved,
-  kErrorGroupMuted,
-};
-constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kErrorGroupMuted) + 1;
-std::string_view name_of(EventType type);  // "job.submitted"
-std::optional<EventType> parse_event_type(std::string_view name);
+using terms::EventType;
+using terms::kEventTypes;
+using terms::name_of;
 
 // One event. Views as in job.h. An empty view is encoded as null. The job's members are empty in an
 // event of a queue; so is the queue in an event of a limit or a type's gate.
@@ -80,7 +32,7 @@ struct JobEvent {
   std::string_view job_type;
   std::optional<std::int64_t> attempt;
   std::string_view worker;
-  std::string_view data = "{}";  // a raw JSON object
+  const terms::EventFacts* facts = nullptr;  // null: none
 };
 
 constexpr std::size_t kMaxDigestNames = 200;

@@ -9,16 +9,6 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::array<std::string_view, kJobStates> kStates = {"scheduled", "ready",     "running",
-                                                              "retrying",  "blocked",   "succeeded",
-                                                              "dead",      "cancelled", "expired"};
-
-constexpr std::array<std::string_view, 9> kOutcomes = {"running", "succeeded",     "failed",
-                                                       "snoozed", "released",      "cancelled",
-                                                       "dead",    "lease_expired", "timed_out"};
-
-constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warn", "error"};
-
 template <typename T>
 void object_or_null(JsonWriter& json, std::string_view name, const std::optional<T>& value) {
   json.key(name);
@@ -61,37 +51,9 @@ void encode_included(JsonWriter& json, const Job& job) {
 
 }  // namespace
 
-std::string_view name_of(JobState state) { return kStates.at(static_cast<std::size_t>(state)); }
-
-std::optional<JobState> parse_job_state(std::string_view name) {
-  const auto found = std::ranges::find(kStates, name);
-  if (found == kStates.end()) return std::nullopt;
-  return static_cast<JobState>(found - kStates.begin());
-}
-
 std::string unknown_state(std::string_view name) {
   return fmt::format("unknown state {}; the states are {}", single_quoted(name),
-                     fmt::join(kStates, ", "));
-}
-
-bool read_state(Decode& decode, const Path& path, JobState& out) {
-  std::size_t index = 0;
-  if (!read_word(decode, path, kStates, index)) return false;
-  out = static_cast<JobState>(index);
-  return true;
-}
-
-std::string_view name_of(AttemptOutcome outcome) {
-  return kOutcomes.at(static_cast<std::size_t>(outcome));
-}
-
-std::string_view name_of(LogLevel level) { return kLevels.at(static_cast<std::size_t>(level)); }
-
-bool read_level(Decode& decode, const Path& path, LogLevel& out) {
-  std::size_t index = 0;
-  if (!read_word(decode, path, kLevels, index)) return false;
-  out = static_cast<LogLevel>(index);
-  return true;
+                     fmt::join(terms::kNames<JobState>, ", "));
 }
 
 void encode(JsonWriter& json, const StringMapView& map) {
@@ -153,20 +115,20 @@ std::string_view name_of(OrderOnFailure rule) {
 void encode(JsonWriter& json, const std::optional<Rate>& rate) {
   if (!rate) return json.null();
   json.begin_object();
-  json.member("limit", rate->limit);
+  json.member("limit", std::uint64_t{rate->limit});
   json.member("per_ms", rate->per);
-  if (rate->burst) json.member("burst", *rate->burst);
+  if (rate->burst) json.member("burst", std::uint64_t{*rate->burst});
   json.end_object();
 }
 
-void encode(JsonWriter& json, const std::optional<Breaker>& breaker) {
+void encode(JsonWriter& json, const std::optional<BreakerRule>& breaker) {
   if (!breaker) return json.null();
   json.begin_object();
-  json.member("failure_rate", breaker->failure_rate);
-  json.member("min_attempts", breaker->min_attempts);
+  json.member("failure_rate", breaker->failure_ppm / kPartsPerMillion);
+  json.member("min_attempts", std::uint64_t{breaker->min_attempts});
   json.member("window_ms", breaker->window);
   json.member("open_ms", breaker->open);
-  json.member("probes", breaker->probes);
+  json.member("probes", std::uint64_t{breaker->probes});
   json.end_object();
 }
 
@@ -174,10 +136,10 @@ void encode(JsonWriter& json, const std::vector<JobLimit>& limits) {
   json.begin_array();
   for (const JobLimit& limit : limits) {
     json.begin_object();
-    json.member("name", limit.name);
-    if (!limit.key.empty()) json.member("key", limit.key);
+    json.member("name", limit.name.view());
+    if (!limit.key.empty()) json.member("key", limit.key.view());
     if (limit.key_from_fair) json.member("key_from", "fair_key");
-    if (limit.cost != 1) json.member("cost", limit.cost);
+    if (limit.cost != 1) json.member("cost", std::uint64_t{limit.cost});
     json.end_object();
   }
   json.end_array();

@@ -15,6 +15,8 @@
 #include "api/event.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "terms/flow.h"
+#include "terms/job.h"
 
 namespace millrace {
 class JsonWriter;
@@ -22,24 +24,18 @@ class JsonWriter;
 
 namespace millrace::api {
 
-enum class JobState : std::uint8_t {
-  kScheduled,
-  kReady,
-  kRunning,
-  kRetrying,
-  kBlocked,
-  kSucceeded,
-  kDead,
-  kCancelled,
-  kExpired,
-};
-std::string unknown_state(std::string_view name);  // a fault that lists the states
-constexpr std::size_t kJobStates = static_cast<std::size_t>(JobState::kExpired) + 1;
-std::string_view name_of(JobState state);
-std::optional<JobState> parse_job_state(std::string_view name);
+using terms::AttemptOutcome;
+using terms::BreakerRule;
+using terms::JobLimit;
+using terms::JobState;
+using terms::kJobStates;
+using terms::LogLevel;
+using terms::name_of;
+using terms::OnConflict;
+using terms::Rate;
+using terms::RetryStrategy;
 
-enum class RetryStrategy : std::uint8_t { kExponential, kLinear, kFixed, kList };
-std::string_view name_of(RetryStrategy strategy);
+std::string unknown_state(std::string_view name);  // a fault that lists the states
 
 struct RetryPolicy {
   RetryStrategy strategy = RetryStrategy::kExponential;
@@ -51,9 +47,6 @@ struct RetryPolicy {
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
-enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace, kDebounce };
-std::string_view name_of(OnConflict rule);
-
 struct UniqueKey {
   std::string key;
   std::optional<Duration> hold;  // `for_ms`, from submission; none: while the job is not terminal
@@ -61,36 +54,6 @@ struct UniqueKey {
   std::optional<Duration> max_wait = {};  // kDebounce only: since the first submission
 
   friend bool operator==(const UniqueKey&, const UniqueKey&) = default;
-};
-
-// A token bucket: `limit` starts per `per`, at most `burst` at once.
-struct Rate {
-  std::int64_t limit = 1;
-  Duration per{1'000};
-  std::optional<std::int64_t> burst;  // none: `limit`
-
-  friend bool operator==(const Rate&, const Rate&) = default;
-};
-
-// Opens if too many attempts within a window fail.
-struct Breaker {
-  double failure_rate = 1;  // above 0 to 1
-  std::int64_t min_attempts = 1;
-  Duration window{1'000};
-  Duration open{100};
-  std::int64_t probes = 1;
-
-  friend bool operator==(const Breaker&, const Breaker&) = default;
-};
-
-// A limit that a job names.
-struct JobLimit {
-  std::string name;
-  std::string key;             // empty: none
-  std::int64_t cost = 1;       // of a start, against the limit's rate
-  bool key_from_fair = false;  // only in a queue's limits: the key is the job's fair_key
-
-  friend bool operator==(const JobLimit&, const JobLimit&) = default;
 };
 
 // How a failed attempt of a job with an order key affects its successors: they wait until the job
@@ -119,20 +82,6 @@ struct JobError {
   bool redacted = false;  // message and stack are left out
 };
 
-// kRunning, or the outcome of the attempt.
-enum class AttemptOutcome : std::uint8_t {
-  kRunning,
-  kSucceeded,
-  kFailed,
-  kSnoozed,
-  kReleased,
-  kCancelled,
-  kDead,
-  kLeaseExpired,
-  kTimedOut,
-};
-std::string_view name_of(AttemptOutcome outcome);
-
 struct Attempt {
   std::int64_t n = 0;        // counts every start, from 1
   std::int64_t attempt = 0;  // as in the job: does not count snoozed or released starts
@@ -142,9 +91,6 @@ struct Attempt {
   AttemptOutcome outcome = AttemptOutcome::kRunning;
   std::optional<JobError> error;
 };
-
-enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };
-std::string_view name_of(LogLevel level);
 
 struct LogLine {
   std::uint64_t seq = 0;
@@ -209,7 +155,7 @@ void encode(JsonWriter& json, const JobError& error);
 void encode(JsonWriter& json, const Progress& progress);
 void encode(JsonWriter& json, const RetryPolicy& policy);
 void encode(JsonWriter& json, const std::optional<Rate>& rate);  // none: null
-void encode(JsonWriter& json, const std::optional<Breaker>& breaker);
+void encode(JsonWriter& json, const std::optional<BreakerRule>& breaker);
 void encode(JsonWriter& json, const std::vector<JobLimit>& limits);
 void encode(JsonWriter& json, const StringMapView& map);
 // The member `schedule` of a job: {"name", "scheduled_at"}; nothing for an empty name.

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "api/job_decode.h"
+#include "api/named_decode.h"
 #include "api/operation.h"
 #include "api/parameters.h"
 #include "api/text.h"
@@ -69,7 +70,7 @@ void add_state(JobFilter& filter, JobState state) {
 
 void read_states(const Argument& argument, JobFilter& filter) {
   take_list(argument, [&](const Argument& each) {
-    if (const std::optional<JobState> state = parse_job_state(each.value)) {
+    if (const std::optional<JobState> state = terms::value_named<JobState>(each.value)) {
       add_state(filter, *state);
     } else {
       each.fault(unknown_state(each.value));
@@ -153,7 +154,7 @@ constexpr Member<JobPatch> kPatchMembers[] = {
 void read_filter_states(Decode& decode, const Path& path, JobFilter& filter) {
   const auto read_one = [&](const Path& element) {
     JobState state{};
-    if (read_state(decode, element, state)) add_state(filter, state);
+    if (read_named(decode, element, state)) add_state(filter, state);
   };
   if (decode.cursor.type() == JsonType::kString) {
     read_one(path);

@@ -15,8 +15,6 @@ constexpr std::string_view kNotInThisVersion = "is not available in this version
 
 bool read_priority(Decode& decode, const Path& path, std::int16_t& out);
 bool read_max_attempts(Decode& decode, const Path& path, int& out);
-bool read_state(Decode& decode, const Path& path, JobState& out);
-bool read_level(Decode& decode, const Path& path, LogLevel& out);
 // A job without defaults, as under `enqueue`.
 void read_job(Decode& decode, const Path& path, JobSubmission& job);
 

@@ -91,16 +91,6 @@ TEST(EncodeJob, WritesWhatIsThere) {
   }
 }
 
-TEST(JobStates, ReadBack) {
-  for (std::size_t i = 0; i < kJobStates; ++i) {
-    const auto state = static_cast<JobState>(i);
-    EXPECT_EQ(parse_job_state(name_of(state)), state);
-  }
-  EXPECT_EQ(parse_job_state("pruned"), std::nullopt);
-  EXPECT_EQ(name_of(AttemptOutcome::kTimedOut), "timed_out");
-  EXPECT_EQ(name_of(LogLevel::kError), "error");
-}
-
 TEST(EncodeList, HasItemsAndACursor) {
   std::string out;
   JsonWriter json(out);
@@ -153,7 +143,7 @@ TEST(EncodeResults, AreOfOneShape) {
   encode_heartbeat_result(json, kJob, kTime, true);
   encode_refused_result(json, std::nullopt, make_problem(ProblemCode::kLeaseLost, "d"), "r");
   encode_pruned_job(json, kJob);
-  encode(json, WorkerCommand{WorkerCommand::Type::kCancel, kJob, LeaseToken{5}});
+  encode(json, WorkerCommand{WorkerCommand::Kind::kCancel, kJob, LeaseToken{5}});
   encode(json, WorkerCommand{});
   json.end_array();
   EXPECT_EQ(out, R"([{"status":201,"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","state":"ready"},)"

@@ -31,7 +31,7 @@ struct KeyBounds {
 struct LimitChange {
   Change<std::int64_t> concurrency;  // null: no bound
   Change<Rate> rate;                 // null: no bound
-  Change<Breaker> breaker;           // null: none
+  Change<BreakerRule> breaker;       // null: none
   Change<Rate> retry_rate;           // null: no bound
   Change<bool> per_key;
   Change<std::vector<KeyBounds>> keys;
@@ -89,7 +89,7 @@ struct Limit {
   std::string_view name;
   bool of_type = false;  // a type's gate: it has no keys
   Bounds bounds;
-  std::optional<Breaker> breaker;
+  std::optional<BreakerRule> breaker;
   std::optional<Rate> retry_rate;
   bool per_key = false;
   std::vector<KeyBounds> keys;

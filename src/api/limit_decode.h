@@ -9,7 +9,7 @@
 namespace millrace::api {
 
 bool read_rate(Decode& decode, const Path& path, Rate& out);
-bool read_breaker(Decode& decode, const Path& path, Breaker& out);
+bool read_breaker(Decode& decode, const Path& path, BreakerRule& out);
 // The limits that a job names.
 bool read_job_limits(Decode& decode, const Path& path, std::vector<JobLimit>& out);
 // The limits that each job of a queue gets. A limit's key may be the job's fair_key.

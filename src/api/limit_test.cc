@@ -60,7 +60,7 @@ TEST(DecodeLimit, ABreakerHasAllItsMembers) {
       R"("probes":3},"retry_rate":{"limit":1,"per_ms":2}})",
       kLimits);
   ASSERT_TRUE(change.has_value());
-  EXPECT_EQ(change->breaker.value, (Breaker{0.25, 20, Duration{60'000}, Duration{100}, 3}));
+  EXPECT_EQ(change->breaker.value, (BreakerRule{250'000, 20, Duration{60'000}, Duration{100}, 3}));
   EXPECT_EQ(change->retry_rate.value, (Rate{1, Duration{2}, std::nullopt}));
   const auto none = decode_limit(R"({"breaker":null,"retry_rate":null})", kLimits);
   EXPECT_TRUE(none->breaker.present && !none->breaker.value);

@@ -1,7 +1,6 @@
 #include "api/operation.h"
 
 #include <algorithm>
-#include <array>
 
 #include "api/change_decode.h"
 #include "api/decode.h"
@@ -10,17 +9,11 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStates = {"running", "paused", "completed", "cancelled",
-                                                     "failed"};
-
 constexpr Parameter<OperationListQuery> kListParameters[] = {
     {"state",
      [](const Argument& a, OperationListQuery& out) {
-       const auto found = std::ranges::find(kStates, a.value);
-       if (found == kStates.end()) {
-         return a.fault("must be running, paused, completed, cancelled or failed");
-       }
-       out.state = static_cast<OperationState>(found - kStates.begin());
+       out.state = terms::value_named<OperationState>(a.value);
+       if (!out.state) a.fault("must be running, paused, completed, cancelled or failed");
      }},
     {"limit", [](const Argument& a,
                  OperationListQuery& out) { take_integer(a, 1, kMaxListLimit, out.limit); }},

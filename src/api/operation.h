@@ -12,12 +12,13 @@
 #include "base/ids.h"
 #include "base/json_writer.h"
 #include "base/time.h"
+#include "terms/operation.h"
 
 namespace millrace::api {
 
 constexpr std::int64_t kMaxOperationRate = 100'000;  // jobs per second
 
-enum class OperationState : std::uint8_t { kRunning, kPaused, kCompleted, kCancelled, kFailed };
+using terms::OperationState;
 
 // GET /v1/operations
 struct OperationListQuery {

@@ -209,7 +209,7 @@ class Parser {
                                                QueryValue& value) {
     switch (kind_of(term.field)) {
       case Kind::kState: {
-        const std::optional<JobState> state = parse_job_state(text);
+        const std::optional<JobState> state = terms::value_named<JobState>(text);
         if (!state) return unknown_state(text);
         value.state = static_cast<std::uint8_t>(*state);
         break;

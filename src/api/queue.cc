@@ -6,6 +6,7 @@
 #include "api/change_decode.h"
 #include "api/job_decode.h"
 #include "api/limit_decode.h"
+#include "api/named_decode.h"
 #include "api/parameters.h"
 #include "base/json_writer.h"
 
@@ -51,19 +52,13 @@ bool read_weights(Decode& decode, const Path& path, FairSettings& out) {
   });
 }
 
-constexpr std::array<std::string_view, 2> kFairBy = {"time", "starts"};
-
 constexpr Member<FairSettings> kFairMembers[] = {
     {"weights", [](Decode& d, const Path& p, FairSettings& out) { read_weights(d, p, out); }},
     {"default_weight",
      [](Decode& d, const Path& p, FairSettings& out) {
        read_integer(d, p, 1, kMaxFairWeight, out.default_weight);
      }},
-    {"by",
-     [](Decode& d, const Path& p, FairSettings& out) {
-       std::size_t word = 0;
-       if (read_word(d, p, kFairBy, word)) out.by = static_cast<FairBy>(word);
-     }},
+    {"by", [](Decode& d, const Path& p, FairSettings& out) { read_named(d, p, out.by); }},
 };
 
 bool read_fair(Decode& decode, const Path& path, FairSettings& out) {
@@ -79,7 +74,7 @@ void encode_fair(JsonWriter& json, const std::optional<FairSettings>& fair) {
   for (const auto& [key, weight] : fair->weights) json.member(key, weight);
   json.end_object();
   json.member("default_weight", fair->default_weight);
-  json.member("by", kFairBy.at(static_cast<std::size_t>(fair->by)));
+  json.member("by", name_of(fair->by));
   json.end_object();
 }
 
@@ -161,7 +156,7 @@ constexpr Member<Purge> kPurgeMembers[] = {
      [](Decode& d, const Path& p, Purge& out) {
        read_array(d, p, 1, kJobStates, [&](const Path& element) {
          JobState state{};
-         if (!read_state(d, element, state)) return;
+         if (!read_named(d, element, state)) return;
          if (state == JobState::kRunning)
            return d.fault(element, "must not be running; running jobs can't be purged");
          if (std::ranges::find(out.states, state) == out.states.end()) out.states.push_back(state);

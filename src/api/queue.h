@@ -30,7 +30,7 @@ struct RetentionChange {
   Change<Duration> expired;
 };
 
-enum class FairBy : std::uint8_t { kTime, kStarts };
+using terms::FairBy;
 struct FairSettings {
   std::vector<std::pair<std::string, std::int64_t>>
       weights;  // by fair key; "": for jobs without one
@@ -50,7 +50,7 @@ struct QueueSettingsChange {
   Change<RetentionChange> retention;  // null: the defaults
   Change<std::int64_t> concurrency;   // null: no bound; likewise the rate
   Change<Rate> rate;
-  Change<Breaker> breaker;                 // null: none
+  Change<BreakerRule> breaker;             // null: none
   Change<std::vector<JobLimit>> limits;    // null: none
   Change<FairSettings> fair;               // null: keys have no effect
   Change<Duration> ageing;                 // null: priorities are strict
@@ -107,7 +107,7 @@ struct QueueSettings {
   std::optional<std::int64_t> max_ready;  // none: no bound
   std::optional<std::int64_t> concurrency;
   std::optional<Rate> rate;
-  std::optional<Breaker> breaker;
+  std::optional<BreakerRule> breaker;
   std::vector<JobLimit> limits;
   std::optional<FairSettings> fair;
   std::optional<Duration> ageing;

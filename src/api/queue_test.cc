@@ -64,7 +64,7 @@ TEST(DecodeQueueSettings, TakesAGateAndLimits) {
       kLimits);
   EXPECT_EQ(settings->concurrency.value, 3);
   EXPECT_EQ(settings->rate.value, (Rate{1, Duration{2}, 4}));
-  EXPECT_EQ(settings->limits.value, (std::vector<JobLimit>{{"a", "", 1}}));
+  EXPECT_EQ(settings->limits.value, (std::vector<JobLimit>{{SharedBytes("a"), {}}}));
   const auto none = decode_queue_settings(R"({"concurrency":null,"rate":null})", kLimits);
   EXPECT_TRUE(none->concurrency.present && !none->concurrency.value);
   EXPECT_TRUE(none->rate.present && !none->rate.value);
@@ -99,7 +99,7 @@ TEST(EncodeQueue, SaysHowItShares) {
   Queue queue;
   queue.settings.fair = FairSettings{{{"acme", 3}}, 2, FairBy::kStarts};
   queue.settings.ageing = Duration{5'000};
-  queue.settings.limits = {{"tenants", "", 1, true}};
+  queue.settings.limits = {{SharedBytes("tenants"), {}, 1, 0, true}};
   const std::string text = encoded(queue);
   EXPECT_NE(text.find(R"("limits":[{"name":"tenants","key_from":"fair_key"}],)"
                       R"("fair":{"weights":{"acme":3},"default_weight":2,"by":"starts"},)"
@@ -179,14 +179,6 @@ TEST(EventsQuery, TakesTypesAndQueues) {
   for (int i = 1; i < 100; ++i) queues += ",q";
   EXPECT_EQ(decode_events_query(queues)->queues.size(), 100U);
   EXPECT_EQ(places(decode_events_query(queues + ",q")), (Strings{"queues"}));
-}
-
-TEST(EventTypes, ReadBack) {
-  for (std::size_t i = 0; i < kEventTypes; ++i) {
-    const auto type = static_cast<EventType>(i);
-    EXPECT_EQ(parse_event_type(name_of(type)), type);
-  }
-  EXPECT_EQ(parse_event_type("job"), std::nullopt);
 }
 
 TEST(EncodeEvents, NullWhereNothing) {

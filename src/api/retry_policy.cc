@@ -1,14 +1,11 @@
-#include <array>
-
 #include "api/decode.h"
 #include "api/job.h"
+#include "api/named_decode.h"
 #include "api/text.h"
 #include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {
-
-constexpr std::array<std::string_view, 4> kStrategies = {"exponential", "linear", "fixed", "list"};
 
 struct Parts {
   std::optional<RetryStrategy> strategy;
@@ -18,9 +15,7 @@ struct Parts {
 constexpr Member<Parts> kMembers[] = {
     {"strategy",
      [](Decode& decode, const Path& path, Parts& parts) {
-       std::size_t index = 0;
-       if (read_word(decode, path, kStrategies, index))
-         parts.strategy = static_cast<RetryStrategy>(index);
+       read_into(parts.strategy, read_named<RetryStrategy>, decode, path);
      }},
     {"base_ms",
      [](Decode& decode, const Path& path, Parts& parts) {
@@ -41,10 +36,6 @@ constexpr Member<Parts> kMembers[] = {
 };
 
 }  // namespace
-
-std::string_view name_of(RetryStrategy strategy) {
-  return kStrategies.at(static_cast<std::size_t>(strategy));
-}
 
 bool read_retry_policy(Decode& decode, const Path& path, RetryPolicy& out) {
   Parts parts;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/job_decode.h"
+#include "api/named_decode.h"
 #include "api/parameters.h"
 #include "api/text.h"
 #include "base/json_writer.h"
@@ -11,8 +12,6 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::array<std::string_view, 3> kMissed = {"skip", "one", "all"};
-constexpr std::array<std::string_view, 4> kOverlap = {"allow", "skip", "queue", "replace"};
 constexpr std::array<std::string_view, 2> kDstGap = {"run", "skip"};
 constexpr std::array<std::string_view, 2> kDstOverlap = {"once", "twice"};
 
@@ -92,20 +91,10 @@ constexpr Member<Spec> kSpecMembers[] = {
      [](Decode& d, const Path& p, Spec& s) {
        read_duration(d, p, kMinMissedAfterMs, kMaxMissedAfterMs, s.missed_after);
      }},
-    {"missed",
-     [](Decode& d, const Path& p, Spec& s) {
-       auto choice = static_cast<std::size_t>(s.missed);
-       read_choice(d, p, kMissed, choice);
-       s.missed = static_cast<MissedPolicy>(choice);
-     }},
+    {"missed", [](Decode& d, const Path& p, Spec& s) { read_named(d, p, s.missed); }},
     {"missed_limit",
      [](Decode& d, const Path& p, Spec& s) { read_int(d, p, 1, kMaxMissedLimit, s.missed_limit); }},
-    {"overlap",
-     [](Decode& d, const Path& p, Spec& s) {
-       auto choice = static_cast<std::size_t>(s.overlap);
-       read_choice(d, p, kOverlap, choice);
-       s.overlap = static_cast<OverlapPolicy>(choice);
-     }},
+    {"overlap", [](Decode& d, const Path& p, Spec& s) { read_named(d, p, s.overlap); }},
     {"dst_gap", read_dst_gap<Spec>},
     {"dst_overlap", read_dst_overlap<Spec>},
     {"paused", [](Decode& d, const Path& p, Spec& s) { read_into(s.paused, read_boolean, d, p); }},
@@ -251,13 +240,6 @@ void encode_job(JsonWriter& json, const ScheduleJob& job) {
 }
 
 }  // namespace
-
-std::string_view name_of(MissedPolicy policy) {
-  return kMissed.at(static_cast<std::size_t>(policy));
-}
-std::string_view name_of(OverlapPolicy policy) {
-  return kOverlap.at(static_cast<std::size_t>(policy));
-}
 
 Decoded<ScheduleSpec> decode_schedule(std::string_view body, const DecodeLimits& limits) {
   return decode_body<ScheduleSpec>(body, limits, EmptyBody::kRefused, read_spec);

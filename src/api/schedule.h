@@ -11,13 +11,12 @@
 
 #include "api/problem.h"
 #include "api/submission.h"
+#include "terms/schedule.h"
 
 namespace millrace::api {
 
-enum class MissedPolicy : std::uint8_t { kSkip, kOne, kAll };
-enum class OverlapPolicy : std::uint8_t { kAllow, kSkip, kQueue, kReplace };
-std::string_view name_of(MissedPolicy policy);
-std::string_view name_of(OverlapPolicy policy);
+using terms::MissedPolicy;
+using terms::OverlapPolicy;
 
 // When a schedule is due. Exactly one of `cron` and `every` is given.
 struct ScheduleTiming {

@@ -1,7 +1,6 @@
 #include "api/stats.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "api/parameters.h"
@@ -14,12 +13,12 @@ struct Parts : StatsQuery {
   bool step_named = false;
 };
 
-constexpr std::array<std::string_view, 5> kBy = {"", "queue", "type", "fair_key", "tag"};
-
 void read_by(const Argument& argument, Parts& out) {
-  const auto at = std::find(kBy.begin() + 1, kBy.end(), argument.value);
-  if (at == kBy.end()) return argument.fault("must be one of queue, type, fair_key, tag");
-  out.by = static_cast<StatsBy>(at - kBy.begin());
+  const auto by = terms::value_named<StatsBy>(argument.value);
+  if (!by || by == StatsBy::kAll) {
+    return argument.fault("must be one of queue, type, fair_key, tag");
+  }
+  out.by = *by;
 }
 
 // The step for a window without one: the shortest of these that gives few enough columns.
@@ -98,8 +97,7 @@ void encode_percentiles(JsonWriter& json, std::string_view name, const Percentil
 void encode_group(JsonWriter& json, const StatsGroup& group, StatsBy by) {
   json.begin_object();
   if (by != StatsBy::kAll) {
-    json.text_or_null(kBy.at(static_cast<std::size_t>(by)),
-                      group.others ? std::string_view() : group.name);
+    json.text_or_null(name_of(by), group.others ? std::string_view() : group.name);
   }
   if (group.others) json.member("others", true);
   encode_column(json, "submitted", group.submitted);

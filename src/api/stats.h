@@ -9,10 +9,11 @@
 
 #include "api/bounds.h"
 #include "api/problem.h"
+#include "terms/statistics.h"
 
 namespace millrace::api {
 
-enum class StatsBy : std::uint8_t { kAll, kQueue, kType, kFairKey, kTag };
+using terms::StatsBy;
 
 // GET /v1/stats
 struct StatsQuery {

@@ -79,7 +79,6 @@ bool read_member(JsonCursor& cursor, std::string_view name, ErrorGroupState& out
 
 }  // namespace
 
-// `change` comes first: readers of the log look for it there (engine/feed/event_facts.cc).
 std::string stored_error_group(const ErrorGroupState& state) {
   std::string document;
   JsonWriter json(document);
@@ -126,6 +125,12 @@ std::optional<ErrorGroupState> read_stored_error_group(std::string_view stored) 
     if (!read_member(cursor, name, state)) return std::nullopt;
   }
   return state;
+}
+
+std::optional<terms::EventType> type_of_change(std::string_view stored) {
+  const auto state = read_stored_error_group(stored);
+  if (!state) return std::nullopt;
+  return terms::value_named<terms::EventType>("error_group." + state->change);
 }
 
 }  // namespace millrace::api

@@ -7,6 +7,7 @@
 #include "api/decode.h"
 #include "api/job_decode.h"
 #include "api/limit_decode.h"
+#include "api/named_decode.h"
 #include "api/text.h"
 #include "base/hex.h"
 
@@ -14,7 +15,6 @@ namespace millrace::api {
 namespace {
 
 constexpr std::array<std::string_view, 2> kOrderOnFailure = {"hold", "pass"};
-constexpr std::array<std::string_view, 4> kOnConflict = {"return", "reject", "replace", "debounce"};
 
 constexpr Member<UniqueKey> kUniqueMembers[] = {
     {"key", [](Decode& decode, const Path& path,
@@ -23,12 +23,8 @@ constexpr Member<UniqueKey> kUniqueMembers[] = {
      [](Decode& decode, const Path& path, UniqueKey& unique) {
        read_into(unique.hold, read_duration, decode, path, 0, kMaxDelayMs);
      }},
-    {"on_conflict",
-     [](Decode& decode, const Path& path, UniqueKey& unique) {
-       std::size_t index = 0;
-       if (read_word(decode, path, kOnConflict, index))
-         unique.on_conflict = static_cast<OnConflict>(index);
-     }},
+    {"on_conflict", [](Decode& decode, const Path& path,
+                       UniqueKey& unique) { read_named(decode, path, unique.on_conflict); }},
     {"max_wait_ms",
      [](Decode& decode, const Path& path, UniqueKey& unique) {
        read_into(unique.max_wait, read_duration, decode, path, 1, kMaxDelayMs);
@@ -264,8 +260,6 @@ void read_batch(Decode& decode, const Path& path, BatchSubmission& batch) {
 }
 
 }  // namespace
-
-std::string_view name_of(OnConflict rule) { return kOnConflict.at(static_cast<std::size_t>(rule)); }
 
 bool read_priority(Decode& decode, const Path& path, std::int16_t& out) {
   std::int64_t value = 0;

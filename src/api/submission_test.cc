@@ -255,7 +255,8 @@ TEST(DecodeJob, NamesMissingAndUnknownMembers) {
 
 TEST(DecodeJob, NamesLimits) {
   const auto job = with(R"("limits":[{"name":"a","key":"k","cost":7},{"name":"b"}])");
-  EXPECT_EQ(job->limits, (std::vector<JobLimit>{{"a", "k", 7}, {"b", "", 1}}));
+  EXPECT_EQ(job->limits, (std::vector<JobLimit>{{SharedBytes("a"), SharedBytes("k"), 7},
+                                                {SharedBytes("b"), {}}}));
   for (const std::string_view limits :
        {R"([{"name":"a"},{"name":"a"}])", R"([{"key":"k"}])", R"([{"name":"a","key":""}])",
         R"([{"name":"a","cost":0}])", R"([{"name":"a","cost":1000001}])", R"([{"name":"a b"}])",

@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 #include "api/job_decode.h"
+#include "api/named_decode.h"
 #include "api/text.h"
 
 namespace millrace::api {
 namespace {
-
-constexpr std::array<std::string_view, 6> kOutcomes = {"succeeded", "failed",    "snoozed",
-                                                       "released",  "cancelled", "dead"};
 
 bool read_token(Decode& decode, const Path& path, LeaseToken& out) {
   std::int64_t value = 0;
@@ -187,7 +184,7 @@ void read_error(Decode& decode, const Path& path, Ack& ack) {
 
 constexpr Member<LogItem> kLogMembers[] = {
     {"at", [](Decode& d, const Path& p, LogItem& out) { read_into(out.line.at, read_time, d, p); }},
-    {"level", [](Decode& d, const Path& p, LogItem& out) { read_level(d, p, out.line.level); }},
+    {"level", [](Decode& d, const Path& p, LogItem& out) { read_named(d, p, out.line.level); }},
     {"message", [](Decode& d, const Path& p,
                    LogItem& out) { read_cut_text(d, p, kLogLineBytes, out.line.message); }},
 };
@@ -212,11 +209,8 @@ void read_log_item(Decode& decode, const Path& path, LogItem& item) {
   require(decode, path, "message", seen->has(bit_of(kLogItemMembers, "message")));
 }
 
-constexpr Member<Ack> kOutcome{"outcome", [](Decode& d, const Path& p, Ack& ack) {
-                                 std::size_t index = 0;
-                                 if (read_word(d, p, kOutcomes, index))
-                                   ack.outcome = static_cast<Outcome>(index);
-                               }};
+constexpr Member<Ack> kOutcome{
+    "outcome", [](Decode& d, const Path& p, Ack& ack) { read_named(d, p, ack.outcome); }};
 constexpr Member<Ack> kResult{"result",
                               [](Decode& d, const Path& p, Ack& ack) {
                                 read_raw(d, p, d.limits().payload_bytes, ack.result);
@@ -248,14 +242,16 @@ void check_outcome(Decode& decode, const Path& path, Ack& ack) {
       decode.fault(Path{&path, name, 0},
                    fmt::format("does not apply to outcome {}", name_of(ack.outcome)));
   };
-  if (ack.outcome != Outcome::kSucceeded) {
+  if (ack.outcome != AckOutcome::kSucceeded) {
     refuse(!ack.result.empty() && ack.result != "null", "result");
     ack.result = {};
   }
-  const bool takes_error = ack.outcome == Outcome::kFailed || ack.outcome == Outcome::kCancelled ||
-                           ack.outcome == Outcome::kDead;
+  const bool takes_error = ack.outcome == AckOutcome::kFailed ||
+                           ack.outcome == AckOutcome::kCancelled ||
+                           ack.outcome == AckOutcome::kDead;
   refuse(ack.error && !takes_error, "error");
-  const bool takes_delay = ack.outcome == Outcome::kFailed || ack.outcome == Outcome::kSnoozed;
+  const bool takes_delay =
+      ack.outcome == AckOutcome::kFailed || ack.outcome == AckOutcome::kSnoozed;
   refuse(ack.delay && !takes_delay, "delay_ms");
 }
 
@@ -267,7 +263,7 @@ void read_ack(Decode& decode, const Path& path, Ack& ack) {
   require(decode, path, "outcome", seen->has(bit_of(kAckMembers, "outcome")));
   if (!seen->has(bit_of(kAckMembers, "outcome"))) return;
   check_outcome(decode, path, ack);
-  if (ack.outcome == Outcome::kSnoozed)
+  if (ack.outcome == AckOutcome::kSnoozed)
     require(decode, path, "delay_ms", seen->has(bit_of(kAckMembers, "delay_ms")));
 }
 
@@ -340,7 +336,7 @@ Decoded<T> decode_single(std::string_view body, const DecodeLimits& limits,
                         });
 }
 
-Ack ack_of(const JobId& id, Outcome outcome) {
+Ack ack_of(const JobId& id, AckOutcome outcome) {
   Ack ack;
   ack.id = id;
   ack.outcome = outcome;
@@ -348,10 +344,6 @@ Ack ack_of(const JobId& id, Outcome outcome) {
 }
 
 }  // namespace
-
-std::string_view name_of(Outcome outcome) {
-  return kOutcomes.at(static_cast<std::size_t>(outcome));
-}
 
 bool is_worker_id(std::string_view text) { return is_name(text); }
 
@@ -393,19 +385,19 @@ Decoded<Poll> decode_poll(std::string_view body, std::string_view worker_id,
 }
 
 Decoded<Ack> decode_complete(std::string_view body, const JobId& id, const DecodeLimits& limits) {
-  return decode_single(body, limits, kCompleteMembers, ack_of(id, Outcome::kSucceeded));
+  return decode_single(body, limits, kCompleteMembers, ack_of(id, AckOutcome::kSucceeded));
 }
 
 Decoded<Ack> decode_fail(std::string_view body, const JobId& id, const DecodeLimits& limits) {
-  return decode_single(body, limits, kFailMembers, ack_of(id, Outcome::kFailed));
+  return decode_single(body, limits, kFailMembers, ack_of(id, AckOutcome::kFailed));
 }
 
 Decoded<Ack> decode_snooze(std::string_view body, const JobId& id, const DecodeLimits& limits) {
-  return decode_single(body, limits, kSnoozeMembers, ack_of(id, Outcome::kSnoozed), "delay_ms");
+  return decode_single(body, limits, kSnoozeMembers, ack_of(id, AckOutcome::kSnoozed), "delay_ms");
 }
 
 Decoded<Ack> decode_release(std::string_view body, const JobId& id, const DecodeLimits& limits) {
-  return decode_single(body, limits, kReleaseMembers, ack_of(id, Outcome::kReleased));
+  return decode_single(body, limits, kReleaseMembers, ack_of(id, AckOutcome::kReleased));
 }
 
 Decoded<Heartbeat> decode_heartbeat(std::string_view body, const JobId& id,

@@ -55,8 +55,7 @@ struct Heartbeat {
   Duration wait{0};  // in the single form: for a cancellation
 };
 
-enum class Outcome : std::uint8_t { kSucceeded, kFailed, kSnoozed, kReleased, kCancelled, kDead };
-std::string_view name_of(Outcome outcome);
+using terms::AckOutcome;
 
 // An error as a worker reports it: cut to its bounds, with U+0000 replaced.
 struct ReportedError {
@@ -75,7 +74,7 @@ struct ReportedLog {
 struct Ack {
   JobId id;
   LeaseToken token{kNoToken};
-  Outcome outcome = Outcome::kSucceeded;
+  AckOutcome outcome = AckOutcome::kSucceeded;
   std::string_view result;             // raw JSON, with kSucceeded only; empty: none
   std::optional<ReportedError> error;  // with kFailed, kCancelled and kDead only
   std::optional<Duration> delay;       // kSnoozed: required; kFailed: replaces the job's own delay

@@ -1,7 +1,5 @@
 #include "api/worker_reply.h"
 
-#include <array>
-
 #include "base/json_writer.h"
 
 namespace millrace::api {
@@ -70,19 +68,13 @@ void encode_heartbeat_result(JsonWriter& json, const JobId& id, Time expires_at,
 }
 
 void encode(JsonWriter& json, const WorkerCommand& command) {
-  constexpr std::array<std::string_view, 3> kTypes = {"quiet", "stop", "cancel"};
   json.begin_object();
-  json.member("type", kTypes.at(static_cast<std::size_t>(command.type)));
-  if (command.type == WorkerCommand::Type::kCancel) {
+  json.member("type", name_of(command.kind));
+  if (command.kind == WorkerCommand::Kind::kCancel) {
     json.member("job_id", command.job_id);
     json.member("token", command.token);
   }
   json.end_object();
-}
-
-std::string_view name_of(WorkerState state) {
-  constexpr std::array<std::string_view, 3> kNames = {"active", "quiet", "stopping"};
-  return kNames.at(static_cast<std::size_t>(state));
 }
 
 void encode(JsonWriter& json, const Worker& worker) {

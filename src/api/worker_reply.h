@@ -8,6 +8,7 @@
 
 #include "api/job.h"
 #include "api/problem.h"
+#include "terms/worker.h"
 
 namespace millrace::api {
 
@@ -41,15 +42,14 @@ void encode_heartbeat_result(JsonWriter& json, const JobId& id, Time expires_at,
                              bool cancel_requested);
 
 struct WorkerCommand {
-  enum class Type : std::uint8_t { kQuiet, kStop, kCancel };
-  Type type = Type::kQuiet;
+  using Kind = terms::WorkerCommandKind;
+  Kind kind = Kind::kQuiet;
   JobId job_id;  // this and the token: kCancel only
   LeaseToken token{kNoToken};
 };
 void encode(JsonWriter& json, const WorkerCommand& command);
 
-enum class WorkerState : std::uint8_t { kActive, kQuiet, kStopping };
-std::string_view name_of(WorkerState state);
+using terms::WorkerState;
 
 // Empty texts are null.
 struct Worker {

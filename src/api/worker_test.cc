@@ -313,12 +313,12 @@ TEST(DecodePoll, TheWorkerIsThePaths) {
 
 TEST(SingleForms, KnowTheirOutcome) {
   EXPECT_EQ(decode_complete(R"({"token":1,"result":2})", kJob, kLimits)->outcome,
-            Outcome::kSucceeded);
+            AckOutcome::kSucceeded);
   EXPECT_EQ(
       decode_fail(R"({"token":1,"error":{"type":"T","message":"m"}})", kJob, kLimits)->outcome,
-      Outcome::kFailed);
+      AckOutcome::kFailed);
   EXPECT_EQ(decode_snooze(R"({"token":1,"delay_ms":7})", kJob, kLimits)->delay, Duration{7});
-  EXPECT_EQ(decode_release(R"({"token":1})", kJob, kLimits)->outcome, Outcome::kReleased);
+  EXPECT_EQ(decode_release(R"({"token":1})", kJob, kLimits)->outcome, AckOutcome::kReleased);
   EXPECT_EQ(decode_heartbeat(R"({"token":1})", kJob, kLimits)->id, kJob);
   EXPECT_EQ(decode_complete(R"({"token":1})", kJob, kLimits)->id, kJob);
 }

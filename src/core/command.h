@@ -89,18 +89,11 @@ struct Heartbeat {
 
 struct LogEntry {
   std::optional<Time> at;
-  std::uint8_t level = 1;
+  std::uint8_t level = 1;  // as terms::LogLevel
   SharedBytes message;
 };
 
-enum class AckOutcome : std::uint8_t {
-  kSucceeded,
-  kFailed,
-  kSnoozed,
-  kReleased,
-  kCancelled,
-  kDead
-};
+using terms::AckOutcome;
 
 struct AckItem {
   JobId id;

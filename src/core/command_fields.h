@@ -18,7 +18,6 @@ namespace millrace::core {
 constexpr auto last_of(Of<Detail>) { return Detail::kJobs; }
 constexpr auto last_of(Of<Atomicity>) { return Atomicity::kAll; }
 constexpr auto last_of(Of<IdOrigin>) { return IdOrigin::kClient; }
-constexpr auto last_of(Of<AckOutcome>) { return AckOutcome::kDead; }
 
 constexpr auto describe(Of<SubmissionKey>) {
   return std::tuple(Field(1, &SubmissionKey::key), Field(2, &SubmissionKey::body),

@@ -16,6 +16,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "terms/names.h"
+
 namespace millrace::core {
 
 // Names a type as an argument, so that a record's list is found in the record's namespace.
@@ -66,7 +68,11 @@ inline constexpr auto kFields = describe(Of<T>());
 template <typename T>
 inline constexpr std::size_t kFieldCount = std::tuple_size_v<decltype(describe(Of<T>()))>;
 
-// An enumeration that names its last value: last_of(Of<State>()).
+// An enumeration that names its last value, last_of(Of<T>()), or all of them (terms/names.h).
+template <terms::HasNames T>
+constexpr T last_of(Of<T>) {
+  return static_cast<T>(terms::kNames<T>.size() - 1);
+}
 template <typename T>
 concept Enumerated = std::is_enum_v<T> && requires { last_of(Of<T>()); };
 

@@ -146,7 +146,7 @@ struct Edited {
   std::optional<std::vector<SharedBytes>> tags;
 };
 
-enum class DeleteCause : std::uint8_t { kOperator, kRetention, kPurge };
+using terms::DeleteCause;
 struct Deleted {
   struct Item {
     JobRef job;

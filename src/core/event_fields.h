@@ -17,7 +17,6 @@ namespace millrace::core {
 
 constexpr auto last_of(Of<QueueChange>) { return QueueChange::kResumed; }
 constexpr auto last_of(Of<Keep>) { return Keep::kForgotten; }
-constexpr auto last_of(Of<DeleteCause>) { return DeleteCause::kPurge; }
 
 constexpr auto describe(Of<JobRef>) {
   return std::tuple(Field(1, &JobRef::id), Field(2, &JobRef::queue, Form::kName),

@@ -12,7 +12,7 @@
 namespace millrace::core {
 
 constexpr auto last_of(Of<Rejection>) { return kLastRejection; }
-constexpr auto last_of(Of<RefusalDetail>) { return kLastRefusalDetail; }
+constexpr auto last_of(Of<RefusalDetail>) { return terms::kLastRefusalDetail; }
 constexpr auto last_of(Of<Fate>) { return Fate::kRefused; }
 
 constexpr auto describe(Of<Fullness>) {

@@ -147,7 +147,7 @@ class Scenario {
   }
   std::string state(const std::string& name) {
     const auto view = machine_.view(id(name));
-    return view == nullptr ? "gone" : std::string(to_string(view->job.state));
+    return view == nullptr ? "gone" : std::string(name_of(view->job.state));
   }
 
   Reply decide(Command command) {

@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "core/command.h"
 #include "core/reply.h"
+#include "terms/worker.h"
 
 namespace millrace::engine {
 
@@ -127,7 +128,7 @@ struct OperationWork {
 
 struct ListWorkers {};
 
-enum class WorkerState : std::uint8_t { kActive, kQuiet, kStopping };
+using terms::WorkerState;
 struct SetWorkerState {  // kQuiet or kStopping
   SharedBytes worker;
   WorkerState state{};
@@ -140,7 +141,7 @@ using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJo
 // --- Answers.
 
 struct WorkerCommand {  // sent to a worker in the reply to its poll
-  enum class Kind : std::uint8_t { kQuiet, kStop, kCancel };
+  using Kind = terms::WorkerCommandKind;
   Kind kind{};
   JobId job;  // kCancel
   LeaseToken token{};

@@ -11,13 +11,6 @@ using std::chrono_literals::operator""ms;
 constexpr auto kOfferPause = 100ms;
 constexpr auto kFinishesPause = 500ms;
 
-std::string reason_of(const core::Refusal& refusal) {
-  if (refusal.detail != core::RefusalDetail::kNone) {
-    return std::string(core::to_string(refusal.detail));
-  }
-  return "the shard refuses it";
-}
-
 // The queue of a row whose order matters; empty: it does not matter. No queue's name has a space.
 std::string order_of(const core::Command& command) {
   if (const auto* const enqueue = std::get_if<core::Enqueue>(&command)) {
@@ -38,6 +31,11 @@ std::string order_of(const core::Command& command) {
 }  // namespace
 
 InboxIntake::InboxIntake(Parts parts) : parts_(std::move(parts)) { reader_.shard = parts_.shard; }
+
+std::string InboxIntake::reason_of(const core::Refusal& refusal) const {
+  if (refusal.detail == core::RefusalDetail::kNone) return "the shard refuses it";
+  return std::string(parts_.sentence_of(refusal.detail));
+}
 
 bool InboxIntake::holds(const store::InboxKey& key) const {
   return waiting_.contains(key) || asked_.contains(key) || useless_.contains(key) ||

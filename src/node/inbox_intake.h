@@ -67,6 +67,8 @@ class InboxIntake {
     std::uint32_t shards = 0;
     // The command in a row. The error says why the row can never be taken.
     std::function<std::expected<core::Command, std::string>(const store::InboxRow&)> command_of;
+    // What a user reads about a refusal.
+    std::string_view (*sentence_of)(core::RefusalDetail detail);
     Bounds bounds;
   };
   explicit InboxIntake(Parts parts);
@@ -101,6 +103,7 @@ class InboxIntake {
   bool add(store::InboxRow row);  // false: it is held already
   std::optional<InboxCall> next_read(Instant now);
   void wait_a_moment(Instant now);
+  std::string reason_of(const core::Refusal& refusal) const;
   void reject(store::RejectedRow row) { rejected_.emplace(row.key, std::move(row)); }
   void conclude_enqueue(const store::InboxKey& key, const core::EnqueueReply& reply, Instant now);
   void conclude_schedule(const store::InboxKey& key, const core::ScheduleReply& reply, Instant now);

@@ -89,6 +89,7 @@ class InboxIntakeTest : public testing::Test {
          enqueue.jobs.front().queue = SharedBytes("q");
          return enqueue;
        },
+       .sentence_of = [](core::RefusalDetail) { return std::string_view("refused"); },
        .bounds = {.rows_of_queues = 3, .rows_due = 2}}};
 };
 

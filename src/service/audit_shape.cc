@@ -111,9 +111,9 @@ std::string text_of(const Caller& caller, const core::ScheduleImage& image) {
   json.member("end_at", spec.end_at);
   json.member("jitter_ms", spec.jitter);
   json.member("missed_after_ms", spec.missed_after);
-  json.member("missed", api::name_of(static_cast<api::MissedPolicy>(spec.missed)));
+  json.member("missed", name_of(spec.missed));
   json.member("missed_limit", static_cast<std::int64_t>(spec.missed_limit));
-  json.member("overlap", api::name_of(static_cast<api::OverlapPolicy>(spec.overlap)));
+  json.member("overlap", name_of(spec.overlap));
   json.member("skip_dst_gap", spec.skip_dst_gap);
   json.member("twice_in_dst_overlap", spec.twice_in_dst_overlap);
   json.text_or_null("managed_by", spec.managed_by.view());
@@ -128,7 +128,7 @@ std::string text_of(const core::JobImage& image) {
   json.begin_object();
   json.member("queue", image.queue.view());
   json.member("type", image.type.view());
-  json.member("state", core::to_string(image.state));
+  json.member("state", name_of(image.state));
   json.member("priority", static_cast<std::int64_t>(image.priority));
   json.member("run_at", image.run_at);
   json.member("attempt", static_cast<std::int64_t>(image.attempt));

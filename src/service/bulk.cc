@@ -305,7 +305,7 @@ Task<Answered<core::Queue>> known_queue(Caller& caller, std::string_view name) {
 std::uint64_t jobs_in(const core::Queue& queue, const std::vector<api::JobState>& states) {
   std::uint64_t jobs = 0;
   for (const api::JobState state : states) {
-    jobs += queue.counts[static_cast<std::size_t>(service::to_core(state))];
+    jobs += queue.counts[static_cast<std::size_t>(state)];
   }
   return jobs;
 }

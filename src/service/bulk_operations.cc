@@ -42,7 +42,7 @@ core::Origin about_start(const core::StartOperation& start) {
   std::string text;
   JsonWriter json(text);
   json.begin_object();
-  json.member("kind", core::to_string(start.spec.kind));
+  json.member("kind", name_of(start.spec.kind));
   json.text_or_null("query", start.spec.query.view());
   json.text_or_null("queue", start.spec.queue.view());
   json.key("rate_per_s");
@@ -149,12 +149,12 @@ api::Operation to_api(const OperationAnswer& operation) {
   const core::OperationSpec& spec = whole.spec;
   api::Operation shown;
   shown.id = whole.id;
-  shown.kind = core::to_string(spec.kind);
-  if (spec.action != core::OperationAction::kNone) shown.action = core::to_string(spec.action);
+  shown.kind = name_of(spec.kind);
+  if (spec.action != core::OperationAction::kNone) shown.action = name_of(spec.action);
   shown.query = spec.query.view();
   shown.queue = spec.queue.view();
   shown.error_group = spec.error_group.view();
-  shown.state = core::to_string(whole.state);
+  shown.state = name_of(whole.state);
   shown.matched = spec.matched;
   shown.changed = whole.changed;
   shown.failed = whole.failed;
@@ -263,8 +263,7 @@ Task<Answered<OperationAnswer>> order_operation(Caller& caller, JobId id,
   if (!standing) co_return refused(standing);
   if (core::has_ended(standing->whole.state)) {
     co_return refused(ProblemCode::kInvalidState,
-                      "the operation has ended (" +
-                          std::string(core::to_string(standing->whole.state)) +
+                      "the operation has ended (" + std::string(name_of(standing->whole.state)) +
                           ") and takes no more orders; start a new one");
   }
   if (standing->whole.spec.kind == core::OperationKind::kReproject) {

@@ -28,8 +28,6 @@
 
 namespace millrace::service {
 
-inline constexpr double kPartsPerMillion = 1e6;  // the core counts shares in them
-
 // --- In.
 
 // Makes job specifications for one request. Successive jobs usually have the same queue and type,
@@ -52,11 +50,7 @@ class SpecMaker {
   SharedBytes tracestate_;
 };
 
-core::JobLimits to_core(const std::vector<api::JobLimit>& limits);
 std::optional<std::uint32_t> to_core(const std::optional<std::int64_t>& bound);
-std::optional<core::Rate> to_core(const std::optional<api::Rate>& rate);
-std::optional<core::BreakerRule> to_core(const std::optional<api::Breaker>& breaker);
-core::State to_core(api::JobState state);
 std::vector<SharedBytes> to_shared(const std::vector<std::string>& texts);
 core::AckItem to_core(const api::Ack& ack, SpecMaker& specs);
 core::HeartbeatItem to_core(const api::Heartbeat& heartbeat);
@@ -76,7 +70,6 @@ engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::J
 
 // --- Out.
 
-api::JobState to_api(core::State state);
 api::RetryPolicy to_api(const core::RetryPolicy& policy);
 
 // A job's shape for the API, which owns the text that its views refer to.
@@ -111,7 +104,7 @@ std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std:
                                       Shown shown = Shown::kWhole);
 std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log,
                                   Shown shown = Shown::kWhole);
-// Removes the text of an error, if there is one, from the event's data.
+// Removes the text of an error, if there is one, from the event's facts.
 void redact(engine::FeedEvent& event);
 api::JobEvent to_api(const engine::FeedEvent& event);
 std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events);
@@ -120,10 +113,7 @@ std::string_view state_name(const std::optional<core::State>& state);
 api::ClaimedJob claimed(const core::Job& job);
 api::WorkerCommand to_api(const engine::WorkerCommand& order);
 api::Worker to_api(const engine::WorkerView& worker);
-std::vector<api::JobLimit> to_api(const core::JobLimits& limits);
 api::Bounds to_api(const core::Bounds& bounds);
-std::optional<api::Rate> to_api(const std::optional<core::Rate>& rate);
-std::optional<api::Breaker> to_api(const std::optional<core::BreakerRule>& rule);
 api::UniqueKey to_api(const core::UniqueRule& rule);
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now);
 

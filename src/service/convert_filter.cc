@@ -190,7 +190,7 @@ core::StateSet states_of(const engine::JobFilter& filter) {
     if (condition.comparison != Comparison::kEqual) continue;  // does not narrow it further
     core::StateSet named = core::StateSet::of({});
     for (const std::string& value : condition.values) {
-      if (const auto state = core::parse_state(value)) named.add(*state);
+      if (const auto state = terms::value_named<core::State>(value)) named.add(*state);
     }
     for (std::size_t i = 0; i < core::kStateCount; ++i) {
       const auto state = static_cast<core::State>(i);

@@ -24,26 +24,16 @@ static_assert(api::kErrorMessageBytes == core::kMaxErrorMessageBytes);
 static_assert(api::kErrorStackBytes == core::kMaxErrorStackBytes);
 static_assert(api::kLogLineBytes == core::kMaxLogLineBytes);
 
-// The enumerations have the same values in the same order.
-static_assert(static_cast<int>(api::JobState::kExpired) == static_cast<int>(core::State::kExpired));
-static_assert(api::kJobStates == core::kStateCount);
-static_assert(static_cast<int>(api::JobState::kSucceeded) ==
-              static_cast<int>(core::State::kSucceeded));
-static_assert(static_cast<int>(api::RetryStrategy::kList) ==
-              static_cast<int>(core::RetryStrategy::kList));
-static_assert(static_cast<int>(api::OnConflict::kDebounce) ==
-              static_cast<int>(core::OnConflict::kDebounce));
-static_assert(static_cast<int>(api::Outcome::kDead) == static_cast<int>(core::AckOutcome::kDead));
-
 std::shared_ptr<const core::RetryPolicy> policy_of(const api::RetryPolicy& policy) {
   auto made = std::make_shared<core::RetryPolicy>();
-  made->strategy = static_cast<core::RetryStrategy>(policy.strategy);
+  made->strategy = policy.strategy;
   if (policy.strategy == api::RetryStrategy::kList) {
     made->delays = policy.delays;
   } else {
     made->base = policy.base;
     made->max = policy.max;
-    made->jitter_ppm = static_cast<std::uint32_t>(std::lround(policy.jitter * kPartsPerMillion));
+    made->jitter_ppm =
+        static_cast<std::uint32_t>(std::lround(policy.jitter * api::kPartsPerMillion));
   }
   return made;
 }
@@ -100,14 +90,13 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
     auto extras = std::make_shared<core::JobExtras>();
     if (job.unique) {
       extras->unique = core::UniqueRule{SharedBytes(job.unique->key), job.unique->hold,
-                                        static_cast<core::OnConflict>(job.unique->on_conflict),
-                                        job.unique->max_wait};
+                                        job.unique->on_conflict, job.unique->max_wait};
     }
     extras->tags = to_shared(job.tags);
     for (const auto& [name, value] : job.meta) {
       extras->meta.emplace_back(SharedBytes(name), SharedBytes(value));
     }
-    extras->limits = to_core(job.limits);
+    extras->limits = job.limits;
     extras->order_key = SharedBytes(job.order_key);
     extras->order_passes = job.order_on_failure == api::OrderOnFailure::kPass;
     extras->fair_key = SharedBytes(job.fair_key);
@@ -117,8 +106,6 @@ core::JobSpec SpecMaker::make(const api::JobSubmission& job) {
   }
   return spec;
 }
-
-core::State to_core(api::JobState state) { return static_cast<core::State>(state); }
 
 std::vector<SharedBytes> to_shared(const std::vector<std::string>& texts) {
   std::vector<SharedBytes> made;
@@ -131,7 +118,7 @@ core::AckItem to_core(const api::Ack& ack, SpecMaker& specs) {
   core::AckItem item;
   item.id = ack.id;
   item.token = ack.token;
-  item.outcome = static_cast<core::AckOutcome>(ack.outcome);
+  item.outcome = ack.outcome;
   item.result = SharedBytes(ack.result);
   if (ack.error) {
     item.error = std::make_shared<core::JobError>();
@@ -185,26 +172,9 @@ engine::WorkerInfo to_engine(const api::WorkerInfo& worker) {
   return info;
 }
 
-core::JobLimits to_core(const std::vector<api::JobLimit>& limits) {
-  core::JobLimits made;
-  for (const api::JobLimit& limit : limits) {
-    core::JobLimit& added = made.emplace_back();
-    added.name = SharedBytes(limit.name);
-    added.key = SharedBytes(limit.key);
-    added.cost = static_cast<std::uint32_t>(limit.cost);
-    added.key_from_fair = limit.key_from_fair;
-  }
-  return made;
-}
-
 std::optional<std::uint32_t> to_core(const std::optional<std::int64_t>& bound) {
   if (!bound) return std::nullopt;
   return static_cast<std::uint32_t>(*bound);
-}
-
-std::optional<core::Rate> to_core(const std::optional<api::Rate>& rate) {
-  if (!rate) return std::nullopt;
-  return core::Rate{static_cast<std::uint32_t>(rate->limit), rate->per, to_core(rate->burst)};
 }
 
 core::FairSettings to_core(const api::FairSettings& fair) {
@@ -214,21 +184,8 @@ core::FairSettings to_core(const api::FairSettings& fair) {
   }
   std::ranges::sort(made.weights, {}, [](const core::FairWeight& own) { return own.key.view(); });
   made.default_weight = static_cast<std::uint32_t>(fair.default_weight);
-  made.by = static_cast<core::FairBy>(fair.by);
+  made.by = fair.by;
   return made;
-}
-
-std::optional<core::BreakerRule> to_core(const std::optional<api::Breaker>& breaker) {
-  if (!breaker) return std::nullopt;
-  core::BreakerRule rule;
-  // The least representable share is one in a million.
-  rule.failure_ppm = static_cast<std::uint32_t>(
-      std::max(1L, std::lround(breaker->failure_rate * kPartsPerMillion)));
-  rule.min_attempts = static_cast<std::uint32_t>(breaker->min_attempts);
-  rule.window = breaker->window;
-  rule.open = breaker->open;
-  rule.probes = static_cast<std::uint32_t>(breaker->probes);
-  return rule;
 }
 
 core::QueuePatch to_core(const api::QueueSettingsChange& change,
@@ -244,11 +201,11 @@ core::QueuePatch to_core(const api::QueueSettingsChange& change,
         change.retry.value ? policy_of(*change.retry.value) : core::default_retry_policy();
   }
   if (change.concurrency.present) patch.concurrency = to_core(change.concurrency.value);
-  if (change.rate.present) patch.rate = to_core(change.rate.value);
-  if (change.breaker.present) patch.breaker = to_core(change.breaker.value);
+  if (change.rate.present) patch.rate = change.rate.value;
+  if (change.breaker.present) patch.breaker = change.breaker.value;
   if (change.limits.present) {
     patch.limits.emplace();
-    if (change.limits.value) patch.limits->limits = to_core(*change.limits.value);
+    if (change.limits.value) patch.limits->limits = *change.limits.value;
   }
   if (change.fair.present) {
     patch.fair.emplace();

@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/event_data.h"
+#include "api/refusal.h"
 #include "base/check.h"
 #include "service/caller.h"
 #include "service/convert.h"
 
 namespace millrace::service {
 namespace {
-
-static_assert(static_cast<int>(api::AttemptOutcome::kTimedOut) ==
-              static_cast<int>(core::AttemptOutcome::kTimedOut));
-static_assert(static_cast<int>(api::WorkerState::kStopping) ==
-              static_cast<int>(engine::WorkerState::kStopping));
-static_assert(static_cast<int>(api::WorkerCommand::Type::kCancel) ==
-              static_cast<int>(engine::WorkerCommand::Kind::kCancel));
 
 constexpr Duration kQueueFullRetryAfter{1'000};
 
@@ -48,7 +41,7 @@ api::Attempt attempt_shape(const core::Attempt& attempt, std::deque<std::string>
   made.worker = attempt.worker.view();
   made.started_at = attempt.started_at;
   made.finished_at = attempt.finished_at;
-  made.outcome = static_cast<api::AttemptOutcome>(attempt.outcome);
+  made.outcome = attempt.outcome;
   if (attempt.error) made.error = error_shape(*attempt.error, texts, shown);
   return made;
 }
@@ -78,14 +71,12 @@ std::optional<std::int64_t> to_signed(const auto& number) {
 
 }  // namespace
 
-api::JobState to_api(core::State state) { return static_cast<api::JobState>(state); }
-
 api::RetryPolicy to_api(const core::RetryPolicy& policy) {
   api::RetryPolicy made;
-  made.strategy = static_cast<api::RetryStrategy>(policy.strategy);
+  made.strategy = policy.strategy;
   made.base = policy.base;
   made.max = policy.max;
-  made.jitter = policy.jitter_ppm / kPartsPerMillion;
+  made.jitter = policy.jitter_ppm / api::kPartsPerMillion;
   made.delays = policy.delays;
   return made;
 }
@@ -111,7 +102,7 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
   job_.id = job.id;
   job_.queue = job.queue.view();
   job_.type = job.type.view();
-  job_.state = to_api(job.state);
+  job_.state = job.state;
   job_.priority = job.priority;
   job_.attempt = job.attempt;
   job_.max_attempts = job.max_attempts;
@@ -141,7 +132,7 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     if (job.extras->unique) job_.unique = to_api(*job.extras->unique);
     job_.tags = views_of(job.extras->tags);
     job_.meta = view_of(job.extras->meta);
-    job_.limits = to_api(job.extras->limits);
+    job_.limits = job.extras->limits;
     job_.order_key = job.extras->order_key.view();
     if (job.extras->order_passes) job_.order_on_failure = api::OrderOnFailure::kPass;
     job_.fair_key = job.extras->fair_key.view();
@@ -171,27 +162,30 @@ std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log, Shown s
   lines.reserve(log.size());
   for (const core::LogLine& line : log) {
     const bool redacted = shown == Shown::kRedacted;
-    lines.push_back({line.seq, line.attempt, line.at, static_cast<api::LogLevel>(line.level),
+    lines.push_back({line.seq, line.attempt, line.at, static_cast<terms::LogLevel>(line.level),
                      redacted ? std::string_view() : line.message.view(), redacted});
   }
   return lines;
 }
 
-void redact(engine::FeedEvent& event) { event.data = api::without_error_texts(event.data); }
+void redact(engine::FeedEvent& event) {
+  auto* const facts = std::get_if<terms::AttemptFacts>(&event.facts);
+  if (facts == nullptr || !facts->error) return;
+  facts->error->message = {};
+  facts->error->redacted = true;
+}
 
 api::JobEvent to_api(const engine::FeedEvent& event) {
-  const auto type = api::parse_event_type(event.type);
-  MILLRACE_CHECK(type.has_value());
   api::JobEvent made;
   made.id = event.position;
   made.at = event.at;
-  made.type = *type;
+  made.type = event.type;
   made.queue = event.queue.view();
   made.job_id = event.job;
   made.job_type = event.job_type.view();
   made.attempt = to_signed(event.attempt);
   made.worker = event.worker.view();
-  made.data = event.data;
+  made.facts = &event.facts;
   return made;
 }
 
@@ -203,7 +197,7 @@ std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events) 
 }
 
 std::string_view state_name(const std::optional<core::State>& state) {
-  return state ? api::name_of(to_api(*state)) : std::string_view("pruned");
+  return state ? name_of(*state) : std::string_view("pruned");
 }
 
 api::ClaimedJob claimed(const core::Job& job) {
@@ -234,7 +228,7 @@ api::ClaimedJob claimed(const core::Job& job) {
 }
 
 api::WorkerCommand to_api(const engine::WorkerCommand& order) {
-  return {static_cast<api::WorkerCommand::Type>(order.kind), order.job, order.token};
+  return {order.kind, order.job, order.token};
 }
 
 api::Worker to_api(const engine::WorkerView& worker) {
@@ -248,7 +242,7 @@ api::Worker to_api(const engine::WorkerView& worker) {
   for (const auto& [name, value] : info.labels) made.labels.emplace_back(name, value);
   made.queues = views_of(worker.queues);
   made.types = views_of(worker.types);
-  made.state = static_cast<api::WorkerState>(worker.state);
+  made.state = worker.state;
   made.first_seen_at = worker.first_seen_at;
   made.last_seen_at = worker.last_seen_at;
   for (const core::JobView& view : worker.running) {
@@ -259,19 +253,10 @@ api::Worker to_api(const engine::WorkerView& worker) {
   return made;
 }
 
-std::vector<api::JobLimit> to_api(const core::JobLimits& limits) {
-  std::vector<api::JobLimit> made;
-  for (const core::JobLimit& limit : limits) {
-    made.push_back({std::string(limit.name.view()), std::string(limit.key.view()), limit.cost,
-                    limit.key_from_fair});
-  }
-  return made;
-}
-
 api::Bounds to_api(const core::Bounds& bounds) {
   api::Bounds made;
   made.concurrency = to_signed(bounds.concurrency);
-  made.rate = to_api(bounds.rate);
+  made.rate = bounds.rate;
   return made;
 }
 
@@ -281,24 +266,12 @@ api::FairSettings to_api(const core::FairSettings& fair) {
     made.weights.emplace_back(own.key.view(), own.weight);
   }
   made.default_weight = fair.default_weight;
-  made.by = static_cast<api::FairBy>(fair.by);
+  made.by = fair.by;
   return made;
 }
 
-std::optional<api::Rate> to_api(const std::optional<core::Rate>& rate) {
-  if (!rate) return std::nullopt;
-  return api::Rate{rate->limit, rate->per, to_signed(rate->burst)};
-}
-
-std::optional<api::Breaker> to_api(const std::optional<core::BreakerRule>& rule) {
-  if (!rule) return std::nullopt;
-  return api::Breaker{rule->failure_ppm / 1e6, rule->min_attempts, rule->window, rule->open,
-                      rule->probes};
-}
-
 api::UniqueKey to_api(const core::UniqueRule& rule) {
-  return {std::string(rule.key.view()), rule.hold_for,
-          static_cast<api::OnConflict>(rule.on_conflict), rule.max_wait};
+  return {std::string(rule.key.view()), rule.hold_for, rule.on_conflict, rule.max_wait};
 }
 
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now) {
@@ -322,8 +295,8 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   const api::Bounds bounds = to_api(settings.bounds());
   made.settings.concurrency = bounds.concurrency;
   made.settings.rate = bounds.rate;
-  made.settings.breaker = to_api(settings.breaker);
-  made.settings.limits = to_api(settings.limits);
+  made.settings.breaker = settings.breaker;
+  made.settings.limits = settings.limits;
   if (settings.fair) made.settings.fair = to_api(*settings.fair);
   made.settings.ageing = settings.ageing;
   made.settings.max_ready_per_key = to_signed(settings.max_ready_per_key);
@@ -368,7 +341,7 @@ std::string_view place_of(core::RefusalDetail detail, std::string_view what) {
 
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
   using api::ProblemCode;
-  const std::string_view said = to_string(refusal.detail);
+  const std::string_view said = api::sentence_of(refusal.detail);
   const auto problem = [said](ProblemCode code, std::string detail) {
     if (!said.empty()) detail = said;
     return api::make_problem(code, std::move(detail));

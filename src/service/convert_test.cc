@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/queue.h"
+#include "api/refusal.h"
 
 namespace millrace::service {
 namespace {
@@ -221,7 +222,7 @@ TEST(Convert, AnItemWhoseShardWasSilentIsNoRefusal) {
   for (const auto& one : cases) {
     const api::Problem problem = to_problem({core::Rejection::kOverloaded, {}, one.detail});
     EXPECT_EQ(problem.code, one.code);
-    EXPECT_EQ(problem.detail, to_string(one.detail));
+    EXPECT_EQ(problem.detail, api::sentence_of(one.detail));
     EXPECT_TRUE(problem.retry_after.has_value());
   }
 }

@@ -1,6 +1,6 @@
 // Groups of errors: the counts of the read models, and the state that users set. The state is a
-// document of the catalog. Its member `change` tells readers of the log the latest change: opened,
-// reopened, resolved, muted; or noted, unmuted, canary.
+// document of the catalog. Its member `change` is the latest change: opened, reopened, resolved or
+// muted, of which an event tells; or noted, unmuted or canary.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ Task<Answered<History>> find_history(Caller& caller, JobId id, const api::Page& 
 std::size_t shown_bytes(const api::Attempt& attempt) {
   return attempt.error ? attempt.error->message.size() + attempt.error->stack.size() : 0;
 }
-std::size_t shown_bytes(const engine::FeedEvent& event) { return event.data.size(); }
+std::size_t shown_bytes(const engine::FeedEvent& event) { return text_bytes(event); }
 
 std::uint64_t number_of(const api::Attempt& attempt) {
   return static_cast<std::uint64_t>(attempt.n);

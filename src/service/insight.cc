@@ -65,7 +65,7 @@ Task<Answered<StatsAnswer>> get_stats(Caller& caller, const api::StatsQuery& que
   wanted.now = caller.now();
   wanted.window = query.window;
   wanted.step = query.step;
-  wanted.by = static_cast<engine::StatsBy>(query.by);
+  wanted.by = query.by;
   wanted.name = query.name;
   wanted.visible = visible_to(caller);
   auto read = [&](const std::stop_token&) {
@@ -100,7 +100,7 @@ engine::FeedQuery feed_query(const Caller& caller, const api::EventsQuery& query
   engine::FeedQuery wanted;
   wanted.after = query.cursor;
   wanted.limit = static_cast<std::uint32_t>(query.limit);
-  for (const api::EventType type : query.types) wanted.types.emplace_back(api::name_of(type));
+  wanted.types = query.types;
   wanted.queues = query.queues;
   wanted.job = query.job;
   wanted.visible = visible_to(caller);
@@ -115,7 +115,7 @@ std::string key_of(const Caller& caller, const engine::FeedFilter& filter) {
   const void* const access = caller.limited() ? caller.access.get() : nullptr;
   std::string key = fmt::format("{} ", access);
   if (filter.job) key += to_string(*filter.job);
-  for (const std::string& type : filter.types) key.append(" ").append(type);
+  for (const terms::EventType type : filter.types) key.append(" ").append(name_of(type));
   for (const std::string& queue : filter.queues) key.append("\n").append(queue);
   return key;
 }

@@ -42,16 +42,16 @@ core::LimitSettings settings_of(const core::LimitSettings& before, const api::Li
   const bool stays = absent == Absent::kStays;
   core::LimitSettings made = stays ? before : core::LimitSettings{};
   if (change.concurrency.present) made.bounds.concurrency = to_core(change.concurrency.value);
-  if (change.rate.present) made.bounds.rate = to_core(change.rate.value);
-  if (change.breaker.present) made.breaker = to_core(change.breaker.value);
-  if (change.retry_rate.present) made.retry_rate = to_core(change.retry_rate.value);
+  if (change.rate.present) made.bounds.rate = change.rate.value;
+  if (change.breaker.present) made.breaker = change.breaker.value;
+  if (change.retry_rate.present) made.retry_rate = change.retry_rate.value;
   if (change.per_key.present) made.per_key = change.per_key.value.value_or(false);
   if (change.keys.present) {
     made.keys.clear();
     if (change.keys.value) {
       for (const api::KeyBounds& key : *change.keys.value) {
         made.keys.push_back(
-            {SharedBytes(key.key), {to_core(key.bounds.concurrency), to_core(key.bounds.rate)}});
+            {SharedBytes(key.key), {to_core(key.bounds.concurrency), key.bounds.rate}});
       }
     }
     std::ranges::sort(made.keys, {}, [](const core::KeyBounds& key) { return key.key.view(); });
@@ -350,8 +350,8 @@ api::Limit to_api(const core::LimitView& view) {
   shown.name = view.limit.name.view();
   shown.of_type = view.limit.kind == LimitKind::kType;
   shown.bounds = to_api(settings.bounds);
-  shown.breaker = to_api(settings.breaker);
-  shown.retry_rate = to_api(settings.retry_rate);
+  shown.breaker = settings.breaker;
+  shown.retry_rate = settings.retry_rate;
   shown.per_key = settings.per_key;
   for (const core::KeyBounds& key : settings.keys) {
     shown.keys.push_back({std::string(key.key.view()), to_api(key.bounds)});

@@ -101,8 +101,8 @@ Answered<core::ScheduleSpec> to_core(engine::Zones& zones, Time now, const api::
   made.end_at = spec.end_at;
   made.jitter = spec.jitter;
   made.missed_after = spec.missed_after;
-  made.missed = static_cast<core::MissedPolicy>(spec.missed);
-  made.overlap = static_cast<core::OverlapPolicy>(spec.overlap);
+  made.missed = spec.missed;
+  made.overlap = spec.overlap;
   made.skip_dst_gap = spec.timing.skip_dst_gap;
   made.twice_in_dst_overlap = spec.timing.twice_in_dst_overlap;
   made.missed_limit = static_cast<std::uint32_t>(spec.missed_limit);

@@ -240,13 +240,13 @@ ScheduleShape::ScheduleShape(const Caller& caller, const core::Schedule& schedul
   shape_.end_at = spec.end_at;
   shape_.jitter = spec.jitter;
   shape_.missed_after = spec.missed_after;
-  shape_.missed = static_cast<api::MissedPolicy>(spec.missed);
+  shape_.missed = spec.missed;
   shape_.missed_limit = spec.missed_limit;
-  shape_.overlap = static_cast<api::OverlapPolicy>(spec.overlap);
+  shape_.overlap = spec.overlap;
   shape_.paused = schedule.paused;
   shape_.managed_by = spec.managed_by.view();
   shape_.version = schedule.version;
-  shape_.state = core::to_string(core::state_of(schedule));
+  shape_.state = name_of(core::state_of(schedule));
   shape_.reason = schedule.pause_reason.view();
   shape_.created_at = schedule.created_at;
   shape_.updated_at = schedule.updated_at;
@@ -297,7 +297,7 @@ void ScheduleShape::fill_job(const core::JobSpec& job) {
   }
   shape.traceparent = job.extras->traceparent.view();
   shape.tracestate = job.extras->tracestate.view();
-  shape.limits = to_api(job.extras->limits);
+  shape.limits = job.extras->limits;
   shape.order_key = job.extras->order_key.view();
   if (job.extras->order_passes) shape.order_on_failure = api::OrderOnFailure::kPass;
   shape.fair_key = job.extras->fair_key.view();

@@ -114,7 +114,7 @@ class SchedulesTest : public ::testing::Test {
     std::vector<std::string> lines;
     for (const core::ScheduleRun& run : finish(list_runs(caller(), name)).value()) {
       lines.push_back(std::to_string((run.scheduled_at - begin_).count() / 1'000) + " " +
-                      std::string(to_string(run.outcome)));
+                      std::string(name_of(run.outcome)));
     }
     return lines;
   }

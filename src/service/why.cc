@@ -205,7 +205,7 @@ api::Reason to_api(const core::Blocker& blocker) {
 api::Why to_api(const WhyAnswer& answer) {
   api::Why shown;
   shown.id = answer.id;
-  shown.state = core::to_string(answer.why.state);
+  shown.state = name_of(answer.why.state);
   shown.at = answer.why.at;
   for (const core::Blocker& blocker : answer.why.blocking) {
     shown.blocking.push_back(to_api(blocker));

@@ -164,7 +164,7 @@ bool matches_plainly(const Condition& condition, const Job& job) {
     case JobField::kType:
       return any_pattern(condition, job.type.view());
     case JobField::kState:
-      return any_value(condition, core::to_string(job.state));
+      return any_value(condition, name_of(job.state));
     case JobField::kTag:
       return tag_matches(condition, job);
     case JobField::kSchedule:

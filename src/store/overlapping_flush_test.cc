@@ -82,7 +82,7 @@ class Place {
  private:
   void add(const core::Job& job, std::vector<std::string>& rows) {
     const std::string id = to_string(job.id);
-    rows.push_back(fmt::format("job {} {} {} {} {} {}", id, job.ord, core::to_string(job.state),
+    rows.push_back(fmt::format("job {} {} {} {} {} {}", id, job.ord, name_of(job.state),
                                job.payload.view(), job.result.view(),
                                encoded(RowDetail<const core::Job>{job})));
     const JobHistory history = tables().history(job.id, {}).value();

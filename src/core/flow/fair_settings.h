@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "terms/flow.h"
 
 namespace millrace::core {
 
-enum class FairBy : std::uint8_t { kTime, kStarts };
+using terms::FairBy;
 
 struct FairWeight {
   SharedBytes key;  // empty: for jobs without a key

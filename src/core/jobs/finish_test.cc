@@ -37,7 +37,7 @@ class Finish : public ::testing::Test {
   }
   void expect_succeeded(const std::string& name) {
     const Job job = s.job(name);
-    EXPECT_EQ(to_string(job.state), "succeeded");
+    EXPECT_EQ(name_of(job.state), "succeeded");
     EXPECT_EQ(job.result.view(), "[1]");
     EXPECT_EQ(job.finished_at, s.now());
     EXPECT_FALSE(job.cancel_requested);
@@ -134,7 +134,7 @@ TEST_F(Finish, ADeadJobInMemoryOrNot) {
   EXPECT_EQ(counts[static_cast<std::size_t>(State::kDead)], 0U);
   EXPECT_EQ(counts[static_cast<std::size_t>(State::kSucceeded)], 2U);
   s.project();
-  EXPECT_EQ(to_string(s.table().at(Scenario::id("b")).state), "succeeded");
+  EXPECT_EQ(name_of(s.table().at(Scenario::id("b")).state), "succeeded");
 }
 
 TEST_F(Finish, ACancelledJob) {

@@ -7,31 +7,6 @@
 #include "core/same.h"
 
 namespace millrace::core {
-namespace {
-
-constexpr std::array<std::string_view, kStateCount> kStateNames = {
-    "scheduled", "ready", "running",   "retrying", "blocked",
-    "succeeded", "dead",  "cancelled", "expired"};
-
-constexpr std::array<std::string_view, 9> kOutcomeNames = {"running", "succeeded",     "failed",
-                                                           "snoozed", "released",      "cancelled",
-                                                           "dead",    "lease_expired", "timed_out"};
-
-}  // namespace
-
-std::string_view to_string(State state) { return kStateNames[static_cast<std::size_t>(state)]; }
-
-std::optional<State> parse_state(std::string_view text) {
-  for (std::size_t i = 0; i < kStateNames.size(); ++i) {
-    if (kStateNames[i] == text) return static_cast<State>(i);
-  }
-  return std::nullopt;
-}
-
-std::string_view to_string(AttemptOutcome outcome) {
-  return kOutcomeNames[static_cast<std::size_t>(outcome)];
-}
-
 const std::shared_ptr<const RetryPolicy>& default_retry_policy() {
   static const auto kPolicy = std::make_shared<const RetryPolicy>(RetryPolicy{
       RetryStrategy::kExponential, kDefaultRetryBase, kDefaultRetryMax, kDefaultJitterPpm, {}});

@@ -14,29 +14,17 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/flow/limit.h"
+#include "terms/job.h"
 
 namespace millrace::core {
 
-enum class State : std::uint8_t {
-  kScheduled,  // run_at is in the future
-  kReady,
-  kRunning,
-  kRetrying,  // failed, waits for its backoff
-  kBlocked,   // waits for other jobs
-  kSucceeded,
-  kDead,
-  kCancelled,
-  kExpired,
-};
-inline constexpr std::size_t kStateCount = 9;
-
-constexpr bool is_terminal(State state) { return state >= State::kSucceeded; }
-// Neither running nor ended: an operator may still edit the job.
-constexpr bool is_waiting(State state) { return !is_terminal(state) && state != State::kRunning; }
-std::string_view to_string(State state);
-std::optional<State> parse_state(std::string_view text);
-
-enum class RetryStrategy : std::uint8_t { kExponential, kLinear, kFixed, kList };
+using State = terms::JobState;
+using terms::AttemptOutcome;
+using terms::is_terminal;
+using terms::is_waiting;
+using terms::OnConflict;
+using terms::RetryStrategy;
+inline constexpr std::size_t kStateCount = terms::kJobStates;
 
 struct RetryPolicy {
   RetryStrategy strategy = RetryStrategy::kExponential;
@@ -48,8 +36,6 @@ struct RetryPolicy {
 };
 // Exponential from 5 s to 5 min, with a jitter of up to a fifth.
 const std::shared_ptr<const RetryPolicy>& default_retry_policy();
-
-enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace, kDebounce };
 
 struct UniqueRule {
   SharedBytes key;                   // 1 to 255 bytes, within the queue
@@ -99,19 +85,6 @@ struct JobExtras {
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };
 
-enum class AttemptOutcome : std::uint8_t {
-  kRunning,
-  kSucceeded,
-  kFailed,
-  kSnoozed,
-  kReleased,
-  kCancelled,
-  kDead,
-  kLeaseExpired,
-  kTimedOut,
-};
-std::string_view to_string(AttemptOutcome outcome);
-
 // One execution. A job carries its latest attempt; earlier ones are rows of their own.
 struct Attempt {
   std::uint32_t n = 0;        // counts every start, from 1; 0: never started
@@ -129,7 +102,7 @@ struct LogLine {
   std::uint32_t n = 0;    // of the attempt: every start
   std::uint32_t attempt = 0;
   Time at{};
-  std::uint8_t level = 1;  // 0 debug, 1 info, 2 warn, 3 error
+  std::uint8_t level = 1;  // as terms::LogLevel
   SharedBytes message;
 };
 

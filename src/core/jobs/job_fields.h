@@ -11,10 +11,6 @@
 
 namespace millrace::core {
 
-constexpr auto last_of(Of<State>) { return State::kExpired; }
-constexpr auto last_of(Of<RetryStrategy>) { return RetryStrategy::kList; }
-constexpr auto last_of(Of<OnConflict>) { return OnConflict::kDebounce; }
-constexpr auto last_of(Of<AttemptOutcome>) { return AttemptOutcome::kTimedOut; }
 constexpr auto last_of(Of<MarkKind>) { return MarkKind::kFinished; }
 
 constexpr auto describe(Of<RetryPolicy>) {

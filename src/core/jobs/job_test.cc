@@ -80,15 +80,6 @@ TEST(Changes, AreEmptyOnlyWithNothingInAnyMember) {
   }
 }
 
-TEST(State, IsReadBackFromItsName) {
-  for (std::size_t i = 0; i < kStateCount; ++i) {
-    const auto state = static_cast<State>(i);
-    EXPECT_EQ(parse_state(to_string(state)), state);
-  }
-  EXPECT_EQ(parse_state("Ready"), std::nullopt);
-  EXPECT_EQ(parse_state(""), std::nullopt);
-}
-
 TEST(Unique, IsHeldPastTheEndOnlyWhereTheRuleSaysSo) {
   Job job;
   job.created_at = time_from_ms(1'000);

@@ -24,7 +24,7 @@ TEST(Ack, EachOutcomeLeadsWhereItShould) {
     s.enqueue(job);
     s.claim();
     EXPECT_EQ(s.ack(Scenario::name(job.id), outcome).state, state);
-    EXPECT_EQ(s.state(Scenario::name(job.id)), to_string(state));
+    EXPECT_EQ(s.state(Scenario::name(job.id)), name_of(state));
   }
 }
 

@@ -182,7 +182,7 @@ void Applier::operator()(const Finished& event) {
     ++slot.version;
     enter(index, slot);
   }
-  mark(state_.slots.at(index), MarkKind::kFinished, SharedBytes(to_string(event.from)));
+  mark(state_.slots.at(index), MarkKind::kFinished, SharedBytes(name_of(event.from)));
   finish(index, event.keep);
 }
 

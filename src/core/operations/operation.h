@@ -18,28 +18,15 @@
 #include "core/jobs/job_filter.h"
 #include "core/rejection.h"
 #include "core/state_set.h"
+#include "terms/operation.h"
 
 namespace millrace::core {
 
-enum class OperationKind : std::uint8_t { kBulk, kPurge, kErrorGroup, kReproject };
-enum class OperationAction : std::uint8_t { kNone, kRetry, kCancel, kDelete, kReprioritize };
-enum class OperationState : std::uint8_t { kRunning, kPaused, kCompleted, kCancelled, kFailed };
-
-inline constexpr std::size_t kOperationStates = 5;
-
-constexpr std::string_view to_string(OperationKind kind) {
-  constexpr std::string_view kNames[] = {"bulk", "purge", "error_group", "reproject"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-constexpr std::string_view to_string(OperationAction action) {
-  constexpr std::string_view kNames[] = {"none", "retry", "cancel", "delete", "reprioritize"};
-  return kNames[static_cast<std::size_t>(action)];
-}
-constexpr std::string_view to_string(OperationState state) {
-  constexpr std::string_view kNames[] = {"running", "paused", "completed", "cancelled", "failed"};
-  return kNames[static_cast<std::size_t>(state)];
-}
-constexpr bool has_ended(OperationState state) { return state >= OperationState::kCompleted; }
+using terms::has_ended;
+using terms::kOperationStates;
+using terms::OperationAction;
+using terms::OperationKind;
+using terms::OperationState;
 
 // The specification of an operation, the same on every shard.
 struct OperationSpec {

@@ -11,9 +11,6 @@ namespace millrace::core {
 
 constexpr auto last_of(Of<Comparison>) { return Comparison::kLessEqual; }
 constexpr auto last_of(Of<JobField>) { return JobField::kResult; }
-constexpr auto last_of(Of<OperationKind>) { return OperationKind::kReproject; }
-constexpr auto last_of(Of<OperationAction>) { return OperationAction::kReprioritize; }
-constexpr auto last_of(Of<OperationState>) { return OperationState::kFailed; }
 constexpr auto last_of(Of<OperationOrder>) { return OperationOrder::kSetRate; }
 constexpr auto last_of(Of<OperationChange>) { return OperationChange::kCancelled; }
 

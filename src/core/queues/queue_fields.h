@@ -14,8 +14,6 @@ constexpr auto describe(Of<Retention>) {
                     Field(3, &Retention::cancelled), Field(4, &Retention::expired));
 }
 
-constexpr auto last_of(Of<FairBy>) { return FairBy::kStarts; }
-
 constexpr auto describe(Of<FairWeight>) {
   return std::tuple(Field(1, &FairWeight::key), Field(2, &FairWeight::weight));
 }

@@ -14,13 +14,14 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/rejection.h"
+#include "terms/schedule.h"
 
 namespace millrace::core {
 
-// What to do with instants that were not handled in time.
-enum class MissedPolicy : std::uint8_t { kSkip, kOne, kAll };
-// What to do with an instant while the schedule's newest job has not ended.
-enum class OverlapPolicy : std::uint8_t { kAllow, kSkip, kQueue, kReplace };
+using terms::MissedPolicy;
+using terms::OverlapPolicy;
+using terms::RunOutcome;
+using terms::ScheduleState;
 
 // The owner's settings of a schedule. The service has checked every bound; the machine reads
 // neither the timing nor the job.
@@ -94,15 +95,6 @@ struct Schedule {
 // The reason of the cancellation.
 inline constexpr std::string_view kReplacedByNextRun = "replaced by its schedule's next run";
 
-enum class RunOutcome : std::uint8_t {
-  kSubmitted,
-  kSkippedOverlap,
-  kSkippedMissed,
-  kReplaced,  // submitted, after the job before it was cancelled
-  kRefused,
-};
-std::string_view to_string(RunOutcome outcome);
-
 // The outcome of an instant, or of `count` instants up to this one.
 struct ScheduleRun {
   Time scheduled_at{};
@@ -120,7 +112,6 @@ struct ScheduleRunRow {
   ScheduleRun run;
 };
 
-enum class ScheduleState : std::uint8_t { kActive, kPaused, kEnded, kBroken };
 inline ScheduleState state_of(const Schedule& schedule) {
   const ScheduleProgress& progress = schedule.progress;
   if (!progress.broken.empty()) return ScheduleState::kBroken;
@@ -128,6 +119,5 @@ inline ScheduleState state_of(const Schedule& schedule) {
   const bool ended = progress.planned && !progress.next && !progress.waiting;
   return ended ? ScheduleState::kEnded : ScheduleState::kActive;
 }
-std::string_view to_string(ScheduleState state);
 
 }  // namespace millrace::core

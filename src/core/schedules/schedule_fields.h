@@ -9,10 +9,6 @@
 
 namespace millrace::core {
 
-constexpr auto last_of(Of<MissedPolicy>) { return MissedPolicy::kAll; }
-constexpr auto last_of(Of<OverlapPolicy>) { return OverlapPolicy::kReplace; }
-constexpr auto last_of(Of<RunOutcome>) { return RunOutcome::kRefused; }
-
 constexpr auto describe(Of<ScheduleSpec>) {
   return std::tuple(Field(1, &ScheduleSpec::cron), Field(2, &ScheduleSpec::every),
                     Field(3, &ScheduleSpec::timezone), Field(4, &ScheduleSpec::job),

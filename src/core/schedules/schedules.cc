@@ -47,17 +47,6 @@ ScheduleReply refused_schedule(Rejection why, RefusalDetail detail = RefusalDeta
 bool operator==(const ScheduleSpec& a, const ScheduleSpec& b) { return same(a, b); }
 bool operator==(const Schedule& a, const Schedule& b) { return same(a, b); }
 
-std::string_view to_string(RunOutcome outcome) {
-  constexpr std::array<std::string_view, 5> kNames = {"submitted", "skipped_overlap",
-                                                      "skipped_missed", "replaced", "refused"};
-  return kNames.at(static_cast<std::size_t>(outcome));
-}
-
-std::string_view to_string(ScheduleState state) {
-  constexpr std::array<std::string_view, 4> kNames = {"active", "paused", "ended", "broken"};
-  return kNames.at(static_cast<std::size_t>(state));
-}
-
 ScheduleReply Decider::schedule_reply(std::string_view name, bool changed) const {
   ScheduleReply reply;
   reply.changed = changed;

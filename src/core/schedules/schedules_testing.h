@@ -125,10 +125,9 @@ class ScheduleScenario : public Scenario {
     for (const ScheduleRunRow& row : get(name).runs) {
       const ScheduleRun& run = row.run;
       std::string line = std::to_string((run.scheduled_at - at(0)).count() / 1'000);
-      line += " " + std::string(to_string(run.outcome));
+      line += " " + std::string(name_of(run.outcome));
       if (run.job != kNoJob) line += " " + Scenario::name(run.job);
       if (run.count != 1) line += " x" + std::to_string(run.count);
-      if (run.error != RefusalDetail::kNone) line += ": " + std::string(to_string(run.error));
       lines.push_back(std::move(line));
     }
     return lines;

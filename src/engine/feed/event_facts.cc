@@ -1,36 +1,40 @@
-// Core events as facts for external readers: one per job, under the names of the contract.
-#include <array>
-#include <string_view>
+// Core events as facts for external readers: one per job, in the terms of the contract.
+#include <memory>
 #include <utility>
 #include <variant>
 
 #include "engine/feed/event_feed.h"
-#include "engine/wire/data_object.h"
 
 namespace millrace::engine {
 namespace {
 
-DataObject error_data(const core::JobError& error) {
-  DataObject data;
-  data.text("type", error.type.view()).text("message", error.message.view());
-  return data;
+using terms::EventFacts;
+using terms::EventType;
+
+std::optional<terms::AttemptError> error_of(const std::shared_ptr<const core::JobError>& error) {
+  if (error == nullptr) return std::nullopt;
+  return terms::AttemptError{error->type, error->message};
 }
 
 // The fate of the job after its attempt failed or timed out.
-std::string_view verdict(core::State state) {
+EventType verdict(core::State state) {
   switch (state) {
     case core::State::kDead:
-      return "job.dead";
+      return EventType::kJobDead;
     case core::State::kCancelled:
-      return "job.cancelled";
+      return EventType::kJobCancelled;
     default:
-      return "job.retrying";
+      return EventType::kJobRetrying;
   }
 }
 
+// A job that is kept needs no mention. One that is not is deleted by its event.
+bool is_kept(core::Keep keep) { return keep != core::Keep::kForgotten; }
+
 class Flattener {
  public:
-  Flattener(const core::EventBatch& batch, ShardNumber shard) : batch_(batch), shard_(shard) {}
+  Flattener(const core::EventBatch& batch, ShardNumber shard, TypeOfChange type_of_change)
+      : batch_(batch), shard_(shard), type_of_change_(type_of_change) {}
 
   std::vector<FeedEvent> run() {
     for (const core::Event& event : batch_.events) std::visit(*this, event);
@@ -38,50 +42,50 @@ class Flattener {
   }
 
   void operator()(const core::QueueChanged& e) {
+    terms::QueueFacts facts;
     switch (e.change) {
       case core::QueueChange::kCreated:
-        return of_queue("queue.updated", e.queue, DataObject().boolean("created", true));
+        facts.created = true;
+        return of_queue(EventType::kQueueUpdated, e.queue, facts);
       case core::QueueChange::kUpdated:
-        return of_queue("queue.updated", e.queue, {});
+        return of_queue(EventType::kQueueUpdated, e.queue, facts);
       case core::QueueChange::kPaused:
-        return of_queue("queue.paused", e.queue, reason(e.pause_reason));
+        facts.reason = e.pause_reason;
+        return of_queue(EventType::kQueuePaused, e.queue, facts);
       case core::QueueChange::kResumed:
-        return of_queue("queue.resumed", e.queue, {});
+        return of_queue(EventType::kQueueResumed, e.queue, facts);
     }
   }
-  void operator()(const core::QueueDeleted& e) { of_queue("queue.deleted", e.queue, {}); }
+  void operator()(const core::QueueDeleted& e) { of_queue(EventType::kQueueDeleted, e.queue, {}); }
   void operator()(const core::QueuePurged& e) {
-    of_queue("queue.purged", e.queue,
-             DataObject().number("deleted", static_cast<std::int64_t>(e.deleted)));
+    of_queue(EventType::kQueuePurged, e.queue, terms::QueueFacts{.deleted = e.deleted});
   }
 
   void operator()(const core::ScheduleSet& e) {
-    DataObject data = named(e.schedule.name);
-    data.number("version", static_cast<std::int64_t>(e.schedule.version));
+    terms::ScheduleFacts facts{.schedule = e.schedule.name, .version = e.schedule.version};
+    const SharedBytes& queue = e.schedule.spec.queue;
     switch (e.change) {
       case core::ScheduleChange::kCreated:
-        return of_queue("schedule.updated", e.schedule.spec.queue, data.boolean("created", true));
+        facts.created = true;
+        return of_queue(EventType::kScheduleUpdated, queue, facts);
       case core::ScheduleChange::kUpdated:
-        return of_queue("schedule.updated", e.schedule.spec.queue, data);
+        return of_queue(EventType::kScheduleUpdated, queue, facts);
       case core::ScheduleChange::kPaused:
-        if (!e.schedule.pause_reason.empty()) data.text("reason", e.schedule.pause_reason.view());
-        return of_queue("schedule.paused", e.schedule.spec.queue, data);
+        facts.reason = e.schedule.pause_reason;
+        return of_queue(EventType::kSchedulePaused, queue, facts);
       case core::ScheduleChange::kResumed:
-        return of_queue("schedule.resumed", e.schedule.spec.queue, data);
+        return of_queue(EventType::kScheduleResumed, queue, facts);
     }
   }
   // A run that made a job is reported as that job's event.
   void operator()(const core::ScheduleAdvanced& e) {
     for (const core::ScheduleRun& run : e.runs) {
       if (run.job != core::kNoJob) continue;
-      of_queue("schedule.skipped", e.queue,
-               named(e.name)
-                   .text("outcome", core::to_string(run.outcome))
-                   .time("scheduled_at", run.scheduled_at)
-                   .number("count", static_cast<std::int64_t>(run.count)));
+      of_queue(EventType::kScheduleSkipped, e.queue,
+               terms::SkippedFacts{e.name, run.outcome, run.scheduled_at, run.count});
     }
     if (!e.progress.broken.empty() && e.progress.tries == 1) {
-      of_queue("schedule.broken", e.queue, named(e.name).text("error", e.progress.broken.view()));
+      of_queue(EventType::kScheduleBroken, e.queue, terms::BrokenFacts{e.name, e.progress.broken});
     }
   }
   // A limit's home reports it, for all shards.
@@ -91,178 +95,144 @@ class Flattener {
   void operator()(const core::Audited&) {}
   // Readers of events may not see tokens and push targets.
   void operator()(const core::CatalogPut& e) {
-    if (e.kind != core::CatalogKind::kErrorGroup) return;
-    // The document begins with the latest change; see service/error_groups.h.
-    constexpr std::string_view kBegin = R"({"change":")";
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTold = {
-        {{"opened", "error_group.opened"},
-         {"reopened", "error_group.reopened"},
-         {"resolved", "error_group.resolved"},
-         {"muted", "error_group.muted"}}};
-    std::string_view body = e.body.view();
-    if (!body.starts_with(kBegin)) return;
-    body.remove_prefix(kBegin.size());
-    const std::string_view change = body.substr(0, body.find('"'));
-    for (const auto& [name, type] : kTold) {
-      if (name != change) continue;
-      DataObject data;
-      data.text("error_group", e.name.view());
-      of_queue(type, {}, data);
-    }
+    if (e.kind != core::CatalogKind::kErrorGroup || type_of_change_ == nullptr) return;
+    const std::optional<EventType> type = type_of_change_(e.body.view());
+    if (type) of_queue(*type, {}, terms::ErrorGroupFacts{e.name});
   }
   void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {
-    of_queue("schedule.deleted", e.queue, named(e.name));
+    of_queue(EventType::kScheduleDeleted, e.queue, terms::ScheduleFacts{.schedule = e.name});
   }
 
   // The first shard's part ends last. A step is reported as the events of its jobs.
   void operator()(const core::OperationSet& e) {
     if (shard_ != 0) return;
     const core::OperationPart& part = e.part;
-    DataObject data = of_operation(part);
+    terms::OperationFacts facts{.operation = part.id,
+                                .kind = part.spec.kind,
+                                .action = part.spec.action,
+                                .rate_per_s = part.rate_per_s};
     switch (e.change) {
       case core::OperationChange::kStarted:
-        return of_queue("operation.started", part.spec.queue, data);
+        return of_queue(EventType::kOperationStarted, part.spec.queue, facts);
       case core::OperationChange::kPaused:
-        return of_queue("operation.paused", part.spec.queue, data);
+        return of_queue(EventType::kOperationPaused, part.spec.queue, facts);
       case core::OperationChange::kResumed:
-        return of_queue("operation.resumed", part.spec.queue, data);
+        return of_queue(EventType::kOperationResumed, part.spec.queue, facts);
       case core::OperationChange::kRateChanged:
-        return of_queue("operation.rate_changed", part.spec.queue, data);
+        return of_queue(EventType::kOperationRateChanged, part.spec.queue, facts);
       case core::OperationChange::kCancelled:
-        return of_queue("operation.ended", part.spec.queue, data.text("state", "cancelled"));
+        facts.state = core::OperationState::kCancelled;
+        return of_queue(EventType::kOperationEnded, part.spec.queue, facts);
     }
   }
   void operator()(const core::OperationAdvanced& e) {
     if (!e.ended || shard_ != 0) return;
-    DataObject data;
-    data.text("operation", to_string(e.id)).text("state", core::to_string(*e.ended));
-    if (!e.reason.empty()) data.text("reason", e.reason.view());
-    of_queue("operation.ended", {}, data);
+    of_queue(EventType::kOperationEnded, {},
+             terms::OperationFacts{.operation = e.id, .state = e.ended, .reason = e.reason});
   }
   void operator()(const core::OperationsForgotten&) {}
 
   // Limits and gates of types belong to no queue.
   void operator()(const core::LimitSet& e) {
     const bool is_type = e.limit.kind == core::LimitKind::kType;
-    DataObject data = of_limit(e.limit.kind, e.limit.name);
-    data.number("version", static_cast<std::int64_t>(e.limit.version));
+    terms::LimitFacts facts = of_limit(e.limit.kind, e.limit.name);
+    facts.version = e.limit.version;
+    const EventType updated = is_type ? EventType::kTypeUpdated : EventType::kLimitUpdated;
     switch (e.change) {
       case core::LimitChange::kCreated:
-        return of_queue(is_type ? "type.updated" : "limit.updated", {},
-                        data.boolean("created", true));
+        facts.created = true;
+        return of_queue(updated, {}, facts);
       case core::LimitChange::kUpdated:
-        return of_queue(is_type ? "type.updated" : "limit.updated", {}, data);
+        return of_queue(updated, {}, facts);
       case core::LimitChange::kPaused: {
         const core::LimitPause& latest = e.limit.pauses.back();
-        if (!latest.key.empty()) data.text("key", latest.key.view());
-        if (!latest.reason.empty()) data.text("reason", latest.reason.view());
-        if (latest.until) data.time("until", *latest.until);
-        return of_queue(is_type ? "type.paused" : "limit.paused", {}, data);
+        facts.key = latest.key;
+        facts.reason = latest.reason;
+        facts.until = latest.until;
+        return of_queue(is_type ? EventType::kTypePaused : EventType::kLimitPaused, {}, facts);
       }
       case core::LimitChange::kResumed:
-        return of_queue(is_type ? "type.resumed" : "limit.resumed", {}, data);
+        return of_queue(is_type ? EventType::kTypeResumed : EventType::kLimitResumed, {}, facts);
       case core::LimitChange::kCopied:
         return;  // the home reports it
     }
   }
   void operator()(const core::SlowedDown& e) {
-    DataObject data = of_gate(e);
-    if (e.until) data.time("until", *e.until);
-    of_queue(e.until ? "limit.slowed_down" : "limit.slow_down_ended", queue_of(e), data);
+    const bool begins = e.until.has_value();
+    of_gate(begins ? EventType::kLimitSlowedDown : EventType::kLimitSlowDownEnded, e, e.until);
   }
   void operator()(const core::BreakerTurned& e) {
-    DataObject data = of_gate(e);
-    if (e.open_until) data.time("until", *e.open_until);
-    of_queue(e.open_until ? "breaker.opened" : "breaker.closed", queue_of(e), data);
+    const bool opens = e.open_until.has_value();
+    of_gate(opens ? EventType::kBreakerOpened : EventType::kBreakerClosed, e, e.open_until);
   }
   void operator()(const core::LimitDeleted& e) {
     if (e.copied) return;
-    of_queue(e.kind == core::LimitKind::kType ? "type.deleted" : "limit.deleted", {},
+    const bool is_type = e.kind == core::LimitKind::kType;
+    of_queue(is_type ? EventType::kTypeDeleted : EventType::kLimitDeleted, {},
              of_limit(e.kind, e.name));
   }
 
   void operator()(const core::Submitted& e) {
-    DataObject data;
-    data.text("state", core::to_string(e.job.state))
-        .number("priority", e.job.priority)
-        .time("run_at", e.job.run_at);
+    terms::SubmittedFacts facts{
+        .state = e.job.state, .priority = e.job.priority, .run_at = e.job.run_at};
     if (e.job.extras != nullptr && !e.job.extras->schedule.empty()) {
-      data.text("schedule", e.job.extras->schedule.view());
-      if (e.job.extras->scheduled_at) data.time("scheduled_at", *e.job.extras->scheduled_at);
+      facts.schedule = e.job.extras->schedule;
+      facts.scheduled_at = e.job.extras->scheduled_at;
     }
-    of_job("job.submitted", ref(e.job), data);
+    of_job(EventType::kJobSubmitted, ref(e.job), facts);
   }
   void operator()(const core::Claimed& e) {
     for (const core::Claimed::Item& item : e.items) {
-      DataObject data;
-      data.number("waited_ms", item.waited.count()).time("lease_expires_at", item.expires_at);
-      of_job("job.started", item.job, data).worker = e.worker;
+      of_job(EventType::kJobStarted, item.job, terms::StartedFacts{item.waited, item.expires_at})
+          .worker = e.worker;
     }
   }
   void operator()(const core::AttemptEnded& e) {
-    DataObject data;
-    data.text("state", core::to_string(e.state)).number("ran_ms", e.ran.count());
-    if (e.run_at) data.time("run_at", *e.run_at);
-    if (e.error != nullptr) data.object("error", error_data(*e.error));
-    note(data, e.keep);
-    for (const std::string_view type : types_of(e)) of_job(type, e.job, data).worker = e.worker;
+    const terms::AttemptFacts facts{.state = e.state,
+                                    .ran = e.ran,
+                                    .run_at = e.run_at,
+                                    .error = error_of(e.error),
+                                    .kept = is_kept(e.keep)};
+    for (const EventType type : types_of(e)) of_job(type, e.job, facts).worker = e.worker;
   }
   void operator()(const core::Expired& e) {
-    DataObject data;
-    note(data, e.keep);
-    of_job("job.expired", e.job, data);
+    of_job(EventType::kJobExpired, e.job, terms::EndFacts{.kept = is_kept(e.keep)});
   }
   void operator()(const core::CancelRequested& e) {
-    of_job("job.cancel_requested", e.job, reason(e.reason)).worker = e.worker;
+    of_job(EventType::kJobCancelRequested, e.job, terms::EndFacts{.reason = e.reason}).worker =
+        e.worker;
   }
   void operator()(const core::Cancelled& e) {
-    DataObject data = reason(e.reason);
-    note(data, e.keep);
-    of_job("job.cancelled", e.job, data);
+    of_job(EventType::kJobCancelled, e.job, terms::EndFacts{e.reason, is_kept(e.keep)});
   }
   void operator()(const core::Retried& e) {
-    of_job("job.retried", ref(e.job),
-           DataObject()
-               .text("state", core::to_string(e.job.state))
-               .time("run_at", e.job.run_at)
-               .number("generation", e.job.generation));
+    of_job(EventType::kJobRetried, ref(e.job),
+           terms::DueFacts{e.job.state, e.job.run_at, e.job.generation});
   }
   void operator()(const core::Finished& e) {
     if (e.from == core::State::kRunning) {  // the job ran elsewhere, and that run is over
-      DataObject data;
       const core::Attempt& latest = e.job.latest;
-      data.text("state", core::to_string(e.job.state))
-          .number("ran_ms", (*latest.finished_at - latest.started_at).count());
-      of_job("job.cancelled", ref(e.job), data).worker = latest.worker;
+      of_job(
+          EventType::kJobCancelled, ref(e.job),
+          terms::AttemptFacts{.state = e.job.state, .ran = *latest.finished_at - latest.started_at})
+          .worker = latest.worker;
     }
-    DataObject data;
-    data.text("state", core::to_string(e.job.state))
-        .text("from", core::to_string(e.from))
-        .text("reason", core::kFinishedByTransaction);
-    note(data, e.keep);
-    of_job("job.succeeded", ref(e.job), data);
+    of_job(EventType::kJobSucceeded, ref(e.job),
+           terms::FinishedFacts{e.job.state, e.from, SharedBytes(core::kFinishedByTransaction),
+                                is_kept(e.keep)});
   }
   void operator()(const core::Debounced& e) {
-    of_job("job.debounced", e.job,
-           DataObject().text("state", core::to_string(e.state)).time("run_at", e.run_at));
+    of_job(EventType::kJobDebounced, e.job, terms::DueFacts{e.state, e.run_at, {}});
   }
   void operator()(const core::Edited& e) {
-    DataObject data;
-    if (e.priority) data.number("priority", *e.priority);
-    if (e.run_at) data.time("run_at", *e.run_at);
-    if (e.state) data.text("state", core::to_string(*e.state));
-    if (e.max_attempts) data.number("max_attempts", *e.max_attempts);
-    if (!e.payload.empty()) data.boolean("payload", true);
-    if (e.tags) data.boolean("tags", true);
-    of_job("job.edited", e.job, data);
+    of_job(EventType::kJobEdited, e.job,
+           terms::EditedFacts{e.priority, e.run_at, e.state, e.max_attempts, !e.payload.empty(),
+                              e.tags.has_value()});
   }
   void operator()(const core::Deleted& e) {
-    constexpr std::string_view kCauses[] = {"operator", "retention", "purge"};
-    const std::string_view cause = kCauses[static_cast<std::size_t>(e.cause)];
     for (const core::Deleted::Item& item : e.items) {
-      of_job("job.deleted", item.job,
-             DataObject().text("cause", cause).text("state", core::to_string(item.state)));
+      of_job(EventType::kJobDeleted, item.job, terms::DeletedFacts{e.cause, item.state});
     }
   }
 
@@ -280,64 +250,37 @@ class Flattener {
     return {job.id, job.queue, job.type, job.attempt};
   }
 
-  // A job that is kept needs no mention. One that is not is deleted by this event.
-  static void note(DataObject& data, core::Keep keep) {
-    if (keep == core::Keep::kForgotten) data.boolean("kept", false);
-  }
-
-  static DataObject named(const SharedBytes& schedule) {
-    DataObject data;
-    data.text("schedule", schedule.view());
-    return data;
-  }
-  static DataObject of_operation(const core::OperationPart& part) {
-    DataObject data;
-    data.text("operation", to_string(part.id)).text("kind", core::to_string(part.spec.kind));
-    if (part.spec.action != core::OperationAction::kNone) {
-      data.text("action", core::to_string(part.spec.action));
-    }
-    if (part.rate_per_s) data.number("rate_per_s", *part.rate_per_s);
-    return data;
-  }
-  static DataObject of_limit(core::LimitKind kind, const SharedBytes& name) {
-    DataObject data;
-    data.text(kind == core::LimitKind::kType ? "type" : "limit", name.view());
-    return data;
+  static terms::LimitFacts of_limit(core::LimitKind kind, const SharedBytes& name) {
+    terms::LimitFacts facts;
+    (kind == core::LimitKind::kType ? facts.type : facts.limit) = name;
+    return facts;
   }
   // For a limit, a type or a queue, and for a key of it.
   template <typename OfGate>
-  static DataObject of_gate(const OfGate& e) {
-    DataObject data;
-    if (e.kind != core::LimitKind::kQueue) data = of_limit(e.kind, e.name);
-    if (!e.key.empty()) data.text("key", e.key.view());
-    return data;
-  }
-  template <typename OfGate>
-  static SharedBytes queue_of(const OfGate& e) {
-    return e.kind == core::LimitKind::kQueue ? e.name : SharedBytes();
-  }
-  static DataObject reason(const SharedBytes& reason) {
-    DataObject data;
-    if (!reason.empty()) data.text("reason", reason.view());
-    return data;
+  void of_gate(EventType type, const OfGate& e, std::optional<Time> until) {
+    const bool is_queue = e.kind == core::LimitKind::kQueue;
+    terms::LimitFacts facts = is_queue ? terms::LimitFacts() : of_limit(e.kind, e.name);
+    facts.key = e.key;
+    facts.until = until;
+    of_queue(type, is_queue ? e.name : SharedBytes(), facts);
   }
 
-  static std::vector<std::string_view> types_of(const core::AttemptEnded& e) {
+  static std::vector<EventType> types_of(const core::AttemptEnded& e) {
     switch (e.outcome) {
       case core::AttemptOutcome::kSucceeded:
-        return {"job.succeeded"};
+        return {EventType::kJobSucceeded};
       case core::AttemptOutcome::kSnoozed:
-        return given_back("job.snoozed", e.state);
+        return given_back(EventType::kJobSnoozed, e.state);
       case core::AttemptOutcome::kReleased:
-        return given_back("job.released", e.state);
+        return given_back(EventType::kJobReleased, e.state);
       case core::AttemptOutcome::kCancelled:
-        return {"job.cancelled"};
+        return {EventType::kJobCancelled};
       case core::AttemptOutcome::kDead:
-        return {"job.dead"};
+        return {EventType::kJobDead};
       case core::AttemptOutcome::kLeaseExpired:
-        return {"job.lease_expired", verdict(e.state)};
+        return {EventType::kJobLeaseExpired, verdict(e.state)};
       case core::AttemptOutcome::kTimedOut:
-        return {"job.timed_out", verdict(e.state)};
+        return {EventType::kJobTimedOut, verdict(e.state)};
       case core::AttemptOutcome::kFailed:
       case core::AttemptOutcome::kRunning:
         break;
@@ -347,36 +290,53 @@ class Flattener {
 
   // A job for which a cancellation was requested is cancelled instead of waiting for another
   // attempt.
-  static std::vector<std::string_view> given_back(std::string_view type, core::State state) {
+  static std::vector<EventType> given_back(EventType type, core::State state) {
     if (state != core::State::kCancelled) return {type};
-    return {type, "job.cancelled"};
+    return {type, EventType::kJobCancelled};
   }
 
-  void of_queue(std::string_view type, const SharedBytes& queue, const DataObject& data) {
-    FeedEvent& fact = facts_.emplace_back();
-    fact.at = batch_.at;
-    fact.type = type;
-    fact.queue = queue;
-    fact.data = data.json();
+  void of_queue(EventType type, const SharedBytes& queue, EventFacts facts) {
+    FeedEvent& event = facts_.emplace_back();
+    event.at = batch_.at;
+    event.type = type;
+    event.queue = queue;
+    event.facts = std::move(facts);
   }
-  FeedEvent& of_job(std::string_view type, const core::JobRef& job, const DataObject& data) {
-    of_queue(type, job.queue, data);
-    FeedEvent& fact = facts_.back();
-    fact.job = job.id;
-    fact.job_type = job.type;
-    fact.attempt = job.attempt;
-    return fact;
+  FeedEvent& of_job(EventType type, const core::JobRef& job, EventFacts facts) {
+    of_queue(type, job.queue, std::move(facts));
+    FeedEvent& event = facts_.back();
+    event.job = job.id;
+    event.job_type = job.type;
+    event.attempt = job.attempt;
+    return event;
   }
 
   const core::EventBatch& batch_;
   const ShardNumber shard_;
+  const TypeOfChange type_of_change_;
   std::vector<FeedEvent> facts_;
+};
+
+// Visits the facts of one shape: counts the texts that have no bound of a name.
+struct TextBytes {
+  std::size_t operator()(const terms::BrokenFacts& facts) const { return facts.problem.size(); }
+  std::size_t operator()(const terms::AttemptFacts& facts) const {
+    return facts.error ? facts.error->type.size() + facts.error->message.size() : 0;
+  }
+  template <typename Facts>
+  std::size_t operator()(const Facts& facts) const {
+    if constexpr (requires { facts.reason; }) return facts.reason.size();
+    return 0;
+  }
 };
 
 }  // namespace
 
-std::vector<FeedEvent> flatten(const core::EventBatch& batch, ShardNumber shard) {
-  return Flattener(batch, shard).run();
+std::size_t text_bytes(const FeedEvent& event) { return std::visit(TextBytes(), event.facts); }
+
+std::vector<FeedEvent> flatten(const core::EventBatch& batch, ShardNumber shard,
+                               TypeOfChange type_of_change) {
+  return Flattener(batch, shard, type_of_change).run();
 }
 
 }  // namespace millrace::engine

@@ -21,10 +21,10 @@ constexpr std::size_t kMaxBytesRead = 32 * 1024 * 1024;
 // For a shard that is led elsewhere.
 constexpr std::uint64_t kWhateverCanBeRead = std::numeric_limits<std::uint64_t>::max();
 
-// The approximate size of an event in an answer: its data plus a few names.
+// The approximate size of an event in an answer: its texts plus a few names and numbers.
 std::size_t shown_bytes(const FeedEvent& event) {
-  constexpr std::size_t kNames = 512;
-  return kNames + event.data.size();
+  constexpr std::size_t kNames = 640;
+  return kNames + text_bytes(event);
 }
 
 struct Fault {
@@ -281,8 +281,8 @@ class PageReader {
 
 }  // namespace
 
-EventFeed::EventFeed(const std::vector<store::Journal*>& journals)
-    : recent_(std::make_unique<RecentFacts>()) {
+EventFeed::EventFeed(const std::vector<store::Journal*>& journals, TypeOfChange type_of_change)
+    : recent_(std::make_unique<RecentFacts>(type_of_change)) {
   for (store::Journal* const journal : journals) {
     shards_.push_back(std::make_unique<Shard>(*journal));
     not_led(static_cast<ShardNumber>(shards_.size() - 1));

@@ -22,6 +22,8 @@
 #include "engine/routing/scatter_gather.h"
 #include "engine/shard/cursors.h"
 #include "store/journal.h"
+#include "terms/event.h"
+#include "terms/event_facts.h"
 
 namespace millrace::engine {
 
@@ -29,23 +31,25 @@ namespace millrace::engine {
 struct FeedEvent {
   std::string position;  // opaque and URL-safe; a read after it begins with the next event
   Time at{};
-  std::string_view type;  // "job.submitted", "queue.paused"; static
+  terms::EventType type{};
   SharedBytes queue;
   std::optional<JobId> job;  // none: a queue's event; then job_type and attempt are empty too
   SharedBytes job_type;
   std::optional<std::uint32_t> attempt;
-  SharedBytes worker;       // empty: none
-  std::string data = "{}";  // a JSON object
+  SharedBytes worker;  // empty: none
+  terms::EventFacts facts;
 };
+// Of the texts in its facts, besides names.
+std::size_t text_bytes(const FeedEvent& event);
 
 // A value of FeedQuery::after: only future events. No position has this form.
 inline constexpr std::string_view kEndOfFeed = "end";
 
 // Selects the facts that a reader receives.
 struct FeedFilter {
-  std::vector<std::string> types;   // names as in FeedEvent::type; empty: all
-  std::vector<std::string> queues;  // empty: all
-  std::optional<JobId> job;         // none: all
+  std::vector<terms::EventType> types;  // empty: all
+  std::vector<std::string> queues;      // empty: all
+  std::optional<JobId> job;             // none: all
   // Which queues the reader may see; null: all.
   std::function<bool(std::string_view queue)> visible;
 };
@@ -84,6 +88,10 @@ struct FeedScan {
   EventPlaces places;             // the end of the scanned rows; there may be more
 };
 
+// The type of the event for a change of an error group, from the document that the catalog keeps of
+// the group. None: readers of events are not told of this change. The engine knows no documents.
+using TypeOfChange = std::optional<terms::EventType> (*)(std::string_view document);
+
 class FactMatcher;
 class RecentFacts;
 
@@ -95,8 +103,10 @@ class RecentFacts;
 // event may take a position that was already shown.)
 class EventFeed {
  public:
-  // By shard. The journals must outlive this object. No shard is led yet.
-  explicit EventFeed(const std::vector<store::Journal*>& journals);
+  // By shard. The journals must outlive this object. No shard is led yet. `type_of_change`: null:
+  // no change of an error group is reported.
+  explicit EventFeed(const std::vector<store::Journal*>& journals,
+                     TypeOfChange type_of_change = nullptr);
   // For one shard, which this node leads.
   EventFeed(store::Journal& journal, Seq durable);
   ~EventFeed();
@@ -133,6 +143,7 @@ std::vector<FeedEvent> job_events(const core::JobView& view);
 
 // The facts of a batch in order, without positions.
 // Changes that all shards make alike are reported by the first one only.
-std::vector<FeedEvent> flatten(const core::EventBatch& batch, ShardNumber shard = 0);
+std::vector<FeedEvent> flatten(const core::EventBatch& batch, ShardNumber shard = 0,
+                               TypeOfChange type_of_change = nullptr);
 
 }  // namespace millrace::engine

@@ -8,8 +8,8 @@
 namespace millrace::engine {
 
 bool wanted(const FeedEvent& fact, const FeedFilter& filter) {
-  const auto names = [](const std::vector<std::string>& list, std::string_view name) {
-    return list.empty() || std::ranges::find(list, name) != list.end();
+  const auto names = [](const auto& list, const auto& one) {
+    return list.empty() || std::ranges::find(list, one) != list.end();
   };
   return names(filter.types, fact.type) && names(filter.queues, fact.queue.view()) &&
          (!filter.job || fact.job == filter.job) &&

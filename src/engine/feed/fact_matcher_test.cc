@@ -28,12 +28,12 @@ FeedFilter of_queues(std::vector<std::string> queues) {
 
 TEST(FactMatcher, FindsExactlyTheFiltersThatLetAFactThrough) {
   const std::vector<std::string> queues = {"", "a", "b", "c"};
-  const std::vector<std::string> types = {"job.submitted", "job.started", "queue.paused"};
+  using terms::EventType;
+  const std::vector<EventType> types = {EventType::kJobSubmitted, EventType::kJobStarted,
+                                        EventType::kQueuePaused};
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
-    const auto one = [&](const std::vector<std::string>& of) {
-      return of[random.next() % of.size()];
-    };
+    const auto one = [&](const auto& of) { return of[random.next() % of.size()]; };
     const auto job = [&] {
       JobId id;
       id.bytes.back() = static_cast<std::uint8_t>(random.next() % 3);

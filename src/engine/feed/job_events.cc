@@ -4,18 +4,20 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "engine/feed/event_feed.h"
-#include "engine/wire/data_object.h"
 
 namespace millrace::engine {
 namespace {
+
+using terms::EventType;
 
 class Life {
  public:
   explicit Life(const core::JobView& view) : view_(view) {}
 
   std::vector<FeedEvent> tell() {
-    add("job.submitted", view_.job.created_at, 0, {}, {});
+    add(EventType::kJobSubmitted, view_.job.created_at, 0, {}, {});
     for (const core::Attempt& attempt : view_.attempts) tell_attempt(attempt, Place::kEarlier);
     if (view_.job.latest.n > 0) tell_attempt(view_.job.latest, Place::kLatest);
     for (const core::Mark& mark : view_.marks) {
@@ -38,42 +40,39 @@ class Life {
   enum class Place : std::uint8_t { kEarlier, kLatest };
 
   void tell_attempt(const core::Attempt& attempt, Place place) {
-    add("job.started", attempt.started_at, attempt.attempt, attempt.worker, {});
+    add(EventType::kJobStarted, attempt.started_at, attempt.attempt, attempt.worker, {});
     if (!attempt.finished_at) return;
     // A request may have the same time, in milliseconds, as the end that it led to.
     for (const core::Mark& mark : view_.marks) {
       if (requests_cancellation_of(mark, attempt)) tell_mark(mark);
     }
-    DataObject data;
-    data.number("ran_ms", (*attempt.finished_at - attempt.started_at).count());
+    terms::AttemptFacts facts{.ran = *attempt.finished_at - attempt.started_at};
     if (attempt.error != nullptr) {
-      DataObject error;
-      error.text("type", attempt.error->type.view()).text("message", attempt.error->message.view());
-      data.object("error", error);
+      facts.error = terms::AttemptError{attempt.error->type, attempt.error->message};
     }
-    const auto ended = [&](std::string_view type) {
-      add(type, *attempt.finished_at, attempt.attempt, attempt.worker, data);
+    const auto ended = [&](EventType type) {
+      add(type, *attempt.finished_at, attempt.attempt, attempt.worker, facts);
     };
     switch (attempt.outcome) {
       case core::AttemptOutcome::kSucceeded:
-        return ended("job.succeeded");
+        return ended(EventType::kJobSucceeded);
       case core::AttemptOutcome::kSnoozed:
-        ended("job.snoozed");
-        if (cancel_requested(attempt)) ended("job.cancelled");
+        ended(EventType::kJobSnoozed);
+        if (cancel_requested(attempt)) ended(EventType::kJobCancelled);
         return;
       case core::AttemptOutcome::kReleased:
-        ended("job.released");
-        if (cancel_requested(attempt)) ended("job.cancelled");
+        ended(EventType::kJobReleased);
+        if (cancel_requested(attempt)) ended(EventType::kJobCancelled);
         return;
       case core::AttemptOutcome::kCancelled:
-        return ended("job.cancelled");
+        return ended(EventType::kJobCancelled);
       case core::AttemptOutcome::kDead:
-        return ended("job.dead");
+        return ended(EventType::kJobDead);
       case core::AttemptOutcome::kLeaseExpired:
-        ended("job.lease_expired");
+        ended(EventType::kJobLeaseExpired);
         break;
       case core::AttemptOutcome::kTimedOut:
-        ended("job.timed_out");
+        ended(EventType::kJobTimedOut);
         break;
       case core::AttemptOutcome::kFailed:
       case core::AttemptOutcome::kRunning:
@@ -104,10 +103,11 @@ class Life {
   // The fate of the job after the attempt failed. Cancelled, if that was requested while the
   // attempt ran. Dead, if the job ended there, or if only an operator's retry led to its next
   // attempt.
-  std::string_view verdict(const core::Attempt& attempt, Place place) const {
-    if (cancel_requested(attempt)) return "job.cancelled";
-    if (place == Place::kLatest && view_.job.state == core::State::kDead) return "job.dead";
-    return retried_before_next(attempt) ? "job.dead" : "job.retrying";
+  EventType verdict(const core::Attempt& attempt, Place place) const {
+    if (cancel_requested(attempt)) return EventType::kJobCancelled;
+    if (place == Place::kLatest && view_.job.state == core::State::kDead)
+      return EventType::kJobDead;
+    return retried_before_next(attempt) ? EventType::kJobDead : EventType::kJobRetrying;
   }
 
   // Whether an operator's retry is the first thing that happened to the job after the attempt.
@@ -123,29 +123,42 @@ class Life {
       if (mark.kind == core::MarkKind::kCancelled) return false;
       if (mark.kind == core::MarkKind::kRetried) return true;
       if (mark.kind == core::MarkKind::kFinished) {
-        return mark.reason.view() == core::to_string(core::State::kDead);
+        return mark.reason.view() == name_of(core::State::kDead);
       }
     }
     return false;
   }
 
   void tell_mark(const core::Mark& mark) {
-    DataObject data;
+    terms::EventFacts facts = terms::EndFacts{.reason = mark.reason};
     if (mark.kind == core::MarkKind::kFinished) {
-      data.text("state", core::to_string(core::State::kSucceeded))
-          .text("from", mark.reason.view())
-          .text("reason", core::kFinishedByTransaction);
-    } else if (!mark.reason.empty()) {
-      data.text("reason", mark.reason.view());
+      facts = terms::FinishedFacts{core::State::kSucceeded,
+                                   terms::value_named<core::State>(mark.reason.view()),
+                                   SharedBytes(core::kFinishedByTransaction)};
     }
-    constexpr std::string_view kTypes[] = {"job.cancel_requested", "job.cancelled",
-                                           "job.expired",          "job.retried",
-                                           "job.edited",           "job.succeeded"};
-    add(kTypes[static_cast<std::size_t>(mark.kind)], mark.at, mark.attempt, {}, data);
+    add(type_of(mark.kind), mark.at, mark.attempt, {}, std::move(facts));
   }
 
-  void add(std::string_view type, Time at, std::uint32_t attempt, const SharedBytes& worker,
-           const DataObject& data) {
+  static EventType type_of(core::MarkKind kind) {
+    switch (kind) {
+      case core::MarkKind::kCancelRequested:
+        return EventType::kJobCancelRequested;
+      case core::MarkKind::kCancelled:
+        return EventType::kJobCancelled;
+      case core::MarkKind::kExpired:
+        return EventType::kJobExpired;
+      case core::MarkKind::kRetried:
+        return EventType::kJobRetried;
+      case core::MarkKind::kEdited:
+        return EventType::kJobEdited;
+      case core::MarkKind::kFinished:
+        return EventType::kJobSucceeded;
+    }
+    MILLRACE_CHECK(false);
+  }
+
+  void add(EventType type, Time at, std::uint32_t attempt, const SharedBytes& worker,
+           terms::EventFacts facts) {
     FeedEvent& fact = facts_.emplace_back();
     fact.at = at;
     fact.type = type;
@@ -154,7 +167,7 @@ class Life {
     fact.job_type = view_.job.type;
     fact.attempt = attempt;
     fact.worker = worker;
-    fact.data = data.json();
+    fact.facts = std::move(facts);
   }
 
   const core::JobView& view_;

@@ -16,7 +16,7 @@ std::size_t bytes_of(const FactsOfRow& row) {
   std::size_t bytes = sizeof(row);
   // The names are shared with other values, but counted here nevertheless.
   constexpr std::size_t kNames = 64;
-  for (const FeedEvent& fact : row.facts) bytes += sizeof(fact) + kNames + fact.data.capacity();
+  for (const FeedEvent& fact : row.facts) bytes += sizeof(fact) + kNames + text_bytes(fact);
   return bytes;
 }
 
@@ -32,7 +32,7 @@ Result<RowFacts> RecentFacts::of(const store::JournalRow& row, ShardNumber shard
   auto made = std::make_shared<FactsOfRow>();
   made->at = batch->at;
   made->body = row.body.size();
-  made->facts = flatten(*batch, shard);
+  made->facts = flatten(*batch, shard, type_of_change_);
   RowFacts facts = std::move(made);
   keep({shard, row.seq, row.checksum, facts, bytes_of(*facts)});
   return facts;

@@ -23,6 +23,8 @@ using RowFacts = std::shared_ptr<const FactsOfRow>;
 // Thread-safe. A row is identified by its checksum, which covers all rows before it.
 class RecentFacts {
  public:
+  explicit RecentFacts(TypeOfChange type_of_change = nullptr) : type_of_change_(type_of_change) {}
+
   // The facts of the row, from memory or decoded from its body.
   Result<RowFacts> of(const store::JournalRow& row, ShardNumber shard);
   // Finds a row by its number, for a shard that this node leads and whose rows are therefore final.
@@ -44,6 +46,7 @@ class RecentFacts {
   RowFacts find_if(const Fits& fits);
   void keep(Entry entry);
 
+  const TypeOfChange type_of_change_;
   Mutex mutex_;
   std::list<Entry> entries_ MILLRACE_GUARDED_BY(mutex_);  // most recently used first
   std::size_t bytes_ MILLRACE_GUARDED_BY(mutex_) = 0;

@@ -71,11 +71,10 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
   Loader loader(state);
   if (Status loaded = store.tables->load(loader); !loaded) return std::unexpected(loaded.error());
   if (const auto miscount = state.machine->miscount()) {
-    return failure(
-        fmt::format("shard {}: the tables contradict themselves: queue {} counts {} {} jobs, but "
-                    "the tables hold {}; rows were altered or deleted, so restore a backup",
-                    shard, miscount->queue, miscount->counted, core::to_string(miscount->state),
-                    miscount->loaded));
+    return failure(fmt::format(
+        "shard {}: the tables contradict themselves: queue {} counts {} {} jobs, but "
+        "the tables hold {}; rows were altered or deleted, so restore a backup",
+        shard, miscount->queue, miscount->counted, name_of(miscount->state), miscount->loaded));
   }
   if (writers == Writers::kAnother) state.machine->follow();
   const store::Progress& projected = state.projected;

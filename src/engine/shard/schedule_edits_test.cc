@@ -62,7 +62,7 @@ struct ScheduleWorld : ShardFixture {
         if (advanced == nullptr) continue;
         for (const core::ScheduleRun& run : advanced->runs) {
           const auto after = (run.scheduled_at - time_from_ms(1'700'000'000'000)).count() / 1'000;
-          runs.push_back(std::to_string(after) + " " + std::string(to_string(run.outcome)));
+          runs.push_back(std::to_string(after) + " " + std::string(name_of(run.outcome)));
         }
       }
     }

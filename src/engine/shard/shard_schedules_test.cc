@@ -61,7 +61,7 @@ struct World : ShardFixture {
         if (advanced == nullptr || advanced->name.view() != name) continue;
         for (const core::ScheduleRun& run : advanced->runs) {
           const auto second = (run.scheduled_at - begin).count() / 1'000;
-          lines.push_back(std::to_string(second) + " " + std::string(to_string(run.outcome)));
+          lines.push_back(std::to_string(second) + " " + std::string(name_of(run.outcome)));
           if (run.count > 1) lines.back() += " x" + std::to_string(run.count);
         }
       }

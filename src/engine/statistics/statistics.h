@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "core/event.h"
 #include "store/tables.h"
+#include "terms/statistics.h"
 
 namespace millrace::engine {
 
@@ -34,7 +35,7 @@ enum class CountedEvent : std::uint8_t { kSubmitted, kStarted, kSucceeded, kFail
 inline constexpr std::size_t kCountedEvents = 5;
 using EventCounts = std::array<std::uint64_t, kCountedEvents>;
 
-enum class StatsBy : std::uint8_t { kAll, kQueue, kType, kFairKey, kTag };
+using terms::StatsBy;
 
 struct StatsQuery {
   Time now{};

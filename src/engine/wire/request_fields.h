@@ -15,8 +15,6 @@ namespace millrace::engine {
 using core::Field;
 using core::Of;
 
-constexpr auto last_of(Of<WorkerState>) { return WorkerState::kStopping; }
-constexpr auto last_of(Of<WorkerCommand::Kind>) { return WorkerCommand::Kind::kCancel; }
 constexpr auto last_of(Of<Unavailable>) { return Unavailable::kUpgrading; }
 constexpr auto last_of(Of<Denied>) { return Denied::kQueue; }
 

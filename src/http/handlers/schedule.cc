@@ -5,6 +5,7 @@
 
 #include "api/list.h"
 #include "api/queue.h"
+#include "api/refusal.h"
 #include "core/schedules/schedule.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
@@ -136,9 +137,9 @@ Task<void> list_runs(Call& call) {
     shown.scheduled_at = run.scheduled_at;
     shown.at = run.at;
     if (run.job != core::kNoJob) shown.job = run.job;
-    shown.outcome = core::to_string(run.outcome);
+    shown.outcome = name_of(run.outcome);
     shown.count = run.count;
-    shown.error = core::to_string(run.error);
+    shown.error = api::sentence_of(run.error);
   }
   JsonWriter json(call.response.body);
   api::encode_runs(json, runs);

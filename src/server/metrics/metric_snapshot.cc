@@ -60,7 +60,7 @@ void add_jobs(FamilyList& out, const std::vector<engine::SeriesTotals>& all,
   out.gauge("jobs", "Jobs by state, including ended jobs that the store still keeps.");
   for (std::size_t i = 0; i < counts.size(); ++i) {
     out.value(static_cast<double>(counts[i]),
-              {{"state", std::string(to_string(static_cast<core::State>(i)))}});
+              {{"state", std::string(name_of(static_cast<core::State>(i)))}});
   }
   for (const auto& [counted_event, name] : kCountedEventNames) {
     out.counter(name,
@@ -90,7 +90,7 @@ void add_queues(FamilyList& out, const std::vector<core::Queue>& all, Time now) 
     for (std::size_t i = 0; i < counts.size(); ++i) {
       out.value(static_cast<double>(counts[i]),
                 {{"queue", std::string(name)},
-                 {"state", std::string(to_string(static_cast<core::State>(i)))}});
+                 {"state", std::string(name_of(static_cast<core::State>(i)))}});
     }
   };
   out.gauge("queue_jobs",
@@ -248,7 +248,7 @@ void add_operations(FamilyList& out, const Reports& shards) {
   }
   out.gauge("operations", "Operations on many jobs, by state; the leader of shard 0 tells.");
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const auto state = core::to_string(static_cast<core::OperationState>(i));
+    const auto state = name_of(static_cast<core::OperationState>(i));
     out.value(static_cast<double>(counts[i]), {{"state", std::string(state)}});
   }
   out.counter("operation_jobs_total", "Jobs that operations have touched, by outcome.");
@@ -281,7 +281,7 @@ void add_schedules(FamilyList& out, const Reports& shards) {
       .value(static_cast<double>(late.count()) / 1000);
   out.counter("schedule_runs_total", "Instants of schedules, by outcome.");
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto outcome = core::to_string(static_cast<core::RunOutcome>(i));
+    const auto outcome = name_of(static_cast<core::RunOutcome>(i));
     out.value(static_cast<double>(runs[i]), {{"outcome", std::string(outcome)}});
   }
 }

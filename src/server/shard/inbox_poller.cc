@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "api/refusal.h"
 #include "base/thread_name.h"
 #include "server/process/system_time.h"
 
@@ -95,6 +96,7 @@ void InboxPoller::look_who_leads() {
     shards_.emplace(number, Shard{driver, node::InboxIntake({.shard = number,
                                                              .shards = parts_.terms.shards,
                                                              .command_of = command,
+                                                             .sentence_of = api::sentence_of,
                                                              .bounds = {}})});
   }
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "api/error_group.h"
+
 namespace millrace::server {
 
 std::vector<store::Tables*> ShardParts::tables_of(const std::vector<store::Store>& stores) {
@@ -20,7 +22,7 @@ ShardParts::ShardParts(std::vector<store::Store> stores, engine::DurableObserver
                        Logger log)
     : log_(std::move(log)),
       models_(tables_of(stores), journals_of(stores)),
-      feed_(journals_of(stores)),
+      feed_(journals_of(stores), api::type_of_change),
       reads_(tables_of(stores)) {
   for (std::uint32_t shard = 0; shard < stores.size(); ++shard) {
     shards_.push_back(

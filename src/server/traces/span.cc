@@ -151,7 +151,7 @@ void encode_attributes(JsonWriter& json, const JobFact& fact) {
     attribute(json, "millrace.worker.id", fact.worker.view());
   }
   if (fact.kind == JobFact::Kind::kEnded) {
-    attribute(json, "millrace.attempt.outcome", core::to_string(fact.outcome));
+    attribute(json, "millrace.attempt.outcome", name_of(fact.outcome));
     if (!fact.error_type.empty()) attribute(json, "error.type", fact.error_type.view());
   }
   json.end_array();

@@ -52,7 +52,7 @@ Result<core::Job> JobReader::read(const SqlRow& row) {
   if (!read_blob(row.bytes(kId), job.id)) return damaged(job.ord, "its id is invalid");
   job.queue = shared(queues_, row.bytes(kQueue));
   job.type = shared(types_, row.bytes(kType));
-  const auto state = core::parse_state(row.bytes(kState));
+  const auto state = terms::value_named<core::State>(row.bytes(kState));
   if (!state) return damaged(job.ord, "its state is invalid");
   job.state = *state;
   job.priority = static_cast<std::int16_t>(row.number(kPriority));

@@ -193,7 +193,7 @@ Result<std::size_t> PostgresSearch::piece(const core::JobFilter& filter, Range r
 
   const char* source = kAll;
   std::vector<std::string> states;
-  for (const core::State state : states_of(filter)) states.emplace_back(core::to_string(state));
+  for (const core::State state : states_of(filter)) states.emplace_back(name_of(state));
   const Condition* const id = find_plain(filter, JobField::kId);
   const Condition* const queue = find_plain(filter, JobField::kQueue);
   if (id != nullptr) {

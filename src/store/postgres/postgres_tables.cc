@@ -214,12 +214,10 @@ Result<std::uint64_t> PostgresTables::count(const core::JobFilter& filter, std::
 Result<std::vector<JobId>> PostgresTables::finished_until(const SharedBytes& queue,
                                                           core::State state, Time until,
                                                           std::uint32_t limit) {
-  const auto rows = read(fmt::format(fmt::runtime(kSelectFinished), shard_->table("job_rows")),
-                         std::move(Parameters()
-                                       .text(queue.view())
-                                       .text(core::to_string(state))
-                                       .number(to_ms(until))
-                                       .number(limit)));
+  const auto rows = read(
+      fmt::format(fmt::runtime(kSelectFinished), shard_->table("job_rows")),
+      std::move(
+          Parameters().text(queue.view()).text(name_of(state)).number(to_ms(until)).number(limit)));
   if (!rows) return std::unexpected(rows.error());
   std::vector<JobId> ids;
   for (int row = 0; row < rows->rows(); ++row) {
@@ -234,7 +232,7 @@ Result<std::optional<Time>> PostgresTables::oldest_finished(const SharedBytes& q
                                                             core::State state) {
   const auto rows =
       read(fmt::format(fmt::runtime(kSelectOldestFinished), shard_->table("job_rows")),
-           std::move(Parameters().text(queue.view()).text(core::to_string(state))));
+           std::move(Parameters().text(queue.view()).text(name_of(state))));
   if (!rows) return std::unexpected(rows.error());
   if (rows->rows() == 0) return std::nullopt;
   return time_from_ms(rows->row(0).number(0));

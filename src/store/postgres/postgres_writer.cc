@@ -157,7 +157,7 @@ void add_job(Rows<kJobTypes.size()>& rows, const core::Job& job, std::string& bu
   rows[1].id(job.id);
   rows[2].bytes(job.queue.view());
   rows[3].bytes(job.type.view());
-  rows[4].bytes(core::to_string(job.state));
+  rows[4].bytes(name_of(job.state));
   rows[5].number(job.priority);
   rows[6].number(job.attempt);
   rows[7].number(to_ms(job.created_at));
@@ -315,7 +315,7 @@ void PostgresWriter::write_history(SqlMessage& message, const core::Changes& cha
       rows[2].number(attempt.attempt);
       rows[3].number(to_ms(attempt.started_at));
       rows[4].number(ms(attempt.finished_at));
-      rows[5].bytes(core::to_string(attempt.outcome));
+      rows[5].bytes(name_of(attempt.outcome));
       rows[6].maybe_bytes(attempt.worker.view());
       rows[7].maybe_bytes(error_text(attempt.error));
       rows[8].bytes(buffer);
@@ -399,7 +399,7 @@ void PostgresWriter::write_schedules(SqlMessage& message, const core::Changes& c
       rows[3].bytes(spec.timezone.view());
       rows[4].bytes(spec.queue.view());
       rows[5].maybe_bytes(spec.managed_by.view());
-      rows[6].bytes(core::to_string(core::state_of(*at)));
+      rows[6].bytes(name_of(core::state_of(*at)));
       rows[7].number(ms(progress.next));
       rows[8].number(ms(progress.last_scheduled_at));
       if (progress.last_scheduled_at) {
