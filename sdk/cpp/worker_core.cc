@@ -318,7 +318,8 @@ void WorkerCore::wake_a_handler(const Lock&) {
 
 Ack WorkerCore::handle(Context& context) {
   Outcome outcome = run_handler(handlers_, context);
-  if (outcome.error && context.stop_reason() != StopReason::kLeaseLost) notice_failure(context, outcome);
+  if (outcome.error && context.stop_reason() != StopReason::kLeaseLost)
+    notice_failure(context, outcome);
   if (!outcome.reason.empty()) context.log("info", outcome.reason);
   std::vector<SlowDown> wishes;
   {

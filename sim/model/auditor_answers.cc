@@ -530,7 +530,7 @@ void Auditor::follow_claim(Ticket ticket, const core::Claim& claim, Duration wai
 }
 
 void Auditor::check_orders(const engine::PollReply& reply) const {
-  for (const engine::WorkerCommand& order : reply.orders) {
+  for (const engine::WorkerCommand& order : reply.commands) {
     demand(cancel_orders_.contains({order.job, to_number(order.token)}), "X2",
            "a worker is told to stop {}, and nobody asked for that", to_string(order.job));
     marks_.hit(Mark::kOrderDelivered);
@@ -554,7 +554,7 @@ void Auditor::follow_poll(Ticket ticket, const engine::Poll& poll, Closing closi
     const auto answer = answers_.find(ticket);
     const auto* reply =
         answer == answers_.end() ? nullptr : std::get_if<engine::PollReply>(&answer->second);
-    const bool told = reply != nullptr && !reply->orders.empty();
+    const bool told = reply != nullptr && !reply->commands.empty();
     if (ids.empty() && poll.wait > Duration{} && closing == Closing::kOpen && !told) {
       if (given_up_.erase(ticket) > 0) return;
       parked.deadline = add_saturating(model_.now(), poll.wait);

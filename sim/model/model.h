@@ -143,8 +143,7 @@ class Model final : private QueueSettingsView {
   void delete_queue(const core::DeleteQueue& command);
 
  private:
-  // The verdict on its unique key, if that decides; otherwise the job that it would replace, if
-  // any. `ending`: the job that the ack ends in the state `to`; null: none.
+  // If its unique key does not decide, `replaces` gets the job to replace. `ending`: see judge().
   std::optional<Verdict> judge_unique(const core::JobSpec& spec,
                                       const std::vector<const core::JobSpec*>& before,
                                       const core::Job* ending, core::State to,

@@ -172,10 +172,8 @@ class Decider {
   std::optional<RefusalDetail> run_instant(const Firing::Instant& instant,
                                            ScheduleAdvanced& advanced);
   void hold_back(const Firing::Instant& instant, OverlapPolicy overlap, ScheduleAdvanced& advanced);
-  // Runs the instants that are due, or holds them back. Returns whether one is owed: it was
-  // refused, and will be tried again.
-  bool run_due(const Firing& firing, OverlapPolicy overlap, bool lives, bool owed,
-               ScheduleAdvanced& advanced);
+  // Returns whether an instant that is due was refused, so that it is owed.
+  bool run_due(const Firing& firing, OverlapPolicy, bool lives, bool owed, ScheduleAdvanced&);
   void advance(ScheduleAdvanced advanced);
 
   // --- catalog.cc

@@ -152,7 +152,7 @@ struct PollReply {
   core::ItemsReply heartbeats;
   core::ItemsReply logs;
   core::ClaimReply claim;
-  std::vector<WorkerCommand> orders;
+  std::vector<WorkerCommand> commands;
   bool news = false;  // it contains a command that was not sent before
 };
 

@@ -264,7 +264,7 @@ Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const a
   answer.heartbeats.reply = std::move(reply->heartbeats);
   answer.logs.reply = std::move(reply->logs);
   answer.claim = std::move(reply->claim);
-  answer.orders = std::move(reply->orders);
+  answer.commands = std::move(reply->commands);
   co_return answer;
 }
 

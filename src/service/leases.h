@@ -49,7 +49,7 @@ struct PollAnswer {
   ItemAnswers heartbeats;
   ItemAnswers logs;
   core::ClaimReply claim;  // without jobs if they cannot be handed out
-  std::vector<engine::WorkerCommand> orders;
+  std::vector<engine::WorkerCommand> commands;
 };
 // `worker`: the id that the worker chose; must stay valid until the answer arrives.
 Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const api::Poll& poll);

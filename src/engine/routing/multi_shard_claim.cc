@@ -208,7 +208,7 @@ class MultiShardClaim final : public Exchange {
     heard_ = true;
     if (auto* poll = std::get_if<PollReply>(&answer)) {
       take_jobs(std::move(poll->claim));
-      for (const WorkerCommand& command : poll->orders) take_command(command);
+      for (const WorkerCommand& command : poll->commands) take_command(command);
       reply_.news = reply_.news || poll->news;
     } else {
       take_jobs(std::get<core::ClaimReply>(std::get<core::Reply>(std::move(answer))));
@@ -228,7 +228,7 @@ class MultiShardClaim final : public Exchange {
     const auto same = [&](const WorkerCommand& other) {
       return other.kind == command.kind && other.kind != WorkerCommand::Kind::kCancel;
     };
-    if (std::ranges::none_of(reply_.orders, same)) reply_.orders.push_back(command);
+    if (std::ranges::none_of(reply_.commands, same)) reply_.commands.push_back(command);
   }
 
   bool refused(const Answer& answer) MILLRACE_REQUIRES(mutex_) {

@@ -269,8 +269,8 @@ TEST_F(PollTest, WithoutAClaimHearsOfOrdersOnAnyShard) {
   Poll poll;
   poll.worker = ShardFixture::worker("anna");
   const auto reply = answer<PollReply>(poll);
-  ASSERT_EQ(reply.orders.size(), 1U);
-  EXPECT_EQ(reply.orders[0].job, got.jobs[0].job.id);
+  ASSERT_EQ(reply.commands.size(), 1U);
+  EXPECT_EQ(reply.commands[0].job, got.jobs[0].job.id);
 }
 
 TEST_F(PollTest, IsRefusedWhereEveryShardRefuses) {
@@ -345,7 +345,7 @@ TEST_F(MultiShardClaimTest, AQuietWorkersPollWaits) {
   const Ticket told = ask(poll);
   run();
   (void)answer<WorkersReply>(SetWorkerState{SharedBytes("anna"), WorkerState::kQuiet});
-  EXPECT_EQ(reply<PollReply>(told).orders.size(), 1U);
+  EXPECT_EQ(reply<PollReply>(told).commands.size(), 1U);
   // The other shard reports it as news once more; from then on the worker waits.
   (void)answer<PollReply>(poll);
   const Ticket waiting = ask(poll);
@@ -356,7 +356,7 @@ TEST_F(MultiShardClaimTest, AQuietWorkersPollWaits) {
   EXPECT_FALSE(answers.contains(waiting));
   EXPECT_EQ(shards[0]->requests + shards[2]->requests, requests);
   pass(Duration{60'000});
-  EXPECT_EQ(reply<PollReply>(waiting).orders.size(), 1U);
+  EXPECT_EQ(reply<PollReply>(waiting).commands.size(), 1U);
 }
 
 // The shard's next leader gets the rest of the wait.
@@ -383,7 +383,7 @@ TEST_F(MultiShardClaimTest, AnOrderForItsWorkerWakesAPoll) {
   const Ticket waiting = ask(poll);
   run();
   (void)answer<core::ItemsReply>(core::Command(core::Cancel{{got.jobs.at(0).job.id}, {}}));
-  EXPECT_EQ(reply<PollReply>(waiting).orders.size(), 1U);
+  EXPECT_EQ(reply<PollReply>(waiting).commands.size(), 1U);
 }
 
 // The shard has jobs that no claim gets while it refuses everything.

@@ -40,7 +40,7 @@ void Shard::Impl::end_wait(Waiters::Entry entry, core::ClaimReply reply) {
 
 void Shard::Impl::take_commands(std::string_view worker, PollReply& into) {
   into.news = workers_.has_news(worker);
-  into.orders = workers_.take_commands(worker);
+  into.commands = workers_.take_commands(worker);
 }
 
 void Shard::Impl::decide_other(const Task& task) {

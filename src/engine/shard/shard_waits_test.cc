@@ -22,7 +22,7 @@ struct MemoryWorld : ShardFixture {
   // The commands of a poll's answer: "quiet cancel:a".
   std::string commands(Ticket ticket) {
     std::string text;
-    for (const WorkerCommand& command : answer<PollReply>(ticket).orders) {
+    for (const WorkerCommand& command : answer<PollReply>(ticket).commands) {
       if (!text.empty()) text += ' ';
       switch (command.kind) {
         case WorkerCommand::Kind::kQuiet:
@@ -240,7 +240,7 @@ TEST(Polls, AreEndedByTheCancellationOfARunningJob) {
   world.now_answer<core::ItemsReply>(
       core::Command(core::Cancel{{ShardFixture::id("a")}, SharedBytes("by hand")}));
   EXPECT_EQ(world.commands(poll), "cancel:a");
-  EXPECT_EQ(world.answer<PollReply>(poll).orders.at(0).token, world.ack_of("a").token);
+  EXPECT_EQ(world.answer<PollReply>(poll).commands.at(0).token, world.ack_of("a").token);
   EXPECT_FALSE(world.answered(other));
   // It is reported once.
   const Ticket next = world.ask(world.poll("anna", 0));

@@ -99,7 +99,7 @@ constexpr auto describe(Of<WorkerCommand>) {
 constexpr auto describe(Of<PollReply>) {
   return std::tuple(Field(1, &PollReply::acks), Field(2, &PollReply::heartbeats),
                     Field(3, &PollReply::logs), Field(4, &PollReply::claim),
-                    Field(5, &PollReply::orders), Field(6, &PollReply::news));
+                    Field(5, &PollReply::commands), Field(6, &PollReply::news));
 }
 
 constexpr auto describe(Of<WorkerView>) {

@@ -130,7 +130,7 @@ Task<void> poll(Call& call) {
   encode_jobs(json, answer->claim);
   json.key("commands");
   json.begin_array();
-  for (const engine::WorkerCommand& command : answer->orders) {
+  for (const engine::WorkerCommand& command : answer->commands) {
     api::encode(json, service::to_api(command));
   }
   json.end_array();
