@@ -31,12 +31,16 @@ PREFIX = "hostile."
 SCOPES = ("submit", "work", "read", "operate")
 
 
-def make_server():
-    """Makes a server with a memory budget, and tokens for clients and a limited attacker."""
+def make_servers(count=1):
+    """Makes the nodes of one store with a memory budget, and tokens for clients and a limited attacker."""
     everything, clients = new_token("clients", *SCOPES, "admin")
     limited, attacker = new_token("attacker", *SCOPES, queue=PREFIX + "*")
-    server = harness.Server(*SERVE, "--memory", f"{BUDGET_MIB}MiB", config=clients + attacker, token=everything)
-    server.attackers_token = limited
+    return [make_server(clients + attacker, everything, limited) for _ in range(count)]
+
+
+def make_server(config, token, attackers_token):
+    server = harness.Server(*SERVE, "--memory", f"{BUDGET_MIB}MiB", config=config, token=token)
+    server.attackers_token = attackers_token
     server.archive = None
     if harness.STORE == "sqlite":
         server.archive = server.home / "archive"

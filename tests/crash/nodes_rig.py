@@ -22,8 +22,8 @@ class NodesRig(rig.Rig):
 
     doors = ()
 
-    def __init__(self, seed, dice, count):
-        super().__init__(seed, dice, [harness.Server(*rig.SERVE) for _ in range(count)])
+    def __init__(self, seed, dice, count, servers=None):
+        super().__init__(seed, dice, servers or [harness.Server(*rig.SERVE) for _ in range(count)])
         self.cluster = None
 
     def start(self):

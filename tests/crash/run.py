@@ -9,7 +9,8 @@
     run.py --each --no-skips           and a fault that this machine can't make fails the run
     run.py --nodes 3                   several nodes on PostgreSQL, with faults of their own
     run.py --nodes 3 --upgrade-from F  they begin as an older program, and are upgraded under load
-    run.py --hostile                   attacks instead of faults; --no-latency judges no claim's time
+    run.py --hostile                   attacks instead of faults; --no-latency judges no claim's time;
+                                       with MILLRACE_STORE=postgres also on several --nodes
     MILLRACE_STORE=postgres run.py     one server, on PostgreSQL
 
 Round N of a run has seed S + N. Each draws its load and its faults from its seed: one that goes
@@ -76,10 +77,11 @@ class Round:
         return plan
 
     def run(self):
+        servers = hostile.make_servers(self.nodes or 1) if self.hostile else None
         if self.nodes:
-            rig = NodesRig(self.seed, self.dice, self.nodes)
+            rig = NodesRig(self.seed, self.dice, self.nodes, servers)
         elif self.hostile:
-            rig = rigs.Rig(self.seed, self.dice, [hostile.make_server()])
+            rig = rigs.Rig(self.seed, self.dice, servers)
         else:
             rig = rigs.Rig(self.seed, self.dice)
         rig.judges_latency = self.latency
@@ -280,6 +282,8 @@ def arguments(given=None):
     kinds = kinds_of(options).FAULTS
     if options.only and options.only not in kinds:
         parser.error(f"there is no {options.only}; there are: {', '.join(kinds)}")
+    if options.hostile and options.nodes and harness.STORE != "postgres":
+        parser.error("several nodes share a PostgreSQL: set MILLRACE_STORE=postgres")
     if options.each:
         options.rounds, options.bare = len(kinds), True
     if options.seed is None:
