@@ -107,13 +107,28 @@ class Contract:
     # The validator.
 
     def resolve(self, node):
-        """Follows a reference. Members beside `$ref` (descriptions, defaults) need no check."""
+        """Follows a reference, and joins the parts of an `allOf`. Members beside `$ref` (descriptions,
+        defaults) need no check."""
         while "$ref" in node:
             target = self.description
             for step in node["$ref"].removeprefix("#/").split("/"):
                 target = target[step]
             node = target
-        return node
+        return self._joined(node) if "allOf" in node else node
+
+    def _joined(self, node):
+        """A schema with the members of its parts and its own, as if they had been written in one place."""
+        parts = [self.resolve(part) for part in node["allOf"]]
+        own = {name: value for name, value in node.items() if name not in ("allOf", "unevaluatedProperties")}
+        joined = {}
+        for part in (*parts, own):
+            joined.update(part)
+        if any("properties" in part for part in parts):
+            joined["properties"] = {
+                name: member for part in (*parts, own) for name, member in part.get("properties", {}).items()
+            }
+            joined["required"] = [name for part in (*parts, own) for name in part.get("required", ())]
+        return joined
 
     def check(self, schema, value, where="$"):
         """Raises ContractError at the first member of `value` that does not fit `schema`."""

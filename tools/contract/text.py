@@ -1,0 +1,47 @@
+"""Lines of comments, for all emitters."""
+
+import re
+import textwrap
+
+
+def wrapped(text, indent, lead, width):
+    """The lines of a text behind an indentation and a lead such as `// `, filled up to a width."""
+    return textwrap.wrap(
+        text, width, initial_indent=indent + lead, subsequent_indent=indent + lead,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def block(text, indent, width):
+    """A comment of `/** ... */`: one line if it fits, else several. Nothing for no text."""
+    if not text:
+        return []
+    if len(indent) + len(text) + 7 <= width:
+        return [f"{indent}/** {text} */"]
+    return [f"{indent}/**", *wrapped(text, indent, " * ", width), f"{indent} */"]
+
+
+def renamed(text, names, shown="`{}`"):
+    """A description whose names in backquotes are those of a language; `names` maps the API's to them."""
+    return re.sub(r"`([a-z_]+)`", lambda match: shown.format(names.get(match[1], match[1])), text)
+
+
+def camel(name):
+    """`max_attempts` becomes `maxAttempts`."""
+    return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name)
+
+
+def pascal(name):
+    """`max_attempts` becomes `MaxAttempts`."""
+    return camel(f"_{name}")
+
+
+def union(before, values, after, width, indent=""):
+    """Lines of TypeScript with alternatives, as Prettier would break them."""
+    line = f"{indent}{before} {' | '.join(values)}{after}"
+    if len(line) <= width:
+        return [line]
+    line = f"{indent}  {' | '.join(values)}{after}"
+    if len(line) <= width:
+        return [f"{indent}{before}", line]
+    return [f"{indent}{before}", *(f"{indent}  | {value}" for value in values[:-1]), f"{indent}  | {values[-1]}{after}"]
