@@ -6,6 +6,7 @@ import re
 import yaml
 
 MARK = "Made by tools/types from docs/reference/openapi.yaml; do not edit."
+TEN_YEARS_MS = 315_360_000_000
 # What these are goes without saying.
 UNSAID = {"Name", "NullableTime", "Time", "TimeInput", "Uuid"}
 
@@ -24,6 +25,7 @@ class Type:
     of: "Type | None" = None
     nullable: bool = False
     wide: bool = False  # an integer beyond 32 bits
+    given: bool = False  # a time as a request may have it, with any offset
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Member:
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """An object with members, those of its parents first; or one of several `variants`, by name."""
+    """An object with members, its own before those of its parents; or one of several `variants`, by name."""
 
     name: str
     description: str
@@ -55,8 +57,9 @@ class Shape:
     parents: tuple = ()
     variants: tuple = ()
 
-    def member(self, name):
-        return next(member for member in self.members if member.name == name)
+    @property
+    def required_first(self):
+        return sorted(self.members, key=lambda member: not member.required)
 
 
 class Contract:
@@ -78,39 +81,62 @@ class Contract:
         for item in self._paths.values():
             for operation in item.values():
                 if isinstance(operation, dict):
-                    self._walk(operation.get("responses", {}), found)
+                    self._walk(operation.get("responses", {}), found, parents=True)
         return found
 
     def reached(self, names):
-        """The names of the shapes and choices that these shapes hold, themselves included."""
+        """The names of the shapes and choices that these shapes hold, themselves included; not those of parents."""
         found = set()
-        self._walk([{"$ref": f"#/components/schemas/{name}"} for name in names], found)
+        self._walk([{"$ref": f"#/components/schemas/{name}"} for name in names], found, parents=False)
         return found
 
-    def _walk(self, node, found):
+    def merged(self, name):
+        """A shape; one with variants becomes a single shape, which has the members of all."""
+        shape = self.shapes[name]
+        if not shape.variants:
+            return shape
+        variants, members = [self.shapes[each] for each in shape.variants], {}
+        for member in (member for variant in variants for member in variant.members):
+            everywhere = all(any(each.name == member.name for each in variant.members) for variant in variants)
+            former = members.get(member.name)
+            if former and member.type.kind == "choice":
+                values = (*former.type.values, *member.type.values)
+                member = dataclasses.replace(member, type=dataclasses.replace(member.type, values=values))
+            members[member.name] = dataclasses.replace(member, required=member.required and everywhere)
+        return dataclasses.replace(shape, members=tuple(members.values()), variants=())
+
+    def alternatives(self, name):
+        """The shapes that a value of this shape may have."""
+        return [self.shapes[each] for each in self.shapes[name].variants] or [self.shapes[name]]
+
+    def _walk(self, node, found, parents):
         if isinstance(node, dict) and "$ref" in node:
             kind, name = node["$ref"].split("/")[-2:]
             if kind != "schemas" or name not in found:
                 found |= {name} if name in self.shapes or name in self.choices else set()
-                self._walk(self._components[kind][name], found)
+                self._walk(self._components[kind][name], found, parents)
+        if isinstance(node, dict) and not parents:
+            inherited = [_target(part) for part in node.get("allOf", ()) if "$ref" in part]
+            self._walk([self._schemas[name] for name in inherited], found, parents)
+            node = {**node, "allOf": [part for part in node.get("allOf", ()) if "$ref" not in part]}
         for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-            self._walk(part, found)
+            self._walk(part, found, parents)
 
     # From JSON Schema.
 
-    def _shape(self, name):
-        node = self._schemas[name]
+    def _shape(self, shape):
+        node = self._schemas[shape]
         parents = tuple(_target(part) for part in node.get("allOf", ()) if "$ref" in part)
         variants = tuple(_target(part) for part in node.get("anyOf", ()))
         members = {}
-        for parent in parents:
-            members.update((member.name, member) for member in self._shape(parent).members)
-        for part in (node, *node.get("allOf", ())):
-            for member, schema in part.get("properties", {}).items():
-                members[member] = Member(member, self._type(schema), False, self._describe(schema), self._general(schema))
-            for member in part.get("required", ()):
-                members[member] = dataclasses.replace(members[member], required=True)
-        return Shape(name, self.description(name), tuple(members.values()), parents, variants)
+        parts = [part for part in (node, *node.get("allOf", ())) if "$ref" not in part]
+        for name, schema in ((name, schema) for part in parts for name, schema in part.get("properties", {}).items()):
+            members[name] = Member(name, self._type(schema), False, self._describe(name, schema), self._general(schema))
+        for member in (member for parent in parents for member in self._shape(parent).members):
+            members.setdefault(member.name, member)
+        for name in (name for part in parts for name in part.get("required", ())):
+            members[name] = dataclasses.replace(members[name], required=True)
+        return Shape(shape, self.description(shape), tuple(members.values()), parents, variants)
 
     def _type(self, node):
         if "$ref" in node:
@@ -138,14 +164,15 @@ class Contract:
             return Type("map", of=self._type(values) if isinstance(values, dict) else Type("json"))
         if "enum" in node:
             return Type("choice", values=tuple(value for value in node["enum"] if value is not None))
+        if node.get("format") == "date-time":
+            return Type("time", given=True)
         if kind == "string":
-            return Type("time" if node.get("format") == "date-time" or "[0-9]{2}T[0-9]" in node.get("pattern", "")
-                        else "text")  # fmt: skip
+            return Type("time" if "[0-9]{2}T[0-9]" in node.get("pattern", "") else "text")
         return Type(kind, wide=node.get("format") == "int64")
 
     # Words.
 
-    def _describe(self, node):
+    def _describe(self, member, node):
         """What a member is for, with its bounds. A description that only tells a default adds to its type's."""
         own, is_plain = _line(node.get("description", "")), True
         while "$ref" in node:
@@ -156,7 +183,7 @@ class Contract:
                 own = f"{general} {own}"
             elif is_plain and not own:
                 own = general
-        return " ".join(filter(None, (own, _bounds(node, own) if own or is_plain else "")))
+        return " ".join(filter(None, (own, _bounds(member, node, own) if own or is_plain else "")))
 
     def _general(self, node):
         type = self._type(node)
@@ -190,14 +217,17 @@ def _line(text):
     return " ".join(text.split())
 
 
-def _bounds(node, told):
+def _bounds(member, node, told):
     """A sentence with the bounds of a value, unless `told` names them."""
     least, most = node.get("minimum"), node.get("maximum")
-    unit, number = "", "integer" in _kinds(node) or "number" in _kinds(node)
+    unit = " ms" if member.endswith("_ms") else ""
+    number = "integer" in _kinds(node) or "number" in _kinds(node)
     if most is None and "maxLength" in node:
         least, most, unit = node.get("minLength"), node["maxLength"], " characters"
     elif most is None and "maxItems" in node:
         least, most, unit = node.get("minItems"), node["maxItems"], " entries"
-    if most is None or f"{most:,}" in told or re.search(rf"\b{most}\b", told) or "at most 10 years" in told:
+    if most is None or f"{most:,}" in told or re.search(rf"\b{most}\b", told) or "10 years" in told:
         return ""
+    if most == TEN_YEARS_MS:
+        return "At most 10 years."
     return f"{least:,} to {most:,}{unit}." if least is not None and (number or least) else f"At most {most:,}{unit}."

@@ -21,9 +21,9 @@ def block(text, indent, width):
     return [f"{indent}/**", *wrapped(text, indent, " * ", width), f"{indent} */"]
 
 
-def renamed(text, names, shown="`{}`"):
+def renamed(text, names):
     """A description whose names in backquotes are those of a language; `names` maps the API's to them."""
-    return re.sub(r"`([a-z_]+)`", lambda match: shown.format(names.get(match[1], match[1])), text)
+    return re.sub(r"`[^`]+`", lambda span: re.sub(r"\w+", lambda word: names.get(word[0], word[0]), span[0]), text)
 
 
 def camel(name):
@@ -34,14 +34,3 @@ def camel(name):
 def pascal(name):
     """`max_attempts` becomes `MaxAttempts`."""
     return camel(f"_{name}")
-
-
-def union(before, values, after, width, indent=""):
-    """Lines of TypeScript with alternatives, as Prettier would break them."""
-    line = f"{indent}{before} {' | '.join(values)}{after}"
-    if len(line) <= width:
-        return [line]
-    line = f"{indent}  {' | '.join(values)}{after}"
-    if len(line) <= width:
-        return [f"{indent}{before}", line]
-    return [f"{indent}{before}", *(f"{indent}  | {value}" for value in values[:-1]), f"{indent}  | {values[-1]}{after}"]

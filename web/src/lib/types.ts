@@ -201,9 +201,9 @@ export interface AuditEntry {
 
 export interface BackoffPolicy {
   strategy: "exponential" | "linear" | "fixed";
-  /** Default `5000`. 0 to 315,360,000,000. */
+  /** Default `5000`. At most 10 years. */
   base_ms?: number;
-  /** Default `300000`. 0 to 315,360,000,000. */
+  /** Default `300000`. At most 10 years. */
   max_ms?: number;
   /** Default `0.2`. 0 to 1. */
   jitter?: number;
@@ -211,7 +211,7 @@ export interface BackoffPolicy {
 
 export interface DelaysPolicy {
   strategy: "list";
-  /** The delay after each attempt, in milliseconds; the last one repeats. 1 to 100 entries. */
+  /** The delay after each attempt; the last one repeats. 1 to 100 entries. */
   delays_ms: number[];
 }
 
@@ -225,7 +225,7 @@ export type RetryPolicy = BackoffPolicy | DelaysPolicy;
 export interface UniqueInput {
   /** 1 to 255 characters. */
   key: string;
-  /** A delay in milliseconds, at most 10 years. */
+  /** A delay of at most 10 years. */
   for_ms?: number;
   /**
    * `return` the holder, `reject` with 409 `duplicate_job`, or `replace`: cancel a waiting holder (a running one is
@@ -234,7 +234,7 @@ export interface UniqueInput {
    * having ended, it is cancelled as `superseded`. With `for_ms`, `return` is a throttle. Default `return`.
    */
   on_conflict?: "return" | "reject" | "replace" | "debounce";
-  /** With `debounce`: the longest time from the first submission to the start. 0 to 315,360,000,000. */
+  /** With `debounce`: the longest time from the first submission to the start. At most 10 years. */
   max_wait_ms?: number;
 }
 
@@ -259,29 +259,30 @@ export interface JobFlow {
 
 /** What every description of a job to submit may have. */
 export interface JobOptions extends JobFlow {
-  /** The name of a queue, a type, a tag or a worker; not `.` or `..`. Default `default`. 1 to 128 characters. */
+  /** The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out, `default`. */
   queue?: string;
-  /** Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. */
+  /** Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`. */
   payload?: unknown;
   /** Lower runs first. Default `0`. -32,768 to 32,767. */
   priority?: number;
-  /** A delay in milliseconds, at most 10 years. */
+  /** The same as `expires_at`, counted from the submission. At most 10 years. */
   expires_in_ms?: number;
-  /** Default the queue's. 1 to 1,000. */
+  /** The most attempts. Default the queue's. 1 to 1,000. */
   max_attempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
   retry?: RetryPolicy;
-  /** The length of a lease in milliseconds. Default the queue's. 1,000 to 86,400,000. */
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
   lease_ms?: number;
-  /** The bound on one attempt, however often it is extended. Default none. 1 to 315,360,000,000. */
+  /** The bound on one attempt, however often it is extended. Default none. At most 10 years. */
   timeout_ms?: number;
   unique?: UniqueInput;
-  /** Default `[]`. At most 32 entries. */
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
   tags?: string[];
   /** The client's own strings, at most 8 KiB. Default `{}`. */
   meta?: Record<string, string>;
-  /** At most 512 characters. */
+  /** W3C trace context. At most 512 characters. */
   traceparent?: string;
-  /** At most 512 characters. */
+  /** W3C trace state, which goes with it. At most 512 characters. */
   tracestate?: string;
 }
 
@@ -521,7 +522,7 @@ export interface Lease {
   expires_at: string;
   /**
    * The lease's length, by which a heartbeat extends it; send one after a third of it. Unlike `expires_at` it depends
-   * on no clock. 1,000 to 86,400,000.
+   * on no clock. 1,000 to 86,400,000 ms.
    */
   lease_ms: number;
 }
@@ -585,12 +586,6 @@ export interface RunningJob {
 }
 
 export interface WorkerInfo {
-  host: string | null;
-  pid: number | null;
-  sdk: string | null;
-  /** The version of the user's program, not of the SDK. */
-  version: string | null;
-  labels: Record<string, string>;
   /**
    * The worker's id; if its token is limited to queues, followed by `~` and the token's id. Use this name to tell the
    * worker to be quiet or to stop.
@@ -603,20 +598,26 @@ export interface WorkerInfo {
   first_seen_at: string;
   last_seen_at: string;
   running: RunningJob[];
+  host: string | null;
+  pid: number | null;
+  sdk: string | null;
+  /** The version of the user's program, not of the SDK. */
+  version: string | null;
+  labels: Record<string, string>;
 }
 
 /**
- * How long the queue keeps terminal jobs, in milliseconds; 0 keeps none, null keeps them for ever. Defaults 86,400,000,
- * for `dead_ms` 2,592,000,000. A job is gone within 1 s of its time.
+ * How long the queue keeps terminal jobs; 0 keeps none, null keeps them for ever. Defaults 86,400,000, for `dead_ms`
+ * 2,592,000,000. A job is gone within 1 s of its time.
  */
 export interface RetentionTimes {
-  /** 0 to 315,360,000,000. */
+  /** At most 10 years. */
   succeeded_ms?: number | null;
-  /** 0 to 315,360,000,000. */
+  /** At most 10 years. */
   dead_ms?: number | null;
-  /** 0 to 315,360,000,000. */
+  /** At most 10 years. */
   cancelled_ms?: number | null;
-  /** 0 to 315,360,000,000. */
+  /** At most 10 years. */
   expired_ms?: number | null;
 }
 
@@ -630,7 +631,7 @@ export interface QueueOptions {
   max_crashes?: number | null;
   /** For jobs that do not set their own. */
   retry?: RetryPolicy;
-  /** For jobs and claims that do not set their own. Default 30,000. 1,000 to 86,400,000. */
+  /** For jobs and claims that do not set their own. Default 30,000. 1,000 to 86,400,000 ms. */
   lease_ms?: number;
   /** The most ready jobs; beyond it submissions are 429 `queue_full`; null is no bound. */
   max_ready?: number | null;
@@ -644,7 +645,7 @@ export interface QueueOptions {
   fair?: Fair | null;
   /**
    * A job gains one step of priority for each such time that it waits; null: priorities are strict. Not together with
-   * `fair`. A change sorts at most 1,000,000 ready jobs again, and is 409 beyond that. 1,000 to 86,400,000.
+   * `fair`. A change sorts at most 1,000,000 ready jobs again, and is 409 beyond that. 1,000 to 86,400,000 ms.
    */
   ageing_ms?: number | null;
   /**
@@ -689,17 +690,20 @@ export interface Share {
 }
 
 export interface Retention {
-  /** 0 to 315,360,000,000. */
+  /** At most 10 years. */
   succeeded_ms: number | null;
-  /** 0 to 315,360,000,000. */
+  /** At most 10 years. */
   dead_ms: number | null;
-  /** 0 to 315,360,000,000. */
+  /** At most 10 years. */
   cancelled_ms: number | null;
-  /** 0 to 315,360,000,000. */
+  /** At most 10 years. */
   expired_ms: number | null;
 }
 
 export interface QueueSettings {
+  /** At most 8 entries. */
+  limits: QueueLimit[];
+  retention: Retention;
   /** For jobs that do not set their own. Default 5. 1 to 1,000. */
   max_attempts: number;
   /**
@@ -708,7 +712,7 @@ export interface QueueSettings {
   max_crashes: number | null;
   /** For jobs that do not set their own. */
   retry: RetryPolicy;
-  /** For jobs and claims that do not set their own. Default 30,000. 1,000 to 86,400,000. */
+  /** For jobs and claims that do not set their own. Default 30,000. 1,000 to 86,400,000 ms. */
   lease_ms: number;
   /** The most ready jobs; beyond it submissions are 429 `queue_full`; null is no bound. */
   max_ready: number | null;
@@ -722,7 +726,7 @@ export interface QueueSettings {
   fair: Fair | null;
   /**
    * A job gains one step of priority for each such time that it waits; null: priorities are strict. Not together with
-   * `fair`. A change sorts at most 1,000,000 ready jobs again, and is 409 beyond that. 1,000 to 86,400,000.
+   * `fair`. A change sorts at most 1,000,000 ready jobs again, and is 409 beyond that. 1,000 to 86,400,000 ms.
    */
   ageing_ms: number | null;
   /**
@@ -730,9 +734,6 @@ export interface QueueSettings {
    * Only with `fair`.
    */
   max_ready_per_key: number | null;
-  /** At most 8 entries. */
-  limits: QueueLimit[];
-  retention: Retention;
 }
 
 /**
@@ -745,9 +746,9 @@ export interface Breaker {
   failure_rate: number;
   /** 1 to 100,000. */
   min_attempts: number;
-  /** 1,000 to 3,600,000. */
+  /** 1,000 to 3,600,000 ms. */
   window_ms: number;
-  /** 100 to 86,400,000. */
+  /** 100 to 86,400,000 ms. */
   open_ms: number;
   /** 1 to 1,000. */
   probes: number;
@@ -757,7 +758,7 @@ export interface Breaker {
 export interface Rate {
   /** 1 to 1,000,000,000. */
   limit: number;
-  /** 1 to 86,400,000. */
+  /** 1 to 86,400,000 ms. */
   per_ms: number;
   /** The most starts at once after a pause; `limit` by default. 1 to 1,000,000,000. */
   burst?: number;
@@ -809,6 +810,8 @@ export interface GateState {
 
 /** The bounds of a limit or of a type, and its state. */
 export interface Gate extends GateState {
+  /** Rises with every change; `ETag` and `If-Match` carry it. */
+  version: number;
   /** The most live leases at a time; null is no bound. 1 to 1,000,000. */
   concurrency: number | null;
   /** The rate of starts; null is no bound. */
@@ -817,8 +820,6 @@ export interface Gate extends GateState {
   breaker: Breaker | null;
   /** A retry budget: the rate of starts after a job's first; null is no bound. */
   retry_rate: Rate | null;
-  /** Rises with every change; `ETag` and `If-Match` carry it. */
-  version: number;
 }
 
 export interface Limit extends Gate {
@@ -979,20 +980,20 @@ export interface ScheduleRule {
    */
   cron?: string | null;
   /**
-   * The interval in milliseconds, at most 10 years. The instants are its whole multiples, counted from `start_at`, else
-   * from the Unix epoch: a restart or an edit moves none.
+   * The interval, at most 10 years. The instants are its whole multiples, counted from `start_at`, else from the Unix
+   * epoch: a restart or an edit moves none.
    */
   every_ms?: number | null;
   /** The IANA name of the zone whose clock `cron` follows. Default `UTC`. 1 to 64 characters. */
   timezone?: string;
   /**
-   * How much later than its instant a job may come, in milliseconds. The delay follows from the schedule and the
-   * instant. It must be less than the gap between an instant and the next. Default `0`. 0 to 86,400,000.
+   * How much later than its instant a job may come. The delay follows from the schedule and the instant. It must be
+   * less than the gap between an instant and the next. Default `0`. 0 to 86,400,000 ms.
    */
   jitter_ms?: number;
   /**
    * An instant that could not be fired for longer than this is missed, and `missed` decides on it. Before that it is
-   * only late, and fires. Default `60000`. 1,000 to 86,400,000.
+   * only late, and fires. Default `60000`. 1,000 to 86,400,000 ms.
    */
   missed_after_ms?: number;
   /**
@@ -1029,6 +1030,38 @@ export interface ScheduleRule {
  * for byte.
  */
 export interface ScheduleJob {
+  type: string;
+  expires_at?: string;
+  /**
+   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and `stack` are null,
+   * `message` of an error or a log line is empty. Always `true`.
+   */
+  redacted?: boolean;
+  /** The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out, `default`. */
+  queue: string;
+  /** Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`. */
+  payload?: unknown;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expires_at`, counted from the submission. At most 10 years. */
+  expires_in_ms?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  max_attempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease_ms?: number;
+  /** The bound on one attempt, however often it is extended. Default none. At most 10 years. */
+  timeout_ms?: number;
+  unique?: UniqueInput;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
   /**
    * The limits that a job must pass to start, its queue's included; each name once. `key` is required if the limit
    * counts by key, and forbidden otherwise. At most 8 entries.
@@ -1042,37 +1075,6 @@ export interface ScheduleJob {
   order_on_failure?: OrderOnFailure;
   /** The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128 characters. */
   fair_key?: string;
-  /** The name of a queue, a type, a tag or a worker; not `.` or `..`. Default `default`. 1 to 128 characters. */
-  queue: string;
-  /** Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. */
-  payload?: unknown;
-  /** Lower runs first. Default `0`. -32,768 to 32,767. */
-  priority?: number;
-  /** A delay in milliseconds, at most 10 years. */
-  expires_in_ms?: number;
-  /** Default the queue's. 1 to 1,000. */
-  max_attempts?: number;
-  retry?: RetryPolicy;
-  /** The length of a lease in milliseconds. Default the queue's. 1,000 to 86,400,000. */
-  lease_ms?: number;
-  /** The bound on one attempt, however often it is extended. Default none. 1 to 315,360,000,000. */
-  timeout_ms?: number;
-  unique?: UniqueInput;
-  /** Default `[]`. At most 32 entries. */
-  tags?: string[];
-  /** The client's own strings, at most 8 KiB. Default `{}`. */
-  meta?: Record<string, string>;
-  /** At most 512 characters. */
-  traceparent?: string;
-  /** At most 512 characters. */
-  tracestate?: string;
-  type: string;
-  expires_at?: string;
-  /**
-   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and `stack` are null,
-   * `message` of an error or a log line is empty. Always `true`.
-   */
-  redacted?: boolean;
 }
 
 export interface PushTarget {
@@ -1145,59 +1147,6 @@ export interface PushTest {
 }
 
 export interface Schedule {
-  /**
-   * Five fields (minute, hour, day of month, month, day of week), or six with the second first. A field is a list of
-   * `*`, numbers, names (`JAN`, `MON`), ranges (`9-17`) and steps (`0-59/15`). Days of month may be `L` (the last),
-   * `15W` (the working day nearest the 15th) and `LW`; days of week `5#3` (the third Friday) and `5L` (the last
-   * Friday): 0 and 7 are Sunday, 5 is Friday. `?` is `*`. Or `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly`. If
-   * day of month or day of week begins with `*`, a day must match both, else either. An expression that never comes is
-   * refused. At most 512 bytes.
-   */
-  cron: string | null;
-  /**
-   * The interval in milliseconds, at most 10 years. The instants are its whole multiples, counted from `start_at`, else
-   * from the Unix epoch: a restart or an edit moves none.
-   */
-  every_ms: number | null;
-  /** The IANA name of the zone whose clock `cron` follows. Default `UTC`. 1 to 64 characters. */
-  timezone: string;
-  /**
-   * How much later than its instant a job may come, in milliseconds. The delay follows from the schedule and the
-   * instant. It must be less than the gap between an instant and the next. Default `0`. 0 to 86,400,000.
-   */
-  jitter_ms: number;
-  /**
-   * An instant that could not be fired for longer than this is missed, and `missed` decides on it. Before that it is
-   * only late, and fires. Default `60000`. 1,000 to 86,400,000.
-   */
-  missed_after_ms: number;
-  /**
-   * The treatment of missed instants: `skip` them, fire `one` (the latest), or `all`, as many as `missed_limit`.
-   * Default `one`.
-   */
-  missed: MissedPolicy;
-  /**
-   * With `missed` `all`, how many instants fire: the newest. The older ones are one entry of the runs, with a count.
-   * Default `100`. 1 to 1,000.
-   */
-  missed_limit: number;
-  /**
-   * What happens at an instant while the job of the instant before has not ended: `allow` the new job beside it, `skip`
-   * the instant, `queue` it (one waits until the job has ended, later ones are skipped), or `replace` the job: cancel
-   * it, and submit the new one when it has ended. Default `allow`.
-   */
-  overlap: OverlapPolicy;
-  /**
-   * The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`. Only for expressions
-   * whose minute and hour do not begin with `*`: the others follow elapsed time, and a gap has none. Default `run`.
-   */
-  dst_gap: DstGap;
-  /**
-   * The treatment of a time of day that the clock shows twice: `once` (the first) or `twice`. Only for expressions
-   * whose minute and hour do not begin with `*`: the others follow elapsed time, and are due both times. Default
-   * `once`.
-   */
-  dst_overlap: DstOverlap;
   name: string;
   job: ScheduleJob;
   /** No instant is before it. */
@@ -1241,6 +1190,59 @@ export interface Schedule {
    * no room to fire it. Left out if there are none.
    */
   warnings?: string[];
+  /**
+   * Five fields (minute, hour, day of month, month, day of week), or six with the second first. A field is a list of
+   * `*`, numbers, names (`JAN`, `MON`), ranges (`9-17`) and steps (`0-59/15`). Days of month may be `L` (the last),
+   * `15W` (the working day nearest the 15th) and `LW`; days of week `5#3` (the third Friday) and `5L` (the last
+   * Friday): 0 and 7 are Sunday, 5 is Friday. `?` is `*`. Or `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly`. If
+   * day of month or day of week begins with `*`, a day must match both, else either. An expression that never comes is
+   * refused. At most 512 bytes.
+   */
+  cron: string | null;
+  /**
+   * The interval, at most 10 years. The instants are its whole multiples, counted from `start_at`, else from the Unix
+   * epoch: a restart or an edit moves none.
+   */
+  every_ms: number | null;
+  /** The IANA name of the zone whose clock `cron` follows. Default `UTC`. 1 to 64 characters. */
+  timezone: string;
+  /**
+   * How much later than its instant a job may come. The delay follows from the schedule and the instant. It must be
+   * less than the gap between an instant and the next. Default `0`. 0 to 86,400,000 ms.
+   */
+  jitter_ms: number;
+  /**
+   * An instant that could not be fired for longer than this is missed, and `missed` decides on it. Before that it is
+   * only late, and fires. Default `60000`. 1,000 to 86,400,000 ms.
+   */
+  missed_after_ms: number;
+  /**
+   * The treatment of missed instants: `skip` them, fire `one` (the latest), or `all`, as many as `missed_limit`.
+   * Default `one`.
+   */
+  missed: MissedPolicy;
+  /**
+   * With `missed` `all`, how many instants fire: the newest. The older ones are one entry of the runs, with a count.
+   * Default `100`. 1 to 1,000.
+   */
+  missed_limit: number;
+  /**
+   * What happens at an instant while the job of the instant before has not ended: `allow` the new job beside it, `skip`
+   * the instant, `queue` it (one waits until the job has ended, later ones are skipped), or `replace` the job: cancel
+   * it, and submit the new one when it has ended. Default `allow`.
+   */
+  overlap: OverlapPolicy;
+  /**
+   * The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`. Only for expressions
+   * whose minute and hour do not begin with `*`: the others follow elapsed time, and a gap has none. Default `run`.
+   */
+  dst_gap: DstGap;
+  /**
+   * The treatment of a time of day that the clock shows twice: `once` (the first) or `twice`. Only for expressions
+   * whose minute and hour do not begin with `*`: the others follow elapsed time, and are due both times. Default
+   * `once`.
+   */
+  dst_overlap: DstOverlap;
 }
 
 export interface ScheduleSetAnswer {

@@ -1,6 +1,7 @@
 import type { PendingLine, PendingProgress } from "../context.js";
 import type { JobState } from "../types.js";
-import type { Retry, Submission } from "./submission.js";
+import type { RetryPolicy } from "../wire-shapes.js";
+import type { Submission } from "./submission.js";
 
 const DEFAULT_RETRY = {
   strategy: "exponential",
@@ -26,7 +27,7 @@ export class FakeJob {
   readonly given: Submission;
   readonly queue: string;
   readonly payload: string;
-  readonly retry: Retry;
+  readonly retry: RetryPolicy;
   readonly maxAttempts: number;
   readonly createdAt: number;
   /** The order of submission. */
