@@ -548,7 +548,6 @@ export interface ClaimedJob {
   /** Lower runs first. -32,768 to 32,767. */
   priority?: number;
   created_at?: string;
-  run_at?: string;
   /** At most 32 entries. */
   tags?: string[];
   /** The client's own strings, at most 8 KiB. */

@@ -657,7 +657,6 @@ class ClaimedJobRecord(Record):
     priority: int | None
     """Lower runs first. -32,768 to 32,767."""
     created_at: str | None
-    run_at: str | None
     tags: list[str] | None
     """At most 32 entries."""
     meta: dict[str, str]
