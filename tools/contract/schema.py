@@ -174,16 +174,17 @@ class Contract:
 
     def _describe(self, member, node):
         """What a member is for, with its bounds. A description that only tells a default adds to its type's."""
-        own, is_plain = _line(node.get("description", "")), True
+        own, is_plain, is_unsaid = _line(node.get("description", "")), True, False
         while "$ref" in node:
             name, node = _target(node), self._schemas[_target(node)]
-            is_plain = is_plain and name not in UNSAID and not _is_shape(node) and not _is_choice(node)
+            is_unsaid = is_unsaid or name in UNSAID
+            is_plain = is_plain and not is_unsaid and not _is_shape(node) and not _is_choice(node)
             general = _line(node.get("description", ""))
             if own.startswith("Default") and general not in own:
                 own = f"{general} {own}"
             elif is_plain and not own:
                 own = general
-        return " ".join(filter(None, (own, _bounds(member, node, own) if own or is_plain else "")))
+        return " ".join(filter(None, (own, "" if is_unsaid else _bounds(member, node, own) if own or is_plain else "")))
 
     def _general(self, node):
         type = self._type(node)

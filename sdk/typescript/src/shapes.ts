@@ -102,16 +102,18 @@ export type EventType =
   | "error_group.muted";
 
 export interface BackoffPolicy {
+  /** How the delay grows. */
   strategy: "exponential" | "linear" | "fixed";
-  /** Default `5000`. At most 10 years. In milliseconds. */
+  /** The first delay. Default `5000`. At most 10 years. In milliseconds. */
   base?: number;
-  /** Default `300000`. At most 10 years. In milliseconds. */
+  /** The longest delay. Default `300000`. At most 10 years. In milliseconds. */
   max?: number;
-  /** Default `0.2`. 0 to 1. */
+  /** The part by which a delay varies either way. Default `0.2`. 0 to 1. */
   jitter?: number;
 }
 
 export interface DelaysPolicy {
+  /** A list of delays. */
   strategy: "list";
   /** The delay after each attempt; the last one repeats. 1 to 100 entries. In milliseconds. */
   delays: number[];
@@ -129,9 +131,12 @@ export type RetryPolicy = BackoffPolicy | DelaysPolicy;
  * submission.
  */
 export interface Unique {
-  /** 1 to 255 characters. */
+  /** The key. 1 to 255 characters. */
   key: string;
-  /** A delay of at most 10 years. In milliseconds. */
+  /**
+   * How long the key is held at least. Default until the job has ended. At most 10 years. In
+   * milliseconds.
+   */
   for?: number;
   /**
    * `return` the holder, `reject` with 409 `duplicate_job`, or `replace`: cancel a waiting holder
@@ -197,6 +202,7 @@ export interface NewJob<Payload = unknown> {
    * milliseconds.
    */
   timeout?: number;
+  /** Allows one job for each key within the queue. */
   unique?: Unique;
   /** Names to find the job by. Default `[]`. At most 32 entries. */
   tags?: string[];
@@ -225,24 +231,29 @@ export interface NewJob<Payload = unknown> {
 }
 
 export interface JobUnique {
+  /** The key. */
   key: string;
-  /** In milliseconds. */
+  /** How long the key is held at least; null: until the job has ended. In milliseconds. */
   for: number | null;
+  /** What another submission with the key does. */
   onConflict: "return" | "reject" | "replace" | "debounce";
-  /** In milliseconds. */
+  /** With `debounce`: the longest time from the first submission to the start. In milliseconds. */
   maxWait?: number;
 }
 
 export interface Job<Payload = unknown, Result = unknown> {
+  /** A UUIDv7. */
   id: string;
+  /** The queue's name. */
   queue: string;
+  /** The type's name. */
   type: string;
   state: JobState;
   /** Lower runs first. -32,768 to 32,767. */
   priority: number;
   /** The number of started attempts, without those that were snoozed or released. */
   attempt: number;
-  /** 1 to 1,000. */
+  /** The most attempts. 1 to 1,000. */
   maxAttempts: number;
   /** The number of expired leases; at the queue's `maxCrashes` the job is dead, `worker_lost`. */
   crashes: number;
@@ -250,36 +261,46 @@ export interface Job<Payload = unknown, Result = unknown> {
   generation: number;
   /** Rises with every change; `ETag` and `If-Match` carry it. */
   version: number;
+  /** When it was submitted. */
   createdAt: string;
+  /** When it is, or was, due. */
   runAt: string;
+  /** When it expires if it has not started; null: never. */
   expiresAt: string | null;
   /** The last start. */
   startedAt: string | null;
+  /** When it ended; null until then. */
   finishedAt: string | null;
   /** Null unless running. */
   leaseExpiresAt: string | null;
   /** The worker's name (see WorkerName); null unless running. */
   worker: string | null;
+  /** Whether it was cancelled while it ran. */
   cancelRequested: boolean;
+  /** The progress that was reported last; null if none was. */
   progress: Progress | null;
+  /** Why the last attempt failed; null if none did. */
   lastError: JobError | null;
   /** Null if the queue's policy applies. */
   retry: RetryPolicy | null;
   /** Null if the queue's length applies. In milliseconds. */
   lease: number | null;
-  /** In milliseconds. */
+  /** The bound on one attempt; null if there is none. In milliseconds. */
   timeout: number | null;
+  /** Its unique key; null if it has none. */
   unique: JobUnique | null;
-  /** At most 32 entries. */
+  /** Names to find the job by. At most 32 entries. */
   tags: string[];
   /** The client's own strings, at most 8 KiB. */
   meta: Record<string, string>;
   /**
-   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and
-   * `stack` are null, `message` of an error or a log line is empty. Always `true`.
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
    */
   redacted?: boolean;
+  /** W3C trace context of the submission. Left out if it had none. */
   traceparent?: string;
+  /** The schedule that made the job. Left out if none did. */
   schedule?: ScheduleOfJob;
   /** With `include=payload`. */
   payload?: Payload;
@@ -311,14 +332,16 @@ export interface Job<Payload = unknown, Result = unknown> {
 
 /** The schedule that made the job. Left out if there is none. */
 export interface ScheduleOfJob {
-  /** The schedule's name. 1 to 128 characters. */
+  /** The schedule's name. */
   name: string;
   /** The instant that the job is for; the job may come later. */
   scheduledAt: string;
 }
 
 export interface Progress {
+  /** From 0 to 100; null if it was not told. */
   percent: number | null;
+  /** At most 1,024 bytes; null if it was not told. */
   message: string | null;
   /** State for the next attempt; opaque JSON. */
   checkpoint: unknown;
@@ -330,15 +353,19 @@ export interface JobError {
    * `worker_lost`.
    */
   type: string;
+  /** At most 4 KiB. */
   message: string;
+  /** At most 32 KiB; null if there is none. */
   stack: string | null;
   /** Equal for errors of the same group. */
   fingerprint: string | null;
+  /** The attempt that failed, from 1. */
   attempt: number;
+  /** When it failed. */
   at: string;
   /**
-   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and
-   * `stack` are null, `message` of an error or a log line is empty. Always `true`.
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
    */
   redacted?: boolean;
 }
@@ -346,10 +373,15 @@ export interface JobError {
 export interface Attempt {
   /** Counts every start, from 1. */
   n: number;
+  /** The attempt's number, from 1. Snoozed and released attempts do not count. */
   attempt: number;
+  /** The worker's name; null if it is not known. */
   worker: string | null;
+  /** When a worker got the job. */
   startedAt: string;
+  /** When it ended; null while it runs. */
   finishedAt: string | null;
+  /** How it ended. */
   outcome:
     | "running"
     | "succeeded"
@@ -360,37 +392,43 @@ export interface Attempt {
     | "dead"
     | "lease_expired"
     | "timed_out";
+  /** Why it failed; null if it did not. */
   error: JobError | null;
 }
 
 export interface LogLine {
   /** Rises along the job's lines. */
   seq: number;
+  /** The attempt that wrote the line, from 1. */
   attempt: number;
+  /** When it was written, by the worker's clock. */
   at: string;
+  /** Its level; `info` if the worker gave none. */
   level: LogLevel;
+  /** At most 8 KiB. */
   message: string;
   /**
-   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and
-   * `stack` are null, `message` of an error or a log line is empty. Always `true`.
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
    */
   redacted?: boolean;
 }
 
 export interface RetentionInput {
-  /** At most 10 years. In milliseconds. */
+  /** Of jobs that succeeded. Default a day. At most 10 years. In milliseconds. */
   succeeded?: number | null;
-  /** At most 10 years. In milliseconds. */
+  /** Of jobs that failed for good. Default 30 days. At most 10 years. In milliseconds. */
   dead?: number | null;
-  /** At most 10 years. In milliseconds. */
+  /** Of jobs that were cancelled. Default a day. At most 10 years. In milliseconds. */
   cancelled?: number | null;
-  /** At most 10 years. In milliseconds. */
+  /** Of jobs that did not start in time. Default a day. At most 10 years. In milliseconds. */
   expired?: number | null;
 }
 
 export interface QueueSettings {
   /** Added to each job that is submitted to the queue. At most 8 entries. */
   limits?: QueueLimit[] | null;
+  /** How long ended jobs are kept. */
   retention?: RetentionInput;
   /** For jobs that do not set their own. Default 5. 1 to 1,000. */
   maxAttempts?: number;
@@ -427,8 +465,9 @@ export interface QueueSettings {
 }
 
 export interface QueueLimit {
+  /** The limit's name. */
   name: string;
-  /** 1 to 255 characters. */
+  /** The job's key, if the limit counts by key. 1 to 255 characters. */
   key?: string;
   /** The key is the job's own `fairKey`. The limit does not apply to a job without one. */
   keyFrom?: "fair_key";
@@ -450,19 +489,20 @@ export interface Fair {
 }
 
 export interface Retention {
-  /** At most 10 years. In milliseconds. */
+  /** Of jobs that succeeded. Default a day. At most 10 years. In milliseconds. */
   succeeded: number | null;
-  /** At most 10 years. In milliseconds. */
+  /** Of jobs that failed for good. Default 30 days. At most 10 years. In milliseconds. */
   dead: number | null;
-  /** At most 10 years. In milliseconds. */
+  /** Of jobs that were cancelled. Default a day. At most 10 years. In milliseconds. */
   cancelled: number | null;
-  /** At most 10 years. In milliseconds. */
+  /** Of jobs that did not start in time. Default a day. At most 10 years. In milliseconds. */
   expired: number | null;
 }
 
 export interface CurrentSettings {
-  /** At most 8 entries. */
+  /** Added to each job that is submitted to the queue. At most 8 entries. */
   limits: QueueLimit[];
+  /** How long ended jobs are kept. */
   retention: Retention;
   /** For jobs that do not set their own. Default 5. 1 to 1,000. */
   maxAttempts: number;
@@ -504,31 +544,32 @@ export interface CurrentSettings {
  * breaker, one failure opens it again. Jobs wait meanwhile, and lose no attempts.
  */
 export interface Breaker {
-  /** At most 1. */
+  /** The part of attempts that may fail, above 0. At most 1. */
   failureRate: number;
-  /** 1 to 100,000. */
+  /** The fewest attempts that say anything. 1 to 100,000. */
   minAttempts: number;
-  /** 1,000 to 3,600,000 ms. */
+  /** How far back attempts count. 1,000 to 3,600,000 ms. */
   window: number;
-  /** 100 to 86,400,000 ms. */
+  /** How long nothing starts. 100 to 86,400,000 ms. */
   open: number;
-  /** 1 to 1,000. */
+  /** Jobs that run after that; the breaker closes if all succeed. 1 to 1,000. */
   probes: number;
 }
 
 /** A token bucket of starts. */
 export interface Rate {
-  /** 1 to 1,000,000,000. */
+  /** Starts in each period. 1 to 1,000,000,000. */
   limit: number;
-  /** 1 to 86,400,000 ms. */
+  /** The period. 1 to 86,400,000 ms. */
   per: number;
   /** The most starts at once after a pause; `limit` by default. 1 to 1,000,000,000. */
   burst?: number;
 }
 
 export interface JobLimit {
+  /** The limit's name. */
   name: string;
-  /** 1 to 255 characters. */
+  /** The job's key, if the limit counts by key. 1 to 255 characters. */
   key?: string;
   /** The tokens of the limit's rate that a start takes. Default `1`. 1 to 1,000,000. */
   cost?: number;
@@ -539,6 +580,7 @@ export interface JobLimit {
  * queue.
  */
 export interface Blocking {
+  /** What holds the job, or the jobs, back. */
   code:
     | "running"
     | "ended"
@@ -557,19 +599,28 @@ export interface Blocking {
     | "slow_down"
     | "share"
     | "behind";
+  /** The name of the limit, or of the type or queue that has the gate. */
   limit?: string;
+  /** Whose gate it is. */
   limitKind?: "limit" | "type" | "queue";
+  /** The key of the limit, if only that is closed. */
   key?: string;
+  /** The worker that runs the job. */
   worker?: string;
+  /** The reason of a pause. */
   reason?: string;
+  /** How many slots are taken. */
   inUse?: number;
+  /** How many slots there are. */
   concurrency?: number;
   /**
    * For a share: the slots that the job's shard may use, or the burst if the limit has no
    * concurrency. Other shards have the rest.
    */
   have?: number;
+  /** For a share: since when the shard has wanted more. */
   wantedSince?: string;
+  /** The job that comes first. */
   waitsFor?: string;
   /** Up to five jobs that hold it. */
   holders?: string[];
@@ -577,41 +628,64 @@ export interface Blocking {
   waiting?: number;
   /** The number of jobs before it, at most 1,000. */
   ahead?: number;
+  /** There are more than were counted. */
   more?: boolean;
+  /** Since when it holds. */
   since?: string;
+  /** When it ends by itself. */
   until?: string;
+  /** When a token comes. */
   availableAt?: string;
 }
 
 /** Exact, by state. */
 export interface Counts {
+  /** Wait for their time. */
   scheduled: number;
+  /** Wait for a worker. */
   ready: number;
+  /** Have a lease. */
   running: number;
+  /** Wait for their next attempt. */
   retrying: number;
+  /** Wait for other jobs. */
   blocked: number;
+  /** Have succeeded, and are kept. */
   succeeded: number;
+  /** Have failed for good, and are kept. */
   dead: number;
+  /** Were cancelled, and are kept. */
   cancelled: number;
+  /** Did not start in time, and are kept. */
   expired: number;
 }
 
 /** Over the last 60 s. */
 export interface QueueRates {
+  /** New jobs a second. */
   submittedPerS: number;
+  /** Attempts that began, a second. */
   startedPerS: number;
+  /** Attempts that succeeded, a second. */
   succeededPerS: number;
+  /** Attempts that failed, a second. */
   failedPerS: number;
 }
 
 export interface Queue {
+  /** The queue's name. */
   name: string;
+  /** Whether the server hands out none of its jobs. */
   paused: boolean;
+  /** Why it is paused; null if it is not, or no reason was given. */
   pauseReason: string | null;
+  /** The numbers of its jobs, by state. */
   counts: Counts;
   /** How long the oldest ready job has been due; null if none is ready. In milliseconds. */
   oldestReadyAge: number | null;
+  /** Its rates over the last 60 s. */
   rates: QueueRates;
+  /** All its settings, with their defaults. */
   settings: CurrentSettings;
   /** Rises with every change of the settings, pause or resume. */
   version: number;
@@ -625,6 +699,7 @@ export interface Queue {
 
 /** The submission to make at each instant; its payload has at most 64 KiB. */
 export interface ScheduleJobSpec {
+  /** The type, which decides who runs the jobs. */
   type: string;
   /** As in a submission; not together with `expiresIn`. Default never. */
   expiresAt?: TimeInput;
@@ -652,6 +727,7 @@ export interface ScheduleJobSpec {
    * milliseconds.
    */
   timeout?: number;
+  /** Allows one job for each key within the queue. */
   unique?: Unique;
   /** Names to find the job by. Default `[]`. At most 32 entries. */
   tags?: string[];
@@ -684,6 +760,7 @@ export interface ScheduleJobSpec {
  * `/cron`, both are a fault at `/every`.
  */
 export interface ScheduleSpec {
+  /** The job to submit at each instant. */
   job: ScheduleJobSpec;
   /** No instant is before it. Default none. */
   startAt?: TimeInput | null;
@@ -763,6 +840,7 @@ export interface ScheduleSpec {
  * `payload` comes back byte for byte.
  */
 export interface ScheduleJob {
+  /** The type, which decides who runs the jobs. */
   type: string;
   /**
    * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
@@ -771,8 +849,8 @@ export interface ScheduleJob {
   queue: string;
   expiresAt?: string;
   /**
-   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and
-   * `stack` are null, `message` of an error or a log line is empty. Always `true`.
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
    */
   redacted?: boolean;
   /**
@@ -794,6 +872,7 @@ export interface ScheduleJob {
    * milliseconds.
    */
   timeout?: number;
+  /** Allows one job for each key within the queue. */
   unique?: Unique;
   /** Names to find the job by. Default `[]`. At most 32 entries. */
   tags?: string[];
@@ -822,7 +901,9 @@ export interface ScheduleJob {
 }
 
 export interface Schedule {
+  /** The schedule's name. */
   name: string;
+  /** The job that it submits, as it was given. */
   job: ScheduleJob;
   /** No instant is before it. */
   startAt: string | null;
@@ -846,6 +927,7 @@ export interface Schedule {
   reason: string | null;
   /** Why it is `broken` (say, a zone that is no longer there); else null. */
   error: string | null;
+  /** When it was made. */
   createdAt: string;
   /** The last change of `version`. */
   updatedAt: string;
@@ -925,7 +1007,7 @@ export interface Schedule {
 }
 
 export interface ScheduleSet {
-  /** The owner of the set. 1 to 128 characters. */
+  /** The owner of the set. */
   managedBy: string;
   /** The specifications, by name; at most 10,000. */
   schedules: Record<string, ScheduleSpec>;
@@ -938,9 +1020,13 @@ export interface ScheduleSet {
 }
 
 export interface ScheduleSetAnswer {
+  /** Schedules that are new. */
   created: string[];
+  /** Schedules that were changed. */
   updated: string[];
+  /** Schedules that needed no change. */
   unchanged: string[];
+  /** The owner's schedules that the set does not name, with `prune`. */
   deleted: string[];
 }
 
@@ -1031,12 +1117,20 @@ export interface Run {
 export interface JobEvent {
   /** A position, opaque. */
   id: string;
+  /** When it happened. */
   at: string;
+  /** What happened. */
   type: EventType;
+  /** The queue's name, if it is about one. */
   queue: string | null;
+  /** The job's id, if it is about one. */
   jobId: string | null;
+  /** The job's type. */
   jobType: string | null;
+  /** The attempt's number. */
   attempt: number | null;
+  /** The worker's name. */
   worker: string | null;
+  /** What else is known, by the type of the event. */
   data: Record<string, unknown>;
 }

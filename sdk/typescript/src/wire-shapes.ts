@@ -57,16 +57,18 @@ export type EventType =
   | "error_group.muted";
 
 export interface BackoffPolicy {
+  /** How the delay grows. */
   strategy: "exponential" | "linear" | "fixed";
-  /** Default `5000`. At most 10 years. */
+  /** The first delay. Default `5000`. At most 10 years. */
   base_ms?: number;
-  /** Default `300000`. At most 10 years. */
+  /** The longest delay. Default `300000`. At most 10 years. */
   max_ms?: number;
-  /** Default `0.2`. 0 to 1. */
+  /** The part by which a delay varies either way. Default `0.2`. 0 to 1. */
   jitter?: number;
 }
 
 export interface DelaysPolicy {
+  /** A list of delays. */
   strategy: "list";
   /** The delay after each attempt; the last one repeats. 1 to 100 entries. */
   delays_ms: number[];
@@ -84,9 +86,9 @@ export type RetryPolicy = BackoffPolicy | DelaysPolicy;
  * submission.
  */
 export interface UniqueInput {
-  /** 1 to 255 characters. */
+  /** The key. 1 to 255 characters. */
   key: string;
-  /** A delay of at most 10 years. */
+  /** How long the key is held at least. Default until the job has ended. At most 10 years. */
   for_ms?: number;
   /**
    * `return` the holder, `reject` with 409 `duplicate_job`, or `replace`: cancel a waiting holder
@@ -147,6 +149,7 @@ export interface Submission<Payload = unknown> {
   lease_ms?: number;
   /** The bound on one attempt, however often it is extended. Default none. At most 10 years. */
   timeout_ms?: number;
+  /** Allows one job for each key within the queue. */
   unique?: UniqueInput;
   /** Names to find the job by. Default `[]`. At most 32 entries. */
   tags?: string[];
@@ -176,14 +179,16 @@ export interface Submission<Payload = unknown> {
 
 /** The schedule that made the job. Left out if there is none. */
 export interface ScheduleOfJob {
-  /** The schedule's name. 1 to 128 characters. */
+  /** The schedule's name. */
   name: string;
   /** The instant that the job is for; the job may come later. */
   scheduled_at: string;
 }
 
 export interface Progress {
+  /** From 0 to 100; null if it was not told. */
   percent: number | null;
+  /** At most 1,024 bytes; null if it was not told. */
   message: string | null;
   /** State for the next attempt; opaque JSON. */
   checkpoint: unknown;
@@ -221,6 +226,7 @@ export interface HeartbeatResult {
 export interface Lease {
   /** Names one lease; rises with every lease of a shard. 0 to 9,007,199,254,740,991. */
   token: number;
+  /** When it ends, unless it is extended. */
   expires_at: string;
   /**
    * The lease's length, by which a heartbeat extends it; send one after a third of it. Unlike
@@ -230,15 +236,19 @@ export interface Lease {
 }
 
 export interface ClaimedJob {
+  /** A UUIDv7. */
   id: string;
+  /** The queue's name. */
   queue: string;
+  /** The type's name. */
   type: string;
   /** Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. */
   payload: unknown;
   /** The number of this attempt, from 1. */
   attempt: number;
-  /** 1 to 1,000. */
+  /** The most attempts. If this attempt is the last, the job is dead when it fails. 1 to 1,000. */
   max_attempts: number;
+  /** The worker's hold on the job, as it was when the job was claimed. */
   lease: Lease;
   /** The client's own strings, at most 8 KiB. */
   meta: Record<string, string>;
@@ -251,11 +261,15 @@ export interface ClaimedJob {
   timeout_ms?: number;
   /** Lower runs first. -32,768 to 32,767. */
   priority?: number;
+  /** When it was submitted. */
   created_at?: string;
   /** At most 32 entries. */
   tags?: string[];
+  /** W3C trace context of the submission. */
   traceparent?: string | null;
+  /** W3C trace state, which goes with it. */
   tracestate?: string | null;
+  /** The schedule that made the job. Left out if none did. */
   schedule?: ScheduleOfJob;
   /** The progress that an earlier attempt reported, with its checkpoint. */
   progress?: Progress | null;
@@ -278,8 +292,9 @@ export interface PollAnswer {
 }
 
 export interface JobLimit {
+  /** The limit's name. */
   name: string;
-  /** 1 to 255 characters. */
+  /** The job's key, if the limit counts by key. 1 to 255 characters. */
   key?: string;
   /** The tokens of the limit's rate that a start takes. Default `1`. 1 to 1,000,000. */
   cost?: number;
@@ -288,13 +303,21 @@ export interface JobLimit {
 export interface JobEvent {
   /** A position, opaque. */
   id: string;
+  /** When it happened. */
   at: string;
+  /** What happened. */
   type: EventType;
+  /** The queue's name, if it is about one. */
   queue: string | null;
+  /** The job's id, if it is about one. */
   job_id: string | null;
+  /** The job's type. */
   job_type: string | null;
+  /** The attempt's number. */
   attempt: number | null;
+  /** The worker's name. */
   worker: string | null;
+  /** What else is known, by the type of the event. */
   data: Record<string, unknown>;
 }
 

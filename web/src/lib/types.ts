@@ -200,16 +200,18 @@ export interface AuditEntry {
 }
 
 export interface BackoffPolicy {
+  /** How the delay grows. */
   strategy: "exponential" | "linear" | "fixed";
-  /** Default `5000`. At most 10 years. */
+  /** The first delay. Default `5000`. At most 10 years. */
   base_ms?: number;
-  /** Default `300000`. At most 10 years. */
+  /** The longest delay. Default `300000`. At most 10 years. */
   max_ms?: number;
-  /** Default `0.2`. 0 to 1. */
+  /** The part by which a delay varies either way. Default `0.2`. 0 to 1. */
   jitter?: number;
 }
 
 export interface DelaysPolicy {
+  /** A list of delays. */
   strategy: "list";
   /** The delay after each attempt; the last one repeats. 1 to 100 entries. */
   delays_ms: number[];
@@ -223,9 +225,9 @@ export type RetryPolicy = BackoffPolicy | DelaysPolicy;
 
 /** One job for each key within the queue, while the job is not terminal and for `for_ms` after the submission. */
 export interface UniqueInput {
-  /** 1 to 255 characters. */
+  /** The key. 1 to 255 characters. */
   key: string;
-  /** A delay of at most 10 years. */
+  /** How long the key is held at least. Default until the job has ended. At most 10 years. */
   for_ms?: number;
   /**
    * `return` the holder, `reject` with 409 `duplicate_job`, or `replace`: cancel a waiting holder (a running one is
@@ -275,6 +277,7 @@ export interface JobOptions extends JobFlow {
   lease_ms?: number;
   /** The bound on one attempt, however often it is extended. Default none. At most 10 years. */
   timeout_ms?: number;
+  /** Allows one job for each key within the queue. */
   unique?: UniqueInput;
   /** Names to find the job by. Default `[]`. At most 32 entries. */
   tags?: string[];
@@ -287,27 +290,34 @@ export interface JobOptions extends JobFlow {
 }
 
 export interface Unique {
+  /** The key. */
   key: string;
+  /** How long the key is held at least; null: until the job has ended. */
   for_ms: number | null;
+  /** What another submission with the key does. */
   on_conflict: "return" | "reject" | "replace" | "debounce";
+  /** With `debounce`: the longest time from the first submission to the start. */
   max_wait_ms?: number;
 }
 
 export interface Job extends JobFlow {
+  /** A UUIDv7. */
   id: string;
+  /** The queue's name. */
   queue: string;
+  /** The type's name. */
   type: string;
   state: JobState;
   /** Lower runs first. -32,768 to 32,767. */
   priority: number;
   /**
-   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and `stack` are null,
-   * `message` of an error or a log line is empty. Always `true`.
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack` are null, `message`
+   * of an error or a log line is empty. Always `true`.
    */
   redacted?: boolean;
   /** The number of started attempts, without those that were snoozed or released. */
   attempt: number;
-  /** 1 to 1,000. */
+  /** The most attempts. 1 to 1,000. */
   max_attempts: number;
   /** The number of expired leases; at the queue's `max_crashes` the job is dead, `worker_lost`. */
   crashes: number;
@@ -315,30 +325,41 @@ export interface Job extends JobFlow {
   generation: number;
   /** Rises with every change; `ETag` and `If-Match` carry it. */
   version: number;
+  /** When it was submitted. */
   created_at: string;
+  /** When it is, or was, due. */
   run_at: string;
+  /** When it expires if it has not started; null: never. */
   expires_at: string | null;
   /** The last start. */
   started_at: string | null;
+  /** When it ended; null until then. */
   finished_at: string | null;
   /** Null unless running. */
   lease_expires_at: string | null;
   /** The worker's name (see WorkerName); null unless running. */
   worker: string | null;
+  /** Whether it was cancelled while it ran. */
   cancel_requested: boolean;
+  /** The progress that was reported last; null if none was. */
   progress: Progress | null;
+  /** Why the last attempt failed; null if none did. */
   last_error: JobError | null;
   /** Null if the queue's policy applies. */
   retry: RetryPolicy | null;
   /** Null if the queue's length applies. */
   lease_ms: number | null;
+  /** The bound on one attempt; null if there is none. */
   timeout_ms: number | null;
+  /** Its unique key; null if it has none. */
   unique: Unique | null;
-  /** At most 32 entries. */
+  /** Names to find the job by. At most 32 entries. */
   tags: string[];
   /** The client's own strings, at most 8 KiB. */
   meta: Record<string, string>;
+  /** W3C trace context of the submission. Left out if it had none. */
   traceparent?: string;
+  /** The schedule that made the job. Left out if none did. */
   schedule?: ScheduleOfJob;
   /** With `include=payload`. */
   payload?: unknown;
@@ -354,7 +375,7 @@ export interface Job extends JobFlow {
 
 /** The schedule that made the job. Left out if there is none. */
 export interface ScheduleOfJob {
-  /** The schedule's name. 1 to 128 characters. */
+  /** The schedule's name. */
   name: string;
   /** The instant that the job is for; the job may come later. */
   scheduled_at: string;
@@ -367,7 +388,9 @@ export interface PrunedJob {
 }
 
 export interface Progress {
+  /** From 0 to 100; null if it was not told. */
   percent: number | null;
+  /** At most 1,024 bytes; null if it was not told. */
   message: string | null;
   /** State for the next attempt; opaque JSON. */
   checkpoint: unknown;
@@ -376,15 +399,19 @@ export interface Progress {
 export interface JobError {
   /** The type that the worker reported, or one of the server's: `lease_expired`, `timeout` or `worker_lost`. */
   type: string;
+  /** At most 4 KiB. */
   message: string;
+  /** At most 32 KiB; null if there is none. */
   stack: string | null;
   /** Equal for errors of the same group. */
   fingerprint: string | null;
+  /** The attempt that failed, from 1. */
   attempt: number;
+  /** When it failed. */
   at: string;
   /**
-   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and `stack` are null,
-   * `message` of an error or a log line is empty. Always `true`.
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack` are null, `message`
+   * of an error or a log line is empty. Always `true`.
    */
   redacted?: boolean;
 }
@@ -392,25 +419,35 @@ export interface JobError {
 export interface Attempt {
   /** Counts every start, from 1. */
   n: number;
+  /** The attempt's number, from 1. Snoozed and released attempts do not count. */
   attempt: number;
+  /** The worker's name; null if it is not known. */
   worker: string | null;
+  /** When a worker got the job. */
   started_at: string;
+  /** When it ended; null while it runs. */
   finished_at: string | null;
+  /** How it ended. */
   outcome:
     "running" | "succeeded" | "failed" | "snoozed" | "released" | "cancelled" | "dead" | "lease_expired" | "timed_out";
+  /** Why it failed; null if it did not. */
   error: JobError | null;
 }
 
 export interface LogLine {
   /** Rises along the job's lines. */
   seq: number;
+  /** The attempt that wrote the line, from 1. */
   attempt: number;
+  /** When it was written, by the worker's clock. */
   at: string;
+  /** Its level; `info` if the worker gave none. */
   level: LogLevel;
+  /** At most 8 KiB. */
   message: string;
   /**
-   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and `stack` are null,
-   * `message` of an error or a log line is empty. Always `true`.
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack` are null, `message`
+   * of an error or a log line is empty. Always `true`.
    */
   redacted?: boolean;
 }
@@ -519,6 +556,7 @@ export interface WorkerFacts {
 export interface Lease {
   /** Names one lease; rises with every lease of a shard. 0 to 9,007,199,254,740,991. */
   token: number;
+  /** When it ends, unless it is extended. */
   expires_at: string;
   /**
    * The lease's length, by which a heartbeat extends it; send one after a third of it. Unlike `expires_at` it depends
@@ -528,15 +566,19 @@ export interface Lease {
 }
 
 export interface ClaimedJob {
+  /** A UUIDv7. */
   id: string;
+  /** The queue's name. */
   queue: string;
+  /** The type's name. */
   type: string;
   /** Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. */
   payload: unknown;
   /** The number of this attempt, from 1. */
   attempt: number;
-  /** 1 to 1,000. */
+  /** The most attempts. If this attempt is the last, the job is dead when it fails. 1 to 1,000. */
   max_attempts: number;
+  /** The worker's hold on the job, as it was when the job was claimed. */
   lease: Lease;
   /** The time at which the attempt times out, if the job has `timeout_ms`. */
   deadline?: string | null;
@@ -547,13 +589,17 @@ export interface ClaimedJob {
   timeout_ms?: number;
   /** Lower runs first. -32,768 to 32,767. */
   priority?: number;
+  /** When it was submitted. */
   created_at?: string;
   /** At most 32 entries. */
   tags?: string[];
   /** The client's own strings, at most 8 KiB. */
   meta: Record<string, string>;
+  /** W3C trace context of the submission. */
   traceparent?: string | null;
+  /** W3C trace state, which goes with it. */
   tracestate?: string | null;
+  /** The schedule that made the job. Left out if none did. */
   schedule?: ScheduleOfJob;
   /** The progress that an earlier attempt reported, with its checkpoint. */
   progress?: Progress | null;
@@ -610,13 +656,13 @@ export interface WorkerInfo {
  * 2,592,000,000. A job is gone within 1 s of its time.
  */
 export interface RetentionTimes {
-  /** At most 10 years. */
+  /** Of jobs that succeeded. Default a day. At most 10 years. */
   succeeded_ms?: number | null;
-  /** At most 10 years. */
+  /** Of jobs that failed for good. Default 30 days. At most 10 years. */
   dead_ms?: number | null;
-  /** At most 10 years. */
+  /** Of jobs that were cancelled. Default a day. At most 10 years. */
   cancelled_ms?: number | null;
-  /** At most 10 years. */
+  /** Of jobs that did not start in time. Default a day. At most 10 years. */
   expired_ms?: number | null;
 }
 
@@ -655,8 +701,9 @@ export interface QueueOptions {
 }
 
 export interface QueueLimit {
+  /** The limit's name. */
   name: string;
-  /** 1 to 255 characters. */
+  /** The job's key, if the limit counts by key. 1 to 255 characters. */
   key?: string;
   /** The key is the job's own `fair_key`. The limit does not apply to a job without one. */
   key_from?: "fair_key";
@@ -689,19 +736,20 @@ export interface Share {
 }
 
 export interface Retention {
-  /** At most 10 years. */
+  /** Of jobs that succeeded. Default a day. At most 10 years. */
   succeeded_ms: number | null;
-  /** At most 10 years. */
+  /** Of jobs that failed for good. Default 30 days. At most 10 years. */
   dead_ms: number | null;
-  /** At most 10 years. */
+  /** Of jobs that were cancelled. Default a day. At most 10 years. */
   cancelled_ms: number | null;
-  /** At most 10 years. */
+  /** Of jobs that did not start in time. Default a day. At most 10 years. */
   expired_ms: number | null;
 }
 
 export interface QueueSettings {
-  /** At most 8 entries. */
+  /** Added to each job that is submitted to the queue. At most 8 entries. */
   limits: QueueLimit[];
+  /** How long ended jobs are kept. */
   retention: Retention;
   /** For jobs that do not set their own. Default 5. 1 to 1,000. */
   max_attempts: number;
@@ -741,31 +789,32 @@ export interface QueueSettings {
  * again. Jobs wait meanwhile, and lose no attempts.
  */
 export interface Breaker {
-  /** At most 1. */
+  /** The part of attempts that may fail, above 0. At most 1. */
   failure_rate: number;
-  /** 1 to 100,000. */
+  /** The fewest attempts that say anything. 1 to 100,000. */
   min_attempts: number;
-  /** 1,000 to 3,600,000 ms. */
+  /** How far back attempts count. 1,000 to 3,600,000 ms. */
   window_ms: number;
-  /** 100 to 86,400,000 ms. */
+  /** How long nothing starts. 100 to 86,400,000 ms. */
   open_ms: number;
-  /** 1 to 1,000. */
+  /** Jobs that run after that; the breaker closes if all succeed. 1 to 1,000. */
   probes: number;
 }
 
 /** A token bucket of starts. */
 export interface Rate {
-  /** 1 to 1,000,000,000. */
+  /** Starts in each period. 1 to 1,000,000,000. */
   limit: number;
-  /** 1 to 86,400,000 ms. */
+  /** The period. 1 to 86,400,000 ms. */
   per_ms: number;
   /** The most starts at once after a pause; `limit` by default. 1 to 1,000,000,000. */
   burst?: number;
 }
 
 export interface JobLimit {
+  /** The limit's name. */
   name: string;
-  /** 1 to 255 characters. */
+  /** The job's key, if the limit counts by key. 1 to 255 characters. */
   key?: string;
   /** The tokens of the limit's rate that a start takes. Default `1`. 1 to 1,000,000. */
   cost?: number;
@@ -866,6 +915,7 @@ export interface Why {
 
 /** The members depend on the code. `limit_kind` distinguishes a limit from the gate of a type or of a queue. */
 export interface Blocking {
+  /** What holds the job, or the jobs, back. */
   code:
     | "running"
     | "ended"
@@ -884,19 +934,28 @@ export interface Blocking {
     | "slow_down"
     | "share"
     | "behind";
+  /** The name of the limit, or of the type or queue that has the gate. */
   limit?: string;
+  /** Whose gate it is. */
   limit_kind?: "limit" | "type" | "queue";
+  /** The key of the limit, if only that is closed. */
   key?: string;
+  /** The worker that runs the job. */
   worker?: string;
+  /** The reason of a pause. */
   reason?: string;
+  /** How many slots are taken. */
   in_use?: number;
+  /** How many slots there are. */
   concurrency?: number;
   /**
    * For a share: the slots that the job's shard may use, or the burst if the limit has no concurrency. Other shards
    * have the rest.
    */
   have?: number;
+  /** For a share: since when the shard has wanted more. */
   wanted_since?: string;
+  /** The job that comes first. */
   waits_for?: string;
   /** Up to five jobs that hold it. */
   holders?: string[];
@@ -904,41 +963,64 @@ export interface Blocking {
   waiting?: number;
   /** The number of jobs before it, at most 1,000. */
   ahead?: number;
+  /** There are more than were counted. */
   more?: boolean;
+  /** Since when it holds. */
   since?: string;
+  /** When it ends by itself. */
   until?: string;
+  /** When a token comes. */
   available_at?: string;
 }
 
 /** Exact, by state. */
 export interface Counts {
+  /** Wait for their time. */
   scheduled: number;
+  /** Wait for a worker. */
   ready: number;
+  /** Have a lease. */
   running: number;
+  /** Wait for their next attempt. */
   retrying: number;
+  /** Wait for other jobs. */
   blocked: number;
+  /** Have succeeded, and are kept. */
   succeeded: number;
+  /** Have failed for good, and are kept. */
   dead: number;
+  /** Were cancelled, and are kept. */
   cancelled: number;
+  /** Did not start in time, and are kept. */
   expired: number;
 }
 
 /** Over the last 60 s. */
 export interface QueueRates {
+  /** New jobs a second. */
   submitted_per_s: number;
+  /** Attempts that began, a second. */
   started_per_s: number;
+  /** Attempts that succeeded, a second. */
   succeeded_per_s: number;
+  /** Attempts that failed, a second. */
   failed_per_s: number;
 }
 
 export interface Queue {
+  /** The queue's name. */
   name: string;
+  /** Whether the server hands out none of its jobs. */
   paused: boolean;
+  /** Why it is paused; null if it is not, or no reason was given. */
   pause_reason: string | null;
+  /** The numbers of its jobs, by state. */
   counts: Counts;
   /** How long the oldest ready job has been due; null if none is ready. */
   oldest_ready_age_ms: number | null;
+  /** Its rates over the last 60 s. */
   rates: QueueRates;
+  /** All its settings, with their defaults. */
   settings: QueueSettings;
   /** Rises with every change of the settings, pause or resume. */
   version: number;
@@ -1029,11 +1111,12 @@ export interface ScheduleRule {
  * for byte.
  */
 export interface ScheduleJob {
+  /** The type, which decides who runs the jobs. */
   type: string;
   expires_at?: string;
   /**
-   * The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and `stack` are null,
-   * `message` of an error or a log line is empty. Always `true`.
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack` are null, `message`
+   * of an error or a log line is empty. Always `true`.
    */
   redacted?: boolean;
   /** The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out, `default`. */
@@ -1052,6 +1135,7 @@ export interface ScheduleJob {
   lease_ms?: number;
   /** The bound on one attempt, however often it is extended. Default none. At most 10 years. */
   timeout_ms?: number;
+  /** Allows one job for each key within the queue. */
   unique?: UniqueInput;
   /** Names to find the job by. Default `[]`. At most 32 entries. */
   tags?: string[];
@@ -1146,7 +1230,9 @@ export interface PushTest {
 }
 
 export interface Schedule {
+  /** The schedule's name. */
   name: string;
+  /** The job that it submits, as it was given. */
   job: ScheduleJob;
   /** No instant is before it. */
   start_at: string | null;
@@ -1170,6 +1256,7 @@ export interface Schedule {
   reason: string | null;
   /** Why it is `broken` (say, a zone that is no longer there); else null. */
   error: string | null;
+  /** When it was made. */
   created_at: string;
   /** The last change of `version`. */
   updated_at: string;
@@ -1245,9 +1332,13 @@ export interface Schedule {
 }
 
 export interface ScheduleSetAnswer {
+  /** Schedules that are new. */
   created: string[];
+  /** Schedules that were changed. */
   updated: string[];
+  /** Schedules that needed no change. */
   unchanged: string[];
+  /** The owner's schedules that the set does not name, with `prune`. */
   deleted: string[];
 }
 
@@ -1395,13 +1486,21 @@ export interface ErrorGroup {
 export interface FeedEvent {
   /** A position, opaque. */
   id: string;
+  /** When it happened. */
   at: string;
+  /** What happened. */
   type: EventType;
+  /** The queue's name, if it is about one. */
   queue: string | null;
+  /** The job's id, if it is about one. */
   job_id: string | null;
+  /** The job's type. */
   job_type: string | null;
+  /** The attempt's number. */
   attempt: number | null;
+  /** The worker's name. */
   worker: string | null;
+  /** What else is known, by the type of the event. */
   data: Record<string, unknown>;
 }
 

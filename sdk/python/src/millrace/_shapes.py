@@ -118,12 +118,13 @@ class RetryPolicy(TypedDict):
     """
 
     strategy: Literal["exponential", "linear", "fixed", "list"]
+    """A list of delays."""
     base_ms: NotRequired[int]
-    """Default `5000`. At most 10 years."""
+    """The first delay. Default `5000`. At most 10 years."""
     max_ms: NotRequired[int]
-    """Default `300000`. At most 10 years."""
+    """The longest delay. Default `300000`. At most 10 years."""
     jitter: NotRequired[float]
-    """Default `0.2`. 0 to 1."""
+    """The part by which a delay varies either way. Default `0.2`. 0 to 1."""
     delays_ms: NotRequired[list[int]]
     """The delay after each attempt; the last one repeats. 1 to 100 entries."""
 
@@ -134,9 +135,9 @@ class UniqueInput(TypedDict):
     """
 
     key: str
-    """1 to 255 characters."""
+    """The key. 1 to 255 characters."""
     for_ms: NotRequired[int]
-    """A delay of at most 10 years."""
+    """How long the key is held at least. Default until the job has ended. At most 10 years."""
     on_conflict: NotRequired[Literal["return", "reject", "replace", "debounce"]]
     """`return` the holder, `reject` with 409 `duplicate_job`, or `replace`: cancel a waiting holder
     (a running one is 409). `debounce`: a waiting holder takes the new payload, and starts
@@ -151,23 +152,29 @@ class UniqueInput(TypedDict):
 
 class Unique(TypedDict):
     key: str
+    """The key."""
     for_ms: int | None
+    """How long the key is held at least; null: until the job has ended."""
     on_conflict: Literal["return", "reject", "replace", "debounce"]
+    """What another submission with the key does."""
     max_wait_ms: NotRequired[int]
+    """With `debounce`: the longest time from the first submission to the start."""
 
 
 class ScheduleOfJob(TypedDict):
     """The schedule that made the job. Left out if there is none."""
 
     name: str
-    """The schedule's name. 1 to 128 characters."""
+    """The schedule's name."""
     scheduled_at: str
     """The instant that the job is for; the job may come later."""
 
 
 class Progress(TypedDict):
     percent: float | None
+    """From 0 to 100; null if it was not told."""
     message: str | None
+    """At most 1,024 bytes; null if it was not told."""
     checkpoint: Any
     """State for the next attempt; opaque JSON."""
 
@@ -178,14 +185,18 @@ class JobError(TypedDict):
     `worker_lost`.
     """
     message: str
+    """At most 4 KiB."""
     stack: str | None
+    """At most 32 KiB; null if there is none."""
     fingerprint: str | None
     """Equal for errors of the same group."""
     attempt: int
+    """The attempt that failed, from 1."""
     at: str
+    """When it failed."""
     redacted: NotRequired[bool]
-    """The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and
-    `stack` are null, `message` of an error or a log line is empty. Always `true`.
+    """The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+    are null, `message` of an error or a log line is empty. Always `true`.
     """
 
 
@@ -193,9 +204,13 @@ class Attempt(TypedDict):
     n: int
     """Counts every start, from 1."""
     attempt: int
+    """The attempt's number, from 1. Snoozed and released attempts do not count."""
     worker: str | None
+    """The worker's name; null if it is not known."""
     started_at: str
+    """When a worker got the job."""
     finished_at: str | None
+    """When it ended; null while it runs."""
     outcome: Literal[
         "running",
         "succeeded",
@@ -207,13 +222,16 @@ class Attempt(TypedDict):
         "lease_expired",
         "timed_out",
     ]
+    """How it ended."""
     error: JobError | None
+    """Why it failed; null if it did not."""
 
 
 class Lease(TypedDict):
     token: int
     """Names one lease; rises with every lease of a shard. 0 to 9,007,199,254,740,991."""
     expires_at: str
+    """When it ends, unless it is extended."""
     lease_ms: int
     """The lease's length, by which a heartbeat extends it; send one after a third of it. Unlike
     `expires_at` it depends on no clock. 1,000 to 86,400,000 ms.
@@ -222,8 +240,9 @@ class Lease(TypedDict):
 
 class QueueLimit(TypedDict):
     name: str
+    """The limit's name."""
     key: NotRequired[str]
-    """1 to 255 characters."""
+    """The job's key, if the limit counts by key. 1 to 255 characters."""
     key_from: NotRequired[Literal["fair_key"]]
     """The key is the job's own `fair_key`. The limit does not apply to a job without one."""
     cost: NotRequired[int]
@@ -245,19 +264,20 @@ class Fair(TypedDict):
 
 class Retention(TypedDict):
     succeeded_ms: int | None
-    """At most 10 years."""
+    """Of jobs that succeeded. Default a day. At most 10 years."""
     dead_ms: int | None
-    """At most 10 years."""
+    """Of jobs that failed for good. Default 30 days. At most 10 years."""
     cancelled_ms: int | None
-    """At most 10 years."""
+    """Of jobs that were cancelled. Default a day. At most 10 years."""
     expired_ms: int | None
-    """At most 10 years."""
+    """Of jobs that did not start in time. Default a day. At most 10 years."""
 
 
 class QueueSettings(TypedDict):
     limits: list[QueueLimit]
-    """At most 8 entries."""
+    """Added to each job that is submitted to the queue. At most 8 entries."""
     retention: Retention
+    """How long ended jobs are kept."""
     max_attempts: int
     """For jobs that do not set their own. Default 5. 1 to 1,000."""
     max_crashes: int | None
@@ -296,32 +316,33 @@ class Breaker(TypedDict):
     """
 
     failure_rate: float
-    """At most 1."""
+    """The part of attempts that may fail, above 0. At most 1."""
     min_attempts: int
-    """1 to 100,000."""
+    """The fewest attempts that say anything. 1 to 100,000."""
     window_ms: int
-    """1,000 to 3,600,000 ms."""
+    """How far back attempts count. 1,000 to 3,600,000 ms."""
     open_ms: int
-    """100 to 86,400,000 ms."""
+    """How long nothing starts. 100 to 86,400,000 ms."""
     probes: int
-    """1 to 1,000."""
+    """Jobs that run after that; the breaker closes if all succeed. 1 to 1,000."""
 
 
 class Rate(TypedDict):
     """A token bucket of starts."""
 
     limit: int
-    """1 to 1,000,000,000."""
+    """Starts in each period. 1 to 1,000,000,000."""
     per_ms: int
-    """1 to 86,400,000 ms."""
+    """The period. 1 to 86,400,000 ms."""
     burst: NotRequired[int]
     """The most starts at once after a pause; `limit` by default. 1 to 1,000,000,000."""
 
 
 class JobLimit(TypedDict):
     name: str
+    """The limit's name."""
     key: NotRequired[str]
-    """1 to 255 characters."""
+    """The job's key, if the limit counts by key. 1 to 255 characters."""
     cost: NotRequired[int]
     """The tokens of the limit's rate that a start takes. Default `1`. 1 to 1,000,000."""
 
@@ -350,19 +371,29 @@ class Blocking(TypedDict):
         "share",
         "behind",
     ]
+    """What holds the job, or the jobs, back."""
     limit: NotRequired[str]
+    """The name of the limit, or of the type or queue that has the gate."""
     limit_kind: NotRequired[Literal["limit", "type", "queue"]]
+    """Whose gate it is."""
     key: NotRequired[str]
+    """The key of the limit, if only that is closed."""
     worker: NotRequired[str]
+    """The worker that runs the job."""
     reason: NotRequired[str]
+    """The reason of a pause."""
     in_use: NotRequired[int]
+    """How many slots are taken."""
     concurrency: NotRequired[int]
+    """How many slots there are."""
     have: NotRequired[int]
     """For a share: the slots that the job's shard may use, or the burst if the limit has no
     concurrency. Other shards have the rest.
     """
     wanted_since: NotRequired[str]
+    """For a share: since when the shard has wanted more."""
     waits_for: NotRequired[str]
+    """The job that comes first."""
     holders: NotRequired[list[str]]
     """Up to five jobs that hold it."""
     waiting: NotRequired[int]
@@ -370,32 +401,49 @@ class Blocking(TypedDict):
     ahead: NotRequired[int]
     """The number of jobs before it, at most 1,000."""
     more: NotRequired[bool]
+    """There are more than were counted."""
     since: NotRequired[str]
+    """Since when it holds."""
     until: NotRequired[str]
+    """When it ends by itself."""
     available_at: NotRequired[str]
+    """When a token comes."""
 
 
 class Counts(TypedDict):
     """Exact, by state."""
 
     scheduled: int
+    """Wait for their time."""
     ready: int
+    """Wait for a worker."""
     running: int
+    """Have a lease."""
     retrying: int
+    """Wait for their next attempt."""
     blocked: int
+    """Wait for other jobs."""
     succeeded: int
+    """Have succeeded, and are kept."""
     dead: int
+    """Have failed for good, and are kept."""
     cancelled: int
+    """Were cancelled, and are kept."""
     expired: int
+    """Did not start in time, and are kept."""
 
 
 class QueueRates(TypedDict):
     """Over the last 60 s."""
 
     submitted_per_s: float
+    """New jobs a second."""
     started_per_s: float
+    """Attempts that began, a second."""
     succeeded_per_s: float
+    """Attempts that succeeded, a second."""
     failed_per_s: float
+    """Attempts that failed, a second."""
 
 
 class ScheduleJob(TypedDict):
@@ -404,10 +452,11 @@ class ScheduleJob(TypedDict):
     """
 
     type: str
+    """The type, which decides who runs the jobs."""
     expires_at: NotRequired[str]
     redacted: NotRequired[bool]
-    """The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and
-    `stack` are null, `message` of an error or a log line is empty. Always `true`.
+    """The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+    are null, `message` of an error or a log line is empty. Always `true`.
     """
     queue: str
     """The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
@@ -429,6 +478,7 @@ class ScheduleJob(TypedDict):
     timeout_ms: NotRequired[int]
     """The bound on one attempt, however often it is extended. Default none. At most 10 years."""
     unique: NotRequired[UniqueInput]
+    """Allows one job for each key within the queue."""
     tags: NotRequired[list[str]]
     """Names to find the job by. Default `[]`. At most 32 entries."""
     meta: NotRequired[dict[str, str]]
@@ -456,13 +506,21 @@ class Event(TypedDict):
     id: str
     """A position, opaque."""
     at: str
+    """When it happened."""
     type: EventType
+    """What happened."""
     queue: str | None
+    """The queue's name, if it is about one."""
     job_id: str | None
+    """The job's id, if it is about one."""
     job_type: str | None
+    """The job's type."""
     attempt: int | None
+    """The attempt's number."""
     worker: str | None
+    """The worker's name."""
     data: dict[str, Any]
+    """What else is known, by the type of the event."""
 
 
 class FieldError(TypedDict):
@@ -527,19 +585,22 @@ class Problem(TypedDict):
 
 class JobRecord(Record):
     id: str
+    """A UUIDv7."""
     queue: str
+    """The queue's name."""
     type: str
+    """The type's name."""
     state: JobState
     priority: int
     """Lower runs first. -32,768 to 32,767."""
     redacted: bool | None
-    """The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and
-    `stack` are null, `message` of an error or a log line is empty. Always `true`.
+    """The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+    are null, `message` of an error or a log line is empty. Always `true`.
     """
     attempt: int
     """The number of started attempts, without those that were snoozed or released."""
     max_attempts: int
-    """1 to 1,000."""
+    """The most attempts. 1 to 1,000."""
     crashes: int
     """The number of expired leases; at the queue's `max_crashes` the job is dead, `worker_lost`."""
     generation: int
@@ -547,30 +608,41 @@ class JobRecord(Record):
     version: int
     """Rises with every change; `ETag` and `If-Match` carry it."""
     created_at: str
+    """When it was submitted."""
     run_at: str
+    """When it is, or was, due."""
     expires_at: str | None
+    """When it expires if it has not started; null: never."""
     started_at: str | None
     """The last start."""
     finished_at: str | None
+    """When it ended; null until then."""
     lease_expires_at: str | None
     """Null unless running."""
     worker: str | None
     """The worker's name (see WorkerName); null unless running."""
     cancel_requested: bool
+    """Whether it was cancelled while it ran."""
     progress: Progress | None
+    """The progress that was reported last; null if none was."""
     last_error: JobError | None
+    """Why the last attempt failed; null if none did."""
     retry: RetryPolicy | None
     """Null if the queue's policy applies."""
     lease_ms: int | None
     """Null if the queue's length applies."""
     timeout_ms: int | None
+    """The bound on one attempt; null if there is none."""
     unique: Unique | None
+    """Its unique key; null if it has none."""
     tags: list[str]
-    """At most 32 entries."""
+    """Names to find the job by. At most 32 entries."""
     meta: dict[str, str]
     """The client's own strings, at most 8 KiB."""
     traceparent: str | None
+    """W3C trace context of the submission. Left out if it had none."""
     schedule: ScheduleOfJob | None
+    """The schedule that made the job. Left out if none did."""
     payload: Any
     """With `include=payload`."""
     result: Any
@@ -602,12 +674,16 @@ class LogLine(Record):
     seq: int
     """Rises along the job's lines."""
     attempt: int
+    """The attempt that wrote the line, from 1."""
     at: str
+    """When it was written, by the worker's clock."""
     level: LogLevel
+    """Its level; `info` if the worker gave none."""
     message: str
+    """At most 8 KiB."""
     redacted: bool | None
-    """The token lacks the scope `payload`: `payload` and `result` are left out, `checkpoint` and
-    `stack` are null, `message` of an error or a log line is empty. Always `true`.
+    """The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+    are null, `message` of an error or a log line is empty. Always `true`.
     """
 
     __slots__ = ()
@@ -639,15 +715,19 @@ class BatchItemRecord(Record):
 
 class ClaimedJobRecord(Record):
     id: str
+    """A UUIDv7."""
     queue: str
+    """The queue's name."""
     type: str
+    """The type's name."""
     payload: Any
     """Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte."""
     attempt: int
     """The number of this attempt, from 1."""
     max_attempts: int
-    """1 to 1,000."""
+    """The most attempts. If this attempt is the last, the job is dead when it fails. 1 to 1,000."""
     lease: Lease
+    """The worker's hold on the job, as it was when the job was claimed."""
     deadline: str | None
     """The time at which the attempt times out, if the job has `timeout_ms`."""
     timeout_ms: int | None
@@ -657,13 +737,17 @@ class ClaimedJobRecord(Record):
     priority: int | None
     """Lower runs first. -32,768 to 32,767."""
     created_at: str | None
+    """When it was submitted."""
     tags: list[str] | None
     """At most 32 entries."""
     meta: dict[str, str]
     """The client's own strings, at most 8 KiB."""
     traceparent: str | None
+    """W3C trace context of the submission."""
     tracestate: str | None
+    """W3C trace state, which goes with it."""
     schedule: ScheduleOfJob | None
+    """The schedule that made the job. Left out if none did."""
     progress: Progress | None
     """The progress that an earlier attempt reported, with its checkpoint."""
 
@@ -672,13 +756,19 @@ class ClaimedJobRecord(Record):
 
 class Queue(Record):
     name: str
+    """The queue's name."""
     paused: bool
+    """Whether the server hands out none of its jobs."""
     pause_reason: str | None
+    """Why it is paused; null if it is not, or no reason was given."""
     counts: Counts
+    """The numbers of its jobs, by state."""
     oldest_ready_age_ms: int | None
     """How long the oldest ready job has been due; null if none is ready."""
     rates: QueueRates
+    """Its rates over the last 60 s."""
     settings: QueueSettings
+    """All its settings, with their defaults."""
     version: int
     """Rises with every change of the settings, pause or resume."""
     blocked_by: list[Blocking] | None
@@ -692,7 +782,9 @@ class Queue(Record):
 
 class Schedule(Record):
     name: str
+    """The schedule's name."""
     job: ScheduleJob
+    """The job that it submits, as it was given."""
     start_at: str | None
     """No instant is before it."""
     end_at: str | None
@@ -714,6 +806,7 @@ class Schedule(Record):
     error: str | None
     """Why it is `broken` (say, a zone that is no longer there); else null."""
     created_at: str
+    """When it was made."""
     updated_at: str
     """The last change of `version`."""
     last_scheduled_at: str | None
@@ -833,8 +926,7 @@ class NewJob(ToSubmit):
         lease: The length of a lease. Default the queue's. 1,000 to 86,400,000 ms.
         timeout: The bound on one attempt, however often it is extended. Default none. At most 10
             years.
-        unique: One job for each key within the queue, while the job is not terminal and for
-            `for_ms` after the submission.
+        unique: Allows one job for each key within the queue.
         tags: Names to find the job by. Default `[]`. At most 32 entries.
         meta: The client's own strings, at most 8 KiB. Default `{}`.
         traceparent: W3C trace context. At most 512 characters.
