@@ -842,7 +842,7 @@ func (n *NewJob) append(to []byte) ([]byte, error) {
 // 2^(n-1) (exponential), Base * n (linear) or Base (fixed), at most Max, and then changes by up to
 // Jitter of itself either way. "list" names the delays.
 type RetryPolicy struct {
-	// A list of delays.
+	// How the delay grows.
 	Strategy string
 	// The first delay. Default 5000. At most 10 years.
 	Base time.Duration

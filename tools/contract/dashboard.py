@@ -21,7 +21,9 @@ def files(contract):
     for name, shape in contract.shapes.items():
         if name in answers and not name.endswith("Page"):
             parts.append(interfaces.interface(contract, style, shape))
-    parts.append("/** A page of a list. */\nexport interface Page<T> {\n  items: T[];\n  next_cursor: string | null;\n}\n")
+    parts.append(
+        "/** A page of a list. */\nexport interface Page<T> {\n  items: T[];\n  next_cursor: string | null;\n}\n"
+    )
     return {"web/src/lib/types.ts": "\n".join(parts)}
 
 

@@ -34,7 +34,9 @@ def interface(contract, style, shape):
     parents = [contract.shapes[parent] for parent in shape.parents if style.extends]
     parents = [parent for parent in parents if set(parent.members) <= set(shape.members)]
     inherited = {member for parent in parents for member in parent.members}
-    extends = f" extends {', '.join(style.names.get(parent.name, parent.name) for parent in parents)}" if parents else ""
+    extends = (
+        f" extends {', '.join(style.names.get(parent.name, parent.name) for parent in parents)}" if parents else ""
+    )
     generics = style.generics.get(shape.name, {})
     parameters = f"<{', '.join(f'{each.split()[0]} = unknown' for each in generics.values())}>" if generics else ""
     lines = []

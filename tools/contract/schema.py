@@ -101,7 +101,7 @@ class Contract:
             former = members.get(member.name)
             if former and member.type.kind == "choice":
                 values = (*former.type.values, *member.type.values)
-                member = dataclasses.replace(member, type=dataclasses.replace(member.type, values=values))
+                member = dataclasses.replace(former, type=dataclasses.replace(member.type, values=values))
             members[member.name] = dataclasses.replace(member, required=member.required and everywhere)
         return dataclasses.replace(shape, members=tuple(members.values()), variants=())
 

@@ -8,7 +8,6 @@ themselves (wire.go). What a request leaves out when it is zero is written by th
 import re
 
 from . import text
-from .schema import MARK
 
 WIDTH = 104
 # The types, with their names and first sentences.
@@ -22,15 +21,15 @@ TYPES = {
     "ScheduleOfJob": ("ScheduleOfJob", "says which schedule made a job, and for which instant."),
     "ClaimedJob": ("ClaimedJob", "is a job as its worker receives it."),
     "Lease": ("ClaimedLease", "is a worker's hold on a job."),
-    "BatchItem": ("NewJob", "is a job to be submitted. Only Type is required. The server checks the bounds, and answers "
-                  "with ErrValidationFailed."),
+    "BatchItem": ("NewJob", "is a job to be submitted. Only Type is required. The server checks the bounds, and "
+                  "answers with ErrValidationFailed."),
     "RetryPolicy": ("RetryPolicy", "says how long a job waits after a failed attempt."),
     "UniqueInput": ("UniqueKey", "allows one job per key within a queue."),
     "QueueLimit": ("JobLimit", "is a limit that a job must pass to start."),
     "QueueSettingsInput": ("QueueSettings", "are the settings of a queue. PutQueue gives members that are nil or zero "
                            "their defaults; PatchQueue leaves them unchanged."),
-    "RetentionInput": ("Retention", "is how long jobs are kept, by how they ended. Nil is the default, or in PatchQueue "
-                       "the present value."),
+    "RetentionInput": ("Retention", "is how long jobs are kept, by how they ended. Nil is the default, or in "
+                       "PatchQueue the present value."),
     "Fair": ("Fair", "says how a queue is shared."),
     "Rate": ("Rate", "is a token bucket of starts."),
     "Breaker": ("Breaker", "stops the starts of jobs while too many attempts fail."),
@@ -159,7 +158,9 @@ class Field:
     @property
     def needs_filling(self):
         """A list or map that must not be null."""
-        return self.member.required and self.type.startswith(("[]", "map[")) and not self.wire and not self.member.nullable
+        return (
+            self.member.required and self.type.startswith(("[]", "map[")) and not self.wire and not self.member.nullable
+        )
 
     def read(self, of="w"):
         """The expression that gives this field its value from the wire form."""
@@ -233,7 +234,8 @@ def _struct(contract, shape, fields):
     told = shape.description if not shape.name.startswith(("Queue", "Counts", "Job")) else ""
     comment = _comment(f"{name} {sentence} {told}".strip(), "", words)
     lines, section = [*comment, f"type {name} struct {{"], []
-    inherited = {member.name for member in contract.shapes[EMBEDDED[shape.name]].members} if shape.name in EMBEDDED else ()
+    embedded = contract.shapes[EMBEDDED[shape.name]].members if shape.name in EMBEDDED else ()
+    inherited = {member.name for member in embedded}
     ordered = sorted(fields, key=lambda field: not field.member.required)
     for field in (field for field in ordered if field.member.name not in inherited):
         described = _comment(_field_text(field, words), "\t", {})
@@ -241,7 +243,7 @@ def _struct(contract, shape, fields):
             lines += _aligned(section) + described
             section = []
         tag = "" if _has_methods(shape, fields) else f" {field.tag}"
-        section.append((field.name, f"{field.type}{tag}" if tag == "" else field.type, tag.strip()))
+        section.append((field.name, field.type, tag.strip()))
     lines += _aligned(section)
     if shape.name in EMBEDDED:
         lines.append(f"\t{TYPES[EMBEDDED[shape.name]][0]}")
@@ -310,7 +312,12 @@ def _decoder(contract, shape, fields):
     settable = any(field.is_settable and field.wire for field in fields)
     lines = ["// UnmarshalJSON reads the API's form."]
     lines += [f"func ({receiver} *{name}) UnmarshalJSON(data []byte) error {{", f"\tvar w {_wire_name(shape)}"]
-    lines += ["\tif err := json.Unmarshal(data, &w); err != nil {", "\t\treturn err", "\t}", f"\t*{receiver} = {name}{{}}"]
+    lines += [
+        "\tif err := json.Unmarshal(data, &w); err != nil {",
+        "\t\treturn err",
+        "\t}",
+        f"\t*{receiver} = {name}{{}}",
+    ]
     lines += ["\tvar err error"] if settable else []
     lines += [f"\t{receiver}.{field.name} = {field.read()}" for field in fields]
     return "\n".join([*lines, "\treturn err" if settable else "\treturn nil", "}", ""])
@@ -345,12 +352,14 @@ def _appended(field, value):
     if field.is_settable and field.wire and type.kind != "shape":
         method = {"int": "settableCount", "*int": "settableNumber"}.get(field.type, "settableMs")
         return [f"\tm.{method}({quoted}, {value})"]
-    if member.is_duration:
-        return [f"\tm.{'number' if member.required else 'maybeMs'}({quoted}, {f'milliseconds({value})' if member.required else value})"]
+    if member.is_duration and member.required:
+        return [f"\tm.number({quoted}, milliseconds({value}))"]
+    if type.kind == "integer" and member.required:
+        return [f"\tm.number({quoted}, int64({value}))"]
+    if type.kind == "integer":
+        return [f"\tm.{'maybeMs' if member.is_duration else 'maybeNumber'}({quoted}, {value})"]
     if type.kind in ("text", "choice"):
         return [f"\tm.{'text' if member.required else 'maybeText'}({quoted}, {value})"]
-    if type.kind == "integer":
-        return [f"\tm.{'number' if member.required else 'maybeNumber'}({quoted}, {f'int64({value})' if member.required else value})"]
     simple = {"time": "maybeTime", "boolean": "maybeBoolean"}.get(type.kind)
     if simple:
         return [f"\tm.{simple}({quoted}, {value})"]

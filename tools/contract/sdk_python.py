@@ -41,7 +41,9 @@ def files(contract):
         if name in reached:
             # A job that retention has removed is a job here, too.
             values = choice.values + (("pruned",) if name == "JobState" else ())
-            parts.append("\n".join([*_listed(f"{name} = Literal[", values, ""), *_doc(contract.description(name), ""), ""]))
+            parts.append(
+                "\n".join([*_listed(f"{name} = Literal[", values, ""), *_doc(contract.description(name), ""), ""])
+            )
     names = [name for name in contract.shapes if name in reached and name not in variants]
     parts += [f"\n{_typed_dict(contract.merged(name))}" for name in names if name not in RECORDS]
     parts += [f"\n{_record(contract.shapes[name])}" for name in names if name in RECORDS]
@@ -78,12 +80,20 @@ def _annotated(before, known):
     lines = [f"{before}{head}[", *(f"        {value}," for value in values.split(", ")), "    ]"]
     if not tail:
         return lines
-    return [f"{before}(", f"        {known.split('[')[0]}[", *(f"    {line}" for line in lines[1:]), f"        {tail.strip()}", "    )"]
+    return [
+        f"{before}(",
+        f"        {known.split('[')[0]}[",
+        *(f"    {line}" for line in lines[1:]),
+        f"        {tail.strip()}",
+        "    )",
+    ]
 
 
 def _listed(head, values, indent):
     line = f"{indent}{head}{', '.join(_quoted(value) for value in values)}]"
-    return [line] if len(line) <= WIDTH else [head, *(f"{indent}    {_quoted(value)}," for value in values), f"{indent}]"]
+    return (
+        [line] if len(line) <= WIDTH else [head, *(f"{indent}    {_quoted(value)}," for value in values), f"{indent}]"]
+    )
 
 
 def _quoted(value):
@@ -124,7 +134,11 @@ def _new_job(shape):
     words = {member.name: _name(member) for member in shape.members}
     members = _ordered(shape)
     lines = ["@dataclasses.dataclass", "class NewJob(ToSubmit):"]
-    lines += ['    """A job to be submitted. Only `type` is required. Durations are seconds or a timedelta.', "", "    Args:"]
+    lines += [
+        '    """A job to be submitted. Only `type` is required. Durations are seconds or a timedelta.',
+        "",
+        "    Args:",
+    ]
     for member in members:
         described = text.renamed(member.description or member.general, words)
         lines += textwrap.wrap(f"{_name(member)}: {described}", WIDTH, initial_indent=" " * 8,
@@ -144,7 +158,11 @@ def _new_job(shape):
 
 
 def _options(shape):
-    lines = ["class JobOptions(TypedDict, total=False):", '    """Options of a submission. NewJob documents them."""', ""]
+    lines = [
+        "class JobOptions(TypedDict, total=False):",
+        '    """Options of a submission. NewJob documents them."""',
+        "",
+    ]
     for member in _ordered(shape):
         if member.name not in FIRST:
             lines.append(f"    {_name(member)}: {_given(member)} | None")

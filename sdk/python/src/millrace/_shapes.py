@@ -118,7 +118,7 @@ class RetryPolicy(TypedDict):
     """
 
     strategy: Literal["exponential", "linear", "fixed", "list"]
-    """A list of delays."""
+    """How the delay grows."""
     base_ms: NotRequired[int]
     """The first delay. Default `5000`. At most 10 years."""
     max_ms: NotRequired[int]
