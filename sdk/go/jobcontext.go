@@ -10,44 +10,6 @@ import (
 	"time"
 )
 
-// ClaimedJob is a job as its worker receives it.
-type ClaimedJob struct {
-	ID          string            `json:"id"`
-	Queue       string            `json:"queue"`
-	Type        string            `json:"type"`
-	Payload     json.RawMessage   `json:"payload"`
-	Attempt     int               `json:"attempt"` // the number of this attempt, from 1
-	MaxAttempts int               `json:"max_attempts"`
-	Priority    int               `json:"priority"`
-	CreatedAt   time.Time         `json:"created_at"`
-	RunAt       time.Time         `json:"run_at"`
-	Tags        []string          `json:"tags"`
-	Meta        map[string]string `json:"meta"`
-	// Traceparent and Tracestate are the W3C trace context of the submission; empty if it had none.
-	Traceparent string `json:"traceparent"`
-	Tracestate  string `json:"tracestate"`
-	// Schedule names the schedule that created the job; nil if none did.
-	Schedule *ScheduleOfJob `json:"schedule"`
-	// Progress is the last progress of an earlier attempt, with its checkpoint; nil if there is none.
-	Progress *Progress `json:"progress"`
-	// Lease is the lease as it was when the job was claimed.
-	Lease ClaimedLease `json:"lease"`
-	// Deadline is the instant at which the attempt times out, by the server's clock; zero if it has no
-	// timeout. The handler's context ends by the worker's monotonic clock.
-	Deadline time.Time `json:"deadline"`
-	// TimeoutMs is the attempt's timeout in milliseconds; 0 if it has none or the server did not say.
-	TimeoutMs int64 `json:"timeout_ms"`
-}
-
-// ClaimedLease is a worker's hold on a job.
-type ClaimedLease struct {
-	// Token is the fencing token, which rises with each lease of the job. Pass it to services that
-	// compare tokens, so that they refuse a late attempt.
-	Token     int64     `json:"token"`
-	ExpiresAt time.Time `json:"expires_at"`
-	LengthMs  int64     `json:"lease_ms"`
-}
-
 // Checkpoint returns the value that an earlier attempt saved with SaveCheckpoint, as JSON; nil if
 // there is none.
 func (j *ClaimedJob) Checkpoint() json.RawMessage {

@@ -37,13 +37,45 @@ func (d wireMs) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, milliseconds(time.Duration(d)), 10), nil
 }
 
-func (d *wireMs) UnmarshalJSON(data []byte) error {
+func (d *wireMs) UnmarshalJSON(data []byte) error { return (*wireDuration)(d).UnmarshalJSON(data) }
+
+// wireDuration is a duration in milliseconds that may be 0.
+type wireDuration time.Duration
+
+func (d wireDuration) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, milliseconds(time.Duration(d)), 10), nil
+}
+
+func (d *wireDuration) UnmarshalJSON(data []byte) error {
 	var ms int64
-	if err := json.Unmarshal(data, &ms); err != nil {
-		return err
+	err := json.Unmarshal(data, &ms)
+	*d = wireDuration(durationOf(ms))
+	return err
+}
+
+// wireDelay is a duration in milliseconds, whose 0 is NoDelay.
+type wireDelay time.Duration
+
+func (d wireDelay) MarshalJSON() ([]byte, error) { return wireDuration(d).MarshalJSON() }
+
+func (d *wireDelay) UnmarshalJSON(data []byte) error {
+	err := (*wireDuration)(d).UnmarshalJSON(data)
+	if *d == 0 {
+		*d = wireDelay(NoDelay)
 	}
-	*d = wireMs(durationOf(ms))
-	return nil
+	return err
+}
+
+// wireCount is a number whose zero value means "not set", so that an explicit 0, which the server must
+// refuse, becomes -1.
+type wireCount int
+
+func (n *wireCount) UnmarshalJSON(data []byte) error {
+	err := json.Unmarshal(data, (*int)(n))
+	if *n == 0 {
+		*n = -1
+	}
+	return err
 }
 
 // durationOf saturates: ten years fit, but a value too large for a Duration must not wrap around.
@@ -69,6 +101,97 @@ func (t wireText) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return appendString(nil, string(t)), nil
+}
+
+func converted[To, From ~int64](from []From) []To {
+	if from == nil {
+		return nil
+	}
+	to := make([]To, len(from))
+	for i, value := range from {
+		to[i] = To(value)
+	}
+	return to
+}
+
+func times(from []wireTime) []time.Time {
+	to := make([]time.Time, len(from))
+	for i, t := range from {
+		to[i] = time.Time(t)
+	}
+	return to
+}
+
+func wireTimes(from []time.Time) []wireTime {
+	to := make([]wireTime, len(from))
+	for i, t := range from {
+		to[i] = wireTime(t)
+	}
+	return to
+}
+
+// filled returns a list that is not written as null.
+func filled[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func filledMap[T any](values map[string]T) map[string]T {
+	if values == nil {
+		return map[string]T{}
+	}
+	return values
+}
+
+// orNil and listOf keep an empty list apart from none.
+
+func orNil[T any](list []T) *[]T {
+	if list == nil {
+		return nil
+	}
+	return &list
+}
+
+func listOf[T any](list *[]T) []T {
+	if list == nil {
+		return nil
+	}
+	return *list
+}
+
+// payloadOf returns nil if there is no payload.
+func payloadOf(raw json.RawMessage) any {
+	if raw == nil {
+		return nil
+	}
+	return raw
+}
+
+// A setting is absent (nil), null (the value of none) or has a value.
+
+func readSettable[T any](raw json.RawMessage, none func() *T, failed *error) *T {
+	if raw == nil {
+		return nil
+	}
+	value := none()
+	if string(raw) != "null" {
+		*failed = errors.Join(*failed, json.Unmarshal(raw, value))
+	}
+	return value
+}
+
+func readSettableMs(raw json.RawMessage, failed *error) *time.Duration {
+	none := func() *wireDuration { return Ptr(wireDuration(Forever)) }
+	return (*time.Duration)(readSettable(raw, none, failed))
+}
+
+func readCount(raw json.RawMessage, failed *error) int {
+	if count := readSettable(raw, func() *int { return Ptr(JobsOwn) }, failed); count != nil {
+		return *count
+	}
+	return 0
 }
 
 func appendTime(b []byte, t time.Time) []byte {
@@ -199,6 +322,35 @@ func (m *members) maybeBoolean(name string, value bool) {
 	}
 }
 
+// The following methods write a setting; its value for "none" is written as null.
+
+func (m *members) settableNumber(name string, value *int) {
+	switch {
+	case value == nil:
+	case *value == -1:
+		m.raw(name, null)
+	default:
+		m.number(name, int64(*value))
+	}
+}
+
+// settableCount takes 0 for "absent".
+func (m *members) settableCount(name string, value int) {
+	if value != 0 {
+		m.settableNumber(name, &value)
+	}
+}
+
+func (m *members) settableMs(name string, value *time.Duration) {
+	switch {
+	case value == nil:
+	case *value == Forever:
+		m.raw(name, null)
+	default:
+		m.number(name, milliseconds(*value))
+	}
+}
+
 // value writes any value that encoding/json can write.
 func (m *members) value(name string, value any) error {
 	raw, err := marshal(value)
@@ -211,6 +363,8 @@ func (m *members) value(name string, value any) error {
 // Encode returns the JSON that the SDK sends for a payload or a result: without HTML escapes, and with
 // a json.RawMessage byte for byte.
 func Encode(value any) (json.RawMessage, error) { return marshal(value) }
+
+var null = []byte("null")
 
 // marshal is like json.Marshal, but leaves raw JSON unchanged and does not escape HTML.
 func marshal(value any) ([]byte, error) {

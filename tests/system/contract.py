@@ -16,6 +16,7 @@ class ContractError(AssertionError):
 class Contract:
     def __init__(self, description):
         self.description = description
+        self.sent = None  # a set takes the members of replies, as SCHEMA.MEMBER
         self.routes = []  # (pattern, template, path item), fixed paths before those with parameters
         for template, item in sorted(description["paths"].items(), key=lambda entry: "{" in entry[0]):
             pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template))
@@ -107,19 +108,35 @@ class Contract:
     # The validator.
 
     def resolve(self, node):
-        """Follows a reference. Members beside `$ref` (descriptions, defaults) need no check."""
+        """Follows a reference, and joins the parts of an `allOf`. Members beside `$ref` (descriptions,
+        defaults) need no check."""
         while "$ref" in node:
             target = self.description
             for step in node["$ref"].removeprefix("#/").split("/"):
                 target = target[step]
             node = target
-        return node
+        return self._joined(node) if "allOf" in node else node
+
+    def _joined(self, node):
+        """A schema with the members of its parts and its own, as if they had been written in one place."""
+        parts = [self.resolve(part) for part in node["allOf"]]
+        own = {name: value for name, value in node.items() if name not in ("allOf", "unevaluatedProperties")}
+        joined = {}
+        for part in (*parts, own):
+            joined.update(part)
+        if any("properties" in part for part in parts):
+            joined["properties"] = {
+                name: member for part in (*parts, own) for name, member in part.get("properties", {}).items()
+            }
+            joined["required"] = [name for part in (*parts, own) for name in part.get("required", ())]
+        return joined
 
     def check(self, schema, value, where="$"):
         """Raises ContractError at the first member of `value` that does not fit `schema`."""
-        schema = self.resolve(schema)
-        if "anyOf" in schema:
-            self._check_any(schema["anyOf"], value, where)
+        name, schema = schema.get("$ref", "").split("/")[-1], self.resolve(schema)
+        for alternatives in ("anyOf", "oneOf"):
+            if alternatives in schema:
+                self._check_any(schema[alternatives], value, where)
         self._check_type(schema, value, where)
         if "enum" in schema and value not in schema["enum"]:
             raise ContractError(f"{where}: {value!r} is none of {schema['enum']}")
@@ -132,16 +149,18 @@ class Contract:
         elif isinstance(value, list):
             self._check_list(schema, value, where)
         elif isinstance(value, dict):
-            self._check_object(schema, value, where)
+            self._check_object(name, schema, value, where)
 
     def _check_any(self, schemas, value, where):
         faults = []
         for schema in schemas:
+            sent = self.sent and set(self.sent)
             try:
                 self.check(schema, value, where)
                 return
             except ContractError as error:
                 faults.append(str(error))
+                self.sent = sent
         raise ContractError(f"{where}: fits none of {len(schemas)} shapes: " + "; ".join(faults))
 
     def _check_type(self, schema, value, where):
@@ -168,21 +187,23 @@ class Contract:
             for index, item in enumerate(value):
                 self.check(schema["items"], item, f"{where}/{index}")
 
-    def _check_object(self, schema, value, where):
-        for name in schema.get("required", []):
-            if name not in value:
-                raise ContractError(f"{where}: member {name!r} is missing")
+    def _check_object(self, name, schema, value, where):
+        for required in schema.get("required", []):
+            if required not in value:
+                raise ContractError(f"{where}: member {required!r} is missing")
         if "type" not in schema:
             return  # opaque
         properties = schema.get("properties", {})
         others = schema.get("additionalProperties", False)
-        for name, member in value.items():
-            if name in properties:
-                self.check(properties[name], member, f"{where}/{name}")
+        for key, member in value.items():
+            if key in properties:
+                self.check(properties[key], member, f"{where}/{key}")
             elif others is False:
-                raise ContractError(f"{where}: member {name!r} is not described")
+                raise ContractError(f"{where}: member {key!r} is not described")
             elif isinstance(others, dict):
-                self.check(others, member, f"{where}/{name}")
+                self.check(others, member, f"{where}/{key}")
+        if self.sent is not None and properties:
+            self.sent |= {f"{name}.{key}" for key in value}
 
 
 def _is_a(kind, value):

@@ -81,7 +81,7 @@ func (f *Fake) attempt(ctx context.Context, e *entry) bool {
 	defer e.endWith(nil)
 	claimed := millrace.ClaimedJob{
 		ID: e.job.ID, Queue: e.job.Queue, Type: e.job.Type, Payload: e.job.Payload, Attempt: e.job.Attempt,
-		MaxAttempts: e.job.MaxAttempts, Priority: e.job.Priority, CreatedAt: e.job.CreatedAt, RunAt: e.job.RunAt,
+		MaxAttempts: e.job.MaxAttempts, Priority: e.job.Priority, CreatedAt: e.job.CreatedAt,
 		Tags: e.job.Tags, Meta: e.job.Meta, Traceparent: e.spec.Traceparent, Tracestate: e.spec.Tracestate,
 		Progress: e.job.Progress,
 		Lease:    millrace.ClaimedLease{Token: f.token, ExpiresAt: f.now.Add(30 * time.Second), LengthMs: 30_000},

@@ -1,6 +1,6 @@
 import { Link, type Call, type CallOptions } from "./call.js";
 import { pause } from "./backoff.js";
-import { errorOf, InvalidState, WaitTimeout, type MillraceError, type Problem } from "./errors.js";
+import { errorOf, InvalidState, WaitTimeout, type MillraceError } from "./errors.js";
 import { IdMaker, type Random } from "./ids.js";
 import { JobType } from "./job-type.js";
 import { plainJson, type JsonCodec } from "./json.js";
@@ -28,6 +28,7 @@ import {
   type SubmitOptions,
   type TimeInput,
 } from "./types.js";
+import type { Problem } from "./wire-shapes.js";
 import { decode, encode } from "./wire.js";
 
 /** A W3C trace context. */

@@ -1,3 +1,5 @@
+import type { Problem } from "./wire-shapes.js";
+
 /** One fault of a request that the server refused. */
 export interface Fault {
   /** A JSON Pointer into the body, or the name of the query parameter or header. */
@@ -172,16 +174,6 @@ const CLASSES: Record<string, typeof NotFound> = {
   forbidden: Forbidden,
   payload_too_large: PayloadTooLarge,
 };
-
-/** A refusal as the server sends it. */
-export interface Problem {
-  status: number;
-  code: string;
-  title?: string;
-  detail?: string;
-  request_id?: string;
-  errors?: { pointer?: string; parameter?: string; header?: string; detail: string }[];
-}
 
 /** Returns whether a parsed body is a refusal of a Millrace server. */
 export function isProblem(body: unknown): body is Problem {

@@ -1,3 +1,5 @@
+import { OPAQUE, VERBATIM } from "./members.js";
+
 /**
  * Converts payloads, results and checkpoints to JSON text and back. It is used for nothing else:
  * this package itself reads and writes the members of the API.
@@ -45,11 +47,6 @@ export function opaqueText(value: unknown, codec: JsonCodec): string {
   if (typeof text !== "string") throw new TypeError(`a ${typeof value} is not JSON`);
   return text;
 }
-
-/** Members whose values are the application's own JSON. */
-export const OPAQUE = new Set(["payload", "result", "checkpoint"]);
-/** Members whose values are maps with the application's own names. */
-export const VERBATIM = new Set(["meta", "labels", "data", "limits"]);
 
 /** Reads a server's answer. `opaque` converts the text of each opaque value. */
 export function readAnswer(text: string, opaque: (text: string) => unknown): unknown {

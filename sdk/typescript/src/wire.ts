@@ -3,26 +3,8 @@
  * always numbers of milliseconds, lose their suffix: `delay_ms` becomes `delay`. Payloads, results,
  * checkpoints and maps of the application are left unchanged.
  */
-import { OPAQUE, VERBATIM, opaqueText, plainJson, readAnswer, type JsonCodec } from "./json.js";
-
-// Durations that have the suffix on the wire, by the member that holds their object.
-const DURATIONS: Record<string, Set<string>> = {
-  retry: new Set(["base", "max", "delays"]),
-  retention: new Set(["succeeded", "dead", "cancelled", "expired"]),
-  unique: new Set(["for", "maxWait"]),
-};
-const DURATIONS_ELSEWHERE = new Set([
-  "delay",
-  "expiresIn",
-  "lease",
-  "timeout",
-  "every",
-  "jitter",
-  "missedAfter",
-  "oldestReadyAge",
-]);
-// Maps whose names are the application's and whose values are the API's.
-const MAPS = new Set(["schedules"]);
+import { opaqueText, plainJson, readAnswer, type JsonCodec } from "./json.js";
+import { DURATIONS, DURATIONS_ELSEWHERE, MAPS, OPAQUE, VERBATIM } from "./members.js";
 
 const snakes = new Map<string, string>();
 const camels = new Map<string, string>();

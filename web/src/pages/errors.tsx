@@ -4,7 +4,7 @@ import { get, may, patch, post, segment } from "../lib/api";
 import { absolute, compact, count, plural, shortId } from "../lib/format";
 import { go, href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
-import type { ErrorGroup, GroupStatus, Job, Operation, Page } from "../lib/types";
+import type { ErrorGroup, ErrorGroupStatus, Job, Operation, Page } from "../lib/types";
 import { Spark } from "../ui/chart";
 import { Dialog, Menu } from "../ui/dialog";
 import { Button, Empty, Facts, Notice, Panel, Segments, Shown, TextField, Time, messageOf } from "../ui/parts";
@@ -15,7 +15,7 @@ import { Count, Table } from "../ui/table";
 import { toast } from "../ui/toast";
 
 type Order = "last_seen" | "count" | "first_seen";
-const statuses: [GroupStatus, string][] = [
+const statuses: [ErrorGroupStatus, string][] = [
   ["open", "Open"],
   ["muted", "Muted"],
   ["resolved", "Resolved"],
@@ -25,7 +25,7 @@ const orders: [Order, string][] = [
   ["count", "Most failures"],
   ["first_seen", "First seen"],
 ];
-const textOf = (group: ErrorGroup): string => (group.redacted ? "(its text needs the scope “payload”)" : group.message);
+const textOf = (group: ErrorGroup): string => group.message ?? "(its text needs the scope “payload”)";
 const where = (names: string[], one: string): string =>
   names.length === 1 ? `${one} ${names[0]}` : plural(names.length, one);
 

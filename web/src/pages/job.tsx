@@ -6,7 +6,7 @@ import { faultOf, readWithOpaque } from "../lib/json";
 import { now, paused } from "../lib/live";
 import { href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
-import { type Attempt, type FeedEvent, type Job, type JobError, type LogLine, type Page, kEnded } from "../lib/types";
+import type { Attempt, FeedEvent, Job, JobError, LogLine, Page } from "../lib/types";
 import { canCancel, canRetry, cancelJob, itemsFor, retryJob } from "../ui/actions";
 import { Dialog, Menu } from "../ui/dialog";
 import { Json } from "../ui/json";
@@ -27,7 +27,7 @@ import {
   messageOf,
 } from "../ui/parts";
 import { Bar, enqueueWith } from "../ui/shell";
-import { StateMark, stateOfOutcome } from "../ui/state";
+import { StateMark, kEnded, stateOfOutcome } from "../ui/state";
 import { toast } from "../ui/toast";
 import { Waterfall } from "../ui/waterfall";
 import { WhyPanel } from "../ui/why";

@@ -5,7 +5,7 @@ import { count, duration, plural, shortId } from "../lib/format";
 import { now } from "../lib/live";
 import { go, href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
-import type { GateState, Limit, LimitHolder, LimitKey, Page, TypeGate } from "../lib/types";
+import type { Gate, Limit, LimitHolder, LimitKey, Page, TypeGate } from "../lib/types";
 import { Dialog, Menu, ask } from "../ui/dialog";
 import {
   Button,
@@ -39,7 +39,7 @@ import { type Column, Count, Table } from "../ui/table";
 import { toast } from "../ui/toast";
 import { rateUnit, rateWords } from "./queue";
 
-function GateBadge({ of }: { of: GateState }) {
+function GateBadge({ of }: { of: Gate }) {
   const left = (until: string | null) =>
     until && ` for ${duration(Math.max(0, new Date(until).getTime() - now.value))}`;
   if (of.paused)
@@ -55,7 +55,7 @@ function GateBadge({ of }: { of: GateState }) {
   return <span class="zero">–</span>;
 }
 
-const gateColumns = <T extends GateState>(perKey: (gate: T) => boolean): Column<T>[] => [
+const gateColumns = <T extends Gate>(perKey: (gate: T) => boolean): Column<T>[] => [
   {
     name: "use",
     head: "In use",
@@ -537,7 +537,7 @@ export function LimitPage({ name }: { name: string }) {
   );
 }
 
-function useGateForm(gate: GateState | null) {
+function useGateForm(gate: Gate | null) {
   const [concurrency, setConcurrency] = useState(numberText(gate?.concurrency));
   const [rate, setRate] = useState(rateText(gate?.rate));
   const [breaker, setBreaker] = useState(breakerText(gate?.breaker));

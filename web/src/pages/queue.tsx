@@ -6,7 +6,6 @@ import { serverNow } from "../lib/live";
 import { go, href } from "../lib/router";
 import { useResource } from "../lib/resource";
 import {
-  type FairShare,
   type Job,
   type Limit,
   type Operation,
@@ -15,7 +14,8 @@ import {
   type Queue,
   type QueueSettings,
   type Rate,
-  type Retry,
+  type RetryPolicy,
+  type Share,
   type Stats,
   type WorkerInfo,
   kStates,
@@ -69,8 +69,8 @@ export const rateUnit = (given: Rate): string =>
   `${spans[given.per_ms] ?? `in ${exactly(given.per_ms)}`}${given.burst ? `, bursts of ${count(given.burst)}` : ""}`;
 export const rateWords = (given: Rate | null): string =>
   given ? `${count(given.limit)} ${rateUnit(given)}` : "no bound";
-export function retryWords(retry: Retry): string {
-  if (retry.strategy === "list") return (retry.delays_ms ?? []).map(exactly).join(", ");
+export function retryWords(retry: RetryPolicy): string {
+  if (retry.strategy === "list") return retry.delays_ms.map(exactly).join(", ");
   const jitter = retry.jitter ? `, ±${Math.round(100 * retry.jitter)} %` : "";
   if (retry.strategy === "fixed") return `after ${exactly(retry.base_ms ?? 0)}${jitter}`;
   return `${retry.strategy}, from ${exactly(retry.base_ms ?? 0)} to ${exactly(retry.max_ms ?? 0)}${jitter}`;
@@ -372,7 +372,7 @@ function HeldBack({ queue }: { queue: Queue }) {
 function Shares({ name }: { name: string }) {
   const shares = useResource(
     `shares ${name}`,
-    (signal) => get<Page<FairShare>>(`v1/queues/${segment(name)}/shares`, { order: "waiting" }, signal),
+    (signal) => get<Page<Share>>(`v1/queues/${segment(name)}/shares`, { order: "waiting" }, signal),
     { everyMs: 5000 },
   );
   return (
@@ -512,10 +512,12 @@ function EditQueue({
   const [attempts, setAttempts] = useState(numberText(settings.max_attempts));
   const [crashes, setCrashes] = useState(numberText(settings.max_crashes));
   const [strategy, setStrategy] = useState(settings.retry.strategy);
-  const [base, setBase] = useState(durationText(settings.retry.base_ms ?? 5000));
-  const [top, setTop] = useState(durationText(settings.retry.max_ms ?? 300_000));
-  const [jitter, setJitter] = useState(numberText(settings.retry.jitter ?? 0.2));
-  const [delays, setDelays] = useState((settings.retry.delays_ms ?? []).map(durationInput).join(", "));
+  const backoff = settings.retry.strategy === "list" ? undefined : settings.retry;
+  const listed = settings.retry.strategy === "list" ? settings.retry.delays_ms : [];
+  const [base, setBase] = useState(durationText(backoff?.base_ms ?? 5000));
+  const [top, setTop] = useState(durationText(backoff?.max_ms ?? 300_000));
+  const [jitter, setJitter] = useState(numberText(backoff?.jitter ?? 0.2));
+  const [delays, setDelays] = useState(listed.map(durationInput).join(", "));
   const [lease, setLease] = useState(durationText(settings.lease_ms));
   const [ready, setReady] = useState(numberText(settings.max_ready));
   const [keep, setKeep] = useState({
@@ -529,7 +531,7 @@ function EditQueue({
   const [conflict, setConflict] = useState(false);
 
   const read = (): Partial<QueueSettings> => {
-    const retry: Retry =
+    const retry: RetryPolicy =
       strategy === "list"
         ? { strategy, delays_ms: delays.split(",").map((each) => readDuration(each, "/retry/delays_ms") ?? 0) }
         : {

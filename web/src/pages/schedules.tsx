@@ -16,7 +16,7 @@ import { faultOf, membersOf } from "../lib/json";
 import { names, wantNames } from "../lib/names";
 import { go, href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
-import type { Preview, Run, Schedule } from "../lib/types";
+import type { PreviewAnswer, Run, Schedule } from "../lib/types";
 import { Dialog, Menu, ask } from "../ui/dialog";
 import { Icon } from "../ui/icons";
 import { Json } from "../ui/json";
@@ -461,7 +461,7 @@ function ScheduleForm({
   const [overlap, setOverlap] = useState(schedule?.overlap ?? "allow");
   const [gap, setGap] = useState(schedule?.dst_gap ?? "run");
   const [twice, setTwice] = useState(schedule?.dst_overlap ?? "once");
-  const [preview, setPreview] = useState<Preview | null>(null);
+  const [preview, setPreview] = useState<PreviewAnswer | null>(null);
   const [wrong, setWrong] = useState("");
   const [faults, setFaults] = useState<Map<string, string>>(new Map());
   const [fault, setFault] = useState("");
@@ -483,7 +483,7 @@ function ScheduleForm({
           dst_gap: gap,
           dst_overlap: twice,
         };
-        const made = await post<Preview>("v1/schedules/preview", body);
+        const made = await post<PreviewAnswer>("v1/schedules/preview", body);
         if (abort.signal.aborted) return;
         setPreview(made);
         setWrong("");

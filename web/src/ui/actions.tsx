@@ -1,8 +1,9 @@
 // The actions on a single job, for all pages that show it.
 import { patch, post, remove, segment } from "../lib/api";
 import { go } from "../lib/router";
-import { type Job, kEnded } from "../lib/types";
+import type { Job } from "../lib/types";
 import { type MenuItem, ask } from "./dialog";
+import { kEnded } from "./state";
 import { toast } from "./toast";
 
 const path = (job: Job): string => `v1/jobs/${segment(job.id)}`;

@@ -1,6 +1,9 @@
 // The states of a job, each with a colour and a shape.
 import type { JobState } from "../lib/types";
 
+// The states that a job leaves only by a retry.
+export const kEnded: readonly JobState[] = ["succeeded", "dead", "cancelled", "expired"];
+
 const stroke = {
   fill: "none",
   stroke: "currentColor",

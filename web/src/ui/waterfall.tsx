@@ -1,8 +1,8 @@
 // A job's history on a timeline: waiting, attempts, and the outcome of each.
 import { duration, timeOfDay } from "../lib/format";
 import { now } from "../lib/live";
-import { type Attempt, type Job, kEnded } from "../lib/types";
-import { StateShape, stateOfOutcome } from "./state";
+import type { Attempt, Job } from "../lib/types";
+import { StateShape, kEnded, stateOfOutcome } from "./state";
 
 const kMostLanes = 40;
 

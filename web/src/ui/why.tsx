@@ -164,7 +164,7 @@ function words(blocking: Blocking, of: { queue: string; type?: string }): Compon
         </>
       );
     default:
-      return <>{blocking.code.replaceAll("_", " ")}</>;
+      return <>{(blocking.code as string).replaceAll("_", " ")}</>;
   }
 }
 

@@ -30,7 +30,18 @@ from .errors import (
 )
 from .jobs import AsyncJobType, JobType
 from .logs import JobLogHandler
-from .models import BatchItem, Job, LogLine, NewJob, Page, Queue, Record, Schedule, Submitted
+from .models import (
+    BatchItem,
+    Job,
+    LogLine,
+    NewJob,
+    Page,
+    Queue,
+    Record,
+    Schedule,
+    ScheduleRun,
+    Submitted,
+)
 from .outcomes import Cancel, Interrupted, NonRetryable, RetryAfter, Snooze
 from .worker import AsyncWorker, Worker
 
@@ -66,6 +77,7 @@ __all__ = [
     "Record",
     "RetryAfter",
     "Schedule",
+    "ScheduleRun",
     "Snooze",
     "Submitted",
     "Unauthenticated",

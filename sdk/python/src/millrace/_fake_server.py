@@ -15,7 +15,7 @@ from ._ids import make_id
 from ._time import format_time, parse_time
 from .context import ClaimedJob, Context, Line
 from .errors import WaitTimeout
-from .models import FINAL_STATES
+from .models import FINAL_STATES, Job
 
 START_MS = 1_893_456_000_000  # 2030-01-01T00:00:00Z
 _WAITING = frozenset({"scheduled", "ready", "retrying"})
@@ -279,9 +279,8 @@ class FakeServer:
             "meta": wire.get("meta", {}),
         }
         # The fake does not apply limits, orders and shares; it only stores a job's members.
-        for name in ("traceparent", "limits", "order_key", "order_on_failure", "fair_key"):
-            if name in wire:
-                shown[name] = wire[name]
+        for name in Job._members & wire.keys() - shown.keys() - {"payload"}:
+            shown[name] = wire[name]
         self._count += 1
         job = FakeJob(shown, dict(wire), self._count)
         job.due_ms, job.expires_ms = run_ms, expires_ms

@@ -30,6 +30,7 @@ from .models import (
     Queue,
     Record,
     Schedule,
+    ScheduleRun,
     Submission,
     Submitted,
     wire_of,
@@ -176,8 +177,8 @@ def backfill_schedule(name: str, request: Mapping[str, Any]) -> Call[dict[str, A
     )
 
 
-def schedule_runs(name: str) -> Call[list[Record]]:
-    return Call("GET", path("schedules", name, "runs"), _items("items", Record))
+def schedule_runs(name: str) -> Call[list[ScheduleRun]]:
+    return Call("GET", path("schedules", name, "runs"), _items("items", ScheduleRun))
 
 
 def preview_schedule(request: Mapping[str, Any]) -> Call[dict[str, Any]]:

@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from collections.abc import Sequence
+from typing import TypedDict
 
-from ._time import Duration, Instant
+from ._shapes import JobOptions
+from ._time import Duration
 
 __all__ = ["JobOptions", "WorkerOptions"]
-
-
-class JobOptions(TypedDict, total=False):
-    """Options of a submission. NewJob documents them."""
-
-    queue: str | None
-    id: str | None
-    idempotency_key: str | None
-    priority: int | None
-    run_at: Instant | None
-    delay: Duration | None
-    expires_at: Instant | None
-    expires_in: Duration | None
-    max_attempts: int | None
-    retry: Mapping[str, Any] | None
-    lease: Duration | None
-    timeout: Duration | None
-    unique: Mapping[str, Any] | None
-    tags: list[str] | None
-    meta: Mapping[str, str] | None
-    traceparent: str | None
-    tracestate: str | None
-    limits: list[Mapping[str, Any]] | None
-    order_key: str | None
-    order_on_failure: str | None
-    fair_key: str | None
 
 
 class WorkerOptions(TypedDict, total=False):

@@ -37,8 +37,8 @@ from .models import (
     NewJob,
     Page,
     Queue,
-    Record,
     Schedule,
+    ScheduleRun,
     Submission,
     Submitted,
 )
@@ -341,7 +341,7 @@ class AsyncMillrace(App):
         """
         return await self._call(operations.backfill_schedule(name, request))
 
-    async def schedule_runs(self, name: str) -> List[Record]:
+    async def schedule_runs(self, name: str) -> List[ScheduleRun]:
         """Return the results of the last 100 instants, newest first."""
         return await self._call(operations.schedule_runs(name))
 

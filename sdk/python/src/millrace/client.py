@@ -35,8 +35,8 @@ from .models import (
     NewJob,
     Page,
     Queue,
-    Record,
     Schedule,
+    ScheduleRun,
     Submission,
     Submitted,
 )
@@ -325,7 +325,7 @@ class Millrace(App):
         """
         return self._call(operations.backfill_schedule(name, request))
 
-    def schedule_runs(self, name: str) -> List[Record]:
+    def schedule_runs(self, name: str) -> List[ScheduleRun]:
         """Return the results of the last 100 instants, newest first."""
         return self._call(operations.schedule_runs(name))
 

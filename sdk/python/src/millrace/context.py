@@ -10,8 +10,9 @@ from typing import Any, Callable, NamedTuple
 
 from . import _json
 from ._ids import make_id
+from ._shapes import ClaimedJobRecord
 from ._time import Duration, format_time, to_ms, to_seconds
-from .models import UNSET, Record, ScheduleOfJob, Submission, wire_of
+from .models import UNSET, Submission, wire_of
 from .outcomes import Interrupted
 
 __all__ = ["ClaimedJob", "Context"]
@@ -35,24 +36,8 @@ _LEVELS = {
 }
 
 
-class ClaimedJob(Record):
+class ClaimedJob(ClaimedJobRecord):
     """The job that a handler runs, as it was claimed."""
-
-    id: str
-    queue: str
-    type: str
-    payload: Any
-    attempt: int
-    max_attempts: int
-    priority: int | None
-    created_at: str | None
-    run_at: str | None
-    deadline: str | None
-    tags: list[str]
-    meta: dict[str, str]
-    traceparent: str | None
-    tracestate: str | None
-    schedule: ScheduleOfJob | None
 
     __slots__ = ()
 

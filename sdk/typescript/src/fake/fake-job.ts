@@ -1,6 +1,7 @@
 import type { PendingLine, PendingProgress } from "../context.js";
 import type { JobState } from "../types.js";
-import type { Retry, Submission } from "./submission.js";
+import type { RetryPolicy } from "../wire-shapes.js";
+import type { Submission } from "./submission.js";
 
 const DEFAULT_RETRY = {
   strategy: "exponential",
@@ -26,7 +27,7 @@ export class FakeJob {
   readonly given: Submission;
   readonly queue: string;
   readonly payload: string;
-  readonly retry: Retry;
+  readonly retry: RetryPolicy;
   readonly maxAttempts: number;
   readonly createdAt: number;
   /** The order of submission. */
@@ -110,7 +111,9 @@ export class FakeJob {
   /** Returns the job in the API's form, as JSON text. */
   text(include: string[]): string {
     const { given } = this;
+    const { payload, run_at, delay_ms, expires_in_ms, idempotency_key, ...asGiven } = given;
     const view = {
+      ...asGiven,
       id: this.id,
       queue: this.queue,
       type: given.type,
@@ -136,11 +139,7 @@ export class FakeJob {
       unique: given.unique ? { for_ms: null, on_conflict: "return", ...given.unique } : null,
       tags: given.tags ?? [],
       meta: given.meta ?? {},
-      traceparent: given.traceparent,
-      limits: given.limits,
-      order_key: given.order_key,
-      order_on_failure: given.order_on_failure,
-      fair_key: given.fair_key,
+      tracestate: undefined,
       logs: include.includes("logs") ? this.lineViews() : undefined,
     };
     const more = [`"progress":${this.#progressText()}`];

@@ -1,41 +1,9 @@
 /** Checks the members of a submission as the server does. Names are the API's. */
 import { readAnswer } from "../json.js";
+import type * as wire from "../wire-shapes.js";
 
 /** A submission; payloads are JSON text. */
-export interface Submission {
-  type: string;
-  id?: string;
-  queue?: string;
-  payload?: string;
-  priority?: number;
-  run_at?: string;
-  delay_ms?: number;
-  expires_at?: string;
-  expires_in_ms?: number;
-  max_attempts?: number;
-  retry?: Retry;
-  lease_ms?: number;
-  timeout_ms?: number;
-  unique?: { key: string; for_ms?: number | null; on_conflict?: "return" | "reject" | "replace" };
-  tags?: string[];
-  meta?: Record<string, string>;
-  traceparent?: string;
-  tracestate?: string;
-  idempotency_key?: string;
-  // The fake does not apply limits, orders and shares; it only stores a job's members.
-  limits?: object[];
-  order_key?: string;
-  order_on_failure?: "hold" | "pass";
-  fair_key?: string;
-}
-
-export interface Retry {
-  strategy: "exponential" | "linear" | "fixed" | "list";
-  base_ms?: number;
-  max_ms?: number;
-  jitter?: number;
-  delays_ms?: number[];
-}
+export type Submission = wire.Submission<string>;
 
 export interface FaultOfBody {
   pointer: string;
@@ -123,7 +91,7 @@ export function faultsOf(job: unknown): FaultOfBody[] {
 }
 
 /** Returns the delay in milliseconds after the failed `attempt`, without jitter. */
-export function retryDelay(retry: Retry, attempt: number): number {
+export function retryDelay(retry: wire.RetryPolicy, attempt: number): number {
   if (retry.strategy === "list") {
     const delays = retry.delays_ms ?? [0];
     return delays[Math.min(attempt, delays.length) - 1] ?? 0;

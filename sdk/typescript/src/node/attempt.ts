@@ -2,7 +2,7 @@ import { Context, type RunningJob, type Surroundings } from "../context.js";
 import type { JsonCodec } from "../json.js";
 import { plainJson, readAnswer } from "../json.js";
 import type { Row } from "./lease-table.js";
-import type { Claimed } from "./wire-worker.js";
+import type { ClaimedJob as Claimed } from "../wire-shapes.js";
 
 /** An answer with jobs. Its text is read again only if the bytes of a payload are requested. */
 export class ClaimAnswer {

@@ -11,14 +11,8 @@ import type { Keeper } from "./keeper.js";
 import { LeaseBook, type LeaseKeeping } from "./leases.js";
 import { Outbox, type OutgoingAck } from "./outbox.js";
 import { running } from "./running.js";
-import {
-  ackText,
-  pollText,
-  type Command,
-  type ItemResult,
-  type PollAnswer,
-  type PollItems,
-} from "./wire-worker.js";
+import type { Command, ItemResult, PollAnswer } from "../wire-shapes.js";
+import { ackText, pollText, type PollItems } from "./wire-worker.js";
 
 const ACK_DELAY = 5;
 const CLAIM_MARGIN = 10_000; // for the round trip of a claim that waits

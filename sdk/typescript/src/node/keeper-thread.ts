@@ -7,7 +7,8 @@ import { now } from "./clock.js";
 import { httpTransport } from "./http.js";
 import { graceOf, type KeeperData } from "./keeper.js";
 import { CANCELLED, LeaseTable, LOST } from "./lease-table.js";
-import { beatText, pollText, type ItemResult, type PollAnswer } from "./wire-worker.js";
+import type { HeartbeatResult, PollAnswer } from "../wire-shapes.js";
+import { beatText, pollText } from "./wire-worker.js";
 
 const data = workerData as KeeperData;
 const table = new LeaseTable(data.memory);
@@ -70,7 +71,7 @@ function take(
   number: number,
   certain: number,
   lease: number,
-  result: ItemResult | undefined,
+  result: HeartbeatResult | undefined,
 ): void {
   const own = again.get(index);
   if (!result || own?.number !== number) return;

@@ -6,7 +6,8 @@ import type { Attempt } from "./attempt.js";
 import { now } from "./clock.js";
 import type { Keeper } from "./keeper.js";
 import { CANCELLED, LOST } from "./lease-table.js";
-import { beatText, type ItemResult, type PollAnswer, type PollItems } from "./wire-worker.js";
+import type { HeartbeatResult, PollAnswer } from "../wire-shapes.js";
+import { beatText, type PollItems } from "./wire-worker.js";
 
 const NEWS_DELAY = 400; // progress and lines may be a second late, including the network's delay
 const ASK_DELAY = 20; // an attempt that ends immediately does not need its timeout
@@ -187,7 +188,7 @@ export class LeaseBook {
 
   #take(
     attempt: Attempt,
-    result: ItemResult,
+    result: HeartbeatResult,
     sentAt: number,
     progress: PendingProgress | undefined,
   ): void {

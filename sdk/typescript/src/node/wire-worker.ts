@@ -1,52 +1,9 @@
 /** The parts of the worker's protocol: names are the API's. */
 import type { PendingLine, PendingProgress, PendingWish } from "../context.js";
-import type { Problem } from "../errors.js";
 import type { JsonCodec } from "../json.js";
 import type { Outcome } from "../outcome.js";
 import type { NewJob } from "../types.js";
 import { encode } from "../wire.js";
-
-/** A claimed job. */
-export interface Claimed {
-  id: string;
-  queue: string;
-  type: string;
-  payload: unknown;
-  attempt: number;
-  max_attempts: number;
-  lease: { token: number; expires_at: string; lease_ms: number };
-  deadline?: string | null;
-  timeout_ms?: number | null;
-  priority?: number;
-  created_at?: string;
-  tags?: string[];
-  meta: Record<string, string>;
-  traceparent?: string | null;
-  tracestate?: string | null;
-  schedule?: { name: string; scheduled_at: string };
-  progress?: { checkpoint: unknown } | null;
-}
-
-export interface ItemResult {
-  status: number;
-  id?: string;
-  cancel_requested?: boolean;
-  error?: Problem;
-}
-
-export interface Command {
-  type: string;
-  job_id?: string;
-  token?: number;
-}
-
-export interface PollAnswer {
-  acks: ItemResult[];
-  heartbeats: ItemResult[];
-  logs: ItemResult[];
-  jobs: Claimed[];
-  commands: Command[];
-}
 
 /** The contents of a poll: the claim, and the JSON texts of the items. */
 export interface PollItems {

@@ -15,7 +15,6 @@ import java.util.Map;
  * @param maxAttempts the maximum number of attempts
  * @param priority lower numbers run first
  * @param createdAt when it was submitted
- * @param runAt when it was due
  * @param tags words to search for
  * @param meta the application's own strings
  * @param traceparent the submission's W3C trace context; may be null
@@ -32,7 +31,6 @@ public record ClaimedJob(
     int maxAttempts,
     int priority,
     Instant createdAt,
-    Instant runAt,
     List<String> tags,
     Map<String, String> meta,
     String traceparent,

@@ -369,7 +369,7 @@ public final class Fake implements Jobs {
       conclude(job, execution, outcome);
       for (LogBuffer.Line line : execution.logs().take(Integer.MAX_VALUE)) {
         long seq = job.logs.size() + 1;
-        job.logs.add(new LogLine(seq, job.attempt, now, line.level(), line.message()));
+        job.logs.add(new LogLine(seq, job.attempt, now, line.level(), line.message(), false));
       }
     }
   }

@@ -129,7 +129,6 @@ final class FakeJob {
         maxAttempts(),
         priority(),
         createdAt,
-        runAt,
         tags(),
         meta(),
         spec.get("traceparent"),
@@ -152,7 +151,8 @@ final class FakeJob {
 
   void fail(Outcome.Failed failed, Instant now) {
     Outcome.Failure error = failed.error();
-    lastError = new JobError(error.type(), error.message(), error.stack(), null, attempt, now);
+    lastError =
+        new JobError(error.type(), error.message(), error.stack(), null, attempt, now, false);
     if (cancelRequested) {
       move(JobState.CANCELLED, now);
     } else if (!failed.retryable() || attempt >= maxAttempts()) {
@@ -209,6 +209,7 @@ final class FakeJob {
         spec.type(),
         state,
         priority(),
+        false,
         attempt,
         maxAttempts(),
         0,
@@ -235,6 +236,11 @@ final class FakeJob {
         include.contains(Job.Include.PAYLOAD) ? payload : null,
         include.contains(Job.Include.RESULT) ? shown : null,
         null,
-        include.contains(Job.Include.LOGS) ? List.copyOf(logs) : null);
+        include.contains(Job.Include.LOGS) ? List.copyOf(logs) : null,
+        null,
+        spec.get("limits"),
+        spec.get("order_key"),
+        spec.get("order_on_failure"),
+        spec.get("fair_key"));
   }
 }

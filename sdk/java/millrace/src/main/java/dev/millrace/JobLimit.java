@@ -1,11 +1,12 @@
+// Components: made by tools/types from docs/reference/openapi.yaml; do not edit.
 package dev.millrace;
 
 /**
  * A limit that a job must pass.
  *
  * @param name the limit's name
- * @param key the job's key if the limit counts by key, 1 to 255 bytes; else null
- * @param cost the cost of a start against the limit's rate, 1 to 1,000,000; null means 1
+ * @param key The job's key, if the limit counts by key. 1 to 255 characters.
+ * @param cost The tokens of the limit's rate that a start takes. Default {@code 1}. 1 to 1,000,000.
  */
 public record JobLimit(String name, String key, Integer cost) {
   /**

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /** Settings to give a queue. The call decides about settings that are not set. Immutable. */
-public final class QueueSettings extends Members<QueueSettings> {
+public final class QueueSettings extends QueueSettingsMembers {
   private QueueSettings(Map<String, Object> named) {
     super(named);
   }
@@ -22,57 +22,6 @@ public final class QueueSettings extends Members<QueueSettings> {
   @Override
   QueueSettings copy(Map<String, Object> named) {
     return new QueueSettings(named);
-  }
-
-  /**
-   * Sets the maximum number of attempts of jobs that do not set their own.
-   *
-   * @param attempts from 1 to 1,000; the default is 5
-   * @return a changed copy
-   */
-  public QueueSettings maxAttempts(int attempts) {
-    return with("max_attempts", attempts);
-  }
-
-  /**
-   * Sets the number of lost workers after which a job is dead.
-   *
-   * @param crashes from 1 to 1,000; null means the job's maximum number of attempts
-   * @return a changed copy
-   */
-  public QueueSettings maxCrashes(Integer crashes) {
-    return with("max_crashes", crashes);
-  }
-
-  /**
-   * Sets the retry policy of jobs that do not set their own.
-   *
-   * @param policy the policy
-   * @return a changed copy
-   */
-  public QueueSettings retry(RetryPolicy policy) {
-    return with("retry", policy);
-  }
-
-  /**
-   * Sets the length of leases for jobs and claims that do not set their own.
-   *
-   * @param lease from a second to a day; the default is 30 seconds
-   * @return a changed copy
-   */
-  public QueueSettings lease(Duration lease) {
-    return with("lease_ms", lease);
-  }
-
-  /**
-   * Sets the number of ready jobs from which submissions fail with {@link
-   * MillraceException.QueueFull}.
-   *
-   * @param jobs the bound; null means none
-   * @return a changed copy
-   */
-  public QueueSettings maxReady(Long jobs) {
-    return with("max_ready", jobs);
   }
 
   /**

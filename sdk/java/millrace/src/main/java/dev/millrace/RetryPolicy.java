@@ -1,3 +1,4 @@
+// Components: made by tools/types from docs/reference/openapi.yaml; do not edit.
 package dev.millrace;
 
 import java.time.Duration;
@@ -7,10 +8,10 @@ import java.util.List;
  * Says how long a failed job waits for its next attempt.
  *
  * @param strategy how the delay grows
- * @param base the first delay; null with a list
- * @param max the longest delay; null with a list
- * @param jitter the fraction by which a delay varies either way, from 0 to 1; null with a list
- * @param delays the delay after each attempt; null without a list
+ * @param base The first delay. Default {@code 5000}. At most 10 years.
+ * @param max The longest delay. Default {@code 300000}. At most 10 years.
+ * @param jitter The part by which a delay varies either way. Default {@code 0.2}. 0 to 1.
+ * @param delays The delay after each attempt; the last one repeats. 1 to 100 entries.
  */
 public record RetryPolicy(
     Strategy strategy, Duration base, Duration max, Double jitter, List<Duration> delays) {

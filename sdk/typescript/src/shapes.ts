@@ -1,0 +1,1136 @@
+// Made by tools/types from docs/reference/openapi.yaml; do not edit.
+import type { TimeInput } from "./types.js";
+
+/**
+ * `scheduled` waits for `runAt`, `retrying` for its backoff, `blocked` for other jobs. Terminal are
+ * `succeeded`, `dead`, `cancelled` and `expired` (not started before `expiresAt`).
+ */
+export type JobState =
+  | "scheduled"
+  | "ready"
+  | "running"
+  | "retrying"
+  | "blocked"
+  | "succeeded"
+  | "dead"
+  | "cancelled"
+  | "expired";
+
+/**
+ * `hold`: while the job waits for its next attempt, its successors wait too. `pass`: they run.
+ * Default `hold`.
+ */
+export type OrderOnFailure = "hold" | "pass";
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/**
+ * The treatment of missed instants: `skip` them, fire `one` (the latest), or `all`, as many as
+ * `missedLimit`.
+ */
+export type MissedPolicy = "skip" | "one" | "all";
+
+/**
+ * What happens at an instant while the job of the instant before has not ended: `allow` the new job
+ * beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are
+ * skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
+ */
+export type OverlapPolicy = "allow" | "skip" | "queue" | "replace";
+
+/**
+ * The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`.
+ * Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed time,
+ * and a gap has none.
+ */
+export type DstGap = "run" | "skip";
+
+/**
+ * The treatment of a time of day that the clock shows twice: `once` (the first) or `twice`. Only
+ * for expressions whose minute and hour do not begin with `*`: the others follow elapsed time, and
+ * are due both times.
+ */
+export type DstOverlap = "once" | "twice";
+
+export type EventType =
+  | "job.submitted"
+  | "job.started"
+  | "job.succeeded"
+  | "job.retrying"
+  | "job.snoozed"
+  | "job.released"
+  | "job.lease_expired"
+  | "job.timed_out"
+  | "job.dead"
+  | "job.expired"
+  | "job.cancel_requested"
+  | "job.cancelled"
+  | "job.retried"
+  | "job.edited"
+  | "job.deleted"
+  | "queue.updated"
+  | "queue.paused"
+  | "queue.resumed"
+  | "queue.purged"
+  | "queue.deleted"
+  | "schedule.updated"
+  | "schedule.paused"
+  | "schedule.resumed"
+  | "schedule.deleted"
+  | "schedule.skipped"
+  | "schedule.broken"
+  | "limit.updated"
+  | "limit.paused"
+  | "limit.resumed"
+  | "limit.deleted"
+  | "type.updated"
+  | "type.paused"
+  | "type.resumed"
+  | "type.deleted"
+  | "limit.slowed_down"
+  | "limit.slow_down_ended"
+  | "breaker.opened"
+  | "breaker.closed"
+  | "job.debounced"
+  | "operation.started"
+  | "operation.paused"
+  | "operation.resumed"
+  | "operation.rate_changed"
+  | "operation.ended"
+  | "error_group.opened"
+  | "error_group.reopened"
+  | "error_group.resolved"
+  | "error_group.muted";
+
+export interface BackoffPolicy {
+  /** How the delay grows. */
+  strategy: "exponential" | "linear" | "fixed";
+  /** The first delay. Default `5000`. At most 10 years. In milliseconds. */
+  base?: number;
+  /** The longest delay. Default `300000`. At most 10 years. In milliseconds. */
+  max?: number;
+  /** The part by which a delay varies either way. Default `0.2`. 0 to 1. */
+  jitter?: number;
+}
+
+export interface DelaysPolicy {
+  /** A list of delays. */
+  strategy: "list";
+  /** The delay after each attempt; the last one repeats. 1 to 100 entries. In milliseconds. */
+  delays: number[];
+}
+
+/**
+ * The delay before attempt n+1 is `base * 2^(n-1)` (exponential), `base * n` (linear) or `base`
+ * (fixed), at most `max`, and then changes by up to `jitter` of itself either way. `list` names the
+ * delays.
+ */
+export type RetryPolicy = BackoffPolicy | DelaysPolicy;
+
+/**
+ * One job for each key within the queue, while the job is not terminal and for `for` after the
+ * submission.
+ */
+export interface Unique {
+  /** The key. 1 to 255 characters. */
+  key: string;
+  /**
+   * How long the key is held at least. Default until the job has ended. At most 10 years. In
+   * milliseconds.
+   */
+  for?: number;
+  /**
+   * `return` the holder, `reject` with 409 `duplicate_job`, or `replace`: cancel a waiting holder
+   * (a running one is 409). `debounce`: a waiting holder takes the new payload, and starts `delay`
+   * after the newest submission (its backoff is never shortened; another type is 409). A running
+   * holder lets one new job wait; if it fails without having ended, it is cancelled as
+   * `superseded`. With `for`, `return` is a throttle. Default `return`.
+   */
+  onConflict?: "return" | "reject" | "replace" | "debounce";
+  /**
+   * With `debounce`: the longest time from the first submission to the start. At most 10 years. In
+   * milliseconds.
+   */
+  maxWait?: number;
+}
+
+/** A job of a batch, which may have an idempotency key of its own. */
+export interface NewJob<Payload = unknown> {
+  /** The type, which decides who runs the job: 1 to 128 characters of `A-Za-z0-9._:/-`. */
+  type: string;
+  /**
+   * A repetition with the key returns the first job, for 24 hours (a setting). As the header
+   * `Idempotency-Key` of a single job; bound to the item and the batch's `defaults` as they are
+   * sent. Visible ASCII. 1 to 255 characters.
+   */
+  idempotencyKey?: string;
+  /**
+   * A UUIDv7 that the client makes. A second submission of it to the same queue returns the stored
+   * job, as long as the server keeps that. If the job now has another type, payload (byte by byte),
+   * priority, timeout, tags, meta or unique key, it is 409 `id_mismatch`. If another queue's job
+   * has the id, it is 409 `duplicate_job`. If it is left out, the server makes one.
+   */
+  id?: string;
+  /** The earliest start; not together with `delay`. Default now. */
+  runAt?: TimeInput;
+  /** The same as `runAt`, counted from the submission. At most 10 years. In milliseconds. */
+  delay?: number;
+  /**
+   * A job that has not started by then is `expired`; not together with `expiresIn`. Default never.
+   */
+  expiresAt?: TimeInput;
+  /**
+   * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+   * `default`.
+   */
+  queue?: string;
+  /**
+   * Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+   */
+  payload?: Payload;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expiresAt`, counted from the submission. At most 10 years. In milliseconds. */
+  expiresIn?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  maxAttempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease?: number;
+  /**
+   * The bound on one attempt, however often it is extended. Default none. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** Allows one job for each key within the queue. */
+  unique?: Unique;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  orderKey?: string;
+  orderOnFailure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fairKey?: string;
+}
+
+export interface JobUnique {
+  /** The key. */
+  key: string;
+  /** How long the key is held at least; null: until the job has ended. In milliseconds. */
+  for: number | null;
+  /** What another submission with the key does. */
+  onConflict: "return" | "reject" | "replace" | "debounce";
+  /** With `debounce`: the longest time from the first submission to the start. In milliseconds. */
+  maxWait?: number;
+}
+
+export interface Job<Payload = unknown, Result = unknown> {
+  /** A UUIDv7. */
+  id: string;
+  /** The queue's name. */
+  queue: string;
+  /** The type's name. */
+  type: string;
+  state: JobState;
+  /** Lower runs first. -32,768 to 32,767. */
+  priority: number;
+  /** The number of started attempts, without those that were snoozed or released. */
+  attempt: number;
+  /** The most attempts. 1 to 1,000. */
+  maxAttempts: number;
+  /** The number of expired leases; at the queue's `maxCrashes` the job is dead, `worker_lost`. */
+  crashes: number;
+  /** Rises with every retry by hand. */
+  generation: number;
+  /** Rises with every change; `ETag` and `If-Match` carry it. */
+  version: number;
+  /** When it was submitted. */
+  createdAt: string;
+  /** When it is, or was, due. */
+  runAt: string;
+  /** When it expires if it has not started; null: never. */
+  expiresAt: string | null;
+  /** The last start. */
+  startedAt: string | null;
+  /** When it ended; null until then. */
+  finishedAt: string | null;
+  /** Null unless running. */
+  leaseExpiresAt: string | null;
+  /** The worker's name (see WorkerName); null unless running. */
+  worker: string | null;
+  /** Whether it was cancelled while it ran. */
+  cancelRequested: boolean;
+  /** The progress that was reported last; null if none was. */
+  progress: Progress | null;
+  /** Why the last attempt failed; null if none did. */
+  lastError: JobError | null;
+  /** Null if the queue's policy applies. */
+  retry: RetryPolicy | null;
+  /** Null if the queue's length applies. In milliseconds. */
+  lease: number | null;
+  /** The bound on one attempt; null if there is none. In milliseconds. */
+  timeout: number | null;
+  /** Its unique key; null if it has none. */
+  unique: JobUnique | null;
+  /** Names to find the job by. At most 32 entries. */
+  tags: string[];
+  /** The client's own strings, at most 8 KiB. */
+  meta: Record<string, string>;
+  /**
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
+   */
+  redacted?: boolean;
+  /** W3C trace context of the submission. Left out if it had none. */
+  traceparent?: string;
+  /** The schedule that made the job. Left out if none did. */
+  schedule?: ScheduleOfJob;
+  /** With `include=payload`. */
+  payload?: Payload;
+  /** With `include=result`; null until there is one. */
+  result?: Result | null;
+  /** With `include=attempts`. */
+  attempts?: Attempt[];
+  /** With `include=logs`. */
+  logs?: LogLine[];
+  /** With `include=events`. */
+  events?: JobEvent[];
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  orderKey?: string;
+  orderOnFailure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fairKey?: string;
+}
+
+/** The schedule that made the job. Left out if there is none. */
+export interface ScheduleOfJob {
+  /** The schedule's name. */
+  name: string;
+  /** The instant that the job is for; the job may come later. */
+  scheduledAt: string;
+}
+
+export interface Progress {
+  /** From 0 to 100; null if it was not told. */
+  percent: number | null;
+  /** At most 1,024 bytes; null if it was not told. */
+  message: string | null;
+  /** State for the next attempt; opaque JSON. */
+  checkpoint: unknown;
+}
+
+export interface JobError {
+  /**
+   * The type that the worker reported, or one of the server's: `lease_expired`, `timeout` or
+   * `worker_lost`.
+   */
+  type: string;
+  /** At most 4 KiB. */
+  message: string;
+  /** At most 32 KiB; null if there is none. */
+  stack: string | null;
+  /** Equal for errors of the same group. */
+  fingerprint: string | null;
+  /** The attempt that failed, from 1. */
+  attempt: number;
+  /** When it failed. */
+  at: string;
+  /**
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
+   */
+  redacted?: boolean;
+}
+
+export interface Attempt {
+  /** Counts every start, from 1. */
+  n: number;
+  /** The attempt's number, from 1. Snoozed and released attempts do not count. */
+  attempt: number;
+  /** The worker's name; null if it is not known. */
+  worker: string | null;
+  /** When a worker got the job. */
+  startedAt: string;
+  /** When it ended; null while it runs. */
+  finishedAt: string | null;
+  /** How it ended. */
+  outcome:
+    | "running"
+    | "succeeded"
+    | "failed"
+    | "snoozed"
+    | "released"
+    | "cancelled"
+    | "dead"
+    | "lease_expired"
+    | "timed_out";
+  /** Why it failed; null if it did not. */
+  error: JobError | null;
+}
+
+export interface LogLine {
+  /** Rises along the job's lines. */
+  seq: number;
+  /** The attempt that wrote the line, from 1. */
+  attempt: number;
+  /** When it was written, by the worker's clock. */
+  at: string;
+  /** Its level; `info` if the worker gave none. */
+  level: LogLevel;
+  /** At most 8 KiB. */
+  message: string;
+  /**
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
+   */
+  redacted?: boolean;
+}
+
+export interface RetentionInput {
+  /** Of jobs that succeeded. Default a day. At most 10 years. In milliseconds. */
+  succeeded?: number | null;
+  /** Of jobs that failed for good. Default 30 days. At most 10 years. In milliseconds. */
+  dead?: number | null;
+  /** Of jobs that were cancelled. Default a day. At most 10 years. In milliseconds. */
+  cancelled?: number | null;
+  /** Of jobs that did not start in time. Default a day. At most 10 years. In milliseconds. */
+  expired?: number | null;
+}
+
+export interface QueueSettings {
+  /** Added to each job that is submitted to the queue. At most 8 entries. */
+  limits?: QueueLimit[] | null;
+  /** How long ended jobs are kept. */
+  retention?: RetentionInput;
+  /** For jobs that do not set their own. Default 5. 1 to 1,000. */
+  maxAttempts?: number;
+  /**
+   * A job that loses its worker this many times is dead, `worker_lost`. Default the job's
+   * `maxAttempts`. 1 to 1,000.
+   */
+  maxCrashes?: number | null;
+  /** For jobs that do not set their own. */
+  retry?: RetryPolicy;
+  /** For jobs and claims that do not set their own. Default 30,000. 1,000 to 86,400,000 ms. */
+  lease?: number;
+  /** The most ready jobs; beyond it submissions are 429 `queue_full`; null is no bound. */
+  maxReady?: number | null;
+  /** The most jobs of the queue that run together; null is no bound. 1 to 1,000,000. */
+  concurrency?: number | null;
+  /** The most jobs that start in each period; null is no bound. */
+  rate?: Rate | null;
+  /** The breaker for all attempts of the queue; null is none. */
+  breaker?: Breaker | null;
+  /** If null, fair keys have no effect. Not together with `ageing`. */
+  fair?: Fair | null;
+  /**
+   * A job gains one step of priority for each such time that it waits; null: priorities are strict.
+   * Not together with `fair`. A change sorts at most 1,000,000 ready jobs again, and is 409 beyond
+   * that. 1,000 to 86,400,000 ms.
+   */
+  ageing?: number | null;
+  /**
+   * The most ready jobs of one `fairKey`; beyond it submissions with the key are 429 `key_full`;
+   * null is no bound. Only with `fair`.
+   */
+  maxReadyPerKey?: number | null;
+}
+
+export interface QueueLimit {
+  /** The limit's name. */
+  name: string;
+  /** The job's key, if the limit counts by key. 1 to 255 characters. */
+  key?: string;
+  /** The key is the job's own `fairKey`. The limit does not apply to a job without one. */
+  keyFrom?: "fair_key";
+  /** Default `1`. 1 to 1,000,000. */
+  cost?: number;
+}
+
+/**
+ * Within one priority of the queue, `fairKey`s get service in proportion to their weights. Jobs
+ * without a key share the key `""`.
+ */
+export interface Fair {
+  /** At most 1,000 keys with a weight of their own. */
+  weights?: Record<string, number>;
+  /** Default `1`. 1 to 1,000. */
+  defaultWeight?: number;
+  /** `time`: keys share running time. `starts`: keys share starts. Default `time`. */
+  by?: "time" | "starts";
+}
+
+export interface Retention {
+  /** Of jobs that succeeded. Default a day. At most 10 years. In milliseconds. */
+  succeeded: number | null;
+  /** Of jobs that failed for good. Default 30 days. At most 10 years. In milliseconds. */
+  dead: number | null;
+  /** Of jobs that were cancelled. Default a day. At most 10 years. In milliseconds. */
+  cancelled: number | null;
+  /** Of jobs that did not start in time. Default a day. At most 10 years. In milliseconds. */
+  expired: number | null;
+}
+
+export interface CurrentSettings {
+  /** Added to each job that is submitted to the queue. At most 8 entries. */
+  limits: QueueLimit[];
+  /** How long ended jobs are kept. */
+  retention: Retention;
+  /** For jobs that do not set their own. Default 5. 1 to 1,000. */
+  maxAttempts: number;
+  /**
+   * A job that loses its worker this many times is dead, `worker_lost`. Default the job's
+   * `maxAttempts`. 1 to 1,000.
+   */
+  maxCrashes: number | null;
+  /** For jobs that do not set their own. */
+  retry: RetryPolicy;
+  /** For jobs and claims that do not set their own. Default 30,000. 1,000 to 86,400,000 ms. */
+  lease: number;
+  /** The most ready jobs; beyond it submissions are 429 `queue_full`; null is no bound. */
+  maxReady: number | null;
+  /** The most jobs of the queue that run together; null is no bound. 1 to 1,000,000. */
+  concurrency: number | null;
+  /** The most jobs that start in each period; null is no bound. */
+  rate: Rate | null;
+  /** The breaker for all attempts of the queue; null is none. */
+  breaker: Breaker | null;
+  /** If null, fair keys have no effect. Not together with `ageing`. */
+  fair: Fair | null;
+  /**
+   * A job gains one step of priority for each such time that it waits; null: priorities are strict.
+   * Not together with `fair`. A change sorts at most 1,000,000 ready jobs again, and is 409 beyond
+   * that. 1,000 to 86,400,000 ms.
+   */
+  ageing: number | null;
+  /**
+   * The most ready jobs of one `fairKey`; beyond it submissions with the key are 429 `key_full`;
+   * null is no bound. Only with `fair`.
+   */
+  maxReadyPerKey: number | null;
+}
+
+/**
+ * If at least `minAttempts` attempts ran in the last `window` and a part of `failureRate` failed,
+ * no job starts for `open`. After that at most `probes` jobs run; that many successes close the
+ * breaker, one failure opens it again. Jobs wait meanwhile, and lose no attempts.
+ */
+export interface Breaker {
+  /** The part of attempts that may fail, above 0. At most 1. */
+  failureRate: number;
+  /** The fewest attempts that say anything. 1 to 100,000. */
+  minAttempts: number;
+  /** How far back attempts count. 1,000 to 3,600,000 ms. */
+  window: number;
+  /** How long nothing starts. 100 to 86,400,000 ms. */
+  open: number;
+  /** Jobs that run after that; the breaker closes if all succeed. 1 to 1,000. */
+  probes: number;
+}
+
+/** A token bucket of starts. */
+export interface Rate {
+  /** Starts in each period. 1 to 1,000,000,000. */
+  limit: number;
+  /** The period. 1 to 86,400,000 ms. */
+  per: number;
+  /** The most starts at once after a pause; `limit` by default. 1 to 1,000,000,000. */
+  burst?: number;
+}
+
+export interface JobLimit {
+  /** The limit's name. */
+  name: string;
+  /** The job's key, if the limit counts by key. 1 to 255 characters. */
+  key?: string;
+  /** The tokens of the limit's rate that a start takes. Default `1`. 1 to 1,000,000. */
+  cost?: number;
+}
+
+/**
+ * The members depend on the code. `limitKind` distinguishes a limit from the gate of a type or of a
+ * queue.
+ */
+export interface Blocking {
+  /** What holds the job, or the jobs, back. */
+  code:
+    | "running"
+    | "ended"
+    | "scheduled"
+    | "backoff"
+    | "parents"
+    | "expired"
+    | "queue_paused"
+    | "type_paused"
+    | "limit_paused"
+    | "order"
+    | "limit_full"
+    | "rate"
+    | "retry_rate"
+    | "breaker_open"
+    | "slow_down"
+    | "share"
+    | "behind";
+  /** The name of the limit, or of the type or queue that has the gate. */
+  limit?: string;
+  /** Whose gate it is. */
+  limitKind?: "limit" | "type" | "queue";
+  /** The key of the limit, if only that is closed. */
+  key?: string;
+  /** The worker that runs the job. */
+  worker?: string;
+  /** The reason of a pause. */
+  reason?: string;
+  /** How many slots are taken. */
+  inUse?: number;
+  /** How many slots there are. */
+  concurrency?: number;
+  /**
+   * For a share: the slots that the job's shard may use, or the burst if the limit has no
+   * concurrency. Other shards have the rest.
+   */
+  have?: number;
+  /** For a share: since when the shard has wanted more. */
+  wantedSince?: string;
+  /** The job that comes first. */
+  waitsFor?: string;
+  /** Up to five jobs that hold it. */
+  holders?: string[];
+  /** In `blockedBy` of a queue: the number of its ready jobs that wait for the gate. */
+  waiting?: number;
+  /** The number of jobs before it, at most 1,000. */
+  ahead?: number;
+  /** There are more than were counted. */
+  more?: boolean;
+  /** Since when it holds. */
+  since?: string;
+  /** When it ends by itself. */
+  until?: string;
+  /** When a token comes. */
+  availableAt?: string;
+}
+
+/** Exact, by state. */
+export interface Counts {
+  /** Wait for their time. */
+  scheduled: number;
+  /** Wait for a worker. */
+  ready: number;
+  /** Have a lease. */
+  running: number;
+  /** Wait for their next attempt. */
+  retrying: number;
+  /** Wait for other jobs. */
+  blocked: number;
+  /** Have succeeded, and are kept. */
+  succeeded: number;
+  /** Have failed for good, and are kept. */
+  dead: number;
+  /** Were cancelled, and are kept. */
+  cancelled: number;
+  /** Did not start in time, and are kept. */
+  expired: number;
+}
+
+/** Over the last 60 s. */
+export interface QueueRates {
+  /** New jobs a second. */
+  submittedPerS: number;
+  /** Attempts that began, a second. */
+  startedPerS: number;
+  /** Attempts that succeeded, a second. */
+  succeededPerS: number;
+  /** Attempts that failed, a second. */
+  failedPerS: number;
+}
+
+export interface Queue {
+  /** The queue's name. */
+  name: string;
+  /** Whether the server hands out none of its jobs. */
+  paused: boolean;
+  /** Why it is paused; null if it is not, or no reason was given. */
+  pauseReason: string | null;
+  /** The numbers of its jobs, by state. */
+  counts: Counts;
+  /** How long the oldest ready job has been due; null if none is ready. In milliseconds. */
+  oldestReadyAge: number | null;
+  /** Its rates over the last 60 s. */
+  rates: QueueRates;
+  /** All its settings, with their defaults. */
+  settings: CurrentSettings;
+  /** Rises with every change of the settings, pause or resume. */
+  version: number;
+  /**
+   * The gates that hold back ready jobs of the queue, most jobs first; at most 20. Only in the
+   * answer to GET of one queue. The keys of a limit count together; `key` is present if only one is
+   * closed. `more` says that the server looked only at a part of the jobs.
+   */
+  blockedBy?: Blocking[];
+}
+
+/** The submission to make at each instant; its payload has at most 64 KiB. */
+export interface ScheduleJobSpec {
+  /** The type, which decides who runs the jobs. */
+  type: string;
+  /** As in a submission; not together with `expiresIn`. Default never. */
+  expiresAt?: TimeInput;
+  /**
+   * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+   * `default`.
+   */
+  queue?: string;
+  /**
+   * Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+   */
+  payload?: unknown;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expiresAt`, counted from the submission. At most 10 years. In milliseconds. */
+  expiresIn?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  maxAttempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease?: number;
+  /**
+   * The bound on one attempt, however often it is extended. Default none. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** Allows one job for each key within the queue. */
+  unique?: Unique;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  orderKey?: string;
+  orderOnFailure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fairKey?: string;
+}
+
+/**
+ * A schedule's specification. It needs exactly one of `cron` and `every`: none is a fault at
+ * `/cron`, both are a fault at `/every`.
+ */
+export interface ScheduleSpec {
+  /** The job to submit at each instant. */
+  job: ScheduleJobSpec;
+  /** No instant is before it. Default none. */
+  startAt?: TimeInput | null;
+  /** No instant is after it; then the schedule is `ended`. Not before `startAt`. Default none. */
+  endAt?: TimeInput | null;
+  /**
+   * Whether the schedule is paused. If left out, a new schedule is not paused, and an existing one
+   * stays as it is. Default `false`.
+   */
+  paused?: boolean;
+  /**
+   * The owner: a name that `PUT /v1/schedules` and filters of lists use. In a set it may be left
+   * out, or be the set's. Default none. 1 to 128 characters.
+   */
+  managedBy?: string | null;
+  /**
+   * Five fields (minute, hour, day of month, month, day of week), or six with the second first. A
+   * field is a list of `*`, numbers, names (`JAN`, `MON`), ranges (`9-17`) and steps (`0-59/15`).
+   * Days of month may be `L` (the last), `15W` (the working day nearest the 15th) and `LW`; days of
+   * week `5#3` (the third Friday) and `5L` (the last Friday): 0 and 7 are Sunday, 5 is Friday. `?`
+   * is `*`. Or `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly`. If day of month or day of
+   * week begins with `*`, a day must match both, else either. An expression that never comes is
+   * refused. At most 512 bytes.
+   */
+  cron?: string | null;
+  /**
+   * The interval, at most 10 years. The instants are its whole multiples, counted from `startAt`,
+   * else from the Unix epoch: a restart or an edit moves none. In milliseconds.
+   */
+  every?: number | null;
+  /** The IANA name of the zone whose clock `cron` follows. Default `UTC`. 1 to 64 characters. */
+  timezone?: string;
+  /**
+   * How much later than its instant a job may come. The delay follows from the schedule and the
+   * instant. It must be less than the gap between an instant and the next. Default `0`. 0 to
+   * 86,400,000 ms.
+   */
+  jitter?: number;
+  /**
+   * An instant that could not be fired for longer than this is missed, and `missed` decides on it.
+   * Before that it is only late, and fires. Default `60000`. 1,000 to 86,400,000 ms.
+   */
+  missedAfter?: number;
+  /**
+   * The treatment of missed instants: `skip` them, fire `one` (the latest), or `all`, as many as
+   * `missedLimit`. Default `one`.
+   */
+  missed?: MissedPolicy;
+  /**
+   * With `missed` `all`, how many instants fire: the newest. The older ones are one entry of the
+   * runs, with a count. Default `100`. 1 to 1,000.
+   */
+  missedLimit?: number;
+  /**
+   * What happens at an instant while the job of the instant before has not ended: `allow` the new
+   * job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
+   * are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
+   * Default `allow`.
+   */
+  overlap?: OverlapPolicy;
+  /**
+   * The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`.
+   * Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed
+   * time, and a gap has none. Default `run`.
+   */
+  dstGap?: DstGap;
+  /**
+   * The treatment of a time of day that the clock shows twice: `once` (the first) or `twice`. Only
+   * for expressions whose minute and hour do not begin with `*`: the others follow elapsed time,
+   * and are due both times. Default `once`.
+   */
+  dstOverlap?: DstOverlap;
+}
+
+/**
+ * The job as it was given, with its queue; a member that was left out may be left out here.
+ * `payload` comes back byte for byte.
+ */
+export interface ScheduleJob {
+  /** The type, which decides who runs the jobs. */
+  type: string;
+  /**
+   * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+   * `default`.
+   */
+  queue: string;
+  expiresAt?: string;
+  /**
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
+   */
+  redacted?: boolean;
+  /**
+   * Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+   */
+  payload?: unknown;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expiresAt`, counted from the submission. At most 10 years. In milliseconds. */
+  expiresIn?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  maxAttempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease?: number;
+  /**
+   * The bound on one attempt, however often it is extended. Default none. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** Allows one job for each key within the queue. */
+  unique?: Unique;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  orderKey?: string;
+  orderOnFailure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fairKey?: string;
+}
+
+export interface Schedule {
+  /** The schedule's name. */
+  name: string;
+  /** The job that it submits, as it was given. */
+  job: ScheduleJob;
+  /** No instant is before it. */
+  startAt: string | null;
+  /** No instant is after it. */
+  endAt: string | null;
+  /** Whether somebody has paused it. */
+  paused: boolean;
+  /** The owner; null if it has none. */
+  managedBy: string | null;
+  /**
+   * Rises with every change of the specification, pause or resume; `ETag` and `If-Match` carry it.
+   * Firing leaves it alone.
+   */
+  version: number;
+  /**
+   * `ended`: no instant is left. `broken`: the server can't compute the instants, and `error` says
+   * why; the schedule does not fire until that is fixed.
+   */
+  state: "active" | "paused" | "ended" | "broken";
+  /** The reason of the pause; null if it is not paused, or none was given. */
+  reason: string | null;
+  /** Why it is `broken` (say, a zone that is no longer there); else null. */
+  error: string | null;
+  /** When it was made. */
+  createdAt: string;
+  /** The last change of `version`. */
+  updatedAt: string;
+  /** The newest instant that made a job; null before the first. */
+  lastScheduledAt: string | null;
+  /** The job of `lastScheduledAt`, which the queue may have forgotten; null before the first. */
+  lastJobId: string | null;
+  /**
+   * The next instants, at most five, without jitter. For a paused schedule, those that it would
+   * have; none if it is `ended` or `broken`. At most 5 entries.
+   */
+  next: string[];
+  /** The schedule in words. */
+  description: string;
+  /**
+   * Five fields (minute, hour, day of month, month, day of week), or six with the second first. A
+   * field is a list of `*`, numbers, names (`JAN`, `MON`), ranges (`9-17`) and steps (`0-59/15`).
+   * Days of month may be `L` (the last), `15W` (the working day nearest the 15th) and `LW`; days of
+   * week `5#3` (the third Friday) and `5L` (the last Friday): 0 and 7 are Sunday, 5 is Friday. `?`
+   * is `*`. Or `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly`. If day of month or day of
+   * week begins with `*`, a day must match both, else either. An expression that never comes is
+   * refused. At most 512 bytes.
+   */
+  cron: string | null;
+  /**
+   * The interval, at most 10 years. The instants are its whole multiples, counted from `startAt`,
+   * else from the Unix epoch: a restart or an edit moves none. In milliseconds.
+   */
+  every: number | null;
+  /** The IANA name of the zone whose clock `cron` follows. Default `UTC`. 1 to 64 characters. */
+  timezone: string;
+  /**
+   * How much later than its instant a job may come. The delay follows from the schedule and the
+   * instant. It must be less than the gap between an instant and the next. Default `0`. 0 to
+   * 86,400,000 ms.
+   */
+  jitter: number;
+  /**
+   * An instant that could not be fired for longer than this is missed, and `missed` decides on it.
+   * Before that it is only late, and fires. Default `60000`. 1,000 to 86,400,000 ms.
+   */
+  missedAfter: number;
+  /**
+   * The treatment of missed instants: `skip` them, fire `one` (the latest), or `all`, as many as
+   * `missedLimit`. Default `one`.
+   */
+  missed: MissedPolicy;
+  /**
+   * With `missed` `all`, how many instants fire: the newest. The older ones are one entry of the
+   * runs, with a count. Default `100`. 1 to 1,000.
+   */
+  missedLimit: number;
+  /**
+   * What happens at an instant while the job of the instant before has not ended: `allow` the new
+   * job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
+   * are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
+   * Default `allow`.
+   */
+  overlap: OverlapPolicy;
+  /**
+   * The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`.
+   * Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed
+   * time, and a gap has none. Default `run`.
+   */
+  dstGap: DstGap;
+  /**
+   * The treatment of a time of day that the clock shows twice: `once` (the first) or `twice`. Only
+   * for expressions whose minute and hour do not begin with `*`: the others follow elapsed time,
+   * and are due both times. Default `once`.
+   */
+  dstOverlap: DstOverlap;
+  /**
+   * Sentences about settings that are valid but probably mistakes, and one that begins with
+   * `delayed` if the server has no room to fire it. Left out if there are none.
+   */
+  warnings?: string[];
+}
+
+export interface ScheduleSet {
+  /** The owner of the set. */
+  managedBy: string;
+  /** The specifications, by name; at most 10,000. */
+  schedules: Record<string, ScheduleSpec>;
+  /** Delete the owner's schedules that the set does not name. Default `false`. */
+  prune?: boolean;
+  /** Answer as if it were done, and do nothing. Default `false`. */
+  dryRun?: boolean;
+  /** Take over schedules of other owners. Default `false`. */
+  force?: boolean;
+}
+
+export interface ScheduleSetAnswer {
+  /** Schedules that are new. */
+  created: string[];
+  /** Schedules that were changed. */
+  updated: string[];
+  /** Schedules that needed no change. */
+  unchanged: string[];
+  /** The owner's schedules that the set does not name, with `prune`. */
+  deleted: string[];
+}
+
+/** Exactly one of `cron` and `every` is needed, as in a schedule. */
+export interface PreviewRequest {
+  /** As of a schedule. At most 512 characters. */
+  cron?: string | null;
+  /** As of a schedule, counted from the Unix epoch. At most 10 years. In milliseconds. */
+  every?: number | null;
+  /** The IANA name of the zone. Default `UTC`. 1 to 64 characters. */
+  timezone?: string;
+  /** The instants at this time or later. Default now. */
+  from?: TimeInput;
+  /** How many instants to show, at most. Default `5`. 1 to 1,000. */
+  count?: number;
+  /**
+   * The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`.
+   * Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed
+   * time, and a gap has none. Default `run`.
+   */
+  dstGap?: DstGap;
+  /**
+   * The treatment of a time of day that the clock shows twice: `once` (the first) or `twice`. Only
+   * for expressions whose minute and hour do not begin with `*`: the others follow elapsed time,
+   * and are due both times. Default `once`.
+   */
+  dstOverlap?: DstOverlap;
+}
+
+export interface Preview {
+  /** The schedule in words. */
+  description: string;
+  /** The instants, oldest first. At most 1,000 entries. */
+  next: string[];
+  /**
+   * As for a schedule; also the effect of clock changes within a year on times of day. Left out if
+   * there are none.
+   */
+  warnings?: string[];
+}
+
+export interface BackfillRequest {
+  /** The instants at this time or later. It must be before `to`. */
+  from: TimeInput;
+  /** The instants before this time. It must not be later than now. */
+  to: TimeInput;
+  /** The most jobs to submit in this call. Default `1000`. */
+  limit?: number;
+  /** Count only; `limit` bounds the count as it would the jobs. Default `false`. */
+  dryRun?: boolean;
+  /**
+   * Also instants from before the queue's retention: those that have run, and whose jobs the queue
+   * has forgotten, run again. Default `false`.
+   */
+  rerun?: boolean;
+}
+
+export interface BackfillAnswer {
+  /** The number of new jobs. 0 to 1,000. */
+  submitted: number;
+  /** The number of instants passed over, since their job still exists. */
+  existing: number;
+  /** Whether instants of the range are left. */
+  more: boolean;
+}
+
+export interface Run {
+  /** The instant; with `count`, the newest of them. */
+  scheduledAt: string;
+  /** When this was decided. */
+  at: string;
+  /** The job, if one was submitted; else null. */
+  jobId: string | null;
+  /**
+   * `submitted`: a job was made. `replaced`: a job was made after the previous one was cancelled.
+   * `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a later one
+   * replaced it. `skipped_missed`: no job, because the instant was missed and `missed` skips it.
+   * `refused`: the job could not be submitted, for instance because the queue was full. The
+   * schedule retries it until the next instant, and only then makes this entry.
+   */
+  outcome: "submitted" | "skipped_overlap" | "skipped_missed" | "replaced" | "refused";
+  /** With `skipped_missed`, how many instants the entry stands for, if not one. */
+  count?: number;
+  /** With `refused`, why. */
+  error?: string;
+}
+
+export interface JobEvent {
+  /** A position, opaque. */
+  id: string;
+  /** When it happened. */
+  at: string;
+  /** What happened. */
+  type: EventType;
+  /** The queue's name, if it is about one. */
+  queue: string | null;
+  /** The job's id, if it is about one. */
+  jobId: string | null;
+  /** The job's type. */
+  jobType: string | null;
+  /** The attempt's number. */
+  attempt: number | null;
+  /** The worker's name. */
+  worker: string | null;
+  /** What else is known, by the type of the event. */
+  data: Record<string, unknown>;
+}

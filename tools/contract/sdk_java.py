@@ -1,0 +1,223 @@
+"""The Java SDK: records of answers, and the methods that set the members of requests.
+
+A record's components and their documentation are generated; the body of its file, behind the components, is written by
+hand and kept. A request is a class of its own whose generated super-class has a method for each member. Binding reads
+and writes records by their components: a Duration has the suffix `_ms` in the API.
+"""
+
+import pathlib
+import re
+
+from . import text
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = "sdk/java/millrace/src/main/java/dev/millrace"
+WIDTH = 100
+# The records, with their names and first sentences; those within another are written into its file.
+RECORDS = {
+    "Job": ("Job", "A job as the server shows it. Members that have no value are null."),
+    "Attempt": ("Attempt", "One attempt at a job."),
+    "JobError": ("JobError", "The reason why an attempt failed."),
+    "LogLine": ("LogLine", "A line of a job's log."),
+    "Progress": ("Progress", "The progress that a handler reported."),
+    "Event": ("JobEvent", "An entry of a job's history."),
+    "ScheduleOfJob": ("JobSchedule", "The schedule that created a job."),
+    "RetryPolicy": ("RetryPolicy", "Says how long a failed job waits for its next attempt."),
+    "UniqueInput": ("Unique", "A unique key, which allows one job per key within its queue."),
+    "JobLimit": ("JobLimit", "A limit that a job must pass."),
+    "QueueLimit": ("QueueLimit", "A limit that each job of a queue must pass."),
+    "Rate": ("Rate", "A token bucket of starts."),
+    "Breaker": ("Breaker", "Stops the starts of jobs while too many attempts fail."),
+    "Fair": ("Fair", "How a queue is shared."),
+    "Queue": ("Queue", "A queue as the server shows it."),
+    "Counts": ("Queue.Counts", "The numbers of jobs by state."),
+    "QueueRates": ("Queue.Rates", "Jobs per second, over the last 60 seconds."),
+    "QueueSettings": ("Queue.Settings", "The settings that are in force."),
+    "Retention": ("Queue.Retention", "How long ended jobs are kept; null means for ever."),
+    "Blocking": ("Queue.Blocker", "A closed gate that holds ready jobs of a queue back."),
+    "Schedule": ("Schedule", "A schedule as the server shows it. Members that have no value are null."),
+    "Run": ("ScheduleRun", "The result of an instant of a schedule."),
+    "ScheduleSetAnswer": ("ScheduleChanges", "The changes made by applying a set, as names of schedules."),
+    "BackfillAnswer": ("BackfillResult", "The result of a backfill."),
+    "PreviewAnswer": ("SchedulePreview", "The meaning of an expression."),
+}
+SAME = {"Unique": "UniqueInput"}
+# The requests: the class, what it describes, and the members that are set in another way.
+REQUESTS = {
+    "BatchItem": ("NewJob", "the job", {"type", "traceparent", "tracestate"}),
+    "QueueSettingsInput": ("QueueSettings", "the queue", {"retention"}),
+    "ScheduleInput": ("ScheduleSpec", "the schedule", {"cron", "every_ms", "job"}),
+    "PreviewRequest": ("PreviewRequest", "the request", {"cron", "every_ms"}),
+}
+LONG = {"version", "generation", "seq", "token", "existing", "Counts", "Blocking", "max_ready", "max_ready_per_key"}
+# Choices that are enums here; the others are strings.
+ENUMS = {
+    "JobState": "JobState", "LogLevel": "LogLevel", "OrderOnFailure": "OrderOnFailure",
+    "MissedPolicy": "ScheduleSpec.Missed", "OverlapPolicy": "ScheduleSpec.Overlap", "DstGap": "ScheduleSpec.DstGap",
+    "DstOverlap": "ScheduleSpec.DstOverlap", "UniqueInput.on_conflict": "OnConflict",
+    "RetryPolicy.strategy": "Strategy",    "Schedule.state": "State", "Run.outcome": "Outcome",
+}  # fmt: skip
+# Components whose names do not follow from the members' names.
+NAMED = {"UniqueInput.for_ms": "held", "QueueRates.submitted_per_s": "submitted", "QueueRates.started_per_s": "started",
+         "QueueRates.succeeded_per_s": "succeeded", "QueueRates.failed_per_s": "failed"}  # fmt: skip
+OPAQUE = {"Schedule.job"}  # the application's, or as it was given
+IMPORTS = {"Duration": "java.time.Duration", "Instant": "java.time.Instant", "List": "java.util.List",
+           "Map": "java.util.Map", "HashMap": "java.util.HashMap"}  # fmt: skip
+HEADER = "// Components: made by tools/types from docs/reference/openapi.yaml; do not edit."
+MADE = "// Made by tools/types from docs/reference/openapi.yaml; do not edit."
+
+
+def files(contract):
+    made = {}
+    for name, (known, _) in RECORDS.items():
+        if "." not in known:
+            made[f"{PACKAGE}/{known}.java"] = _record_file(contract, name, known)
+    for name, (known, what, others) in REQUESTS.items():
+        made[f"{PACKAGE}/{known}Members.java"] = _setters(contract.shapes[name], known, what, others)
+    return made
+
+
+# Records.
+
+
+def _record_file(contract, name, known):
+    path = ROOT / PACKAGE / f"{known}.java"
+    present = path.read_text() if path.exists() else ""
+    found = re.search(r"^public record [^{]*\{(.*)\}\n", present, re.DOTALL | re.MULTILINE)
+    body = found[1] if found else ""
+    nested = [each for each, (full, _) in RECORDS.items() if full.startswith(f"{known}.")]
+    if nested:  # these files have no body of their own
+        body = "\n" + "\n".join("\n".join(_record(contract, each, "  ", "{}")) + "\n" for each in nested)
+    head = _record(contract, name, "", "{")
+    return _file([HEADER], "\n".join(head) + body + "}\n")
+
+
+def _record(contract, name, indent, end):
+    shape, (known, sentence) = contract.merged(name), RECORDS[name]
+    words = {member.name: _component(shape, member) for member in shape.members}
+    lines = [*text.wrapped(sentence, indent, " * ", WIDTH), f"{indent} *"]
+    for member in shape.members:
+        told = _phrase(_plain(member.description or member.general, words))
+        lines += _tag(f"@param {_component(shape, member)} {told}", indent)
+    lines = [f"{indent}/**", *lines, f"{indent} */"]
+    parts = [
+        f"{_annotation(shape, member)}{_type(shape, member)} {_component(shape, member)}" for member in shape.members
+    ]
+    return [*lines, *_call(f"{indent}public record {known.split('.')[-1]}(", parts, f") {end}", indent)]
+
+
+def _call(before, parts, after, indent):
+    """Parameters as google-java-format breaks them."""
+    if len(before) + len(", ".join(parts)) + len(after) <= WIDTH:
+        return [f"{before}{', '.join(parts)}{after}"]
+    if len(indent) + 4 + len(", ".join(parts)) + len(after) <= WIDTH:
+        return [before, f"{indent}    {', '.join(parts)}{after}"]
+    return [before, *(f"{indent}    {part}," for part in parts[:-1]), f"{indent}    {parts[-1]}{after}"]
+
+
+def _component(shape, member):
+    return NAMED.get(f"{shape.name}.{member.name}") or text.camel(_unsuffixed(member))
+
+
+def _unsuffixed(member):
+    return member.name.removesuffix("_ms") if member.is_duration else member.name
+
+
+def _annotation(shape, member):
+    return f'@JsonName("{member.name}") ' if f"{shape.name}.{member.name}" in NAMED else ""
+
+
+def _type(shape, member):
+    type, key = member.type, f"{shape.name}.{member.name}"
+    if key in OPAQUE:
+        return "Json"
+    if member.is_duration:
+        return "List<Duration>" if type.kind == "list" else "Duration"
+    may_lack = member.nullable or not member.required
+    return _of(type, may_lack, key, bool({member.name, shape.name} & LONG))
+
+
+def _of(type, may_lack, key="", is_long=False):
+    if type.kind == "list":
+        return f"List<{_of(type.of, True)}>"
+    if type.kind == "map":
+        return "Json" if type.of.kind == "json" else f"Map<String, {_of(type.of, True)}>"
+    if type.kind == "shape":
+        return RECORDS[SAME.get(type.name, type.name)][0].split(".")[-1]
+    if type.kind == "choice":
+        return ENUMS.get(type.name) or ENUMS.get(key) or "String"
+    if type.kind == "integer":
+        return ("Long" if may_lack else "long") if is_long else ("Integer" if may_lack else "int")
+    if type.kind == "number":
+        return "Double" if may_lack else "double"
+    return {"text": "String", "time": "Instant", "json": "Json", "boolean": "boolean"}[type.kind]
+
+
+# Requests.
+
+
+def _setters(shape, known, what, others):
+    words = {member.name: text.camel(_unsuffixed(member)) for member in shape.members}
+    parts = [f"abstract class {known}Members extends Members<{known}> {{",
+             f"  {known}Members(Map<String, Object> named) {{", "    super(named);", "  }"]  # fmt: skip
+    for member in (member for member in shape.members if member.name not in others):
+        parts += ["", *_setter(shape, member, known, what, words)]
+    head = f"/** The members of {known} that are set one by one. */\n"
+    return _file([MADE], head + "\n".join([*parts, "}"]) + "\n")
+
+
+def _setter(shape, member, known, what, words):
+    name = words[member.name]
+    told = _plain(member.description or member.general, words)
+    lines = ["  /**"]
+    lines += _tag(f"Sets {{@code {name}}} of {what}.", "  ")
+    lines += ["   *", *_tag(f"@param {name} {_phrase(told)}", "  "), "   * @return a changed copy", "   */"]
+    given, value = _given(shape, member), name
+    if given.endswith("..."):
+        value = f"List.of({name})"
+    elif given.startswith("Map<"):
+        value = f"Map.copyOf({name})"
+    return [*lines, f"  public {known} {name}({given} {name}) {{", f'    return with("{member.name}", {value});', "  }"]
+
+
+def _given(shape, member):
+    if member.type.kind == "json":
+        return "Object"
+    if member.type.kind == "list" and not member.is_duration:
+        return f"{_of(member.type.of, True)}..."
+    if member.type.kind in ("integer", "number", "boolean") and not member.is_duration:
+        return _of(member.type, member.nullable, "", bool({member.name, shape.name} & LONG))
+    return _type(shape, member)
+
+
+# Text.
+
+
+def _plain(described, words):
+    """A description as Javadoc: names in backquotes become code, with the names of Java."""
+    escaped = described.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
+    return re.sub(r"`([^`]*)`", lambda span: f"{{@code {words.get(span[1], span[1])}}}", escaped)
+
+
+def _phrase(told):
+    """A single sentence as Javadoc has it behind a tag: without its capital and its full stop."""
+    if ". " in told or not told.endswith("."):
+        return told
+    is_word = len(told) > 1 and told[0].isupper() and told[1].islower() or told.startswith("A ")
+    return (told[0].lower() + told[1:] if is_word else told)[:-1]
+
+
+def _tag(line, indent):
+    first, *rest = text.wrapped(line, indent, " * ", WIDTH)
+    if not rest:
+        return [first]
+    others = " ".join(line.strip().removeprefix("*").strip() for line in rest)
+    return [first, *text.wrapped(others, indent, " *     " if line.startswith("@") else " * ", WIDTH)]
+
+
+def _file(head, code):
+    bare = re.sub(r"/\*\*.*?\*/", "", code, flags=re.DOTALL)
+    imports = sorted(full for word, full in IMPORTS.items() if re.search(rf"\b{word}\b", bare))
+    lines = [*head, "package dev.millrace;", ""]
+    lines += [*(f"import {each};" for each in imports), ""] if imports else []
+    return "\n".join(lines) + "\n" + code
