@@ -131,6 +131,17 @@ class Reference(unittest.TestCase):
         for status, code in re.findall(r"\{ProblemCode::\w+,\s*(\d+),\s*\"(\w+)\"", source):
             self.assertEqual(documented[code], status, code)
 
+    def test_findings(self):
+        """The server's, as the contract lists them, and those that the doctor's machine adds."""
+        page = (REFERENCE / "findings.md").read_text()
+        servers, machine = page.split("## This machine")
+        codes = self.client().get("/v1/openapi.json").json["components"]["schemas"]["FindingCode"]["enum"]
+        row = re.compile(r"^\| `(\w+)` \| ", re.M)
+        self.assertEqual(row.findall(servers), list(dict.fromkeys(row.findall(servers))))
+        self.assertEqual(set(row.findall(servers)), set(codes))
+        source = "".join(path.read_text() for path in (ROOT / "src/cli/doctor").glob("*.cc"))
+        self.assertEqual(set(row.findall(machine)), set(re.findall(r'\{"([a-z_]+)",', source)) - {"disk_full"})
+
     def test_examples_of_answers(self):
         """What the page shows of an answer is what the server answers."""
         block = re.search(r"```json\n(.*?)```", (REFERENCE / "errors.md").read_text(), re.DOTALL)

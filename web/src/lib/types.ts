@@ -361,6 +361,35 @@ export interface Meta {
   server_time: string;
   limits: Record<string, number>;
 }
+export interface Finding {
+  code: string;
+  severity: "bad" | "warn" | "note";
+  about: {
+    queue?: string;
+    type?: string;
+    job?: string;
+    worker?: string;
+    limit?: string;
+    error_group?: string;
+    schedule?: string;
+    push_target?: string;
+    token?: string;
+    node?: string;
+    check?: string;
+  };
+  what: string;
+  why: string;
+  next: string;
+  command: string | null;
+  figures: { name: string; value: number; unit: string; threshold: number | null }[];
+}
+export interface Findings {
+  at: string;
+  items: Finding[];
+  more: { code: string; severity: Finding["severity"]; count: number }[];
+  not_looked_at: { about: string; why: string }[];
+  looked_at: Record<string, number>;
+}
 export interface Readiness {
   status: "ready" | "unready" | "draining";
   checks?: { name: string; ok: boolean; detail: string | null }[];
