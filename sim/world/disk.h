@@ -83,8 +83,6 @@ class Disk final : public Storage {
   }
 
  private:
-  // An append in progress, and whether its fence held when it began; the latter is used only by
-  // Mutant::kFenceCheckedEarly.
   store::AppendResult settle(const store::JournalRow& row, AppendFate fate);
   Status apply(const engine::Flush& flush);
 
@@ -93,7 +91,7 @@ class Disk final : public Storage {
   std::unique_ptr<store::MemoryTables> platter_;  // survives a power failure
   std::deque<engine::Flush> since_sync_;          // in the tables, not yet on the platter
   Seq synced_{};
-  std::optional<store::JournalRow> append_;
+  std::optional<store::JournalRow> append_;     // in progress
   std::optional<store::JournalRow> unsettled_;  // durable, but the server does not know it
   std::vector<store::JournalRow> late_;
   std::optional<engine::Flush> flush_;

@@ -1,4 +1,4 @@
-// The runner of operations, as in the server (server/shard/operation_runner.h), if this run has
+// The runner of operations, as in the server (server/shard/operation_courier.h), if this run has
 // operations.
 #include <algorithm>
 #include <utility>

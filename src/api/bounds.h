@@ -110,6 +110,11 @@ constexpr std::int64_t kMaxStatsSteps = 1'000;
 constexpr std::int64_t kDefaultStatsWindowMs = 3'600'000;
 constexpr std::int64_t kDefaultStatsStepMs = 60'000;
 
+// Findings.
+constexpr std::int64_t kMaxFindingsOfACode = 100;
+constexpr std::int64_t kMinFindingsWindowMs = 60'000;
+constexpr std::int64_t kMaxFindingsWindowMs = 3'600'000;
+
 // The bounds that an operator can configure.
 struct DecodeLimits {
   std::size_t body_bytes = 16 * 1024 * 1024;

@@ -14,7 +14,7 @@
 
 #include "base/time.h"
 #include "cli/commands.h"
-#include "cli/findings/facts.h"
+#include "cli/findings/finding.h"
 #include "cli/job/view.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -152,19 +152,13 @@ std::string headline(const sdk::ServerInfo& info, const std::vector<sdk::Queue>&
          "\n";
 }
 
-// What needs attention and the next step for each, in the words of `millrace doctor`.
-std::string attention_text(sdk::Client& client, const std::vector<sdk::Queue>& queues,
-                           const Size& size) {
-  Facts::Items items;
-  for (const sdk::Queue& queue : queues) items.push_back(queue.json);
-  auto facts = look(client, &items);
-  if (!facts) return {};  // the next frame reports the error
-  look_for_untaken(client, kMostLookedAt, *facts);
-  Findings findings = judge(*facts, Patience{});
-  put_in_order(findings);
-  if (findings.empty()) return {};
+// What needs attention and the next step for each, as the server says.
+std::string attention_text(sdk::Client& client, const Size& size) {
+  const auto findings = read_findings(client, "");
+  // The next frame reports an error.
+  if (!findings || (findings->items.empty() && findings->more.empty())) return {};
   const std::size_t most = size.height == kNoLimit ? kFindingsOfOneFrame : kMostFindings;
-  return "\n" + findings_lines(findings, size.width, most);
+  return "\n" + findings_lines(*findings, size.width, most);
 }
 
 // The busiest first; ties are ordered by name, so that rows do not jump.
@@ -224,7 +218,7 @@ sdk::Result<std::string> frame(sdk::Client& client, const Size& size) {
   if (!queues) return std::unexpected(queues.error());
   const auto stats = client.stats({.window = kLatencyWindow, .step = kLatencyWindow});
   std::string text = headline(*info, *queues, stats, size.width) +
-                     attention_text(client, *queues, size) + "\n" + queues_text(*queues, size);
+                     attention_text(client, size) + "\n" + queues_text(*queues, size);
   const auto blocked = held_back_text(client, std::move(*queues), size);
   if (!blocked) return std::unexpected(blocked.error());
   text += *blocked;

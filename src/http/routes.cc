@@ -109,6 +109,7 @@ constexpr auto kRoutes = std::to_array<Route>({
     {kPost, "/v1/push-targets/{name}/resume", kOperate, resume_push_target},
     {kPost, "/v1/push-targets/{name}/test", kOperate, test_push_target},
     {kGet, "/v1/stats", kRead, get_stats},
+    {kGet, "/v1/findings", kRead, get_findings},
     {kGet, "/v1/error-groups", kRead, list_error_groups},
     {kGet, "/v1/error-groups/{id}", kRead, get_error_group},
     {kPatch, "/v1/error-groups/{id}", kOperate, patch_error_group},

@@ -4,7 +4,9 @@
 
 #include <set>
 
+#include "api/finding.h"
 #include "http/handlers/handlers.h"
+#include "http/openapi.h"
 
 namespace millrace::http {
 namespace {
@@ -30,6 +32,20 @@ TEST(Routes, EachIsFoundByItsOwnPath) {
     EXPECT_EQ(&all_routes()[row_of(route)], &route);
     EXPECT_TRUE(seen.emplace(route.pattern, route.method).second) << "twice: " << route.pattern;
   }
+}
+
+TEST(Routes, TheContractListsTheFindings) {
+  const std::string_view contract = openapi_json();
+  const std::size_t begin = contract.find("\"enum\":[", contract.find(R"("FindingCode":)"));
+  ASSERT_NE(begin, std::string_view::npos);
+  std::string codes;
+  for (std::size_t code = 0; code < api::kFindingCodes; ++code) {
+    codes += codes.empty() ? "\"enum\":[\"" : ",\"";
+    codes.append(api::name_of(static_cast<api::FindingCode>(code))) += '"';
+  }
+  EXPECT_TRUE(contract.substr(begin).starts_with(codes + "]"))
+      << contract.substr(begin, codes.size() + 9) << "\n"
+      << codes;
 }
 
 // Also open: the nodes' own route, where an unauthenticated client only gets a challenge; the

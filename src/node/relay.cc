@@ -1,6 +1,5 @@
 #include "node/relay.h"
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string_view>
@@ -8,6 +7,7 @@
 
 #include "base/mutant.h"
 #include "engine/shard/outbox.h"
+#include "engine/whole_claim.h"
 
 namespace millrace::node {
 namespace {
@@ -126,9 +126,7 @@ void Relay::answered(engine::Ticket ticket, engine::Answer answer) {
   auto* const reply = std::get_if<core::Reply>(&answer);
   auto* const claim = reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
   if (claim == nullptr) return;
-  const bool whole = std::ranges::none_of(
-      claim->jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
-  if (!whole) return incomplete_.push_back({term_, std::move(*claim)});
+  if (!engine::is_whole(*claim)) return incomplete_.push_back({term_, std::move(*claim)});
   pass_on(*claim);
   ask();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/routing/scatter_gather.h"
+#include "engine/whole_claim.h"
 #include "push/exchange.h"
 #include "push/pusher.h"
 
@@ -79,9 +80,7 @@ void Pusher::take_claim(Line& line, engine::Answer answer, Steady now) {
   }
   line.refused_claims = 0;
   if (claim->jobs.empty()) return;
-  const bool is_whole = std::ranges::none_of(
-      claim->jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
-  if (is_whole) return begin_calls(line, std::move(*claim), now);
+  if (engine::is_whole(*claim)) return begin_calls(line, std::move(*claim), now);
   const auto count = static_cast<std::uint32_t>(claim->jobs.size());
   line.reading += count;
   parts_.run([this, line = &line, count, now, claim = std::move(*claim)]() mutable {

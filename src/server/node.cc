@@ -15,7 +15,7 @@ constexpr auto kHandoverPause = 20ms;
 
 }  // namespace
 
-Node::Node(store::NodeFacts self, std::vector<ShardHost*> hosts, Parts parts)
+Node::Node(store::NodeFacts self, std::vector<HostThread*> hosts, Parts parts)
     : self_(self.id),
       hosts_(std::move(hosts)),
       parts_(std::move(parts)),

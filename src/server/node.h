@@ -17,7 +17,7 @@
 #include "engine/shard/shard_clock.h"
 #include "engine/store_format.h"
 #include "node/membership.h"
-#include "server/shard/shard_host.h"
+#include "server/shard/host_thread.h"
 #include "store/registry.h"
 
 namespace millrace::server {
@@ -31,7 +31,7 @@ class Node final : public engine::PeerService {
     Logger log;
   };
   // `hosts`, by shard, must outlive the node. `self`: without its URL.
-  Node(store::NodeFacts self, std::vector<ShardHost*> hosts, Parts parts);
+  Node(store::NodeFacts self, std::vector<HostThread*> hosts, Parts parts);
   // Call leave() first; otherwise the other nodes wait until the lease expires.
   ~Node() override;
   Node(const Node&) = delete;
@@ -63,7 +63,7 @@ class Node final : public engine::PeerService {
   void stop_renewing();
 
   const store::NodeId self_;
-  const std::vector<ShardHost*> hosts_;
+  const std::vector<HostThread*> hosts_;
   Parts parts_;
 
   mutable Mutex mutex_;

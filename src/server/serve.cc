@@ -73,11 +73,10 @@ std::uint64_t memory_bytes(const Config& config) {
 }
 
 http::ServerOptions http_options(const Config& config) {
-  const ListenAddress address = *parse_listen(config.listen);
   http::ServerOptions options;
-  options.host = address.host;
-  options.port = address.port;
-  options.path = address.path;
+  options.host = config.listen.host;
+  options.port = config.listen.port;
+  options.path = config.listen.path;
   options.path_mode = static_cast<unsigned>(std::stoul(config.socket_mode, nullptr, 8));
   options.proxies = *net::AddressSet::parse(config.proxies);
   options.max_handshakes = config.tls_handshakes;
@@ -169,7 +168,7 @@ std::string scheme(const Config& config) {
 // addresses, this host's name.
 std::string advertised_url(const Config& config, std::uint16_t port) {
   if (!config.advertise.empty()) return config.advertise;
-  ListenAddress address = *parse_listen(config.listen);
+  ListenAddress address = config.listen;
   address.port = port;
   if (address.host == "0.0.0.0" || address.host == "::") address.host = host_name();
   return scheme(config) + to_string(address);
@@ -201,8 +200,7 @@ class Server {
     log_.info("starting",
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
     // Checked before a store is created that nobody could reach.
-    const ListenAddress address = *parse_listen(config_.listen);
-    if (Status status = can_listen(address); !status) return status;
+    if (Status status = can_listen(config_.listen); !status) return status;
     if (Status status = load_tls(); !status) return status;
     if (Status status = start_serving(); !status) return status;
     if (Status status = start_http(); !status) return status;
@@ -469,7 +467,7 @@ class Server {
     await_catalog();
     tell_models_of_errors();
     errors_->start();
-    ListenAddress address = *parse_listen(config_.listen);
+    ListenAddress address = config_.listen;
     address.port = http_->port();
     push_->start();
     const std::string at = to_string(address);

@@ -88,7 +88,6 @@ class JobShape {
   std::vector<engine::FeedEvent> events_;
 };
 
-// A job's attempts, the latest included, oldest first.
 enum class Shown : std::uint8_t { kWhole, kRedacted };  // as in api::Include
 inline Shown shown_to(const Caller& caller) {
   return caller.sees_payloads() ? Shown::kWhole : Shown::kRedacted;
@@ -100,6 +99,7 @@ inline api::Include shown_to(const Caller& caller, api::Include include) {
   include.payload = include.result = false;
   return include;
 }
+// A job's attempts, the latest included, oldest first.
 std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts,
                                       Shown shown = Shown::kWhole);
 std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/routing/scatter_gather.h"
+#include "engine/whole_claim.h"
 #include "service/convert.h"
 
 namespace millrace::service {
@@ -128,10 +129,8 @@ Task<Answered<>> read_payloads(Caller& caller, core::ClaimReply& claim) {
 // Prepares a claim for sending, or gives its jobs back and returns the reason.
 Task<Answered<>> complete_claim(Caller& caller, core::ClaimReply& claim) {
   if (claim.jobs.empty()) co_return Answered<>();
-  const bool whole = std::ranges::none_of(
-      claim.jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
   Answered<> complete;
-  if (!whole) complete = co_await read_payloads(caller, claim);
+  if (!engine::is_whole(claim)) complete = co_await read_payloads(caller, claim);
   const std::size_t bytes = payload_bytes(claim);
   if (complete && caller.client_gone()) complete = refused(crowded());
   if (complete && bytes > kLargeAnswerBytes && !caller.hold_answer(bytes)) {

@@ -13,9 +13,9 @@ namespace {
 
 using api::ProblemCode;
 
-// A caller limited to some queues sees its own workers, those of tokens that allow nothing beyond
-// its own, and among the shared ones those that serve one of its queues.
-bool sees(const Caller& caller, const engine::WorkerView& worker) {
+}  // namespace
+
+bool sees_worker(const Caller& caller, const engine::WorkerView& worker) {
   if (!caller.limited()) return true;
   const std::string_view owner = engine::owner_in(worker.info.id.view());
   if (!owner.empty()) {
@@ -30,8 +30,6 @@ bool sees(const Caller& caller, const engine::WorkerView& worker) {
                              [&](const core::JobView& view) { return allowed(view.job.queue); });
 }
 
-}  // namespace
-
 Task<Answered<WorkerPage>> list_workers(Caller& caller, const api::Page& page) {
   const auto after = parse_name_cursor(page.cursor);
   if (!after) co_return refused(bad_cursor());
@@ -40,7 +38,7 @@ Task<Answered<WorkerPage>> list_workers(Caller& caller, const api::Page& page) {
   WorkerPage made;
   bool more = false;
   for (engine::WorkerView& worker : reply->workers) {
-    if (worker.info.id.view() <= *after || !sees(caller, worker)) continue;
+    if (worker.info.id.view() <= *after || !sees_worker(caller, worker)) continue;
     more = made.workers.size() == static_cast<std::size_t>(page.limit);
     if (more) break;
     if (caller.access != nullptr) hide_from(*caller.access, worker);

@@ -10,6 +10,10 @@
 
 namespace millrace::service {
 
+// A caller limited to some queues sees its own workers, those of tokens that allow nothing beyond
+// its own, and among the shared ones those that serve one of its queues.
+bool sees_worker(const Caller& caller, const engine::WorkerView& worker);
+
 // The workers that the caller may see, with the members that it may see.
 struct WorkerPage {
   std::vector<engine::WorkerView> workers;

@@ -1,12 +1,10 @@
-"""Compares the reference pages with the binary: both must have the same entries.
-
-    python3 tests/examples/test_reference.py --write    writes docs/reference/cli.md anew
-
-cli.md is the binary's own help, command by command. The other pages are written by hand; here every
-configuration key with its default, metric, error code and limit is compared.
+"""Compares the reference pages with the binary: both must have the same entries. tools/cli-reference writes cli.md;
+the other pages are written by hand.
 """
 
 import contextlib
+import importlib.machinery
+import importlib.util
 import json
 import pathlib
 import re
@@ -20,48 +18,9 @@ import harness  # noqa: E402 (its folder is on the path only now)
 
 REFERENCE = ROOT / "docs/reference"
 
-CLI_PREAMBLE = """\
-# Command line
-
-`millrace --help`, and the help of every command. This page is made from them by
-`tests/examples/test_reference.py --write`; a test compares it with the binary.
-
-Exit codes are in [errors](errors.md#exit-codes-of-the-command-line). The server's address comes from `--url` or
-`MILLRACE_URL`, the token from `MILLRACE_TOKEN`. `-o json` prints what the API answered.
-"""
-
-
-def help_of(command):
-    """The output of `millrace COMMAND --help`, which must succeed."""
-    outcome = harness.run(*command, "--help", env=harness.environment(NO_COLOR=1, COLUMNS=80))
-    if outcome.returncode != 0:
-        raise AssertionError(f"millrace {' '.join(command)} --help: {outcome.stderr}")
-    return outcome.stdout.strip()
-
-
-def sub_commands(help_text):
-    """The names under a help text's heading of sub-commands."""
-    names = []
-    inside = False
-    for line in help_text.splitlines():
-        if re.match(r"(?i)(sub-?)?commands:\s*$", line):
-            inside = True
-        elif inside and (match := re.match(r"  ([a-z][\w-]*)(\s|$)", line)):
-            names.append(match.group(1))
-        elif inside and line and not line.startswith(" "):
-            inside = False
-    return names
-
-
-def cli_page():
-    sections = [CLI_PREAMBLE]
-    waiting = [()]
-    while waiting:
-        command = waiting.pop(0)
-        text = help_of(command)
-        sections.append(f"## {' '.join(('millrace',) + command)}\n\n```text\n{text}\n```\n")
-        waiting = [command + (name,) for name in sub_commands(text)] + waiting
-    return "\n".join(sections)
+loader = importlib.machinery.SourceFileLoader("cli_reference", str(ROOT / "tools/cli-reference"))
+cli_reference = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+loader.exec_module(cli_reference)
 
 
 def table_rows(page):
@@ -95,8 +54,8 @@ class Reference(unittest.TestCase):
     def test_cli(self):
         self.assertEqual(
             (REFERENCE / "cli.md").read_text(),
-            cli_page(),
-            "write it anew: python3 tests/examples/test_reference.py --write",
+            cli_reference.index(),
+            "write it anew: tools/cli-reference",
         )
 
     def test_configuration(self):
@@ -131,6 +90,17 @@ class Reference(unittest.TestCase):
         for status, code in re.findall(r"\{ProblemCode::\w+,\s*(\d+),\s*\"(\w+)\"", source):
             self.assertEqual(documented[code], status, code)
 
+    def test_findings(self):
+        """The server's, as the contract lists them, and those that the doctor's machine adds."""
+        page = (REFERENCE / "findings.md").read_text()
+        servers, machine = page.split("## This machine")
+        codes = self.client().get("/v1/openapi.json").json["components"]["schemas"]["FindingCode"]["enum"]
+        row = re.compile(r"^\| `(\w+)` \| ", re.M)
+        self.assertEqual(row.findall(servers), list(dict.fromkeys(row.findall(servers))))
+        self.assertEqual(set(row.findall(servers)), set(codes))
+        source = "".join(path.read_text() for path in (ROOT / "src/cli/doctor").glob("*.cc"))
+        self.assertEqual(set(row.findall(machine)), set(re.findall(r'\{"([a-z_]+)",', source)) - {"disk_full"})
+
     def test_examples_of_answers(self):
         """What the page shows of an answer is what the server answers."""
         block = re.search(r"```json\n(.*?)```", (REFERENCE / "errors.md").read_text(), re.DOTALL)
@@ -161,11 +131,8 @@ class Parsing(unittest.TestCase):
 
     def test_sub_commands(self):
         text = "Usage: x\n\nSubcommands:\n  serve    runs it\n  job      looks\n           at jobs\n\nOptions:\n  -h  help\n"
-        self.assertEqual(sub_commands(text), ["serve", "job"])
+        self.assertEqual(cli_reference.sub_commands(text), ["serve", "job"])
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--write"]:
-        (REFERENCE / "cli.md").write_text(cli_page())
-    else:
-        unittest.main()
+    unittest.main()

@@ -96,6 +96,7 @@ ROUTES = [
     ("POST", "/v1/admin/nodes/1234567890abcdef/undrain", "admin"),
     ("POST", "/v1/admin/reproject", "admin"),
     ("GET", "/v1/stats", "read"),
+    ("GET", "/v1/findings", "read"),
     ("GET", "/v1/operations", "read"),
     ("GET", "/v1/operations/{j}", "read"),
     ("PATCH", "/v1/operations/{j}", "operate"),

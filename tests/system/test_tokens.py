@@ -641,6 +641,7 @@ class CrossReading(TokensCase):
             (f"/v1/schedules/{self.schedule}", {}),
             ("/v1/events", {"queues": self.VAULT, "limit": 1000}),
             ("/v1/stats", {"by": "type"}),
+            ("/v1/findings", {"alone_ms": 0, "silent_ms": 0, "poison_dead": 1, "limit": 100}),
             ("/v1/workers", {}),
             ("/v1/tokens", {}),
             ("/v1/push-targets", {}),
@@ -919,6 +920,13 @@ class CrossReading(TokensCase):
         queries += [{}, {"by": "queue"}, {"by": "type"}, {"by": "queue", "queue": self.VAULT}]
         queries += [{"queue": self.VAULT}, {"queue": "b*"}, {"type": "zq"}, {"window_ms": 60_000}]
         self.attempt([("GET", "/v1/stats", None, query) for query in queries])
+
+    def test_findings(self):
+        late = {"late_ms": 0, "alone_ms": 0, "silent_ms": 0, "stuck_ms": 0, "poison_dead": 1, "limit": 100}
+        areas = ("queues", "workers", "limits", "errors", "schedules", "push_targets", "tokens", "node", "cluster")
+        queries = [{**late, "about": area, "closely": closely} for area in areas for closely in ("true", "false")]
+        queries += [{}, late, {"closely": "true"}, {**late, "closely": "true"}]
+        self.attempt([("GET", "/v1/findings", None, query) for query in queries])
 
     def test_workers_and_tokens(self):
         worker = f"/v1/workers/w-{self.HIDDEN}"

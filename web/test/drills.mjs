@@ -61,7 +61,10 @@ drill(
     const worker = startWorker(server, command[1], "true", "-c", "8");
     try {
       await concern(page, "No worker takes jobs from mail").waitFor({ state: "detached" });
-      await page.getByText("All is well").waitFor();
+      // The machine may have a finding of its own.
+      const all = page.locator(".attention li");
+      const others = all.filter({ hasNotText: /disk is nearly full|syncs are slow/ });
+      await until("all else is well", async () => (await others.count()) === 0);
     } finally {
       await worker.stop();
     }
@@ -126,7 +129,7 @@ drill(
     return startWorker(server, "images", "true", "-c", "4"); // the mended one
   },
   async (page, server, click) => {
-    const told = concern(page, "25 jobs of type resize died");
+    const told = concern(page, "25 jobs of type resize died").filter({ hasText: "% of their attempts" });
     await told.waitFor();
     await click(told.getByRole("link", { name: "Errors" }));
     await click(page.getByRole("table", { name: "Errors" }).getByRole("link").first());

@@ -6,9 +6,10 @@
 #include <functional>
 #include <memory>
 
+#include "base/time.h"
+#include "base/words.h"
 #include "cli/check/thresholds.h"
 #include "cli/commands.h"
-#include "cli/findings/facts.h"
 #include "cli/limit/calls.h"
 #include "cli/output.h"
 
@@ -58,7 +59,7 @@ void with_client(Session& session, std::string_view subject,
 std::size_t workers_of(const std::vector<std::string>& workers, const std::string& queue) {
   return static_cast<std::size_t>(std::ranges::count_if(workers, [&](const std::string& item) {
     const sdk::JsonView worker(item);
-    if (text_of(worker, "state") != "active") return false;
+    if (worker["state"].string() != "active") return false;
     const auto queues = worker["queues"].elements();
     return std::ranges::any_of(queues, [&](sdk::JsonView q) { return q.string() == queue; });
   }));

@@ -1,10 +1,13 @@
 // millrace doctor: finds problems of a server and its store, and suggests what to do.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
+#include <utility>
 
 #include "cli/commands.h"
-#include "cli/doctor/look.h"
+#include "cli/doctor/parts.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -15,17 +18,11 @@ constexpr int kFine = 0;
 constexpr int kFindings = 1;
 constexpr int kNotLooked = 2;
 constexpr int kStuckFactor = 10;
+constexpr sdk::Milliseconds kAlone{5'000};  // at most, for a queue without workers
 
 struct Options {
   std::string directory;
   std::optional<sdk::Milliseconds> patience = sdk::Milliseconds{60'000};
-};
-
-struct Looked {
-  bool at_server = false;
-  bool at_files = false;
-  Facts::Items unknown{};
-  std::string summary{};
 };
 
 // Connects to another address with the same token and certificates.
@@ -37,72 +34,57 @@ OpenClient opener(const Session& session) {
   };
 }
 
-void judge_server(const DoctorFacts& facts, const Patience& patience, Findings& found) {
-  for (Finding& finding : judge(facts.overview, patience)) found.push_back(std::move(finding));
-  judge_nodes(facts, patience, found);
-  judge_tokens(facts, found);
-  judge_stuck(facts, patience, found);
-  judge_poison(facts, found);
-  judge_runs(facts, found);
+// The thresholds, as parameters of the call.
+std::string query_of(sdk::Milliseconds patience) {
+  return fmt::format("late_ms={0}&alone_ms={1}&silent_ms={2}&stuck_ms={3}&transaction_ms={0}",
+                     patience.count(), std::min(kAlone, patience).count(),
+                     (patience * 3 / 4).count(), (patience * kStuckFactor).count());
 }
 
-std::string summary_of(const Facts& facts) {
-  const auto count = [](const Facts::Items& items, std::string_view one, std::string_view many) {
-    return count_of(static_cast<std::int64_t>(items.size()), one, many);
-  };
-  return fmt::format("{}, {}, {}, {}", count(facts.queues, "queue", "queues"),
-                     count(facts.workers, "worker", "workers"),
-                     count(facts.limits, "limit", "limits"),
-                     count(facts.schedules, "schedule", "schedules"));
-}
-
-void report(const Findings& found, const Looked& looked, const Session& session) {
+void report(const Findings& found, const std::vector<std::string>& looked_at,
+            const Session& session) {
   if (session.json()) {
     sdk::JsonWriter json;
     json.begin_object();
-    json.key("findings").raw(findings_json(found));
+    write_findings(json, found);
     json.key("looked_at").begin_array();
-    if (looked.at_server) json.string("server");
-    if (looked.at_files) json.string("files");
+    for (const std::string& what : looked_at) json.string(what);
     json.end_array();
     json.key("not_looked_at").begin_array();
-    for (const std::string& what : looked.unknown) json.string(what);
+    for (const std::string& what : found.not_looked_at) json.string(what);
     json.end_array();
     json.end_object();
     return print_line(json.text());
   }
   print(findings_text(found, output_width()));
   if (!has_faults(found)) print_line("nothing is wrong");
-  if (!looked.summary.empty()) note("looked at " + looked.summary);
-  for (const std::string& what : looked.unknown) note("not looked at: " + printable(what));
+  if (!found.looked_at.empty()) note("looked at " + looked_at_text(found));
+  for (const std::string& what : found.not_looked_at) note("not looked at: " + printable(what));
 }
 
 void run(const Options& options, Session& session) {
   if (session.refuse_dashes()) return;
-  Findings found;
-  Looked looked;
-  if (!options.directory.empty()) looked.at_files = judge_files(options.directory, found);
-  const Patience patience{.late = *options.patience,
-                          .alone = std::min(Patience{}.alone, *options.patience),
-                          .silent = *options.patience * 3 / 4,
-                          .stuck = *options.patience * kStuckFactor};
+  std::vector<Finding> of_files;
+  std::vector<std::string> looked_at;
+  if (!options.directory.empty() && judge_files(options.directory, of_files)) {
+    looked_at.emplace_back("files");
+  }
   auto client = session.connect();
   if (!client) return session.fail(kNotLooked, client.error().message);
-  const auto facts = look_closely(*client, opener(session));
-  if (facts) {
-    looked.at_server = true;
-    looked.unknown = facts->overview.unknown;
-    looked.summary = summary_of(facts->overview);
-    judge_server(*facts, patience, found);
+  const std::string query = query_of(*options.patience);
+  Findings found;
+  if (auto told = read_findings(*client, "closely=true&" + query)) {
+    looked_at.insert(looked_at.begin(), "server");
+    found = std::move(*told);
+    look_at_nodes(*client, opener(session), query, found);
   } else if (options.directory.empty()) {
-    return session.fail(kNotLooked, explain(facts.error()));
+    return session.fail(kNotLooked, explain(told.error()));
   } else {
-    looked.unknown.push_back("the server: " + explain(facts.error()));
+    found.not_looked_at.push_back("the server: " + explain(told.error()));
   }
-  put_in_order(found);
-  report(found, looked, session);
-  const bool saw_something = looked.at_server || looked.at_files;
-  session.exit_code = !saw_something ? kNotLooked : has_faults(found) ? kFindings : kFine;
+  std::ranges::move(of_files, std::back_inserter(found.items));
+  report(found, looked_at, session);
+  session.exit_code = looked_at.empty() ? kNotLooked : has_faults(found) ? kFindings : kFine;
 }
 
 }  // namespace

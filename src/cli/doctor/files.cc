@@ -7,7 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "cli/doctor/look.h"
+#include "base/words.h"
+#include "cli/doctor/parts.h"
 
 namespace millrace::cli {
 namespace {
@@ -30,7 +31,7 @@ File look_at(const std::string& path) {
   return {true, static_cast<std::uint64_t>(facts.st_size), facts.st_mode};
 }
 
-void judge_room(const std::string& directory, Findings& found) {
+void judge_room(const std::string& directory, std::vector<Finding>& found) {
   struct statvfs disk{};
   if (::statvfs(directory.c_str(), &disk) != 0) return;
   const std::uint64_t free = disk.f_bavail * disk.f_frsize;
@@ -44,7 +45,7 @@ void judge_room(const std::string& directory, Findings& found) {
 
 }  // namespace
 
-bool judge_files(const std::string& directory, Findings& found) {
+bool judge_files(const std::string& directory, std::vector<Finding>& found) {
   const auto file = [&](const char* name) { return directory + "/" + name; };
   if (::access(directory.c_str(), R_OK | X_OK) != 0) {
     found.push_back({"store_unreadable", Severity::kBad, fmt::format("{} can't be read", directory),

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/time.h"
+#include "base/words.h"
 #include "cli/confirm.h"
 #include "cli/error/view.h"
-#include "cli/findings/facts.h"
 #include "cli/limit/calls.h"
 #include "cli/options.h"
 #include "cli/output.h"

@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/time.h"
-#include "cli/findings/facts.h"
+#include "base/words.h"
 #include "cli/output.h"
 
 namespace millrace::cli {

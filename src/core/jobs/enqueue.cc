@@ -26,14 +26,16 @@ const JobExtras& extras_of(const std::shared_ptr<const JobExtras>& extras) {
 // are derived from their content. Their destination shard compares that content.
 bool is_of_the_engine(const JobSpec& spec) { return spec.queue.view().starts_with('~'); }
 
-// Compares a submission with the job, or the earlier submission, that has its id. Times, bounds and
-// policies are left out: they change with the job, or come from its queue. So is the trace, which a
-// producer creates anew for each request. An operator's edits count: the comparison uses the job's
-// current state.
+// Whether a running job has lost its key to a successor is no part of the rule as sent.
 bool same_rule(std::optional<UniqueRule> before, const std::optional<UniqueRule>& now) {
   if (before) before->superseded = false;
   return before == now;
 }
+
+// Compares a submission with the job, or the earlier submission, that has its id. Times, bounds and
+// policies are left out: they change with the job, or come from its queue. So is the trace, which a
+// producer creates anew for each request. An operator's edits count: the comparison uses the job's
+// current state.
 template <typename Earlier>
 bool same_content(const Earlier& earlier, const JobSpec& spec) {
   const JobExtras& before = extras_of(earlier.extras);

@@ -1,6 +1,6 @@
 // Jobs that an ack submits to queues of other shards. The commit of the ack's outcome makes each of
 // them a job in a queue of the acked job's own shard, with the submission as its payload. From
-// there the shard's leader passes them on (server/shard/relay.h). So they exist if and only if the
+// there the shard's leader passes them on (node/relay.h). So they exist if and only if the
 // outcome does, and reach their queues a moment later.
 #pragma once
 

@@ -99,6 +99,7 @@ Task<void> test_push_target(Call& call);
 
 // insight.cc
 Task<void> get_stats(Call& call);
+Task<void> get_findings(Call& call);
 Task<void> reproject(Call& call);
 Task<void> list_error_groups(Call& call);
 Task<void> get_error_group(Call& call);

@@ -1,4 +1,4 @@
-// Statistics and the event log.
+// Statistics, findings and the event log.
 #include "service/insight.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 #include "service/convert.h"
+#include "service/findings/findings.h"
 
 namespace millrace::http {
 namespace {
@@ -56,6 +57,15 @@ Task<void> get_stats(Call& call) {
   stats.as_of = reply->as_of;
   JsonWriter json(call.response.body);
   api::encode(json, stats);
+}
+
+Task<void> get_findings(Call& call) {
+  const auto query = accepted(call, api::decode_findings_query(call.query()));
+  if (!query) co_return;
+  const auto found = co_await service::get_findings(call.caller, *query);
+  if (!found) co_return call.refuse(found.error());
+  JsonWriter json(call.response.body);
+  api::encode(json, *found);
 }
 
 Task<void> reproject(Call& call) {

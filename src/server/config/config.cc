@@ -121,15 +121,14 @@ class Loader {
   // Checks of settings in combination.
   void check_together() {
     const Config& config = loaded_.config;
-    const auto address = parse_listen(config.listen);
-    if (address && !address->loopback && config.tokens.empty()) {
+    if (!config.listen.loopback && config.tokens.empty()) {
       errors_.push_back(
           fmt::format("listen is {}, which other machines can reach, but the configuration has no "
                       "tokens, so anyone could use the server; create a token with `millrace token "
                       "new` and put its lines into the configuration file, or listen on 127.0.0.1",
-                      config.listen));
+                      to_string(config.listen)));
     }
-    if (address && !address->path.empty()) check_local(config);
+    if (!config.listen.path.empty()) check_local(config);
     if (config.tls_cert.empty() != config.tls_key.empty()) {
       errors_.emplace_back("tls.cert and tls.key belong together: set both, or neither");
     } else if (config.tls_cert.empty() && !config.tls_ca.empty()) {

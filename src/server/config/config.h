@@ -29,7 +29,7 @@ std::string to_string(const ListenAddress& address);
 
 // The table of keys has the defaults.
 struct Config {
-  std::string listen;
+  ListenAddress listen;
   std::string socket_mode;           // permissions of a socket of the file system, in octal
   std::vector<std::string> proxies;  // addresses and networks
   std::string data;

@@ -169,11 +169,12 @@ struct ValueReader {
     return std::nullopt;
   }
   Fault operator()(ListenSetting kind) const {
-    if (!parse_listen(text)) {
+    const auto address = parse_listen(text);
+    if (!address) {
       return R"(must be an address and a port, like "127.0.0.1:7600" or "[::1]:7600", )"
              R"(or "unix:" and an absolute path)";
     }
-    config.*kind.member = text;
+    config.*kind.member = *address;
     return std::nullopt;
   }
   Fault operator()(ModeSetting kind) const {
@@ -271,7 +272,7 @@ struct ValueWriter {
   const Config& config;
 
   std::string operator()(TextSetting kind) const { return config.*kind.member; }
-  std::string operator()(ListenSetting kind) const { return config.*kind.member; }
+  std::string operator()(ListenSetting kind) const { return to_string(config.*kind.member); }
   std::string operator()(ModeSetting kind) const { return config.*kind.member; }
   std::string operator()(NetworksSetting kind) const {
     const auto& networks = config.*kind.member;

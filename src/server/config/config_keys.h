@@ -20,7 +20,7 @@ struct TextSetting {
   std::string Config::* member;
 };
 struct ListenSetting {
-  std::string Config::* member;
+  ListenAddress Config::* member;
 };
 struct ModeSetting {  // permissions of a file, in octal
   std::string Config::* member;

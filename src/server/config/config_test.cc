@@ -287,11 +287,10 @@ TEST_F(ConfigTest, ASocketOfThisMachineNeedsNoTokens) {
   input.flags = {{"listen", "unix:/run/millrace.sock"}, {"socket_mode", "0660"}};
   const auto loaded = load_config(input);
   ASSERT_TRUE(loaded);
-  const auto address = parse_listen(loaded->config.listen);
-  ASSERT_TRUE(address);
-  EXPECT_EQ(address->path, "/run/millrace.sock");
-  EXPECT_TRUE(address->loopback);
-  EXPECT_EQ(to_string(*address), "unix:/run/millrace.sock");
+  const ListenAddress& address = loaded->config.listen;
+  EXPECT_EQ(address.path, "/run/millrace.sock");
+  EXPECT_TRUE(address.loopback);
+  EXPECT_EQ(to_string(address), "unix:/run/millrace.sock");
   EXPECT_FALSE(parse_listen("unix:"));
   EXPECT_FALSE(parse_listen("unix:relative.sock"));
   EXPECT_THAT(errors_of("socket_mode = \"0777\""), ElementsAre(HasSubstr("must be 0600")));

@@ -21,10 +21,10 @@
 #include "http/peer/peer_client.h"
 #include "server/node.h"
 #include "server/process/system_time.h"
+#include "server/shard/host_thread.h"
 #include "server/shard/inbox_poller.h"
-#include "server/shard/operation_runner.h"
-#include "server/shard/relay.h"
-#include "server/shard/shard_host.h"
+#include "server/shard/operation_courier.h"
+#include "server/shard/relay_courier.h"
 #include "server/stores/backend.h"
 #include "store/event_codec.h"
 #include "store/postgres/postgres_facts.h"
@@ -79,21 +79,21 @@ class PostgresBackend final : public Backend {
                            .zones = outside_.driver.shard.zones},
                  .led = [this](std::uint32_t shard) { return hosts_[shard]->led(); },
                  .log = outside_.log}) {
-    std::vector<ShardHost*> hosts;
+    std::vector<HostThread*> hosts;
     for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) {
-      relays_.push_back(std::make_unique<Relay>(
+      relays_.push_back(std::make_unique<RelayCourier>(
           router_, *parts_.store(shard).tables,
           [this](std::function<void()> work) { boost::asio::post(relay_reader_, std::move(work)); },
           outside_.log));
-      operations_.push_back(std::make_unique<OperationRunner>(
+      operations_.push_back(std::make_unique<OperationCourier>(
           shard, parts_.shards(),
-          OperationRunner::Parts{.router = router_,
-                                 .tables = *parts_.store(shard).tables,
-                                 .journal = *parts_.store(shard).journal,
-                                 .time = system_time(),
-                                 .run = [this](std::function<void()> work) {
-                                   boost::asio::post(operations_reader_, std::move(work));
-                                 }}));
+          OperationCourier::Parts{.router = router_,
+                                  .tables = *parts_.store(shard).tables,
+                                  .journal = *parts_.store(shard).journal,
+                                  .time = system_time(),
+                                  .run = [this](std::function<void()> work) {
+                                    boost::asio::post(operations_reader_, std::move(work));
+                                  }}));
       hosts_.push_back(host(shard));
       hosts.push_back(hosts_.back().get());
     }
@@ -124,7 +124,7 @@ class PostgresBackend final : public Backend {
     std::vector<ShardReport> reports;
     const auto view = cluster();
     for (std::uint32_t shard = 0; shard < hosts_.size(); ++shard) {
-      ShardHost::Status status = hosts_[shard]->status();
+      HostThread::Status status = hosts_[shard]->status();
       ShardReport report{.shard = shard,
                          .role = static_cast<ShardReport::Role>(status.role),
                          .leader_url = {},
@@ -196,10 +196,10 @@ class PostgresBackend final : public Backend {
   }
 
  private:
-  std::unique_ptr<ShardHost> host(std::uint32_t shard) {
-    return std::make_unique<ShardHost>(
+  std::unique_ptr<HostThread> host(std::uint32_t shard) {
+    return std::make_unique<HostThread>(
         shard, options_of(shard),
-        ShardHost::Parts{
+        HostThread::Parts{
             .self = self_,
             .store = parts_.store(shard),
             .registry = *registry_,
@@ -286,13 +286,13 @@ class PostgresBackend final : public Backend {
   http::PeerClient peers_;
   engine::Router router_;
   const store::NodeId self_;
-  std::vector<std::unique_ptr<Relay>> relays_;
-  std::vector<std::unique_ptr<OperationRunner>> operations_;
+  std::vector<std::unique_ptr<RelayCourier>> relays_;
+  std::vector<std::unique_ptr<OperationCourier>> operations_;
   boost::asio::thread_pool operations_reader_{2};  // outlives the shards
   boost::asio::thread_pool relay_reader_{1};       // outlives the shards
   std::unique_ptr<store::Inbox> inbox_;
   InboxPoller poller_;  // outlives the shards
-  std::vector<std::unique_ptr<ShardHost>> hosts_;
+  std::vector<std::unique_ptr<HostThread>> hosts_;
   std::unique_ptr<Node> node_;
   std::atomic<bool> stopped_ = false;
   std::thread ticker_;

@@ -18,7 +18,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "server/process/system_time.h"
-#include "server/shard/operation_runner.h"
+#include "server/shard/operation_courier.h"
 #include "server/stores/archiver.h"
 #include "server/stores/backend.h"
 #include "store/sqlite/directory.h"
@@ -72,15 +72,15 @@ class SqliteBackend final : public Backend {
                                         .archiver = archiver_.get()});
     if (!driver) return std::unexpected(std::move(driver.error()));
     driver_ = std::move(*driver);
-    operations_ = std::make_unique<OperationRunner>(
+    operations_ = std::make_unique<OperationCourier>(
         kShard, 1,
-        OperationRunner::Parts{.router = *driver_,
-                               .tables = *parts_.store(kShard).tables,
-                               .journal = *parts_.store(kShard).journal,
-                               .time = system_time(),
-                               .run = [this](std::function<void()> work) {
-                                 boost::asio::post(operations_reader_, std::move(work));
-                               }});
+        OperationCourier::Parts{.router = *driver_,
+                                .tables = *parts_.store(kShard).tables,
+                                .journal = *parts_.store(kShard).journal,
+                                .time = system_time(),
+                                .run = [this](std::function<void()> work) {
+                                  boost::asio::post(operations_reader_, std::move(work));
+                                }});
     operations_->begin(driver_);
     operations_ready_ = true;
     // Opened with O_PATH only: closing an ordinary descriptor would release SQLite's locks on the
@@ -148,7 +148,7 @@ class SqliteBackend final : public Backend {
   ShardParts parts_;
   std::counting_semaphore<> settled_{0};
   std::unique_ptr<Archiver> archiver_;
-  std::unique_ptr<OperationRunner> operations_;  // outlives the driver
+  std::unique_ptr<OperationCourier> operations_;  // outlives the driver
   std::atomic<bool> operations_ready_ = false;
   boost::asio::thread_pool operations_reader_{1};
   std::shared_ptr<Driver> driver_;

@@ -47,6 +47,59 @@ export type DstGap = "run" | "skip";
  */
 export type DstOverlap = "once" | "twice";
 
+/** What a finding says. [findings.md](findings.md) explains each; a newer server may send others. */
+export type FindingCode =
+  | "all_paused"
+  | "queue_paused"
+  | "queue_without_workers"
+  | "queue_behind"
+  | "queue_full"
+  | "type_untaken"
+  | "worker_silent"
+  | "gate_paused"
+  | "gate_full"
+  | "limit_stuck"
+  | "limit_cost"
+  | "type_dies"
+  | "type_fails"
+  | "poison_crashes"
+  | "poison_retries"
+  | "poison_dead"
+  | "schedule_broken"
+  | "schedule_late"
+  | "schedule_refused"
+  | "schedule_skips"
+  | "schedule_paused"
+  | "schedule_ended"
+  | "push_failing"
+  | "push_paused"
+  | "token_expires"
+  | "check_fails"
+  | "cannot_write"
+  | "disk_full"
+  | "slow_syncs"
+  | "memory_short"
+  | "tables_behind"
+  | "clock_changed"
+  | "certificate_expires"
+  | "database_silent"
+  | "database_clock"
+  | "database_connections"
+  | "transaction_open"
+  | "transaction_prepared"
+  | "versions_differ"
+  | "shard_without_leader"
+  | "node_gone";
+
+/**
+ * `bad`: work has stopped, or data may be lost soon; `warn`: somebody should look; `note`: worth knowing, and no fault.
+ */
+export type FindingSeverity = "bad" | "warn" | "note";
+
+/** `errors` is the failures by type and by group; `node` the answering node; `cluster` the nodes together. */
+export type FindingArea =
+  "queues" | "workers" | "limits" | "errors" | "schedules" | "push_targets" | "tokens" | "node" | "cluster";
+
 export type ErrorGroupStatus = "open" | "muted" | "resolved";
 
 export type EventType =
@@ -1435,6 +1488,92 @@ export interface Stats {
   /** Periods without data, because the log no longer had them. */
   gaps: StatsGap[];
   as_of: string;
+}
+
+/** The things that it is about, by kind. Empty if it is about the whole store. */
+export interface FindingAbout {
+  /** Its name. */
+  queue?: string;
+  /** A type of jobs. */
+  type?: string;
+  /** Its id. */
+  job?: string;
+  /** Its id. */
+  worker?: string;
+  /** Its name. */
+  limit?: string;
+  /** Its id. */
+  error_group?: string;
+  /** Its name. */
+  schedule?: string;
+  /** Its name. */
+  push_target?: string;
+  /** Its id. */
+  token?: string;
+  /** Its id. */
+  node?: string;
+  /** The name of a readiness check. */
+  check?: string;
+}
+
+/** A number by which something was judged. */
+export interface Figure {
+  name: string;
+  value: number;
+  /** `ms`, `bytes`, `percent`, or what is counted, such as `jobs`. */
+  unit: string;
+  /** With which it was compared; null if it only explains. */
+  threshold: number | null;
+}
+
+export interface Finding {
+  code: FindingCode;
+  severity: FindingSeverity;
+  about: FindingAbout;
+  /** A title, without a full stop. */
+  what: string;
+  /** The consequence, in sentences. */
+  why: string;
+  /** The next step, with its command. */
+  next: string;
+  /** The command alone; null if none helps. Words in capitals stand for what the reader chooses. */
+  command: string | null;
+  figures: Figure[];
+}
+
+export interface MoreFindings {
+  code: FindingCode;
+  severity: FindingSeverity;
+  count: number;
+}
+
+export interface NotLookedAt {
+  about: FindingArea;
+  why: string;
+}
+
+/** How many of each the caller can see. A kind that was not looked at is absent. */
+export interface LookedAt {
+  queues?: number;
+  workers?: number;
+  limits?: number;
+  types?: number;
+  error_groups?: number;
+  schedules?: number;
+  push_targets?: number;
+  tokens?: number;
+  nodes?: number;
+}
+
+export interface Findings {
+  at: string;
+  /** The worst first. */
+  items: Finding[];
+  /** Findings beyond `limit`. */
+  more: MoreFindings[];
+  /** Parts that were not judged, wholly or in part, and why. */
+  not_looked_at: NotLookedAt[];
+  looked_at: LookedAt;
 }
 
 export interface ErrorGroupVersion {

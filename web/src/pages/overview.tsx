@@ -1,23 +1,11 @@
 // The overview: whether all is well, and if not, why, and the next step.
 import { useState } from "preact/hooks";
-import { get, getAll, may, post, segment } from "../lib/api";
-import { type Concern, type Facts, concernsOf } from "../lib/attention";
+import { get, getAll, may } from "../lib/api";
+import { linkOf, resumeOf } from "../lib/findings";
 import { compact, count, duration, rate } from "../lib/format";
-import { now } from "../lib/live";
 import { href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
-import {
-  type JobState,
-  type Limit,
-  type PushTarget,
-  type Queue,
-  type Readiness,
-  type Schedule,
-  type Stats,
-  type TypeGate,
-  type WorkerInfo,
-  kStates,
-} from "../lib/types";
+import { type Findings, type JobState, type Queue, type Stats, type WorkerInfo, kStates } from "../lib/types";
 import { Chart, type Mark, Spark } from "../ui/chart";
 import { Icon } from "../ui/icons";
 import { Big, Button, Empty, Panel, Segments, Shown, Trouble } from "../ui/parts";
@@ -121,12 +109,16 @@ export function Percentiles({
   );
 }
 
-// Only this part is redrawn each second, because it shows ages.
-function Attention({ facts }: { facts: Facts }) {
-  const concerns = concernsOf(facts, now.value);
+// The most of one code that are asked for.
+const kOfACode = 100;
+
+function Attention({ found }: { found: Findings }) {
   const [many, setMany] = useState(6);
-  const shown = concerns.slice(0, many);
-  if (concerns.length === 0) {
+  // A note is no fault.
+  const items = found.items.filter(({ severity }) => severity !== "note");
+  const left = found.more.reduce((all, more) => all + (more.severity === "note" ? 0 : more.count), 0);
+  const shown = items.slice(0, many);
+  if (items.length === 0) {
     return (
       <Panel title="Needs attention">
         <div class="row" style={{ padding: "0.75rem 1rem" }}>
@@ -137,57 +129,58 @@ function Attention({ facts }: { facts: Facts }) {
     );
   }
   return (
-    <Panel title={`Needs attention (${count(concerns.length)})`}>
+    <Panel title={`Needs attention (${count(items.length + left)})`}>
       <ul class="attention">
-        {shown.map(({ id, kind, tell }) => {
-          const { title, text, act: mend, link } = tell();
+        {shown.map((finding) => {
+          const link = linkOf(finding);
+          const mend = resumeOf(finding);
+          const next = finding.command ? finding.next.slice(0, -finding.command.length) : finding.next;
           return (
-            <li key={id}>
-              <Icon name="warn" class={kind} />
+            <li key={`${finding.code} ${JSON.stringify(finding.about)}`}>
+              <Icon name="warn" class={finding.severity} />
               <div class="grow">
-                <p class="strong">{title}</p>
-                <p class="soft">{text}</p>
+                <p class="strong">{finding.what}</p>
+                <p class="soft">
+                  {finding.why} Next: {next}
+                  {finding.command && <code>{finding.command}</code>}
+                </p>
               </div>
               <div class="do">
                 {mend && may("operate") && (
                   <Button size="tiny" icon="play" onClick={() => act(mend)}>
-                    {mend.text}
+                    Resume
                   </Button>
                 )}
-                <a class="btn tiny" href={link.href}>
-                  {link.text}
-                </a>
+                {link && (
+                  <a class="btn tiny" href={link.href}>
+                    {link.text}
+                  </a>
+                )}
               </div>
             </li>
           );
         })}
       </ul>
-      {concerns.length > shown.length && (
+      {items.length > shown.length && (
         <div style={{ padding: "0.5rem 1rem" }}>
           <Button kind="quiet" size="tiny" onClick={() => setMany(many + 100)}>
-            Show {count(Math.min(100, concerns.length - shown.length))} more
+            Show {count(Math.min(100, items.length - shown.length))} more
           </Button>
         </div>
+      )}
+      {items.length === shown.length && left > 0 && (
+        <p class="soft" style={{ padding: "0.5rem 1rem" }}>
+          And {count(left)} more like these.
+        </p>
       )}
     </Panel>
   );
 }
 
-async function act({ what, name }: NonNullable<Concern["act"]>): Promise<void> {
-  const paths = {
-    "resume-queue": "queues",
-    "resume-limit": "limits",
-    "resume-schedule": "schedules",
-    "resume-push": "push-targets",
-  };
-  await post(`v1/${paths[what]}/${segment(name)}/resume`, what === "resume-limit" ? {} : undefined);
+async function act({ name, resume }: NonNullable<ReturnType<typeof resumeOf>>): Promise<void> {
+  await resume();
   toast(`${name} is resumed`);
 }
-
-const nothing =
-  <T,>(value: T) =>
-  (): T =>
-    value;
 
 export function totalsOf(queues: Queue[]): Record<JobState, number> {
   const totals = Object.fromEntries(kStates.map((state) => [state, 0])) as Record<JobState, number>;
@@ -208,21 +201,10 @@ export function Overview() {
     (signal) => get<Stats>("v1/stats", { ...parameters, step_ms: window.stepMs * 3, by: "type" }, signal),
     { everyMs: 10_000, keep: true },
   );
-  const rest = useResource(
-    "attention",
-    async (signal): Promise<Omit<Facts, "queues" | "byType">> => {
-      const [workers, limits, types, schedules, targets, readiness] = await Promise.all([
-        getAll<WorkerInfo>("v1/workers", {}, signal).catch(nothing<WorkerInfo[]>([])),
-        getAll<Limit>("v1/limits", {}, signal).catch(nothing<Limit[]>([])),
-        getAll<TypeGate>("v1/types", {}, signal).catch(nothing<TypeGate[]>([])),
-        getAll<Schedule>("v1/schedules", {}, signal).catch(nothing<Schedule[]>([])),
-        getAll<PushTarget>("v1/push-targets", {}, signal).catch(nothing<PushTarget[]>([])),
-        get<Readiness>("readyz?verbose").catch(nothing<Readiness | null>(null)),
-      ]);
-      return { workers, limits, types, schedules, targets, readiness };
-    },
-    { everyMs: 5000 },
-  );
+  const found = useResource("findings", (signal) => get<Findings>("v1/findings", { limit: kOfACode }, signal), {
+    everyMs: 5000,
+  });
+  const workers = useResource("workers", (signal) => getAll<WorkerInfo>("v1/workers", {}, signal), { everyMs: 5000 });
 
   if (queues.data?.length === 0) return <Quickstart />;
   const totals = queues.data && totalsOf(queues.data);
@@ -237,7 +219,6 @@ export function Overview() {
     if ((queue.oldest_ready_age_ms ?? -1) > (oldest?.oldest_ready_age_ms ?? -1)) oldest = queue;
   }
   const share = rates.out + rates.failed > 0 ? (100 * rates.failed) / (rates.out + rates.failed) : 0;
-  const facts = queues.data && rest.data ? { ...rest.data, queues: queues.data, byType: byType.data ?? null } : null;
 
   return (
     <>
@@ -256,8 +237,8 @@ export function Overview() {
                   {totals[state] < 1_000_000 ? count(totals[state]) : compact(totals[state])}
                 </span>
                 <span class="under">
-                  {state === "running" && rest.data
-                    ? `on ${count(rest.data.workers.filter((worker) => worker.running.length > 0).length)} of ${count(rest.data.workers.length)} workers`
+                  {state === "running" && workers.data
+                    ? `on ${count(workers.data.filter((worker) => worker.running.length > 0).length)} of ${count(workers.data.length)} workers`
                     : ""}
                 </span>
               </a>
@@ -285,7 +266,11 @@ export function Overview() {
         ) : (
           <div class="skeleton" style={{ height: "5.5rem" }} />
         )}
-        {facts ? <Attention facts={facts} /> : !rest.error && <div class="skeleton" style={{ height: "5rem" }} />}
+        {found.data ? (
+          <Attention found={found.data} />
+        ) : (
+          !found.error && <div class="skeleton" style={{ height: "5rem" }} />
+        )}
         <Panel title="Throughput" class="charted" pad>
           <Shown of={stats} height={12}>
             {(data) => <Throughput stats={data} group={group} marks={marks} />}

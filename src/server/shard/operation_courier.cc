@@ -1,8 +1,7 @@
-#include "server/shard/operation_runner.h"
+#include "server/shard/operation_courier.h"
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "core/reproject.h"
 #include "engine/models/shard_models.h"
@@ -38,63 +37,16 @@ Result<store::Tables::IdPage> rows_left(const core::OperationPart& part, store::
 
 }  // namespace
 
-OperationRunner::OperationRunner(std::uint32_t shard, std::uint32_t shards, Parts parts)
-    : parts_(std::move(parts)), runner_(shard, shards) {}
+OperationCourier::OperationCourier(std::uint32_t shard, std::uint32_t shards, Parts parts)
+    : Courier(parts.router, shard, shards), parts_(std::move(parts)) {}
 
-template <typename Change>
-void OperationRunner::step(Change change) {
-  using Asking = node::OperationRunner::Asking;
-  std::shared_ptr<engine::Gateway> shard;
-  std::vector<Asking> asks;
-  std::vector<node::OperationRunner::Selection> selections;
-  {
-    const MutexLock lock(mutex_);
-    change(runner_);
-    asks = runner_.take_asks();
-    selections = runner_.take_selections();
-    shard = shard_;
-  }
-  for (Asking& ask : asks) {
-    if (ask.whom == Asking::Whom::kAllShards) {
-      parts_.router.submit(std::move(ask.request), *this, ask.ticket, engine::kNodesOwn);
-    } else if (shard != nullptr) {
-      shard->submit(std::move(ask.request), *this, ask.ticket);
-    }
-  }
-  for (node::OperationRunner::Selection& selection : selections) select(std::move(selection));
-}
-
-void OperationRunner::begin(std::shared_ptr<engine::Gateway> shard) {
-  std::shared_ptr<engine::Gateway> former;  // destroyed after the lock is released
-  {
-    const MutexLock lock(mutex_);
-    former = std::exchange(shard_, std::move(shard));
-  }
-  step([](node::OperationRunner& runner) { runner.begin(); });
-}
-
-void OperationRunner::end() {
-  std::shared_ptr<engine::Gateway> gone;  // destroyed after the lock is released
-  const MutexLock lock(mutex_);
-  gone = std::exchange(shard_, nullptr);
-  runner_.end();
-}
-
-void OperationRunner::tick() {
+void OperationCourier::tick() {
   step([this](node::OperationRunner& runner) {
     runner.tick(parts_.time.since_boot(), parts_.time.wall());
   });
 }
 
-void OperationRunner::deliver(std::span<engine::Delivery> deliveries) {
-  step([&](node::OperationRunner& runner) {
-    for (engine::Delivery& delivery : deliveries) {
-      runner.answered(delivery.ticket, std::move(delivery.answer));
-    }
-  });
-}
-
-void OperationRunner::select(node::OperationRunner::Selection selection) {
+void OperationCourier::read(node::OperationRunner::Selection selection) {
   parts_.run([this, selection = std::move(selection)] {
     const bool reads_rows = selection.part.spec.kind == core::OperationKind::kReproject;
     const Result<store::Tables::IdPage> page =

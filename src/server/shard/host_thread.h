@@ -21,7 +21,7 @@
 
 namespace millrace::server {
 
-class ShardHost final : public node::Host, private node::ShardHost::Runner {
+class HostThread final : public node::Host, private node::ShardHost::Runner {
  public:
   struct Parts {
     store::NodeId self{};
@@ -45,10 +45,10 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
     Logger log;
   };
 
-  ShardHost(std::uint32_t shard, DriverOptions options, Parts parts);
-  ~ShardHost() override;  // stops
-  ShardHost(const ShardHost&) = delete;
-  ShardHost& operator=(const ShardHost&) = delete;
+  HostThread(std::uint32_t shard, DriverOptions options, Parts parts);
+  ~HostThread() override;  // stops
+  HostThread(const HostThread&) = delete;
+  HostThread& operator=(const HostThread&) = delete;
 
   // Ends the current term as if this node had been deposed.
   void stop();

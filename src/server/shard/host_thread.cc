@@ -1,4 +1,4 @@
-#include "server/shard/shard_host.h"
+#include "server/shard/host_thread.h"
 
 #include <chrono>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace millrace::server {
 
-ShardHost::ShardHost(std::uint32_t shard, DriverOptions options, Parts parts)
+HostThread::HostThread(std::uint32_t shard, DriverOptions options, Parts parts)
     : shard_(shard),
       options_(std::move(options)),
       parts_(std::move(parts)),
@@ -22,16 +22,16 @@ ShardHost::ShardHost(std::uint32_t shard, DriverOptions options, Parts parts)
              .log = parts_.log}),
       thread_([this] { thread(); }) {}
 
-ShardHost::~ShardHost() { stop(); }
+HostThread::~HostThread() { stop(); }
 
-void ShardHost::stop() {
+void HostThread::stop() {
   if (!thread_.joinable()) return;
   post([](Mail& mail) { mail.stop = true; });
   thread_.join();
 }
 
 template <typename Change>
-void ShardHost::post(Change change) {
+void HostThread::post(Change change) {
   {
     const MutexLock lock(mutex_);
     change(mail_);
@@ -39,11 +39,11 @@ void ShardHost::post(Change change) {
   wake_.notify_one();
 }
 
-void ShardHost::order(node::ShardOrders orders) {
+void HostThread::order(node::ShardOrders orders) {
   post([&](Mail& mail) { mail.orders = std::move(orders); });
 }
 
-void ShardHost::give(store::NodeId requester, Epoch epoch, std::function<void(bool)> done) {
+void HostThread::give(store::NodeId requester, Epoch epoch, std::function<void(bool)> done) {
   std::optional<HandoverRequest> older;
   post([&](Mail& mail) {
     older = std::exchange(mail.handover, HandoverRequest{requester, epoch, std::move(done)});
@@ -51,31 +51,31 @@ void ShardHost::give(store::NodeId requester, Epoch epoch, std::function<void(bo
   if (older) older->done(false);
 }
 
-void ShardHost::drain(std::function<void()> drained) {
+void HostThread::drain(std::function<void()> drained) {
   post([&](Mail& mail) { mail.drained = std::move(drained); });
 }
 
-void ShardHost::renewed(node::Instant at, const store::ShardView& seen) {
+void HostThread::renewed(node::Instant at, const store::ShardView& seen) {
   const MutexLock lock(mutex_);
   lease_.renewed(at, seen);
   if (driver_ != nullptr) driver_->look_at_lease();
 }
 
-void ShardHost::doubt() {
+void HostThread::doubt() {
   const MutexLock lock(mutex_);
   lease_.doubt();
   // So that even an idle shard reports that it is not ready.
   if (driver_ != nullptr) driver_->look_at_lease();
 }
 
-bool ShardHost::leads() const { return driver() != nullptr; }
+bool HostThread::leads() const { return driver() != nullptr; }
 
-std::shared_ptr<Driver> ShardHost::driver() const {
+std::shared_ptr<Driver> HostThread::driver() const {
   const MutexLock lock(mutex_);
   return driver_;
 }
 
-ShardHost::Status ShardHost::status() const {
+HostThread::Status HostThread::status() const {
   std::shared_ptr<Driver> driver;
   Status status;
   {
@@ -91,14 +91,14 @@ ShardHost::Status ShardHost::status() const {
   return status;
 }
 
-std::shared_ptr<Driver> ShardHost::led() const {
+std::shared_ptr<Driver> HostThread::led() const {
   const MutexLock lock(mutex_);
   return resigning_ ? nullptr : driver_;
 }
 
 // --- The thread.
 
-void ShardHost::thread() {
+void HostThread::thread() {
   name_this_thread("shard host");
   while (true) {
     Mail mail = wait();
@@ -115,7 +115,7 @@ void ShardHost::thread() {
   look_at_drain();
 }
 
-ShardHost::Mail ShardHost::wait() {
+HostThread::Mail HostThread::wait() {
   const auto until =
       std::chrono::steady_clock::now() + (host_.wakes_at() - parts_.time.since_boot());
   const MutexLock lock(mutex_);
@@ -125,7 +125,7 @@ ShardHost::Mail ShardHost::wait() {
   return std::exchange(mail_, {});
 }
 
-void ShardHost::read(Mail mail) {
+void HostThread::read(Mail mail) {
   if (mail.orders) host_.order(std::move(*mail.orders));
   if (mail.handover) host_.give(std::move(*mail.handover));
   if (mail.received) host_.received();
@@ -135,13 +135,13 @@ void ShardHost::read(Mail mail) {
 }
 
 // Tells a waiting drain() that it is complete, even if this node leads nothing any more.
-void ShardHost::look_at_drain() {
+void HostThread::look_at_drain() {
   if (!drained_) return;
   const auto driver = this->driver();
   if (driver == nullptr || driver->status().drained) std::exchange(drained_, nullptr)();
 }
 
-void ShardHost::carry_out(const node::HostCall& call) {
+void HostThread::carry_out(const node::HostCall& call) {
   if (const auto* const take = std::get_if<node::TakeShard>(&call)) {
     host_.taken(parts_.registry.take(parts_.self, take->seen, take->at_least));
   } else if (const auto* const give = std::get_if<node::HandOverShard>(&call)) {
@@ -151,7 +151,7 @@ void ShardHost::carry_out(const node::HostCall& call) {
 
 // --- Running the shard.
 
-engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
+engine::Gateway& HostThread::run(std::unique_ptr<engine::Shard> shard) {
   parts_.begin_leading(shard->figures().durable);
   const engine::LeaderLease* const lease = [this] {
     const MutexLock lock(mutex_);
@@ -175,7 +175,7 @@ engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
   return *driver_;
 }
 
-void ShardHost::serve(Epoch epoch, node::Instant since, node::Instant renewed_at) {
+void HostThread::serve(Epoch epoch, node::Instant since, node::Instant renewed_at) {
   {
     const MutexLock lock(mutex_);
     lease_.lead(epoch, since, renewed_at);
@@ -184,18 +184,18 @@ void ShardHost::serve(Epoch epoch, node::Instant since, node::Instant renewed_at
   parts_.led(driver());
 }
 
-bool ShardHost::holds() const {
+bool HostThread::holds() const {
   const MutexLock lock(mutex_);
   return lease_.lease().holds(parts_.time.since_boot());
 }
 
-std::optional<node::ShardHost::Runner::Ended> ShardHost::ended() const {
+std::optional<node::ShardHost::Runner::Ended> HostThread::ended() const {
   const DriverStatus status = driver()->status();
   if (!status.ended) return std::nullopt;
   return Ended{*status.ended, status.broken};
 }
 
-void ShardHost::end_flushes() {
+void HostThread::end_flushes() {
   driver()->end_flushes([this] {
     {
       const MutexLock lock(mutex_);
@@ -205,12 +205,12 @@ void ShardHost::end_flushes() {
   });
 }
 
-bool ShardHost::flushes_ended() const {
+bool HostThread::flushes_ended() const {
   const MutexLock lock(mutex_);
   return flushes_ended_;
 }
 
-void ShardHost::resign() {
+void HostThread::resign() {
   {
     // Later requests from other nodes might be decided without being written.
     const MutexLock lock(mutex_);
@@ -219,14 +219,14 @@ void ShardHost::resign() {
   driver()->resign();
 }
 
-bool ShardHost::resigned() const { return driver()->status().resigned; }
+bool HostThread::resigned() const { return driver()->status().resigned; }
 
-void ShardHost::give() {
+void HostThread::give() {
   const MutexLock lock(mutex_);
   lease_.give();
 }
 
-void ShardHost::drop() {
+void HostThread::drop() {
   std::shared_ptr<Driver> driver;
   {
     const MutexLock lock(mutex_);
@@ -239,7 +239,7 @@ void ShardHost::drop() {
   parts_.end_leading();
 }
 
-void ShardHost::ask_for(const engine::PeerShard& where, Epoch epoch) {
+void HostThread::ask_for(const engine::PeerShard& where, Epoch epoch) {
   parts_.peers.ask_for_shard(where, to_number(parts_.self), epoch, [this](bool given) {
     if (given) post([](Mail& mail) { mail.received = true; });
   });
