@@ -8,6 +8,7 @@
 #include "service/findings/look.h"
 #include "service/findings/words.h"
 #include "service/schedules.h"
+#include "terms/job.h"
 
 namespace millrace::service {
 namespace {
@@ -23,7 +24,7 @@ Condition is(JobField field, std::vector<std::string> values) {
   return condition;
 }
 
-std::string text(core::State state) { return std::string(core::to_string(state)); }
+std::string text(core::State state) { return std::string(terms::name_of(state)); }
 
 }  // namespace
 

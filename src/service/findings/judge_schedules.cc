@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/refusal.h"
 #include "service/findings/judge.h"
 #include "service/findings/words.h"
 
@@ -80,7 +81,7 @@ void judge_runs(Judge& judge, std::string_view schedule,
                        run.outcome == core::RunOutcome::kSkippedMissed
                    ? 1
                    : 0;
-    if (error.empty()) error = core::to_string(run.error);
+    if (error.empty()) error = api::sentence_of(run.error);
   }
   const auto figures = [&](std::size_t count) {
     return std::vector<api::Figure>{
