@@ -202,8 +202,8 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   expect_items(ticket, follow_operator(ticket, command, choices));
 }
 
-std::vector<Item> Auditor::follow_retry(Ticket ticket, const core::Retry& retry,
-                                        const Choices& choices) {
+std::vector<Auditor::Item> Auditor::follow_retry(Ticket ticket, const core::Retry& retry,
+                                                 const Choices& choices) {
   std::vector<Item> items;
   const core::ItemsReply* actual = items_in_answer(ticket);
   for (const JobId& id : retry.ids) {
@@ -227,8 +227,8 @@ std::vector<Item> Auditor::follow_retry(Ticket ticket, const core::Retry& retry,
 }
 
 // An operator's command on jobs by id.
-std::vector<Item> Auditor::follow_operator(Ticket ticket, const core::Command& command,
-                                           const Choices& choices) {
+std::vector<Auditor::Item> Auditor::follow_operator(Ticket ticket, const core::Command& command,
+                                                    const Choices& choices) {
   std::vector<Item> items;
   if (const auto* cancel = std::get_if<core::Cancel>(&command)) {
     for (const JobId& id : cancel->ids) items.push_back(item_of(id, model_.cancel(id, *cancel)));
