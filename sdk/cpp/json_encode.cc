@@ -1,100 +1,19 @@
 #include "json_encode.h"
 
 #include "base/time.h"
+#include "json_members.h"
 #include "millrace/json.h"
+#include "shapes_json.h"
 
 namespace millrace::sdk {
 namespace {
 
-void member(JsonWriter& json, std::string_view name, std::string_view value) {
-  if (!value.empty()) json.key(name).string(value);
-}
-
-void member(JsonWriter& json, std::string_view name, std::optional<int> value) {
-  if (value) json.key(name).integer(*value);
-}
-
-void member(JsonWriter& json, std::string_view name, std::optional<Milliseconds> value) {
-  if (value) json.key(name).integer(value->count());
-}
-
-void member(JsonWriter& json, std::string_view name, std::optional<Timestamp> value) {
-  if (value) json.key(name).string(format_rfc3339(*value));
-}
-
-void member(JsonWriter& json, std::string_view name, const std::vector<std::string>& values) {
-  if (values.empty()) return;
-  json.key(name).begin_array();
-  for (const std::string& value : values) json.string(value);
-  json.end_array();
-}
-
-void write_retry(JsonWriter& json, const RetryPolicy& retry) {
-  json.key("retry").begin_object();
-  json.key("strategy").string(retry.strategy);
-  member(json, "base_ms", retry.base);
-  member(json, "max_ms", retry.max);
-  if (retry.jitter) json.key("jitter").number(*retry.jitter);
-  if (retry.strategy == "list") {
-    json.key("delays_ms").begin_array();
-    for (const Milliseconds delay : retry.delays) json.integer(delay.count());
-    json.end_array();
-  }
-  json.end_object();
-}
-
-void write_unique(JsonWriter& json, const Unique& unique) {
-  json.key("unique").begin_object();
-  json.key("key").string(unique.key);
-  member(json, "for_ms", unique.hold);
-  member(json, "on_conflict", unique.on_conflict);
-  member(json, "max_wait_ms", unique.max_wait);
-  json.end_object();
-}
-
-void write_limits(JsonWriter& json, const std::vector<JobLimit>& limits) {
-  json.key("limits").begin_array();
-  for (const JobLimit& limit : limits) {
-    json.begin_object();
-    json.key("name").string(limit.name);
-    member(json, "key", limit.key);
-    if (limit.cost) json.key("cost").integer(*limit.cost);
-    json.end_object();
-  }
-  json.end_array();
-}
-
 // The idempotency key is a header for a single job, and a member in a batch.
 void write_job(JsonWriter& json, const NewJob& job, bool is_batch = false) {
-  json.begin_object();
-  json.key("type").string(job.type);
-  member(json, "id", job.id);
-  member(json, "queue", job.queue);
-  member(json, "priority", job.priority);
-  member(json, "run_at", job.run_at);
-  member(json, "delay_ms", job.delay);
-  member(json, "expires_at", job.expires_at);
-  member(json, "expires_in_ms", job.expires_in);
-  member(json, "max_attempts", job.max_attempts);
-  if (job.retry) write_retry(json, *job.retry);
-  member(json, "lease_ms", job.lease);
-  member(json, "timeout_ms", job.timeout);
-  if (job.unique) write_unique(json, *job.unique);
-  member(json, "tags", job.tags);
-  if (!job.meta.empty()) {
-    json.key("meta").begin_object();
-    for (const auto& [name, value] : job.meta) json.key(name).string(value);
-    json.end_object();
-  }
-  if (!job.limits.empty()) write_limits(json, job.limits);
-  member(json, "order_key", job.order_key);
-  member(json, "order_on_failure", job.order_on_failure);
-  member(json, "fair_key", job.fair_key);
-  member(json, "traceparent", job.traceparent);
-  member(json, "tracestate", job.tracestate);
-  if (is_batch) member(json, "idempotency_key", job.idempotency_key);
-  json.key("payload").raw(job.payload);
-  json.end_object();
+  if (is_batch || job.idempotency_key.empty()) return object(json, job);
+  NewJob without_key = job;
+  without_key.idempotency_key.clear();
+  object(json, without_key);
 }
 
 void write_lease(JsonWriter& json, std::string_view id, std::uint64_t token) {
@@ -239,24 +158,7 @@ std::string encode_poll(std::string_view worker_id, const PollRequest& request) 
 
 std::string to_json(const NewSchedule& schedule) {
   JsonWriter json;
-  json.begin_object();
-  member(json, "cron", schedule.cron);
-  member(json, "every_ms", schedule.every);
-  member(json, "timezone", schedule.timezone);
-  json.key("job");
-  write_job(json, schedule.job);
-  member(json, "start_at", schedule.start_at);
-  member(json, "end_at", schedule.end_at);
-  member(json, "jitter_ms", schedule.jitter);
-  member(json, "missed_after_ms", schedule.missed_after);
-  member(json, "missed", schedule.missed);
-  member(json, "missed_limit", schedule.missed_limit);
-  member(json, "overlap", schedule.overlap);
-  member(json, "dst_gap", schedule.dst_gap);
-  member(json, "dst_overlap", schedule.dst_overlap);
-  if (schedule.paused) json.key("paused").boolean(*schedule.paused);
-  member(json, "managed_by", schedule.managed_by);
-  json.end_object();
+  object(json, schedule);
   return json.take();
 }
 
@@ -282,15 +184,7 @@ std::string encode_backfill(const BackfillSchedule& range) {
 
 std::string encode_preview(const PreviewSchedule& preview) {
   JsonWriter json;
-  json.begin_object();
-  member(json, "cron", preview.cron);
-  member(json, "every_ms", preview.every);
-  member(json, "timezone", preview.timezone);
-  member(json, "from", preview.from);
-  member(json, "count", preview.count);
-  member(json, "dst_gap", preview.dst_gap);
-  member(json, "dst_overlap", preview.dst_overlap);
-  json.end_object();
+  object(json, preview);
   return json.take();
 }
 

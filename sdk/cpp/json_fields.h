@@ -3,6 +3,7 @@
 #pragma once
 
 #include <charconv>
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -99,6 +100,12 @@ inline void read(JsonValue value, std::vector<std::string>& out) {
   });
 }
 
+inline void read(JsonValue value, std::vector<Milliseconds>& out) {
+  each_element(value, [&out](JsonValue element) {
+    out.push_back(Milliseconds{number_of<std::int64_t>(element).value_or(0)});
+  });
+}
+
 inline void read(JsonValue value, std::vector<Timestamp>& out) {
   each_element(value, [&out](JsonValue element) {
     std::optional<Timestamp> time;
@@ -107,20 +114,39 @@ inline void read(JsonValue value, std::vector<Timestamp>& out) {
   });
 }
 
-inline void read(JsonValue value, std::optional<JobSchedule>& out) {
-  JobSchedule schedule;
-  const bool is_there = each_member(value, [&](std::string_view name, JsonValue content) {
-    if (name == "name") read(content, schedule.name);
-    if (name == "scheduled_at") read(content, schedule.scheduled_at);
-  });
-  if (is_there) out = std::move(schedule);
-}
-
 inline void read(JsonValue value, Meta& out) {
   each_member(value, [&out](std::string_view name, JsonValue content) {
     std::string text;
     read(content, text);
     out.emplace_back(name, std::move(text));
+  });
+}
+
+// A structure with a read_members().
+template <typename T>
+concept Structure = requires(JsonValue value, T& out) {
+  { read_members(value, out) } -> std::same_as<bool>;
+};
+
+template <Structure T>
+void read(JsonValue value, T& out) {
+  read_members(value, out);
+}
+
+template <Structure T>
+void read(JsonValue value, std::optional<T>& out) {
+  T item;
+  if (read_members(value, item)) out = std::move(item);
+}
+
+// An item that keeps its text keeps it here, too.
+template <Structure T>
+void read(JsonValue value, std::vector<T>& out) {
+  each_element(value, [&out](JsonValue element) {
+    T item;
+    if constexpr (requires { item.json; }) item.json = raw_text(element);
+    read_members(element, item);
+    out.push_back(std::move(item));
   });
 }
 

@@ -5,131 +5,10 @@
 #include "json_fields.h"
 #include "json_pages.h"
 #include "millrace/json.h"
+#include "shapes_json.h"
 
 namespace millrace::sdk {
 namespace {
-
-void read_progress(JsonValue value, std::optional<Progress>& out) {
-  Progress progress;
-  const bool is_there = each_member(value, [&](std::string_view name, JsonValue content) {
-    if (name == "percent") read(content, progress.percent);
-    if (name == "message") read(content, progress.message);
-  });
-  if (is_there) out = std::move(progress);
-}
-
-void read_error(JsonValue value, std::optional<JobError>& out) {
-  JobError error;
-  const bool is_there = each_member(value, [&](std::string_view name, JsonValue content) {
-    if (name == "type") read(content, error.type);
-    if (name == "message") read(content, error.message);
-    if (name == "stack") read(content, error.stack);
-    if (name == "attempt") read(content, error.attempt);
-    if (name == "at") read(content, error.at);
-  });
-  if (is_there) out = std::move(error);
-}
-
-void read_attempts(JsonValue value, std::vector<Attempt>& out) {
-  each_element(value, [&out](JsonValue element) {
-    Attempt attempt;
-    each_member(element, [&attempt](std::string_view name, JsonValue content) {
-      if (name == "n") read(content, attempt.n);
-      if (name == "attempt") read(content, attempt.attempt);
-      if (name == "worker") read(content, attempt.worker);
-      if (name == "started_at") read(content, attempt.started_at);
-      if (name == "finished_at") read(content, attempt.finished_at);
-      if (name == "outcome") read(content, attempt.outcome);
-      if (name == "error") read_error(content, attempt.error);
-    });
-    out.push_back(std::move(attempt));
-  });
-}
-
-void read_job_time(std::string_view name, JsonValue value, Job& job) {
-  if (name == "created_at") read(value, job.created_at);
-  if (name == "run_at") read(value, job.run_at);
-  if (name == "expires_at") read(value, job.expires_at);
-  if (name == "started_at") read(value, job.started_at);
-  if (name == "finished_at") read(value, job.finished_at);
-  if (name == "lease_expires_at") read(value, job.lease_expires_at);
-}
-
-void read_job_member(std::string_view name, JsonValue value, Job& job) {
-  if (name.ends_with("_at")) return read_job_time(name, value, job);
-  if (name == "id") read(value, job.id);
-  if (name == "queue") read(value, job.queue);
-  if (name == "type") read(value, job.type);
-  if (name == "state") read(value, job.state);
-  if (name == "priority") read(value, job.priority);
-  if (name == "attempt") read(value, job.attempt);
-  if (name == "max_attempts") read(value, job.max_attempts);
-  if (name == "crashes") read(value, job.crashes);
-  if (name == "generation") read(value, job.generation);
-  if (name == "version") read(value, job.version);
-  if (name == "worker") read(value, job.worker);
-  if (name == "cancel_requested") read(value, job.cancel_requested);
-  if (name == "progress") read_progress(value, job.progress);
-  if (name == "last_error") read_error(value, job.last_error);
-  if (name == "tags") read(value, job.tags);
-  if (name == "meta") read(value, job.meta);
-  if (name == "payload") job.payload = raw_text(value);
-  if (name == "result") job.result = raw_text(value);
-  if (name == "attempts") read_attempts(value, job.attempts);
-  if (name == "schedule") read(value, job.schedule);
-}
-
-bool read_members(JsonValue value, Job& job) {
-  return each_member(value, [&job](std::string_view name, JsonValue content) {
-    read_job_member(name, content, job);
-  });
-}
-
-void read_counts(JsonValue value, QueueCounts& counts) {
-  each_member(value, [&counts](std::string_view name, JsonValue content) {
-    if (name == "scheduled") read(content, counts.scheduled);
-    if (name == "ready") read(content, counts.ready);
-    if (name == "running") read(content, counts.running);
-    if (name == "retrying") read(content, counts.retrying);
-    if (name == "blocked") read(content, counts.blocked);
-    if (name == "succeeded") read(content, counts.succeeded);
-    if (name == "dead") read(content, counts.dead);
-    if (name == "cancelled") read(content, counts.cancelled);
-    if (name == "expired") read(content, counts.expired);
-  });
-}
-
-void read_rates(JsonValue value, QueueRates& rates) {
-  each_member(value, [&rates](std::string_view name, JsonValue content) {
-    if (name == "submitted_per_s") read(content, rates.submitted_per_s);
-    if (name == "started_per_s") read(content, rates.started_per_s);
-    if (name == "succeeded_per_s") read(content, rates.succeeded_per_s);
-    if (name == "failed_per_s") read(content, rates.failed_per_s);
-  });
-}
-
-bool read_members(JsonValue value, Queue& queue) {
-  return each_member(value, [&queue](std::string_view name, JsonValue content) {
-    if (name == "name") read(content, queue.name);
-    if (name == "paused") read(content, queue.paused);
-    if (name == "pause_reason") read(content, queue.pause_reason);
-    if (name == "counts") read_counts(content, queue.counts);
-    if (name == "oldest_ready_age_ms") read(content, queue.oldest_ready_age);
-    if (name == "rates") read_rates(content, queue.rates);
-    if (name == "settings") queue.settings = raw_text(content);
-    if (name == "version") read(content, queue.version);
-  });
-}
-
-bool read_members(JsonValue value, LogLine& line) {
-  return each_member(value, [&line](std::string_view name, JsonValue content) {
-    if (name == "seq") read(content, line.seq);
-    if (name == "attempt") read(content, line.attempt);
-    if (name == "at") read(content, line.at);
-    if (name == "level") read(content, line.level);
-    if (name == "message") read(content, line.message);
-  });
-}
 
 template <typename Item>
 Result<Page<Item>> read_list(std::string_view json, std::string_view what) {
@@ -265,14 +144,15 @@ bool read_members(JsonValue value, BatchItem& item) {
 
 template <typename Item>
 void read_all(JsonValue value, std::vector<Item>& out) {
-  each_element(value, [&out](JsonValue element) {
-    Item item;
-    read_members(element, item);
-    out.push_back(std::move(item));
-  });
+  each_element(value, [&out](JsonValue element) { read_members(element, out.emplace_back()); });
 }
 
 }  // namespace
+
+bool Job::is_final() const {
+  return state == "succeeded" || state == "dead" || state == "cancelled" || state == "expired" ||
+         state == "pruned";
+}
 
 Result<Job> read_job(std::string_view json) {
   Job job;

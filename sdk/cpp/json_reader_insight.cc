@@ -2,63 +2,10 @@
 #include "json_fields.h"
 #include "json_pages.h"
 #include "json_reader.h"
+#include "shapes_json.h"
 
 namespace millrace::sdk {
 namespace {
-
-bool read_members(JsonValue value, RunningJob& job) {
-  return each_member(value, [&job](std::string_view name, JsonValue content) {
-    if (name == "id") read(content, job.id);
-    if (name == "queue") read(content, job.queue);
-    if (name == "type") read(content, job.type);
-    if (name == "attempt") read(content, job.attempt);
-    if (name == "started_at") read(content, job.started_at);
-    if (name == "lease_expires_at") read(content, job.lease_expires_at);
-  });
-}
-
-void read_running(JsonValue value, std::vector<RunningJob>& out) {
-  each_element(value, [&out](JsonValue element) {
-    RunningJob job;
-    read_members(element, job);
-    out.push_back(std::move(job));
-  });
-}
-
-bool read_members(JsonValue value, SeenWorker& worker) {
-  return each_member(value, [&worker](std::string_view name, JsonValue content) {
-    if (name == "id") read(content, worker.id);
-    if (name == "host") read(content, worker.host);
-    if (name == "pid") read(content, worker.pid);
-    if (name == "sdk") read(content, worker.sdk);
-    if (name == "version") read(content, worker.version);
-    if (name == "labels") read(content, worker.labels);
-    if (name == "queues") read(content, worker.queues);
-    if (name == "types") read(content, worker.types);
-    if (name == "state") read(content, worker.state);
-    if (name == "first_seen_at") read(content, worker.first_seen_at);
-    if (name == "last_seen_at") read(content, worker.last_seen_at);
-    if (name == "running") read_running(content, worker.running);
-  });
-}
-
-bool read_members(JsonValue value, Event& event) {
-  return each_member(value, [&event](std::string_view name, JsonValue content) {
-    if (name == "id") read(content, event.id);
-    if (name == "at") read(content, event.at);
-    if (name == "type") read(content, event.type);
-    if (name == "queue") read(content, event.queue);
-    if (name == "job_id") read(content, event.job_id);
-    if (name == "job_type") read(content, event.job_type);
-    if (name == "attempt") {
-      std::optional<std::int64_t> attempt;
-      read(content, attempt);
-      if (attempt) event.attempt = static_cast<int>(*attempt);
-    }
-    if (name == "worker") read(content, event.worker);
-    if (name == "data") event.data = raw_text(content);
-  });
-}
 
 bool read_members(JsonValue value, Operation& operation) {
   return each_member(value, [&operation](std::string_view name, JsonValue content) {

@@ -26,9 +26,7 @@ std::string rule_of(const sdk::Schedule& schedule) {
 
 std::string missed_text(const sdk::Schedule& schedule) {
   std::string text = printable(schedule.missed);
-  if (schedule.missed == "all" && schedule.missed_limit) {
-    text += fmt::format(", at most {}", *schedule.missed_limit);
-  }
+  if (schedule.missed == "all") text += fmt::format(", at most {}", schedule.missed_limit);
   if (schedule.missed_after) {
     text += fmt::format(" (missed after {})", format_duration(*schedule.missed_after));
   }

@@ -1,5 +1,5 @@
-// Data for operators besides jobs and queues: workers, events, statistics, and the result of a call
-// on many jobs.
+// Data for operators besides jobs and queues: statistics, and the result of a call on many jobs;
+// workers and events are in shapes.h.
 #pragma once
 
 #include <cstdint>
@@ -10,47 +10,6 @@
 #include "millrace/job.h"
 
 namespace millrace::sdk {
-
-// A job that a worker holds a lease on.
-struct RunningJob {
-  std::string id{};
-  std::string queue{};
-  std::string type{};
-  int attempt = 0;
-  std::optional<Timestamp> started_at{};
-  std::optional<Timestamp> lease_expires_at{};
-};
-
-// A worker as the server sees it. (`Worker` is the one that this library runs.)
-struct SeenWorker {
-  std::string id{};
-  std::string host{};
-  std::optional<std::int64_t> pid{};
-  std::string sdk{};
-  std::string version{};
-  Meta labels{};
-  std::vector<std::string> queues{};
-  std::vector<std::string> types{};  // empty: every type
-  std::string state{};               // "active", "quiet", "stopping"
-  std::optional<Timestamp> first_seen_at{};
-  std::optional<Timestamp> last_seen_at{};
-  std::vector<RunningJob> running{};
-  std::string json{};  // the complete object as the server sent it
-};
-
-// One fact of the event log. An empty `job_id` means that it is about a queue.
-struct Event {
-  std::string id{};  // an opaque position
-  std::optional<Timestamp> at{};
-  std::string type{};
-  std::string queue{};
-  std::string job_id{};
-  std::string job_type{};
-  std::optional<int> attempt{};
-  std::string worker{};
-  std::string data{};  // raw JSON
-  std::string json{};  // the complete object as the server sent it
-};
 
 // The events to read. Empty members do not filter.
 struct EventFilter {

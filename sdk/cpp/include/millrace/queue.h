@@ -1,7 +1,6 @@
-// Queues and the server itself, as described by the server.
+// The server itself, as it describes itself; queues are in shapes.h.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,38 +8,6 @@
 #include "millrace/job.h"
 
 namespace millrace::sdk {
-
-struct QueueCounts {
-  std::int64_t scheduled = 0;
-  std::int64_t ready = 0;
-  std::int64_t running = 0;
-  std::int64_t retrying = 0;
-  std::int64_t blocked = 0;
-  std::int64_t succeeded = 0;
-  std::int64_t dead = 0;
-  std::int64_t cancelled = 0;
-  std::int64_t expired = 0;
-};
-
-// Averages over the last minute.
-struct QueueRates {
-  double submitted_per_s = 0;
-  double started_per_s = 0;
-  double succeeded_per_s = 0;
-  double failed_per_s = 0;
-};
-
-struct Queue {
-  std::string name{};
-  bool paused = false;
-  std::string pause_reason{};
-  QueueCounts counts{};
-  std::optional<Milliseconds> oldest_ready_age{};
-  QueueRates rates{};
-  std::string settings{};  // raw JSON
-  std::int64_t version = 0;
-  std::string json{};  // the complete object as the server sent it
-};
 
 // The answer of GET /v1/meta.
 struct ServerInfo {

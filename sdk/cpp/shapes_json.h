@@ -1,0 +1,42 @@
+// Made by tools/types from docs/reference/openapi.yaml; do not edit.
+// Reads and writes the structures of millrace/shapes.h.
+#pragma once
+
+#include "json_fields.h"
+#include "millrace/json.h"
+#include "millrace/shapes.h"
+
+namespace millrace::sdk {
+
+// False: `value` is not an object. Unknown members are skipped.
+bool read_members(JsonValue value, RetryPolicy& out);
+bool read_members(JsonValue value, Unique& out);
+bool read_members(JsonValue value, JobLimit& out);
+bool read_members(JsonValue value, NewJob& out);
+bool read_members(JsonValue value, JobError& out);
+bool read_members(JsonValue value, Progress& out);
+bool read_members(JsonValue value, LogLine& out);
+bool read_members(JsonValue value, Attempt& out);
+bool read_members(JsonValue value, JobSchedule& out);
+bool read_members(JsonValue value, Event& out);
+bool read_members(JsonValue value, Job& out);
+bool read_members(JsonValue value, QueueCounts& out);
+bool read_members(JsonValue value, QueueRates& out);
+bool read_members(JsonValue value, Queue& out);
+bool read_members(JsonValue value, Schedule& out);
+bool read_members(JsonValue value, ScheduleRun& out);
+bool read_members(JsonValue value, SchedulePreview& out);
+bool read_members(JsonValue value, BackfillAnswer& out);
+bool read_members(JsonValue value, ScheduleChanges& out);
+bool read_members(JsonValue value, RunningJob& out);
+bool read_members(JsonValue value, SeenWorker& out);
+
+// The members of an object, without its brackets.
+void write_members(JsonWriter& json, const RetryPolicy& from);
+void write_members(JsonWriter& json, const Unique& from);
+void write_members(JsonWriter& json, const JobLimit& from);
+void write_members(JsonWriter& json, const NewJob& from);
+void write_members(JsonWriter& json, const NewSchedule& from);
+void write_members(JsonWriter& json, const PreviewSchedule& from);
+
+}  // namespace millrace::sdk

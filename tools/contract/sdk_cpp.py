@@ -1,0 +1,233 @@
+"""The C++ SDK: millrace/shapes.h has the structures that cross HTTP, shapes_json.cc reads and writes them.
+
+What is null or left out is an empty text, an unset std::optional or an empty list. Opaque JSON is text.
+"""
+
+import re
+
+from . import text
+from .schema import MARK
+
+WIDTH = 100
+# The structures in an order in which each knows what it holds: the name, and the first sentence.
+TYPES = {
+    "RetryPolicy": ("RetryPolicy", "The pause before each further attempt. The server's defaults apply to unset "
+                    "members."),
+    "UniqueInput": ("Unique", "At most one job of the queue has a given key."),
+    "JobLimit": ("JobLimit", "A limit that the job must pass to start."),
+    "BatchItem": ("NewJob", "A job to submit. Only `type` is required; the server's defaults apply to empty and unset "
+                  "members."),
+    "JobError": ("JobError", "Why an attempt failed."),
+    "Progress": ("Progress", "The progress that a handler reported."),
+    "LogLine": ("LogLine", "A line of a job's log."),
+    "Attempt": ("Attempt", "One start of a job, and its result."),
+    "ScheduleOfJob": ("JobSchedule", "The schedule that made a job, and the instant for which it was made."),
+    "Event": ("Event", "One fact of the event log."),
+    "Job": ("Job", "A job as described by the server."),
+    "Counts": ("QueueCounts", "The numbers of a queue's jobs, by state."),
+    "QueueRates": ("QueueRates", "Averages over the last minute."),
+    "Queue": ("Queue", "A queue as described by the server."),
+    "ScheduleInput": ("NewSchedule", "A schedule's specification. `job.type` and either `cron` or `every` are "
+                      "required; the server's defaults apply to empty and unset members."),
+    "Schedule": ("Schedule", "A schedule as described by the server."),
+    "Run": ("ScheduleRun", "The result of an instant."),
+    "PreviewRequest": ("PreviewSchedule", "Asks when an expression or interval would be due; nothing is stored."),
+    "PreviewAnswer": ("SchedulePreview", "The meaning of an expression."),
+    "BackfillAnswer": ("BackfillAnswer", "The result of a backfill."),
+    "ScheduleSetAnswer": ("ScheduleChanges", "The names of the changed schedules."),
+    "RunningJob": ("RunningJob", "A job that a worker holds a lease on."),
+    "Worker": ("SeenWorker", "A worker as the server sees it. (`Worker` is the one that this library runs.)"),
+}  # fmt: skip
+SAME = {"Unique": "UniqueInput", "ScheduleJobInput": "BatchItem"}
+# Structures that are written, and those that are sent and never read.
+WRITTEN = ("RetryPolicy", "UniqueInput", "JobLimit", "BatchItem", "ScheduleInput", "PreviewRequest")
+NEVER_READ = {"ScheduleInput", "PreviewRequest"}
+# Structures that keep the text that the server sent.
+KEEPS_JSON = {"Job", "LogLine", "Event", "Queue", "Schedule", "PreviewAnswer", "BackfillAnswer", "ScheduleSetAnswer",
+              "Worker"}  # fmt: skip
+RAW = {"Queue.settings", "Schedule.job", "Event.data"}
+OPTIONAL_TEXT = {"Job.payload", "Job.result"}
+INT64 = {"generation", "version", "seq", "cost", "count", "submitted", "existing", "pid", "Counts"}
+NAMES = {"UniqueInput.for_ms": "hold", "BatchItem.idempotency_key": "idempotency_key"}
+# Members in the order in which programs initialize them by name; all others follow.
+ORDER = {
+    "BatchItem": "type payload queue priority run_at delay_ms expires_at expires_in_ms max_attempts retry lease_ms "
+    "timeout_ms unique tags meta limits order_key order_on_failure fair_key id idempotency_key traceparent tracestate",
+    "ScheduleInput": "cron every_ms timezone job start_at end_at jitter_ms missed_after_ms missed missed_limit overlap "
+    "dst_gap dst_overlap paused managed_by",
+}
+NULL = ' = "null"'
+# Members that only this language has.
+MORE = {
+    "Schedule": ["// The job's queue; empty: the default queue.", "std::string queue{};",
+                 "// The job's type.", "std::string type{};", "// The job's payload, raw JSON; empty: null.",
+                 "std::string payload{};"],
+}  # fmt: skip
+METHODS = {
+    "Job": ["// succeeded, dead, cancelled or expired; or pruned: already removed, and known only by its key.",
+            "bool is_final() const;"],
+}  # fmt: skip
+
+HEADER = f"""\
+// {MARK}
+// The structures that cross HTTP.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace millrace::sdk {{
+
+using Milliseconds = std::chrono::milliseconds;
+using Timestamp = std::chrono::sys_time<std::chrono::milliseconds>;  // UTC
+using Meta = std::vector<std::pair<std::string, std::string>>;
+"""
+JSON_HEADER = f"""\
+// {MARK}
+// Reads and writes the structures of millrace/shapes.h.
+#pragma once
+
+#include "json_fields.h"
+#include "millrace/json.h"
+#include "millrace/shapes.h"
+
+namespace millrace::sdk {{
+
+// False: `value` is not an object. Unknown members are skipped.
+"""
+SOURCE = f"""\
+// {MARK}
+#include "shapes_json.h"
+
+#include "json_members.h"
+
+namespace millrace::sdk {{
+"""
+
+
+def files(contract):
+    shapes = {name: contract.merged(name) for name in TYPES}
+    fields = {name: _ordered(shape) for name, shape in shapes.items()}
+    read = [name for name in TYPES if name not in NEVER_READ]
+    declared = [f"bool read_members(JsonValue value, {TYPES[name][0]}& out);" for name in read]
+    writers = [f"void write_members(JsonWriter& json, const {TYPES[name][0]}& from);" for name in WRITTEN]
+    end = "}  // namespace millrace::sdk"
+    return {
+        "sdk/cpp/include/millrace/shapes.h": "\n".join(
+            [HEADER, *(_struct(shapes[name], fields[name]) for name in TYPES), end, ""]
+        ),
+        "sdk/cpp/shapes_json.h": JSON_HEADER
+        + "\n".join([*declared, "\n// The members of an object, without its brackets.", *writers, "", end, ""]),
+        "sdk/cpp/shapes_json.cc": "\n".join(
+            [
+                SOURCE,
+                *(_reader(fields[name], TYPES[name][0]) for name in read),
+                *(_writer(fields[name], TYPES[name][0]) for name in WRITTEN),
+                end,
+                "",
+            ]
+        ),  # fmt: skip
+    }
+
+
+class Field:
+    def __init__(self, shape, member):
+        self.member, self.key, self.shape = member, f"{shape.name}.{member.name}", shape.name
+        self.name = NAMES.get(self.key) or (member.name.removesuffix("_ms") if member.is_duration else member.name)
+        self.is_raw = self.key in RAW or member.type.kind == "json"
+        self.type = self._type()
+
+    def _type(self):
+        type, may_lack = self.member.type, self.member.nullable or not self.member.required
+        if self.key in OPTIONAL_TEXT:
+            return "std::optional<std::string>"
+        if self.is_raw:
+            return "std::string"
+        if self.member.is_duration:
+            return "std::vector<Milliseconds>" if type.kind == "list" else "std::optional<Milliseconds>"
+        if type.kind == "list":
+            return f"std::vector<{'Timestamp' if type.of.kind == 'time' else _item(type.of)}>"
+        known = _item(type, bool({self.member.name, self.shape} & INT64))
+        is_optional = type.kind == "time" or (may_lack and type.kind in ("integer", "number", "shape"))
+        if type.kind == "boolean" and may_lack and self.shape in WRITTEN:
+            is_optional = True
+        return f"std::optional<{known}>" if is_optional else known
+
+    @property
+    def declaration(self):
+        start = {"bool": " = false", "int": " = 0", "std::int64_t": " = 0", "double": " = 0"}.get(self.type, "{}")
+        return f"{self.type} {self.name}{NULL if self.key == 'BatchItem.payload' else start};"
+
+
+def _item(type, is_wide=False):
+    if type.kind == "shape":
+        return TYPES[SAME.get(type.name, type.name)][0]
+    plain = {"text": "std::string", "choice": "std::string", "time": "Timestamp", "number": "double", "boolean": "bool"}
+    return {"map": "Meta", "integer": "std::int64_t" if is_wide else "int"}.get(type.kind) or plain[type.kind]
+
+
+def _ordered(shape):
+    order = ORDER.get(shape.name, "").split()
+    members = [member for member in shape.members if _is_known(member)]
+    members.sort(key=lambda member: order.index(member.name) if member.name in order else len(order))
+    return [Field(shape, member) for member in members]
+
+
+def _is_known(member):
+    """Whether the library offers the member: what a queue is held back by, only as JSON."""
+    return member.name != "blocked_by"
+
+
+def _struct(shape, fields):
+    words = {field.member.name: field.name for field in fields}
+    lines = [*_comment(TYPES[shape.name][1], "", {}), f"struct {TYPES[shape.name][0]} {{"]
+    for field in fields:
+        lines += _comment(_told(field), "  ", words)
+        lines.append(f"  {field.declaration}")
+    lines += [f"  {line}" for line in MORE.get(shape.name, ())]
+    if shape.name in KEEPS_JSON:
+        lines += ["  // The complete object as the server sent it.", "  std::string json{};"]
+    methods = [f"  {line}" for line in METHODS.get(shape.name, ())]
+    return "\n".join([*lines, *([""] + methods if methods else []), "};", ""])
+
+
+def _told(field):
+    told = field.member.description or (field.member.general if field.member.type.kind == "choice" else "")
+    if field.is_raw:
+        told = f"{told} Raw JSON.".strip()
+    nothing = "empty" if field.type in ("std::string", "Meta") or "vector" in field.type else "unset"
+    told = re.sub(r"\bnull\b(?!`)", nothing, told)
+    return re.sub(r"\bNull\b", nothing.capitalize(), told)
+
+
+def _comment(told, indent, words):
+    return text.wrapped(text.renamed(told, words), indent, "// ", WIDTH) if told else []
+
+
+def _reader(fields, known):
+    lines = [f"bool read_members(JsonValue value, {known}& out) {{",
+             "  return each_member(value, [&out](std::string_view name, JsonValue content) {"]  # fmt: skip
+    for field in fields:
+        value = f"out.{field.name} = raw_text(content)" if field.is_raw else f"read(content, out.{field.name})"
+        lines.append(f'    if (name == "{field.member.name}") {value};')
+    return "\n".join([*lines, "  });", "}", ""])
+
+
+def _writer(fields, known):
+    lines = [f"void write_members(JsonWriter& json, const {known}& from) {{"]
+    # Who reads it finds first what it is; what may be long comes last.
+    for field in sorted(fields, key=lambda field: field.is_raw - (field.name in ("type", "id"))):
+        name = f'"{field.member.name}"'
+        if field.is_raw:
+            lines.append(f"  json.key({name}).raw(from.{field.name});")
+        elif field.member.required and field.type == "std::string":
+            lines.append(f"  json.key({name}).string(from.{field.name});")
+        elif field.member.required and field.member.type.kind == "shape":
+            lines.append(f"  object(json.key({name}), from.{field.name});")
+        else:
+            lines.append(f"  member(json, {name}, from.{field.name});")
+    return "\n".join([*lines, "}", ""])
