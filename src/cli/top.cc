@@ -217,8 +217,8 @@ sdk::Result<std::string> frame(sdk::Client& client, const Size& size) {
   auto queues = all_queues(client);
   if (!queues) return std::unexpected(queues.error());
   const auto stats = client.stats({.window = kLatencyWindow, .step = kLatencyWindow});
-  std::string text = headline(*info, *queues, stats, size.width) +
-                     attention_text(client, size) + "\n" + queues_text(*queues, size);
+  std::string text = headline(*info, *queues, stats, size.width) + attention_text(client, size) +
+                     "\n" + queues_text(*queues, size);
   const auto blocked = held_back_text(client, std::move(*queues), size);
   if (!blocked) return std::unexpected(blocked.error());
   text += *blocked;

@@ -306,7 +306,9 @@ class Alone(DoctorCase):
         kind = [f for f in answer["findings"] if f["code"] == "queue_without_workers"]
         self.assertEqual(len(kind), 10)
         self.assertEqual(answer["more"], [{"code": "queue_without_workers", "severity": "bad", "count": 2}])
-        self.assertIn("2 more like these (queue_without_workers)", self.server.cli("doctor", "--patience", PATIENCE).stdout)
+        self.assertIn(
+            "2 more like these (queue_without_workers)", self.server.cli("doctor", "--patience", PATIENCE).stdout
+        )
 
     def with_token(self, *scopes):
         flags = [word for scope in scopes for word in ("--scope", scope)]

@@ -97,7 +97,9 @@ class Alone(FindingsCase):
 
     def with_tokens(self, *limited):
         """A server with tokens; {name: a client} for those that are limited: (name, scopes, queues)."""
-        flags = [word for scope in ("admin", "operate", "read", "submit", "work", "payload") for word in ("--scope", scope)]
+        flags = [
+            word for scope in ("admin", "operate", "read", "submit", "work", "payload") for word in ("--scope", scope)
+        ]
         made = json.loads(harness.run("token", "new", "--name", "all", *flags, "-o", "json").stdout)
         self.start(config=made["toml"], token=made["token"])
         clients = {}
@@ -150,9 +152,7 @@ class Alone(FindingsCase):
         for name in ("Queue a-one", "Worker w-a-one", "schedule-a-one", "type-of-a-one"):
             self.assertIn(name, said)
         self.assertNotIn("limit-a-one", said)  # limits are of all queues
-        self.assertEqual(
-            {part["about"] for part in answer["not_looked_at"]}, {"limits", "tokens", "node", "cluster"}
-        )
+        self.assertEqual({part["about"] for part in answer["not_looked_at"]}, {"limits", "tokens", "node", "cluster"})
         self.assertEqual(answer["looked_at"]["queues"], 1)
 
     def test_texts_of_errors_need_the_scope_payload(self):
