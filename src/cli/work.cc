@@ -95,7 +95,7 @@ sdk::Outcome give_back(sdk::Context& context, const std::string& reason) {
   std::unique_lock lock(mutex);
   stopped.wait_for(lock, context.stop_token(), kPauseOnShortage, [] { return false; });
   return context.stop_reason() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
-                                                       : sdk::Outcome::released();
+                                                              : sdk::Outcome::released();
 }
 
 // State shared by the jobs and the main thread.

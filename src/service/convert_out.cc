@@ -337,6 +337,14 @@ std::string_view place_of(core::RefusalDetail detail, std::string_view what) {
   return what == "limit" ? "/key" : "/limits";
 }
 
+// Fills in how full the queue, or its key, is, and when to try again.
+void add_room(const core::Refusal& refusal, api::Problem& problem) {
+  problem.retry_after = kQueueFullRetryAfter;
+  if (refusal.full == nullptr) return;
+  problem.full = {refusal.full->depth, refusal.full->oldest};
+  problem.retry_after = refusal.full->room_in.value_or(kQueueFullRetryAfter);
+}
+
 }  // namespace
 
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
@@ -364,11 +372,7 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       const bool of_key = refusal.why == core::Rejection::kKeyFull;
       api::Problem made = problem(of_key ? ProblemCode::kKeyFull : ProblemCode::kQueueFull,
                                   "the queue has reached its max_ready; try again later");
-      made.retry_after = kQueueFullRetryAfter;
-      if (refusal.full != nullptr) {
-        made.full = {refusal.full->depth, refusal.full->oldest};
-        made.retry_after = refusal.full->room_in.value_or(kQueueFullRetryAfter);
-      }
+      add_room(refusal, made);
       return made;
     }
     case core::Rejection::kNotFound:

@@ -29,7 +29,7 @@ sdk::Outcome outcome_of(const api::PushVerdict& verdict) {
 
 sdk::Outcome told_to_end(const sdk::Context& context) {
   return context.stop_reason() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
-                                                       : sdk::Outcome::released();
+                                                              : sdk::Outcome::released();
 }
 
 sdk::Request request_of(const sdk::Context& context, sdk::Milliseconds timeout) {

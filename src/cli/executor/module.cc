@@ -146,7 +146,7 @@ class Module {
         return sdk::Outcome::snoozed(run.delay.value_or(sdk::Milliseconds{1'000}));
       case MILLRACE_RELEASED:
         return run.context.stop_reason() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
-                                                                 : sdk::Outcome::released();
+                                                                        : sdk::Outcome::released();
       default:
         return sdk::Outcome::failed(
             {.type = "module", .message = fmt::format("the module ended with {}", end)});
