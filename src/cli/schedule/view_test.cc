@@ -17,18 +17,6 @@ const sdk::Timestamp kNow = *parse_rfc3339("2026-03-01T00:00:00Z");
 
 sdk::Schedule nightly() {
   return {.name = "nightly",
-          .cron = "0 3 * * *",
-          .timezone = "Europe/Zurich",
-          .queue = "reports",
-          .type = "report",
-          .payload = R"({"a":1})",
-          .jitter = sdk::Milliseconds{5'000},
-          .missed_after = sdk::Milliseconds{60'000},
-          .missed = "all",
-          .missed_limit = 7,
-          .overlap = "skip",
-          .dst_gap = "run",
-          .dst_overlap = "once",
           .managed_by = "deploy",
           .version = 4,
           .state = "active",
@@ -38,16 +26,28 @@ sdk::Schedule nightly() {
           .last_job_id = "j",
           .next = {kNow + std::chrono::hours{2}},
           .description = "At 03:00, Europe/Zurich",
-          .warnings = {"It is \x1b early."}};
+          .warnings = {"It is \x1b early."},
+          .cron = "0 3 * * *",
+          .timezone = "Europe/Zurich",
+          .jitter = sdk::Milliseconds{5'000},
+          .missed_after = sdk::Milliseconds{60'000},
+          .missed = "all",
+          .missed_limit = 7,
+          .overlap = "skip",
+          .dst_gap = "run",
+          .dst_overlap = "once",
+          .queue = "reports",
+          .type = "report",
+          .payload = R"({"a":1})"};
 }
 
 TEST(ScheduleTable, TellsWhenEachIsDue) {
   sdk::Schedule paused{.name = "p",
+                       .state = "paused",
+                       .next = {kNow},
                        .every = sdk::Milliseconds{600'000},
                        .timezone = "UTC",
-                       .type = "t",
-                       .state = "paused",
-                       .next = {kNow}};
+                       .type = "t"};
   EXPECT_EQ(schedule_table({nightly(), paused}, kNow, kNoLimit),
             "NAME     STATE   NEXT   LAST    QUEUE    TYPE    RULE\n"
             "nightly  active  in 2h  1h ago  reports  report  0 3 * * * Europe/Zurich\n"
