@@ -419,7 +419,8 @@ TEST(Refused, ForGoodIsARunLikeAnother) {
   Firing firing = s.firing("nightly", {Sched::instant("a", 60)}, 120);
   firing.instants.at(0).spec.extras = holder.extras;
   s.fire(firing);
-  EXPECT_THAT(s.runs(), ElementsAre("60 refused: a job holds this unique key"));
+  EXPECT_THAT(s.runs(), ElementsAre("60 refused"));
+  EXPECT_EQ(s.get("nightly").runs.at(0).run.error, RefusalDetail::kUniqueKeyHeld);
   EXPECT_EQ(s.progress().done_until, Sched::at(60));
   EXPECT_EQ(s.progress().due, Sched::at(120));
   EXPECT_EQ(s.progress().tries, 0U);
@@ -440,7 +441,8 @@ TEST(Refused, AKeyThatAnotherJobHoldsIsNoRun) {
   Firing firing = s.firing("nightly", {Sched::instant("a", 60)}, 120);
   firing.instants.at(0).spec.extras = holder.extras;
   s.fire(firing);
-  EXPECT_THAT(s.runs(), ElementsAre("60 refused: a job holds this unique key"));
+  EXPECT_THAT(s.runs(), ElementsAre("60 refused"));
+  EXPECT_EQ(s.get("nightly").runs.at(0).run.error, RefusalDetail::kUniqueKeyHeld);
   EXPECT_FALSE(s.progress().last_scheduled_at);
   EXPECT_EQ(s.progress().done_until, Sched::at(60));
 }
