@@ -16,6 +16,10 @@ UNSENT = {
         *(f"DatabaseState.{name}" for name in ("oldest_transaction", "prepared_transactions")),
         *(f"OldestTransaction.{name}" for name in ("age_ms", "application", "pid", "state", "user")),
     },
+    "a finding about it takes a fault of its own: test_findings.py, test_doctor.py": {
+        *(f"FindingAbout.{name}" for name in ("check", "error_group", "job", "node", "push_target", "schedule")),
+        *(f"FindingAbout.{name}" for name in ("token", "worker")),
+    },
     "takes seconds without a server: test_schedule_firing.py": {"Run.count"},
     "takes a log that is trimmed before statistics have read it: api_test": {"StatsGap.from", "StatsGap.to"},
     "takes a minute without a worker": {"WhyNote.last_seen"},
@@ -231,6 +235,14 @@ class Answers(harness.MillraceCase):
             self.get("/v1/stats", window_ms=900_000, step_ms=60_000, by=by)
         self.push()
         self.digest()
+        self.findings()
+
+    def findings(self):
+        for queue in ("full", "pushed"):
+            self.done(self.api.post(f"/v1/queues/{queue}/pause", {"reason": "for the findings"}))
+            self.submit(queue=queue)
+        self.get("/v1/findings", closely="true", limit=1)
+        self.get("/v1/findings", api=self.blinded)
 
     def push(self):
         with_answer = receiver.Receiver(None)

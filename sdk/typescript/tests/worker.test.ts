@@ -178,7 +178,7 @@ describe("what a handler is told", () => {
     await eventually(() => ctx);
     await mr.cancel(sent.id);
     assert.equal((await job.wait(sent.id)).state, "cancelled");
-    assert.equal(ctx?.told, "cancelled");
+    assert.equal(ctx?.stopReason, "cancelled");
     assert.ok(ctx.signal.reason instanceof Stopped);
   });
 
@@ -373,7 +373,7 @@ describe("the end", () => {
     await eventually(() => ctx);
     await worker.stop();
     const ended = await mr.get(sent.id, { include: ["result"] });
-    assert.deepEqual([ended.state, ended.result, ctx?.told], ["succeeded", "finished", undefined]);
+    assert.deepEqual([ended.state, ended.result, ctx?.stopReason], ["succeeded", "finished", undefined]);
     const listed = (await (await fetch(`${server.url}/v1/workers?limit=1000`)).json()) as any;
     assert.ok(!listed.items.some((each: { id: string }) => each.id === worker.id));
   });
