@@ -373,7 +373,10 @@ describe("the end", () => {
     await eventually(() => ctx);
     await worker.stop();
     const ended = await mr.get(sent.id, { include: ["result"] });
-    assert.deepEqual([ended.state, ended.result, ctx?.stopReason], ["succeeded", "finished", undefined]);
+    assert.deepEqual(
+      [ended.state, ended.result, ctx?.stopReason],
+      ["succeeded", "finished", undefined],
+    );
     const listed = (await (await fetch(`${server.url}/v1/workers?limit=1000`)).json()) as any;
     assert.ok(!listed.items.some((each: { id: string }) => each.id === worker.id));
   });
