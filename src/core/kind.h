@@ -164,7 +164,7 @@ struct OnQueue : Unremarkable {
   }
   template <typename Command>
   static void name(const Command& command, Named& named) {
-    if (!command.queue.empty()) named.queue(command.queue);
+    named.queue(command.queue);
   }
   template <typename Command>
   static AuditObject object(const Command& command) {

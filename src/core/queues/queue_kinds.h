@@ -62,6 +62,10 @@ struct KindOf<GetQueues>
     : Row<QueueReply, Route::kByQueue, Effect::kReads, Again::kAlways, OnQueue> {
   static constexpr std::string_view kName = "get queues";
   static constexpr Scopes kScopes = kReadScope | kOperateScope;
+  // Without a name it asks for all; the answer is checked instead.
+  static void name(const GetQueues& command, Named& named) {
+    if (!command.queue.empty()) OnQueue::name(command, named);
+  }
 };
 
 template <>
