@@ -5,6 +5,19 @@ function(millrace_precompile target dir)
   endif()
 endfunction()
 
+# millrace_together(TARGET SOURCE...): compiles up to eight of these sources as one, never of two folders.
+function(millrace_together target)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    math(EXPR batch "0${seen_${folder}} / 8")
+    math(EXPR seen_${folder} "0${seen_${folder}} + 1")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}_${batch}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MILLRACE_UNITY} UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # millrace_quick_to_build(TARGET): a test's own code is compiled without optimising it, in a third of the time. What it
 # tests is compiled as users run it.
 function(millrace_quick_to_build target)
@@ -16,9 +29,9 @@ endfunction()
 
 # millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...] [ALONE ...] [HEAVY_TESTS]): builds the static
 # library millrace_NAME from the sources under DIR, and the test binary NAME_test from every *_test.cc. A new file needs
-# no edit here. Eight sources are compiled as one, so that a header is read, and a template instantiated, once for all of
-# them; the preset gcc compiles each alone, so that each keeps including what it uses. ALONE names sources whose local
-# names are also another source's, so that they are not compiled together. HEAVY_TESTS: the tests compute for longer than
+# no edit here. Up to eight sources of a folder are compiled as one, so that a header is read, and a template instantiated,
+# once for all of them; the preset gcc compiles each alone, so that each keeps including what it uses. ALONE names sources
+# whose local names are also another source's, so that they are not compiled together. HEAVY_TESTS: the tests compute for longer than
 # it takes to optimise them.
 # DIR/precompiled.h, if it exists, lists the headers that nearly every file of the room includes; it is compiled once.
 function(millrace_room name dir)
@@ -40,7 +53,7 @@ function(millrace_room name dir)
     file(CONFIGURE OUTPUT "${sources}" CONTENT "namespace millrace {}\n")
   endif()
   add_library(millrace_${name} STATIC ${sources})
-  set_target_properties(millrace_${name} PROPERTIES UNITY_BUILD ${MILLRACE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  millrace_together(millrace_${name} ${sources})
   target_link_libraries(millrace_${name} PUBLIC millrace_options ${ROOM_DEPS} Threads::Threads)
   millrace_precompile(millrace_${name} "${dir}")
   if(tests AND BUILD_TESTING)
@@ -52,7 +65,7 @@ function(millrace_room name dir)
                                                GTest::gtest GTest::gmock GTest::gtest_main rapidcheck)
     millrace_precompile(${name}_test "${dir}" <gtest/gtest.h>)
     add_test(NAME ${name} COMMAND ${name}_test)
-    set_tests_properties(${name} PROPERTIES COST 10000)  # among the first: see tests/CMakeLists.txt
+    set_tests_properties(${name} PROPERTIES COST 30000)  # among the first: see tests/CMakeLists.txt
     if(ROOM_TEST_PROTOS)
       # Generated code is compiled without our warnings.
       add_library(${name}_test_proto STATIC ${ROOM_TEST_PROTOS})

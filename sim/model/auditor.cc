@@ -14,19 +14,10 @@
 namespace millrace::sim {
 namespace {
 
-// The follower evicts ended jobs from time to time, as a server does.
-constexpr std::uint64_t kRowsBetweenEvictions = 64;
-
 std::uint64_t count_commands(const engine::Request& request) {
   const auto* poll = std::get_if<engine::Poll>(&request);
   if (poll == nullptr) return 1;
   return 1 + (poll->acks.items.empty() ? 0 : 1) + (poll->heartbeats.items.empty() ? 0 : 1);
-}
-
-const core::ClaimReply* claim_in(const engine::Answer& answer) {
-  if (const auto* poll = std::get_if<engine::PollReply>(&answer)) return &poll->claim;
-  const auto* reply = std::get_if<core::Reply>(&answer);
-  return reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
 }
 
 core::MachineOptions in_place(core::MachineOptions options, const Place& place) {
@@ -36,6 +27,12 @@ core::MachineOptions in_place(core::MachineOptions options, const Place& place) 
 }
 
 }  // namespace
+
+const core::ClaimReply* claim_in(const engine::Answer& answer) {
+  if (const auto* poll = std::get_if<engine::PollReply>(&answer)) return &poll->claim;
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  return reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
+}
 
 Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits,
                  Place place)

@@ -16,8 +16,6 @@ using core::Rejection;
 
 namespace {
 
-std::string name(Rejection why) { return fmt::format("rejection {}", static_cast<int>(why)); }
-
 core::AttemptOutcome outcome_of(core::AckOutcome outcome) {
   switch (outcome) {
     case core::AckOutcome::kSucceeded:
@@ -37,6 +35,10 @@ core::AttemptOutcome outcome_of(core::AckOutcome outcome) {
 }
 
 }  // namespace
+
+std::string rejection_name(Rejection why) {
+  return fmt::format("rejection {}", static_cast<int>(why));
+}
 
 std::string difference(const core::Job& is, const core::Job& should_be) {
   if (is == should_be) return {};
@@ -147,7 +149,7 @@ void Auditor::check_items(const std::vector<Item>& expected, const core::ItemsRe
         limits_ == Limits::kTight && is.refusal && should.why != Rejection::kNone &&
         (is.refusal.why == Rejection::kOverloaded || should.why == Rejection::kOverloaded);
     demand(is.refusal.why == should.why || overloaded, "L3", "{} of {}: {}, should be {}", what,
-           to_string(should.id), name(is.refusal.why), name(should.why));
+           to_string(should.id), rejection_name(is.refusal.why), rejection_name(should.why));
     if (should.why != Rejection::kNone) continue;
     demand(!should.state || !is.state || *is.state == *should.state, "S2",
            "{} of {} says {}, it is {}", what, to_string(should.id),
@@ -365,8 +367,8 @@ void Auditor::check_verdicts(const core::EnqueueReply& reply, const core::Enqueu
     const char* const id = other_body ? "I2" : command.key ? "I3" : "I1";
     demand(is.fate == should.fate && is.refusal.why == should.why, id,
            "the submission of {}: fate {} with {}, should be {} with {}",
-           to_string(command.jobs[i].id), static_cast<int>(is.fate), name(is.refusal.why),
-           static_cast<int>(should.fate), name(should.why));
+           to_string(command.jobs[i].id), static_cast<int>(is.fate), rejection_name(is.refusal.why),
+           static_cast<int>(should.fate), rejection_name(should.why));
     if (should.fate == Fate::kRefused) continue;
     demand(is.id == should.id, "I1", "the submission of {} is answered with {}, should be {}",
            to_string(command.jobs[i].id), to_string(is.id), to_string(should.id));

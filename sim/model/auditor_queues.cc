@@ -6,17 +6,12 @@
 #include <iterator>
 
 #include "sim/model/auditor.h"
+#include "sim/model/difference.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
 
 using core::Rejection;
-
-namespace {
-
-std::string name(Rejection why) { return fmt::format("rejection {}", static_cast<int>(why)); }
-
-}  // namespace
 
 // Near a limit a new queue may be refused, as the answer or else the batch tells.
 bool Auditor::admits_queue(Ticket ticket, const SharedBytes& queue, const Choices& choices) const {
@@ -34,7 +29,7 @@ void Auditor::expect_queues(Ticket ticket, Rejection why, const SharedBytes& que
   const auto* reply = reply_of<core::QueueReply>(ticket, "a queue's command");
   if (reply == nullptr) return;
   demand(reply->refusal.why == why, "R4", "queue {}: {}, should be {}", queue.view(),
-         name(reply->refusal.why), name(why));
+         rejection_name(reply->refusal.why), rejection_name(why));
   if (why != Rejection::kNone) return;
   auto next = model_.queues().upper_bound(after);
   const auto behind = std::distance(next, model_.queues().end());

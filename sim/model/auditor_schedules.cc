@@ -8,17 +8,12 @@
 #include "core/same.h"
 #include "core/schedules/schedule_fields.h"
 #include "sim/model/auditor.h"
+#include "sim/model/difference.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
 
 using core::Rejection;
-
-namespace {
-
-std::string name(Rejection why) { return fmt::format("rejection {}", static_cast<int>(why)); }
-
-}  // namespace
 
 std::set<std::string, std::less<>> Auditor::told_schedules(const Step& step) const {
   std::set<std::string, std::less<>> names;
@@ -69,7 +64,7 @@ void Auditor::expect_schedule(Ticket ticket, const Schedules::Said& said, const 
   const auto* reply = reply_of<core::ScheduleReply>(ticket, "a schedule's command");
   if (reply == nullptr) return;
   demand(reply->refusal.why == said.why, "R4", "schedule {}: {}, should be {}", name.view(),
-         sim::name(reply->refusal.why), sim::name(said.why));
+         rejection_name(reply->refusal.why), rejection_name(said.why));
   if (said.why != Rejection::kNone) return;
   demand(reply->created == said.created && reply->changed == said.changed, "C4",
          "schedule {}: created {}, changed {}, should be {}, {}", name.view(), reply->created,
@@ -97,7 +92,7 @@ void Auditor::expect_schedules(Ticket ticket, const core::GetSchedules& command)
     const ModelSchedule* const one = schedules_.find(command.name.view());
     const Rejection why = one == nullptr ? Rejection::kNotFound : Rejection::kNone;
     demand(reply->refusal.why == why, "R4", "schedule {}: {}, should be {}", command.name.view(),
-           name(reply->refusal.why), name(why));
+           rejection_name(reply->refusal.why), rejection_name(why));
     if (one == nullptr) return;
     demand(reply->schedules.size() == 1 && schedules_.may_be(*one, reply->schedules.front()), "C4",
            "schedule {} is shown otherwise than it is", command.name.view());

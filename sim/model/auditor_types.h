@@ -18,6 +18,12 @@ namespace millrace::sim {
 
 using engine::Ticket;
 
+// A follower evicts ended jobs from time to time, as a server does.
+inline constexpr std::uint64_t kRowsBetweenEvictions = 64;
+
+// The claim in an answer; null: none.
+const core::ClaimReply* claim_in(const engine::Answer& answer);
+
 class AuditorTypes {
  protected:
   // The model's expectation of one item of an answer.

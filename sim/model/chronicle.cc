@@ -8,17 +8,6 @@
 #include "store/event_codec.h"
 
 namespace millrace::sim {
-namespace {
-
-constexpr std::uint64_t kRowsBetweenEvictions = 64;
-
-const core::ClaimReply* claim_in(const engine::Answer& answer) {
-  if (const auto* poll = std::get_if<engine::PollReply>(&answer)) return &poll->claim;
-  const auto* reply = std::get_if<core::Reply>(&answer);
-  return reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
-}
-
-}  // namespace
 
 Chronicle::Chronicle(std::uint32_t shard, Database& database, Marks& marks,
                      const core::MachineOptions& options, Limits limits, Effects& effects,

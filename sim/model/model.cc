@@ -15,8 +15,6 @@ using core::State;
 
 namespace {
 
-Time later(Time at, Duration by) { return add_saturating(at, by); }
-
 bool waits_for_time(State state) { return state == State::kScheduled || state == State::kRetrying; }
 
 bool is_due(const JobSpec& spec, Time now) {
@@ -203,7 +201,7 @@ void Model::extend_leases(Duration by) {
     if (job->state != State::kRunning) continue;
     // Never extends the remaining time beyond the given length, and never shortens it.
     const auto more = [&](Time end, Duration given) {
-      return std::max(end, std::min(later(end, by), later(now_, given)));
+      return std::max(end, std::min(add_saturating(end, by), add_saturating(now_, given)));
     };
     job->lease_expires_at = more(*job->lease_expires_at, job->lease_given);
     if (job->deadline) job->deadline = more(*job->deadline, *job->timeout);
@@ -293,9 +291,10 @@ void Model::settle_failure(Job& job, const Choices& choices, AttemptOutcome outc
     demand(event.run_at.has_value(), "A4", "{} is to be retried at no time", to_string(job.id));
     const auto [least, most] =
         delay ? std::pair{*delay, *delay} : backoff_bounds(*job.retry, job.attempt);
-    demand(*event.run_at >= later(now_, least) && *event.run_at <= later(now_, most), "A4",
-           "{} waits {} ms after attempt {}, outside {} to {}", to_string(job.id),
-           (*event.run_at - now_).count(), job.attempt, least.count(), most.count());
+    demand(
+        *event.run_at >= add_saturating(now_, least) && *event.run_at <= add_saturating(now_, most),
+        "A4", "{} waits {} ms after attempt {}, outside {} to {}", to_string(job.id),
+        (*event.run_at - now_).count(), job.attempt, least.count(), most.count());
   }
   end_attempt(job, event, outcome, to, true);
 }
@@ -348,7 +347,7 @@ void Model::prune(const core::Deleted& event) {
            to_string(item.job.id));
     const auto& keep = queue_of(job->queue).settings.retention;
     demand(core::is_terminal(job->state) && keep.of(job->state) &&
-               later(*job->finished_at, *keep.of(job->state)) <= now_,
+               add_saturating(*job->finished_at, *keep.of(job->state)) <= now_,
            "X3", "retention deleted {} ({}) too early", to_string(job->id), name_of(job->state));
     marks_.hit(Mark::kPruned);
     remove(item.job.id);
@@ -554,13 +553,13 @@ Verdict Model::submit(const JobSpec& spec, const core::Enqueue* command) {
   job->priority = spec.priority;
   job->max_attempts = spec.max_attempts.value_or(queue.settings.max_attempts);
   job->created_at = now_;
-  job->run_at = spec.run_at ? *spec.run_at : later(now_, spec.delay);
+  job->run_at = spec.run_at ? *spec.run_at : add_saturating(now_, spec.delay);
   if (spec.extras != nullptr && spec.extras->unique && spec.extras->unique->max_wait) {
-    job->run_at = std::min(job->run_at, later(now_, *spec.extras->unique->max_wait));
+    job->run_at = std::min(job->run_at, add_saturating(now_, *spec.extras->unique->max_wait));
   }
   job->state = job->run_at > now_ ? State::kScheduled : State::kReady;
   job->expires_at = spec.expires_at;
-  if (!job->expires_at && spec.expires_in) job->expires_at = later(now_, *spec.expires_in);
+  if (!job->expires_at && spec.expires_in) job->expires_at = add_saturating(now_, *spec.expires_in);
   job->lease = spec.lease.value_or(queue.settings.lease);
   job->timeout = spec.timeout;
   job->retry = spec.retry != nullptr ? spec.retry : queue.settings.retry;
@@ -574,7 +573,7 @@ Verdict Model::submit(const JobSpec& spec, const core::Enqueue* command) {
   }
   if (key) {
     core::KeyRow row{*key, job->id};
-    row.key.expires_at = later(now_, command->key_window);
+    row.key.expires_at = add_saturating(now_, command->key_window);
     keys_[key->key] = row;
   }
   live_[job->ord] = job.get();

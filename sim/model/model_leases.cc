@@ -14,12 +14,6 @@ using core::JobSpec;
 using core::Rejection;
 using core::State;
 
-namespace {
-
-Time later(Time at, Duration by) { return add_saturating(at, by); }
-
-}  // namespace
-
 std::vector<Job*> Model::claimable(const core::Claim& claim, std::vector<Job*>& expired) {
   std::vector<Job*> given;
   std::uint64_t bytes = 0;
@@ -94,9 +88,9 @@ void Model::claim(const core::Claim& claim, const core::Claimed* event) {
     set_state(job, State::kRunning);
     job.token = item.token;
     job.lease_length = length;
-    job.lease_expires_at = later(now_, length);
+    job.lease_expires_at = add_saturating(now_, length);
     if (job.timeout) {
-      job.deadline = later(now_, *job.timeout);
+      job.deadline = add_saturating(now_, *job.timeout);
       job.lease_expires_at = std::min(*job.lease_expires_at, *job.deadline);
     }
     job.lease_given = *job.lease_expires_at - now_;
@@ -124,7 +118,7 @@ Rejection Model::heartbeat(const core::HeartbeatItem& item) {
     return why;
   }
   gates_.slow_down(*job, item.slow_down);
-  Time until = later(now_, item.extend.value_or(job->lease_length));
+  Time until = add_saturating(now_, item.extend.value_or(job->lease_length));
   if (job->deadline) until = std::min(until, *job->deadline);
   if (until > *job->lease_expires_at) job->lease_given = std::max(Duration{0}, until - now_);
   if (until >= *job->lease_expires_at) {
@@ -212,7 +206,7 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices,
       const State next = snoozed ? State::kScheduled : State::kReady;
       const bool over = job->cancel_requested || is_superseded(*job);
       const State to = over ? State::kCancelled : next;
-      const Time due = later(now_, item.delay.value_or(Duration{0}));
+      const Time due = add_saturating(now_, item.delay.value_or(Duration{0}));
       demand(to != State::kScheduled || event.run_at == due, "A5",
              "a snoozed job is due at another time than asked");
       end_attempt(*job, event, snoozed ? AttemptOutcome::kSnoozed : AttemptOutcome::kReleased, to,

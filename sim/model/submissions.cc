@@ -8,11 +8,11 @@
 namespace millrace::sim {
 namespace {
 
-const core::JobSpec& job_of(const core::Enqueue& command) { return command.jobs.front(); }
+const core::JobSpec& only_job(const core::Enqueue& command) { return command.jobs.front(); }
 
 // An existing job may be returned, or may block this one.
 bool may_find_another(const core::Enqueue& command) {
-  const auto& extras = job_of(command).extras;
+  const auto& extras = only_job(command).extras;
   return command.key.has_value() || (extras != nullptr && extras->unique.has_value());
 }
 
@@ -49,7 +49,7 @@ void Submissions::settle(const store::InboxKey& key, Became became) {
   Submission& submission = submissions_.at(key);
   demand(submission.became == Became::kWaits, "X7",
          "the submission of {} is carried out twice, or was not committed",
-         to_string(job_of(submission.command).id));
+         to_string(only_job(submission.command).id));
   submission.became = became;
   --waiting_;
 }
@@ -58,7 +58,7 @@ void Submissions::dropped(const store::InboxKey& key) {
   settle(key, Became::kUseless);
   const core::Enqueue& command = of(key).command;
   demand(may_find_another(command), "X7", "the submission of {} was dropped, and there is no other",
-         to_string(job_of(command).id));
+         to_string(only_job(command).id));
   marks_.hit(Mark::kSubmissionUseless);
 }
 
@@ -67,7 +67,7 @@ void Submissions::rejected(const store::InboxKey& key) {
   const core::Enqueue& command = of(key).command;
   demand(may_find_another(command), "X7",
          "the submission of {} was rejected, and nothing stands in its way",
-         to_string(job_of(command).id));
+         to_string(only_job(command).id));
   marks_.hit(Mark::kSubmissionRejected);
 }
 
@@ -105,17 +105,17 @@ void Submissions::check_order(const store::InboxKey& key, const Submission& made
   if (may_find_another(made.command)) return;
   for (const auto& [other, submission] : submissions_) {
     if (submission.became != Became::kMade) continue;
-    if (job_of(submission.command).queue != job_of(made.command).queue) continue;
+    if (only_job(submission.command).queue != only_job(made.command).queue) continue;
     const bool later = other.xid == key.xid ? other.id > key.id : submission.began > made.ended;
     demand(!later, "X7", "{} was submitted before {}, and is made after it",
-           to_string(job_of(made.command).id), to_string(job_of(submission.command).id));
+           to_string(only_job(made.command).id), to_string(only_job(submission.command).id));
   }
 }
 
 void Submissions::check_all_there() const {
   for (const auto& [key, submission] : submissions_) {
     demand(submission.became != Became::kWaits, "X7", "{} was submitted, and never made",
-           to_string(job_of(submission.command).id));
+           to_string(only_job(submission.command).id));
   }
 }
 

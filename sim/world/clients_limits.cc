@@ -16,9 +16,9 @@ using core::LimitKind;
 
 // Few names, so that clients interfere with each other. The limits of the second line count by key;
 // queues add those of the third line to their jobs.
-constexpr std::array<std::string_view, 6> kNames = {"l0", "l1",  //
-                                                    "k0", "k1",  //
-                                                    "b0", "kb"};
+constexpr std::array<std::string_view, 6> kLimitNames = {"l0", "l1",  //
+                                                         "k0", "k1",  //
+                                                         "b0", "kb"};
 constexpr std::size_t kOfJobs = 4;
 constexpr std::array<std::string_view, 4> kTypes = {"t", "t0", "t1", "t2"};
 constexpr std::array<std::string_view, 3> kKeys = {"a", "b", "c"};
@@ -83,7 +83,7 @@ core::JobLimits Clients::some_limits(Dice& dice, bool fit) {
   core::JobLimits limits;
   for (std::uint64_t i = 1 + dice.below(2); i > 0; --i) {
     core::JobLimit limit;
-    limit.name = SharedBytes(kNames[dice.below(kOfJobs)]);
+    limit.name = SharedBytes(kLimitNames[dice.below(kOfJobs)]);
     if (is_per_key(limit.name.view())) limit.key = some_key(dice);
     if (dice.chance(250)) limit.cost = 1 + static_cast<std::uint32_t>(dice.below(kMostCost));
     if (!fit && dice.chance(20)) limit.name = SharedBytes("nobody's");
@@ -142,10 +142,10 @@ void Clients::bind_queue(core::QueuePatch& patch, Dice& dice) const {
   }
   if (dice.chance(200)) {
     patch.limits.emplace();
-    for (std::size_t i = kOfJobs; i < kNames.size(); ++i) {
+    for (std::size_t i = kOfJobs; i < kLimitNames.size(); ++i) {
       if (!dice.chance(400)) continue;
       core::JobLimit& limit = patch.limits->limits.emplace_back();
-      limit.name = SharedBytes(dice.chance(30) ? "nobody's" : kNames[i]);
+      limit.name = SharedBytes(dice.chance(30) ? "nobody's" : kLimitNames[i]);
       limit.key_from_fair = is_per_key(limit.name.view());
     }
   }
@@ -233,7 +233,7 @@ core::Command Clients::limit(Dice& dice) {
   const bool of_type = dice.chance(200);
   const LimitKind kind = of_type ? LimitKind::kType : LimitKind::kNamed;
   const SharedBytes name(of_type ? kTypes[dice.below(kTypes.size())]
-                                 : kNames[dice.below(kNames.size())]);
+                                 : kLimitNames[dice.below(kLimitNames.size())]);
   const SharedBytes key =
       !of_type && is_per_key(name.view()) && dice.chance(500) ? some_key(dice) : SharedBytes();
   switch (dice.below(14)) {
@@ -312,7 +312,7 @@ std::vector<engine::Request> Clients::open_limits() {
     requests.emplace_back(core::Command(std::move(set)));
   };
   // Jobs in transit may name any of them.
-  for (const std::string_view name : kNames) open(LimitKind::kNamed, name);
+  for (const std::string_view name : kLimitNames) open(LimitKind::kNamed, name);
   for (const std::string_view type : kTypes) {
     if (seen_limits_.contains({LimitKind::kType, std::string(type)})) open(LimitKind::kType, type);
   }

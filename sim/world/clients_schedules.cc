@@ -12,7 +12,7 @@
 namespace millrace::sim {
 namespace {
 
-constexpr std::uint64_t kNames = 4;
+constexpr std::uint64_t kScheduleNames = 4;
 
 constexpr std::array<std::int64_t, 7> kIntervals = {1'000, 1'000, 1'500, 2'000,
                                                     3'000, 7'000, 60'000};
@@ -79,7 +79,7 @@ core::ScheduleSpec Clients::schedule_spec(Dice& dice, Time now) {
 
 core::Command Clients::set_schedule(Dice& dice, Time now) {
   core::SetSchedule command;
-  command.name = schedule_name(dice.below(kNames));
+  command.name = schedule_name(dice.below(kScheduleNames));
   command.incarnation = ++incarnations_;
   const auto written = written_.find(std::string(command.name.view()));
   if (written == written_.end() || dice.chance(400)) {
@@ -98,10 +98,10 @@ core::Command Clients::set_schedule(Dice& dice, Time now) {
 core::Command Clients::get_schedules(Dice& dice) {
   core::GetSchedules command;
   if (dice.chance(600)) {
-    command.name = schedule_name(dice.below(kNames));
+    command.name = schedule_name(dice.below(kScheduleNames));
     return command;
   }
-  if (dice.chance(300)) command.after = schedule_name(dice.below(kNames));
+  if (dice.chance(300)) command.after = schedule_name(dice.below(kScheduleNames));
   if (dice.chance(500)) command.limit = 1 + static_cast<std::uint32_t>(dice.below(3));
   command.of_owner = dice.chance(300);
   if (command.of_owner && dice.chance(700)) command.managed_by = SharedBytes("ours");
@@ -112,7 +112,7 @@ core::Command Clients::get_schedules(Dice& dice) {
 // As after a trigger: for some job, sometimes one that never existed.
 core::Command Clients::note_run(Dice& dice, Time now) {
   core::NoteScheduleRun command;
-  command.name = schedule_name(dice.below(kNames));
+  command.name = schedule_name(dice.below(kScheduleNames));
   const auto seen = seen_schedules_.find(std::string(command.name.view()));
   if (seen != seen_schedules_.end()) command.incarnation = seen->second;
   command.scheduled_at = now + dice.time_up_to(Duration{5'000}) - Duration{4'000};
@@ -121,7 +121,7 @@ core::Command Clients::note_run(Dice& dice, Time now) {
 }
 
 core::Command Clients::schedule(Dice& dice, Time now) {
-  const SharedBytes name = schedule_name(dice.below(kNames));
+  const SharedBytes name = schedule_name(dice.below(kScheduleNames));
   switch (dice.below(20)) {
     case 0:
     case 1:
@@ -161,7 +161,7 @@ core::Command Clients::schedule(Dice& dice, Time now) {
 std::vector<engine::Request> Clients::resume_schedules() const {
   std::vector<engine::Request> requests;
   if (swarm_.of(Knob::kSchedules) == 0) return requests;
-  for (std::uint64_t i = 0; i < kNames; ++i) {
+  for (std::uint64_t i = 0; i < kScheduleNames; ++i) {
     requests.emplace_back(core::Command(core::ResumeSchedule{schedule_name(i), {}}));
   }
   return requests;
@@ -170,7 +170,7 @@ std::vector<engine::Request> Clients::resume_schedules() const {
 std::vector<engine::Request> Clients::delete_schedules() const {
   std::vector<engine::Request> requests;
   if (swarm_.of(Knob::kSchedules) == 0) return requests;
-  for (std::uint64_t i = 0; i < kNames; ++i) {
+  for (std::uint64_t i = 0; i < kScheduleNames; ++i) {
     requests.emplace_back(core::Command(core::DeleteSchedule{schedule_name(i), {}}));
   }
   return requests;

@@ -3,7 +3,7 @@
 namespace millrace::sim {
 namespace {
 
-constexpr std::array<std::string_view, kMarks> kNames = {
+constexpr std::array<std::string_view, kMarks> kMarkNames = {
     "commit failed",
     "commit unknown applied",
     "commit unknown lost",
@@ -184,10 +184,10 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "share changed",
     "old share told again",
 };
-static_assert(!kNames.back().empty(), "a name for each");
+static_assert(!kMarkNames.back().empty(), "a name for each");
 
 }  // namespace
 
-std::string_view mark_name(Mark mark) { return kNames[static_cast<std::size_t>(mark)]; }
+std::string_view mark_name(Mark mark) { return kMarkNames[static_cast<std::size_t>(mark)]; }
 
 }  // namespace millrace::sim

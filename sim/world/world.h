@@ -143,7 +143,6 @@ class World final : public Simulation, public engine::DurableObserver, public en
   StepBudget step_budget_;
   std::uint64_t tickets_ = 0;
   std::uint64_t begun_ = 0;
-  std::uint64_t reply_losses_ = 0;  // determines which replies are lost
   bool healing_ = false;
   Outcome outcome_;
 };

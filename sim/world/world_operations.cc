@@ -10,7 +10,7 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::uint32_t kMostSelected = 16;
-constexpr int kMaxRounds = 20'000;
+constexpr int kMaxOperationRounds = 20'000;
 
 }  // namespace
 
@@ -66,8 +66,8 @@ void World::complete_operations() {
   };
   for (int round = 0; running(); ++round) {
     // No worker takes jobs any more, so a shard without room for a retry never gets any.
-    if (round == kMaxRounds && knob(Knob::kTightLimits) > 0) break;
-    demand(round < kMaxRounds, "X4", "an operation does not come to its end");
+    if (round == kMaxOperationRounds && knob(Knob::kTightLimits) > 0) break;
+    demand(round < kMaxOperationRounds, "X4", "an operation does not come to its end");
     if (round % 100 == 0) {
       for (engine::Request& request : clients_.hurry_operations()) offer(std::move(request));
     }

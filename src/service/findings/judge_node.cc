@@ -28,7 +28,7 @@ constexpr std::size_t kMostDetailBytes = 500;
 // Above this many times its threshold, a warning is an error.
 constexpr int kVeryLong = 10;
 constexpr int kVeryFarBehind = 12;
-constexpr double kPercent = 100;
+constexpr double kWholePercent = 100;
 
 std::string size_text(double bytes) {
   return bytes >= kGiB ? fmt::format("{:.1f} GiB", bytes / kGiB)
@@ -60,7 +60,7 @@ api::FindingAbout about(const NodeName& node) { return {.node = node.id}; }
 void judge_disk(Judge& judge, const NodeName& node, const api::DiskRoom& disk) {
   const auto free = static_cast<double>(disk.free_bytes);
   const auto total = std::max(1.0, static_cast<double>(disk.total_bytes));
-  const double percent = kPercent * free / total;
+  const double percent = kWholePercent * free / total;
   const auto least_bytes = static_cast<double>(judge.thresholds.free_bytes);
   const auto least_percent = static_cast<double>(judge.thresholds.free_percent);
   if (free >= least_bytes && percent >= least_percent) return;
@@ -166,14 +166,15 @@ void judge_connections(Judge& judge, const NodeName& node, const api::DatabaseFa
   const std::int64_t most = database.max_connections;
   if (most == 0 || database.connections * 100 < most * kMostPercent) return;
   judge.found.add(kDatabaseConnections, kWarn, [&] {
-    return Finding{.about = about(node),
-                   .what = fmt::format("The database has {} of {} connections in use",
-                                       database.connections, most),
-                   .why = "A node that finds none left can't serve its shards.",
-                   .next = "raise max_connections, or put a pooler before the applications",
-                   .figures = {{"connections", static_cast<double>(database.connections),
-                                "connections", static_cast<double>(most * kMostPercent) / kPercent},
-                               {"max_connections", static_cast<double>(most), "connections", {}}}};
+    return Finding{
+        .about = about(node),
+        .what =
+            fmt::format("The database has {} of {} connections in use", database.connections, most),
+        .why = "A node that finds none left can't serve its shards.",
+        .next = "raise max_connections, or put a pooler before the applications",
+        .figures = {{"connections", static_cast<double>(database.connections), "connections",
+                     static_cast<double>(most * kMostPercent) / kWholePercent},
+                    {"max_connections", static_cast<double>(most), "connections", {}}}};
   });
 }
 
