@@ -9,6 +9,7 @@
 #include "terms/schedule.h"
 #include "terms/statistics.h"
 #include "terms/worker.h"
+#include "terms/workflow.h"
 
 namespace millrace::terms {
 namespace {
@@ -18,9 +19,10 @@ class Names : public ::testing::Test {};
 
 using Enumerations =
     ::testing::Types<AckOutcome, AttemptOutcome, DeleteCause, EventType, FairBy, JobState, LogLevel,
-                     MissedPolicy, OnConflict, OperationAction, OperationKind, OperationState,
-                     OverlapPolicy, RetryStrategy, RunOutcome, ScheduleState, StatsBy,
-                     WorkerCommandKind, WorkerState>;
+                     MemberReason, MemberRole, MemberState, MissedPolicy, NeedOn, OnConflict,
+                     OnMemberFailed, OperationAction, OperationKind, OperationState, OverlapPolicy,
+                     RetryStrategy, RunOutcome, ScheduleState, StatsBy, WorkerCommandKind,
+                     WorkerState, WorkflowReason, WorkflowState>;
 TYPED_TEST_SUITE(Names, Enumerations);
 
 TYPED_TEST(Names, AreReadBackAsTheirValues) {
