@@ -23,6 +23,33 @@ def say(**said):
         sys.stdout.flush()
 
 
+class Indescribable(Exception):
+    """An error whose own text fails."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def described(error):
+    """The error's text, or a fallback."""
+    try:
+        return str(error)
+    except Exception:
+        if MUTANT == "indescribable-loses-slot":
+            raise
+        return "an error that can't be described"
+
+
+def halved(text):
+    """A message of a script, in which `<half>` is half a surrogate pair."""
+    return text.replace("<half>", "\ud83d")
+
+
+def whole(text):
+    """The text as Unicode."""
+    return text if MUTANT == "half-surrogates-sent" else text.encode("utf-8", "replace").decode()
+
+
 class Events:
     """The events of one worker."""
 
@@ -76,6 +103,8 @@ class Handler:
             }
         except Told:
             ack = {"cancelled": {"outcome": "cancelled"}, "stopping": {"outcome": "released"}}.get(attempt.reason, {})
+        except Exception as error:
+            ack = failed(type(error).__name__, described(error))
         if self.middleware and MUTANT != "half-middleware":
             say(event="middleware", job=attempt.id, phase="after")
         if attempt.reason == "timeout" and MUTANT != "timeout-succeeds":
@@ -111,6 +140,7 @@ class Handler:
         self.attempt.blocked = False
 
     def do_progress(self, percent, message=None, checkpoint=None):
+        message = message and whole(halved(message))
         said = {"percent": percent, "message": message, "checkpoint": checkpoint}
         with self.attempt.worker.lock:
             self.attempt.progress = {k: v for k, v in said.items() if v is not None}
@@ -119,7 +149,12 @@ class Handler:
             if MUTANT == "checkpoint-lost":
                 self.attempt.progress.pop("checkpoint", None)
 
+    def do_bad_progress(self):
+        if MUTANT == "bad-progress-sent":
+            self.do_progress(float("nan"))
+
     def do_log(self, level, message):
+        message = halved(message) if MUTANT == "half-surrogates-logged" else whole(halved(message))
         with self.attempt.worker.lock:
             if not self.attempt.lines:
                 self.attempt.lines_due = time.monotonic() + 0.5
@@ -147,6 +182,9 @@ class Handler:
     def do_fail(self, message):
         return failed("Failed", message)
 
+    def do_fail_indescribably(self):
+        raise Indescribable
+
     def do_non_retryable(self, message):
         return failed("NonRetryable", message, retryable=MUTANT == "always-retryable")
 
@@ -166,6 +204,11 @@ class Handler:
 
     def do_bad_result(self):
         return refused("not JSON") if MUTANT != "bad-result-passes" else None
+
+    def do_broken_result(self):
+        if MUTANT == "broken-result-loses-slot":
+            raise SystemExit
+        return refused("its conversion fails")
 
     def do_panic(self, message):
         return failed("Failed", message)
@@ -188,6 +231,7 @@ class Pretended:
 
 
 def failed(kind, message, **more):
+    message = whole(halved(message))
     return {"outcome": "failed", "error": {"type": kind, "message": message, "stack": None, **more}}
 
 
@@ -249,9 +293,9 @@ class Program:
     def do_hello(self):
         return {"sdk": "reference", "version": "1"}
 
-    def do_configure(self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None):
+    def do_configure(self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None, queue_full_timeout_ms=2000):
         self.fake = Fake(fake, types, self.play_without_server) if fake else None
-        self.client = self.fake or Client(url, token, timeout_ms / 1000, ca_file)
+        self.client = self.fake or Client(url, token, timeout_ms / 1000, ca_file, queue_full_timeout_ms / 1000)
         return {}
 
     def play_without_server(self, job, token):
