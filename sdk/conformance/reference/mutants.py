@@ -91,6 +91,10 @@ MUTANTS = {
     "last-checkpoint-lost": "logs_progress.a_checkpoint_just_before_the_end",
     "version-of-the-sdk": "queues.the_version_of_its_program",
     "claims-too-many": "queues.never_more_than_its_slots",
+    # Limits and operating.
+    "bulk-again": "operating.bulk_is_not_repeated",
+    "events-from-the-start": "operating.what_the_server_tells",
+    "call-tried-once": "operating.any_other_call",
     # The fake.
     "fake-jitter": "fake.retries_without_jitter",
     "fake-newest-first": "fake.in_order_of_priority_and_age",

@@ -235,7 +235,7 @@ def failed(kind, message, **more):
     return {"outcome": "failed", "error": {"type": kind, "message": message, "stack": None, **more}}
 
 
-SCHEDULES = {
+RESOURCES = {
     "schedule": ("GET", ""),
     "put_schedule": ("PUT", ""),
     "delete_schedule": ("DELETE", ""),
@@ -250,6 +250,16 @@ SCHEDULES = {
     "delete_queue": ("DELETE", ""),
     "pause_queue": ("POST", "/pause"),
     "resume_queue": ("POST", "/resume"),
+    "limit": ("GET", ""),
+    "put_limit": ("PUT", ""),
+    "patch_limit": ("PATCH", ""),
+    "delete_limit": ("DELETE", ""),
+    "pause_limit": ("POST", "/pause"),
+    "resume_limit": ("POST", "/resume"),
+    "operation": ("GET", ""),
+    "pause_operation": ("POST", "/pause"),
+    "resume_operation": ("POST", "/resume"),
+    "cancel_operation": ("POST", "/cancel"),
 }
 
 
@@ -263,7 +273,7 @@ class Program:
     def run(self, command):
         number, do = command.pop("id"), command.pop("do")
         try:
-            if do in SCHEDULES:
+            if do in RESOURCES:
                 value = self.resource(do, **command)
             else:
                 value = getattr(self, "do_" + do)(**command)
@@ -271,9 +281,11 @@ class Program:
         except Problem as problem:
             say(id=number, error=problem.shape())
 
-    def resource(self, do, name, settings=None, spec=None, reason=None, force=None, if_match=None):
-        method, rest = SCHEDULES[do]
-        kind = "schedules" if "schedule" in do else "queues"
+    def resource(
+        self, do, name=None, settings=None, spec=None, reason=None, force=None, if_match=None, operation=None
+    ):
+        method, rest = RESOURCES[do]
+        kind = next(kind for kind in ("schedule", "queue", "limit", "operation") if kind in do) + "s"
         body = settings if settings is not None else spec
         if rest == "/pause":
             body = {"reason": reason} if reason else {}
@@ -283,7 +295,7 @@ class Program:
         query = {"force": "true"} if force else {}
         return self.client.call(
             method,
-            f"/v1/{kind}/{urllib.parse.quote(name, safe='')}{rest}",
+            f"/v1/{kind}/{urllib.parse.quote(name or operation, safe='')}{rest}",
             body,
             headers,
             query,
@@ -376,6 +388,33 @@ class Program:
 
     def do_apply_schedules(self, spec):
         return self.client.call("PUT", "/v1/schedules", spec)[0]
+
+    def do_limits(self):
+        return self.client.call("GET", "/v1/limits")[0]
+
+    def do_bulk(self, request):
+        return self.client.call("POST", "/v1/jobs/bulk", request, safe=MUTANT == "bulk-again")[0]
+
+    def do_operations(self, state=None):
+        return self.client.call("GET", "/v1/operations", query={"state": state})[0]
+
+    def do_workers(self):
+        return self.client.call("GET", "/v1/workers")[0]
+
+    def do_events(self, **query):
+        if MUTANT == "events-from-the-start":
+            query.pop("cursor", None)
+        return self.client.call("GET", "/v1/events", query=query)[0]
+
+    def do_stats(self, **query):
+        return self.client.call("GET", "/v1/stats", query=query)[0]
+
+    def do_why(self, job):
+        return self.client.call("GET", f"/v1/jobs/{job}/why")[0]
+
+    def do_call(self, method, path, query=None, body=None):
+        safe = method in ("GET", "PUT", "DELETE")
+        return self.client.call(method, path, body, query=query, safe=safe and MUTANT != "call-tried-once")[0]
 
     def do_worker(
         self,
