@@ -13,6 +13,7 @@ from .context import ClaimedJob, Context
 from .errors import (
     DuplicateJob,
     Forbidden,
+    IdempotencyMismatch,
     IdMismatch,
     InvalidState,
     LeaseLost,
@@ -56,6 +57,7 @@ __all__ = [
     "DuplicateJob",
     "Forbidden",
     "IdMismatch",
+    "IdempotencyMismatch",
     "Interrupted",
     "InvalidState",
     "Job",
