@@ -43,7 +43,7 @@ from .models import (
     ScheduleRun,
     Submitted,
 )
-from .outcomes import Cancel, Interrupted, NonRetryable, RetryAfter, Snooze
+from .outcomes import Cancel, Interrupted, NonRetryable, PayloadError, RetryAfter, Snooze
 from .worker import AsyncWorker, Worker
 
 __all__ = [
@@ -72,6 +72,7 @@ __all__ = [
     "NonRetryable",
     "NotFound",
     "Page",
+    "PayloadError",
     "PayloadTooLarge",
     "Queue",
     "QueueFull",
