@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict
+from typing import Any
 
 import millrace
 from millrace import Context, Millrace, MillraceError
@@ -192,9 +192,13 @@ class Indescribable(Exception):
         raise RuntimeError("no text")
 
 
-class Broken(Dict[str, int]):
+class Broken(dict[str, int]):
     def items(self) -> Any:
         raise RuntimeError("no items")
+
+
+def page_of(page: millrace.Page[Any]) -> dict[str, Any]:
+    return {"items": [item.raw for item in page.items], "next_cursor": page.next_cursor}
 
 
 def middleware(context: Context) -> Generator[None, Any, Any]:
@@ -265,7 +269,7 @@ class Program:
             cursor=command.get("cursor"),
             **(command.get("filter") or {}),
         )
-        return {"items": [job.raw for job in page.items], "next_cursor": page.next_cursor}
+        return page_of(page)
 
     def do_list_all(self, command: Mapping[str, Any]) -> Any:
         filters = command.get("filter") or {}
@@ -285,18 +289,19 @@ class Program:
         return {}
 
     def do_queues(self, _: Mapping[str, Any]) -> Any:
-        page = self._app.queues()
-        return {"items": [queue.raw for queue in page.items], "next_cursor": page.next_cursor}
+        return page_of(self._app.queues())
 
     def do_queue(self, command: Mapping[str, Any]) -> Any:
         return self._app.queue(command["name"]).raw
 
     def do_put_queue(self, command: Mapping[str, Any]) -> Any:
-        name, settings = command["name"], command.get("settings") or {}
+        name = command["name"]
+        settings: Any = command.get("settings") or {}
         return self._app.put_queue(name, settings, if_match=command.get("if_match")).raw
 
     def do_patch_queue(self, command: Mapping[str, Any]) -> Any:
-        name, settings = command["name"], command.get("settings") or {}
+        name = command["name"]
+        settings: Any = command.get("settings") or {}
         return self._app.patch_queue(
             name,
             settings,
@@ -315,8 +320,8 @@ class Program:
         return {}
 
     def do_schedules(self, command: Mapping[str, Any]) -> Any:
-        page = self._app.schedules(managed_by=command.get("managed_by"))
-        return {"items": [one.raw for one in page.items], "next_cursor": page.next_cursor}
+        owner = command.get("managed_by")
+        return page_of(self._app.schedules(**({"managed_by": owner} if owner else {})))
 
     def do_schedule(self, command: Mapping[str, Any]) -> Any:
         return self._app.schedule(command["name"]).raw
@@ -350,6 +355,73 @@ class Program:
 
     def do_apply_schedules(self, command: Mapping[str, Any]) -> Any:
         return self._app.apply_schedules(command["spec"])
+
+    def do_limits(self, _: Mapping[str, Any]) -> Any:
+        return page_of(self._app.limits())
+
+    def do_limit(self, command: Mapping[str, Any]) -> Any:
+        return self._app.limit(command["name"]).raw
+
+    def do_put_limit(self, command: Mapping[str, Any]) -> Any:
+        version = command.get("if_match")
+        return self._app.put_limit(command["name"], command["settings"], if_match=version).raw
+
+    def do_patch_limit(self, command: Mapping[str, Any]) -> Any:
+        version = command.get("if_match")
+        return self._app.patch_limit(command["name"], command["settings"], if_match=version).raw
+
+    def do_pause_limit(self, command: Mapping[str, Any]) -> Any:
+        return self._app.pause_limit(command["name"], command.get("reason")).raw
+
+    def do_resume_limit(self, command: Mapping[str, Any]) -> Any:
+        return self._app.resume_limit(command["name"]).raw
+
+    def do_delete_limit(self, command: Mapping[str, Any]) -> Any:
+        self._app.delete_limit(command["name"], force=bool(command.get("force")))
+        return {}
+
+    def do_bulk(self, command: Mapping[str, Any]) -> Any:
+        return self._app.bulk(command["request"]).raw
+
+    def do_operations(self, command: Mapping[str, Any]) -> Any:
+        return page_of(self._app.operations(state=command.get("state")))
+
+    def do_operation(self, command: Mapping[str, Any]) -> Any:
+        return self._app.operation(command["operation"]).raw
+
+    def do_pause_operation(self, command: Mapping[str, Any]) -> Any:
+        return self._app.pause_operation(command["operation"]).raw
+
+    def do_resume_operation(self, command: Mapping[str, Any]) -> Any:
+        return self._app.resume_operation(command["operation"]).raw
+
+    def do_cancel_operation(self, command: Mapping[str, Any]) -> Any:
+        return self._app.cancel_operation(command["operation"]).raw
+
+    def do_workers(self, _: Mapping[str, Any]) -> Any:
+        return page_of(self._app.workers())
+
+    def do_events(self, command: Mapping[str, Any]) -> Any:
+        names = ("job", "types", "queues", "limit", "cursor")
+        filters = {name: command[name] for name in names if command.get(name) is not None}
+        return page_of(self._app.events(**filters, wait=command.get("wait_ms", 0) / 1000))
+
+    def do_stats(self, command: Mapping[str, Any]) -> Any:
+        lengths = {
+            name: command[f"{name}_ms"] / 1000
+            for name in ("window", "step")
+            if f"{name}_ms" in command
+        }
+        return self._app.stats(**lengths, by=command.get("by"), name=command.get("name")).raw
+
+    def do_why(self, command: Mapping[str, Any]) -> Any:
+        return self._app.why(command["job"]).raw
+
+    def do_call(self, command: Mapping[str, Any]) -> Any:
+        body = {"body": command["body"]} if "body" in command else {}
+        return self._app.call(
+            command["method"], command["path"], query=command.get("query"), **body
+        )
 
     def do_worker(self, command: Mapping[str, Any]) -> Any:
         name = command.get("name") or "worker"

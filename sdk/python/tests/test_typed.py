@@ -8,7 +8,7 @@ import decimal
 import enum
 import unittest
 import uuid
-from typing import Any, Dict, List, Literal, NewType, Optional, Tuple, TypedDict, Union
+from typing import Any, Literal, NewType, Optional, TypedDict, Union
 
 from millrace import Millrace, NonRetryable, PayloadError
 from millrace import _json as json
@@ -35,7 +35,7 @@ class Line:
     name: str
     price: decimal.Decimal
     count: int = 1
-    parts: List[Line] = dataclasses.field(default_factory=list)
+    parts: list[Line] = dataclasses.field(default_factory=list)
     total: decimal.Decimal = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class Line:
 class Order:
     id: uuid.UUID
     at: datetime.datetime
-    lines: List[Line]
+    lines: list[Line]
     color: Color = Color.RED
     note: Optional[str] = None
 
@@ -71,8 +71,8 @@ class TypedTest(unittest.TestCase):
             day: datetime.date,
             pause: datetime.timedelta,
             size: Size,
-            pair: Tuple[int, str],
-            by_id: Dict[uuid.UUID, Line],
+            pair: tuple[int, str],
+            by_id: dict[uuid.UUID, Line],
             cents: Cents,
             how: Literal["air", "sea"],
             ratio: float,
@@ -111,7 +111,7 @@ class TypedTest(unittest.TestCase):
         seen = []
 
         @self.app.job("t")
-        def handle(lines: List[Line], /) -> None:
+        def handle(lines: list[Line], /) -> None:
             seen.append(lines)
 
         with Fake(self.app, mode="inline"):

@@ -5,6 +5,7 @@ Both clients perform them; each adds only its own way to send and to sleep.
 
 from __future__ import annotations
 
+import datetime
 import enum
 import random
 import ssl
@@ -15,6 +16,7 @@ from typing import Any, Callable, Generic, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import _json, errors
+from ._time import to_rfc3339
 
 T = TypeVar("T")
 
@@ -58,9 +60,13 @@ class Call(Generic[T]):
 
 def path(*parts: str, **query: Any) -> str:
     """Return a path with a query. Parts are percent-encoded; members that are None are left out."""
-    text = "/v1/" + "/".join(quote(part, safe="") for part in parts)
+    return "/v1/" + "/".join(quote(part, safe="") for part in parts) + query_text(query)
+
+
+def query_text(query: Mapping[str, Any]) -> str:
+    """Return a query with its question mark; nothing if every member is None."""
     given = {name: _text(value) for name, value in query.items() if value is not None}
-    return f"{text}?{urlencode(given)}" if given else text
+    return f"?{urlencode(given)}" if given else ""
 
 
 def _text(value: Any) -> str:
@@ -68,7 +74,7 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(map(str, value))
-    return str(value)
+    return to_rfc3339(value) if isinstance(value, datetime.datetime) else str(value)
 
 
 def body(value: Any) -> bytes:

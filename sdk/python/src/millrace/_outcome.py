@@ -74,7 +74,7 @@ def failed(error: dict[str, Any], delay_ms: int | None = None) -> Outcome:
 def outcome_of(context: Context, result: Any, error: BaseException | None) -> Outcome:
     """Return the outcome of a handler that returned `result` or raised `error`.
 
-    It always returns one: without an outcome the slot would be lost, and the lease renewed for ever.
+    Without one the slot would be lost, and the lease renewed for ever.
     """
     try:
         return _outcome_of(context, result, error)
@@ -128,9 +128,7 @@ def log_failure(context: Context, outcome: Outcome, error: BaseException | None)
         traceback.print_exc()
 
 
-def _log_failure(
-    context: Context, told: Mapping[str, Any], error: BaseException | None
-) -> None:
+def _log_failure(context: Context, told: Mapping[str, Any], error: BaseException | None) -> None:
     job = context.job
     is_dead = told.get("retryable") is False or job.attempt >= job.max_attempts
     _logger.warning(

@@ -1,8 +1,8 @@
 """Values of the types that a handler's annotations name, made of JSON.
 
 Known are JSON's own types, dataclasses, TypedDict, Enum, Literal, datetime, date, time, timedelta
-(a number of seconds), UUID, Decimal, lists, tuples and dicts of these, unions, and whatever pydantic
-knows, if it is installed. Any other annotation lets the JSON value pass as it is.
+(a number of seconds), UUID, Decimal, lists, tuples and dicts of these, unions, and whatever
+pydantic knows, if it is installed. Any other annotation lets the JSON value pass as it is.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import datetime
 import decimal
 import enum
 import inspect
+import sys
 import types
 import typing
 import uuid
-from typing import Any, Callable, Mapping
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from . import _json
 
@@ -40,9 +42,11 @@ class Misfit(Exception):
         return Misfit(str(self), (*steps, *self.path))
 
 
-def hints_of(owner: Any, annotations: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the annotations without quotes. One that can't be had, because its name is known to type
-    checkers only, is left out.
+def hints_of(
+    owner: Any, annotations: Mapping[str, Any], names: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the annotations without quotes. One that can't be had, because its name is known to
+    type checkers only, is left out.
     """
     try:
         found = typing.get_type_hints(owner, include_extras=True)
@@ -270,6 +274,14 @@ def _enum(kind: type[enum.Enum]) -> Convert:
     return convert
 
 
+if sys.version_info >= (3, 10):
+    _annotations_of = inspect.get_annotations
+else:
+
+    def _annotations_of(kind: type) -> dict[str, Any]:
+        return dict(vars(kind).get("__annotations__", {}))
+
+
 class _Members:
     """Members of an object by their types, which are looked up at the first use: a type may name
     itself.
@@ -282,8 +294,7 @@ class _Members:
     def annotations(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for one in reversed(self.kind.__mro__):
-            found.update(inspect.get_annotations(one) if hasattr(inspect, "get_annotations")
-                         else one.__dict__.get("__annotations__", {}))  # fmt: skip
+            found.update(_annotations_of(one))
         return found
 
     def converters(self) -> dict[str, Convert | None]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncWorker", "Worker"]
 
+
 class _Worker:
     """The common part of both workers: the core on its own thread."""
 
