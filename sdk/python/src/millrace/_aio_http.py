@@ -46,6 +46,9 @@ class AsyncTransport:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._kept: list[tuple[float, _Connection]] = []  # the newest last
 
+    def refuse_worker(self) -> None:
+        """Raise if no worker may be made, as with a fake."""
+
     async def send(self, call: Call[Any], timeout: float, grip: Grip | None = None) -> Response:
         """Make one try of at most `timeout` seconds. Raises Lost if there is no answer."""
         try:

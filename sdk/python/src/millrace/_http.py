@@ -30,6 +30,9 @@ class Transport:
         self._config = config
         self._forget()
 
+    def refuse_worker(self) -> None:
+        """Raise if no worker may be made, as with a fake."""
+
     def send(self, call: Call[Any], timeout: float) -> Response:
         """Make one try of at most `timeout` seconds. Raises Lost if there is no answer."""
         connection = self._take()

@@ -161,6 +161,7 @@ class Millrace(App):
                 and marks in charts. Default `MILLRACE_WORKER_VERSION`, else none.
             capture_logs: add lines that handlers write to Python's logging to their jobs' logs.
         """
+        self._transport.refuse_worker()
         return Worker(
             self,
             queues=queues,
