@@ -41,13 +41,12 @@ class AsyncTransport:
     Connections belong to the event loop that opened them. On another loop, new ones are opened.
     """
 
+    is_fake = False
+
     def __init__(self, config: Config) -> None:
         self._config = config
         self._loop: asyncio.AbstractEventLoop | None = None
         self._kept: list[tuple[float, _Connection]] = []  # the newest last
-
-    def refuse_worker(self) -> None:
-        """Raise if no worker may be made, as with a fake."""
 
     async def send(self, call: Call[Any], timeout: float, grip: Grip | None = None) -> Response:
         """Make one try of at most `timeout` seconds. Raises Lost if there is no answer."""

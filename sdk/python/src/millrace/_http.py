@@ -26,12 +26,11 @@ _MAX_KEPT = 32
 class Transport:
     """Sends calls. Thread-safe; each call has its own connection."""
 
+    is_fake = False
+
     def __init__(self, config: Config) -> None:
         self._config = config
         self._forget()
-
-    def refuse_worker(self) -> None:
-        """Raise if no worker may be made, as with a fake."""
 
     def send(self, call: Call[Any], timeout: float) -> Response:
         """Make one try of at most `timeout` seconds. Raises Lost if there is no answer."""

@@ -75,6 +75,13 @@ def submit(job: Submission, trace: Trace) -> Call[Submitted]:
     return Call("POST", path("jobs"), read, body(wire), headers)
 
 
+def wire_in_sql(job: Submission, trace: Trace) -> dict[str, Any]:
+    """Return a submission with its id and its trace, for `millrace.enqueue`."""
+    wire = {**trace.headers(), **wire_of(job)}
+    _give_id(wire, wire.get("idempotency_key"))
+    return wire
+
+
 def submit_batch(jobs: Iterable[Submission], atomic: bool, trace: Trace) -> Call[list[BatchItem]]:
     wires = [wire_of(job) for job in jobs]
     for wire in wires:

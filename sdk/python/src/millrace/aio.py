@@ -25,6 +25,7 @@ from ._app import App
 from ._calls import Call, Lost, Tries
 from ._options import JobFilters, JobOptions, ScheduleFilters, WorkerOptions
 from ._signals import stopping_by_signals
+from ._sql import execute_async, statement_of
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
 from .client import new_job
@@ -164,7 +165,8 @@ class AsyncMillrace(App):
                 and marks in charts. Default `MILLRACE_WORKER_VERSION`, else none.
             capture_logs: add lines that handlers write to Python's logging to their jobs' logs.
         """
-        self._transport.refuse_worker()
+        if self._transport.is_fake:
+            raise NotImplementedError("a fake has no worker; call drain()")
         return AsyncWorker(
             self,
             queues=queues,
@@ -201,6 +203,30 @@ class AsyncMillrace(App):
         """
         new = new_job(job, payload, options)
         return await self._call(operations.submit(new, current_trace(self._current_trace)))
+
+    async def submit_tx(
+        self,
+        connection: Any,
+        job: str | Submission,
+        payload: Any = UNSET,
+        **options: Unpack[JobOptions],
+    ) -> str:
+        """Submit one job if and only if a transaction of yours commits, and return its id.
+
+        The server must keep its jobs in that PostgreSQL database. It is not asked: the job waits in
+        the database until the server takes it, usually within 50 ms of the commit.
+
+        Args:
+            connection: psycopg's AsyncConnection; SQLAlchemy's AsyncSession or AsyncConnection;
+                a connection of asyncpg. It is within a transaction.
+            job: as of `submit`, with `payload` and options.
+        """
+        new = new_job(job, payload, options)
+        trace = current_trace(self._current_trace)
+        if self._transport.is_fake:
+            return (await self.submit(new)).id
+        statement = statement_of(operations.wire_in_sql(new, trace))
+        return await execute_async(connection, statement)
 
     async def submit_batch(
         self, jobs: Iterable[Submission], *, atomic: bool = False

@@ -24,6 +24,7 @@ from ._calls import Call, Lost, Tries
 from ._http import Transport
 from ._options import JobFilters, JobOptions, ScheduleFilters, WorkerOptions
 from ._signals import stopping_by_signals
+from ._sql import execute, statement_of
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
 from .errors import InvalidState, WaitTimeout
@@ -161,7 +162,8 @@ class Millrace(App):
                 and marks in charts. Default `MILLRACE_WORKER_VERSION`, else none.
             capture_logs: add lines that handlers write to Python's logging to their jobs' logs.
         """
-        self._transport.refuse_worker()
+        if self._transport.is_fake:
+            raise NotImplementedError("a fake has no worker; call drain()")
         return Worker(
             self,
             queues=queues,
@@ -197,6 +199,30 @@ class Millrace(App):
         """
         new = new_job(job, payload, options)
         return self._call(operations.submit(new, current_trace(self._current_trace)))
+
+    def submit_tx(
+        self,
+        connection: Any,
+        job: str | Submission,
+        payload: Any = UNSET,
+        **options: Unpack[JobOptions],
+    ) -> str:
+        """Submit one job if and only if a transaction of yours commits, and return its id.
+
+        The server must keep its jobs in that PostgreSQL database. It is not asked: the job waits in
+        the database until the server takes it, usually within 50 ms of the commit.
+
+        Args:
+            connection: of psycopg, or its cursor; a Session or Connection of SQLAlchemy; Django's
+                `connection`. It is within a transaction.
+            job: as of `submit`, with `payload` and options.
+        """
+        new = new_job(job, payload, options)
+        trace = current_trace(self._current_trace)
+        if self._transport.is_fake:
+            return (self.submit(new)).id
+        statement = statement_of(operations.wire_in_sql(new, trace))
+        return execute(connection, statement)
 
     def submit_batch(self, jobs: Iterable[Submission], *, atomic: bool = False) -> List[BatchItem]:
         """Submit 1 to 1000 jobs in one commit, and return a result for each, in their order.

@@ -146,11 +146,10 @@ _SUBMISSIONS = ("/jobs", "/jobs/batch")
 class _FakeTransport:
     """Replaces a Transport."""
 
+    is_fake = True
+
     def __init__(self, fake: Fake) -> None:
         self._fake = fake
-
-    def refuse_worker(self) -> None:
-        _refuse_worker()
 
     def send(self, call: Call[Any], timeout: float) -> Response:
         response = self._fake._server.answer(call)
@@ -165,11 +164,10 @@ class _FakeTransport:
 class _AsyncFakeTransport:
     """Replaces an AsyncTransport."""
 
+    is_fake = True
+
     def __init__(self, fake: Fake) -> None:
         self._fake = fake
-
-    def refuse_worker(self) -> None:
-        _refuse_worker()
 
     async def send(self, call: Call[Any], timeout: float) -> Response:
         response = self._fake._server.answer(call)
@@ -179,10 +177,6 @@ class _AsyncFakeTransport:
 
     async def close(self) -> None:
         pass
-
-
-def _refuse_worker() -> None:
-    raise NotImplementedError("a fake has no worker; call drain()")
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
