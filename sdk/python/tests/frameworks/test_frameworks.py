@@ -180,7 +180,12 @@ class FrameworkTest(unittest.TestCase):
             "retry": {"strategy": "list", "delays_ms": [1, 2]},
             "lease": 5,
             "timeout": 1.5,
-            "unique": {"key": "k", "for_ms": 60_000, "on_conflict": "debounce", "max_wait_ms": 90},
+            "unique": {
+                "key": "k",
+                "for_ms": 60_000,
+                "on_conflict": "debounce",
+                "max_wait_ms": 9_000_000,
+            },
             "tags": ["a", "b"],
             "meta": {"x": "y"},
             "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -198,7 +203,7 @@ class FrameworkTest(unittest.TestCase):
         wanted = {name: value for name, value in same.raw.items() if name not in varying}
         self.assertEqual({n: v for n, v in job.raw.items() if n not in varying}, wanted)
         self.assertEqual(job.payload, [None, {"a": 1}])
-        self.assertEqual(job.unique["max_wait_ms"], 90)
+        self.assertEqual(job.unique["max_wait_ms"], 9_000_000)
         with self.assertRaisesRegex(ValueError, "no argument for the member 'speed'"):
             self.app.submit_tx(connection, {"type": "t", "speed": 1})  # type: ignore[arg-type]
         with self.assertRaisesRegex(TypeError, "not Millrace"):
