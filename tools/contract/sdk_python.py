@@ -1,8 +1,12 @@
-"""src/millrace/_shapes.py of the Python SDK: answers, as records and typed dicts, and the job to submit.
+"""src/millrace/_shapes.py of the Python SDK: answers, as records and typed dicts, and the job to submit; and _inputs.py:
+what else is sent, as typed dicts.
 
 Members have the API's names. Of a job to submit, durations lose their suffix `_ms`: they are seconds or a timedelta.
 """
 
+import dataclasses
+import keyword
+import re
 import textwrap
 
 from . import text
@@ -11,8 +15,13 @@ from .schema import MARK
 WIDTH = 100
 # The answers whose members are attributes, with the names that they have here. models.py adds methods to some.
 RECORDS = {"Job": "JobRecord", "SubmitResult": "BatchItemRecord", "LogLine": "LogLine", "Queue": "Queue",
-           "Schedule": "Schedule", "Run": "ScheduleRun", "ClaimedJob": "ClaimedJobRecord"}  # fmt: skip
-NEW_JOB = "BatchItem"
+           "Schedule": "Schedule", "Run": "ScheduleRun", "ClaimedJob": "ClaimedJobRecord", "Limit": "Limit",
+           "Operation": "Operation", "BulkAnswer": "BulkAnswer", "Worker": "WorkerInfo", "Event": "Event",
+           "Stats": "Stats", "Why": "Why"}  # fmt: skip
+# What is sent, beside a job.
+INPUTS = ("QueueSettingsInput", "LimitInput", "ScheduleInput", "ScheduleSet", "PreviewRequest", "BackfillRequest",
+          "BulkRequest")  # fmt: skip
+NEW_JOB, JOB_INPUT = "BatchItem", "JobInput"
 FIRST = ("type", "payload")
 
 HEAD = '''\
@@ -32,8 +41,32 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 '''
 
+HEAD_OF_INPUTS = '''\
+# {mark}
+"""What is sent, beside a job to submit: settings, specifications, requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from ._shapes import (
+{shapes}
+)
+from ._time import Instant
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
+'''
+
 
 def files(contract):
+    return {
+        "sdk/python/src/millrace/_shapes.py": _shapes(contract),
+        "sdk/python/src/millrace/_inputs.py": _inputs(contract),
+    }
+
+
+def _shapes(contract):
     reached = contract.reached(RECORDS)
     variants = {name for shape in contract.shapes.values() for name in shape.variants}
     parts = [HEAD.format(mark=MARK)]
@@ -48,14 +81,44 @@ def files(contract):
     parts += [f"\n{_typed_dict(contract.merged(name))}" for name in names if name not in RECORDS]
     parts += [f"\n{_record(contract.shapes[name])}" for name in names if name in RECORDS]
     parts += [f"\n{_new_job(contract.shapes[NEW_JOB])}", f"\n{_options(contract.shapes[NEW_JOB])}"]
-    return {"sdk/python/src/millrace/_shapes.py": "\n".join(parts)}
+    return "\n".join(parts)
 
 
-def _typed_dict(shape):
-    return "\n".join([f"class {shape.name}(TypedDict):", *_body(shape, _type, "NotRequired[{}]"), ""])
+def _inputs(contract):
+    present = contract.reached(RECORDS)
+    reached = contract.reached([*INPUTS, NEW_JOB])
+    variants = {name for shape in contract.shapes.values() for name in shape.variants}
+    names = [name for name in contract.shapes if name in reached - present - variants - {NEW_JOB}]
+    made = [_typed_dict(contract.merged(name), _sent_type) for name in names]
+    job = dataclasses.replace(
+        contract.shapes[NEW_JOB], name=JOB_INPUT, description="A job to submit, with the API's members."
+    )
+    body = "\n\n".join(["", *made, _typed_dict(job, _sent_type)])
+    used = sorted(name for name in present if re.search(rf"\b{name}\b", body))
+    return HEAD_OF_INPUTS.format(mark=MARK, shapes="\n".join(f"    {name}," for name in used)) + body
+
+
+def _typed_dict(shape, type_of=None):
+    type_of = type_of or _type
+    if any(keyword.iskeyword(member.name) for member in shape.members):
+        return _typed_dict_call(shape, type_of)
+    return "\n".join([f"class {shape.name}(TypedDict):", *_body(shape, type_of, "NotRequired[{}]"), ""])
+
+
+def _typed_dict_call(shape, type_of):
+    """A typed dict with a member such as `from`, which no class can have."""
+    lines = [f"{shape.name} = TypedDict(", f"    {_quoted(shape.name)},", "    {"]
+    for member in shape.members:
+        known = type_of(member.type)
+        known = known if member.required else f"NotRequired[{known}]"
+        lines.append(f"        {_quoted(member.name)}: {_quoted(known)},")
+    return "\n".join([*lines, "    },", ")", *_doc(shape.description, ""), ""])
 
 
 def _record(shape):
+    # A member such as `from` is in the record's `raw` only.
+    members = tuple(member for member in shape.members if not keyword.iskeyword(member.name))
+    shape = dataclasses.replace(shape, members=members)
     lines = [f"class {RECORDS[shape.name]}(Record):", *_body(shape, _type, "{} | None")]
     return "\n".join([*lines, "", "    __slots__ = ()", ""])
 
@@ -65,7 +128,8 @@ def _body(shape, type_of, optional):
     lines += [""] if lines else []
     for member in shape.members:
         known = type_of(member.type)
-        if not member.required and known != "Any" and not (member.nullable and optional == "{} | None"):
+        is_record = optional == "{} | None"
+        if not member.required and not (is_record and (member.nullable or known == "Any")):
             known = optional.format(known)
         lines += _annotated(f"    {member.name}: ", known)
         lines += _doc(member.description, "    ")
@@ -75,6 +139,9 @@ def _body(shape, type_of, optional):
 def _annotated(before, known):
     if len(before + known) <= WIDTH:
         return [before + known]
+    if known.startswith("NotRequired[Literal["):
+        literal = _annotated(" " * 8, known[len("NotRequired[") : -1])
+        return [f"{before}NotRequired[", literal[0], *(f"    {line}" for line in literal[1:-1]), " " * 8 + "]", "    ]"]
     head, values = known.split("[", 1)
     values, tail = values.rsplit("]", 1)
     lines = [f"{before}{head}[", *(f"        {value}," for value in values.split(", ")), "    ]"]
@@ -111,15 +178,20 @@ def _type(type):
     return f"{known} | None" if type.nullable and known != "Any" else known
 
 
+def _sent_type(type):
+    """The type of a value that is sent: instants may be datetimes."""
+    if type.kind == "time":
+        return "Instant | None" if type.nullable else "Instant"
+    return _type(type)
+
+
 def _given(member):
     """The type of a member of a job to submit."""
     if member.is_duration:
         return "Duration"
-    if member.type.kind in ("shape", "map"):
-        return "Mapping[str, str]" if member.type.kind == "map" else "Mapping[str, Any]"
-    if member.type.kind == "list" and member.type.of.kind == "shape":
-        return "list[Mapping[str, Any]]"
-    return {"time": "Instant", "choice": "str"}.get(member.type.kind) or _type(member.type)
+    if member.type.kind == "map":
+        return "Mapping[str, str]"
+    return "Instant" if member.type.kind == "time" else _type(member.type)
 
 
 def _name(member):

@@ -6,6 +6,7 @@ Handlers are asynchronous; with HANDLERS=threads they are synchronous. All scena
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -38,7 +39,7 @@ def error_of(error: BaseException) -> dict[str, Any]:
         "class": type(error).__name__,
         "code": getattr(error, "code", "program"),
         "status": getattr(error, "status", 0),
-        "message": error.message if is_ours else repr(error),  # type: ignore[attr-defined]
+        "message": error.message if is_ours else str(error),  # type: ignore[attr-defined]
         "errors": getattr(error, "errors", []),
         "request_id": getattr(error, "request_id", None),
         "retry_after_ms": None if retry_after is None else round(retry_after * 1000),
@@ -144,6 +145,7 @@ class Attempt:
 
     def play(self, step: list[Any]) -> None:
         context, (name, *rest) = self.context, step
+        rest = [one.replace("<half>", "\ud83d") if isinstance(one, str) else one for one in rest]
         if name == "block":
             context.on_told(lambda _: told(context))
             time.sleep(rest[0] / 1000)
@@ -161,6 +163,14 @@ class Attempt:
             self.value, self._has_returned = rest[0], True
         elif name in ("fail", "panic"):
             raise RuntimeError(rest[0])
+        elif name == "fail_indescribably":
+            raise Indescribable
+        elif name == "broken_result":
+            self.value, self._has_returned = Broken({"a": 1}), True
+        elif name == "bad_progress":
+            context.progress(float("nan"))
+            with contextlib.suppress(TypeError, ValueError):
+                context.progress(checkpoint=float("nan"))
         elif name == "non_retryable":
             raise millrace.NonRetryable(rest[0])
         elif name == "snooze":
@@ -175,6 +185,20 @@ class Attempt:
             os._exit(9)
         else:
             raise ValueError(f"no such step: {name}")
+
+
+class Indescribable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Broken(dict[str, int]):
+    def items(self) -> Any:
+        raise RuntimeError("no items")
+
+
+def page_of(page: millrace.Page[Any]) -> dict[str, Any]:
+    return {"items": [item.raw for item in page.items], "next_cursor": page.next_cursor}
 
 
 def middleware(context: Context) -> Generator[None, Any, Any]:
@@ -200,8 +224,9 @@ class Program:
 
     def do_configure(self, command: Mapping[str, Any]) -> Any:
         settings: dict[str, Any] = {name: command.get(name) for name in ("url", "token", "ca_file")}
-        if command.get("timeout_ms") is not None:
-            settings["timeout"] = command["timeout_ms"] / 1000
+        for name in ("timeout", "queue_full_timeout"):
+            if command.get(f"{name}_ms") is not None:
+                settings[name] = command[f"{name}_ms"] / 1000
         self._settings = settings
         if command.get("fake"):
             self._app = Fake(mode=command["fake"])
@@ -244,7 +269,7 @@ class Program:
             cursor=command.get("cursor"),
             **(command.get("filter") or {}),
         )
-        return {"items": [job.raw for job in page.items], "next_cursor": page.next_cursor}
+        return page_of(page)
 
     def do_list_all(self, command: Mapping[str, Any]) -> Any:
         filters = command.get("filter") or {}
@@ -264,18 +289,19 @@ class Program:
         return {}
 
     def do_queues(self, _: Mapping[str, Any]) -> Any:
-        page = self._app.queues()
-        return {"items": [queue.raw for queue in page.items], "next_cursor": page.next_cursor}
+        return page_of(self._app.queues())
 
     def do_queue(self, command: Mapping[str, Any]) -> Any:
         return self._app.queue(command["name"]).raw
 
     def do_put_queue(self, command: Mapping[str, Any]) -> Any:
-        name, settings = command["name"], command.get("settings") or {}
+        name = command["name"]
+        settings: Any = command.get("settings") or {}
         return self._app.put_queue(name, settings, if_match=command.get("if_match")).raw
 
     def do_patch_queue(self, command: Mapping[str, Any]) -> Any:
-        name, settings = command["name"], command.get("settings") or {}
+        name = command["name"]
+        settings: Any = command.get("settings") or {}
         return self._app.patch_queue(
             name,
             settings,
@@ -294,8 +320,8 @@ class Program:
         return {}
 
     def do_schedules(self, command: Mapping[str, Any]) -> Any:
-        page = self._app.schedules(managed_by=command.get("managed_by"))
-        return {"items": [one.raw for one in page.items], "next_cursor": page.next_cursor}
+        owner = command.get("managed_by")
+        return page_of(self._app.schedules(**({"managed_by": owner} if owner else {})))
 
     def do_schedule(self, command: Mapping[str, Any]) -> Any:
         return self._app.schedule(command["name"]).raw
@@ -329,6 +355,73 @@ class Program:
 
     def do_apply_schedules(self, command: Mapping[str, Any]) -> Any:
         return self._app.apply_schedules(command["spec"])
+
+    def do_limits(self, _: Mapping[str, Any]) -> Any:
+        return page_of(self._app.limits())
+
+    def do_limit(self, command: Mapping[str, Any]) -> Any:
+        return self._app.limit(command["name"]).raw
+
+    def do_put_limit(self, command: Mapping[str, Any]) -> Any:
+        version = command.get("if_match")
+        return self._app.put_limit(command["name"], command["settings"], if_match=version).raw
+
+    def do_patch_limit(self, command: Mapping[str, Any]) -> Any:
+        version = command.get("if_match")
+        return self._app.patch_limit(command["name"], command["settings"], if_match=version).raw
+
+    def do_pause_limit(self, command: Mapping[str, Any]) -> Any:
+        return self._app.pause_limit(command["name"], command.get("reason")).raw
+
+    def do_resume_limit(self, command: Mapping[str, Any]) -> Any:
+        return self._app.resume_limit(command["name"]).raw
+
+    def do_delete_limit(self, command: Mapping[str, Any]) -> Any:
+        self._app.delete_limit(command["name"], force=bool(command.get("force")))
+        return {}
+
+    def do_bulk(self, command: Mapping[str, Any]) -> Any:
+        return self._app.bulk(command["request"]).raw
+
+    def do_operations(self, command: Mapping[str, Any]) -> Any:
+        return page_of(self._app.operations(state=command.get("state")))
+
+    def do_operation(self, command: Mapping[str, Any]) -> Any:
+        return self._app.operation(command["operation"]).raw
+
+    def do_pause_operation(self, command: Mapping[str, Any]) -> Any:
+        return self._app.pause_operation(command["operation"]).raw
+
+    def do_resume_operation(self, command: Mapping[str, Any]) -> Any:
+        return self._app.resume_operation(command["operation"]).raw
+
+    def do_cancel_operation(self, command: Mapping[str, Any]) -> Any:
+        return self._app.cancel_operation(command["operation"]).raw
+
+    def do_workers(self, _: Mapping[str, Any]) -> Any:
+        return page_of(self._app.workers())
+
+    def do_events(self, command: Mapping[str, Any]) -> Any:
+        names = ("job", "types", "queues", "limit", "cursor")
+        filters = {name: command[name] for name in names if command.get(name) is not None}
+        return page_of(self._app.events(**filters, wait=command.get("wait_ms", 0) / 1000))
+
+    def do_stats(self, command: Mapping[str, Any]) -> Any:
+        lengths = {
+            name: command[f"{name}_ms"] / 1000
+            for name in ("window", "step")
+            if f"{name}_ms" in command
+        }
+        return self._app.stats(**lengths, by=command.get("by"), name=command.get("name")).raw
+
+    def do_why(self, command: Mapping[str, Any]) -> Any:
+        return self._app.why(command["job"]).raw
+
+    def do_call(self, command: Mapping[str, Any]) -> Any:
+        body = {"body": command["body"]} if "body" in command else {}
+        return self._app.call(
+            command["method"], command["path"], query=command.get("query"), **body
+        )
 
     def do_worker(self, command: Mapping[str, Any]) -> Any:
         name = command.get("name") or "worker"
@@ -409,7 +502,7 @@ def answer(program: Program, command: Mapping[str, Any]) -> None:
         say(id=command["id"], ok=program.do(command))
     except Exception as error:
         if not isinstance(error, MillraceError):
-            logging.getLogger("conformance").exception("the command %s failed", command)
+            logging.getLogger("conformance").exception("the command %s failed", command["do"])
         say(id=command["id"], error=error_of(error))
 
 

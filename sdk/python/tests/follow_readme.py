@@ -21,6 +21,18 @@ from support import BINARY, clean_environment, free_port
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+def write_file(path: pathlib.Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+
+def write_files(readme: str, home: pathlib.Path) -> None:
+    """Write all files of a README."""
+    for _, mark, body in BLOCK.findall(readme):
+        if mark.startswith("file="):
+            write_file(home / mark[len("file=") :], body)
+
+
 class Follower:
     def __init__(self, home: pathlib.Path) -> None:
         self.home = home
@@ -41,7 +53,7 @@ class Follower:
     def follow(self, text: str) -> None:
         for language, mark, body in BLOCK.findall(text):
             if mark.startswith("file="):
-                (self.home / mark[len("file=") :]).write_text(body)
+                write_file(self.home / mark[len("file=") :], body)
             elif mark == "run":
                 self.run(body)
             elif mark == "output":
@@ -89,6 +101,26 @@ def main() -> None:
             '    assert fake.get(job.id, include=["result"]).result == {"frames": 100}\n'
             '    assert len(fake.enqueued("video.publish")) == 1\''
         )
+        follower.run(
+            "python -c 'import datetime, shop, uuid\n"
+            "from millrace.testing import Fake\n"
+            "at = datetime.datetime(2030, 3, 1, tzinfo=datetime.timezone.utc)\n"
+            "with Fake(shop.app) as fake:\n"
+            '    job = shop.ship.submit(shop.Order(uuid.UUID(int=1), at, ["nut"]))\n'
+            "    assert fake.drain() == 1\n"
+            '    result = fake.get(job.id, include=["result"]).result\n'
+            '    assert (result["items"], result["year"]) == (1, 2030), result\''
+        )
+        for wanted in ("new\nnew\n", "known\nknown\n"):
+            follower.run("python remind.py")
+            assert follower.printed == wanted, follower.printed
+        follower.run("python setup.py && python setup.py && python limited.py")
+        follower.run(
+            "python -c 'from jobs import app, send\n"
+            'app.wait(send.submit(to="nobody").id, timeout=60)\''
+        )
+        follower.run("python look.py")
+        assert follower.printed == "email.send nobody is no address\n1\n", follower.printed
     finally:
         follower.close()
     print("the README works as it says")

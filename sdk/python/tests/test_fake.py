@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import logging
+import time
 import unittest
 
 import millrace
@@ -57,6 +58,65 @@ class FakeTest(unittest.TestCase):
             Millrace("http://127.0.0.1:1", timeout=0.2).get(job.id)
         self.assertIsInstance(self.app._transport, millrace._http.Transport)
 
+    def test_takes_settings_and_schedules(self):
+        with Fake(self.app) as fake:
+            self.assertEqual(
+                self.app.put_queue("q", {"max_attempts": 1}).settings["max_attempts"], 1
+            )
+            job = self.in_thread.submit("fail")
+            fake.drain()
+            self.assertEqual(self.app.get(job.id).state, "dead")
+            self.app.patch_queue("q", {"max_ready": 1})
+            self.app.pause_queue("q", "a test")
+            waiting = self.in_thread.submit("a")
+            self.assertEqual(fake.drain(), 0)
+            began = time.monotonic()
+            with self.assertRaises(millrace.QueueFull):
+                self.in_thread.submit("b")
+            self.assertLess(time.monotonic() - began, 1)
+            queue = self.app.queue("q")
+            self.assertEqual((queue.paused, queue.pause_reason), (True, "a test"))
+            self.assertEqual(queue.counts, {"dead": 1, "ready": 1})
+            self.app.resume_queue("q")
+            self.assertEqual(fake.drain(), 1)
+            self.assertEqual(self.app.get(waiting.id).state, "succeeded")
+
+            spec = {"cron": "0 3 * * *", "job": {"type": "sync", "payload": {"text": "n"}}}
+            told = self.app.apply_schedules({"managed_by": "me", "schedules": {"nightly": spec}})
+            self.assertEqual(told["created"], ["nightly"])
+            told = self.app.apply_schedules(
+                {"managed_by": "me", "schedules": {"other": spec}, "prune": True}
+            )
+            self.assertEqual((told["created"], told["deleted"]), (["other"], ["nightly"]))
+            with self.assertRaises(NotFound):
+                self.app.schedule("nightly")
+            self.assertEqual(
+                [one.name for one in self.app.schedules(managed_by="me").items], ["other"]
+            )
+            self.app.trigger_schedule("other")
+            self.assertEqual(fake.drain(), 1)
+            self.assertEqual(self.seen, ["fail", "a", "n"])
+
+            self.app.put_limit("api", {"concurrency": 1})
+            self.assertEqual(self.app.limit("api").concurrency, 1)
+            self.app.delete_limit("api")
+            for wrong in (
+                lambda: self.app.put_queue("q", {"max_raedy": 1}),
+                lambda: self.app.put_limit("l", {"concurency": 1}),
+                lambda: self.app.put_schedule("s", {"cron": "* * * * *"}),
+            ):
+                with self.assertRaises(millrace.ValidationFailed):
+                    wrong()
+
+    def test_never_starts_a_real_worker(self):
+        other = AsyncMillrace("http://127.0.0.1:1")
+        other.job("t")(lambda: 0)
+        with Fake(self.app) as fake, Fake(other):
+            for app in (self.app, fake, other):
+                with self.assertRaisesRegex(NotImplementedError, "call drain"):
+                    app.worker()
+        self.app.worker()
+
     def test_drains_what_handlers_submit(self):
         with Fake(self.app) as fake:
             job = self.on_loop.submit(text="a")
@@ -102,7 +162,7 @@ class FakeTest(unittest.TestCase):
             with self.assertRaises(WaitTimeout):
                 self.app.wait(self.in_thread.submit(text="a").id)
             with self.assertRaises(NotImplementedError):
-                self.app.queues()
+                self.app.stats()
 
     def test_an_atomic_batch_leaves_nothing_behind(self):
         with Fake(self.app) as fake:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace import AsyncMillrace, Context, Job, Millrace, NewJob, Submitted, current
+from millrace import (
+    AsyncMillrace,
+    Context,
+    Job,
+    Limit,
+    Millrace,
+    NewJob,
+    QueueSettingsInput,
+    Submitted,
+    current,
+)
 
 app = Millrace()
 aio = AsyncMillrace()
@@ -40,6 +50,29 @@ def sync_calls() -> None:
     print(job.stat)  # type: ignore[attr-defined]
     context: Context = current()
     print(text, number, state, context.job.checkpoint)
+
+
+def specifications() -> None:
+    settings: QueueSettingsInput = {"max_ready": 5, "retention": {"dead_ms": 1000}}
+    app.put_queue("mail", settings)
+    app.put_queue("mail", {"max_raedy": 5})  # type: ignore[typeddict-unknown-key]
+    app.patch_queue("mail", {"max_ready": "5"})  # type: ignore[typeddict-item]
+    app.put_limit("api", {"rate": {"limit": 100, "per_ms": 1000}})
+    app.put_limit("api", {"concurency": 5})  # type: ignore[typeddict-unknown-key]
+    app.put_schedule("nightly", {"cron": "0 3 * * *", "job": {"type": "report"}})
+    app.put_schedule("nightly", {"cron": "0 3 * * *"})  # type: ignore[typeddict-item]
+    app.apply_schedules(
+        {"managed_by": "me", "schedules": {"a": {"every_ms": 1, "job": {"type": "t"}}}}
+    )
+    app.bulk({"action": "retyr", "ids": []})  # type: ignore[typeddict-item]
+    app.submit({"type": "other", "prioritty": 1})  # type: ignore[arg-type]
+    send.options(limits=[{"nam": "api"}])  # type: ignore[typeddict-item, typeddict-unknown-key]
+    send.options(retry={"strategy": "linear", "base_ms": 100})
+    app.list(state=["dead", "ready"], queue="mail")
+    app.list(staet="dead")  # type: ignore[call-arg]
+    answer: Any = app.call("GET", "/v1/findings")
+    limit: Limit = app.limit("api")
+    print(answer, limit.in_use)
 
 
 async def async_calls() -> None:

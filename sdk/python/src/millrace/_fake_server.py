@@ -10,7 +10,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from . import _json
 from ._calls import Call, Response
-from ._fake_checks import Fault, faults_of
+from ._fake_checks import faults_of
+from ._fake_refusal import Refusal
+from ._fake_settings import FakeSettings
 from ._ids import make_id
 from ._time import format_time, parse_time
 from .context import ClaimedJob, Context, Line
@@ -19,32 +21,6 @@ from .models import FINAL_STATES, Job
 
 START_MS = 1_893_456_000_000  # 2030-01-01T00:00:00Z
 _WAITING = frozenset({"scheduled", "ready", "retrying"})
-_TITLES = {
-    "not_found": (404, "Not found"),
-    "duplicate_job": (409, "The job already exists"),
-    "id_mismatch": (409, "The id belongs to a job with other content"),
-    "invalid_state": (409, "The state does not allow the operation"),
-    "idempotency_mismatch": (422, "An earlier request used the key with another body"),
-    "validation_failed": (422, "The request is not valid"),
-}
-
-
-class Refusal(Exception):
-    """A refusal that the server would answer with a problem."""
-
-    def __init__(self, code: str, detail: str, faults: list[Fault] | None = None) -> None:
-        super().__init__(detail)
-        status, title = _TITLES[code]
-        self.problem: dict[str, Any] = {
-            "type": "about:blank",
-            "title": title,
-            "status": status,
-            "detail": detail,
-            "code": code,
-            "request_id": "r-fake",
-        }
-        if faults:
-            self.problem["errors"] = faults
 
 
 class FakeJob:
@@ -91,6 +67,7 @@ class FakeServer:
         self._unique: dict[tuple[str, str], str] = {}
         self._count = 0
         self._tokens = 0
+        self._settings = FakeSettings(lambda wire: self._submit(wire, None)[1], self._counts)
 
     def advance(self, ms: int) -> None:
         with self._lock:
@@ -118,7 +95,9 @@ class FakeServer:
                 status, value = self._route(call, names, query, body)
             except Refusal as refusal:
                 status, value = refusal.problem["status"], refusal.problem
-            return Response(status, {}, _json.dumps(value).encode())
+            # A full queue becomes no emptier while the caller waits.
+            headers = {"retry-after": "3600"} if status == 429 else {}
+            return Response(status, headers, _json.dumps(value).encode())
 
     def _route(
         self, call: Call[Any], names: list[str], query: dict[str, str], body: dict[str, Any]
@@ -143,7 +122,17 @@ class FakeServer:
                 return 200, {"items": job.lines, "next_cursor": None}
             if action == "DELETE":
                 return 204, self._delete(job)
-        raise NotImplementedError(f"the fake knows nothing of {call.method} {call.path}")
+        settled = self._settings.answer(call.method, names, query, body)
+        if settled is None:
+            raise NotImplementedError(f"the fake knows nothing of {call.method} {call.path}")
+        return settled
+
+    def _counts(self, queue: str) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for job in self._jobs.values():
+            if job.wire["queue"] == queue:
+                counts[job.state] = counts.get(job.state, 0) + 1
+        return counts
 
     def _find(self, id: str) -> FakeJob:
         if id not in self._jobs:
@@ -220,6 +209,9 @@ class FakeServer:
             if on_conflict == "reject" or holder.state == "running":
                 raise Refusal("duplicate_job", "a job holds this unique key")
             self._end(holder, "cancelled")
+        most = self._settings.settings_of(queue)["max_ready"]
+        if most is not None and self._counts(queue).get("ready", 0) >= most:
+            raise Refusal("queue_full", f"the queue {queue!r} has {most} ready jobs")
         job = self._make(wire, queue)
         if key is not None:
             self._keys[queue, key] = (_without_trace(wire), job.wire["id"])
@@ -250,6 +242,7 @@ class FakeServer:
         elif "expires_at" in wire:
             expires_ms = _ms(wire["expires_at"])
         unique = wire.get("unique")
+        settings = self._settings.settings_of(queue)
         shown: dict[str, Any] = {
             "id": wire.get("id") or make_id(queue),
             "queue": queue,
@@ -257,7 +250,7 @@ class FakeServer:
             "state": "scheduled" if run_ms > now else "ready",
             "priority": wire.get("priority", 0),
             "attempt": 0,
-            "max_attempts": wire.get("max_attempts", 5),
+            "max_attempts": wire.get("max_attempts", settings["max_attempts"]),
             "crashes": 0,
             "generation": 1,
             "version": 1,
@@ -271,8 +264,8 @@ class FakeServer:
             "cancel_requested": False,
             "progress": None,
             "last_error": None,
-            "retry": _policy(wire.get("retry")),
-            "lease_ms": wire.get("lease_ms", 30_000),
+            "retry": _policy(wire.get("retry", settings["retry"])),
+            "lease_ms": wire.get("lease_ms", settings["lease_ms"]),
             "timeout_ms": wire.get("timeout_ms"),
             "unique": {"for_ms": None, "on_conflict": "return", **unique} if unique else None,
             "tags": wire.get("tags", []),
@@ -341,7 +334,9 @@ class FakeServer:
             ready = [
                 job
                 for job in self._jobs.values()
-                if job.state == "ready" and job.wire["type"] in types
+                if job.state == "ready"
+                and job.wire["type"] in types
+                and not self._settings.is_paused(job.wire["queue"])
             ]
             if not ready:
                 return None

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from . import errors
-from ._calls import Call, Lost, Response
+from ._calls import Call, Lost, Response, no_tls
 from ._config import Config
 
 # The server closes a connection that is idle for 60 s (a setting). Using one that is about to be
@@ -25,6 +25,8 @@ _MAX_KEPT = 32
 
 class Transport:
     """Sends calls. Thread-safe; each call has its own connection."""
+
+    is_fake = False
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -119,7 +121,7 @@ class _Connection:
         try:
             connection.connect()
         except ssl.SSLError as error:
-            raise Lost(f"no TLS with {config.url}: {_why(error)}", refused=True) from error
+            raise no_tls(config.url, error) from error
         except OSError as error:
             raise Lost(f"no connection to {config.url}: {_why(error)}", refused=True) from error
         assert connection.sock is not None

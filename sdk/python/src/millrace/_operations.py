@@ -16,23 +16,43 @@ from ._calls import (
     Response,
     body,
     path,
+    query_text,
+    read_json,
     read_nothing,
     read_object,
 )
 from ._ids import make_id
+from ._inputs import (
+    BackfillRequest,
+    BulkRequest,
+    LimitInput,
+    PreviewRequest,
+    QueueSettingsInput,
+    ScheduleInput,
+    ScheduleSet,
+)
+from ._time import Duration, to_ms
 from ._trace import Trace
 from .errors import bad_answer
 from .models import (
+    UNSET,
     BatchItem,
+    BulkAnswer,
+    Event,
     Job,
+    Limit,
     LogLine,
+    Operation,
     Page,
     Queue,
     Record,
     Schedule,
     ScheduleRun,
+    Stats,
     Submission,
     Submitted,
+    Why,
+    WorkerInfo,
     wire_of,
 )
 
@@ -53,6 +73,13 @@ def submit(job: Submission, trace: Trace) -> Call[Submitted]:
         return Submitted(Job(read_object(response)), response.status == 201)
 
     return Call("POST", path("jobs"), read, body(wire), headers)
+
+
+def wire_in_sql(job: Submission, trace: Trace) -> dict[str, Any]:
+    """Return a submission with its id and its trace, for `millrace.enqueue`."""
+    wire = {**trace.headers(), **wire_of(job)}
+    _give_id(wire, wire.get("idempotency_key"))
+    return wire
 
 
 def submit_batch(jobs: Iterable[Submission], atomic: bool, trace: Trace) -> Call[list[BatchItem]]:
@@ -110,14 +137,14 @@ def queue(name: str) -> Call[Queue]:
     return Call("GET", path("queues", name), _record(Queue))
 
 
-def put_queue(name: str, settings: Mapping[str, Any], if_match: int | str | None) -> Call[Queue]:
+def put_queue(name: str, settings: QueueSettingsInput, if_match: int | str | None) -> Call[Queue]:
     return Call(
         "PUT", path("queues", name), _record(Queue), body(dict(settings)), _if_match(if_match)
     )
 
 
 def patch_queue(
-    name: str, settings: Mapping[str, Any], if_match: int | str | None, create: bool
+    name: str, settings: QueueSettingsInput, if_match: int | str | None, create: bool
 ) -> Call[Queue]:
     return Call(
         "PATCH",
@@ -149,7 +176,7 @@ def schedule(name: str) -> Call[Schedule]:
     return Call("GET", path("schedules", name), _record(Schedule))
 
 
-def put_schedule(name: str, spec: Mapping[str, Any], if_match: int | str | None) -> Call[Schedule]:
+def put_schedule(name: str, spec: ScheduleInput, if_match: int | str | None) -> Call[Schedule]:
     return Call(
         "PUT", path("schedules", name), _record(Schedule), body(dict(spec)), _if_match(if_match)
     )
@@ -171,7 +198,7 @@ def trigger_schedule(name: str) -> Call[Job]:
     return Call("POST", path("schedules", name, "trigger"), _record(Job), headers=_new_key())
 
 
-def backfill_schedule(name: str, request: Mapping[str, Any]) -> Call[dict[str, Any]]:
+def backfill_schedule(name: str, request: BackfillRequest) -> Call[dict[str, Any]]:
     return Call(
         "POST", path("schedules", name, "backfill"), read_object, body(dict(request)), _new_key()
     )
@@ -181,12 +208,117 @@ def schedule_runs(name: str) -> Call[list[ScheduleRun]]:
     return Call("GET", path("schedules", name, "runs"), _items("items", ScheduleRun))
 
 
-def preview_schedule(request: Mapping[str, Any]) -> Call[dict[str, Any]]:
+def preview_schedule(request: PreviewRequest) -> Call[dict[str, Any]]:
     return Call("POST", path("schedules", "preview"), read_object, body(dict(request)))
 
 
-def apply_schedules(request: Mapping[str, Any]) -> Call[dict[str, Any]]:
+def apply_schedules(request: ScheduleSet) -> Call[dict[str, Any]]:
     return Call("PUT", path("schedules"), read_object, body(dict(request)))
+
+
+def limits(limit: int, cursor: str | None) -> Call[Page[Limit]]:
+    return Call("GET", path("limits", limit=limit, cursor=cursor), _page(Limit))
+
+
+def limit(name: str) -> Call[Limit]:
+    return Call("GET", path("limits", name), _record(Limit))
+
+
+def put_limit(name: str, settings: LimitInput, if_match: int | str | None) -> Call[Limit]:
+    return Call(
+        "PUT", path("limits", name), _record(Limit), body(dict(settings)), _if_match(if_match)
+    )
+
+
+def patch_limit(name: str, settings: LimitInput, if_match: int | str | None) -> Call[Limit]:
+    return Call(
+        "PATCH",
+        path("limits", name),
+        _record(Limit),
+        body(dict(settings)),
+        _if_match(if_match),
+        Repeat.IF_NOT_BEGUN,
+    )
+
+
+def pause_limit(
+    name: str, reason: str | None, key: str | None, duration: Duration | None
+) -> Call[Limit]:
+    for_ms = None if duration is None else to_ms("duration", duration)
+    request = {"reason": reason, "key": key, "for_ms": for_ms}
+    given = {member: value for member, value in request.items() if value is not None}
+    return Call("POST", path("limits", name, "pause"), _record(Limit), body(given))
+
+
+def resume_limit(name: str, key: str | None) -> Call[Limit]:
+    request = body({} if key is None else {"key": key})
+    return Call("POST", path("limits", name, "resume"), _record(Limit), request)
+
+
+def delete_limit(name: str, force: bool) -> Call[None]:
+    return Call("DELETE", path("limits", name, force=True if force else None), read_nothing)
+
+
+def bulk(request: BulkRequest) -> Call[BulkAnswer | Operation]:
+    def read(response: Response) -> BulkAnswer | Operation:
+        answer = read_object(response)
+        return Operation(answer) if response.status == 202 else BulkAnswer(answer)
+
+    return Call("POST", path("jobs", "bulk"), read, body(dict(request)), repeat=Repeat.IF_NOT_BEGUN)
+
+
+def operations(state: str | None, limit: int, cursor: str | None) -> Call[Page[Operation]]:
+    return Call(
+        "GET", path("operations", state=state, limit=limit, cursor=cursor), _page(Operation)
+    )
+
+
+def operation(id: str, action: str | None = None) -> Call[Operation]:
+    """Return the call that reads an operation, or that pauses, resumes or cancels it."""
+    if action is None:
+        return Call("GET", path("operations", id), _record(Operation))
+    return Call("POST", path("operations", id, action), _record(Operation))
+
+
+def workers(limit: int, cursor: str | None) -> Call[Page[WorkerInfo]]:
+    return Call("GET", path("workers", limit=limit, cursor=cursor), _page(WorkerInfo))
+
+
+def events(filters: Mapping[str, Any], wait_s: float) -> Call[Page[Event]]:
+    wait_ms = round(min(wait_s, MAX_WAIT_S) * 1000) or None
+    return Call("GET", path("events", **filters, wait_ms=wait_ms), _page(Event))
+
+
+def stats(
+    window: Duration | None, step: Duration | None, by: str | None, name: str | None
+) -> Call[Stats]:
+    query = {"window_ms": window, "step_ms": step}
+    lengths = {
+        member: to_ms(member[:-3], value) for member, value in query.items() if value is not None
+    }
+    return Call("GET", path("stats", **lengths, by=by, name=name), _record(Stats))
+
+
+def why(id: str) -> Call[Why]:
+    return Call("GET", path("jobs", id, "why"), _record(Why))
+
+
+def any_call(method: str, target: str, query: Mapping[str, Any] | None, content: Any) -> Call[Any]:
+    if not target.startswith("/"):
+        raise ValueError(f"path must begin with a slash, as /v1/queues does, not {target!r}")
+
+    def read(response: Response) -> Any:
+        return read_json(response) if response.body else {}
+
+    return Call(
+        method.upper(),
+        target + query_text(query or {}),
+        read,
+        None if content is UNSET else body(content),
+        repeat=Repeat.ALWAYS
+        if method.upper() in ("GET", "HEAD", "PUT", "DELETE")
+        else Repeat.IF_NOT_BEGUN,
+    )
 
 
 def poll(worker: str, request: bytes) -> Call[dict[str, Any]]:

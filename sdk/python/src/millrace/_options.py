@@ -5,10 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from ._shapes import JobOptions
-from ._time import Duration
+from ._shapes import JobOptions, JobState
+from ._time import Duration, Instant
 
-__all__ = ["JobOptions", "WorkerOptions"]
+__all__ = ["JobFilters", "JobOptions", "ScheduleFilters", "WorkerOptions"]
+
+
+class JobFilters(TypedDict, total=False):
+    """What a list of jobs is narrowed to. `q` is a search; `include` is as of `Millrace.get`."""
+
+    state: JobState | Sequence[JobState]
+    queue: str
+    type: str
+    tag: str
+    created_after: Instant
+    created_before: Instant
+    q: str
+    fresh: bool
+    include: Sequence[str]
+
+
+class ScheduleFilters(TypedDict, total=False):
+    """What a list of schedules is narrowed to."""
+
+    managed_by: str
+    queue: str
 
 
 class WorkerOptions(TypedDict, total=False):

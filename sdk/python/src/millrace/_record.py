@@ -23,7 +23,7 @@ class ToSubmit:
 
     type: str
     payload: Any
-    limits: list[Mapping[str, Any]] | None
+    limits: Any
 
     _plain: ClassVar[tuple[str, ...]]  # members that are written as they are
     _instants: ClassVar[tuple[str, ...]]

@@ -36,6 +36,9 @@ Default `hold`.
 
 LogLevel = Literal["debug", "info", "warn", "error"]
 
+BreakerState = Literal["closed", "open", "half_open"]
+"""Null without a breaker."""
+
 MissedPolicy = Literal["skip", "one", "all"]
 """The treatment of missed instants: `skip` them, fire `one` (the latest), or `all`, as many as
 `missed_limit`.
@@ -227,6 +230,29 @@ class Attempt(TypedDict):
     """Why it failed; null if it did not."""
 
 
+class ItemResult(TypedDict):
+    status: int
+    id: NotRequired[str]
+    """Left out if the item had none."""
+    state: NotRequired[
+        Literal[
+            "scheduled",
+            "ready",
+            "running",
+            "retrying",
+            "blocked",
+            "succeeded",
+            "dead",
+            "cancelled",
+            "expired",
+            "pruned",
+            "deleted",
+        ]
+    ]
+    """The job's state after the call."""
+    error: NotRequired[Problem]
+
+
 class Lease(TypedDict):
     token: int
     """Names one lease; rises with every lease of a shard. 0 to 9,007,199,254,740,991."""
@@ -236,6 +262,15 @@ class Lease(TypedDict):
     """The lease's length, by which a heartbeat extends it; send one after a third of it. Unlike
     `expires_at` it depends on no clock. 1,000 to 86,400,000 ms.
     """
+
+
+class RunningJob(TypedDict):
+    id: str
+    queue: str
+    type: str
+    attempt: int
+    started_at: str
+    lease_expires_at: str
 
 
 class QueueLimit(TypedDict):
@@ -345,6 +380,17 @@ class JobLimit(TypedDict):
     """The job's key, if the limit counts by key. 1 to 255 characters."""
     cost: NotRequired[int]
     """The tokens of the limit's rate that a start takes. Default `1`. 1 to 1,000,000."""
+
+
+class KeyBound(TypedDict):
+    concurrency: NotRequired[int | None]
+    """1 to 1,000,000."""
+    rate: NotRequired[Rate | None]
+
+
+class WhyNote(TypedDict):
+    code: Literal["no_worker"]
+    last_seen: NotRequired[str]
 
 
 class Blocking(TypedDict):
@@ -462,7 +508,7 @@ class ScheduleJob(TypedDict):
     """The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
     `default`.
     """
-    payload: Any
+    payload: NotRequired[Any]
     """Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
     """
     priority: NotRequired[int]
@@ -502,25 +548,51 @@ class ScheduleJob(TypedDict):
     """
 
 
-class Event(TypedDict):
-    id: str
-    """A position, opaque."""
+class Percentiles(TypedDict):
+    p50: list[float | None]
+    """Milliseconds; null if nothing ran."""
+    p95: list[float | None]
+    """Milliseconds; null if nothing ran."""
+    p99: list[float | None]
+    """Milliseconds; null if nothing ran."""
+
+
+class StatsGroup(TypedDict):
+    queue: NotRequired[str | None]
+    """With `by=queue`; null of the group `others`."""
+    type: NotRequired[str | None]
+    """With `by=type`; null of the group `others`."""
+    fair_key: NotRequired[str | None]
+    """With `by=fair_key`; null of the group `others`."""
+    tag: NotRequired[str | None]
+    """With `by=tag`; null of the group `others`."""
+    others: NotRequired[bool]
+    """The sum of all that have no group of their own. `true`, or absent."""
+    submitted: list[int]
+    started: list[int]
+    succeeded: list[int]
+    failed: list[int]
+    dead: list[int]
+    wait_ms: Percentiles
+    """Time from due to started."""
+    run_ms: Percentiles
+    """Time from started to the end of the attempt."""
+
+
+class Deploy(TypedDict):
     at: str
-    """When it happened."""
-    type: EventType
-    """What happened."""
-    queue: str | None
-    """The queue's name, if it is about one."""
-    job_id: str | None
-    """The job's id, if it is about one."""
-    job_type: str | None
-    """The job's type."""
-    attempt: int | None
-    """The attempt's number."""
-    worker: str | None
-    """The worker's name."""
-    data: dict[str, Any]
-    """What else is known, by the type of the event."""
+    type: str | None
+    version: str
+    worker_sdk: str | None
+
+
+StatsGap = TypedDict(
+    "StatsGap",
+    {
+        "from": "str",
+        "to": "str",
+    },
+)
 
 
 class FieldError(TypedDict):
@@ -713,6 +785,55 @@ class BatchItemRecord(Record):
     __slots__ = ()
 
 
+class Operation(Record):
+    id: str
+    kind: Literal["bulk", "purge", "error_group", "reproject"]
+    action: Literal["retry", "cancel", "delete", "reprioritize"] | None
+    query: str | None
+    """The filter in the language of searches."""
+    queue: str | None
+    """The one queue that the operation is about."""
+    error_group: str | None
+    """The fingerprint of an error group."""
+    state: Literal["running", "paused", "completed", "cancelled", "failed"]
+    matched: int | None
+    """How many jobs matched at the beginning; an estimate. Null if they could not be counted within
+    a second. Of `reproject`, rows of the log, in `done` and `changed` too.
+    """
+    done: int
+    """The jobs that had their turn: the sum of `changed` and `failed`."""
+    changed: int
+    failed: int
+    """The jobs that were left alone, because they had left their state or because something forbids
+    the action.
+    """
+    rate_per_s: int | None
+    """Jobs a second; null means no bound. 1 to 100,000."""
+    created_at: str
+    created_by: str | None
+    """The name of the token."""
+    updated_at: str
+    ended_at: str | None
+    """Null until the operation has ended."""
+    estimated_end_at: str | None
+    """At the rate, or at the pace so far; null if that is not known."""
+    reason: str | None
+    """Why the operation failed."""
+
+    __slots__ = ()
+
+
+class BulkAnswer(Record):
+    matched: int
+    changed: int
+    failed: int
+    more: bool
+    results: list[ItemResult] | None
+    """With `ids`, in their order."""
+
+    __slots__ = ()
+
+
 class ClaimedJobRecord(Record):
     id: str
     """A UUIDv7."""
@@ -750,6 +871,77 @@ class ClaimedJobRecord(Record):
     """The schedule that made the job. Left out if none did."""
     progress: Progress | None
     """The progress that an earlier attempt reported, with its checkpoint."""
+
+    __slots__ = ()
+
+
+class WorkerInfo(Record):
+    id: str
+    """The worker's id; if its token is limited to queues, followed by `~` and the token's id. Use
+    this name to tell the worker to be quiet or to stop.
+    """
+    queues: list[str]
+    types: list[str] | None
+    """Null if the worker takes every type."""
+    state: Literal["active", "quiet", "stopping"]
+    first_seen_at: str
+    last_seen_at: str
+    running: list[RunningJob]
+    host: str | None
+    pid: int | None
+    sdk: str | None
+    version: str | None
+    """The version of the user's program, not of the SDK."""
+    labels: dict[str, str]
+
+    __slots__ = ()
+
+
+class Limit(Record):
+    name: str
+    per_key: bool
+    keys: dict[str, KeyBound]
+    """Other bounds by key; an absent bound is the same as for every key."""
+    version: int
+    """Rises with every change; `ETag` and `If-Match` carry it."""
+    concurrency: int | None
+    """The most live leases at a time; null is no bound. 1 to 1,000,000."""
+    rate: Rate | None
+    """The rate of starts; null is no bound."""
+    breaker: Breaker | None
+    """Null is none."""
+    retry_rate: Rate | None
+    """A retry budget: the rate of starts after a job's first; null is no bound."""
+    paused: bool
+    pause_reason: str | None
+    paused_until: str | None
+    in_use: int
+    """Live leases."""
+    waiting: int
+    """The number of ready jobs that name it."""
+    next_token_at: str | None
+    """When the rate allows the next start; null when it does now, or there is none."""
+    breaker_state: BreakerState | None
+    open_until: str | None
+    """When an open breaker lets probes through."""
+    blocked_until: str | None
+    """The end of a pause, or of a worker's `slow_down`; the later one."""
+
+    __slots__ = ()
+
+
+class Why(Record):
+    id: str
+    state: JobState
+    at: str
+    summary: str
+    """Sentences for a person."""
+    blocking: list[Blocking]
+    """Every reason why the job waits, in the order in which a claim meets it. Empty: the next claim
+    of its queue and type gets it.
+    """
+    notes: list[WhyNote]
+    """`no_worker`: nobody has asked for its queue and type for a minute."""
 
     __slots__ = ()
 
@@ -897,6 +1089,43 @@ class ScheduleRun(Record):
     __slots__ = ()
 
 
+class Stats(Record):
+    step_ms: int
+    groups: list[StatsGroup]
+    deploys: list[Deploy]
+    """Versions of workers that were first seen within the window. With `by=type` each entry is for
+    a type of job that the version ran.
+    """
+    gaps: list[StatsGap]
+    """Periods without data, because the log no longer had them."""
+    as_of: str
+
+    __slots__ = ()
+
+
+class Event(Record):
+    id: str
+    """A position, opaque."""
+    at: str
+    """When it happened."""
+    type: EventType
+    """What happened."""
+    queue: str | None
+    """The queue's name, if it is about one."""
+    job_id: str | None
+    """The job's id, if it is about one."""
+    job_type: str | None
+    """The job's type."""
+    attempt: int | None
+    """The attempt's number."""
+    worker: str | None
+    """The worker's name."""
+    data: dict[str, Any]
+    """What else is known, by the type of the event."""
+
+    __slots__ = ()
+
+
 @dataclasses.dataclass
 class NewJob(ToSubmit):
     """A job to be submitted. Only `type` is required. Durations are seconds or a timedelta.
@@ -953,17 +1182,17 @@ class NewJob(ToSubmit):
     priority: int | None = None
     expires_in: Duration | None = None
     max_attempts: int | None = None
-    retry: Mapping[str, Any] | None = None
+    retry: RetryPolicy | None = None
     lease: Duration | None = None
     timeout: Duration | None = None
-    unique: Mapping[str, Any] | None = None
+    unique: UniqueInput | None = None
     tags: list[str] | None = None
     meta: Mapping[str, str] | None = None
     traceparent: str | None = None
     tracestate: str | None = None
-    limits: list[Mapping[str, Any]] | None = None
+    limits: list[JobLimit] | None = None
     order_key: str | None = None
-    order_on_failure: str | None = None
+    order_on_failure: OrderOnFailure | None = None
     fair_key: str | None = None
 
     _plain: ClassVar = (
@@ -1004,15 +1233,15 @@ class JobOptions(TypedDict, total=False):
     priority: int | None
     expires_in: Duration | None
     max_attempts: int | None
-    retry: Mapping[str, Any] | None
+    retry: RetryPolicy | None
     lease: Duration | None
     timeout: Duration | None
-    unique: Mapping[str, Any] | None
+    unique: UniqueInput | None
     tags: list[str] | None
     meta: Mapping[str, str] | None
     traceparent: str | None
     tracestate: str | None
-    limits: list[Mapping[str, Any]] | None
+    limits: list[JobLimit] | None
     order_key: str | None
-    order_on_failure: str | None
+    order_on_failure: OrderOnFailure | None
     fair_key: str | None

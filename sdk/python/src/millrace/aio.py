@@ -13,6 +13,7 @@ from typing import (
     Dict,
     Iterable,
     List,
+    Literal,
     Mapping,
     Sequence,
     TypeVar,
@@ -22,7 +23,9 @@ from . import _operations as operations
 from ._aio_http import AsyncTransport
 from ._app import App
 from ._calls import Call, Lost, Tries
-from ._options import JobOptions, WorkerOptions
+from ._options import JobFilters, JobOptions, ScheduleFilters, WorkerOptions
+from ._signals import stopping_by_signals
+from ._sql import execute_async, statement_of
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
 from .client import new_job
@@ -31,16 +34,30 @@ from .jobs import AsyncJobType, P, R
 from .models import (
     FINAL_STATES,
     UNSET,
+    BackfillRequest,
     BatchItem,
+    BulkAnswer,
+    BulkRequest,
+    Event,
     Job,
+    Limit,
+    LimitInput,
     LogLine,
     NewJob,
+    Operation,
     Page,
+    PreviewRequest,
     Queue,
+    QueueSettingsInput,
     Schedule,
+    ScheduleInput,
     ScheduleRun,
+    ScheduleSet,
+    Stats,
     Submission,
     Submitted,
+    Why,
+    WorkerInfo,
 )
 from .worker import AsyncWorker
 
@@ -58,15 +75,18 @@ class AsyncMillrace(App):
 
     Args:
         url: the server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`.
-        token: the bearer token. Default `MILLRACE_TOKEN`, else none.
+        token: the bearer token. Default `MILLRACE_TOKEN`, else none. Blanks around it are ignored.
         timeout: the deadline of a call, including its tries and pauses; seconds or a timedelta.
+        queue_full_timeout: how long a submission is tried again while its queue is full; 0 means
+            not at all. Short, so that a web request can answer its own user.
         ca_file: certificates (PEM) to trust instead of the platform's.
         ssl_context: an `ssl.SSLContext`, instead of `ca_file`.
         current_trace: returns the current `traceparent` (or it and the `tracestate`) for
             submissions. Without it, or if it returns None, the running handler's is used.
 
     A call that fails raises a MillraceError. After a lost connection and after the statuses 429,
-    502, 503 and 504 it is retried until the deadline, if that is safe.
+    502, 503 and 504 it is retried until the deadline, if that is safe; a full queue only for
+    `queue_full_timeout`.
     """
 
     def __init__(
@@ -75,11 +95,14 @@ class AsyncMillrace(App):
         *,
         token: str | None = None,
         timeout: Duration = 30.0,
+        queue_full_timeout: Duration = 2.0,
         ca_file: str | None = None,
         ssl_context: ssl.SSLContext | None = None,
         current_trace: TraceSource | None = None,
     ) -> None:
-        super().__init__(url, token, timeout, ca_file, ssl_context, current_trace)
+        super().__init__(
+            url, token, timeout, ca_file, ssl_context, current_trace, queue_full_timeout
+        )
         self._transport = AsyncTransport(self._config)
 
     async def __aenter__(self) -> AsyncMillrace:
@@ -142,6 +165,8 @@ class AsyncMillrace(App):
                 and marks in charts. Default `MILLRACE_WORKER_VERSION`, else none.
             capture_logs: add lines that handlers write to Python's logging to their jobs' logs.
         """
+        if self._transport.is_fake:
+            raise NotImplementedError("a fake has no worker; call drain()")
         return AsyncWorker(
             self,
             queues=queues,
@@ -155,8 +180,14 @@ class AsyncMillrace(App):
         )
 
     async def work(self, **options: Unpack[WorkerOptions]) -> None:
-        """Run a worker until SIGTERM or SIGINT. The options are those of `worker`."""
-        await self.worker(**options).run()
+        """Run a worker until SIGTERM or SIGINT; a second signal ends its grace time.
+
+        The options are those of `worker`. Only the main thread gets signals. Several applications
+        of a process may work at the same time.
+        """
+        worker = self.worker(**options)
+        with stopping_by_signals(worker.stop):
+            await worker.run()
 
     # Jobs
 
@@ -172,6 +203,30 @@ class AsyncMillrace(App):
         """
         new = new_job(job, payload, options)
         return await self._call(operations.submit(new, current_trace(self._current_trace)))
+
+    async def submit_tx(
+        self,
+        connection: Any,
+        job: str | Submission,
+        payload: Any = UNSET,
+        **options: Unpack[JobOptions],
+    ) -> str:
+        """Submit one job if and only if a transaction of yours commits, and return its id.
+
+        The server must keep its jobs in that PostgreSQL database. It is not asked: the job waits in
+        the database until the server takes it, usually within 50 ms of the commit.
+
+        Args:
+            connection: psycopg's AsyncConnection; SQLAlchemy's AsyncSession or AsyncConnection;
+                a connection of asyncpg. It is within a transaction.
+            job: as of `submit`, with `payload` and options.
+        """
+        new = new_job(job, payload, options)
+        trace = current_trace(self._current_trace)
+        if self._transport.is_fake:
+            return (await self.submit(new)).id
+        statement = statement_of(operations.wire_in_sql(new, trace))
+        return await execute_async(connection, statement)
 
     async def submit_batch(
         self, jobs: Iterable[Submission], *, atomic: bool = False
@@ -208,16 +263,18 @@ class AsyncMillrace(App):
                 raise WaitTimeout(f"job {id} is still {job.state}", code="wait_timeout")
 
     async def list(
-        self, *, limit: int = 50, cursor: str | None = None, **filters: Any
+        self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[JobFilters]
     ) -> Page[Job]:
         """Return a page of at most `limit` (1 to 1000) jobs, newest first.
 
         Filters: `state` (one or a list), `queue`, `type`, `tag`, `created_after`,
-        `created_before`, `q` (a search), `fresh`, `include`.
+        `created_before`, `q` (a search: `type:email.* tag:vip`), `fresh`, `include`.
         """
         return await self._call(operations.list_jobs(filters, limit, cursor))
 
-    async def list_all(self, *, limit: int = 100, **filters: Any) -> AsyncIterator[Job]:
+    async def list_all(
+        self, *, limit: int = 100, **filters: Unpack[JobFilters]
+    ) -> AsyncIterator[Job]:
         """Iterate over all matching jobs, newest first. Fetches pages of `limit`; see `list`."""
         cursor: str | None = None
         while True:
@@ -267,7 +324,7 @@ class AsyncMillrace(App):
     async def put_queue(
         self,
         name: str,
-        settings: Mapping[str, Any],
+        settings: QueueSettingsInput,
         *,
         if_match: int | str | None = None,
     ) -> Queue:
@@ -277,7 +334,7 @@ class AsyncMillrace(App):
     async def patch_queue(
         self,
         name: str,
-        settings: Mapping[str, Any],
+        settings: QueueSettingsInput,
         *,
         if_match: int | str | None = None,
         create: bool = False,
@@ -300,7 +357,7 @@ class AsyncMillrace(App):
     # Schedules
 
     async def schedules(
-        self, *, limit: int = 1000, cursor: str | None = None, **filters: Any
+        self, *, limit: int = 1000, cursor: str | None = None, **filters: Unpack[ScheduleFilters]
     ) -> Page[Schedule]:
         """Return a page of the schedules, by name. Filters: `managed_by`, `queue`."""
         return await self._call(operations.schedules(filters, limit, cursor))
@@ -310,7 +367,7 @@ class AsyncMillrace(App):
         return await self._call(operations.schedule(name))
 
     async def put_schedule(
-        self, name: str, spec: Mapping[str, Any], *, if_match: int | str | None = None
+        self, name: str, spec: ScheduleInput, *, if_match: int | str | None = None
     ) -> Schedule:
         """Create a schedule or replace its specification. An equal one changes nothing.
 
@@ -334,7 +391,7 @@ class AsyncMillrace(App):
         """Submit one job of the schedule now."""
         return await self._call(operations.trigger_schedule(name))
 
-    async def backfill_schedule(self, name: str, request: Mapping[str, Any]) -> Dict[str, Any]:
+    async def backfill_schedule(self, name: str, request: BackfillRequest) -> Dict[str, Any]:
         """Submit the jobs of a past range: `from`, `to`, `limit`, `dry_run`, `rerun`.
 
         Returns `submitted`, `existing` and `more`.
@@ -345,19 +402,160 @@ class AsyncMillrace(App):
         """Return the results of the last 100 instants, newest first."""
         return await self._call(operations.schedule_runs(name))
 
-    async def preview_schedule(self, request: Mapping[str, Any]) -> Dict[str, Any]:
+    async def preview_schedule(self, request: PreviewRequest) -> Dict[str, Any]:
         """Describe a `cron` or an `every_ms`: `description`, `next`, perhaps `warnings`."""
         return await self._call(operations.preview_schedule(request))
 
-    async def apply_schedules(self, request: Mapping[str, Any]) -> Dict[str, Any]:
+    async def apply_schedules(self, request: ScheduleSet) -> Dict[str, Any]:
         """Create and change the schedules of an owner: `managed_by`, `schedules`, `prune` ...
 
         Returns the names under `created`, `updated`, `unchanged` and `deleted`.
         """
         return await self._call(operations.apply_schedules(request))
 
+    # Limits
+
+    async def limits(self, *, limit: int = 1000, cursor: str | None = None) -> Page[Limit]:
+        """Return a page of the limits, by name, with their use."""
+        return await self._call(operations.limits(limit, cursor))
+
+    async def limit(self, name: str) -> Limit:
+        """Return a limit with its use now."""
+        return await self._call(operations.limit(name))
+
+    async def put_limit(
+        self, name: str, settings: LimitInput, *, if_match: int | str | None = None
+    ) -> Limit:
+        """Make a limit or replace its settings: `concurrency`, `rate`, `per_key` and so on.
+
+        Jobs that name it start only while it lets them.
+        """
+        return await self._call(operations.put_limit(name, settings, if_match))
+
+    async def patch_limit(
+        self, name: str, settings: LimitInput, *, if_match: int | str | None = None
+    ) -> Limit:
+        """Change some settings of a limit."""
+        return await self._call(operations.patch_limit(name, settings, if_match))
+
+    async def pause_limit(
+        self,
+        name: str,
+        reason: str | None = None,
+        *,
+        key: str | None = None,
+        duration: Duration | None = None,
+    ) -> Limit:
+        """Start no more jobs that name the limit, or one key of it, perhaps for a time."""
+        return await self._call(operations.pause_limit(name, reason, key, duration))
+
+    async def resume_limit(self, name: str, *, key: str | None = None) -> Limit:
+        """Resume a limit, or one key of it."""
+        return await self._call(operations.resume_limit(name, key))
+
+    async def delete_limit(self, name: str, *, force: bool = False) -> None:
+        """Delete a limit; with `force`, even if jobs name it."""
+        await self._call(operations.delete_limit(name, force))
+
+    # Many jobs at once
+
+    async def bulk(self, request: BulkRequest) -> BulkAnswer | Operation:
+        """Retry, cancel, delete or reprioritize many jobs, by `ids` or by a `filter`.
+
+        Returns the counts; or an Operation, which goes on by itself, if the request asks for one or
+        very many jobs match.
+        """
+        return await self._call(operations.bulk(request))
+
+    async def operations(
+        self, *, state: str | None = None, limit: int = 100, cursor: str | None = None
+    ) -> Page[Operation]:
+        """Return a page of the operations on many jobs, newest first."""
+        return await self._call(operations.operations(state, limit, cursor))
+
+    async def operation(self, id: str) -> Operation:
+        """Return an operation with its progress."""
+        return await self._call(operations.operation(id))
+
+    async def pause_operation(self, id: str) -> Operation:
+        """Touch no more jobs until the operation is resumed."""
+        return await self._call(operations.operation(id, "pause"))
+
+    async def resume_operation(self, id: str) -> Operation:
+        """Let a paused operation go on."""
+        return await self._call(operations.operation(id, "resume"))
+
+    async def cancel_operation(self, id: str) -> Operation:
+        """End an operation. What it has done stays."""
+        return await self._call(operations.operation(id, "cancel"))
+
+    # What the server tells
+
+    async def workers(self, *, limit: int = 1000, cursor: str | None = None) -> Page[WorkerInfo]:
+        """Return a page of the workers that the server has heard of, with their jobs."""
+        return await self._call(operations.workers(limit, cursor))
+
+    async def events(
+        self,
+        *,
+        job: str | None = None,
+        types: Sequence[str] | None = None,
+        queues: Sequence[str] | None = None,
+        wait: Duration = 0,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page[Event]:
+        """Return a page of the event log, oldest first. Its `next_cursor` is never None.
+
+        Args:
+            job: only events of this job.
+            wait: how long to wait for the next event, at most 60 s.
+            cursor: where to go on; `end` is after the newest event.
+        """
+        filters = {"job": job, "types": types, "queues": queues, "limit": limit, "cursor": cursor}
+        wait_s = to_seconds("wait", wait)
+        return await self._call(operations.events(filters, wait_s), wait_s + self._timeout)
+
+    async def stats(
+        self,
+        *,
+        window: Duration | None = None,
+        step: Duration | None = None,
+        by: Literal["queue", "type", "fair_key", "tag"] | None = None,
+        name: str | None = None,
+    ) -> Stats:
+        """Return numbers of events in columns of time, and percentiles of wait and run time.
+
+        Args:
+            window: how far back to look. Default an hour.
+            step: the width of a column.
+            by: one group for each of these; without it there is one group.
+            name: only the group of this name.
+        """
+        return await self._call(operations.stats(window, step, by, name))
+
+    async def why(self, id: str) -> Why:
+        """Say what a job waits for: a `summary` in words, and each reason under `blocking`."""
+        return await self._call(operations.why(id))
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = UNSET,
+    ) -> Any:
+        """Send any other request of the API, and return the JSON of its answer.
+
+        For example `app.call("GET", "/v1/findings")`. Retries and errors are those of the other
+        calls; a POST or PATCH is sent again only if the server cannot have begun.
+        """
+        return await self._call(operations.any_call(method, path, query, body))
+
     async def _call(self, call: Call[T], timeout: float | None = None) -> T:
-        tries = Tries(call, self._timeout if timeout is None else timeout)
+        left = self._timeout if timeout is None else timeout
+        tries = Tries(call, left, self._queue_full_timeout)
         while True:
             try:
                 response = await self._transport.send(call, tries.left())

@@ -12,6 +12,7 @@ from typing import (
     Iterable,
     Iterator,
     List,
+    Literal,
     Mapping,
     Sequence,
     TypeVar,
@@ -21,7 +22,9 @@ from . import _operations as operations
 from ._app import App
 from ._calls import Call, Lost, Tries
 from ._http import Transport
-from ._options import JobOptions, WorkerOptions
+from ._options import JobFilters, JobOptions, ScheduleFilters, WorkerOptions
+from ._signals import stopping_by_signals
+from ._sql import execute, statement_of
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
 from .errors import InvalidState, WaitTimeout
@@ -29,16 +32,30 @@ from .jobs import JobType, P, R
 from .models import (
     FINAL_STATES,
     UNSET,
+    BackfillRequest,
     BatchItem,
+    BulkAnswer,
+    BulkRequest,
+    Event,
     Job,
+    Limit,
+    LimitInput,
     LogLine,
     NewJob,
+    Operation,
     Page,
+    PreviewRequest,
     Queue,
+    QueueSettingsInput,
     Schedule,
+    ScheduleInput,
     ScheduleRun,
+    ScheduleSet,
+    Stats,
     Submission,
     Submitted,
+    Why,
+    WorkerInfo,
 )
 from .worker import Worker
 
@@ -55,15 +72,18 @@ class Millrace(App):
 
     Args:
         url: the server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`.
-        token: the bearer token. Default `MILLRACE_TOKEN`, else none.
+        token: the bearer token. Default `MILLRACE_TOKEN`, else none. Blanks around it are ignored.
         timeout: the deadline of a call, including its tries and pauses; seconds or a timedelta.
+        queue_full_timeout: how long a submission is tried again while its queue is full; 0 means
+            not at all. Short, so that a web request can answer its own user.
         ca_file: certificates (PEM) to trust instead of the platform's.
         ssl_context: an `ssl.SSLContext`, instead of `ca_file`.
         current_trace: returns the current `traceparent` (or it and the `tracestate`) for
             submissions. Without it, or if it returns None, the running handler's is used.
 
     A call that fails raises a MillraceError. After a lost connection and after the statuses 429,
-    502, 503 and 504 it is retried until the deadline, if that is safe.
+    502, 503 and 504 it is retried until the deadline, if that is safe; a full queue only for
+    `queue_full_timeout`.
     """
 
     def __init__(
@@ -72,11 +92,14 @@ class Millrace(App):
         *,
         token: str | None = None,
         timeout: Duration = 30.0,
+        queue_full_timeout: Duration = 2.0,
         ca_file: str | None = None,
         ssl_context: ssl.SSLContext | None = None,
         current_trace: TraceSource | None = None,
     ) -> None:
-        super().__init__(url, token, timeout, ca_file, ssl_context, current_trace)
+        super().__init__(
+            url, token, timeout, ca_file, ssl_context, current_trace, queue_full_timeout
+        )
         self._transport = Transport(self._config)
 
     def __enter__(self) -> Millrace:
@@ -139,6 +162,8 @@ class Millrace(App):
                 and marks in charts. Default `MILLRACE_WORKER_VERSION`, else none.
             capture_logs: add lines that handlers write to Python's logging to their jobs' logs.
         """
+        if self._transport.is_fake:
+            raise NotImplementedError("a fake has no worker; call drain()")
         return Worker(
             self,
             queues=queues,
@@ -152,8 +177,13 @@ class Millrace(App):
         )
 
     def work(self, **options: Unpack[WorkerOptions]) -> None:
-        """Run a worker until SIGTERM or SIGINT. The options are those of `worker`."""
-        self.worker(**options).run()
+        """Run a worker until SIGTERM or SIGINT; a second signal ends its grace time.
+
+        The options are those of `worker`. Only the main thread gets signals.
+        """
+        worker = self.worker(**options)
+        with stopping_by_signals(worker.stop):
+            worker.run()
 
     # Jobs
 
@@ -169,6 +199,30 @@ class Millrace(App):
         """
         new = new_job(job, payload, options)
         return self._call(operations.submit(new, current_trace(self._current_trace)))
+
+    def submit_tx(
+        self,
+        connection: Any,
+        job: str | Submission,
+        payload: Any = UNSET,
+        **options: Unpack[JobOptions],
+    ) -> str:
+        """Submit one job if and only if a transaction of yours commits, and return its id.
+
+        The server must keep its jobs in that PostgreSQL database. It is not asked: the job waits in
+        the database until the server takes it, usually within 50 ms of the commit.
+
+        Args:
+            connection: of psycopg, or its cursor; a Session or Connection of SQLAlchemy; Django's
+                `connection`. It is within a transaction.
+            job: as of `submit`, with `payload` and options.
+        """
+        new = new_job(job, payload, options)
+        trace = current_trace(self._current_trace)
+        if self._transport.is_fake:
+            return (self.submit(new)).id
+        statement = statement_of(operations.wire_in_sql(new, trace))
+        return execute(connection, statement)
 
     def submit_batch(self, jobs: Iterable[Submission], *, atomic: bool = False) -> List[BatchItem]:
         """Submit 1 to 1000 jobs in one commit, and return a result for each, in their order.
@@ -200,15 +254,17 @@ class Millrace(App):
             if ends is not None and time.monotonic() >= ends:
                 raise WaitTimeout(f"job {id} is still {job.state}", code="wait_timeout")
 
-    def list(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> Page[Job]:
+    def list(
+        self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[JobFilters]
+    ) -> Page[Job]:
         """Return a page of at most `limit` (1 to 1000) jobs, newest first.
 
         Filters: `state` (one or a list), `queue`, `type`, `tag`, `created_after`,
-        `created_before`, `q` (a search), `fresh`, `include`.
+        `created_before`, `q` (a search: `type:email.* tag:vip`), `fresh`, `include`.
         """
         return self._call(operations.list_jobs(filters, limit, cursor))
 
-    def list_all(self, *, limit: int = 100, **filters: Any) -> Iterator[Job]:
+    def list_all(self, *, limit: int = 100, **filters: Unpack[JobFilters]) -> Iterator[Job]:
         """Iterate over all matching jobs, newest first. Fetches pages of `limit`; see `list`."""
         return _all(lambda cursor: self.list(limit=limit, cursor=cursor, **filters))
 
@@ -251,7 +307,7 @@ class Millrace(App):
     def put_queue(
         self,
         name: str,
-        settings: Mapping[str, Any],
+        settings: QueueSettingsInput,
         *,
         if_match: int | str | None = None,
     ) -> Queue:
@@ -261,7 +317,7 @@ class Millrace(App):
     def patch_queue(
         self,
         name: str,
-        settings: Mapping[str, Any],
+        settings: QueueSettingsInput,
         *,
         if_match: int | str | None = None,
         create: bool = False,
@@ -284,7 +340,7 @@ class Millrace(App):
     # Schedules
 
     def schedules(
-        self, *, limit: int = 1000, cursor: str | None = None, **filters: Any
+        self, *, limit: int = 1000, cursor: str | None = None, **filters: Unpack[ScheduleFilters]
     ) -> Page[Schedule]:
         """Return a page of the schedules, by name. Filters: `managed_by`, `queue`."""
         return self._call(operations.schedules(filters, limit, cursor))
@@ -294,7 +350,7 @@ class Millrace(App):
         return self._call(operations.schedule(name))
 
     def put_schedule(
-        self, name: str, spec: Mapping[str, Any], *, if_match: int | str | None = None
+        self, name: str, spec: ScheduleInput, *, if_match: int | str | None = None
     ) -> Schedule:
         """Create a schedule or replace its specification. An equal one changes nothing.
 
@@ -318,7 +374,7 @@ class Millrace(App):
         """Submit one job of the schedule now."""
         return self._call(operations.trigger_schedule(name))
 
-    def backfill_schedule(self, name: str, request: Mapping[str, Any]) -> Dict[str, Any]:
+    def backfill_schedule(self, name: str, request: BackfillRequest) -> Dict[str, Any]:
         """Submit the jobs of a past range: `from`, `to`, `limit`, `dry_run`, `rerun`.
 
         Returns `submitted`, `existing` and `more`.
@@ -329,19 +385,160 @@ class Millrace(App):
         """Return the results of the last 100 instants, newest first."""
         return self._call(operations.schedule_runs(name))
 
-    def preview_schedule(self, request: Mapping[str, Any]) -> Dict[str, Any]:
+    def preview_schedule(self, request: PreviewRequest) -> Dict[str, Any]:
         """Describe a `cron` or an `every_ms`: `description`, `next`, perhaps `warnings`."""
         return self._call(operations.preview_schedule(request))
 
-    def apply_schedules(self, request: Mapping[str, Any]) -> Dict[str, Any]:
+    def apply_schedules(self, request: ScheduleSet) -> Dict[str, Any]:
         """Create and change the schedules of an owner: `managed_by`, `schedules`, `prune` ...
 
         Returns the names under `created`, `updated`, `unchanged` and `deleted`.
         """
         return self._call(operations.apply_schedules(request))
 
+    # Limits
+
+    def limits(self, *, limit: int = 1000, cursor: str | None = None) -> Page[Limit]:
+        """Return a page of the limits, by name, with their use."""
+        return self._call(operations.limits(limit, cursor))
+
+    def limit(self, name: str) -> Limit:
+        """Return a limit with its use now."""
+        return self._call(operations.limit(name))
+
+    def put_limit(
+        self, name: str, settings: LimitInput, *, if_match: int | str | None = None
+    ) -> Limit:
+        """Make a limit or replace its settings: `concurrency`, `rate`, `per_key` and so on.
+
+        Jobs that name it start only while it lets them.
+        """
+        return self._call(operations.put_limit(name, settings, if_match))
+
+    def patch_limit(
+        self, name: str, settings: LimitInput, *, if_match: int | str | None = None
+    ) -> Limit:
+        """Change some settings of a limit."""
+        return self._call(operations.patch_limit(name, settings, if_match))
+
+    def pause_limit(
+        self,
+        name: str,
+        reason: str | None = None,
+        *,
+        key: str | None = None,
+        duration: Duration | None = None,
+    ) -> Limit:
+        """Start no more jobs that name the limit, or one key of it, perhaps for a time."""
+        return self._call(operations.pause_limit(name, reason, key, duration))
+
+    def resume_limit(self, name: str, *, key: str | None = None) -> Limit:
+        """Resume a limit, or one key of it."""
+        return self._call(operations.resume_limit(name, key))
+
+    def delete_limit(self, name: str, *, force: bool = False) -> None:
+        """Delete a limit; with `force`, even if jobs name it."""
+        self._call(operations.delete_limit(name, force))
+
+    # Many jobs at once
+
+    def bulk(self, request: BulkRequest) -> BulkAnswer | Operation:
+        """Retry, cancel, delete or reprioritize many jobs, by `ids` or by a `filter`.
+
+        Returns the counts; or an Operation, which goes on by itself, if the request asks for one or
+        very many jobs match.
+        """
+        return self._call(operations.bulk(request))
+
+    def operations(
+        self, *, state: str | None = None, limit: int = 100, cursor: str | None = None
+    ) -> Page[Operation]:
+        """Return a page of the operations on many jobs, newest first."""
+        return self._call(operations.operations(state, limit, cursor))
+
+    def operation(self, id: str) -> Operation:
+        """Return an operation with its progress."""
+        return self._call(operations.operation(id))
+
+    def pause_operation(self, id: str) -> Operation:
+        """Touch no more jobs until the operation is resumed."""
+        return self._call(operations.operation(id, "pause"))
+
+    def resume_operation(self, id: str) -> Operation:
+        """Let a paused operation go on."""
+        return self._call(operations.operation(id, "resume"))
+
+    def cancel_operation(self, id: str) -> Operation:
+        """End an operation. What it has done stays."""
+        return self._call(operations.operation(id, "cancel"))
+
+    # What the server tells
+
+    def workers(self, *, limit: int = 1000, cursor: str | None = None) -> Page[WorkerInfo]:
+        """Return a page of the workers that the server has heard of, with their jobs."""
+        return self._call(operations.workers(limit, cursor))
+
+    def events(
+        self,
+        *,
+        job: str | None = None,
+        types: Sequence[str] | None = None,
+        queues: Sequence[str] | None = None,
+        wait: Duration = 0,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page[Event]:
+        """Return a page of the event log, oldest first. Its `next_cursor` is never None.
+
+        Args:
+            job: only events of this job.
+            wait: how long to wait for the next event, at most 60 s.
+            cursor: where to go on; `end` is after the newest event.
+        """
+        filters = {"job": job, "types": types, "queues": queues, "limit": limit, "cursor": cursor}
+        wait_s = to_seconds("wait", wait)
+        return self._call(operations.events(filters, wait_s), wait_s + self._timeout)
+
+    def stats(
+        self,
+        *,
+        window: Duration | None = None,
+        step: Duration | None = None,
+        by: Literal["queue", "type", "fair_key", "tag"] | None = None,
+        name: str | None = None,
+    ) -> Stats:
+        """Return numbers of events in columns of time, and percentiles of wait and run time.
+
+        Args:
+            window: how far back to look. Default an hour.
+            step: the width of a column.
+            by: one group for each of these; without it there is one group.
+            name: only the group of this name.
+        """
+        return self._call(operations.stats(window, step, by, name))
+
+    def why(self, id: str) -> Why:
+        """Say what a job waits for: a `summary` in words, and each reason under `blocking`."""
+        return self._call(operations.why(id))
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = UNSET,
+    ) -> Any:
+        """Send any other request of the API, and return the JSON of its answer.
+
+        For example `app.call("GET", "/v1/findings")`. Retries and errors are those of the other
+        calls; a POST or PATCH is sent again only if the server cannot have begun.
+        """
+        return self._call(operations.any_call(method, path, query, body))
+
     def _call(self, call: Call[T], timeout: float | None = None) -> T:
-        tries = Tries(call, self._timeout if timeout is None else timeout)
+        left = self._timeout if timeout is None else timeout
+        tries = Tries(call, left, self._queue_full_timeout)
         while True:
             try:
                 response = self._transport.send(call, tries.left())

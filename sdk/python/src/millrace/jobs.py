@@ -74,6 +74,10 @@ class JobType(_JobType[P, R]):
         """Submit a job that calls the function with these arguments. See `Millrace.submit`."""
         return self._app.submit(self.new(*args, **kwargs))
 
+    def submit_tx(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Submit a job if and only if a transaction of yours commits. See `Millrace.submit_tx`."""
+        return self._app.submit_tx(connection, self.new(*args, **kwargs))
+
     async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Submitted:
         """Submit from a coroutine: the call runs in a thread and does not block the loop."""
         new = self.new(*args, **kwargs)
@@ -90,3 +94,9 @@ class AsyncJobType(_JobType[P, R]):
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> Submitted:
         """Submit a job that calls the function with these arguments. See `AsyncMillrace.submit`."""
         return await self._app.submit(self.new(*args, **kwargs))
+
+    async def submit_tx(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Submit a job if and only if a transaction of yours commits. See
+        `AsyncMillrace.submit_tx`.
+        """
+        return await self._app.submit_tx(connection, self.new(*args, **kwargs))

@@ -7,47 +7,90 @@ named `*_ms` are whole milliseconds.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any, Generic, TypeVar, Union
 
+from ._inputs import (
+    BackfillRequest,
+    BulkFilter,
+    BulkRequest,
+    JobInput,
+    LimitInput,
+    PreviewRequest,
+    QueueSettingsInput,
+    ScheduleInput,
+    ScheduleJobInput,
+    ScheduleSet,
+)
 from ._record import UNSET, Record
 from ._shapes import (
     BatchItemRecord,
+    BulkAnswer,
+    Event,
     JobError,
+    JobLimit,
     JobRecord,
     JobState,
+    Limit,
     LogLine,
     NewJob,
+    Operation,
     Progress,
     Queue,
+    QueueLimit,
+    RetryPolicy,
     Schedule,
     ScheduleOfJob,
     ScheduleRun,
+    Stats,
+    UniqueInput,
+    Why,
+    WorkerInfo,
 )
 
 __all__ = [
     "UNSET",
+    "BackfillRequest",
     "BatchItem",
+    "BulkAnswer",
+    "BulkFilter",
+    "BulkRequest",
+    "Event",
     "Job",
     "JobError",
+    "JobInput",
+    "JobLimit",
     "JobState",
+    "Limit",
+    "LimitInput",
     "LogLine",
     "NewJob",
+    "Operation",
     "Page",
+    "PreviewRequest",
     "Progress",
     "Queue",
+    "QueueLimit",
+    "QueueSettingsInput",
     "Record",
+    "RetryPolicy",
     "Schedule",
+    "ScheduleInput",
+    "ScheduleJobInput",
     "ScheduleOfJob",
     "ScheduleRun",
+    "ScheduleSet",
+    "Stats",
     "Submitted",
+    "UniqueInput",
+    "Why",
+    "WorkerInfo",
 ]
 
 FINAL_STATES = frozenset({"succeeded", "dead", "cancelled", "expired", "pruned"})
 
 T = TypeVar("T")
 
-Submission = Union[NewJob, Mapping[str, Any]]
+Submission = Union[NewJob, JobInput]
 """A job to be submitted: a NewJob, or a mapping with the API's members."""
 
 

@@ -21,7 +21,6 @@ from .client import Millrace
 from .context import Context
 from .logs import capturing
 from .models import Job
-from .worker import Worker
 
 __all__ = ["Fake"]
 
@@ -34,8 +33,13 @@ class Fake(Millrace):
 
     `submit`, `submit_batch`, `get`, `list`, `cancel`, `retry`, `delete`, `logs` and `wait` behave
     as with a server; ids, idempotency keys and unique keys are respected. Retries, snoozes, delays
-    and dead letters behave as on the server, but without jitter. Other calls raise
-    NotImplementedError.
+    and dead letters behave as on the server, but without jitter. `submit_tx` takes the job at once,
+    and uses no database.
+
+    Queues, limits and schedules can be made, read, paused and deleted. A queue's `max_attempts`,
+    `retry`, `lease_ms`, `max_ready` and pause hold. A schedule fires by `trigger_schedule` only,
+    and limits hold nothing back. Other calls raise NotImplementedError, and so does `worker`, also
+    that of the application: a test must not start a real one.
 
         with Fake(app) as fake:
             sign_up("ada@example.org")  # submits with `app`
@@ -73,10 +77,6 @@ class Fake(Millrace):
     def __exit__(self, *_: object) -> None:
         if self._app is not None:
             cast(Any, self._app)._transport = self._before
-
-    def worker(self, **options: Any) -> Worker:
-        """Raise NotImplementedError: use `drain` instead."""
-        raise NotImplementedError("a fake has no worker; call drain()")
 
     def drain(self) -> int:
         """Run every job that is due, by priority and age, including jobs that handlers submit.
@@ -146,6 +146,8 @@ _SUBMISSIONS = ("/jobs", "/jobs/batch")
 class _FakeTransport:
     """Replaces a Transport."""
 
+    is_fake = True
+
     def __init__(self, fake: Fake) -> None:
         self._fake = fake
 
@@ -161,6 +163,8 @@ class _FakeTransport:
 
 class _AsyncFakeTransport:
     """Replaces an AsyncTransport."""
+
+    is_fake = True
 
     def __init__(self, fake: Fake) -> None:
         self._fake = fake
