@@ -43,10 +43,15 @@ export interface TraceContext {
 export interface ClientOptions {
   /** The server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`. */
   url?: string | undefined;
-  /** The bearer token. Default `MILLRACE_TOKEN`, else none. */
+  /** The bearer token. Blanks around it are taken off. Default `MILLRACE_TOKEN`, else none. */
   token?: string | undefined;
   /** Bounds each call, including tries and pauses, in milliseconds. Default 30,000. */
   timeout?: number | undefined;
+  /**
+   * How long a submission to a full queue is tried, in milliseconds, within `timeout`. Short, since a
+   * web request may wait for it. Default 2,000.
+   */
+  queueFullTimeout?: number | undefined;
   /** Reads and writes payloads, results and checkpoints. Default `plainJson`. */
   json?: JsonCodec | undefined;
   /** Returns the current trace context, for submissions that have none. */
@@ -86,6 +91,7 @@ export interface BatchItem {
 
 const DEFAULT_URL = "http://127.0.0.1:7600";
 const DEFAULT_TIMEOUT = 30_000;
+const DEFAULT_QUEUE_FULL_TIMEOUT = 2_000;
 const LONGEST_WAIT = 60_000; // the server's bound on one request
 const WAIT_MARGIN = 10_000; // for the round trip
 const MORE_THAN_A_CALL = 2 ** 31 - 1; // the longest timer, in milliseconds
@@ -108,7 +114,8 @@ export class Client {
     this.#platform = platform;
     this.url = (options.url ?? platform.setting("MILLRACE_URL") ?? DEFAULT_URL).replace(/\/+$/, "");
     const token = options.token ?? platform.setting("MILLRACE_TOKEN");
-    this.link = new Link(this.url, token, platform.transport, options.json ?? plainJson);
+    const { json: codec = plainJson, queueFullTimeout = DEFAULT_QUEUE_FULL_TIMEOUT } = options;
+    this.link = new Link({ url: this.url, token, codec, queueFullTimeout }, platform.transport);
     this.#timeout = options.timeout ?? DEFAULT_TIMEOUT;
     this.#ids = new IdMaker(platform.random);
     this.#traceContext = options.traceContext;

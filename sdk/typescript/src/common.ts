@@ -5,6 +5,7 @@ export type { Context, JobLog, RunningJob } from "./context.js";
 export {
   DuplicateJob,
   Forbidden,
+  IdempotencyMismatch,
   IdMismatch,
   InvalidState,
   LeaseLost,

@@ -1,4 +1,5 @@
 import type { Context } from "./context.js";
+import { messageOf } from "./errors.js";
 import { JobType } from "./job-type.js";
 import { opaqueText, type JsonCodec } from "./json.js";
 import { Ending, outcomeOf, refused, timedOut, type Outcome } from "./outcome.js";
@@ -58,26 +59,29 @@ export class Handlers {
 }
 
 /**
- * Runs an attempt and returns its outcome. Reading `ctx.stopReason` first tells a handler that blocked
- * the thread the signals that it missed.
+ * Runs an attempt and returns its outcome. It never rejects: values and errors of an application
+ * may throw when they are looked at. Reading `ctx.stopReason` first tells a handler that blocked the
+ * thread the signals that it missed.
  */
 export async function outcomeOfRun(
   ctx: Context,
   run: () => Promise<unknown>,
   codec: JsonCodec,
 ): Promise<Outcome> {
-  let value: unknown;
   try {
-    value = await run();
+    const value = await run();
+    if (ctx.stopReason === "timeout") return timedOut();
+    if (value instanceof Ending) return outcomeOf(value, ctx.stopReason);
+    return value === undefined ? { outcome: "succeeded" } : succeededWith(value, codec);
   } catch (thrown) {
     return outcomeOf(thrown, ctx.stopReason);
   }
-  if (ctx.stopReason === "timeout") return timedOut();
-  if (value instanceof Ending) return outcomeOf(value, ctx.stopReason);
-  if (value === undefined) return { outcome: "succeeded" };
+}
+
+function succeededWith(value: unknown, codec: JsonCodec): Outcome {
   try {
     return { outcome: "succeeded", result: opaqueText(value, codec) };
   } catch (fault) {
-    return refused(`the result is not JSON: ${(fault as Error).message}`);
+    return refused(`the result is not JSON: ${messageOf(fault)}`);
   }
 }

@@ -3,7 +3,6 @@ import { outcomeOfRun, type Handlers } from "../handling.js";
 import type { JsonCodec } from "../json.js";
 import { refused, type Outcome } from "../outcome.js";
 import type { TransportAnswer, TransportRequest } from "../transport.js";
-import { encode } from "../wire.js";
 import { FakeJob } from "./fake-job.js";
 import { faultsOf, readBody, retryDelay, type FaultOfBody, type Submission } from "./submission.js";
 
@@ -334,7 +333,7 @@ export class FakeServer {
     if (progress) job.progress = { ...job.progress, ...progress };
     if (outcome.line) ctx.addLine("info", outcome.line);
     for (const line of ctx.takeLines(Infinity)) job.lines.push({ attempt: job.attempt, ...line });
-    const followers = ctx.enqueued.map((next) => readBody(encode(next, codec)) as Submission);
+    const followers = ctx.enqueued.map((next) => readBody(next) as Submission);
     if (outcome.outcome === "succeeded") outcome = this.#commit(followers) ?? outcome;
     this.#finish(job, outcome);
     await this.#runInline(this.#added.splice(0));
