@@ -6,6 +6,7 @@ Handlers are asynchronous; with HANDLERS=threads they are synchronous. All scena
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -15,7 +16,7 @@ import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Dict
 
 import millrace
 from millrace import Context, Millrace, MillraceError
@@ -38,7 +39,7 @@ def error_of(error: BaseException) -> dict[str, Any]:
         "class": type(error).__name__,
         "code": getattr(error, "code", "program"),
         "status": getattr(error, "status", 0),
-        "message": error.message if is_ours else repr(error),  # type: ignore[attr-defined]
+        "message": error.message if is_ours else str(error),  # type: ignore[attr-defined]
         "errors": getattr(error, "errors", []),
         "request_id": getattr(error, "request_id", None),
         "retry_after_ms": None if retry_after is None else round(retry_after * 1000),
@@ -144,6 +145,7 @@ class Attempt:
 
     def play(self, step: list[Any]) -> None:
         context, (name, *rest) = self.context, step
+        rest = [one.replace("<half>", "\ud83d") if isinstance(one, str) else one for one in rest]
         if name == "block":
             context.on_told(lambda _: told(context))
             time.sleep(rest[0] / 1000)
@@ -161,6 +163,14 @@ class Attempt:
             self.value, self._has_returned = rest[0], True
         elif name in ("fail", "panic"):
             raise RuntimeError(rest[0])
+        elif name == "fail_indescribably":
+            raise Indescribable
+        elif name == "broken_result":
+            self.value, self._has_returned = Broken({"a": 1}), True
+        elif name == "bad_progress":
+            context.progress(float("nan"))
+            with contextlib.suppress(TypeError, ValueError):
+                context.progress(checkpoint=float("nan"))
         elif name == "non_retryable":
             raise millrace.NonRetryable(rest[0])
         elif name == "snooze":
@@ -175,6 +185,16 @@ class Attempt:
             os._exit(9)
         else:
             raise ValueError(f"no such step: {name}")
+
+
+class Indescribable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Broken(Dict[str, int]):
+    def items(self) -> Any:
+        raise RuntimeError("no items")
 
 
 def middleware(context: Context) -> Generator[None, Any, Any]:
@@ -200,8 +220,9 @@ class Program:
 
     def do_configure(self, command: Mapping[str, Any]) -> Any:
         settings: dict[str, Any] = {name: command.get(name) for name in ("url", "token", "ca_file")}
-        if command.get("timeout_ms") is not None:
-            settings["timeout"] = command["timeout_ms"] / 1000
+        for name in ("timeout", "queue_full_timeout"):
+            if command.get(f"{name}_ms") is not None:
+                settings[name] = command[f"{name}_ms"] / 1000
         self._settings = settings
         if command.get("fake"):
             self._app = Fake(mode=command["fake"])
@@ -409,7 +430,7 @@ def answer(program: Program, command: Mapping[str, Any]) -> None:
         say(id=command["id"], ok=program.do(command))
     except Exception as error:
         if not isinstance(error, MillraceError):
-            logging.getLogger("conformance").exception("the command %s failed", command)
+            logging.getLogger("conformance").exception("the command %s failed", command["do"])
         say(id=command["id"], error=error_of(error))
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import unittest
 
-from millrace import Millrace, Snooze
+from millrace import Millrace, PayloadError, Snooze
 from millrace._handlers import Handler, run_async, run_sync
 from millrace._outcome import outcome_of
 from millrace.context import ClaimedJob, Context
@@ -45,9 +45,9 @@ class BindingTest(unittest.TestCase):
         self.assertEqual(handler.call({"to": "a", "y": 2}), ("a", 1, {"y": 2}))
         with self.assertRaises(TypeError):
             handler.payload_of((), {})
-        with self.assertRaises(TypeError):
+        with self.assertRaisesRegex(PayloadError, "^payload.to: is missing$"):
             handler.call({})
-        with self.assertRaises(TypeError):
+        with self.assertRaisesRegex(PayloadError, r"^payload: must be an object, .*, not \[1\]$"):
             handler.call([1])
 
     def test_a_positional_only_parameter_is_the_payload(self):

@@ -174,27 +174,27 @@ class TriesTest(unittest.TestCase):
             self.assertLess(min(pauses), 0.1 * bound)
 
     def test_heeds_retry_after(self):
-        pause = Tries(call(), 30).answered(refusal(429, "rate_limited", "3"))
+        pause = Tries(call(), 30, 2).answered(refusal(429, "rate_limited", "3"))
         self.assertEqual(pause, 3)
 
     def test_fails_at_once_if_the_pause_would_pass_the_deadline(self):
         with self.assertRaises(Unavailable) as caught:
-            Tries(call(), 2).answered(refusal(503, "draining", "3"))
+            Tries(call(), 2, 2).answered(refusal(503, "draining", "3"))
         self.assertEqual((caught.exception.code, caught.exception.retry_after), ("draining", 3))
 
     def test_repeats_only_what_may_be(self):
         once = call("POST", Repeat.IF_NOT_BEGUN)
-        self.assertIsNotNone(Tries(once, 30).lost(Lost("x", refused=True)))
-        self.assertIsNotNone(Tries(once, 30).answered(refusal(503, "overloaded")))
+        self.assertIsNotNone(Tries(once, 30, 2).lost(Lost("x", refused=True)))
+        self.assertIsNotNone(Tries(once, 30, 2).answered(refusal(503, "overloaded")))
         with self.assertRaises(Unreachable):
-            Tries(once, 30).lost(Lost("x"))
+            Tries(once, 30, 2).lost(Lost("x"))
         with self.assertRaises(MillraceError):
-            Tries(once, 30).answered(refusal(502, "x"))
+            Tries(once, 30, 2).answered(refusal(502, "x"))
         with self.assertRaises(MillraceError):
-            Tries(call(), 30).answered(refusal(500, "internal"))
+            Tries(call(), 30, 2).answered(refusal(500, "internal"))
 
     def test_a_repeated_delete_that_finds_nothing_has_succeeded(self):
-        tries = Tries(call("DELETE"), 30)
+        tries = Tries(call("DELETE"), 30, 2)
         with self.assertRaises(NotFound):
             tries.answered(refusal(404, "not_found"))
         tries.lost(Lost("x"))
@@ -202,7 +202,7 @@ class TriesTest(unittest.TestCase):
 
     def test_an_answer_of_another_server_says_so(self):
         with self.assertRaises(MillraceError) as caught:
-            Tries(call(), 30).answered(Response(404, {}, b"<html>"))
+            Tries(call(), 30, 2).answered(Response(404, {}, b"<html>"))
         self.assertEqual((caught.exception.code, caught.exception.status), ("bad_answer", 404))
 
 

@@ -252,6 +252,20 @@ class WorkerTest(unittest.TestCase):
             self.work().run()
         self.assertEqual(caught.exception.status, 422)
 
+    def test_survives_what_fails_in_its_own_thread(self):
+        @self.app.job("t", queue=self.queue)
+        def handle():
+            context = millrace.current()
+            context.on_told(lambda reason: 1 / 0)
+            context.wait(PATIENCE)
+
+        with self.assertLogs("millrace.worker", "ERROR") as logs, self.work():
+            job = handle.submit()
+            eventually(lambda: self.app.get(job.id).state == "running")
+            self.app.cancel(job.id)
+            self.assertEqual(self.app.wait(job.id, PATIENCE).state, "cancelled")
+        self.assertIn("an observer of on_told failed", logs.records[0].getMessage())
+
     def test_logs_each_failed_attempt(self):
         @self.app.job("sync", queue=self.queue, retry=SOON, max_attempts=2)
         def in_thread():
@@ -369,6 +383,58 @@ class AsyncWorkerTest(unittest.TestCase):
 
         asyncio.run(story())
 
+    def test_leaves_signals_to_its_host(self):
+        async def story() -> None:
+            app = AsyncMillrace(server().url)
+
+            @app.job("t", queue="async-host")
+            async def handle() -> str:
+                return "done"
+
+            before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+            async with app.worker(poll_wait=1) as worker:
+                now = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+                self.assertEqual(now, before)
+                job = await handle.submit()
+                self.assertEqual((await app.wait(job.id, PATIENCE)).result, "done")
+                self.assertTrue(worker.is_running)
+            self.assertFalse(worker.is_running)
+            await app.close()
+
+        asyncio.run(story())
+
+    def test_a_join_that_is_cancelled_leaves_it_running(self):
+        async def story() -> None:
+            app = AsyncMillrace(server().url)
+            app.job("t", queue="async-join")(lambda: 0)
+            worker = app.worker(poll_wait=1)
+            worker.start()
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(worker.join(), 0.01)
+            self.assertTrue(worker.is_running)
+            worker.stop()
+            await worker.join()
+            await app.close()
+
+        asyncio.run(story())
+
+    def test_ends_when_its_host_has_closed_the_loop(self):
+        app = AsyncMillrace(server().url)
+
+        @app.job("t", queue="async-closed")
+        async def handle() -> None: ...
+
+        worker = app.worker(poll_wait=1)
+
+        async def start() -> None:
+            worker.start()
+
+        asyncio.run(start())
+        with Millrace(server().url) as client, self.assertLogs("millrace.worker", "ERROR"):
+            job = client.submit("t", queue="async-closed")
+            eventually(lambda: not worker.is_running)
+            self.assertEqual(client.get(job.id).state, "ready")
+
     def test_a_synchronous_application_submits_from_coroutines(self):
         app = Millrace(server().url)
 
@@ -395,6 +461,19 @@ PROGRAMS = {
             print("finished", flush=True)
         asyncio.run(app.work(poll_wait=1))
         """,
+    "two": """
+        others = millrace.AsyncMillrace()
+        @app.job("t", queue=sys.argv[1])
+        async def handle():
+            print("running", flush=True)
+            await asyncio.sleep(0.7)
+            print("finished", flush=True)
+        @others.job("other", queue=sys.argv[1] + "-other")
+        async def other(): ...
+        async def main():
+            await asyncio.gather(app.work(poll_wait=1), others.work(poll_wait=1))
+        asyncio.run(main())
+        """,
 }
 
 
@@ -402,7 +481,7 @@ PROGRAMS = {
 class ProgramTest(unittest.TestCase):
     def test_signals_stop_a_program_gracefully(self):
         for kind, body in PROGRAMS.items():
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in (signal.SIGTERM, signal.SIGINT)[: 1 if kind == "two" else 2]:
                 with self.subTest(kind, signal=number):
                     name = "Millrace" if kind == "sync" else "AsyncMillrace"
                     head = f"import asyncio, sys, time, millrace\napp = millrace.{name}()\n"

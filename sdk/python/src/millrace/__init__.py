@@ -13,6 +13,7 @@ from .context import ClaimedJob, Context
 from .errors import (
     DuplicateJob,
     Forbidden,
+    IdempotencyMismatch,
     IdMismatch,
     InvalidState,
     LeaseLost,
@@ -42,7 +43,7 @@ from .models import (
     ScheduleRun,
     Submitted,
 )
-from .outcomes import Cancel, Interrupted, NonRetryable, RetryAfter, Snooze
+from .outcomes import Cancel, Interrupted, NonRetryable, PayloadError, RetryAfter, Snooze
 from .worker import AsyncWorker, Worker
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "DuplicateJob",
     "Forbidden",
     "IdMismatch",
+    "IdempotencyMismatch",
     "Interrupted",
     "InvalidState",
     "Job",
@@ -70,6 +72,7 @@ __all__ = [
     "NonRetryable",
     "NotFound",
     "Page",
+    "PayloadError",
     "PayloadTooLarge",
     "Queue",
     "QueueFull",

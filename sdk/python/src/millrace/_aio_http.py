@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import errors
-from ._calls import Call, Lost, Response
+from ._calls import Call, Lost, Response, no_tls
 from ._config import Config
 
 _MAX_IDLE_S = 30.0
@@ -107,7 +107,7 @@ class AsyncTransport:
                     beneath = writer
                     reader, writer = await self._start_tls(writer, config.tls)
         except ssl.SSLError as error:
-            raise Lost(f"no TLS with {config.url}: {_why(error)}", refused=True) from error
+            raise no_tls(config.url, error) from error
         except (OSError, EOFError) as error:
             raise Lost(f"no connection to {config.url}: {_why(error)}", refused=True) from error
         raw = writer.get_extra_info("socket")

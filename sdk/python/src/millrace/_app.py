@@ -25,9 +25,11 @@ class App:
         ca_file: str | None,
         ssl_context: ssl.SSLContext | None,
         current_trace: TraceSource | None,
+        queue_full_timeout: Duration = 2.0,
     ) -> None:
         self._config = Config(url, token, ca_file, ssl_context)
         self._timeout = to_seconds("timeout", timeout)
+        self._queue_full_timeout = to_seconds("queue_full_timeout", queue_full_timeout)
         self._current_trace = current_trace
         self._handlers: dict[str, Handler] = {}
         self._middleware: list[Middleware] = []

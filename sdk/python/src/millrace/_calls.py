@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import random
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ FIRST_PAUSE_S = 0.1
 MAX_PAUSE_S = 5.0
 _TEMPORARY = frozenset({429, 502, 503, 504})
 _CERTAINLY_NOT_BEGUN = frozenset({429, 503})
+_FULL = frozenset({"queue_full", "key_full"})
 
 
 class Repeat(enum.Enum):
@@ -114,9 +116,18 @@ class Lost(Exception):
     `refused` says that no connection was established, so the server cannot have begun.
     """
 
-    def __init__(self, message: str, *, refused: bool = False) -> None:
+    def __init__(self, message: str, *, refused: bool = False, is_final: bool = False) -> None:
         super().__init__(message)
         self.refused = refused
+        self.is_final = is_final  # no other try can help
+
+
+def no_tls(url: str, error: ssl.SSLError) -> Lost:
+    """Return the failure of a handshake. A certificate that is not trusted stays so."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        return Lost(f"no TLS with {url}: {error}", refused=True)
+    why = f"the certificate of {url} is not trusted: {error.verify_message}"
+    return Lost(f"{why}; ca_file takes the authority's", refused=True, is_final=True)
 
 
 class Tries:
@@ -124,11 +135,14 @@ class Tries:
 
     Args:
         timeout: bounds all tries and pauses together, in seconds.
+        queue_full_timeout: the same, while a queue is full.
     """
 
-    def __init__(self, call: Call[Any], timeout: float) -> None:
+    def __init__(self, call: Call[Any], timeout: float, queue_full_timeout: float) -> None:
         self._call = call
-        self._ends = time.monotonic() + timeout
+        self._began = time.monotonic()
+        self._ends = self._began + timeout
+        self._queue_full_timeout = queue_full_timeout
         self._failures = 0
 
     def left(self) -> float:
@@ -139,7 +153,7 @@ class Tries:
         """Return the pause before the next try. Raises Unreachable if there is no next try."""
         error = errors.Unreachable(str(lost), code="unreachable")
         may_repeat = self._call.repeat is Repeat.ALWAYS or lost.refused
-        return self._pause(error, may_repeat)
+        return self._pause(error, may_repeat and not lost.is_final)
 
     def answered(self, response: Response) -> float | None:
         """Return None on success, else the pause before the next try. Raises final errors."""
@@ -153,7 +167,10 @@ class Tries:
     def _pause(self, error: errors.MillraceError, may_repeat: bool) -> float:
         error._is_of_a_repetition = self._failures > 0
         pause = max(jittered(self._failures), error.retry_after or 0.0)
-        if not may_repeat or time.monotonic() + pause >= self._ends:
+        ends = self._ends
+        if error.code in _FULL:
+            ends = min(ends, self._began + self._queue_full_timeout)
+        if not may_repeat or time.monotonic() + pause >= ends:
             raise error from None
         self._failures += 1
         return pause

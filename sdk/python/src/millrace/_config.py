@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import ssl
 import urllib.request
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class Config:
         self.scheme, self.host, self.port, self._prefix = split_url(self.url)
         self.tls = self._tls(ca_file, ssl_context) if self.scheme == "https" else None
         self.proxy = _proxy_for(self.scheme, self.host, self.port)
-        token = token if token is not None else os.environ.get("MILLRACE_TOKEN")
+        token = _checked(token if token is not None else os.environ.get("MILLRACE_TOKEN"))
         self._headers = {
             "Host": _authority(self.scheme, self.host, self.port),
             "User-Agent": f"millrace-python/{__version__}",
@@ -55,6 +56,9 @@ class Config:
         return ssl.create_default_context(cafile=ca_file)
 
     def headers(self, call: Call[Any]) -> dict[str, str]:
+        for name, value in call.headers.items():
+            if not value.isprintable():
+                raise ValueError(f"the header {name} must not have control characters: {value!r}")
         headers = {**self._headers, **call.headers}
         if call.body is not None:
             headers["Content-Type"] = "application/json"
@@ -66,6 +70,20 @@ class Config:
         if self.proxy is not None and self.tls is None:
             return f"http://{_authority(self.scheme, self.host, self.port)}{path}"
         return path
+
+
+def _checked(token: str | None) -> str:
+    """Return a token without the blanks around it, as files and secrets have them; "" for none.
+
+    The error does not show the token, because errors are logged.
+    """
+    token = (token or "").strip()
+    if not re.fullmatch("[!-~]*", token):
+        raise ValueError(
+            "the token has a blank, a line end or another character that no token has; "
+            "check the option token, or MILLRACE_TOKEN"
+        )
+    return token
 
 
 def _authority(scheme: str, host: str, port: int) -> str:

@@ -196,6 +196,9 @@ class Core:
             self.stop()
 
     def _note_change(self) -> None:
+        if self._ledger.has_no_loop and not self._ledger.stopping:
+            _logger.error("the event loop of the handlers is closed; the worker ends")
+            self.stop()
         self._wake_all()
         self._pulse.arm()
 

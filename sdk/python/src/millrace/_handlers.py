@@ -6,8 +6,11 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
+from . import _json
+from ._typed import Convert, Misfit, converter_of, hints_of, wrong
 from .context import Context
 from .models import UNSET
+from .outcomes import PayloadError
 
 Middleware = Callable[..., Any]
 
@@ -17,6 +20,7 @@ class Handler:
 
     Its parameters are the members of the payload, which must be an object. A function whose only
     parameter is positional-only (`def handle(payload, /)`) gets the payload itself, any JSON value.
+    Annotations say which types the members have: see `_typed`.
     """
 
     def __init__(self, type: str, function: Callable[..., Any], queue: str | None) -> None:
@@ -25,6 +29,7 @@ class Handler:
         self.queue = queue
         self.is_async = inspect.iscoroutinefunction(function)
         self._signature = inspect.signature(function)
+        self._converters: dict[str, Convert | None] | None = None  # by parameter, at the first use
         parameters = list(self._signature.parameters.values())
         positional = [p for p in parameters if p.kind is p.POSITIONAL_ONLY]
         self.takes_payload = len(positional) == 1 and len(parameters) == 1
@@ -53,17 +58,56 @@ class Handler:
         return members or UNSET
 
     def call(self, payload: Any) -> Any:
-        """Call the function. Returns its value, or the coroutine of an asynchronous function."""
-        if self.takes_payload:
-            return self.function(payload)
-        if payload is None:
-            return self.function()
+        """Call the function. Returns its value, or the coroutine of an asynchronous function.
+
+        Raises PayloadError if the payload does not fit the function's annotations.
+        """
+        try:
+            if self.takes_payload:
+                (name,) = self._signature.parameters
+                argument = self._argument(name, payload)
+                arguments = None
+            else:
+                arguments = self._arguments({} if payload is None else payload)
+        except Misfit as misfit:
+            where = _json.place(("payload", *misfit.path))
+            raise PayloadError(f"{where}: {misfit}") from None
+        return self.function(argument) if arguments is None else self.function(**arguments)
+
+    def _arguments(self, payload: Any) -> dict[str, Any]:
         if not isinstance(payload, dict):
-            raise TypeError(
-                f"the handler of {self.type!r} takes the members of an object, and the payload is "
-                f"of type {type(payload).__name__}"
-            )
-        return self.function(**payload)
+            raise wrong("an object, whose members are the handler's parameters", payload)
+        parameters = self._signature.parameters
+        rest = next((p.name for p in parameters.values() if p.kind is p.VAR_KEYWORD), None)
+        arguments: dict[str, Any] = {}
+        for name, value in payload.items():
+            known = name if name in parameters and name != rest else rest
+            if known is None:
+                raise Misfit("the handler has no parameter of this name", (name,))
+            try:
+                arguments[name] = self._argument(known, value)
+            except Misfit as misfit:
+                raise misfit.within(name) from None
+        for name, parameter in parameters.items():
+            if parameter.default is parameter.empty and name not in arguments and name != rest:
+                raise Misfit("is missing", (name,))
+        return arguments
+
+    def _argument(self, name: str, value: Any) -> Any:
+        """Return a member of the payload as its parameter's annotation wants it."""
+        if self._converters is None:
+            self._converters = self._find_converters()
+        convert = self._converters.get(name)
+        if convert is None or (value is None and self._signature.parameters[name].default is None):
+            return value
+        return convert(value)
+
+    def _find_converters(self) -> dict[str, Convert | None]:
+        function = inspect.unwrap(self.function)
+        parameters = self._signature.parameters.values()
+        annotated = {p.name: p.annotation for p in parameters if p.annotation is not p.empty}
+        hints = hints_of(function, annotated, getattr(function, "__globals__", {}))
+        return {name: converter_of(hint) for name, hint in hints.items()}
 
 
 def check_middleware(function: Middleware) -> Middleware:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from . import errors
-from ._calls import Call, Lost, Response
+from ._calls import Call, Lost, Response, no_tls
 from ._config import Config
 
 # The server closes a connection that is idle for 60 s (a setting). Using one that is about to be
@@ -119,7 +119,7 @@ class _Connection:
         try:
             connection.connect()
         except ssl.SSLError as error:
-            raise Lost(f"no TLS with {config.url}: {_why(error)}", refused=True) from error
+            raise no_tls(config.url, error) from error
         except OSError as error:
             raise Lost(f"no connection to {config.url}: {_why(error)}", refused=True) from error
         assert connection.sock is not None

@@ -46,6 +46,7 @@ class Ledger:
         self.book = Book()
         self.outbox = Outbox()
         self.stopping = False  # written by the worker's loop only
+        self.has_no_loop = False  # no asynchronous handler can run any more
         # Items handed over by other threads.
         self._ended: deque[tuple[Attempt, Outcome]] = deque()
         self._with_news: deque[Key] = deque()
@@ -159,7 +160,12 @@ class Ledger:
                 self._threads.start(attempt)
         if on_loop:
             assert self._tasks is not None
-            self._tasks.start(on_loop)
+            try:
+                self._tasks.start(on_loop)
+            except RuntimeError:  # the application has closed its loop
+                self.has_no_loop = True
+                for attempt in on_loop:
+                    self.finish(attempt, RELEASED)
 
     def hear(self) -> None:
         """Take the items that other threads have handed over."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _json
+from ._text import clean
 from .context import Context, Line
 from .outcomes import Cancel, Interrupted, NonRetryable, RetryAfter, Snooze
 
@@ -54,15 +55,16 @@ CANCELLED = Outcome("cancelled", '"outcome":"cancelled"')
 def succeeded(result: Any, enqueue: list[dict[str, Any]]) -> Outcome:
     try:
         text = f'"outcome":"succeeded","result":{_json.dumps(result)}'
-    except (TypeError, ValueError) as error:
-        return failed({"type": "outcome_refused", "message": f"the result is not JSON: {error}"})
+    except Exception as error:  # also what the result's own methods raise
+        why = f"the result is not JSON: {text_of(error)}"
+        return failed({"type": "outcome_refused", "message": why})
     if enqueue:
         text += f',"enqueue":{_json.dumps(enqueue)}'
     return Outcome("succeeded", text)
 
 
 def failed(error: dict[str, Any], delay_ms: int | None = None) -> Outcome:
-    error["message"] = _clean(error["message"])[:_MAX_MESSAGE_BYTES]
+    error["message"] = clean(error["message"])[:_MAX_MESSAGE_BYTES]
     text = f'"outcome":"failed","error":{_json.dumps(error)}'
     if delay_ms is not None:
         text += f',"delay_ms":{delay_ms}'
@@ -70,7 +72,18 @@ def failed(error: dict[str, Any], delay_ms: int | None = None) -> Outcome:
 
 
 def outcome_of(context: Context, result: Any, error: BaseException | None) -> Outcome:
-    """Return the outcome of a handler that returned `result` or raised `error`."""
+    """Return the outcome of a handler that returned `result` or raised `error`.
+
+    It always returns one: without an outcome the slot would be lost, and the lease renewed for ever.
+    """
+    try:
+        return _outcome_of(context, result, error)
+    except Exception as own:  # a bug here, or an object of the handler's that fails when it is used
+        kind = _name_of(type(own if error is None else error))
+        return failed({"type": kind, "message": f"the outcome can't be described: {text_of(own)}"})
+
+
+def _outcome_of(context: Context, result: Any, error: BaseException | None) -> Outcome:
     told = context._conclude()
     if told == "lease_lost":
         return LOST
@@ -109,16 +122,25 @@ def log_failure(context: Context, outcome: Outcome, error: BaseException | None)
     """Log a failed attempt in the worker's own log, with the handler's exception."""
     if outcome.error is None:
         return
+    try:
+        _log_failure(context, outcome.error, error)
+    except Exception:  # of the application's own logging, which must not cost the outcome
+        traceback.print_exc()
+
+
+def _log_failure(
+    context: Context, told: Mapping[str, Any], error: BaseException | None
+) -> None:
     job = context.job
-    is_dead = outcome.error.get("retryable") is False or job.attempt >= job.max_attempts
+    is_dead = told.get("retryable") is False or job.attempt >= job.max_attempts
     _logger.warning(
         "job %s (%s): attempt %d of %d failed: %s: %s; %s",
         job.id,
         job.type,
         job.attempt,
         job.max_attempts,
-        outcome.error["type"],
-        outcome.error["message"],
+        told["type"],
+        told["message"],
         "the job is dead" if is_dead else "the server tries it again",
         exc_info=error,
     )
@@ -130,20 +152,31 @@ def refused(why: str) -> Outcome:
 
 
 def describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    kind = _name_of(type(error))
+    text = text_of(error)
+    return kind if text == kind else f"{kind}: {text}"
+
+
+def text_of(error: BaseException) -> str:
+    """Return an exception's text, else the name of its class; a fallback if its text fails."""
+    try:
+        return str(error) or _name_of(type(error))
+    except Exception:
+        return f"{_name_of(type(error))} (its text can't be had: its __str__ fails)"
+
+
+def _name_of(kind: type) -> str:
+    try:
+        return str(kind.__name__)
+    except Exception:  # of a metaclass
+        return "Exception"
 
 
 def _described(error: BaseException) -> dict[str, Any]:
-    stack = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    try:
+        stack = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    except Exception:
+        stack = "".join(traceback.format_tb(error.__traceback__))
     # The end names the error; the beginning has only the worker's own frames.
-    tail = _clean(stack).encode()[-_MAX_STACK_BYTES:].decode("utf-8", "ignore")
-    return {
-        "type": type(error).__name__,
-        "message": str(error) or type(error).__name__,
-        "stack": tail,
-    }
-
-
-def _clean(text: str) -> str:
-    """Replace half surrogates and NUL, which the server refuses."""
-    return text.replace("\0", " ").encode("utf-8", "replace").decode()
+    tail = clean(stack).encode()[-_MAX_STACK_BYTES:].decode("utf-8", "ignore")
+    return {"type": clean(_name_of(type(error))), "message": text_of(error), "stack": tail}

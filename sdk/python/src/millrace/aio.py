@@ -23,6 +23,7 @@ from ._aio_http import AsyncTransport
 from ._app import App
 from ._calls import Call, Lost, Tries
 from ._options import JobOptions, WorkerOptions
+from ._signals import stopping_by_signals
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
 from .client import new_job
@@ -58,15 +59,18 @@ class AsyncMillrace(App):
 
     Args:
         url: the server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`.
-        token: the bearer token. Default `MILLRACE_TOKEN`, else none.
+        token: the bearer token. Default `MILLRACE_TOKEN`, else none. Blanks around it are ignored.
         timeout: the deadline of a call, including its tries and pauses; seconds or a timedelta.
+        queue_full_timeout: how long a submission is tried again while its queue is full; 0 means
+            not at all. Short, so that a web request can answer its own user.
         ca_file: certificates (PEM) to trust instead of the platform's.
         ssl_context: an `ssl.SSLContext`, instead of `ca_file`.
         current_trace: returns the current `traceparent` (or it and the `tracestate`) for
             submissions. Without it, or if it returns None, the running handler's is used.
 
     A call that fails raises a MillraceError. After a lost connection and after the statuses 429,
-    502, 503 and 504 it is retried until the deadline, if that is safe.
+    502, 503 and 504 it is retried until the deadline, if that is safe; a full queue only for
+    `queue_full_timeout`.
     """
 
     def __init__(
@@ -75,11 +79,14 @@ class AsyncMillrace(App):
         *,
         token: str | None = None,
         timeout: Duration = 30.0,
+        queue_full_timeout: Duration = 2.0,
         ca_file: str | None = None,
         ssl_context: ssl.SSLContext | None = None,
         current_trace: TraceSource | None = None,
     ) -> None:
-        super().__init__(url, token, timeout, ca_file, ssl_context, current_trace)
+        super().__init__(
+            url, token, timeout, ca_file, ssl_context, current_trace, queue_full_timeout
+        )
         self._transport = AsyncTransport(self._config)
 
     async def __aenter__(self) -> AsyncMillrace:
@@ -155,8 +162,14 @@ class AsyncMillrace(App):
         )
 
     async def work(self, **options: Unpack[WorkerOptions]) -> None:
-        """Run a worker until SIGTERM or SIGINT. The options are those of `worker`."""
-        await self.worker(**options).run()
+        """Run a worker until SIGTERM or SIGINT; a second signal ends its grace time.
+
+        The options are those of `worker`. Only the main thread gets signals. Several applications
+        of a process may work at the same time.
+        """
+        worker = self.worker(**options)
+        with stopping_by_signals(worker.stop):
+            await worker.run()
 
     # Jobs
 
@@ -357,7 +370,8 @@ class AsyncMillrace(App):
         return await self._call(operations.apply_schedules(request))
 
     async def _call(self, call: Call[T], timeout: float | None = None) -> T:
-        tries = Tries(call, self._timeout if timeout is None else timeout)
+        left = self._timeout if timeout is None else timeout
+        tries = Tries(call, left, self._queue_full_timeout)
         while True:
             try:
                 response = await self._transport.send(call, tries.left())

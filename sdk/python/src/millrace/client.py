@@ -22,6 +22,7 @@ from ._app import App
 from ._calls import Call, Lost, Tries
 from ._http import Transport
 from ._options import JobOptions, WorkerOptions
+from ._signals import stopping_by_signals
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
 from .errors import InvalidState, WaitTimeout
@@ -55,15 +56,18 @@ class Millrace(App):
 
     Args:
         url: the server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`.
-        token: the bearer token. Default `MILLRACE_TOKEN`, else none.
+        token: the bearer token. Default `MILLRACE_TOKEN`, else none. Blanks around it are ignored.
         timeout: the deadline of a call, including its tries and pauses; seconds or a timedelta.
+        queue_full_timeout: how long a submission is tried again while its queue is full; 0 means
+            not at all. Short, so that a web request can answer its own user.
         ca_file: certificates (PEM) to trust instead of the platform's.
         ssl_context: an `ssl.SSLContext`, instead of `ca_file`.
         current_trace: returns the current `traceparent` (or it and the `tracestate`) for
             submissions. Without it, or if it returns None, the running handler's is used.
 
     A call that fails raises a MillraceError. After a lost connection and after the statuses 429,
-    502, 503 and 504 it is retried until the deadline, if that is safe.
+    502, 503 and 504 it is retried until the deadline, if that is safe; a full queue only for
+    `queue_full_timeout`.
     """
 
     def __init__(
@@ -72,11 +76,14 @@ class Millrace(App):
         *,
         token: str | None = None,
         timeout: Duration = 30.0,
+        queue_full_timeout: Duration = 2.0,
         ca_file: str | None = None,
         ssl_context: ssl.SSLContext | None = None,
         current_trace: TraceSource | None = None,
     ) -> None:
-        super().__init__(url, token, timeout, ca_file, ssl_context, current_trace)
+        super().__init__(
+            url, token, timeout, ca_file, ssl_context, current_trace, queue_full_timeout
+        )
         self._transport = Transport(self._config)
 
     def __enter__(self) -> Millrace:
@@ -152,8 +159,13 @@ class Millrace(App):
         )
 
     def work(self, **options: Unpack[WorkerOptions]) -> None:
-        """Run a worker until SIGTERM or SIGINT. The options are those of `worker`."""
-        self.worker(**options).run()
+        """Run a worker until SIGTERM or SIGINT; a second signal ends its grace time.
+
+        The options are those of `worker`. Only the main thread gets signals.
+        """
+        worker = self.worker(**options)
+        with stopping_by_signals(worker.stop):
+            worker.run()
 
     # Jobs
 
@@ -341,7 +353,8 @@ class Millrace(App):
         return self._call(operations.apply_schedules(request))
 
     def _call(self, call: Call[T], timeout: float | None = None) -> T:
-        tries = Tries(call, self._timeout if timeout is None else timeout)
+        left = self._timeout if timeout is None else timeout
+        tries = Tries(call, left, self._queue_full_timeout)
         while True:
             try:
                 response = self._transport.send(call, tries.left())

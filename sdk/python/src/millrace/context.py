@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -11,11 +12,14 @@ from typing import Any, Callable, NamedTuple
 from . import _json
 from ._ids import make_id
 from ._shapes import ClaimedJobRecord
+from ._text import cut
 from ._time import Duration, format_time, to_ms, to_seconds
 from .models import UNSET, Submission, wire_of
 from .outcomes import Interrupted
 
 __all__ = ["ClaimedJob", "Context"]
+
+_logger = logging.getLogger("millrace.worker")
 
 # The server's bounds.
 _MAX_LINE_BYTES = 8 << 10
@@ -150,7 +154,10 @@ class Context:
             if self._told_event is not None:
                 self._told_event.set()
         for observer in observers:
-            observer(reason)
+            try:
+                observer(reason)
+            except Exception:  # this is the worker's thread, which must go on
+                _logger.exception("job %s: an observer of on_told failed", self.job.id)
         return True
 
     def _conclude(self) -> str | None:
@@ -178,10 +185,10 @@ class Context:
             TypeError, ValueError: the checkpoint is not JSON or is too large.
         """
         given: dict[str, str] = {}
-        if percent is not None and percent == percent:
+        if percent is not None and percent == percent:  # not NaN
             given["percent"] = _json.dumps(min(max(percent, 0), 100))
         if message is not None:
-            given["message"] = _json.dumps(_cut(message.replace("\0", " "), _MAX_MESSAGE_BYTES))
+            given["message"] = _json.dumps(cut(message, _MAX_MESSAGE_BYTES))
         if checkpoint is not UNSET:
             text = _json.dumps(checkpoint)
             if len(text.encode()) > _MAX_CHECKPOINT_BYTES:
@@ -203,7 +210,7 @@ class Context:
         line = Line(
             format_time(time.time()),
             _LEVELS.get(level.lower(), "info"),
-            _cut(message, _MAX_LINE_BYTES),
+            cut(message, _MAX_LINE_BYTES),
         )
         with self._lock:
             self._lines.append(line)
@@ -283,10 +290,3 @@ class Context:
             if self._line_bytes + size <= _MAX_LOG_BYTES:
                 self._lines.appendleft(line)
                 self._line_bytes += size
-
-
-def _cut(text: str, max_bytes: int) -> str:
-    if len(text) * 4 <= max_bytes:
-        return text
-    data = text.encode("utf-8", "replace")
-    return text if len(data) <= max_bytes else data[:max_bytes].decode("utf-8", "ignore")

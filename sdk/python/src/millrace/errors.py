@@ -9,6 +9,7 @@ __all__ = [
     "DuplicateJob",
     "Forbidden",
     "IdMismatch",
+    "IdempotencyMismatch",
     "InvalidState",
     "LeaseLost",
     "MillraceError",
@@ -88,6 +89,10 @@ class IdMismatch(MillraceError):
     """A job with this id and other content exists (409)."""
 
 
+class IdempotencyMismatch(MillraceError):
+    """The idempotency key was used with another job (422)."""
+
+
 class InvalidState(MillraceError):
     """The job's state does not allow the call, e.g. cancelling an ended job (409)."""
 
@@ -140,6 +145,7 @@ _BY_CODE = {
     "validation_failed": ValidationFailed,
     "duplicate_job": DuplicateJob,
     "id_mismatch": IdMismatch,
+    "idempotency_mismatch": IdempotencyMismatch,
     "invalid_state": InvalidState,
     "lease_lost": LeaseLost,
     "version_conflict": VersionConflict,

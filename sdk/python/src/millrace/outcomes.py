@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._time import Duration, to_ms
 
-__all__ = ["Cancel", "Interrupted", "NonRetryable", "RetryAfter", "Snooze"]
+__all__ = ["Cancel", "Interrupted", "NonRetryable", "PayloadError", "RetryAfter", "Snooze"]
 
 
 class NonRetryable(Exception):
@@ -42,6 +42,14 @@ class Cancel(Exception):
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class PayloadError(ValueError):
+    """The payload does not fit the handler's annotations; its text names the member.
+
+    The handler has not run. The attempt fails as by any other exception, and is tried again: a new
+    version of the program may take the payload.
+    """
 
 
 class Interrupted(BaseException):

@@ -6,11 +6,10 @@ import asyncio
 import concurrent.futures
 import os
 import secrets
-import signal
 import socket
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING
 
 from ._core import Core
 from ._handlers import Handler, check_chain
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from ._app import App
 
 __all__ = ["AsyncWorker", "Worker"]
-
-_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGINT") if hasattr(signal, name)]
-
 
 class _Worker:
     """The common part of both workers: the core on its own thread."""
@@ -76,6 +72,11 @@ class _Worker:
     def id(self) -> str:
         """The worker's name."""
         return self._options.id
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it runs: False before `start`, and after its end, whatever ended it."""
+        return self._core is not None and not self._ended.done()
 
     def stop(self) -> None:
         """Begin the stop: the worker claims no more, and handlers have the grace time.
@@ -137,16 +138,13 @@ class Worker(_Worker):
     """
 
     def run(self) -> None:
-        """Work until `stop()`, the server's command, or, in the main thread, SIGTERM or SIGINT.
-
-        A second signal ends the grace time.
+        """Work until `stop()` or the server's command. `Millrace.work` also ends at signals.
 
         Raises:
             MillraceError: the server refused the worker permanently, e.g. because of its token.
         """
-        with _stopping_by_signals(self.stop):
-            self.start()
-            self.join()
+        self.start()
+        self.join()
 
     def start(self) -> None:
         """Start the worker and return. A worker runs once."""
@@ -190,42 +188,47 @@ class Worker(_Worker):
 class AsyncWorker(_Worker):
     """A worker of an asynchronous application, created by `AsyncMillrace.worker`.
 
-    Asynchronous handlers run on the loop that awaits `run`, synchronous ones in threads.
+    Asynchronous handlers run on the loop that started it, synchronous ones in threads. It leaves
+    signals to its host: a web server that starts it in its lifespan stops it there.
+
+        async with app.worker():
+            ...  # it works
     """
 
     async def run(self) -> None:
-        """Work until `stop()`, the server's command, cancellation, or, in the main thread, SIGTERM
-        or SIGINT. A second signal ends the grace time.
+        """Work until `stop()`, the server's command or cancellation. `AsyncMillrace.work` also ends
+        at signals.
 
         Raises:
             MillraceError: the server refused the worker permanently, e.g. because of its token.
         """
-        with _stopping_by_signals(self.stop):
-            self._launch(asyncio.get_running_loop())
-            ended = asyncio.wrap_future(self._ended)
-            try:
-                await asyncio.shield(ended)
-            except asyncio.CancelledError:
-                self.stop()
-                await ended
-                raise
+        self.start()
+        try:
+            await self.join()
+        except asyncio.CancelledError:
+            self.stop()
+            await self.join()
+            raise
 
+    def start(self) -> None:
+        """Start the worker on the running loop, and return. A worker runs once."""
+        self._launch(asyncio.get_running_loop())
 
-class _stopping_by_signals:
-    """Makes SIGTERM and SIGINT call `stop` within a `with` block, if this is the main thread."""
+    async def join(self) -> None:
+        """Wait for the worker's end. If this call is cancelled, the worker runs on.
 
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
-        self._before: dict[int, Any] = {}
+        Raises:
+            MillraceError: the server refused the worker permanently.
+        """
+        await asyncio.shield(asyncio.wrap_future(self._ended))
 
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number in _SIGNALS:
-                self._before[number] = signal.signal(number, lambda *_: self._stop())
+    async def __aenter__(self) -> AsyncWorker:
+        self.start()
+        return self
 
-    def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
+    async def __aexit__(self, *_: object) -> None:
+        self.stop()
+        await self.join()
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
