@@ -11,28 +11,29 @@ import (
 
 // command holds the members of all commands.
 type command struct {
-	ID        json.RawMessage   `json:"id"`
-	Do        string            `json:"do"`
-	URL       string            `json:"url"`
-	Token     string            `json:"token"`
-	TimeoutMs int64             `json:"timeout_ms"`
-	CAFile    string            `json:"ca_file"`
-	Fake      string            `json:"fake"`
-	Queue     string            `json:"queue"`
-	Job       json.RawMessage   `json:"job"`
-	Jobs      []millrace.NewJob `json:"jobs"`
-	Atomic    bool              `json:"atomic"`
-	Include   []string          `json:"include"`
-	Filter    filter            `json:"filter"`
-	Limit     int               `json:"limit"`
-	Cursor    string            `json:"cursor"`
-	Reason    string            `json:"reason"`
-	Name      string            `json:"name"`
-	Settings  json.RawMessage   `json:"settings"`
-	Force     bool              `json:"force"`
-	IfMatch   *int64            `json:"if_match"`
-	Spec      json.RawMessage   `json:"spec"`
-	ManagedBy *string           `json:"managed_by"`
+	ID                 json.RawMessage   `json:"id"`
+	Do                 string            `json:"do"`
+	URL                string            `json:"url"`
+	Token              string            `json:"token"`
+	TimeoutMs          int64             `json:"timeout_ms"`
+	QueueFullTimeoutMs int64             `json:"queue_full_timeout_ms"`
+	CAFile             string            `json:"ca_file"`
+	Fake               string            `json:"fake"`
+	Queue              string            `json:"queue"`
+	Job                json.RawMessage   `json:"job"`
+	Jobs               []millrace.NewJob `json:"jobs"`
+	Atomic             bool              `json:"atomic"`
+	Include            []string          `json:"include"`
+	Filter             filter            `json:"filter"`
+	Limit              int               `json:"limit"`
+	Cursor             string            `json:"cursor"`
+	Reason             string            `json:"reason"`
+	Name               string            `json:"name"`
+	Settings           json.RawMessage   `json:"settings"`
+	Force              bool              `json:"force"`
+	IfMatch            *int64            `json:"if_match"`
+	Spec               json.RawMessage   `json:"spec"`
+	ManagedBy          *string           `json:"managed_by"`
 
 	Queues      []string `json:"queues"`
 	Types       []string `json:"types"`

@@ -364,7 +364,7 @@ func (f *Fake) Enqueued(jobType string) []millrace.Job {
 
 // Payloads returns the payloads of the submitted jobs of a type, oldest first. It panics if one can't
 // be decoded.
-func Payloads[P any](f *Fake, of millrace.JobType[P]) []P {
+func Payloads[P, R any](f *Fake, of millrace.JobType[P, R]) []P {
 	jobs := f.Enqueued(of.Name())
 	payloads := make([]P, len(jobs))
 	for i := range jobs {

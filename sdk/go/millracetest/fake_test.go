@@ -15,7 +15,7 @@ var ctx = context.Background()
 
 type order struct{ N int }
 
-var ship = millrace.Define[order]("ship", millrace.Retry(millrace.RetryPolicy{Strategy: "exponential", Base: time.Second}))
+var ship = millrace.Define[order, any]("ship", millrace.Retry(millrace.RetryPolicy{Strategy: "exponential", Base: time.Second}))
 
 func newFake(mode millracetest.Mode, handler func(ctx context.Context, o order) (any, error)) *millracetest.Fake {
 	fake := millracetest.New(mode)

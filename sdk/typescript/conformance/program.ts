@@ -43,9 +43,10 @@ const logger = {
 };
 
 function configured(command: Command): Millrace {
-  const { url, token, timeout, caFile } = command;
+  const { url, token, timeout, queueFullTimeout, caFile } = command;
   if (command.fake) return fakeFor(command.fake, command.types ?? []);
-  return new Millrace({ url, token, timeout, ca: caFile && readFileSync(caFile), json: exactJson });
+  const ca = caFile && readFileSync(caFile);
+  return new Millrace({ url, token, timeout, queueFullTimeout, ca, json: exactJson });
 }
 
 let fake: Fake | undefined;

@@ -4,11 +4,11 @@ import {
   errorOf,
   isProblem,
   isTemporary,
-  MillraceError,
   NotFound,
   retryAfterOf,
   Unreachable,
 } from "./errors.js";
+import type { MillraceError } from "./errors.js";
 import type { JsonCodec } from "./json.js";
 import { parseAnswer } from "./wire.js";
 import type { Transport } from "./transport.js";
@@ -141,8 +141,7 @@ function checkedToken(given: string | undefined): string | undefined {
   const token = given?.trim();
   const at = token?.search(/[^!-~]/) ?? -1;
   if (at >= 0) {
-    const message = `character ${at + 1} of the token is none that a token has: check how it is set`;
-    throw new MillraceError(message, { code: "bad_token" });
+    throw new TypeError(`character ${at + 1} of the token is none that a token has`);
   }
   return token || undefined;
 }
