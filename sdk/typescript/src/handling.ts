@@ -2,6 +2,7 @@ import type { Context } from "./context.js";
 import { messageOf } from "./errors.js";
 import { JobType } from "./job-type.js";
 import { opaqueText, type JsonCodec } from "./json.js";
+import { parsedBy } from "./schema.js";
 import { Ending, outcomeOf, refused, timedOut, type Outcome } from "./outcome.js";
 
 /**
@@ -28,13 +29,14 @@ export class Handlers {
     return [...this.#handlers.keys()];
   }
 
-  set<Payload, Result>(
-    job: JobType<Payload, Result> | string,
-    handler: Handler<Payload, Result>,
+  set<Payload, GivenResult>(
+    job: JobType<Payload, any, any, GivenResult> | string,
+    handler: Handler<Payload, GivenResult>,
   ): void {
     const type = job instanceof JobType ? job.type : job;
     if (this.#handlers.has(type)) throw new Error(`there is a handler for ${type} already`);
-    this.#handlers.set(type, handler as Handler);
+    const plain = handler as Handler;
+    this.#handlers.set(type, job instanceof JobType ? checking(plain, job.schemas) : plain);
   }
 
   wrap(middleware: Middleware): void {
@@ -56,6 +58,18 @@ export class Handlers {
     };
     return from(0);
   }
+}
+
+// Returns the handler of a job type with schemas, which are asked before and after it.
+function checking(handler: Handler, { payload, result }: JobType["schemas"]): Handler {
+  if (!payload && !result) return handler;
+  return async (given, ctx) => {
+    const value = await parsedBy(payload, given, "payload");
+    Object.defineProperty(ctx.job, "payload", { value });
+    const returned = await handler(value, ctx);
+    if (!(returned instanceof Ending)) await parsedBy(result, returned, "result");
+    return returned;
+  };
 }
 
 /**

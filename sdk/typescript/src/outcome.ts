@@ -1,4 +1,5 @@
 import { attempted, messageOf, MillraceError, wellFormed } from "./errors.js";
+import { ResultError } from "./schema.js";
 
 /**
  * Why a handler is told to end: its job was cancelled; the attempt timed out; the lease is no
@@ -117,6 +118,7 @@ function describedOutcome(thrown: unknown, told: StopReason | undefined): Outcom
   }
   if (thrown instanceof Snooze) return { outcome: "snoozed", delay: milliseconds(thrown.delay) };
   if (thrown instanceof Cancel) return { outcome: "cancelled", line: String(thrown.reason) };
+  if (thrown instanceof ResultError) return refused(messageOf(thrown));
   const error = errorOutcome(thrown);
   if (thrown instanceof RetryAfter) {
     return { outcome: "failed", error, delay: milliseconds(thrown.delay) };

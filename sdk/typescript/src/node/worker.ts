@@ -78,9 +78,9 @@ export class Worker {
    * Attaches a handler to a type of jobs, before the start. The worker claims only types that have
    * handlers, at most 100.
    */
-  on<Payload, Result>(
-    job: JobType<Payload, Result> | string,
-    handler: Handler<Payload, Result | Ending>,
+  on<Payload, GivenResult>(
+    job: JobType<Payload, any, any, GivenResult> | string,
+    handler: Handler<Payload, GivenResult | Ending>,
   ): this {
     this.#handlers.set(job, handler);
     return this;
