@@ -162,6 +162,18 @@ func (c *Client) do(ctx context.Context, request call, out any) (int, error) {
 
 // try does what do does, and also returns the number of tries.
 func (c *Client) try(ctx context.Context, request call, out any) (status, tries int, err error) {
+	status, body, tries, err := c.tryRaw(ctx, request)
+	if err == nil && out != nil && status != http.StatusNoContent {
+		if err := json.Unmarshal(body, out); err != nil {
+			return status, tries, badAnswer(status, err)
+		}
+	}
+	return status, tries, err
+}
+
+var errNotJSON = errors.New("it is not JSON")
+
+func (c *Client) tryRaw(ctx context.Context, request call) (status int, body []byte, tries int, err error) {
 	begin := time.Now()
 	deadline := begin.Add(c.timeout + request.patience)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
@@ -173,26 +185,21 @@ func (c *Client) try(ctx context.Context, request call, out any) (status, tries 
 	for tries = 1; ; tries++ {
 		status, body, err := c.send(ctx, request)
 		if err == nil {
-			if out != nil {
-				if err := json.Unmarshal(body, out); err != nil {
-					return status, tries, badAnswer(status, err)
-				}
-			}
-			return status, tries, nil
+			return status, body, tries, nil
 		}
 		failure := asError(err)
 		if tries > 1 && request.method == http.MethodDelete && failure.Code == "not_found" {
-			return http.StatusNoContent, tries, nil // an earlier try deleted it, and its answer was lost
+			return http.StatusNoContent, nil, tries, nil // an earlier try deleted it, and its answer was lost
 		}
 		if !failure.isTemporary() || isCertificateFault(err) || request.once && !failure.notBegun {
-			return failure.Status, tries, failure
+			return failure.Status, nil, tries, failure
 		}
 		if full := begin.Add(c.queueFull); failure.isFull() && full.Before(deadline) {
 			deadline = full
 		}
 		pause := max(pauses.next(), failure.RetryAfter)
 		if time.Now().Add(pause).After(deadline) || !sleep(ctx, pause) {
-			return failure.Status, tries, failure
+			return failure.Status, nil, tries, failure
 		}
 	}
 }

@@ -43,6 +43,19 @@ func (t JobType[P, R]) Submit(
 	return to.Submit(ctx, t.Job(payload, options...))
 }
 
+// TxSubmitter submits jobs in transactions. It is implemented by *Client and by the fake of package
+// millracetest.
+type TxSubmitter interface {
+	SubmitTx(ctx context.Context, tx Tx, job NewJob) (string, error)
+}
+
+// SubmitTx submits one job in a transaction, and returns its id; see Client.SubmitTx.
+func (t JobType[P, R]) SubmitTx(
+	ctx context.Context, to TxSubmitter, tx Tx, payload P, options ...JobOption,
+) (string, error) {
+	return to.SubmitTx(ctx, tx, t.Job(payload, options...))
+}
+
 // Waiter waits for jobs. It is implemented by *Client and by the fake of package millracetest.
 type Waiter interface {
 	Wait(ctx context.Context, id string, timeout time.Duration) (*Job, error)

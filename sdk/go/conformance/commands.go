@@ -35,6 +35,18 @@ type command struct {
 	Spec               json.RawMessage   `json:"spec"`
 	ManagedBy          *string           `json:"managed_by"`
 
+	Request   json.RawMessage `json:"request"`
+	Operation string          `json:"operation"`
+	State     string          `json:"state"`
+	WaitMs    int64           `json:"wait_ms"`
+	WindowMs  int64           `json:"window_ms"`
+	StepMs    int64           `json:"step_ms"`
+	By        string          `json:"by"`
+	Method    string          `json:"method"`
+	Path      string          `json:"path"`
+	Query     map[string]any  `json:"query"`
+	Body      json.RawMessage `json:"body"`
+
 	Queues      []string `json:"queues"`
 	Types       []string `json:"types"`
 	Type        string   `json:"type"`
@@ -142,8 +154,16 @@ func (p *program) do(ctx context.Context, c *command) (any, error) {
 	case "stop":
 		return p.stopWorker(c.Name)
 	}
-	if strings.Contains(c.Do, "queue") {
+	if value, done, err := c.doRest(ctx, client); done {
+		return value, err
+	}
+	switch {
+	case strings.Contains(c.Do, "queue"):
 		return c.doQueue(ctx, client)
+	case strings.Contains(c.Do, "limit"):
+		return c.doLimit(ctx, client)
+	case strings.Contains(c.Do, "operation"):
+		return c.doOperation(ctx, client)
 	}
 	return c.doSchedule(ctx, client)
 }

@@ -64,6 +64,8 @@ type keyed struct {
 }
 
 var _ millrace.Submitter = (*Fake)(nil)
+var _ millrace.TxSubmitter = (*Fake)(nil)
+var _ millrace.Waiter = (*Fake)(nil)
 var _ millrace.Registry = (*Fake)(nil)
 
 // New returns a fake without jobs, whose clock shows 2030-01-01T00:00:00Z.
@@ -144,6 +146,15 @@ func (f *Fake) Submit(ctx context.Context, job millrace.NewJob) (*millrace.Submi
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	return &millrace.Submitted{Job: shown(e, nil), IsNew: isNew}, nil
+}
+
+// SubmitTx takes a job at once, whatever becomes of the transaction, which may be nil.
+func (f *Fake) SubmitTx(ctx context.Context, _ millrace.Tx, job millrace.NewJob) (string, error) {
+	submitted, err := f.Submit(ctx, job)
+	if err != nil {
+		return "", err
+	}
+	return submitted.ID, nil
 }
 
 // SubmitBatch submits jobs as Client.SubmitBatch does.
