@@ -28,15 +28,17 @@ export interface FakeOptions {
 /**
  * A client without a server, for unit tests. Jobs wait in memory; `drain` runs those that are due
  * with the handlers attached to the fake. It answers `submit`, `submitBatch`, `get`, `list`,
- * `logs`, `cancel` and `retry` as the server does, and refuses other calls with the code
- * `not_in_fake`. Retries have no jitter, and attempts have no time limit.
+ * `logs`, `cancel` and `retry` as the server does. It keeps queues, limits and schedules that are put
+ * or applied: a queue's settings count, limits hold nothing back, schedules fire by
+ * `triggerSchedule`. It refuses other calls with the code `not_in_fake`. Retries have no jitter, and
+ * attempts have no time limit.
  */
 export class Fake extends Millrace {
   readonly #handlers = new Handlers();
   readonly #server: FakeServer;
 
   constructor(options: FakeOptions = {}) {
-    super({ url: "http://fake", json: options.json });
+    super({ url: "http://fake", json: options.json, queueFullTimeout: 0 }); // its clock stands
     this.#server = new FakeServer(this.#handlers, {
       client: () => this,
       format: (values) => format(...values),
