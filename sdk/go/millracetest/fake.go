@@ -30,8 +30,8 @@ const (
 )
 
 // Fake behaves like a client with a server, and keeps its jobs in memory. It has no leases, no
-// retention, no attempt timeouts and no queue settings: all queues have the defaults. It is safe for
-// concurrent use by multiple goroutines.
+// retention and no attempt timeouts. The settings of queues that are put count; limits hold nothing back,
+// and schedules fire by TriggerSchedule alone. It is safe for concurrent use by multiple goroutines.
 type Fake struct {
 	mode Mode
 
@@ -43,6 +43,7 @@ type Fake struct {
 	unique   map[[2]string]*entry // by queue and unique key
 	handlers map[string]millrace.Handler
 	wrappers []millrace.Middleware
+	setup    setup
 	token    int64
 	serial   int
 }
@@ -73,6 +74,7 @@ func New(mode Mode) *Fake {
 	return &Fake{
 		mode: mode, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), byID: map[string]*entry{},
 		keys: map[[2]string]keyed{}, unique: map[[2]string]*entry{}, handlers: map[string]millrace.Handler{},
+		setup: newSetup(),
 	}
 }
 
