@@ -125,11 +125,16 @@ func (c *core) start(a *attempt) {
 	a.nextBeat = a.certain.Add(-2 * a.third)
 	handler := c.handlers[a.job.Type]
 	go func() {
-		outcome := a.job.run(handler)
-		c.warnOfFailure(&a.job.ClaimedJob, outcome.Error)
-		f := finished{attempt: a, outcome: outcome, lines: a.job.lastLines()}
-		a.job.end(nil)
-		c.tell(func(in *inbox) { in.finished = append(in.finished, f) })
+		outcome := failedWith(AttemptError{
+			Type: "goexit", Message: "the handler ended its goroutine by runtime.Goexit", Retryable: true,
+		})
+		defer func() { // also after a Goexit, such as that of testing.T's FailNow
+			c.warnOfFailure(&a.job.ClaimedJob, outcome.Error)
+			f := finished{attempt: a, outcome: outcome, lines: a.job.lastLines()}
+			a.job.end(nil)
+			c.tell(func(in *inbox) { in.finished = append(in.finished, f) })
+		}()
+		outcome = a.job.run(handler)
 	}()
 }
 

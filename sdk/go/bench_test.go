@@ -12,7 +12,7 @@ import (
 
 type nothing struct{}
 
-var emptyJob = millrace.Define[nothing]("empty", millrace.Queue("empty"))
+var emptyJob = millrace.Define[nothing, any]("empty", millrace.Queue("empty"))
 
 // BenchmarkWorker runs empty handlers, on a server that syncs each commit to disk:
 //
@@ -24,7 +24,7 @@ func BenchmarkWorker(b *testing.B) {
 }
 
 func benchmarkWorker(b *testing.B, concurrency int) {
-	client := millrace.New(millrace.Options{URL: testserver.New(b).URL})
+	client := must[*millrace.Client](b)(millrace.New(millrace.Options{URL: testserver.New(b).URL}))
 	submitMany(b, client, b.N)
 	ctx, cancel := context.WithCancel(context.Background())
 	worker := client.Worker(millrace.Queues("empty"), millrace.Concurrency(concurrency))

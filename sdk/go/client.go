@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -24,6 +25,8 @@ const (
 	DefaultQueue = "default"
 	// DefaultTimeout bounds a call if Options.Timeout is 0.
 	DefaultTimeout = 30 * time.Second
+
+	defaultQueueFullTimeout = 2 * time.Second
 )
 
 // Options are the settings of a Client. The zero value is ready to use.
@@ -32,10 +35,14 @@ type Options struct {
 	// MILLRACE_URL is used, else DefaultURL.
 	URL string
 	// Token is the bearer token. If empty, the environment variable MILLRACE_TOKEN is used, else none.
+	// Blanks and line ends around it are taken off.
 	Token string
 	// Timeout bounds a whole call: all its tries and the pauses between them. 0 means DefaultTimeout.
 	// The context of a call may end it sooner.
 	Timeout time.Duration
+	// QueueFullTimeout is how long a call is tried again while its queue is full, within Timeout: short,
+	// since a web request may wait for it. 0 means 2 s; if it is negative, there is no further try.
+	QueueFullTimeout time.Duration
 	// TLS holds the settings for https. Nil means the platform's certificate store. Proxies are taken
 	// from HTTPS_PROXY and NO_PROXY in the environment.
 	TLS *tls.Config
@@ -53,16 +60,22 @@ type Options struct {
 // retry could do its work twice. Every error that a method returns is an *Error, even one caused by
 // the context: errors.Is finds context.Canceled and context.DeadlineExceeded in it.
 type Client struct {
-	base    string
-	token   string
-	timeout time.Duration
-	trace   func(ctx context.Context) (string, string)
-	logger  *slog.Logger
-	http    *http.Client
+	base          string
+	authorization *string // behind a pointer, so that no %+v shows it; nil: none
+	timeout       time.Duration
+	queueFull     time.Duration
+	trace         func(ctx context.Context) (string, string)
+	logger        *slog.Logger
+	http          *http.Client
 }
 
-// New returns a client. It does not connect; the first call reports a wrong address.
-func New(options Options) *Client {
+// New returns a client. It does not connect; the first call reports a wrong address. It returns an
+// error if the token can't be one.
+func New(options Options) (*Client, error) {
+	authorization, err := authorizationOf(firstOf(options.Token, os.Getenv("MILLRACE_TOKEN")))
+	if err != nil {
+		return nil, err
+	}
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
@@ -74,11 +87,12 @@ func New(options Options) *Client {
 		DisableCompression: true,
 	}
 	c := &Client{
-		base:    strings.TrimRight(firstOf(options.URL, os.Getenv("MILLRACE_URL"), DefaultURL), "/"),
-		token:   firstOf(options.Token, os.Getenv("MILLRACE_TOKEN")),
-		timeout: options.Timeout,
-		trace:   options.Trace,
-		logger:  options.Logger,
+		base:          strings.TrimRight(firstOf(options.URL, os.Getenv("MILLRACE_URL"), DefaultURL), "/"),
+		authorization: authorization,
+		timeout:       options.Timeout,
+		queueFull:     options.QueueFullTimeout,
+		trace:         options.Trace,
+		logger:        options.Logger,
 		http: &http.Client{
 			Transport:     transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -87,7 +101,25 @@ func New(options Options) *Client {
 	if c.timeout <= 0 {
 		c.timeout = DefaultTimeout
 	}
-	return c
+	if c.queueFull == 0 {
+		c.queueFull = defaultQueueFullTimeout
+	}
+	return c, nil
+}
+
+// authorizationOf returns the header for a token, which may have blanks around it, as files and secrets
+// have them. The error does not show it.
+func authorizationOf(token string) (*string, error) {
+	token = strings.TrimSpace(token)
+	for i := 0; i < len(token); i++ {
+		if token[i] <= ' ' || token[i] > '~' {
+			return nil, fmt.Errorf("millrace: byte %d of the token is none that a token has", i+1)
+		}
+	}
+	if token == "" {
+		return nil, nil
+	}
+	return Ptr("Bearer " + token), nil
 }
 
 // Close closes idle connections. The client may be used again afterwards.
@@ -130,7 +162,20 @@ func (c *Client) do(ctx context.Context, request call, out any) (int, error) {
 
 // try does what do does, and also returns the number of tries.
 func (c *Client) try(ctx context.Context, request call, out any) (status, tries int, err error) {
-	deadline := time.Now().Add(c.timeout + request.patience)
+	status, body, tries, err := c.tryRaw(ctx, request)
+	if err == nil && out != nil && status != http.StatusNoContent {
+		if err := json.Unmarshal(body, out); err != nil {
+			return status, tries, badAnswer(status, err)
+		}
+	}
+	return status, tries, err
+}
+
+var errNotJSON = errors.New("it is not JSON")
+
+func (c *Client) tryRaw(ctx context.Context, request call) (status int, body []byte, tries int, err error) {
+	begin := time.Now()
+	deadline := begin.Add(c.timeout + request.patience)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	if earlier, ok := ctx.Deadline(); ok {
@@ -140,23 +185,21 @@ func (c *Client) try(ctx context.Context, request call, out any) (status, tries 
 	for tries = 1; ; tries++ {
 		status, body, err := c.send(ctx, request)
 		if err == nil {
-			if out != nil {
-				if err := json.Unmarshal(body, out); err != nil {
-					return status, tries, badAnswer(status, err)
-				}
-			}
-			return status, tries, nil
+			return status, body, tries, nil
 		}
 		failure := asError(err)
 		if tries > 1 && request.method == http.MethodDelete && failure.Code == "not_found" {
-			return http.StatusNoContent, tries, nil // an earlier try deleted it, and its answer was lost
+			return http.StatusNoContent, nil, tries, nil // an earlier try deleted it, and its answer was lost
 		}
 		if !failure.isTemporary() || isCertificateFault(err) || request.once && !failure.notBegun {
-			return failure.Status, tries, failure
+			return failure.Status, nil, tries, failure
+		}
+		if full := begin.Add(c.queueFull); failure.isFull() && full.Before(deadline) {
+			deadline = full
 		}
 		pause := max(pauses.next(), failure.RetryAfter)
 		if time.Now().Add(pause).After(deadline) || !sleep(ctx, pause) {
-			return failure.Status, tries, failure
+			return failure.Status, nil, tries, failure
 		}
 	}
 }
@@ -213,8 +256,8 @@ func (c *Client) open(ctx context.Context, request call) (*http.Response, error)
 		return nil, err
 	}
 	r.Header.Set("User-Agent", "millrace-go/"+Version)
-	if c.token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.token)
+	if c.authorization != nil {
+		r.Header.Set("Authorization", *c.authorization)
 	}
 	if request.body != nil {
 		r.Header.Set("Content-Type", "application/json")

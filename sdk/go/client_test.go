@@ -17,12 +17,12 @@ var ctx = context.Background()
 
 func newClient(t *testing.T) *millrace.Client {
 	t.Helper()
-	client := millrace.New(millrace.Options{URL: testserver.New(t).URL, Timeout: 60 * time.Second})
+	client := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: testserver.New(t).URL, Timeout: 60 * time.Second}))
 	t.Cleanup(client.Close)
 	return client
 }
 
-func must[T any](t *testing.T) func(value T, err error) T {
+func must[T any](t testing.TB) func(value T, err error) T {
 	return func(value T, err error) T {
 		t.Helper()
 		if err != nil {
@@ -81,7 +81,7 @@ func TestSubmissionKeepsEveryMember(t *testing.T) {
 func TestJobsHaveTheAPIsForm(t *testing.T) {
 	t.Parallel()
 	server := testserver.New(t)
-	client := millrace.New(millrace.Options{URL: server.URL})
+	client := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: server.URL}))
 	job := must[*millrace.Submitted](t)(client.Submit(ctx, millrace.NewJob{Type: "t", Payload: 1}))
 	must[*millrace.Schedule](t)(client.PutSchedule(ctx, "s", millrace.ScheduleSpec{Every: time.Hour, Job: millrace.NewJob{Type: "t", Queue: "default"}}))
 	for path, value := range map[string]any{
@@ -244,7 +244,7 @@ func TestQueues(t *testing.T) {
 	wants(t, "retention", []any{*queue.Settings.Retention.Succeeded, *queue.Settings.Retention.Dead}, []any{0, millrace.Forever})
 	wants(t, "numbers", []any{queue.Settings.MaxAttempts, queue.Settings.MaxCrashes, *queue.Settings.MaxReady}, []any{3, 2, 1})
 	must[*millrace.Submitted](t)(client.Submit(ctx, millrace.NewJob{Type: "t", Queue: "a/b"}))
-	impatient := millrace.New(millrace.Options{URL: clientURL(client), Timeout: 500 * time.Millisecond})
+	impatient := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: clientURL(client), Timeout: 500 * time.Millisecond}))
 	var err error
 	waitFor(t, "the server answers in time", func() bool {
 		_, err = impatient.Submit(ctx, millrace.NewJob{Type: "t", Queue: "a/b"})

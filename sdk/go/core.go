@@ -374,6 +374,10 @@ func (c *core) sayGoodbye(ctx context.Context) {
 	}
 }
 
-func (c *core) warn(message string, args ...any) {
-	c.client.log().Log(c.ctx, slog.LevelWarn, "millrace: "+message, args...)
+func (c *core) warn(message string, args ...any) { c.say(slog.LevelWarn, message, args...) }
+
+// say logs a line. A logger that panics must not end the worker.
+func (c *core) say(level slog.Level, message string, args ...any) {
+	defer func() { _ = recover() }()
+	c.client.log().Log(c.ctx, level, "millrace: "+message, args...)
 }

@@ -4,26 +4,28 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
-// JobType is a type of job: its name, the Go type of its payload, and the defaults for its jobs.
-// Define creates one.
-type JobType[P any] struct {
+// JobType is a type of job: its name, the Go types of its payload and its result, and the defaults for
+// its jobs. Define creates one.
+type JobType[P, R any] struct {
 	name     string
 	defaults []JobOption
 }
 
-// Define returns a type of job. The name is the contract between producers and workers. The options
-// apply to each job of the type that does not set its own.
-func Define[P any](name string, defaults ...JobOption) JobType[P] {
-	return JobType[P]{name: name, defaults: defaults}
+// Define returns a type of job with payloads P and results R; R is any if nobody reads the result. The
+// name is the contract between producers and workers. The options apply to each job of the type that
+// does not set its own.
+func Define[P, R any](name string, defaults ...JobOption) JobType[P, R] {
+	return JobType[P, R]{name: name, defaults: defaults}
 }
 
 // Name returns the name of the type.
-func (t JobType[P]) Name() string { return t.name }
+func (t JobType[P, R]) Name() string { return t.name }
 
 // Job returns a job to be submitted, for SubmitBatch and JobContext.Enqueue.
-func (t JobType[P]) Job(payload P, options ...JobOption) NewJob {
+func (t JobType[P, R]) Job(payload P, options ...JobOption) NewJob {
 	job := NewJob{Type: t.name, Payload: payload}
 	for _, option := range t.defaults {
 		option.applyToJob(&job)
@@ -35,8 +37,52 @@ func (t JobType[P]) Job(payload P, options ...JobOption) NewJob {
 }
 
 // Submit submits one job; see Client.Submit.
-func (t JobType[P]) Submit(ctx context.Context, to Submitter, payload P, options ...JobOption) (*Submitted, error) {
+func (t JobType[P, R]) Submit(
+	ctx context.Context, to Submitter, payload P, options ...JobOption,
+) (*Submitted, error) {
 	return to.Submit(ctx, t.Job(payload, options...))
+}
+
+// TxSubmitter submits jobs in transactions. It is implemented by *Client and by the fake of package
+// millracetest.
+type TxSubmitter interface {
+	SubmitTx(ctx context.Context, tx Tx, job NewJob) (string, error)
+}
+
+// SubmitTx submits one job in a transaction, and returns its id; see Client.SubmitTx.
+func (t JobType[P, R]) SubmitTx(
+	ctx context.Context, to TxSubmitter, tx Tx, payload P, options ...JobOption,
+) (string, error) {
+	return to.SubmitTx(ctx, tx, t.Job(payload, options...))
+}
+
+// Waiter waits for jobs. It is implemented by *Client and by the fake of package millracetest.
+type Waiter interface {
+	Wait(ctx context.Context, id string, timeout time.Duration) (*Job, error)
+}
+
+// Ended is a job that has ended, with its result as a value. If the job did not succeed, Result is the
+// zero value.
+type Ended[R any] struct {
+	Job
+	Result R
+}
+
+// Wait waits until a job of this type has ended in any way; see Client.Wait.
+func (t JobType[P, R]) Wait(
+	ctx context.Context, at Waiter, id string, timeout time.Duration,
+) (*Ended[R], error) {
+	job, err := at.Wait(ctx, id, timeout)
+	if err != nil {
+		return nil, err
+	}
+	ended := &Ended[R]{Job: *job}
+	if job.State == Succeeded && len(job.Result) > 0 {
+		if err := json.Unmarshal(job.Result, &ended.Result); err != nil {
+			return nil, fmt.Errorf("millrace: the result of job %s is no %T: %w", id, ended.Result, err)
+		}
+	}
+	return ended, nil
 }
 
 // Handler runs one attempt at a job. JobFrom(ctx) returns the job. The handler's return values are the
@@ -61,8 +107,8 @@ type Registry interface {
 }
 
 // Handle attaches a typed handler to a type of job. If the payload can't be decoded, the attempt
-// fails. A handler without a result may use any as R and return nil.
-func Handle[P, R any](to Registry, t JobType[P], handler func(ctx context.Context, payload P) (R, error)) {
+// fails.
+func Handle[P, R any](to Registry, t JobType[P, R], handler func(ctx context.Context, payload P) (R, error)) {
 	to.Register(t.name, func(ctx context.Context) (any, error) {
 		var payload P
 		if err := json.Unmarshal(JobFrom(ctx).Payload, &payload); err != nil {

@@ -5,7 +5,7 @@
 //
 //	type Mail struct{ To, Subject string }
 //
-//	var SendMail = millrace.Define[Mail]("mail.send", millrace.Queue("mail"))
+//	var SendMail = millrace.Define[Mail, any]("mail.send", millrace.Queue("mail"))
 //
 //	func produce(ctx context.Context, client *millrace.Client) error {
 //		_, err := SendMail.Submit(ctx, client, Mail{To: "ada@example.org", Subject: "Hello"})
@@ -28,4 +28,4 @@
 package millrace
 
 // Version is the version of this package, which the client names in the header User-Agent.
-const Version = "1.0.0"
+const Version = "0.1.0"

@@ -89,6 +89,8 @@ var (
 	ErrDuplicateJob error = &errorKind{"duplicate_job", "there is such a job"}
 	// ErrIDMismatch: a job with this id exists, and its content differs.
 	ErrIDMismatch error = &errorKind{"id_mismatch", "the id belongs to another job"}
+	// ErrIdempotencyMismatch: the idempotency key was used with another body.
+	ErrIdempotencyMismatch error = &errorKind{"idempotency_mismatch", "the key was used with another body"}
 	// ErrInvalidState: the state of the job, queue or schedule does not allow the call.
 	ErrInvalidState error = &errorKind{"invalid_state", "the state does not allow it"}
 	// ErrLeaseLost: the server gave the job to another worker, or the job has ended. It is also the
@@ -197,6 +199,9 @@ func (e *Error) isTemporary() bool {
 	}
 	return false
 }
+
+// isFull says whether the queue, or the share of a key in it, has no room.
+func (e *Error) isFull() bool { return e.Code == "queue_full" || e.Code == "key_full" }
 
 // asError converts any error to an *Error.
 func asError(err error) *Error {

@@ -12,7 +12,7 @@ import (
 
 type Report struct{ Month int }
 
-var makeReport = millrace.Define[Report]("report.make", millrace.Queue("reports"), millrace.MaxAttempts(3))
+var makeReport = millrace.Define[Report, string]("report.make", millrace.Queue("reports"), millrace.MaxAttempts(3))
 
 // The fake of package millracetest runs handlers without a server.
 func ExampleHandle() {
@@ -28,9 +28,9 @@ func ExampleHandle() {
 	fake.Drain(ctx)
 	fake.Advance(time.Minute)
 	fake.Drain(ctx)
-	ended, _ := fake.Get(ctx, job.ID, "result")
-	fmt.Println(ended.State, ended.Attempt, string(ended.Result))
-	// Output: succeeded 2 "report of month 3"
+	ended, _ := makeReport.Wait(ctx, fake, job.ID, 0)
+	fmt.Println(ended.State, ended.Attempt, ended.Result)
+	// Output: succeeded 2 report of month 3
 }
 
 func ExampleError() {

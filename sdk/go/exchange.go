@@ -3,6 +3,7 @@ package millrace
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 )
@@ -53,12 +54,12 @@ func (c *core) obey(now time.Time, order command) {
 		}
 	case "quiet":
 		if !c.quiet {
-			c.client.log().InfoContext(c.ctx, "millrace: the server told the worker to claim no more")
+			c.say(slog.LevelInfo, "the server told the worker to claim no more")
 			c.quiet, c.nextPing = true, now.Add(c.config.pollWait)
 		}
 	case "stop":
 		if !c.stop.begun {
-			c.client.log().InfoContext(c.ctx, "millrace: the server told the worker to stop")
+			c.say(slog.LevelInfo, "the server told the worker to stop")
 			c.beginStop(now)
 		}
 	}
@@ -201,7 +202,7 @@ func (c *core) lost(e *Error) {
 func (c *core) reached() {
 	if c.away {
 		c.away = false
-		c.client.log().InfoContext(c.ctx, "millrace: the server is back", "url", c.client.base)
+		c.say(slog.LevelInfo, "the server is back", "url", c.client.base)
 	}
 }
 

@@ -182,6 +182,9 @@ func (c *JobContext) Enqueue(job NewJob) error {
 		return notJSON(err, "/payload")
 	}
 	job.Payload = json.RawMessage(payload)
+	if _, err := job.append(nil); err != nil {
+		return notJSON(err, "")
+	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.enqueued = append(c.enqueued, job)

@@ -63,6 +63,23 @@ func Meta(key, value string) JobOption {
 	})
 }
 
+// Limits adds limits that the job must pass to start.
+func Limits(limits ...JobLimit) JobOption {
+	return jobOption(func(j *NewJob) { j.Limits = append(append([]JobLimit(nil), j.Limits...), limits...) })
+}
+
+// OrderKey makes jobs with this key of a queue run one at a time, in their order.
+func OrderKey(key string) JobOption { return jobOption(func(j *NewJob) { j.OrderKey = key }) }
+
+// OrderOnFailure is "hold", if the job's successors wait while it waits for its next attempt (the
+// default), or "pass".
+func OrderOnFailure(policy string) JobOption {
+	return jobOption(func(j *NewJob) { j.OrderOnFailure = policy })
+}
+
+// FairKey names whose share the job uses in a queue that shares fairly, such as a tenant.
+func FairKey(key string) JobOption { return jobOption(func(j *NewJob) { j.FairKey = key }) }
+
 // Trace sets the W3C trace context.
 func Trace(traceparent, tracestate string) JobOption {
 	return jobOption(func(j *NewJob) { j.Traceparent, j.Tracestate = traceparent, tracestate })

@@ -63,10 +63,18 @@ func Cancel(reason string) error {
 	return &outcomeError{kind: cancel, text: reason}
 }
 
-func textOf(err error) string {
+const indescribable = "an error that can't be described"
+
+// textOf returns the text of an application's error, whose method Error may panic.
+func textOf(err error) (text string) {
 	if err == nil {
 		return "no error was given"
 	}
+	defer func() {
+		if recover() != nil {
+			text = indescribable
+		}
+	}()
 	return err.Error()
 }
 
@@ -126,9 +134,17 @@ func RunHandler(ctx context.Context, job ClaimedJob, handler Handler) Outcome {
 	return outcome
 }
 
-// run calls the handler and turns its results into an outcome.
-func (c *JobContext) run(handler Handler) Outcome {
-	outcome := c.outcomeOf(handler)
+// run calls the handler and turns its results into an outcome, whatever they are: the methods of an
+// application's errors and results may panic.
+func (c *JobContext) run(handler Handler) (outcome Outcome) {
+	defer func() {
+		if value := recover(); value != nil {
+			outcome = failedWith(AttemptError{
+				Type: "panic", Message: indescribable, Stack: cut(string(debug.Stack()), maxStackBytes), Retryable: true,
+			})
+		}
+	}()
+	outcome = c.outcomeOf(handler)
 	if outcome.Kind != "" {
 		outcome.SlowDown = c.takeSlowed()
 	}
@@ -152,11 +168,21 @@ func (c *JobContext) outcomeOf(handler Handler) Outcome {
 	}
 	outcome := Outcome{Kind: "succeeded", Enqueue: c.takeEnqueued()}
 	if result != nil {
-		if outcome.Result, err = marshal(result); err != nil {
-			return refusedOutcome("the result can't be sent: " + err.Error())
+		if outcome.Result, err = marshalResult(result); err != nil {
+			return refusedOutcome("the result can't be sent: " + textOf(err))
 		}
 	}
 	return outcome
+}
+
+// marshalResult turns a panic, as of a MarshalJSON, into an error.
+func marshalResult(result any) (raw []byte, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("%T is not JSON: its conversion panicked: %v", result, value)
+		}
+	}()
+	return marshal(result)
 }
 
 // protect turns a panic into an error.
@@ -174,7 +200,7 @@ func endsByContext(err, told error) bool {
 }
 
 func outcomeOf(err error) Outcome {
-	failure := AttemptError{Type: classOf(err), Message: cut(err.Error(), maxMessageBytes), Retryable: true}
+	failure := AttemptError{Type: classOf(err), Message: cut(textOf(err), maxMessageBytes), Retryable: true}
 	var panicked *panicError
 	if errors.As(err, &panicked) {
 		failure.Stack = cut(string(panicked.stack), maxStackBytes)

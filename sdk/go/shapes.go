@@ -1500,6 +1500,882 @@ func (q QueueBlocker) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
+// LimitSettings are the settings of a limit. PutLimit gives members that are nil or zero no bound;
+// PatchLimit leaves them unchanged.
+type LimitSettings struct {
+	// Each key has slots and a bucket of its own. Default "false".
+	PerKey bool
+	// Other bounds by key; an absent bound is the same as for every key.
+	Keys map[string]KeyBound
+	// The most live leases at a time; Unbounded is no bound. 1 to 1,000,000.
+	Concurrency *int
+	// The rate of starts; NoRate is no bound.
+	Rate *Rate
+	// NoBreaker is none.
+	Breaker *Breaker
+	// A retry budget: the rate of starts after a job's first; NoRate is no bound.
+	RetryRate *Rate
+}
+
+type wireLimitSettings struct {
+	PerKey      bool                `json:"per_key,omitempty"`
+	Keys        map[string]KeyBound `json:"keys,omitempty"`
+	Concurrency json.RawMessage     `json:"concurrency,omitempty"`
+	Rate        json.RawMessage     `json:"rate,omitempty"`
+	Breaker     json.RawMessage     `json:"breaker,omitempty"`
+	RetryRate   json.RawMessage     `json:"retry_rate,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (l *LimitSettings) UnmarshalJSON(data []byte) error {
+	var w wireLimitSettings
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*l = LimitSettings{}
+	var err error
+	l.PerKey = w.PerKey
+	l.Keys = w.Keys
+	l.Concurrency = readSettable(w.Concurrency, Unbounded, &err)
+	l.Rate = readSettable(w.Rate, NoRate, &err)
+	l.Breaker = readSettable(w.Breaker, NoBreaker, &err)
+	l.RetryRate = readSettable(w.RetryRate, NoRate, &err)
+	return err
+}
+
+// MarshalJSON writes the API's form.
+func (l LimitSettings) MarshalJSON() ([]byte, error) {
+	return l.append(nil)
+}
+
+// append writes the API's form behind other bytes.
+func (l *LimitSettings) append(to []byte) ([]byte, error) {
+	m := openObject(to)
+	m.maybeBoolean("per_key", l.PerKey)
+	if l.Keys != nil {
+		if err := m.value("keys", l.Keys); err != nil {
+			return nil, err
+		}
+	}
+	m.settableNumber("concurrency", l.Concurrency)
+	if l.Rate != nil {
+		if err := m.value("rate", l.Rate); err != nil {
+			return nil, err
+		}
+	}
+	if l.Breaker != nil {
+		if err := m.value("breaker", l.Breaker); err != nil {
+			return nil, err
+		}
+	}
+	if l.RetryRate != nil {
+		if err := m.value("retry_rate", l.RetryRate); err != nil {
+			return nil, err
+		}
+	}
+	return m.close(), nil
+}
+
+// KeyBound is the bound of one key of a limit. Nil is the bound of every key.
+type KeyBound struct {
+	// 1 to 1,000,000.
+	Concurrency *int
+	Rate        *Rate
+}
+
+type wireKeyBound struct {
+	Concurrency json.RawMessage `json:"concurrency,omitempty"`
+	Rate        json.RawMessage `json:"rate,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (k *KeyBound) UnmarshalJSON(data []byte) error {
+	var w wireKeyBound
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*k = KeyBound{}
+	var err error
+	k.Concurrency = readSettable(w.Concurrency, Unbounded, &err)
+	k.Rate = readSettable(w.Rate, NoRate, &err)
+	return err
+}
+
+// MarshalJSON writes the API's form.
+func (k KeyBound) MarshalJSON() ([]byte, error) {
+	return k.append(nil)
+}
+
+// append writes the API's form behind other bytes.
+func (k *KeyBound) append(to []byte) ([]byte, error) {
+	m := openObject(to)
+	m.settableNumber("concurrency", k.Concurrency)
+	if k.Rate != nil {
+		if err := m.value("rate", k.Rate); err != nil {
+			return nil, err
+		}
+	}
+	return m.close(), nil
+}
+
+// Limit is a limit as the server shows it, with its use.
+type Limit struct {
+	Name   string
+	PerKey bool
+	// Other bounds by key; an absent bound is the same as for every key.
+	Keys map[string]KeyBound
+	// Rises with every change; ETag and If-Match carry it.
+	Version int64
+	// The most live leases at a time; 0 is no bound. 1 to 1,000,000.
+	Concurrency int
+	// The rate of starts; nil is no bound.
+	Rate *Rate
+	// Nil is none.
+	Breaker *Breaker
+	// A retry budget: the rate of starts after a job's first; nil is no bound.
+	RetryRate   *Rate
+	Paused      bool
+	PauseReason string
+	PausedUntil time.Time
+	// Live leases.
+	InUse int
+	// The number of ready jobs that name it.
+	Waiting int
+	// When the rate allows the next start; zero when it does now, or there is none.
+	NextTokenAt time.Time
+	// Empty without a breaker.
+	BreakerState string
+	// When an open breaker lets probes through.
+	OpenUntil time.Time
+	// The end of a pause, or of a worker's "slow_down"; the later one.
+	BlockedUntil time.Time
+}
+
+type wireLimit struct {
+	Name         string              `json:"name"`
+	PerKey       bool                `json:"per_key"`
+	Keys         map[string]KeyBound `json:"keys"`
+	Version      int64               `json:"version"`
+	Concurrency  int                 `json:"concurrency"`
+	Rate         *Rate               `json:"rate"`
+	Breaker      *Breaker            `json:"breaker"`
+	RetryRate    *Rate               `json:"retry_rate"`
+	Paused       bool                `json:"paused"`
+	PauseReason  wireText            `json:"pause_reason"`
+	PausedUntil  wireTime            `json:"paused_until"`
+	InUse        int                 `json:"in_use"`
+	Waiting      int                 `json:"waiting"`
+	NextTokenAt  wireTime            `json:"next_token_at"`
+	BreakerState string              `json:"breaker_state"`
+	OpenUntil    wireTime            `json:"open_until"`
+	BlockedUntil wireTime            `json:"blocked_until"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (l *Limit) UnmarshalJSON(data []byte) error {
+	var w wireLimit
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*l = Limit{}
+	l.Name = w.Name
+	l.PerKey = w.PerKey
+	l.Keys = w.Keys
+	l.Version = w.Version
+	l.Concurrency = w.Concurrency
+	l.Rate = w.Rate
+	l.Breaker = w.Breaker
+	l.RetryRate = w.RetryRate
+	l.Paused = w.Paused
+	l.PauseReason = string(w.PauseReason)
+	l.PausedUntil = time.Time(w.PausedUntil)
+	l.InUse = w.InUse
+	l.Waiting = w.Waiting
+	l.NextTokenAt = time.Time(w.NextTokenAt)
+	l.BreakerState = w.BreakerState
+	l.OpenUntil = time.Time(w.OpenUntil)
+	l.BlockedUntil = time.Time(w.BlockedUntil)
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (l Limit) MarshalJSON() ([]byte, error) {
+	var w wireLimit
+	w.Name = l.Name
+	w.PerKey = l.PerKey
+	w.Keys = filledMap(l.Keys)
+	w.Version = l.Version
+	w.Concurrency = l.Concurrency
+	w.Rate = l.Rate
+	w.Breaker = l.Breaker
+	w.RetryRate = l.RetryRate
+	w.Paused = l.Paused
+	w.PauseReason = wireText(l.PauseReason)
+	w.PausedUntil = wireTime(l.PausedUntil)
+	w.InUse = l.InUse
+	w.Waiting = l.Waiting
+	w.NextTokenAt = wireTime(l.NextTokenAt)
+	w.BreakerState = l.BreakerState
+	w.OpenUntil = wireTime(l.OpenUntil)
+	w.BlockedUntil = wireTime(l.BlockedUntil)
+	return marshal(w)
+}
+
+// Bulk asks for a change of many jobs, by IDs or by a Filter. Either IDs or Filter.
+type Bulk struct {
+	Action string
+	// Needed by "reprioritize". -32,768 to 32,767.
+	Priority *int
+	// 1 to 1,000 entries.
+	IDs    []string
+	Filter *BulkFilter
+	// Count only. Default "false".
+	DryRun bool
+	// With Filter. Answer 202 with an operation, however many jobs match. Default "false".
+	Operation bool
+	// With Filter. Begins an operation that changes at most this many jobs a second. 1 to 100,000.
+	Rate int
+}
+
+type wireBulk struct {
+	Action    string      `json:"action"`
+	Priority  *int        `json:"priority,omitempty"`
+	IDs       []string    `json:"ids,omitempty"`
+	Filter    *BulkFilter `json:"filter,omitempty"`
+	DryRun    bool        `json:"dry_run,omitempty"`
+	Operation bool        `json:"operation,omitempty"`
+	Rate      int         `json:"rate_per_s,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (b *Bulk) UnmarshalJSON(data []byte) error {
+	var w wireBulk
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*b = Bulk{}
+	b.Action = w.Action
+	b.Priority = w.Priority
+	b.IDs = w.IDs
+	b.Filter = w.Filter
+	b.DryRun = w.DryRun
+	b.Operation = w.Operation
+	b.Rate = w.Rate
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (b Bulk) MarshalJSON() ([]byte, error) {
+	return b.append(nil)
+}
+
+// append writes the API's form behind other bytes.
+func (b *Bulk) append(to []byte) ([]byte, error) {
+	m := openObject(to)
+	m.text("action", b.Action)
+	if b.Priority != nil {
+		m.number("priority", int64(*b.Priority))
+	}
+	if len(b.IDs) > 0 {
+		m.texts("ids", b.IDs)
+	}
+	if b.Filter != nil {
+		m.key("filter")
+		var err error
+		if m.b, err = b.Filter.append(m.b); err != nil {
+			return nil, err
+		}
+	}
+	m.maybeBoolean("dry_run", b.DryRun)
+	m.maybeBoolean("operation", b.Operation)
+	m.maybeNumber("rate_per_s", b.Rate)
+	return m.close(), nil
+}
+
+// BulkFilter selects the jobs of a Bulk. All given conditions must hold; at least one is needed. The
+// filters of GET /v1/jobs, at least one.
+type BulkFilter struct {
+	States        []JobState
+	Queue         string
+	Type          string
+	Tag           string
+	CreatedAfter  time.Time
+	CreatedBefore time.Time
+	// At most 1,024 characters.
+	Query string
+}
+
+type wireBulkFilter struct {
+	States        []JobState `json:"state,omitempty"`
+	Queue         string     `json:"queue,omitempty"`
+	Type          string     `json:"type,omitempty"`
+	Tag           string     `json:"tag,omitempty"`
+	CreatedAfter  wireTime   `json:"created_after,omitempty"`
+	CreatedBefore wireTime   `json:"created_before,omitempty"`
+	Query         string     `json:"q,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (b *BulkFilter) UnmarshalJSON(data []byte) error {
+	var w wireBulkFilter
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*b = BulkFilter{}
+	b.States = w.States
+	b.Queue = w.Queue
+	b.Type = w.Type
+	b.Tag = w.Tag
+	b.CreatedAfter = time.Time(w.CreatedAfter)
+	b.CreatedBefore = time.Time(w.CreatedBefore)
+	b.Query = w.Query
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (b BulkFilter) MarshalJSON() ([]byte, error) {
+	return b.append(nil)
+}
+
+// append writes the API's form behind other bytes.
+func (b *BulkFilter) append(to []byte) ([]byte, error) {
+	m := openObject(to)
+	if len(b.States) > 0 {
+		if err := m.value("state", b.States); err != nil {
+			return nil, err
+		}
+	}
+	m.maybeText("queue", b.Queue)
+	m.maybeText("type", b.Type)
+	m.maybeText("tag", b.Tag)
+	m.maybeTime("created_after", b.CreatedAfter)
+	m.maybeTime("created_before", b.CreatedBefore)
+	m.maybeText("q", b.Query)
+	return m.close(), nil
+}
+
+// Operation is a change of many jobs that goes on by itself.
+type Operation struct {
+	ID     string
+	Kind   string
+	Action string
+	// The filter in the language of searches.
+	Query string
+	// The one queue that the operation is about.
+	Queue string
+	// The fingerprint of an error group.
+	ErrorGroup string
+	State      string
+	// How many jobs matched at the beginning; an estimate. Nil if they could not be counted within a
+	// second. Of "reproject", rows of the log, in Done and Changed too.
+	Matched *int
+	// The jobs that had their turn: the sum of Changed and Failed.
+	Done    int
+	Changed int
+	// The jobs that were left alone, because they had left their state or because something forbids the
+	// action.
+	Failed int
+	// Jobs a second; 0 means no bound. 1 to 100,000.
+	Rate      int
+	CreatedAt time.Time
+	// The name of the token.
+	CreatedBy string
+	UpdatedAt time.Time
+	// Zero until the operation has ended.
+	EndedAt time.Time
+	// At the rate, or at the pace so far; zero if that is not known.
+	EstimatedEndAt time.Time
+	// Why the operation failed.
+	Reason string
+}
+
+type wireOperation struct {
+	ID             string   `json:"id"`
+	Kind           string   `json:"kind"`
+	Action         string   `json:"action"`
+	Query          wireText `json:"query"`
+	Queue          wireText `json:"queue"`
+	ErrorGroup     wireText `json:"error_group"`
+	State          string   `json:"state"`
+	Matched        *int     `json:"matched"`
+	Done           int      `json:"done"`
+	Changed        int      `json:"changed"`
+	Failed         int      `json:"failed"`
+	Rate           int      `json:"rate_per_s"`
+	CreatedAt      wireTime `json:"created_at"`
+	CreatedBy      wireText `json:"created_by"`
+	UpdatedAt      wireTime `json:"updated_at"`
+	EndedAt        wireTime `json:"ended_at"`
+	EstimatedEndAt wireTime `json:"estimated_end_at"`
+	Reason         wireText `json:"reason"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (o *Operation) UnmarshalJSON(data []byte) error {
+	var w wireOperation
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*o = Operation{}
+	o.ID = w.ID
+	o.Kind = w.Kind
+	o.Action = w.Action
+	o.Query = string(w.Query)
+	o.Queue = string(w.Queue)
+	o.ErrorGroup = string(w.ErrorGroup)
+	o.State = w.State
+	o.Matched = w.Matched
+	o.Done = w.Done
+	o.Changed = w.Changed
+	o.Failed = w.Failed
+	o.Rate = w.Rate
+	o.CreatedAt = time.Time(w.CreatedAt)
+	o.CreatedBy = string(w.CreatedBy)
+	o.UpdatedAt = time.Time(w.UpdatedAt)
+	o.EndedAt = time.Time(w.EndedAt)
+	o.EstimatedEndAt = time.Time(w.EstimatedEndAt)
+	o.Reason = string(w.Reason)
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (o Operation) MarshalJSON() ([]byte, error) {
+	var w wireOperation
+	w.ID = o.ID
+	w.Kind = o.Kind
+	w.Action = o.Action
+	w.Query = wireText(o.Query)
+	w.Queue = wireText(o.Queue)
+	w.ErrorGroup = wireText(o.ErrorGroup)
+	w.State = o.State
+	w.Matched = o.Matched
+	w.Done = o.Done
+	w.Changed = o.Changed
+	w.Failed = o.Failed
+	w.Rate = o.Rate
+	w.CreatedAt = wireTime(o.CreatedAt)
+	w.CreatedBy = wireText(o.CreatedBy)
+	w.UpdatedAt = wireTime(o.UpdatedAt)
+	w.EndedAt = wireTime(o.EndedAt)
+	w.EstimatedEndAt = wireTime(o.EstimatedEndAt)
+	w.Reason = wireText(o.Reason)
+	return marshal(w)
+}
+
+// WorkerInfo is a worker as the server sees it.
+type WorkerInfo struct {
+	// The worker's id; if its token is limited to queues, followed by ~ and the token's id. Use this
+	// name to tell the worker to be quiet or to stop.
+	ID     string
+	Queues []string
+	// Nil if the worker takes every type.
+	Types       []string
+	State       string
+	FirstSeenAt time.Time
+	LastSeenAt  time.Time
+	Running     []WorkerJob
+	Host        string
+	Pid         int
+	SDK         string
+	// The version of the user's program, not of the SDK.
+	Version string
+	Labels  map[string]string
+}
+
+type wireWorkerInfo struct {
+	ID          string            `json:"id"`
+	Queues      []string          `json:"queues"`
+	Types       []string          `json:"types"`
+	State       string            `json:"state"`
+	FirstSeenAt wireTime          `json:"first_seen_at"`
+	LastSeenAt  wireTime          `json:"last_seen_at"`
+	Running     []WorkerJob       `json:"running"`
+	Host        wireText          `json:"host"`
+	Pid         int               `json:"pid"`
+	SDK         wireText          `json:"sdk"`
+	Version     wireText          `json:"version"`
+	Labels      map[string]string `json:"labels"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (v *WorkerInfo) UnmarshalJSON(data []byte) error {
+	var w wireWorkerInfo
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*v = WorkerInfo{}
+	v.ID = w.ID
+	v.Queues = w.Queues
+	v.Types = w.Types
+	v.State = w.State
+	v.FirstSeenAt = time.Time(w.FirstSeenAt)
+	v.LastSeenAt = time.Time(w.LastSeenAt)
+	v.Running = w.Running
+	v.Host = string(w.Host)
+	v.Pid = w.Pid
+	v.SDK = string(w.SDK)
+	v.Version = string(w.Version)
+	v.Labels = w.Labels
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (v WorkerInfo) MarshalJSON() ([]byte, error) {
+	var w wireWorkerInfo
+	w.ID = v.ID
+	w.Queues = filled(v.Queues)
+	w.Types = v.Types
+	w.State = v.State
+	w.FirstSeenAt = wireTime(v.FirstSeenAt)
+	w.LastSeenAt = wireTime(v.LastSeenAt)
+	w.Running = filled(v.Running)
+	w.Host = wireText(v.Host)
+	w.Pid = v.Pid
+	w.SDK = wireText(v.SDK)
+	w.Version = wireText(v.Version)
+	w.Labels = filledMap(v.Labels)
+	return marshal(w)
+}
+
+// WorkerJob is a job that a worker holds.
+type WorkerJob struct {
+	ID             string
+	Queue          string
+	Type           string
+	Attempt        int
+	StartedAt      time.Time
+	LeaseExpiresAt time.Time
+}
+
+type wireWorkerJob struct {
+	ID             string   `json:"id"`
+	Queue          string   `json:"queue"`
+	Type           string   `json:"type"`
+	Attempt        int      `json:"attempt"`
+	StartedAt      wireTime `json:"started_at"`
+	LeaseExpiresAt wireTime `json:"lease_expires_at"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (v *WorkerJob) UnmarshalJSON(data []byte) error {
+	var w wireWorkerJob
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*v = WorkerJob{}
+	v.ID = w.ID
+	v.Queue = w.Queue
+	v.Type = w.Type
+	v.Attempt = w.Attempt
+	v.StartedAt = time.Time(w.StartedAt)
+	v.LeaseExpiresAt = time.Time(w.LeaseExpiresAt)
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (v WorkerJob) MarshalJSON() ([]byte, error) {
+	var w wireWorkerJob
+	w.ID = v.ID
+	w.Queue = v.Queue
+	w.Type = v.Type
+	w.Attempt = v.Attempt
+	w.StartedAt = wireTime(v.StartedAt)
+	w.LeaseExpiresAt = wireTime(v.LeaseExpiresAt)
+	return marshal(w)
+}
+
+// Why says why a job is not running.
+type Why struct {
+	ID string
+	// "scheduled" waits for "run_at", "retrying" for its backoff, "blocked" for other jobs. Terminal
+	// are "succeeded", "dead", "cancelled" and "expired" (not started before "expires_at").
+	State JobState
+	At    time.Time
+	// Sentences for a person.
+	Summary string
+	// Every reason why the job waits, in the order in which a claim meets it. Empty: the next claim of
+	// its queue and type gets it.
+	Blocking []QueueBlocker
+	// "no_worker": nobody has asked for its queue and type for a minute.
+	Notes []WhyNote
+}
+
+type wireWhy struct {
+	ID       string         `json:"id"`
+	State    JobState       `json:"state"`
+	At       wireTime       `json:"at"`
+	Summary  string         `json:"summary"`
+	Blocking []QueueBlocker `json:"blocking"`
+	Notes    []WhyNote      `json:"notes"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (v *Why) UnmarshalJSON(data []byte) error {
+	var w wireWhy
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*v = Why{}
+	v.ID = w.ID
+	v.State = w.State
+	v.At = time.Time(w.At)
+	v.Summary = w.Summary
+	v.Blocking = w.Blocking
+	v.Notes = w.Notes
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (v Why) MarshalJSON() ([]byte, error) {
+	var w wireWhy
+	w.ID = v.ID
+	w.State = v.State
+	w.At = wireTime(v.At)
+	w.Summary = v.Summary
+	w.Blocking = filled(v.Blocking)
+	w.Notes = filled(v.Notes)
+	return marshal(w)
+}
+
+// WhyNote is a remark about a job that waits.
+type WhyNote struct {
+	Code     string
+	LastSeen *time.Time
+}
+
+type wireWhyNote struct {
+	Code     string    `json:"code"`
+	LastSeen *wireTime `json:"last_seen,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (v *WhyNote) UnmarshalJSON(data []byte) error {
+	var w wireWhyNote
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*v = WhyNote{}
+	v.Code = w.Code
+	v.LastSeen = (*time.Time)(w.LastSeen)
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (v WhyNote) MarshalJSON() ([]byte, error) {
+	var w wireWhyNote
+	w.Code = v.Code
+	w.LastSeen = (*wireTime)(v.LastSeen)
+	return marshal(w)
+}
+
+// Stats are numbers of events in columns of time.
+type Stats struct {
+	From   time.Time
+	Step   time.Duration
+	Groups []StatsGroup
+	// Versions of workers that were first seen within the window. With by=type each entry is for a type
+	// of job that the version ran.
+	Deploys []Deploy
+	// Periods without data, because the log no longer had them.
+	Gaps []StatsGap
+	AsOf time.Time
+}
+
+type wireStats struct {
+	From    wireTime     `json:"from"`
+	Step    wireDuration `json:"step_ms"`
+	Groups  []StatsGroup `json:"groups"`
+	Deploys []Deploy     `json:"deploys"`
+	Gaps    []StatsGap   `json:"gaps"`
+	AsOf    wireTime     `json:"as_of"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (s *Stats) UnmarshalJSON(data []byte) error {
+	var w wireStats
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*s = Stats{}
+	s.From = time.Time(w.From)
+	s.Step = time.Duration(w.Step)
+	s.Groups = w.Groups
+	s.Deploys = w.Deploys
+	s.Gaps = w.Gaps
+	s.AsOf = time.Time(w.AsOf)
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (s Stats) MarshalJSON() ([]byte, error) {
+	var w wireStats
+	w.From = wireTime(s.From)
+	w.Step = wireDuration(s.Step)
+	w.Groups = filled(s.Groups)
+	w.Deploys = filled(s.Deploys)
+	w.Gaps = filled(s.Gaps)
+	w.AsOf = wireTime(s.AsOf)
+	return marshal(w)
+}
+
+// StatsGroup are the columns of one group.
+type StatsGroup struct {
+	Submitted []int
+	Started   []int
+	Succeeded []int
+	Failed    []int
+	Dead      []int
+	// Time from due to started.
+	Wait Percentiles
+	// Time from started to the end of the attempt.
+	Run Percentiles
+	// With by=queue; empty of the group Others.
+	Queue string
+	// With by=type; empty of the group Others.
+	Type string
+	// With by=fair_key; empty of the group Others.
+	FairKey string
+	// With by=tag; empty of the group Others.
+	Tag string
+	// The sum of all that have no group of their own. "true", or absent.
+	Others bool
+}
+
+type wireStatsGroup struct {
+	Queue     wireText    `json:"queue"`
+	Type      wireText    `json:"type"`
+	FairKey   wireText    `json:"fair_key"`
+	Tag       wireText    `json:"tag"`
+	Others    bool        `json:"others,omitempty"`
+	Submitted []int       `json:"submitted"`
+	Started   []int       `json:"started"`
+	Succeeded []int       `json:"succeeded"`
+	Failed    []int       `json:"failed"`
+	Dead      []int       `json:"dead"`
+	Wait      Percentiles `json:"wait_ms"`
+	Run       Percentiles `json:"run_ms"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (s *StatsGroup) UnmarshalJSON(data []byte) error {
+	var w wireStatsGroup
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*s = StatsGroup{}
+	s.Queue = string(w.Queue)
+	s.Type = string(w.Type)
+	s.FairKey = string(w.FairKey)
+	s.Tag = string(w.Tag)
+	s.Others = w.Others
+	s.Submitted = w.Submitted
+	s.Started = w.Started
+	s.Succeeded = w.Succeeded
+	s.Failed = w.Failed
+	s.Dead = w.Dead
+	s.Wait = w.Wait
+	s.Run = w.Run
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (s StatsGroup) MarshalJSON() ([]byte, error) {
+	var w wireStatsGroup
+	w.Queue = wireText(s.Queue)
+	w.Type = wireText(s.Type)
+	w.FairKey = wireText(s.FairKey)
+	w.Tag = wireText(s.Tag)
+	w.Others = s.Others
+	w.Submitted = filled(s.Submitted)
+	w.Started = filled(s.Started)
+	w.Succeeded = filled(s.Succeeded)
+	w.Failed = filled(s.Failed)
+	w.Dead = filled(s.Dead)
+	w.Wait = s.Wait
+	w.Run = s.Run
+	return marshal(w)
+}
+
+// Percentiles are percentiles by column, in milliseconds; 0 if nothing ran.
+type Percentiles struct {
+	// Milliseconds; 0 if nothing ran.
+	P50 []float64 `json:"p50"`
+	// Milliseconds; 0 if nothing ran.
+	P95 []float64 `json:"p95"`
+	// Milliseconds; 0 if nothing ran.
+	P99 []float64 `json:"p99"`
+}
+
+// Deploy is a version of workers that was first seen.
+type Deploy struct {
+	At        time.Time
+	Type      string
+	Version   string
+	WorkerSDK string
+}
+
+type wireDeploy struct {
+	At        wireTime `json:"at"`
+	Type      wireText `json:"type"`
+	Version   string   `json:"version"`
+	WorkerSDK wireText `json:"worker_sdk"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (d *Deploy) UnmarshalJSON(data []byte) error {
+	var w wireDeploy
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*d = Deploy{}
+	d.At = time.Time(w.At)
+	d.Type = string(w.Type)
+	d.Version = w.Version
+	d.WorkerSDK = string(w.WorkerSDK)
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (d Deploy) MarshalJSON() ([]byte, error) {
+	var w wireDeploy
+	w.At = wireTime(d.At)
+	w.Type = wireText(d.Type)
+	w.Version = d.Version
+	w.WorkerSDK = wireText(d.WorkerSDK)
+	return marshal(w)
+}
+
+// StatsGap is a period without data.
+type StatsGap struct {
+	From time.Time
+	To   time.Time
+}
+
+type wireStatsGap struct {
+	From wireTime `json:"from"`
+	To   wireTime `json:"to"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (s *StatsGap) UnmarshalJSON(data []byte) error {
+	var w wireStatsGap
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*s = StatsGap{}
+	s.From = time.Time(w.From)
+	s.To = time.Time(w.To)
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (s StatsGap) MarshalJSON() ([]byte, error) {
+	var w wireStatsGap
+	w.From = wireTime(s.From)
+	w.To = wireTime(s.To)
+	return marshal(w)
+}
+
 // ScheduleSpec is the specification of a schedule. Exactly one of Cron and Every is required. A
 // schedule's specification. It needs exactly one of Cron and Every: none is a fault at /Cron, both are
 // a fault at /Every.

@@ -18,7 +18,7 @@ func clientURL(c *millrace.Client) string { return millrace.URLOf(c) }
 func newWay(t *testing.T) (*millrace.Client, *testserver.Way) {
 	t.Helper()
 	way := testserver.NewWay(t, testserver.New(t).URL)
-	client := millrace.New(millrace.Options{URL: way.URL, Timeout: 60 * time.Second})
+	client := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: way.URL, Timeout: 60 * time.Second}))
 	t.Cleanup(client.Close)
 	return client, way
 }
@@ -73,7 +73,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		t.Errorf("the second try came after %v", took)
 	}
 	// The client does not begin a pause that would pass the deadline.
-	impatient := millrace.New(millrace.Options{URL: way.URL, Timeout: 30 * time.Second})
+	impatient := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: way.URL, Timeout: 30 * time.Second}))
 	way.First(1, testserver.RefuseLong, "POST", "/v1/jobs")
 	began = time.Now()
 	_, err := impatient.Submit(ctx, millrace.NewJob{Type: "t"})
@@ -89,7 +89,7 @@ func TestOneDeadlineForAllTries(t *testing.T) {
 	client, way := newWay(t)
 	_ = client
 	way.First(1000, testserver.LoseRequest, "GET", "")
-	impatient := millrace.New(millrace.Options{URL: way.URL, Timeout: time.Second})
+	impatient := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: way.URL, Timeout: time.Second}))
 	began := time.Now()
 	_, err := impatient.Queue(ctx, "q")
 	refusedWith(t, err, millrace.ErrUnreachable)
@@ -132,7 +132,7 @@ func TestAServerThatComesLate(t *testing.T) {
 			_ = answering.Serve(late)
 		}
 	})
-	client := millrace.New(millrace.Options{URL: "http://" + address, Timeout: 60 * time.Second})
+	client := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: "http://" + address, Timeout: 60 * time.Second}))
 	_, err := client.Retry(ctx, "x") // not idempotent, but retried until the server listens
 	var e *millrace.Error
 	if !errors.As(err, &e) || e.Code != "bad_answer" {
@@ -144,11 +144,11 @@ func TestTraceContextTravels(t *testing.T) {
 	t.Parallel()
 	_, way := newWay(t)
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	client := millrace.New(millrace.Options{URL: way.URL, Trace: func(context.Context) (string, string) { return parent, "a=b" }})
+	client := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: way.URL, Trace: func(context.Context) (string, string) { return parent, "a=b" }}))
 	keyed := millrace.NewJob{Type: "t", IdempotencyKey: "k"}
 	job := must[*millrace.Submitted](t)(client.Submit(ctx, keyed))
 	wants(t, "traceparent", job.Traceparent, parent)
 	// A different trace does not make it a different request.
-	plain := millrace.New(millrace.Options{URL: way.URL})
+	plain := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: way.URL}))
 	wants(t, "the job", must[*millrace.Submitted](t)(plain.Submit(ctx, keyed)).ID, job.ID)
 }

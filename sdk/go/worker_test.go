@@ -23,7 +23,7 @@ import (
 // handler handles jobs of the type "t".
 type handler = func(ctx context.Context, n int) (any, error)
 
-var job = millrace.Define[int]("t", millrace.Retry(millrace.RetryPolicy{Strategy: "fixed", Base: 20 * time.Millisecond}))
+var job = millrace.Define[int, any]("t", millrace.Retry(millrace.RetryPolicy{Strategy: "fixed", Base: 20 * time.Millisecond}))
 
 // start runs a worker until the test ends. The returned function stops it and returns its error.
 func start(t *testing.T, client *millrace.Client, h handler, options ...millrace.WorkerOption) (*millrace.Worker, func() error) {
@@ -71,9 +71,9 @@ func final(t *testing.T, client *millrace.Client, id string) *millrace.Job {
 func TestEachFailedAttemptIsLogged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer // read only after the worker's end
-	client := millrace.New(millrace.Options{
+	client := must[*millrace.Client](t)(millrace.New(millrace.Options{
 		URL: testserver.New(t).URL, Logger: slog.New(slog.NewTextHandler(&out, nil)),
-	})
+	}))
 	t.Cleanup(client.Close)
 	_, stop := start(t, client, func(context.Context, int) (any, error) { return nil, errors.New("no luck") })
 	id := submit(t, client, 1, millrace.MaxAttempts(2))
@@ -92,7 +92,7 @@ func TestEachFailedAttemptIsLogged(t *testing.T) {
 
 func TestTheVersionOfTheProgramIsTold(t *testing.T) {
 	server := testserver.New(t)
-	client := millrace.New(millrace.Options{URL: server.URL})
+	client := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: server.URL}))
 	t.Cleanup(client.Close)
 	told := func(options ...millrace.WorkerOption) string {
 		worker, stop := start(t, client, func(context.Context, int) (any, error) { return nil, nil }, options...)
@@ -355,7 +355,7 @@ func TestAServerThatRestarts(t *testing.T) {
 	var log strings.Builder
 	var mutex sync.Mutex
 	logger := slog.New(slog.NewTextHandler(writer(func(p []byte) { mutex.Lock(); defer mutex.Unlock(); log.Write(p) }), nil))
-	client := millrace.New(millrace.Options{URL: server.URL, Logger: logger})
+	client := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: server.URL, Logger: logger}))
 	begun, release := make(chan struct{}, 2), make(chan struct{})
 	_, stop := start(t, client, func(context.Context, int) (any, error) {
 		begun <- struct{}{}
@@ -474,7 +474,7 @@ func TestRefusalsEndTheWorker(t *testing.T) {
 	worker := client.Worker(millrace.Queues("not a name"))
 	millrace.Handle(worker, job, func(context.Context, int) (any, error) { return nil, nil })
 	refusedWith(t, worker.Run(ctx), millrace.ErrValidationFailed)
-	refusing := millrace.New(millrace.Options{URL: clientURL(client), Token: "wrong"}).Worker()
+	refusing := must[*millrace.Client](t)(millrace.New(millrace.Options{URL: clientURL(client), Token: "wrong"})).Worker()
 	millrace.Handle(refusing, job, func(context.Context, int) (any, error) { return nil, nil })
 	refusedWith(t, refusing.Run(ctx), millrace.ErrUnauthenticated)
 	if err := client.Worker().Run(ctx); err == nil {

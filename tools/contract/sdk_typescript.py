@@ -23,11 +23,19 @@ PUBLIC = {
     "BackfillRequest": "BackfillRequest",
     "BackfillAnswer": "BackfillAnswer",
     "Run": "Run",
+    "Event": "JobEvent",
+    "LimitInput": "LimitSettings",
+    "Limit": "Limit",
+    "BulkRequest": "BulkRequest",
+    "Operation": "Operation",
+    "Worker": "WorkerInfo",
+    "Stats": "Stats",
+    "Why": "Why",
 }
 # Names within them that would be taken for others.
 WITHIN = {
-    "Event": "JobEvent",
     "QueueSettings": "CurrentSettings",
+    "RunningJob": "WorkerJob",
     "ScheduleJobInput": "ScheduleJobSpec",
     "Unique": "JobUnique",
     "UniqueInput": "Unique",
@@ -76,7 +84,7 @@ def _camel(member):
 
 
 def _plain_name(member):
-    return member.name.removesuffix("_ms") if member.is_duration else member.name
+    return member.name.removesuffix("_ms")
 
 
 def _with_unit(member):

@@ -12,13 +12,16 @@ import (
 
 type Person struct{ Name string }
 
-var Greet = millrace.Define[Person]("greet", millrace.Queue("greetings"))
+var Greet = millrace.Define[Person, string]("greet", millrace.Queue("greetings"))
 
 func main() {
 	ctx, stop := context.WithCancel(context.Background())
-	client := millrace.New(millrace.Options{}) // MILLRACE_URL, MILLRACE_TOKEN
+	client, err := millrace.New(millrace.Options{}) // MILLRACE_URL, MILLRACE_TOKEN
+	if err != nil {
+		log.Fatal(err)
+	}
 	worker := client.Worker(millrace.Queues("greetings"), millrace.Concurrency(4))
-	millrace.Handle(worker, Greet, func(ctx context.Context, p Person) (any, error) {
+	millrace.Handle(worker, Greet, func(ctx context.Context, p Person) (string, error) {
 		millrace.JobFrom(ctx).Progress(50, "halfway")
 		return "Hello, " + p.Name, nil
 	})
@@ -29,11 +32,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	done, err := client.Wait(ctx, job.ID, 30*time.Second)
+	done, err := Greet.Wait(ctx, client, job.ID, 30*time.Second)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s\n", done.Result)
+	fmt.Println(done.Result)
 	stop()
 	if err := <-ended; err != nil {
 		log.Fatal(err)

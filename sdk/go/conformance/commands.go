@@ -11,28 +11,41 @@ import (
 
 // command holds the members of all commands.
 type command struct {
-	ID        json.RawMessage   `json:"id"`
-	Do        string            `json:"do"`
-	URL       string            `json:"url"`
-	Token     string            `json:"token"`
-	TimeoutMs int64             `json:"timeout_ms"`
-	CAFile    string            `json:"ca_file"`
-	Fake      string            `json:"fake"`
-	Queue     string            `json:"queue"`
-	Job       json.RawMessage   `json:"job"`
-	Jobs      []millrace.NewJob `json:"jobs"`
-	Atomic    bool              `json:"atomic"`
-	Include   []string          `json:"include"`
-	Filter    filter            `json:"filter"`
-	Limit     int               `json:"limit"`
-	Cursor    string            `json:"cursor"`
-	Reason    string            `json:"reason"`
-	Name      string            `json:"name"`
-	Settings  json.RawMessage   `json:"settings"`
-	Force     bool              `json:"force"`
-	IfMatch   *int64            `json:"if_match"`
-	Spec      json.RawMessage   `json:"spec"`
-	ManagedBy *string           `json:"managed_by"`
+	ID                 json.RawMessage   `json:"id"`
+	Do                 string            `json:"do"`
+	URL                string            `json:"url"`
+	Token              string            `json:"token"`
+	TimeoutMs          int64             `json:"timeout_ms"`
+	QueueFullTimeoutMs int64             `json:"queue_full_timeout_ms"`
+	CAFile             string            `json:"ca_file"`
+	Fake               string            `json:"fake"`
+	Queue              string            `json:"queue"`
+	Job                json.RawMessage   `json:"job"`
+	Jobs               []millrace.NewJob `json:"jobs"`
+	Atomic             bool              `json:"atomic"`
+	Include            []string          `json:"include"`
+	Filter             filter            `json:"filter"`
+	Limit              int               `json:"limit"`
+	Cursor             string            `json:"cursor"`
+	Reason             string            `json:"reason"`
+	Name               string            `json:"name"`
+	Settings           json.RawMessage   `json:"settings"`
+	Force              bool              `json:"force"`
+	IfMatch            *int64            `json:"if_match"`
+	Spec               json.RawMessage   `json:"spec"`
+	ManagedBy          *string           `json:"managed_by"`
+
+	Request   json.RawMessage `json:"request"`
+	Operation string          `json:"operation"`
+	State     string          `json:"state"`
+	WaitMs    int64           `json:"wait_ms"`
+	WindowMs  int64           `json:"window_ms"`
+	StepMs    int64           `json:"step_ms"`
+	By        string          `json:"by"`
+	Method    string          `json:"method"`
+	Path      string          `json:"path"`
+	Query     map[string]any  `json:"query"`
+	Body      json.RawMessage `json:"body"`
 
 	Queues      []string `json:"queues"`
 	Types       []string `json:"types"`
@@ -141,8 +154,16 @@ func (p *program) do(ctx context.Context, c *command) (any, error) {
 	case "stop":
 		return p.stopWorker(c.Name)
 	}
-	if strings.Contains(c.Do, "queue") {
+	if value, done, err := c.doRest(ctx, client); done {
+		return value, err
+	}
+	switch {
+	case strings.Contains(c.Do, "queue"):
 		return c.doQueue(ctx, client)
+	case strings.Contains(c.Do, "limit"):
+		return c.doLimit(ctx, client)
+	case strings.Contains(c.Do, "operation"):
+		return c.doOperation(ctx, client)
 	}
 	return c.doSchedule(ctx, client)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"time"
 
 	millrace "github.com/millrace/millrace/sdk/go"
@@ -39,6 +40,89 @@ func (c *command) doQueue(ctx context.Context, client *millrace.Client) (any, er
 		return object{}, client.DeleteQueue(ctx, c.Name, c.options()...)
 	}
 	return nil, fmt.Errorf("%q is no command", c.Do)
+}
+
+func (c *command) doLimit(ctx context.Context, client *millrace.Client) (any, error) {
+	settings, err := read[millrace.LimitSettings](c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	switch c.Do {
+	case "limits":
+		return client.Limits(ctx, millrace.PageOf{Limit: c.Limit, Cursor: c.Cursor})
+	case "limit":
+		return client.Limit(ctx, c.Name)
+	case "put_limit":
+		return client.PutLimit(ctx, c.Name, settings, c.options()...)
+	case "patch_limit":
+		return client.PatchLimit(ctx, c.Name, settings, c.options()...)
+	case "pause_limit":
+		return client.PauseLimit(ctx, c.Name, millrace.LimitPause{Reason: c.Reason})
+	case "resume_limit":
+		return client.ResumeLimit(ctx, c.Name, "")
+	case "delete_limit":
+		return object{}, client.DeleteLimit(ctx, c.Name, c.options()...)
+	}
+	return nil, fmt.Errorf("%q is no command", c.Do)
+}
+
+func (c *command) doOperation(ctx context.Context, client *millrace.Client) (any, error) {
+	switch c.Do {
+	case "operations":
+		return client.Operations(ctx, millrace.OperationFilter{State: c.State})
+	case "operation":
+		return client.Operation(ctx, c.Operation)
+	case "pause_operation":
+		return client.PauseOperation(ctx, c.Operation)
+	case "resume_operation":
+		return client.ResumeOperation(ctx, c.Operation)
+	case "cancel_operation":
+		return client.CancelOperation(ctx, c.Operation)
+	}
+	return nil, fmt.Errorf("%q is no command", c.Do)
+}
+
+// doRest runs the commands about what the server tells, and any other call.
+func (c *command) doRest(ctx context.Context, client *millrace.Client) (any, bool, error) {
+	switch c.Do {
+	case "bulk":
+		request, err := read[millrace.Bulk](c.Request)
+		if err != nil {
+			return nil, true, err
+		}
+		done, err := client.Bulk(ctx, request)
+		if err == nil && done.Operation != nil {
+			return done.Operation, true, nil
+		}
+		return answer(done, err)
+	case "workers":
+		return answer(client.Workers(ctx, millrace.PageOf{Limit: c.Limit, Cursor: c.Cursor}))
+	case "why":
+		return answer(client.Why(ctx, c.id()))
+	case "events":
+		return answer(client.Events(ctx, millrace.EventFilter{
+			Job: c.id(), Types: c.Types, Queues: c.Queues, Wait: ms(c.WaitMs),
+			PageOf: millrace.PageOf{Limit: c.Limit, Cursor: c.Cursor},
+		}))
+	case "stats":
+		of := millrace.StatsOf{Window: ms(c.WindowMs), Step: ms(c.StepMs), By: c.By, Name: c.Name}
+		return answer(client.Stats(ctx, of))
+	case "call":
+		query := url.Values{}
+		for name, value := range c.Query {
+			query.Set(name, fmt.Sprint(value))
+		}
+		var body any
+		if c.Body != nil {
+			body = c.Body
+		}
+		raw, err := client.Call(ctx, c.Method, c.Path, query, body)
+		if err == nil && raw == nil {
+			return object{}, true, nil
+		}
+		return answer(raw, err)
+	}
+	return nil, false, nil
 }
 
 func (c *command) doSchedule(ctx context.Context, client *millrace.Client) (any, error) {

@@ -38,7 +38,9 @@ type running struct {
 func main() {
 	p := &program{workers: map[string]*running{}}
 	slog.SetDefault(slog.New(millrace.LogHandler(nil)))
-	p.configure(&command{})
+	if _, err := p.configure(&command{}); err != nil {
+		slog.Error("the environment makes no client", "error", err)
+	}
 
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -121,7 +123,8 @@ func (p *program) perform(c *command) {
 var classes = map[string]error{
 	"NotFound": millrace.ErrNotFound, "ValidationFailed": millrace.ErrValidationFailed,
 	"DuplicateJob": millrace.ErrDuplicateJob, "IdMismatch": millrace.ErrIDMismatch,
-	"InvalidState": millrace.ErrInvalidState, "LeaseLost": millrace.ErrLeaseLost,
+	"IdempotencyMismatch": millrace.ErrIdempotencyMismatch,
+	"InvalidState":        millrace.ErrInvalidState, "LeaseLost": millrace.ErrLeaseLost,
 	"VersionConflict": millrace.ErrVersionConflict, "QueueFull": millrace.ErrQueueFull,
 	"RateLimited": millrace.ErrRateLimited, "Unauthenticated": millrace.ErrUnauthenticated,
 	"Forbidden": millrace.ErrForbidden, "PayloadTooLarge": millrace.ErrPayloadTooLarge,
@@ -152,7 +155,8 @@ func describe(err error) object {
 
 func (p *program) configure(c *command) (any, error) {
 	options := millrace.Options{
-		URL: c.URL, Token: c.Token, Timeout: ms(c.TimeoutMs), Logger: slog.New(&logEvents{program: p}),
+		URL: c.URL, Token: c.Token, Timeout: ms(c.TimeoutMs), QueueFullTimeout: ms(c.QueueFullTimeoutMs),
+		Logger: slog.New(&logEvents{program: p}),
 	}
 	if c.CAFile != "" {
 		pem, err := os.ReadFile(c.CAFile)
@@ -164,7 +168,11 @@ func (p *program) configure(c *command) (any, error) {
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	p.client, p.fake = millrace.New(options), nil
+	client, err := millrace.New(options)
+	if err != nil {
+		return nil, err
+	}
+	p.client, p.fake = client, nil
 	if c.Fake != "" {
 		mode := map[string]millracetest.Mode{"inline": millracetest.Inline, "drained": millracetest.Drained}[c.Fake]
 		p.fake = millracetest.New(mode)

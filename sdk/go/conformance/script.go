@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	millrace "github.com/millrace/millrace/sdk/go"
@@ -21,8 +22,18 @@ func (s step) name() string { return s.text(0) }
 func (s step) text(i int) string {
 	var text string
 	s.read(i, &text)
-	return text
+	return strings.ReplaceAll(text, "<half>", "\xff") // text that is not Unicode
 }
+
+// indescribable is an error whose text fails.
+type indescribable struct{}
+
+func (indescribable) Error() string { panic("no text") }
+
+// broken is a result whose conversion fails.
+type broken struct{}
+
+func (broken) MarshalJSON() ([]byte, error) { panic("no JSON") }
 
 func (s step) ms(i int) time.Duration {
 	var n float64
@@ -132,6 +143,8 @@ func (p *program) play(
 			return value, true, nil
 		case "bad_result":
 			return math.NaN(), true, nil
+		case "broken_result":
+			return broken{}, true, nil
 		default:
 			if err := p.act(ctx, client, job, s); err != nil {
 				return nil, true, err
@@ -161,12 +174,17 @@ func (p *program) act(ctx context.Context, client millrace.Submitter, job *millr
 		slog.Log(ctx, levels[s.text(1)], s.text(2))
 	case "submit":
 		return p.submit(ctx, client, job, s)
+	case "bad_progress":
+		job.Progress(math.NaN(), "")
+		_ = job.SaveCheckpoint(math.NaN())
 	case "enqueue":
 		var next millrace.NewJob
 		s.read(1, &next)
 		return job.Enqueue(next)
 	case "fail":
 		return errors.New(s.text(1))
+	case "fail_indescribably":
+		return indescribable{}
 	case "non_retryable":
 		return millrace.NonRetryable(errors.New(s.text(1)))
 	case "snooze":

@@ -4,12 +4,18 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
+
 	millrace "github.com/millrace/millrace/sdk/go"
 )
 
 func main() {
-	client, ctx, jobs := millrace.New(millrace.Options{}), context.Background(), make([]millrace.NewJob, 2000)
-	mail := millrace.Define[int]("mail.send", millrace.Queue("mail"))
+	client, err := millrace.New(millrace.Options{})
+	ctx, jobs := context.Background(), make([]millrace.NewJob, 2000)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mail := millrace.Define[int, any]("mail.send", millrace.Queue("mail"))
 	for n := range jobs {
 		jobs[n] = mail.Job(n, millrace.IdempotencyKey(fmt.Sprint("newsletter-7/", n)))
 	}

@@ -30,8 +30,8 @@ const (
 )
 
 // Fake behaves like a client with a server, and keeps its jobs in memory. It has no leases, no
-// retention, no attempt timeouts and no queue settings: all queues have the defaults. It is safe for
-// concurrent use by multiple goroutines.
+// retention and no attempt timeouts. The settings of queues that are put count; limits hold nothing back,
+// and schedules fire by TriggerSchedule alone. It is safe for concurrent use by multiple goroutines.
 type Fake struct {
 	mode Mode
 
@@ -43,6 +43,7 @@ type Fake struct {
 	unique   map[[2]string]*entry // by queue and unique key
 	handlers map[string]millrace.Handler
 	wrappers []millrace.Middleware
+	setup    setup
 	token    int64
 	serial   int
 }
@@ -64,6 +65,8 @@ type keyed struct {
 }
 
 var _ millrace.Submitter = (*Fake)(nil)
+var _ millrace.TxSubmitter = (*Fake)(nil)
+var _ millrace.Waiter = (*Fake)(nil)
 var _ millrace.Registry = (*Fake)(nil)
 
 // New returns a fake without jobs, whose clock shows 2030-01-01T00:00:00Z.
@@ -71,6 +74,7 @@ func New(mode Mode) *Fake {
 	return &Fake{
 		mode: mode, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), byID: map[string]*entry{},
 		keys: map[[2]string]keyed{}, unique: map[[2]string]*entry{}, handlers: map[string]millrace.Handler{},
+		setup: newSetup(),
 	}
 }
 
@@ -144,6 +148,15 @@ func (f *Fake) Submit(ctx context.Context, job millrace.NewJob) (*millrace.Submi
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	return &millrace.Submitted{Job: shown(e, nil), IsNew: isNew}, nil
+}
+
+// SubmitTx takes a job at once, whatever becomes of the transaction, which may be nil.
+func (f *Fake) SubmitTx(ctx context.Context, _ millrace.Tx, job millrace.NewJob) (string, error) {
+	submitted, err := f.Submit(ctx, job)
+	if err != nil {
+		return "", err
+	}
+	return submitted.ID, nil
 }
 
 // SubmitBatch submits jobs as Client.SubmitBatch does.
@@ -364,7 +377,7 @@ func (f *Fake) Enqueued(jobType string) []millrace.Job {
 
 // Payloads returns the payloads of the submitted jobs of a type, oldest first. It panics if one can't
 // be decoded.
-func Payloads[P any](f *Fake, of millrace.JobType[P]) []P {
+func Payloads[P, R any](f *Fake, of millrace.JobType[P, R]) []P {
 	jobs := f.Enqueued(of.Name())
 	payloads := make([]P, len(jobs))
 	for i := range jobs {

@@ -15,7 +15,7 @@ var ctx = context.Background()
 
 type order struct{ N int }
 
-var ship = millrace.Define[order]("ship", millrace.Retry(millrace.RetryPolicy{Strategy: "exponential", Base: time.Second}))
+var ship = millrace.Define[order, any]("ship", millrace.Retry(millrace.RetryPolicy{Strategy: "exponential", Base: time.Second}))
 
 func newFake(mode millracetest.Mode, handler func(ctx context.Context, o order) (any, error)) *millracetest.Fake {
 	fake := millracetest.New(mode)
@@ -236,4 +236,49 @@ func TestListsAndCheckpoints(t *testing.T) {
 		}
 	}
 	wants(t, "the results, newest first", results, []string{"4", "3", "2", "1", "0"})
+}
+
+func TestWhatAnApplicationDeclaresAtItsStartIsKept(t *testing.T) {
+	fake := millracetest.New(millracetest.Drained)
+	settings := millrace.QueueSettings{
+		MaxAttempts: 3, Lease: 5 * time.Second, MaxReady: millrace.Ptr(1),
+		Retry: &millrace.RetryPolicy{Strategy: "fixed", Base: time.Second},
+	}
+	if _, err := fake.PutQueue(ctx, "q", settings); err != nil {
+		t.Fatal(err)
+	}
+	submitted, err := fake.Submit(ctx, millrace.NewJob{Type: "t", Queue: "q", FairKey: "f"})
+	if err != nil || submitted.MaxAttempts != 3 || submitted.Lease != 5*time.Second ||
+		submitted.Retry.Base != time.Second || submitted.FairKey != "f" {
+		t.Errorf("the job is %+v, %v", submitted, err)
+	}
+	if _, err := fake.Submit(ctx, millrace.NewJob{Type: "t", Queue: "q"}); !errors.Is(err, millrace.ErrQueueFull) {
+		t.Error("a second ready job:", err)
+	}
+	if _, err := fake.PutLimit(ctx, "api", millrace.LimitSettings{Concurrency: millrace.Ptr(2)}); err != nil {
+		t.Fatal(err)
+	}
+	if limit, err := fake.Limit(ctx, "api"); err != nil || limit.Concurrency != 2 {
+		t.Errorf("the limit is %+v, %v", limit, err)
+	}
+	tick := millrace.ScheduleSpec{Every: time.Minute, Job: millrace.NewJob{Type: "tick", Payload: 7}}
+	set := millrace.ScheduleSet{ManagedBy: "me", Prune: true, Schedules: map[string]millrace.ScheduleSpec{"a": tick, "b": tick}}
+	for _, want := range []string{"&{[a b] [] [] []}", "&{[] [] [a b] []}"} {
+		if applied, err := fake.ApplySchedules(ctx, set); err != nil || fmt.Sprint(applied) != want {
+			t.Errorf("applied %v, %v, not %s", applied, err, want)
+		}
+	}
+	delete(set.Schedules, "b")
+	if applied, _ := fake.ApplySchedules(ctx, set); fmt.Sprint(applied.Deleted) != "[b]" {
+		t.Errorf("deleted %v", applied.Deleted)
+	}
+	if _, err := fake.TriggerSchedule(ctx, "a", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if jobs := fake.Enqueued("tick"); len(jobs) != 1 || string(jobs[0].Payload) != "7" {
+		t.Errorf("the schedule made %v", jobs)
+	}
+	if _, err := fake.TriggerSchedule(ctx, "b", time.Time{}); !errors.Is(err, millrace.ErrNotFound) {
+		t.Error("a schedule that was deleted:", err)
+	}
 }

@@ -71,6 +71,9 @@ func (f *Fake) submit(ctx context.Context, job millrace.NewJob) (*entry, bool, *
 	if e, refused := f.holder(&job); e != nil || refused != nil {
 		return e, false, refused
 	}
+	if err := f.checkRoom(job.Queue); err != nil {
+		return nil, false, err
+	}
 	e := f.add(ctx, job, payload)
 	if job.IdempotencyKey != "" {
 		f.keys[key] = keyed{e, string(body), f.now.Add(keyWindow)}
@@ -128,12 +131,14 @@ func (f *Fake) add(ctx context.Context, job millrace.NewJob, payload []byte) *en
 	if from := millrace.JobFrom(ctx); from != nil && job.Traceparent == "" {
 		job.Traceparent, job.Tracestate = from.Traceparent, from.Tracestate
 	}
+	f.setup.complete(&job)
 	f.serial++
 	e := &entry{spec: job, serial: f.serial}
 	e.job = millrace.Job{
 		ID: job.ID, Queue: job.Queue, Type: job.Type, State: millrace.Ready, Priority: job.Priority,
 		MaxAttempts: job.MaxAttempts, Generation: 1, Version: 1, CreatedAt: f.now, RunAt: f.now, ExpiresAt: job.ExpiresAt,
 		Retry: job.Retry, Lease: job.Lease, Timeout: job.Timeout, Unique: job.Unique, Tags: job.Tags, Meta: job.Meta,
+		Limits: job.Limits, OrderKey: job.OrderKey, OrderOnFailure: job.OrderOnFailure, FairKey: job.FairKey,
 		Traceparent: job.Traceparent, Payload: payload, Result: json.RawMessage("null"),
 	}
 	if e.job.MaxAttempts == 0 {
@@ -221,6 +226,14 @@ func check(job *millrace.NewJob) []millrace.Fault {
 	for i, tag := range job.Tags {
 		need(namePattern.MatchString(tag), fmt.Sprintf("/tags/%d", i), name)
 	}
+	need(len(job.Limits) <= 8, "/limits", "must be at most 8")
+	for i, limit := range job.Limits {
+		need(namePattern.MatchString(limit.Name), fmt.Sprintf("/limits/%d/name", i), name)
+	}
+	need(len(job.OrderKey) <= 128, "/order_key", "must be 1 to 128 bytes")
+	need(len(job.FairKey) <= 128, "/fair_key", "must be 1 to 128 bytes")
+	need(job.OrderOnFailure == "" || job.OrderOnFailure == "hold" || job.OrderOnFailure == "pass",
+		"/order_on_failure", "must be hold or pass")
 	need(job.IdempotencyKey == "" || keyPattern.MatchString(job.IdempotencyKey),
 		"/idempotency_key", "must be 1 to 255 visible ASCII characters")
 	if u := job.Unique; u != nil {

@@ -8,6 +8,8 @@ import {
   Fake,
   Millrace,
   MillraceError,
+  plainJson,
+  RawJson,
   VERSION,
   type CallOptions,
   type Context,
@@ -43,9 +45,10 @@ const logger = {
 };
 
 function configured(command: Command): Millrace {
-  const { url, token, timeout, caFile } = command;
+  const { url, token, timeout, queueFullTimeout, caFile } = command;
   if (command.fake) return fakeFor(command.fake, command.types ?? []);
-  return new Millrace({ url, token, timeout, ca: caFile && readFileSync(caFile), json: exactJson });
+  const ca = caFile && readFileSync(caFile);
+  return new Millrace({ url, token, timeout, queueFullTimeout, ca, json: exactJson });
 }
 
 let fake: Fake | undefined;
@@ -135,6 +138,25 @@ const actions: Record<string, (command: Command) => unknown> = {
   scheduleRuns: async (c) => ({ items: await client.scheduleRuns(c.name) }),
   previewSchedule: (c) => client.previewSchedule(c.spec),
   applySchedules: (c) => client.applySchedules({ managedBy: c.managedBy, ...c.spec }),
+  limits: () => client.limits({ limit: 1_000 }),
+  limit: (c) => client.limit(c.name),
+  putLimit: (c) => client.putLimit(c.name, c.settings, ifMatch(c)),
+  patchLimit: (c) => client.patchLimit(c.name, c.settings, ifMatch(c)),
+  pauseLimit: (c) => client.pauseLimit(c.name, { reason: c.reason }),
+  resumeLimit: (c) => client.resumeLimit(c.name),
+  deleteLimit: (c) => client.deleteLimit(c.name, { force: c.force }),
+  bulk: (c) => client.bulk(c.request),
+  operations: (c) => client.operations({ state: c.state }),
+  operation: (c) => client.operation(c.operation),
+  pauseOperation: (c) => client.pauseOperation(c.operation),
+  resumeOperation: (c) => client.resumeOperation(c.operation),
+  cancelOperation: (c) => client.cancelOperation(c.operation),
+  workers: () => client.workers(),
+  why: (c) => client.why(c.job),
+  events: ({ job, types, queues, wait, limit, cursor }) =>
+    client.events({ job, types, queues, wait }, { limit, cursor }),
+  stats: ({ window, step, by, name }) => client.stats({ window, step, by, name }),
+  call: async (c) => new RawJson(plainJson.stringify((await raw(c)) ?? {})),
   drain: async (c) => ({ ran: await drained(c.types) }),
   advance: (c) => fake?.advance(c.ms),
   enqueued: (c) => ({ jobs: fake?.enqueued(c.type) }),
@@ -148,6 +170,10 @@ const actions: Record<string, (command: Command) => unknown> = {
   },
 };
 
+// The names in a query, a body and the answer of `call` are the API's.
+const raw = ({ given, method, path, query }: Command): Promise<unknown> =>
+  client.call(method, path, { query, body: given.body });
+
 function problem(error: MillraceError): Record<string, unknown> {
   const { code, status, message: detail, errors } = error;
   return { code, status, detail, errors };
@@ -158,13 +184,15 @@ async function obey(line: string): Promise<void> {
     ([, value]) => value !== null,
   );
   const command = decode(Object.fromEntries(given)) as Command;
+  command.given = Object.fromEntries(given);
   const id = JSON.stringify(command.id);
   const action = command.do.replace(/_([a-z])/g, (_: string, letter: string) =>
     letter.toUpperCase(),
   );
   try {
     const value = await actions[action]!(command);
-    write(`{"id":${id},"ok":${encode(value ?? {}, exactJson)}}`);
+    const text = value instanceof RawJson ? value.text : encode(value ?? {}, exactJson);
+    write(`{"id":${id},"ok":${text}}`);
   } catch (error) {
     write(`{"id":${id},"error":${JSON.stringify(shownError(error))}}`);
   }

@@ -17,6 +17,16 @@ type Tell = (event: string, members: Record<string, unknown>) => void;
 
 const GOES_ON = Symbol();
 
+/** An error whose text fails. */
+class Indescribable extends Error {
+  override get message(): string {
+    throw new Error("no text");
+  }
+}
+
+// A message of a script; half a surrogate pair stands in it where the suite asks for one.
+const halved = (message: string): string => message?.replaceAll("<half>", "\ud83d");
+
 /** Plays a job's script and sends the events that the suite expects. */
 export async function playScript(
   client: Millrace,
@@ -59,11 +69,20 @@ const STEPS: Record<string, Play> = {
     return GOES_ON;
   },
   progress: ([percent, message, checkpoint], ctx) => {
-    ctx.progress(percent ?? undefined, message ?? undefined, checkpoint ?? undefined);
+    ctx.progress(percent ?? undefined, halved(message) ?? undefined, checkpoint ?? undefined);
+    return GOES_ON;
+  },
+  bad_progress: (_, ctx) => {
+    ctx.progress(NaN);
+    try {
+      ctx.progress(undefined, undefined, () => undefined);
+    } catch {
+      // It is not JSON.
+    }
     return GOES_ON;
   },
   log: ([level, message], ctx) => {
-    ctx.log[level as "info"](message);
+    ctx.log[level as "info"](halved(message));
     return GOES_ON;
   },
   submit: async ([job], ctx, client, tell) => {
@@ -79,18 +98,26 @@ const STEPS: Record<string, Play> = {
     ctx.job.attempt === n ? play(client, steps, ctx, tell) : GOES_ON,
   return: ([value]) => value,
   fail: ([message]) => {
-    throw new Error(message);
+    throw new Error(halved(message));
+  },
+  fail_indescribably: () => {
+    throw new Indescribable();
   },
   panic: ([message]) => {
     throw new Error(message);
   },
   non_retryable: ([message]) => {
-    throw new NonRetryable(message);
+    throw new NonRetryable(halved(message));
   },
   snooze: ([ms]) => snooze(ms),
   retry_after: ([ms, message]) => retryAfter(ms, message),
   cancel: ([reason]) => cancel(reason),
   bad_result: () => () => undefined,
+  broken_result: () => ({
+    toJSON: () => {
+      throw new Error("no JSON");
+    },
+  }),
   exit: () => process.reallyExit(9),
 };
 

@@ -8,9 +8,9 @@ import {
   retryAfterOf,
   Unreachable,
 } from "./errors.js";
+import type { MillraceError } from "./errors.js";
 import type { JsonCodec } from "./json.js";
 import { parseAnswer } from "./wire.js";
-import type { MillraceError } from "./errors.js";
 import type { Transport } from "./transport.js";
 
 /** Whether a call may be sent again if it is unknown whether the server has done it. */
@@ -44,14 +44,35 @@ export interface Answer {
   text: string;
 }
 
+/** What a link needs besides its transport. */
+export interface LinkOptions {
+  url: string;
+  token?: string | undefined;
+  codec: JsonCodec;
+  /** How long a submission to a full queue is tried, in milliseconds. */
+  queueFullTimeout?: number;
+}
+
 /** The address, the token and the transport of a server. */
 export class Link {
+  readonly url: string;
+  readonly codec: JsonCodec;
+  readonly #token: string | undefined; // private, so that nothing that prints a client shows it
+  readonly #queueFullTimeout: number;
+
   constructor(
-    readonly url: string,
-    readonly token: string | undefined,
+    { url, token, codec, queueFullTimeout = Infinity }: LinkOptions,
     public transport: Transport,
-    readonly codec: JsonCodec,
-  ) {}
+  ) {
+    this.url = url;
+    this.codec = codec;
+    this.#token = checkedToken(token);
+    this.#queueFullTimeout = queueFullTimeout;
+  }
+
+  get token(): string | undefined {
+    return this.#token;
+  }
 
   /** Makes one try. `codec` reads the opaque members of the answer. */
   async once(
@@ -83,7 +104,8 @@ export class Link {
 
   /** Retries until the deadline; `timeout` is in milliseconds. */
   async call(call: Call, timeout: number, signal?: AbortSignal): Promise<Answer> {
-    const deadline = performance.now() + timeout;
+    const begin = performance.now();
+    let deadline = begin + timeout;
     let answered: unknown; // the last refusal
     for (let tries = 0; ; tries++) {
       call.onTry?.();
@@ -99,6 +121,9 @@ export class Link {
         const isCutShort = error instanceof Unreachable && performance.now() >= deadline;
         if (isCutShort && answered) throw answered;
         if (!mayRepeat(call, error)) throw error;
+        if (FULL.has((error as MillraceError).code)) {
+          deadline = Math.min(deadline, begin + this.#queueFullTimeout);
+        }
         if (!(error instanceof Unreachable)) answered = error;
         const wait = Math.max(fullJitter(tries), retryAfterOf(error));
         if (performance.now() + wait >= deadline) throw error;
@@ -106,6 +131,19 @@ export class Link {
       }
     }
   }
+}
+
+const FULL = new Set(["queue_full", "key_full"]);
+
+// Returns the token without blanks around it, as files and secrets have them. The error does not
+// show it.
+function checkedToken(given: string | undefined): string | undefined {
+  const token = given?.trim();
+  const at = token?.search(/[^!-~]/) ?? -1;
+  if (at >= 0) {
+    throw new TypeError(`character ${at + 1} of the token is none that a token has`);
+  }
+  return token || undefined;
 }
 
 function parsed(text: string, codec: JsonCodec): unknown {
@@ -118,7 +156,7 @@ function parsed(text: string, codec: JsonCodec): unknown {
 }
 
 function mayRepeat(call: Call, error: unknown): boolean {
-  if (!isTemporary(error)) return false;
+  if (!isTemporary(error) || (error instanceof Unreachable && error.isUntrusted)) return false;
   if (call.repeat !== "unless_begun") return true;
   if (error instanceof Unreachable) return !error.mayHaveBegun;
   const { status } = error as MillraceError;

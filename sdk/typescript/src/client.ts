@@ -1,9 +1,12 @@
-import { Link, type Call, type CallOptions } from "./call.js";
+import { Link, type CallOptions } from "./call.js";
 import { pause } from "./backoff.js";
-import { errorOf, InvalidState, WaitTimeout, type MillraceError } from "./errors.js";
+import { InvalidState, WaitTimeout } from "./errors.js";
 import { IdMaker, type Random } from "./ids.js";
-import { JobType } from "./job-type.js";
+import { JobType, type Schemas } from "./job-type.js";
 import { plainJson, type JsonCodec } from "./json.js";
+import { itemOf, Operating, type BatchItem } from "./operating.js";
+import { ifMatch, name, page, query, time, type IfMatch } from "./requests.js";
+import { enqueueStatement, type SqlConnection } from "./sql.js";
 import type { Transport } from "./transport.js";
 import {
   FINAL_STATES,
@@ -28,7 +31,7 @@ import {
   type SubmitOptions,
   type TimeInput,
 } from "./types.js";
-import type { Problem } from "./wire-shapes.js";
+import type { ItemResult } from "./wire-shapes.js";
 import { decode, encode } from "./wire.js";
 
 /** A W3C trace context. */
@@ -43,10 +46,15 @@ export interface TraceContext {
 export interface ClientOptions {
   /** The server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`. */
   url?: string | undefined;
-  /** The bearer token. Default `MILLRACE_TOKEN`, else none. */
+  /** The bearer token. Blanks around it are taken off. Default `MILLRACE_TOKEN`, else none. */
   token?: string | undefined;
   /** Bounds each call, including tries and pauses, in milliseconds. Default 30,000. */
   timeout?: number | undefined;
+  /**
+   * How long a submission to a full queue is tried, in milliseconds, within `timeout`. Short, since a
+   * web request may wait for it. Default 2,000.
+   */
+  queueFullTimeout?: number | undefined;
   /** Reads and writes payloads, results and checkpoints. Default `plainJson`. */
   json?: JsonCodec | undefined;
   /** Returns the current trace context, for submissions that have none. */
@@ -72,20 +80,9 @@ export interface Submitted<Payload = unknown, Result = unknown> {
   isNew: boolean;
 }
 
-/** The answer to one job of a batch. */
-export interface BatchItem {
-  /** 201 for a new job, 200 for an existing one, else the status of the refusal. */
-  status: number;
-  /** The job's id; undefined for a refused job that was sent with an idempotency key instead. */
-  id: string | undefined;
-  /** Undefined if the job was refused. */
-  state: Job["state"] | "pruned" | undefined;
-  /** Why it was refused. */
-  error: MillraceError | undefined;
-}
-
 const DEFAULT_URL = "http://127.0.0.1:7600";
 const DEFAULT_TIMEOUT = 30_000;
+const DEFAULT_QUEUE_FULL_TIMEOUT = 2_000;
 const LONGEST_WAIT = 60_000; // the server's bound on one request
 const WAIT_MARGIN = 10_000; // for the round trip
 const MORE_THAN_A_CALL = 2 ** 31 - 1; // the longest timer, in milliseconds
@@ -94,32 +91,35 @@ const MORE_THAN_A_CALL = 2 ** 31 - 1; // the longest timer, in milliseconds
  * Submits jobs and manages jobs, queues and schedules. One client serves a whole program. Every
  * call accepts an `AbortSignal`, and rejects with a `MillraceError` if it fails.
  */
-export class Client {
+export class Client extends Operating {
   /** The server's address. */
   readonly url: string;
-  /** @internal */
-  readonly link: Link;
   readonly #platform: Platform;
-  readonly #timeout: number;
   readonly #ids: IdMaker;
   readonly #traceContext: (() => TraceContext | undefined) | undefined;
 
   constructor(options: ClientOptions, platform: Platform) {
-    this.#platform = platform;
-    this.url = (options.url ?? platform.setting("MILLRACE_URL") ?? DEFAULT_URL).replace(/\/+$/, "");
+    const given = options.url ?? platform.setting("MILLRACE_URL") ?? DEFAULT_URL;
+    const url = given.replace(/\/+$/, "");
     const token = options.token ?? platform.setting("MILLRACE_TOKEN");
-    this.link = new Link(this.url, token, platform.transport, options.json ?? plainJson);
-    this.#timeout = options.timeout ?? DEFAULT_TIMEOUT;
+    const { json: codec = plainJson, queueFullTimeout = DEFAULT_QUEUE_FULL_TIMEOUT } = options;
+    const link = new Link({ url, token, codec, queueFullTimeout }, platform.transport);
+    super(link, options.timeout ?? DEFAULT_TIMEOUT);
+    this.url = url;
+    this.#platform = platform;
     this.#ids = new IdMaker(platform.random);
     this.#traceContext = options.traceContext;
   }
 
-  /** Returns a type of jobs with its payload, its result and the defaults of its submissions. */
-  job<Payload = unknown, Result = unknown>(
+  /**
+   * Returns a type of jobs with its payload, its result and the defaults of its submissions. `payload`
+   * and `result` may be schemas that follow Standard Schema, and then give the types.
+   */
+  job<Payload = unknown, Result = unknown, GivenPayload = Payload, GivenResult = Result>(
     type: string,
-    defaults: SubmitOptions = {},
-  ): JobType<Payload, Result> {
-    return new JobType(this, type, defaults);
+    options: SubmitOptions & Schemas<Payload, Result, GivenPayload, GivenResult> = {},
+  ): JobType<Payload, Result, GivenPayload, GivenResult> {
+    return new JobType(this, type, options);
   }
 
   /** Returns a new id for a job of this queue: a UUIDv7 that tells servers the job's shard. */
@@ -136,7 +136,7 @@ export class Client {
     const headers = this.#traceHeaders();
     if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
     const body = encode(members, this.link.codec);
-    const answer = await this.#send({ method: "POST", path: "/v1/jobs", body, headers }, options);
+    const answer = await this.send({ method: "POST", path: "/v1/jobs", body, headers }, options);
     const stored = decode(answer.body) as Job<Payload, Result>;
     // The server can know an id made here only from an earlier try of this call.
     const isNew = answer.status === 201 || (job.id === undefined && stored.id === members.id);
@@ -158,14 +158,19 @@ export class Client {
     );
     const headers = this.#traceHeaders();
     const call = { method: "POST", path: "/v1/jobs/batch", body, headers };
-    const answer = await this.#send(call, options);
-    const { results } = answer.body as { results: (Omit<BatchItem, "error"> & RefusedItem)[] };
-    return results.map(({ status, id, state, error }) => ({
-      status,
-      id,
-      state,
-      error: error && errorOf(error, status),
-    }));
+    const answer = await this.send(call, options);
+    return (answer.body as { results: ItemResult[] }).results.map(itemOf);
+  }
+
+  /**
+   * Submits a job in the transaction of a connection of node-postgres, and resolves to its id: the job
+   * comes if and only if the transaction commits. The connection's database is the one in which the
+   * server keeps its jobs, and its role may execute `millrace.enqueue`.
+   */
+  async submitTx(connection: SqlConnection, job: NewJob): Promise<string> {
+    const { text, values } = enqueueStatement(encode(this.#traced(job), this.link.codec));
+    const { rows } = await connection.query(text, values);
+    return (rows[0] as { id: string }).id;
   }
 
   /** Returns a job in its current state. */
@@ -173,7 +178,7 @@ export class Client {
     id: string,
     options: CallOptions & { include?: Include[] | undefined } = {},
   ): Promise<Job<Payload, Result>> {
-    return this.#ask("GET", `/v1/jobs/${name(id)}${query({ include: options.include })}`, options);
+    return this.ask("GET", `/v1/jobs/${name(id)}${query({ include: options.include })}`, options);
   }
 
   /**
@@ -194,7 +199,7 @@ export class Client {
       const path = `/v1/jobs/${name(id)}${parameters}`;
       const tryTimeout = wait + WAIT_MARGIN;
       const call = { method: "GET", path, tryTimeout };
-      const answer = await this.#send(call, { timeout: Math.max(left, tryTimeout), signal });
+      const answer = await this.send(call, { timeout: Math.max(left, tryTimeout), signal });
       const job = decode(answer.body) as Job<Payload, Result>;
       if (FINAL_STATES.has(job.state)) return job;
       if (performance.now() >= deadline) {
@@ -214,7 +219,7 @@ export class Client {
       created_before: time(createdBefore),
       ...page(options),
     });
-    return this.#ask("GET", `/v1/jobs${parameters}`, options);
+    return this.ask("GET", `/v1/jobs${parameters}`, options);
   }
 
   /** Iterates over all jobs of the list, fetched in pages of `limit`. */
@@ -233,7 +238,7 @@ export class Client {
 
   /** Returns the log lines of a job, oldest first. */
   logs(id: string, options: CallOptions & PageOptions = {}): Promise<Page<LogLine>> {
-    return this.#ask("GET", `/v1/jobs/${name(id)}/logs${query(page(options))}`, options);
+    return this.ask("GET", `/v1/jobs/${name(id)}/logs${query(page(options))}`, options);
   }
 
   /** Cancels a waiting job at once; tells the worker of a running one. `reason`: 1,024 bytes. */
@@ -245,7 +250,7 @@ export class Client {
     const body = encode({ reason: options.reason });
     const call = { method: "POST", path: `/v1/jobs/${name(id)}/cancel`, body };
     try {
-      const answer = await this.#send({ ...call, onTry: () => tries++ }, options);
+      const answer = await this.send({ ...call, onTry: () => tries++ }, options);
       return decode(answer.body) as Job;
     } catch (error) {
       // An earlier try of this call may have cancelled it, and its answer was lost.
@@ -267,22 +272,22 @@ export class Client {
   ): Promise<Job> {
     const { runAt, resetAttempts } = options;
     const path = `/v1/jobs/${name(id)}/retry`;
-    return this.#ask("POST", path, options, { runAt, resetAttempts }, { repeat: "unless_begun" });
+    return this.ask("POST", path, options, { runAt, resetAttempts }, { repeat: "unless_begun" });
   }
 
   /** Deletes a job that is not running. */
   async delete(id: string, options: CallOptions = {}): Promise<void> {
-    await this.#send({ method: "DELETE", path: `/v1/jobs/${name(id)}` }, options);
+    await this.send({ method: "DELETE", path: `/v1/jobs/${name(id)}` }, options);
   }
 
   /** Returns a page of the queues, by name. */
   queues(options: CallOptions & PageOptions = {}): Promise<Page<Queue>> {
-    return this.#ask("GET", `/v1/queues${query(page(options))}`, options);
+    return this.ask("GET", `/v1/queues${query(page(options))}`, options);
   }
 
   /** Returns a queue in its current state. */
   queue(queue: string, options: CallOptions = {}): Promise<Queue> {
-    return this.#ask("GET", `/v1/queues/${name(queue)}`, options);
+    return this.ask("GET", `/v1/queues/${name(queue)}`, options);
   }
 
   /** Replaces a queue's settings, or creates the queue. Settings left out take their defaults. */
@@ -292,7 +297,7 @@ export class Client {
     options: CallOptions & IfMatch = {},
   ): Promise<Queue> {
     const headers = ifMatch(options);
-    return this.#ask("PUT", `/v1/queues/${name(queue)}`, options, settings, { headers });
+    return this.ask("PUT", `/v1/queues/${name(queue)}`, options, settings, { headers });
   }
 
   /** Changes some settings. With `create` it creates the queue if there is none. */
@@ -303,7 +308,7 @@ export class Client {
   ): Promise<Queue> {
     const path = `/v1/queues/${name(queue)}${query({ create: options.create })}`;
     const headers = ifMatch(options);
-    return this.#ask("PATCH", path, options, settings, { headers, repeat: "unless_begun" });
+    return this.ask("PATCH", path, options, settings, { headers, repeat: "unless_begun" });
   }
 
   /** Stops handing out jobs; submissions are still accepted. `reason`: 1,024 bytes. */
@@ -312,12 +317,12 @@ export class Client {
     options: CallOptions & { reason?: string | undefined; create?: boolean | undefined } = {},
   ): Promise<Queue> {
     const path = `/v1/queues/${name(queue)}/pause${query({ create: options.create })}`;
-    return this.#ask("POST", path, options, { reason: options.reason });
+    return this.ask("POST", path, options, { reason: options.reason });
   }
 
   /** Resumes handing out jobs. */
   resumeQueue(queue: string, options: CallOptions = {}): Promise<Queue> {
-    return this.#ask("POST", `/v1/queues/${name(queue)}/resume`, options);
+    return this.ask("POST", `/v1/queues/${name(queue)}/resume`, options);
   }
 
   /** Deletes a queue that has no jobs; with `force`, also its jobs. */
@@ -326,7 +331,7 @@ export class Client {
     options: CallOptions & { force?: boolean | undefined } = {},
   ): Promise<void> {
     const path = `/v1/queues/${name(queue)}${query({ force: options.force })}`;
-    await this.#send({ method: "DELETE", path }, options);
+    await this.send({ method: "DELETE", path }, options);
   }
 
   /** Returns a page of the schedules, by name. */
@@ -336,12 +341,12 @@ export class Client {
   ): Promise<Page<Schedule>> {
     const { managedBy, queue } = options;
     const parameters = query({ managed_by: managedBy, queue, ...page(options) });
-    return this.#ask("GET", `/v1/schedules${parameters}`, options);
+    return this.ask("GET", `/v1/schedules${parameters}`, options);
   }
 
   /** Returns a schedule in its current state. */
   schedule(schedule: string, options: CallOptions = {}): Promise<Schedule> {
-    return this.#ask("GET", `/v1/schedules/${name(schedule)}`, options);
+    return this.ask("GET", `/v1/schedules/${name(schedule)}`, options);
   }
 
   /** Creates a schedule or replaces its specification. An equal one changes nothing. */
@@ -351,13 +356,13 @@ export class Client {
     options: CallOptions & IfMatch = {},
   ): Promise<Schedule> {
     const headers = ifMatch(options);
-    return this.#ask("PUT", `/v1/schedules/${name(schedule)}`, options, spec, { headers });
+    return this.ask("PUT", `/v1/schedules/${name(schedule)}`, options, spec, { headers });
   }
 
   /** Deletes a schedule. Its jobs remain. */
   async deleteSchedule(schedule: string, options: CallOptions & IfMatch = {}): Promise<void> {
     const path = `/v1/schedules/${name(schedule)}`;
-    await this.#send({ method: "DELETE", path, headers: ifMatch(options) }, options);
+    await this.send({ method: "DELETE", path, headers: ifMatch(options) }, options);
   }
 
   /** Stops a schedule from firing. `reason`: 1,024 bytes. */
@@ -366,12 +371,12 @@ export class Client {
     options: CallOptions & { reason?: string | undefined } = {},
   ): Promise<Schedule> {
     const body = { reason: options.reason };
-    return this.#ask("POST", `/v1/schedules/${name(schedule)}/pause`, options, body);
+    return this.ask("POST", `/v1/schedules/${name(schedule)}/pause`, options, body);
   }
 
   /** Makes a schedule fire again, starting at its next instant. */
   resumeSchedule(schedule: string, options: CallOptions = {}): Promise<Schedule> {
-    return this.#ask("POST", `/v1/schedules/${name(schedule)}/resume`, options);
+    return this.ask("POST", `/v1/schedules/${name(schedule)}/resume`, options);
   }
 
   /** Submits one job of the schedule now. `scheduledAt` is the job's instant. */
@@ -382,7 +387,7 @@ export class Client {
     const body = { scheduledAt: options.scheduledAt };
     const headers = { "idempotency-key": this.makeId() };
     const path = `/v1/schedules/${name(schedule)}/trigger`;
-    return this.#ask("POST", path, options, body, { headers });
+    return this.ask("POST", path, options, body, { headers });
   }
 
   /** Submits the jobs for a past range of instants, oldest first. */
@@ -393,30 +398,34 @@ export class Client {
   ): Promise<BackfillAnswer> {
     const headers = { "idempotency-key": this.makeId() };
     const path = `/v1/schedules/${name(schedule)}/backfill`;
-    return this.#ask("POST", path, options, range, { headers });
+    return this.ask("POST", path, options, range, { headers });
   }
 
   /** Returns the results of the schedule's last instants, newest first, at most 100. */
   async scheduleRuns(schedule: string, options: CallOptions = {}): Promise<Run[]> {
     const path = `/v1/schedules/${name(schedule)}/runs`;
-    return (await this.#ask<{ items: Run[] }>("GET", path, options)).items;
+    return (await this.ask<{ items: Run[] }>("GET", path, options)).items;
   }
 
   /** Describes an expression in words, with its next instants. Changes nothing. */
   previewSchedule(request: PreviewRequest, options: CallOptions = {}): Promise<Preview> {
-    return this.#ask("POST", "/v1/schedules/preview", options, request);
+    return this.ask("POST", "/v1/schedules/preview", options, request);
   }
 
   /** Applies the complete set of an owner's schedules. */
   applySchedules(set: ScheduleSet, options: CallOptions = {}): Promise<ScheduleSetAnswer> {
-    return this.#ask("PUT", "/v1/schedules", options, set);
+    return this.ask("PUT", "/v1/schedules", options, set);
   }
 
   /** @internal Returns the job with an id and with the current trace context. */
   prepared(job: NewJob): NewJob {
-    const trace = this.#trace();
-    const { idempotencyKey: _, ...members } = this.#withId({ ...job, idempotencyKey: undefined });
-    return job.traceparent === undefined && trace ? { ...members, ...trace } : members;
+    const { idempotencyKey: _, ...members } = job;
+    return this.#traced(members);
+  }
+
+  #traced(job: NewJob): NewJob {
+    const trace = job.traceparent === undefined ? this.#trace() : undefined;
+    return { ...this.#withId(job), ...trace };
   }
 
   #withId<Payload>(job: NewJob<Payload>): NewJob<Payload> {
@@ -435,54 +444,4 @@ export class Client {
     const { traceparent, tracestate } = trace;
     return tracestate ? { traceparent, tracestate } : { traceparent };
   }
-
-  async #ask<Value>(
-    method: string,
-    path: string,
-    options: CallOptions,
-    body?: unknown,
-    more: Pick<Call, "headers" | "repeat"> = {},
-  ): Promise<Value> {
-    const text = body === undefined ? undefined : encode(body, this.link.codec);
-    const answer = await this.#send({ method, path, body: text, ...more }, options);
-    return decode(answer.body) as Value;
-  }
-
-  #send(call: Call, options: CallOptions): ReturnType<Link["call"]> {
-    return this.link.call(call, options.timeout ?? this.#timeout, options.signal);
-  }
-}
-
-/** The version that a change expects. Any other version fails with `VersionConflict`. */
-export interface IfMatch {
-  /** The `version` that was read before. */
-  ifMatch?: number | undefined;
-}
-
-interface RefusedItem {
-  error?: Problem;
-}
-
-function ifMatch(options: IfMatch): Record<string, string> {
-  return options.ifMatch === undefined ? {} : { "if-match": `"${options.ifMatch}"` };
-}
-
-const name = encodeURIComponent;
-
-const time = (at: TimeInput | undefined): string | undefined =>
-  at instanceof Date ? at.toISOString() : at;
-
-const page = ({ limit, cursor }: PageOptions): Pick<PageOptions, "limit" | "cursor"> => ({
-  ...(limit !== undefined && { limit }),
-  ...(cursor !== undefined && { cursor }),
-});
-
-type Parameter = string | number | boolean | string[] | undefined;
-
-function query(parameters: Record<string, Parameter>): string {
-  const words = Object.entries(parameters).flatMap(([key, value]) => {
-    if (value === undefined || (Array.isArray(value) && value.length === 0)) return [];
-    return [`${key}=${encodeURIComponent(String(value))}`];
-  });
-  return words.length === 0 ? "" : `?${words.join("&")}`;
 }

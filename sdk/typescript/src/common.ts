@@ -1,10 +1,11 @@
 /** The exports that both entries of the package share. */
 export type { CallOptions } from "./call.js";
-export type { BatchItem, ClientOptions, IfMatch, Submitted, TraceContext } from "./client.js";
+export type { ClientOptions, Submitted, TraceContext } from "./client.js";
 export type { Context, JobLog, RunningJob } from "./context.js";
 export {
   DuplicateJob,
   Forbidden,
+  IdempotencyMismatch,
   IdMismatch,
   InvalidState,
   LeaseLost,
@@ -22,8 +23,9 @@ export {
   type Fault,
 } from "./errors.js";
 export type { Handler, Middleware } from "./handling.js";
-export { JobType } from "./job-type.js";
+export { JobType, type Schemas } from "./job-type.js";
 export { exactJson, plainJson, RawJson, type JsonCodec } from "./json.js";
+export type { BatchItem, BulkAnswer, EventFilter, StatsOptions } from "./operating.js";
 export {
   cancel,
   Cancel,
@@ -36,5 +38,9 @@ export {
   type Ending,
   type StopReason,
 } from "./outcome.js";
+export type { IfMatch, Parameter } from "./requests.js";
+export { PayloadError, ResultError } from "./schema.js";
+export type { SchemaIssue, SchemaResult, StandardSchema } from "./schema.js";
+export type { SqlConnection } from "./sql.js";
 export type * from "./types.js";
 export { VERSION } from "./version.js";

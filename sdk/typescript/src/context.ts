@@ -1,4 +1,5 @@
 import type { Client } from "./client.js";
+import { wellFormed } from "./errors.js";
 import { opaqueText } from "./json.js";
 import { Stopped, type StopReason } from "./outcome.js";
 import type { LogLevel, NewJob, ScheduleOfJob } from "./types.js";
@@ -119,7 +120,7 @@ export class Context<Payload = unknown> {
   #lines: PendingLine[] = [];
   #lineBytes = 0;
   #progress: PendingProgress | undefined;
-  #enqueued: NewJob[] = [];
+  readonly #enqueued: string[] = [];
   readonly #wishes = new Map<string, PendingWish>();
 
   /** @internal */
@@ -164,14 +165,14 @@ export class Context<Payload = unknown> {
 
   /**
    * Reports progress: 0 to 100 percent, a message of up to 1,024 bytes, and a checkpoint that the
-   * next attempt finds in `job.checkpoint`. It is sent within a second. Throws a TypeError if the
-   * checkpoint is not JSON, and a RangeError if the whole is larger than 64 KiB.
+   * next attempt finds in `job.checkpoint`. It is sent within a second. NaN leaves the percentage as
+   * it was. Throws a TypeError if the checkpoint is not JSON, and a RangeError if the whole is larger
+   * than 64 KiB.
    */
   progress(percent?: number, message?: string, checkpoint?: unknown): void {
     const next: PendingProgress = { ...this.#progress };
-    if (percent !== undefined && !Number.isNaN(percent)) {
-      next.percent = Math.min(Math.max(percent, 0), 100);
-    }
+    const number = Number(percent);
+    if (!Number.isNaN(number)) next.percent = Math.min(Math.max(number, 0), 100);
     if (message !== undefined) next.message = cut(message, LONGEST_MESSAGE);
     if (checkpoint !== undefined) {
       next.checkpoint = opaqueText(checkpoint, this.#around.client.link.codec);
@@ -193,9 +194,7 @@ export class Context<Payload = unknown> {
       throw new RangeError(`an attempt can enqueue at most ${MOST_ENQUEUED} jobs`);
     }
     const { client } = this.#around;
-    const prepared = client.prepared(job);
-    encode(prepared, client.link.codec); // throws here, in the caller, if it is not JSON
-    this.#enqueued.push(prepared);
+    this.#enqueued.push(encode(client.prepared(job), client.link.codec));
   }
 
   /**
@@ -208,8 +207,8 @@ export class Context<Payload = unknown> {
     if (!(forMs >= SHORTEST_SLOW_DOWN && forMs <= LONGEST_SLOW_DOWN)) {
       throw new RangeError("a limit is slowed down for 100 ms to an hour");
     }
-    const wish = { limit, for_ms: Math.round(forMs) };
-    this.#wishes.set(limit, key === undefined ? wish : { ...wish, key });
+    const wish = { limit: String(limit), for_ms: Math.round(forMs) };
+    this.#wishes.set(limit, key === undefined ? wish : { ...wish, key: String(key) });
   }
 
   /** @internal */
@@ -274,8 +273,8 @@ export class Context<Payload = unknown> {
     this.#progress = { ...progress, ...this.#progress };
   }
 
-  /** @internal */
-  get enqueued(): NewJob[] {
+  /** @internal JSON texts. */
+  get enqueued(): string[] {
     return this.#enqueued;
   }
 }
@@ -289,7 +288,7 @@ function bytes(text: string): number {
 
 // Returns the first bytes of a text, whole characters only.
 function cut(text: string, most: number): string {
-  const clean = text.includes("\0") ? text.replaceAll("\0", " ") : text;
+  const clean = wellFormed(text).replaceAll("\0", " ");
   if (clean.length * 3 <= most) return clean;
   const encoded = encoder.encode(clean);
   if (encoded.length <= most) return clean;

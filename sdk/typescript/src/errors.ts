@@ -72,6 +72,13 @@ export class IdMismatch extends MillraceError {
   }
 }
 
+/** The idempotency key was used with another body. */
+export class IdempotencyMismatch extends MillraceError {
+  static {
+    this.prototype.name = "IdempotencyMismatch";
+  }
+}
+
 /** The state of the job, queue or schedule does not allow the call. */
 export class InvalidState extends MillraceError {
   static {
@@ -135,17 +142,23 @@ export class Unavailable extends MillraceError {
   }
 }
 
-/** No answer came; the server may have done the call. The code is `unreachable`. */
+/** No answer that counts came; the server may have done the call. The code is `unreachable`. */
 export class Unreachable extends MillraceError {
   static {
     this.prototype.name = "Unreachable";
   }
   /** False if the connection was refused, so that the server certainly has not begun. */
   readonly mayHaveBegun: boolean;
+  /** Whether the server's certificate is not trusted, so that another try would not help. */
+  readonly isUntrusted: boolean;
 
-  constructor(message: string, details: { mayHaveBegun: boolean; cause?: unknown }) {
+  constructor(
+    message: string,
+    details: { mayHaveBegun: boolean; isUntrusted?: boolean; cause?: unknown },
+  ) {
     super(message, { code: "unreachable", cause: details.cause });
     this.mayHaveBegun = details.mayHaveBegun;
+    this.isUntrusted = details.isUntrusted ?? false;
   }
 }
 
@@ -165,6 +178,7 @@ const CLASSES: Record<string, typeof NotFound> = {
   validation_failed: ValidationFailed,
   duplicate_job: DuplicateJob,
   id_mismatch: IdMismatch,
+  idempotency_mismatch: IdempotencyMismatch,
   invalid_state: InvalidState,
   lease_lost: LeaseLost,
   version_conflict: VersionConflict,
@@ -227,6 +241,27 @@ export function retryAfterOf(error: unknown): number {
   return error instanceof MillraceError ? (error.retryAfter ?? 0) : 0;
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Returns the text of anything that was thrown; a fallback if that text can't be had. */
+export function messageOf(thrown: unknown): string {
+  return attempted(() => wellFormed(String(thrown instanceof Error ? thrown.message : thrown)));
+}
+
+/**
+ * Returns a text of an application's error. Its members may be getters or proxies that throw; the
+ * fallback then stands for the text.
+ */
+export function attempted(
+  text: () => string,
+  fallback = "an error that can't be described",
+): string {
+  try {
+    return text();
+  } catch {
+    return fallback;
+  }
+}
+
+/** Returns the text with U+FFFD for each half of a surrogate pair, which JSON can't carry. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }

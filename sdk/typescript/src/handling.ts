@@ -1,6 +1,8 @@
 import type { Context } from "./context.js";
+import { messageOf } from "./errors.js";
 import { JobType } from "./job-type.js";
 import { opaqueText, type JsonCodec } from "./json.js";
+import { parsedBy } from "./schema.js";
 import { Ending, outcomeOf, refused, timedOut, type Outcome } from "./outcome.js";
 
 /**
@@ -27,13 +29,14 @@ export class Handlers {
     return [...this.#handlers.keys()];
   }
 
-  set<Payload, Result>(
-    job: JobType<Payload, Result> | string,
-    handler: Handler<Payload, Result>,
+  set<Payload, GivenResult>(
+    job: JobType<Payload, any, any, GivenResult> | string,
+    handler: Handler<Payload, GivenResult>,
   ): void {
     const type = job instanceof JobType ? job.type : job;
     if (this.#handlers.has(type)) throw new Error(`there is a handler for ${type} already`);
-    this.#handlers.set(type, handler as Handler);
+    const plain = handler as Handler;
+    this.#handlers.set(type, job instanceof JobType ? checking(plain, job.schemas) : plain);
   }
 
   wrap(middleware: Middleware): void {
@@ -57,27 +60,42 @@ export class Handlers {
   }
 }
 
+// Returns the handler of a job type with schemas, which are asked before and after it.
+function checking(handler: Handler, { payload, result }: JobType["schemas"]): Handler {
+  if (!payload && !result) return handler;
+  return async (given, ctx) => {
+    const value = await parsedBy(payload, given, "payload");
+    Object.defineProperty(ctx.job, "payload", { value });
+    const returned = await handler(value, ctx);
+    if (!(returned instanceof Ending)) await parsedBy(result, returned, "result");
+    return returned;
+  };
+}
+
 /**
- * Runs an attempt and returns its outcome. Reading `ctx.stopReason` first tells a handler that blocked
- * the thread the signals that it missed.
+ * Runs an attempt and returns its outcome. It never rejects: values and errors of an application
+ * may throw when they are looked at. Reading `ctx.stopReason` first tells a handler that blocked the
+ * thread the signals that it missed.
  */
 export async function outcomeOfRun(
   ctx: Context,
   run: () => Promise<unknown>,
   codec: JsonCodec,
 ): Promise<Outcome> {
-  let value: unknown;
   try {
-    value = await run();
+    const value = await run();
+    if (ctx.stopReason === "timeout") return timedOut();
+    if (value instanceof Ending) return outcomeOf(value, ctx.stopReason);
+    return value === undefined ? { outcome: "succeeded" } : succeededWith(value, codec);
   } catch (thrown) {
     return outcomeOf(thrown, ctx.stopReason);
   }
-  if (ctx.stopReason === "timeout") return timedOut();
-  if (value instanceof Ending) return outcomeOf(value, ctx.stopReason);
-  if (value === undefined) return { outcome: "succeeded" };
+}
+
+function succeededWith(value: unknown, codec: JsonCodec): Outcome {
   try {
     return { outcome: "succeeded", result: opaqueText(value, codec) };
   } catch (fault) {
-    return refused(`the result is not JSON: ${(fault as Error).message}`);
+    return refused(`the result is not JSON: ${messageOf(fault)}`);
   }
 }

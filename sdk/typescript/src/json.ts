@@ -19,10 +19,13 @@ export class RawJson {
   }
 }
 
-/** The codec of `JSON.parse` and `JSON.stringify`. Integers beyond 2^53 lose digits. */
+/**
+ * The codec of `JSON.parse` and `JSON.stringify`. Integers beyond 2^53 lose digits. It refuses a
+ * `Map`, a `Promise` and the like, which `JSON.stringify` would write as `{}`.
+ */
 export const plainJson: JsonCodec = {
   parse: (text) => JSON.parse(text) as unknown,
-  stringify: (value) => JSON.stringify(value),
+  stringify: (value) => unemptied(value, JSON.stringify(value)),
 };
 
 /**
@@ -164,12 +167,37 @@ function exactNumber(text: string): number | bigint {
   return Number.isSafeInteger(number) || !/^-?\d+$/.test(text) ? number : BigInt(text);
 }
 
+// Returns the text of a value, unless it would lose the content of an object within the value.
+function unemptied(value: unknown, text: string): string {
+  if (text?.includes("{}")) refuseEmptied("", value);
+  return text;
+}
+
+function refuseEmptied(path: string, value: unknown): void {
+  if (typeof value !== "object" || value === null || "toJSON" in value) return;
+  const name = Object.prototype.toString.call(value).slice(8, -1);
+  if (name !== "Object" && name !== "Array" && JSON.stringify(value) === "{}") {
+    const where = path && ` at ${path}`;
+    const hint = HINTS[name];
+    throw new TypeError(
+      `the ${name}${where} is not JSON: it would be sent as {}${hint ? `; send ${hint}` : ""}`,
+    );
+  }
+  for (const [key, inner] of Object.entries(value)) refuseEmptied(`${path}/${key}`, inner);
+}
+
+const HINTS: Record<string, string> = {
+  Map: "Object.fromEntries(map) or [...map]",
+  Set: "[...set]",
+  Promise: "what it resolves to",
+};
+
 function exactText(value: unknown): string {
   try {
-    return JSON.stringify(value);
+    return unemptied(value, JSON.stringify(value));
   } catch (fault) {
     if (!containsBigInt(value, new Set())) throw fault; // a cycle, or an exception of toJSON
-    return textOf("", value) as string;
+    return unemptied(value, textOf("", value) as string);
   }
 }
 

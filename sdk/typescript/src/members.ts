@@ -4,10 +4,10 @@
 export const OPAQUE: ReadonlySet<string> = new Set(["checkpoint", "payload", "result"]);
 
 /** Members whose values are maps with the application's own names. */
-export const VERBATIM: ReadonlySet<string> = new Set(["data", "meta", "weights"]);
+export const VERBATIM: ReadonlySet<string> = new Set(["data", "labels", "meta", "weights"]);
 
 /** Maps whose names are the application's and whose values are the API's. */
-export const MAPS: ReadonlySet<string> = new Set(["schedules"]);
+export const MAPS: ReadonlySet<string> = new Set(["keys", "schedules"]);
 
 /** Durations, which have the suffix `_ms` in the API, by the member that holds their object. */
 export const DURATIONS: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -29,6 +29,7 @@ export const DURATIONS_ELSEWHERE: ReadonlySet<string> = new Set([
   "oldestReadyAge",
   "open",
   "per",
+  "step",
   "timeout",
   "window",
 ]);

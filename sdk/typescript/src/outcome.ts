@@ -1,4 +1,5 @@
-import { MillraceError } from "./errors.js";
+import { attempted, messageOf, MillraceError, wellFormed } from "./errors.js";
+import { ResultError } from "./schema.js";
 
 /**
  * Why a handler is told to end: its job was cancelled; the attempt timed out; the lease is no
@@ -97,15 +98,27 @@ export interface OutcomeError {
   retryable?: boolean | undefined;
 }
 
-/** Returns the outcome of a handler that threw or returned an ending, after it was `told`. */
+/**
+ * Returns the outcome of a handler that threw or returned an ending, after it was `told`. It never
+ * throws, whatever the handler threw.
+ */
 export function outcomeOf(thrown: unknown, told: StopReason | undefined): Outcome {
+  try {
+    return describedOutcome(thrown, told);
+  } catch {
+    return { outcome: "failed", error: { type: "Error", message: messageOf(thrown) } };
+  }
+}
+
+function describedOutcome(thrown: unknown, told: StopReason | undefined): Outcome {
   if (told === "timeout") return timedOut();
-  if (isCancellation(thrown)) {
+  if (told !== undefined && isCancellation(thrown)) {
     if (told === "cancelled") return { outcome: "cancelled" };
     if (told === "stopping") return { outcome: "released" };
   }
   if (thrown instanceof Snooze) return { outcome: "snoozed", delay: milliseconds(thrown.delay) };
-  if (thrown instanceof Cancel) return { outcome: "cancelled", line: thrown.reason };
+  if (thrown instanceof Cancel) return { outcome: "cancelled", line: String(thrown.reason) };
+  if (thrown instanceof ResultError) return refused(messageOf(thrown));
   const error = errorOutcome(thrown);
   if (thrown instanceof RetryAfter) {
     return { outcome: "failed", error, delay: milliseconds(thrown.delay) };
@@ -140,30 +153,26 @@ function milliseconds(delay: number): number {
 }
 
 function errorOutcome(thrown: unknown): OutcomeError {
-  if (!(thrown instanceof Error)) return { type: typeof thrown, message: text(thrown) };
-  return { type: className(thrown), message: text(thrown.message), stack: stackOf(thrown) };
+  if (!(thrown instanceof Error)) return { type: typeof thrown, message: messageOf(thrown) };
+  return {
+    type: attempted(() => wellFormed(className(thrown)), "Error"),
+    message: messageOf(thrown),
+    stack: attempted(() => wellFormed(stackOf(thrown)), "") || undefined,
+  };
 }
 
 // Returns the name of the class itself, as many subclasses inherit `name` from their base.
 function className(error: Error): string {
-  if (Object.hasOwn(error, "name") || error instanceof MillraceError) return error.name;
-  const name = error.constructor.name;
-  return name === "DOMException" || name === "" ? error.name || "Error" : name;
+  if (Object.hasOwn(error, "name") || error instanceof MillraceError) return String(error.name);
+  const name = String(error.constructor.name);
+  return name === "DOMException" || name === "" ? String(error.name) || "Error" : name;
 }
 
-function stackOf(error: Error): string | undefined {
-  let stack = error.stack;
+function stackOf(error: Error): string {
+  let stack = String(error.stack ?? "");
   for (let cause = error.cause, depth = 0; cause instanceof Error && depth < 8; depth++) {
     stack += `\ncaused by: ${cause.stack ?? cause.message}`;
     cause = cause.cause;
   }
   return stack;
-}
-
-function text(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    return `a ${typeof value}`; // its toString throws
-  }
 }

@@ -24,6 +24,9 @@ export type OrderOnFailure = "hold" | "pass";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
+/** Null without a breaker. */
+export type BreakerState = "closed" | "open" | "half_open";
+
 /**
  * The treatment of missed instants: `skip` them, fire `one` (the latest), or `all`, as many as
  * `missedLimit`.
@@ -414,6 +417,104 @@ export interface LogLine {
   redacted?: boolean;
 }
 
+/** The filters of `GET /v1/jobs`, at least one. */
+export interface BulkFilter {
+  state?: JobState[];
+  queue?: string;
+  type?: string;
+  tag?: string;
+  createdAfter?: TimeInput;
+  createdBefore?: TimeInput;
+  /** At most 1,024 characters. */
+  q?: string;
+}
+
+/** Either `ids` or `filter`. */
+export interface BulkRequest {
+  action: "retry" | "cancel" | "delete" | "reprioritize";
+  /** Needed by `reprioritize`. -32,768 to 32,767. */
+  priority?: number;
+  /** 1 to 1,000 entries. */
+  ids?: string[];
+  filter?: BulkFilter;
+  /** Count only. Default `false`. */
+  dryRun?: boolean;
+  /** With `filter`. Answer 202 with an operation, however many jobs match. Default `false`. */
+  operation?: boolean;
+  /**
+   * With `filter`. Begins an operation that changes at most this many jobs a second. 1 to 100,000.
+   */
+  ratePerS?: number;
+}
+
+export interface Operation {
+  id: string;
+  kind: "bulk" | "purge" | "error_group" | "reproject";
+  action: "retry" | "cancel" | "delete" | "reprioritize" | null;
+  /** The filter in the language of searches. */
+  query: string | null;
+  /** The one queue that the operation is about. */
+  queue: string | null;
+  /** The fingerprint of an error group. */
+  errorGroup: string | null;
+  state: "running" | "paused" | "completed" | "cancelled" | "failed";
+  /**
+   * How many jobs matched at the beginning; an estimate. Null if they could not be counted within a
+   * second. Of `reproject`, rows of the log, in `done` and `changed` too.
+   */
+  matched: number | null;
+  /** The jobs that had their turn: the sum of `changed` and `failed`. */
+  done: number;
+  changed: number;
+  /**
+   * The jobs that were left alone, because they had left their state or because something forbids
+   * the action.
+   */
+  failed: number;
+  /** Jobs a second; null means no bound. 1 to 100,000. */
+  ratePerS: number | null;
+  createdAt: string;
+  /** The name of the token. */
+  createdBy: string | null;
+  updatedAt: string;
+  /** Null until the operation has ended. */
+  endedAt: string | null;
+  /** At the rate, or at the pace so far; null if that is not known. */
+  estimatedEndAt: string | null;
+  /** Why the operation failed. */
+  reason: string | null;
+}
+
+export interface WorkerJob {
+  id: string;
+  queue: string;
+  type: string;
+  attempt: number;
+  startedAt: string;
+  leaseExpiresAt: string;
+}
+
+export interface WorkerInfo {
+  /**
+   * The worker's id; if its token is limited to queues, followed by `~` and the token's id. Use
+   * this name to tell the worker to be quiet or to stop.
+   */
+  id: string;
+  queues: string[];
+  /** Null if the worker takes every type. */
+  types: string[] | null;
+  state: "active" | "quiet" | "stopping";
+  firstSeenAt: string;
+  lastSeenAt: string;
+  running: WorkerJob[];
+  host: string | null;
+  pid: number | null;
+  sdk: string | null;
+  /** The version of the user's program, not of the SDK. */
+  version: string | null;
+  labels: Record<string, string>;
+}
+
 export interface RetentionInput {
   /** Of jobs that succeeded. Default a day. At most 10 years. In milliseconds. */
   succeeded?: number | null;
@@ -573,6 +674,78 @@ export interface JobLimit {
   key?: string;
   /** The tokens of the limit's rate that a start takes. Default `1`. 1 to 1,000,000. */
   cost?: number;
+}
+
+export interface KeyBound {
+  /** 1 to 1,000,000. */
+  concurrency?: number | null;
+  rate?: Rate | null;
+}
+
+export interface LimitSettings {
+  /** Each key has slots and a bucket of its own. Default `false`. */
+  perKey?: boolean | null;
+  /** Other bounds by key; an absent bound is the same as for every key. */
+  keys?: Record<string, KeyBound>;
+  /** The most live leases at a time; null is no bound. 1 to 1,000,000. */
+  concurrency?: number | null;
+  /** The rate of starts; null is no bound. */
+  rate?: Rate | null;
+  /** Null is none. */
+  breaker?: Breaker | null;
+  /** A retry budget: the rate of starts after a job's first; null is no bound. */
+  retryRate?: Rate | null;
+}
+
+export interface Limit {
+  name: string;
+  perKey: boolean;
+  /** Other bounds by key; an absent bound is the same as for every key. */
+  keys: Record<string, KeyBound>;
+  /** Rises with every change; `ETag` and `If-Match` carry it. */
+  version: number;
+  /** The most live leases at a time; null is no bound. 1 to 1,000,000. */
+  concurrency: number | null;
+  /** The rate of starts; null is no bound. */
+  rate: Rate | null;
+  /** Null is none. */
+  breaker: Breaker | null;
+  /** A retry budget: the rate of starts after a job's first; null is no bound. */
+  retryRate: Rate | null;
+  paused: boolean;
+  pauseReason: string | null;
+  pausedUntil: string | null;
+  /** Live leases. */
+  inUse: number;
+  /** The number of ready jobs that name it. */
+  waiting: number;
+  /** When the rate allows the next start; null when it does now, or there is none. */
+  nextTokenAt: string | null;
+  breakerState: BreakerState | null;
+  /** When an open breaker lets probes through. */
+  openUntil: string | null;
+  /** The end of a pause, or of a worker's `slow_down`; the later one. */
+  blockedUntil: string | null;
+}
+
+export interface WhyNote {
+  code: "no_worker";
+  lastSeen?: string;
+}
+
+export interface Why {
+  id: string;
+  state: JobState;
+  at: string;
+  /** Sentences for a person. */
+  summary: string;
+  /**
+   * Every reason why the job waits, in the order in which a claim meets it. Empty: the next claim
+   * of its queue and type gets it.
+   */
+  blocking: Blocking[];
+  /** `no_worker`: nobody has asked for its queue and type for a minute. */
+  notes: WhyNote[];
 }
 
 /**
@@ -1112,6 +1285,64 @@ export interface Run {
   count?: number;
   /** With `refused`, why. */
   error?: string;
+}
+
+export interface Percentiles {
+  /** Milliseconds; null if nothing ran. */
+  p50: (number | null)[];
+  /** Milliseconds; null if nothing ran. */
+  p95: (number | null)[];
+  /** Milliseconds; null if nothing ran. */
+  p99: (number | null)[];
+}
+
+export interface StatsGroup {
+  submitted: number[];
+  started: number[];
+  succeeded: number[];
+  failed: number[];
+  dead: number[];
+  /** Time from due to started. */
+  wait: Percentiles;
+  /** Time from started to the end of the attempt. */
+  run: Percentiles;
+  /** With `by=queue`; null of the group `others`. */
+  queue?: string | null;
+  /** With `by=type`; null of the group `others`. */
+  type?: string | null;
+  /** With `by=fairKey`; null of the group `others`. */
+  fairKey?: string | null;
+  /** With `by=tag`; null of the group `others`. */
+  tag?: string | null;
+  /** The sum of all that have no group of their own. `true`, or absent. */
+  others?: boolean;
+}
+
+export interface Deploy {
+  at: string;
+  type: string | null;
+  version: string;
+  workerSdk: string | null;
+}
+
+export interface StatsGap {
+  from: string;
+  to: string;
+}
+
+export interface Stats {
+  from: string;
+  /** In milliseconds. */
+  step: number;
+  groups: StatsGroup[];
+  /**
+   * Versions of workers that were first seen within the window. With `by=type` each entry is for a
+   * type of job that the version ran.
+   */
+  deploys: Deploy[];
+  /** Periods without data, because the log no longer had them. */
+  gaps: StatsGap[];
+  asOf: string;
 }
 
 export interface JobEvent {

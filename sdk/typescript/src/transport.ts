@@ -60,12 +60,18 @@ export function lost(url: string, fault: unknown): Unreachable {
   const server = new URL(url, "http://localhost").host;
   const reason = innermost(fault);
   const code = (reason as { code?: unknown }).code;
-  const mayHaveBegun = !BEFORE_ANY_BYTE.has(String(code));
+  const isUntrusted = UNTRUSTED.test(String(code));
+  const mayHaveBegun = !isUntrusted && !BEFORE_ANY_BYTE.has(String(code));
   return new Unreachable(`${server} can't be reached: ${reason.message || String(code)}`, {
     mayHaveBegun,
+    isUntrusted,
     cause: fault,
   });
 }
+
+// The codes of OpenSSL and Node.js for a certificate that is not trusted.
+const UNTRUSTED =
+  /^(UNABLE_TO_(GET|VERIFY)_|CERT_|SELF_SIGNED_CERT_|DEPTH_ZERO_|INVALID_CA$|HOSTNAME_MISMATCH$|ERR_TLS_CERT_)/;
 
 // Errors that say that no connection was established.
 const BEFORE_ANY_BYTE = new Set([

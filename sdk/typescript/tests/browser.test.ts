@@ -18,7 +18,7 @@ const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsS
 const DIST = fileURLToPath(new URL("../../dist", import.meta.url));
 
 const PAGE = `<!doctype html><script type="module">
-import { Millrace, NotFound } from "/dist/browser.js";
+import { Millrace, NotFound } from "/dist/browser/browser.js";
 try {
   const mr = new Millrace({ url: location.origin });
   const { job, isNew } = await mr.submit({ type: "from.page", payload: { a: "é" } });

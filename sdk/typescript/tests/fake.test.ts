@@ -10,6 +10,7 @@ import {
   Millrace,
   NonRetryable,
   NotFound,
+  QueueFull,
   snooze,
   ValidationFailed,
   WaitTimeout,
@@ -217,11 +218,38 @@ test("jobs are found, listed and cancelled", async () => {
   await assert.rejects(fake.retry(ids[1] ?? ""), InvalidState);
   await assert.rejects(fake.get("nope"), NotFound);
   await assert.rejects(fake.wait(ids[1] ?? ""), WaitTimeout);
-  await assert.rejects(fake.queues(), { code: "not_in_fake" });
+  await assert.rejects(fake.pauseQueue("q"), { code: "not_in_fake" });
   await assert.rejects(fake.submit({ type: "t", prioritty: 1 } as never), ValidationFailed);
   await assert.rejects(fake.submit({ type: "t", payload: "x".repeat(2 << 20) }), {
     code: "payload_too_large",
   });
+});
+
+test("what an application declares at its start is kept, and the settings of a queue count", async () => {
+  const fake = new Fake();
+  const retry = { strategy: "fixed", base: 10 } as const;
+  await fake.putQueue("q", { maxAttempts: 2, retry, lease: 5_000, maxReady: 1 });
+  const made = await fake.patchQueue("q", { maxAttempts: 3 });
+  assert.deepEqual([made.settings.maxAttempts, made.settings.lease], [3, 5_000]);
+  const { job } = await fake.submit({ type: "fail", queue: "q" });
+  assert.deepEqual([job.maxAttempts, job.lease, job.retry?.strategy], [3, 5_000, "fixed"]);
+  await assert.rejects(fake.submit({ type: "fail", queue: "q" }), QueueFull);
+  fake.on("fail", boom);
+  await fake.drain();
+  assert.equal((await fake.get(job.id)).runAt, "2030-01-01T00:00:00.010Z");
+
+  await fake.putLimit("api", { concurrency: 2 });
+  assert.equal((await fake.limit("api")).concurrency, 2);
+  const tick = { every: 60_000, job: { type: "tick", payload: { n: 1 } } };
+  const set = { managedBy: "me", prune: true, schedules: { tick, tock: tick } };
+  assert.deepEqual((await fake.applySchedules(set)).created, ["tick", "tock"]);
+  const changes = await fake.applySchedules({ ...set, schedules: { tick } });
+  assert.deepEqual([changes.unchanged, changes.deleted], [["tick"], ["tock"]]);
+  assert.equal((await fake.schedules({ managedBy: "me" })).items[0]?.every, 60_000);
+  await fake.triggerSchedule("tick");
+  assert.deepEqual(fake.enqueued("tick")[0]?.payload, { n: 1 });
+  await fake.deleteSchedule("tick");
+  await assert.rejects(fake.triggerSchedule("tick"), NotFound);
 });
 
 test("a running job that is cancelled is told", async () => {

@@ -22,10 +22,7 @@ test("what a handler asks of limits goes with its outcome", () => {
   const text = ackText(
     { id: "a", token: 7 },
     { outcome: "snoozed", delay: 5 },
-    [],
-    [],
-    JSON as never,
-    context.wishes,
+    { wishes: context.wishes },
   );
   assert.deepEqual(JSON.parse(text).slow_down, [
     { limit: "api", for_ms: 3_600_000 },

@@ -60,13 +60,16 @@ export class Server {
   readonly port: number;
   #process: ChildProcess | undefined;
 
-  private constructor(port: number) {
+  private constructor(
+    port: number,
+    readonly postgres?: string,
+  ) {
     this.port = port;
   }
 
-  /** A server that runs, and ends after the tests of the file. */
-  static async running(): Promise<Server> {
-    const server = new Server(await freePort());
+  /** A server that runs, on SQLite or this database, and ends after the tests of the file. */
+  static async running(postgres?: string): Promise<Server> {
+    const server = new Server(await freePort(), postgres);
     after(() => server.close());
     await server.start();
     return server;
@@ -77,7 +80,10 @@ export class Server {
   }
 
   async start(): Promise<void> {
-    const args = ["serve", "--listen", `127.0.0.1:${this.port}`, "--data", join(this.home, "data")];
+    const store = this.postgres
+      ? ["--postgres", this.postgres]
+      : ["--data", join(this.home, "data")];
+    const args = ["serve", "--listen", `127.0.0.1:${this.port}`, ...store];
     const env = Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_"));
     this.#process = spawn(BINARY, args, { stdio: "ignore", env: Object.fromEntries(env) });
     const isReady = (): Promise<boolean> =>
@@ -99,6 +105,20 @@ export class Server {
     await this.end("SIGKILL");
     rmSync(this.home, { recursive: true, force: true });
   }
+}
+
+const POSTGRES = `import sys, postgres
+print(postgres.shared().new_database(), flush=True)
+sys.stdin.read()`;
+
+/** Returns the URL of an empty database of a PostgreSQL that ends after the tests of the file. */
+export async function database(): Promise<string> {
+  const env = { ...process.env, PYTHONPATH: join(TREE, "tests") };
+  const stdio = ["pipe", "pipe", "inherit"] as const;
+  const program = spawn("python3", ["-B", "-c", POSTGRES], { env, stdio: [...stdio] });
+  after(() => program.stdin?.end());
+  const [line] = await once(program.stdout as NodeJS.ReadableStream, "data");
+  return String(line).trim();
 }
 
 /** A peer that is not Millrace. The handlers answer in turn; the last one repeats. */

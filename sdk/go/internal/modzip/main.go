@@ -59,6 +59,11 @@ func pack(dir, version string) error {
 	return file.Close()
 }
 
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // addAll adds the files of the working directory, which is the module's root.
 func addAll(archive *zip.Writer, prefix string) error {
 	return filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -70,6 +75,8 @@ func addAll(archive *zip.Writer, prefix string) error {
 				return filepath.SkipDir
 			}
 			return nil
+		case entry.IsDir() && path != "." && isFile(filepath.Join(path, "go.mod")):
+			return filepath.SkipDir // a module of its own
 		case !entry.Type().IsRegular():
 			return nil
 		}

@@ -78,9 +78,10 @@ func (s *Server) Start() {
 		s.t.Fatal(err)
 	}
 	defer log.Close()
-	arguments := append([]string{
-		"serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--data", filepath.Join(s.home, "data"),
-	}, s.args...)
+	arguments := append([]string{"serve", "--listen", strings.TrimPrefix(s.URL, "http://")}, s.args...)
+	if !strings.Contains(strings.Join(s.args, " "), "--postgres") {
+		arguments = append(arguments, "--data", filepath.Join(s.home, "data"))
+	}
 	s.process = exec.Command(binary(), arguments...)
 	s.process.Stdout, s.process.Stderr, s.process.Dir = log, log, s.home
 	for _, setting := range os.Environ() {

@@ -3,8 +3,9 @@ import { outcomeOfRun, type Handlers } from "../handling.js";
 import type { JsonCodec } from "../json.js";
 import { refused, type Outcome } from "../outcome.js";
 import type { TransportAnswer, TransportRequest } from "../transport.js";
-import { encode } from "../wire.js";
 import { FakeJob } from "./fake-job.js";
+import { FakeSetup } from "./fake-setup.js";
+import { Refusal } from "./refusal.js";
 import { faultsOf, readBody, retryDelay, type FaultOfBody, type Submission } from "./submission.js";
 
 const BEGIN = Date.UTC(2030, 0, 1);
@@ -16,29 +17,6 @@ const MOST_ATTEMPTS = 100_000; // in one drain; stops jobs that submit jobs for 
 interface Reply {
   status: number;
   text: string;
-}
-
-/** A refusal, to be thrown. */
-class Refusal {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    readonly detail: string,
-    readonly errors?: FaultOfBody[],
-  ) {}
-
-  text(): string {
-    const { status, code, detail, errors } = this;
-    const problem = {
-      type: "about:blank",
-      title: detail,
-      status,
-      detail,
-      code,
-      request_id: "fake",
-    };
-    return JSON.stringify({ ...problem, errors });
-  }
 }
 
 /** The services that the fake's jobs need from their environment. */
@@ -57,6 +35,7 @@ export class FakeServer {
   readonly #handlers: Handlers;
   readonly #place: FakePlace;
   readonly #jobs = new Map<string, FakeJob>();
+  readonly #setup = new FakeSetup();
   readonly #keys = new Map<string, { body: string; id: string; until: number }>();
   readonly #running = new Map<string, Context>();
   readonly #added: FakeJob[] = []; // submitted by an outcome; inline, they run after it
@@ -129,8 +108,29 @@ export class FakeServer {
       case "POST job/retry":
         return { status: 200, text: (await this.#retry(this.#find(id), body)).text(include) };
       default:
-        throw new Refusal(501, "not_in_fake", `the fake does not answer ${method} ${path}`);
+        return this.#others(method, path, query, body);
     }
+  }
+
+  // Queues, limits and schedules.
+  async #others(
+    method: string,
+    path: string,
+    query: URLSearchParams,
+    body: string,
+  ): Promise<Reply> {
+    const [, schedule] = /^\/v1\/schedules\/([^/]+)\/trigger$/.exec(path) ?? [];
+    if (method === "POST" && schedule) {
+      const job = this.#setup.jobOf(decodeURIComponent(schedule));
+      const { job: made } = this.#store(job, undefined, "");
+      await this.#runInline([made]);
+      return { status: 201, text: made.text([]) };
+    }
+    const reply = this.#setup.answer(method, path, query, body, this.now);
+    if (!reply) {
+      throw new Refusal(501, "not_in_fake", `the fake does not answer ${method} ${path}`);
+    }
+    return reply;
   }
 
   // Submissions.
@@ -195,13 +195,25 @@ export class FakeServer {
     const known = this.#known(given, key, body);
     if (known instanceof Refusal) throw known;
     if (known) return { job: known, isNew: false };
+    this.#checkRoom(given.queue ?? "default");
     const number = this.#jobs.size + 1;
-    const job = new FakeJob(given, given.id ?? fakeId(this.now, number), number, this.now);
+    const job = new FakeJob(
+      this.#setup.completed(given),
+      given.id ?? fakeId(this.now, number),
+      number,
+      this.now,
+    );
     this.#jobs.set(job.id, job);
     if (key !== undefined) {
       this.#keys.set(`${job.queue} ${key}`, { body, id: job.id, until: this.now + KEY_WINDOW });
     }
     return { job, isNew: true };
+  }
+
+  #checkRoom(queue: string): void {
+    const most = this.#setup.maxReady(queue);
+    const ready = this.jobs.filter((job) => job.queue === queue && job.state === "ready").length;
+    if (ready >= most) throw new Refusal(429, "queue_full", `the queue has ${ready} ready jobs`);
   }
 
   // Returns the existing job for a submission, or why the submission is refused.
@@ -334,7 +346,7 @@ export class FakeServer {
     if (progress) job.progress = { ...job.progress, ...progress };
     if (outcome.line) ctx.addLine("info", outcome.line);
     for (const line of ctx.takeLines(Infinity)) job.lines.push({ attempt: job.attempt, ...line });
-    const followers = ctx.enqueued.map((next) => readBody(encode(next, codec)) as Submission);
+    const followers = ctx.enqueued.map((next) => readBody(next) as Submission);
     if (outcome.outcome === "succeeded") outcome = this.#commit(followers) ?? outcome;
     this.#finish(job, outcome);
     await this.#runInline(this.#added.splice(0));

@@ -9,7 +9,8 @@ import type { JsonCodec } from "../json.js";
 import { Millrace } from "../node/millrace.js";
 import { running } from "../node/running.js";
 import type { Ending } from "../outcome.js";
-import { FINAL_STATES, type Job } from "../types.js";
+import type { SqlConnection } from "../sql.js";
+import { FINAL_STATES, type Job, type NewJob } from "../types.js";
 import { decode, parseAnswer } from "../wire.js";
 import { FakeServer } from "./fake-server.js";
 
@@ -27,15 +28,17 @@ export interface FakeOptions {
 /**
  * A client without a server, for unit tests. Jobs wait in memory; `drain` runs those that are due
  * with the handlers attached to the fake. It answers `submit`, `submitBatch`, `get`, `list`,
- * `logs`, `cancel` and `retry` as the server does, and refuses other calls with the code
- * `not_in_fake`. Retries have no jitter, and attempts have no time limit.
+ * `logs`, `cancel` and `retry` as the server does. It keeps queues, limits and schedules that are put
+ * or applied: a queue's settings count, limits hold nothing back, schedules fire by
+ * `triggerSchedule`. It refuses other calls with the code `not_in_fake`. Retries have no jitter, and
+ * attempts have no time limit.
  */
 export class Fake extends Millrace {
   readonly #handlers = new Handlers();
   readonly #server: FakeServer;
 
   constructor(options: FakeOptions = {}) {
-    super({ url: "http://fake", json: options.json });
+    super({ url: "http://fake", json: options.json, queueFullTimeout: 0 }); // its clock stands
     this.#server = new FakeServer(this.#handlers, {
       client: () => this,
       format: (values) => format(...values),
@@ -46,9 +49,9 @@ export class Fake extends Millrace {
   }
 
   /** Attaches a handler to a type of jobs, as `Worker.on` does. */
-  on<Payload, Result>(
-    job: JobType<Payload, Result> | string,
-    handler: Handler<Payload, Result | Ending>,
+  on<Payload, GivenResult>(
+    job: JobType<Payload, any, any, GivenResult> | string,
+    handler: Handler<Payload, GivenResult | Ending>,
   ): this {
     this.#handlers.set(job, handler);
     return this;
@@ -117,6 +120,11 @@ export class Fake extends Millrace {
     const job = await this.get<Payload, Result>(id, { ...options, include: ["result"] });
     if (FINAL_STATES.has(job.state)) return job;
     throw new WaitTimeout(`job ${id} is ${job.state}; drain the fake first`);
+  }
+
+  /** Takes the job at once, whatever becomes of the transaction; the connection may be anything. */
+  override async submitTx(_: SqlConnection | undefined, job: NewJob): Promise<string> {
+    return (await this.submit(job)).job.id;
   }
 
   /** Throws: the fake runs handlers itself. Attach them with `on`. */

@@ -1,7 +1,14 @@
 import { fullJitter } from "../backoff.js";
 import type { Client } from "../client.js";
 import type { Surroundings } from "../context.js";
-import { badAnswer, isTemporary, messageOf, MillraceError, retryAfterOf } from "../errors.js";
+import {
+  badAnswer,
+  errorOf,
+  isTemporary,
+  messageOf,
+  MillraceError,
+  retryAfterOf,
+} from "../errors.js";
 import { outcomeOfRun, type Handlers } from "../handling.js";
 import { refused, type Outcome, type OutcomeError } from "../outcome.js";
 import { Attempt, ClaimAnswer, pollCodec } from "./attempt.js";
@@ -40,6 +47,8 @@ export interface EngineOptions {
   warn(message: string): void;
   format(values: unknown[]): string;
   keeper: Keeper | undefined;
+  /** Whether signals stop the worker; their listeners call `signalled`. */
+  watchesSignals: boolean;
 }
 
 /**
@@ -90,7 +99,14 @@ export class Engine implements Surroundings {
   }
 
   get isStopping(): boolean {
-    return this.#isStopping;
+    return this.#isStopping || (this.#options.keeper?.signals ?? 0) > 0;
+  }
+
+  /** Begins the stop; a second signal ends the grace time. */
+  signalled(): void {
+    this.#options.keeper?.heardSignal();
+    if (this.#isStopping) this.endGrace();
+    else this.stop();
   }
 
   format(values: unknown[]): string {
@@ -107,6 +123,8 @@ export class Engine implements Surroundings {
 
   /** Works until the stop. Rejects with a permanent refusal. */
   async run(): Promise<void> {
+    // No handler begins before the keeper sees the signals that the handler may hold back.
+    if (this.#options.watchesSignals) await this.#options.keeper?.watchSignals();
     const reporter = this.#report();
     await this.#claim();
     this.stop(); // for a claimer that ended by a refusal
@@ -400,9 +418,8 @@ export class Engine implements Surroundings {
   #post(attempt: Attempt, outcome: Outcome): void {
     const { ctx, id, token } = attempt;
     if (outcome.line) ctx.addLine("info", outcome.line);
-    const lines = ctx.takeLines(Infinity);
-    const { codec } = this.client.link;
-    const text = ackText({ id, token }, outcome, lines, ctx.enqueued, codec, ctx.wishes);
+    const { enqueued, wishes } = ctx;
+    const text = ackText(attempt, outcome, { lines: ctx.takeLines(Infinity), enqueued, wishes });
     this.#add({ id, token, text });
   }
 
@@ -422,7 +439,7 @@ export class Engine implements Surroundings {
       } else if (code === "lease_lost" || result.status === 404) {
         this.#options.warn(`job ${ack.id}: the lease was lost before its outcome was reported`);
       } else {
-        this.#refuse(ack, result.error?.detail ?? `status ${result.status}`);
+        this.#refuse(ack, result.error ? errorOf(result.error).message : `status ${result.status}`);
       }
     });
     if (acks.length) this.#endGate.open();
@@ -443,13 +460,7 @@ export class Engine implements Surroundings {
   #refuse(ack: OutgoingAck, why: string): void {
     this.#options.warn(`job ${ack.id}: the server refused the outcome: ${why}`);
     if (ack.isSubstitute) return;
-    const text = ackText(
-      ack,
-      refused(`the server refused the outcome: ${why}`),
-      [],
-      [],
-      this.client.link.codec,
-    );
+    const text = ackText(ack, refused(`the server refused the outcome: ${why}`));
     this.#add({ id: ack.id, token: ack.token, text, isSubstitute: true });
   }
 }

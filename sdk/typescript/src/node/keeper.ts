@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { Worker as Thread } from "node:worker_threads";
 
 import { now } from "./clock.js";
@@ -13,12 +14,17 @@ export interface KeeperData {
   worker: string;
 }
 
+/** Messages to the keeper's thread. */
+export const WAKE = 0;
+export const WATCH_SIGNALS = 1;
+
 /** How late a heartbeat may be, in milliseconds, before the keeper sends it. */
 export const graceOf = (lease: number): number => lease / 12;
 
 /**
- * Extends leases while a handler blocks the worker's thread, as a long computation does. It sleeps
- * as long as the worker's own heartbeats are sent in time.
+ * Extends leases while a handler blocks the worker's thread, as a long computation does, and gets
+ * the signals that cannot reach that thread. It sleeps as long as the worker's own heartbeats are
+ * sent in time.
  */
 export class Keeper {
   readonly #table: LeaseTable;
@@ -35,7 +41,7 @@ export class Keeper {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 64 },
     };
-    this.#thread = new Thread(new URL("./keeper-thread.js", import.meta.url), settings);
+    this.#thread = new Thread(join(__dirname, "keeper-thread.js"), settings);
     this.#thread.unref();
     this.#thread.on("error", (fault) => {
       warn(`the thread that keeps leases has ended: ${fault.message}; handlers must not block`);
@@ -57,8 +63,27 @@ export class Keeper {
     this.#table.plan(row, beatDue, certainUntil);
     if (beatDue + graceOf(lease) < this.#table.keeperWakesAt) {
       this.#table.keeperWakesAt = now(); // one message is enough
-      this.#thread.postMessage(0);
+      this.#thread.postMessage(WAKE);
     }
+  }
+
+  /** Makes the keeper watch for signals to stop, too. Resolves when it does, or can't. */
+  async watchSignals(): Promise<void> {
+    const watches = new Promise<unknown>((resolve) => {
+      for (const event of ["message", "error", "exit"]) this.#thread.once(event, resolve);
+    });
+    this.#thread.postMessage(WATCH_SIGNALS);
+    await watches;
+  }
+
+  /** Called for each signal that this thread gets. */
+  heardSignal(): void {
+    this.#table.noteHeard();
+  }
+
+  /** How many signals to stop have come, also while a handler blocks this thread. */
+  get signals(): number {
+    return this.#table.signals;
   }
 
   answer(row: Row): ReturnType<LeaseTable["answer"]> {

@@ -11,7 +11,8 @@ const ID_BYTES = 36;
 const INTEGERS = 4; // number, number of the answer, its content, unused
 const FLOATS = 5; // token, lease, when the heartbeat is due, certain until, certain by the answer
 const ROW_BYTES = INTEGERS * 4 + FLOATS * 8 + 40; // the id's 36 bytes, rounded up
-const HEADER_BYTES = 8; // when the keeper wakes up
+const HEADER_BYTES = 16; // when the keeper wakes up; the signals that it and the worker have got
+const SIGNALS = 2; // the place of the keeper's number among the integers; the worker's follows
 
 /** The server's answers to the keeper about an attempt. */
 export const CANCELLED = 1;
@@ -50,6 +51,24 @@ export class LeaseTable {
 
   set keeperWakesAt(at: number) {
     this.#floats[0] = at;
+  }
+
+  /** How many signals to stop the keeper has got. It gets them even if a handler computes. */
+  get signals(): number {
+    return Atomics.load(this.#integers, SIGNALS);
+  }
+
+  noteSignal(): void {
+    Atomics.add(this.#integers, SIGNALS, 1);
+  }
+
+  /** How many of them the worker's own thread has got. */
+  get heard(): number {
+    return Atomics.load(this.#integers, SIGNALS + 1);
+  }
+
+  noteHeard(): void {
+    Atomics.add(this.#integers, SIGNALS + 1, 1);
   }
 
   // The worker's side.

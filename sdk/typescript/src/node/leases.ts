@@ -91,6 +91,7 @@ export class LeaseBook {
     if (kept) attempt.certainUntil = Math.max(attempt.certainUntil, kept.certainUntil);
     if (kept?.told === LOST) this.tell(attempt, "lease_lost");
     if (kept?.told === CANCELLED) this.tell(attempt, "cancelled");
+    if ((this.#keeper?.signals ?? 0) > 1) this.tell(attempt, "stopping");
     if (at >= attempt.certainUntil && !attempt.isLost) this.tell(attempt, "lease_lost");
     if (at >= attempt.timeoutAt) this.tell(attempt, "timeout");
   }

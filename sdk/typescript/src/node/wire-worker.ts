@@ -1,9 +1,6 @@
 /** The parts of the worker's protocol: names are the API's. */
 import type { PendingLine, PendingProgress, PendingWish } from "../context.js";
-import type { JsonCodec } from "../json.js";
 import type { Outcome } from "../outcome.js";
-import type { NewJob } from "../types.js";
-import { encode } from "../wire.js";
 
 /** The contents of a poll: the claim, and the JSON texts of the items. */
 export interface PollItems {
@@ -27,14 +24,18 @@ export function pollText(items: PollItems): string {
   return `{${members.join(",")}}`;
 }
 
+/** What goes with an outcome; the jobs to submit are JSON texts. */
+export interface Luggage {
+  lines?: PendingLine[];
+  enqueued?: string[];
+  wishes?: PendingWish[];
+}
+
 /** Returns an item of a poll's `acks`. */
 export function ackText(
   { id, token }: { id: string; token: number },
   outcome: Outcome,
-  lines: PendingLine[],
-  enqueued: NewJob[],
-  codec: JsonCodec,
-  wishes: PendingWish[] = [],
+  { lines = [], enqueued = [], wishes = [] }: Luggage = {},
 ): string {
   let text = `{"id":"${id}","token":${token},"outcome":"${outcome.outcome}"`;
   if (outcome.result !== undefined) text += `,"result":${outcome.result}`;
@@ -42,7 +43,7 @@ export function ackText(
   if (outcome.delay !== undefined) text += `,"delay_ms":${outcome.delay}`;
   if (lines.length) text += `,"logs":${JSON.stringify(lines)}`;
   if (enqueued.length && outcome.outcome === "succeeded") {
-    text += `,"enqueue":${encode(enqueued, codec)}`;
+    text += `,"enqueue":[${enqueued.join(",")}]`;
   }
   if (wishes.length) text += `,"slow_down":${JSON.stringify(wishes)}`;
   return `${text}}`;

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { format } from "node:util";
 
 import type { Client } from "../client.js";
+import { messageOf } from "../errors.js";
 import type { Ending } from "../outcome.js";
 import { Handlers, type Handler, type Middleware } from "../handling.js";
 import type { JobType } from "../job-type.js";
@@ -77,9 +78,9 @@ export class Worker {
    * Attaches a handler to a type of jobs, before the start. The worker claims only types that have
    * handlers, at most 100.
    */
-  on<Payload, Result>(
-    job: JobType<Payload, Result> | string,
-    handler: Handler<Payload, Result | Ending>,
+  on<Payload, GivenResult>(
+    job: JobType<Payload, any, any, GivenResult> | string,
+    handler: Handler<Payload, GivenResult | Ending>,
   ): this {
     this.#handlers.set(job, handler);
     return this;
@@ -96,11 +97,8 @@ export class Worker {
    * time, which a second signal ends. Rejects with a permanent refusal, such as a wrong token.
    */
   async run(): Promise<void> {
-    this.start();
-    const onSignal = (): void => {
-      if (this.#engine?.isStopping) this.#engine.endGrace();
-      else this.#engine?.stop();
-    };
+    const engine = this.#begin(true);
+    const onSignal = (): void => engine.signalled();
     for (const signal of SIGNALS) process.on(signal, onSignal);
     try {
       await this.#ended;
@@ -111,6 +109,11 @@ export class Worker {
 
   /** Starts working, and returns at once. */
   start(): this {
+    this.#begin(false);
+    return this;
+  }
+
+  #begin(watchesSignals: boolean): Engine {
     if (this.#engine) throw new Error("a worker works once");
     if (this.#handlers.types.length === 0) throw new Error("the worker has no handlers");
     const { queues, concurrency = 10, lease, pollWait = 10_000, grace = 25_000 } = this.#options;
@@ -119,8 +122,8 @@ export class Worker {
     }
     const logger = this.#options.logger ?? { info: toStandardError, warn: toStandardError };
     if (this.#options.captureConsole) captureConsole();
-    const warn = (message: string): void => logger.warn(`millrace: ${message}`);
-    this.#engine = new Engine(this.#client, this.#handlers, {
+    const warn = (message: string): void => said(() => logger.warn(`millrace: ${message}`));
+    const engine = new Engine(this.#client, this.#handlers, {
       id: this.id,
       queues: queues ?? ["default"],
       concurrency,
@@ -133,14 +136,16 @@ export class Worker {
         sdk: "typescript",
         version: this.#options.version || process.env["MILLRACE_WORKER_VERSION"] || undefined,
       }),
-      notice: (message) => logger.info(`millrace: ${message}`),
+      notice: (message) => said(() => logger.info(`millrace: ${message}`)),
       warn,
       format: (values) => format(...values),
       keeper: this.#keeper(concurrency, warn),
+      watchesSignals,
     });
-    this.#ended = this.#engine.run();
+    this.#engine = engine;
+    this.#ended = engine.run();
     this.#ended.catch(() => undefined); // `run`, `ended` and `stop` report it
-    return this;
+    return engine;
   }
 
   // The keeper's thread can't use the application's own agent or fetch.
@@ -168,6 +173,15 @@ function ownName(): string {
     .replace(/[^A-Za-z0-9._:-]/g, "-")
     .slice(0, 100);
   return `${host}-${process.pid}-${randomBytes(4).toString("hex")}`;
+}
+
+// A logger that fails must not end the worker.
+function said(say: () => void): void {
+  try {
+    say();
+  } catch (fault) {
+    toStandardError(`millrace: the logger failed: ${messageOf(fault)}`);
+  }
 }
 
 const toStandardError = (message: string): void => void process.stderr.write(`${message}\n`);
