@@ -3,6 +3,8 @@ test, or stands in a list with the reason. Every suite checks the other side: no
 described.
 """
 
+import json
+
 import harness
 import receiver
 import test_auth
@@ -17,8 +19,8 @@ UNSENT = {
         *(f"OldestTransaction.{name}" for name in ("age_ms", "application", "pid", "state", "user")),
     },
     "a finding about it takes a fault of its own: test_findings.py, test_doctor.py": {
-        *(f"FindingAbout.{name}" for name in ("check", "error_group", "job", "node", "push_target", "schedule")),
-        *(f"FindingAbout.{name}" for name in ("token", "worker")),
+        *(f"FindingAbout.{name}" for name in ("check", "error_group", "job", "node", "push_target", "token")),
+        "FindingAbout.worker",
     },
     "takes seconds without a server: test_schedule_firing.py": {"Run.count"},
     "takes a log that is trimmed before statistics have read it: api_test": {"StatsGap.from", "StatsGap.to"},
@@ -242,6 +244,7 @@ class Answers(harness.MillraceCase):
             self.done(self.api.post(f"/v1/queues/{queue}/pause", {"reason": "for the findings"}))
             self.submit(queue=queue)
         self.get("/v1/findings", closely="true", limit=1)
+        harness.eventually(lambda: '"schedule"' in json.dumps(self.get("/v1/findings", closely="true")["items"]))
         self.get("/v1/findings", api=self.blinded)
 
     def push(self):
