@@ -393,8 +393,9 @@ public final class Fake implements Jobs {
     Json result;
     try {
       result = Json.encoded(success.result(), codec.payloads());
-    } catch (RuntimeException refused) {
-      job.fail(Ack.refusal("the result has no form in JSON: " + refused.getMessage()), now);
+    } catch (RuntimeException | Error refused) {
+      String why = "the result has no form in JSON: " + Described.message(refused);
+      job.fail(Ack.refusal(why), now);
       return;
     }
     job.succeed(result, now);

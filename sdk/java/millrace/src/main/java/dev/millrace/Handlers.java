@@ -1,5 +1,6 @@
 package dev.millrace;
 
+import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,7 +16,17 @@ import java.util.concurrent.Callable;
 public final class Handlers {
   private record Bound<P>(JobType<P> type, Handler<P> handler) {
     Object call(Execution context) throws Exception {
-      return handler.handle(context.job().payload().as(type.payloadType()), context);
+      return handler.handle(payloadOf(context), context);
+    }
+
+    private P payloadOf(Execution context) {
+      try {
+        return context.job().payload().as(type.payloadType());
+      } catch (CodecException misfit) {
+        Type wanted = type.payloadType();
+        String name = wanted instanceof Class<?> one ? one.getSimpleName() : wanted.getTypeName();
+        throw new CodecException("the payload is no " + name + ": " + misfit.getMessage(), misfit);
+      }
     }
   }
 

@@ -152,6 +152,24 @@ public final class Worker {
   }
 
   /**
+   * Returns the error with which the worker has ended by itself, as {@link #run} throws it.
+   *
+   * @return the error; null if there is none
+   */
+  public synchronized MillraceException failure() {
+    return loop == null ? null : loop.failure();
+  }
+
+  /**
+   * Says whether the server answered the worker's last request.
+   *
+   * @return false while it tries to reach the server again
+   */
+  public synchronized boolean isServerReachable() {
+    return loop == null || !loop.isServerAway();
+  }
+
+  /**
    * Waits for the end of a worker that was started. An interruption of this thread ends the grace
    * time, but not the wait.
    *
