@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import random
+import re
 import ssl
 import threading
 import time
@@ -17,6 +18,7 @@ CLASSES = {
     "validation_failed": "ValidationFailed",
     "duplicate_job": "DuplicateJob",
     "id_mismatch": "IdMismatch",
+    "idempotency_mismatch": "IdempotencyMismatch" if MUTANT != "no-mismatch-class" else "MillraceError",
     "invalid_state": "InvalidState",
     "lease_lost": "LeaseLost",
     "version_conflict": "VersionConflict",
@@ -50,6 +52,15 @@ class Problem(Exception):
         }
 
 
+def checked_token(given):
+    """A token without the blanks around it; None for none. The error must not show it."""
+    token = (given or "").strip() if MUTANT != "token-as-given" else given
+    if token and not re.fullmatch("[!-~]+", token) and MUTANT != "token-unchecked":
+        shown = f": {token!r}" if MUTANT == "token-printed" else ""
+        raise Problem("bad_token", None, f"the token has a character that no token has{shown}")
+    return token or None
+
+
 _made, _made_lock = set(), threading.Lock()
 
 
@@ -67,10 +78,10 @@ def make_id(queue):
 class Client:
     """Thread-safe. Idle connections are kept for later calls."""
 
-    def __init__(self, url=None, token=None, timeout=30, ca_file=None):
+    def __init__(self, url=None, token=None, timeout=30, ca_file=None, queue_full_timeout=2):
         self.url = urllib.parse.urlsplit(url or os.environ.get("MILLRACE_URL") or "http://127.0.0.1:7600")
-        self.token = token or os.environ.get("MILLRACE_TOKEN")
-        self.timeout = timeout
+        self.token = checked_token(token or os.environ.get("MILLRACE_TOKEN"))
+        self.timeout, self.queue_full_timeout = timeout, queue_full_timeout
         self.tls = ssl.create_default_context(cafile=ca_file) if self.url.scheme == "https" else None
         self.idle, self.lock = [], threading.Lock()
 
@@ -111,7 +122,8 @@ class Client:
         """Retries until the deadline. If `safe`, the request may be sent again even if the
         server may have begun it.
         """
-        deadline = time.monotonic() + (timeout or self.timeout)
+        begin = time.monotonic()
+        deadline = begin + (timeout or self.timeout)
         query = {k: v for k, v in (query or {}).items() if v is not None}
         target = path + ("?" + urllib.parse.urlencode(query) if query else "")
         headers = dict(headers or {})
@@ -142,11 +154,15 @@ class Client:
                 after = problem.retry_after
                 if status in (429, 503):
                     may_again = True
+                    if problem.code == "queue_full" and MUTANT != "full-until-the-deadline":
+                        deadline = min(deadline, begin + self.queue_full_timeout)
                 elif status not in (502, 504):
                     may_again = MUTANT == "retries-422" and n < 3
             except (OSError, http.client.HTTPException) as error:
                 problem = Problem("unreachable", None, str(error) or type(error).__name__)
                 may_again = safe or getattr(error, "never_sent", False)
+                if isinstance(error, ssl.SSLCertVerificationError):
+                    may_again = MUTANT == "trusts-later"
             if MUTANT == "no-tries":
                 may_again = False
             if MUTANT == "all-again" and problem.status in (None, 502, 504):

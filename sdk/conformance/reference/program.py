@@ -23,6 +23,33 @@ def say(**said):
         sys.stdout.flush()
 
 
+class Indescribable(Exception):
+    """An error whose own text fails."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def described(error):
+    """The error's text, or a fallback."""
+    try:
+        return str(error)
+    except Exception:
+        if MUTANT == "indescribable-loses-slot":
+            raise
+        return "an error that can't be described"
+
+
+def halved(text):
+    """A message of a script, in which `<half>` is half a surrogate pair."""
+    return text.replace("<half>", "\ud83d")
+
+
+def whole(text):
+    """The text as Unicode."""
+    return text if MUTANT == "half-surrogates-sent" else text.encode("utf-8", "replace").decode()
+
+
 class Events:
     """The events of one worker."""
 
@@ -76,6 +103,8 @@ class Handler:
             }
         except Told:
             ack = {"cancelled": {"outcome": "cancelled"}, "stopping": {"outcome": "released"}}.get(attempt.reason, {})
+        except Exception as error:
+            ack = failed(type(error).__name__, described(error))
         if self.middleware and MUTANT != "half-middleware":
             say(event="middleware", job=attempt.id, phase="after")
         if attempt.reason == "timeout" and MUTANT != "timeout-succeeds":
@@ -111,6 +140,7 @@ class Handler:
         self.attempt.blocked = False
 
     def do_progress(self, percent, message=None, checkpoint=None):
+        message = message and whole(halved(message))
         said = {"percent": percent, "message": message, "checkpoint": checkpoint}
         with self.attempt.worker.lock:
             self.attempt.progress = {k: v for k, v in said.items() if v is not None}
@@ -119,7 +149,12 @@ class Handler:
             if MUTANT == "checkpoint-lost":
                 self.attempt.progress.pop("checkpoint", None)
 
+    def do_bad_progress(self):
+        if MUTANT == "bad-progress-sent":
+            self.do_progress(float("nan"))
+
     def do_log(self, level, message):
+        message = halved(message) if MUTANT == "half-surrogates-logged" else whole(halved(message))
         with self.attempt.worker.lock:
             if not self.attempt.lines:
                 self.attempt.lines_due = time.monotonic() + 0.5
@@ -147,6 +182,9 @@ class Handler:
     def do_fail(self, message):
         return failed("Failed", message)
 
+    def do_fail_indescribably(self):
+        raise Indescribable
+
     def do_non_retryable(self, message):
         return failed("NonRetryable", message, retryable=MUTANT == "always-retryable")
 
@@ -166,6 +204,11 @@ class Handler:
 
     def do_bad_result(self):
         return refused("not JSON") if MUTANT != "bad-result-passes" else None
+
+    def do_broken_result(self):
+        if MUTANT == "broken-result-loses-slot":
+            raise SystemExit
+        return refused("its conversion fails")
 
     def do_panic(self, message):
         return failed("Failed", message)
@@ -188,10 +231,11 @@ class Pretended:
 
 
 def failed(kind, message, **more):
+    message = whole(halved(message))
     return {"outcome": "failed", "error": {"type": kind, "message": message, "stack": None, **more}}
 
 
-SCHEDULES = {
+RESOURCES = {
     "schedule": ("GET", ""),
     "put_schedule": ("PUT", ""),
     "delete_schedule": ("DELETE", ""),
@@ -206,6 +250,16 @@ SCHEDULES = {
     "delete_queue": ("DELETE", ""),
     "pause_queue": ("POST", "/pause"),
     "resume_queue": ("POST", "/resume"),
+    "limit": ("GET", ""),
+    "put_limit": ("PUT", ""),
+    "patch_limit": ("PATCH", ""),
+    "delete_limit": ("DELETE", ""),
+    "pause_limit": ("POST", "/pause"),
+    "resume_limit": ("POST", "/resume"),
+    "operation": ("GET", ""),
+    "pause_operation": ("POST", "/pause"),
+    "resume_operation": ("POST", "/resume"),
+    "cancel_operation": ("POST", "/cancel"),
 }
 
 
@@ -219,7 +273,7 @@ class Program:
     def run(self, command):
         number, do = command.pop("id"), command.pop("do")
         try:
-            if do in SCHEDULES:
+            if do in RESOURCES:
                 value = self.resource(do, **command)
             else:
                 value = getattr(self, "do_" + do)(**command)
@@ -227,9 +281,11 @@ class Program:
         except Problem as problem:
             say(id=number, error=problem.shape())
 
-    def resource(self, do, name, settings=None, spec=None, reason=None, force=None, if_match=None):
-        method, rest = SCHEDULES[do]
-        kind = "schedules" if "schedule" in do else "queues"
+    def resource(
+        self, do, name=None, settings=None, spec=None, reason=None, force=None, if_match=None, operation=None
+    ):
+        method, rest = RESOURCES[do]
+        kind = next(kind for kind in ("schedule", "queue", "limit", "operation") if kind in do) + "s"
         body = settings if settings is not None else spec
         if rest == "/pause":
             body = {"reason": reason} if reason else {}
@@ -239,7 +295,7 @@ class Program:
         query = {"force": "true"} if force else {}
         return self.client.call(
             method,
-            f"/v1/{kind}/{urllib.parse.quote(name, safe='')}{rest}",
+            f"/v1/{kind}/{urllib.parse.quote(name or operation, safe='')}{rest}",
             body,
             headers,
             query,
@@ -249,9 +305,9 @@ class Program:
     def do_hello(self):
         return {"sdk": "reference", "version": "1"}
 
-    def do_configure(self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None):
+    def do_configure(self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None, queue_full_timeout_ms=2000):
         self.fake = Fake(fake, types, self.play_without_server) if fake else None
-        self.client = self.fake or Client(url, token, timeout_ms / 1000, ca_file)
+        self.client = self.fake or Client(url, token, timeout_ms / 1000, ca_file, queue_full_timeout_ms / 1000)
         return {}
 
     def play_without_server(self, job, token):
@@ -332,6 +388,33 @@ class Program:
 
     def do_apply_schedules(self, spec):
         return self.client.call("PUT", "/v1/schedules", spec)[0]
+
+    def do_limits(self):
+        return self.client.call("GET", "/v1/limits")[0]
+
+    def do_bulk(self, request):
+        return self.client.call("POST", "/v1/jobs/bulk", request, safe=MUTANT == "bulk-again")[0]
+
+    def do_operations(self, state=None):
+        return self.client.call("GET", "/v1/operations", query={"state": state})[0]
+
+    def do_workers(self):
+        return self.client.call("GET", "/v1/workers")[0]
+
+    def do_events(self, **query):
+        if MUTANT == "events-from-the-start":
+            query.pop("cursor", None)
+        return self.client.call("GET", "/v1/events", query=query)[0]
+
+    def do_stats(self, **query):
+        return self.client.call("GET", "/v1/stats", query=query)[0]
+
+    def do_why(self, job):
+        return self.client.call("GET", f"/v1/jobs/{job}/why")[0]
+
+    def do_call(self, method, path, query=None, body=None):
+        safe = method in ("GET", "PUT", "DELETE")
+        return self.client.call(method, path, body, query=query, safe=safe and MUTANT != "call-tried-once")[0]
 
     def do_worker(
         self,

@@ -3,7 +3,10 @@
 import time
 
 from suite.failure import expect, expect_between, expect_equal
+from suite.program import START_S
 from suite.scenario import scenario
+
+NOBODY = "0195a1b2-c3d4-7e5f-8899-aabbccddeeff"
 
 
 @scenario
@@ -380,3 +383,43 @@ def a_certificate_authority_of_its_own(stage):
         program.do("configure", url=front.url, timeout_ms=700)
         refused = program.refuse("get", job=job["id"])
         expect_equal(refused.class_name, "Unreachable", "the error without the CA file")
+
+
+@scenario
+def an_untrusted_certificate_is_tried_once(stage):
+    """A certificate that is not trusted fails the call at once with `Unreachable`: no further try
+    could help.
+    """
+    with stage.tls() as front:
+        stage.program.do("configure", url=front.url, timeout_ms=30_000)
+        refused = stage.program.refuse("get", job=stage.submit())
+        expect_equal(refused.class_name, "Unreachable", "the error")
+        expect(front.connections <= 2, f"{front.connections} connections for a call that can't succeed")
+
+
+@scenario(program=False)
+def blanks_around_a_token(stage):
+    """Blanks and line ends around a token, as files and secrets have them, are taken off: those of
+    the option and of `MILLRACE_TOKEN`.
+    """
+    program = stage.start_program(configure=False, env={"MILLRACE_TOKEN": "mlr_environment\n"})
+    for token, wanted in ((None, "mlr_environment"), (" \tmlr_option\r\n", "mlr_option")):
+        program.do("configure", timeout_s=START_S, url=stage.way.url, **({"token": token} if token else {}))
+        program.refuse("get", job=NOBODY)
+        sent = stage.way.seen[-1].headers.get("authorization")
+        expect_equal(sent, f"Bearer {wanted}", "the header Authorization")
+
+
+@scenario
+def a_token_that_can_be_none(stage):
+    """A token with a line end, a control character or a blank within it is refused when the client
+    is made, by an error that does not show it. Nothing is sent.
+    """
+    for token in ("mlr_hidden\r\nX-Other: hidden", "mlr_hid\nden", "mlr_hid\x00den", "mlr_hid den", "mlr_hid\x7fden"):
+        refused = stage.program.refuse("configure", url=stage.way.url, token=token)
+        expect(refused.message.strip(), "the error has no message")
+        expect("hid" not in refused.message, f"the error shows the token: {refused.message}")
+    stage.program.do("configure", url=stage.way.url)
+    stage.program.do("queues")
+    expect_equal(len(stage.way.seen), 1, "requests")
+    expect("mlr_hid" not in stage.program.stderr, "the program's standard error shows the token")

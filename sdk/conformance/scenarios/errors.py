@@ -67,13 +67,11 @@ def duplicate_job(stage):
 
 @scenario
 def idempotency_mismatch(stage):
-    """A key that was used with another body gives an error of that code, of no subclass's: the base
-    class.
-    """
+    """A key that was used with another body gives `IdempotencyMismatch`."""
     job = {"type": "work", "queue": stage.queue, "payload": 1, "idempotency_key": "k"}
     stage.program.do("submit", job=job)
     refused = stage.program.refuse("submit", job={**job, "payload": 2})
-    expect_error(refused, "MillraceError", "idempotency_mismatch", 422)
+    expect_error(refused, "IdempotencyMismatch", "idempotency_mismatch", 422)
 
 
 @scenario
@@ -105,25 +103,41 @@ def version_conflict(stage):
 
 @scenario
 def queue_full(stage):
-    """A full queue is tried again until the deadline, and then gives `QueueFull` with its
-    `Retry-After`; when there is room, the submission succeeds.
+    """A full queue gives `QueueFull` with its `Retry-After`, when `queue_full_timeout` is over; when
+    there is room before that, the submission succeeds.
     """
     stage.api.put(f"/v1/queues/{stage.queue}", {"max_ready": 1})
     waiting = stage.submit()
-    stage.program.do("configure", url=stage.way.url, timeout_ms=10_000)
     job = {"type": "work", "queue": stage.queue}
     refused = stage.program.refuse("submit", job=job)
     expect_error(refused, "QueueFull", "queue_full", 429)
     expect((refused.retry_after_ms or 0) > 0, f"retry_after_ms is {refused.retry_after_ms}")
-    stage.program.do("configure", url=stage.way.url, timeout_ms=60_000)
-    call = stage.program.send("submit", job=job)
+    stage.program.do("configure", url=stage.way.url, timeout_ms=60_000, queue_full_timeout_ms=60_000)
     tries = len(stage.way.requests("POST", "^/v1/jobs$"))
+    call = stage.program.send("submit", job=job)
     stage.eventually(
         lambda: len(stage.way.requests("POST", "^/v1/jobs$")) > tries,
         "the first try while it is full",
     )
     stage.api.delete(f"/v1/jobs/{waiting}")
     expect_equal(call.result()["is_new"], True, "is_new, once there is room")
+
+
+@scenario
+def queue_full_is_not_tried_for_long(stage):
+    """Without the option, a submission to a full queue is tried again for 2 s, whatever the call's
+    timeout: a web request can't wait longer. A rate limit is waited for until the deadline.
+    """
+    stage.way.always(way.problem(429, "queue_full", 3), "POST", "^/v1/jobs$")
+    job = {"type": "work", "queue": stage.queue}
+    expect_error(stage.program.refuse("submit", job=job), "QueueFull", "queue_full", 429)
+    expect_equal(len(stage.way.seen), 1, "tries, if the first answer asks for a pause of 3 s")
+    stage.program.do("configure", url=stage.way.url, queue_full_timeout_ms=4000)
+    expect_error(stage.program.refuse("submit", job=job), "QueueFull", "queue_full", 429)
+    expect_equal(len(stage.way.seen), 3, "tries, with two more in a time of 4 s")
+    stage.way.forget()
+    stage.way.when(way.problem(429, "rate_limited", 3), "POST", "^/v1/jobs$")
+    expect_equal(stage.program.do("submit", job=job)["is_new"], True, "is_new, after the pause")
 
 
 @scenario

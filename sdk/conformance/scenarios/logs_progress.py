@@ -178,3 +178,36 @@ def a_checkpoint_just_before_the_end(stage):
     stage.final(job, state="succeeded")
     seen = [event["checkpoint"] for event in stage.program.seen("start")]
     expect_equal(seen, [None, "last words"], "the checkpoints that the attempts saw")
+
+
+@scenario
+def half_a_surrogate_in_lines_and_progress(stage):
+    """A line and a progress message that are not Unicode cost neither the line nor the outcome."""
+    job = stage.submit(
+        ["log", "info", "line <half> end"],
+        ["progress", 50, "half way <half> there", {"page": 3}],
+        ["return", "done"],
+    )
+    stage.worker()
+    ended = stage.final(job, state="succeeded")
+    expect_equal([a["outcome"] for a in ended["attempts"]], ["succeeded"], "the attempts")
+    lines = [message for _, message in lines_of(stage, job)]
+    expect(
+        len(lines) == 1 and lines[0].startswith("line ") and lines[0].endswith(" end"),
+        f"the lines are {lines}",
+    )
+
+
+@scenario
+def progress_that_is_no_number(stage):
+    """A percent that is NaN and a checkpoint that is not JSON are refused in the call or left out.
+    The worker goes on, and keeps what was reported before.
+    """
+    reports = [["progress", 10, "ten", {"page": 3}], ["bad_progress"], ["fail", "no"]]
+    job = stage.submit(["on_attempt", 1, reports], ["return", 1], retry=FIXED)
+    stage.worker(concurrency=1)
+    ended = stage.final(job, state="succeeded")
+    expect_equal([a["outcome"] for a in ended["attempts"]], ["failed", "succeeded"], "the attempts")
+    seen = [event["checkpoint"] for event in stage.program.seen("start")]
+    expect_equal(seen, [None, {"page": 3}], "the checkpoints that the attempts saw")
+    expect_equal(stage.program.seen("worker_ended"), [], "workers that have ended")

@@ -5,6 +5,7 @@ from suite.failure import expect, expect_between, expect_equal
 from suite.scenario import scenario
 
 FIXED = {"strategy": "fixed", "base_ms": 50, "jitter": 0}
+ERROR_S = 30  # until a failure is reported, on a busy machine
 
 
 def seconds_between(earlier, later):
@@ -153,6 +154,59 @@ def a_handler_that_panics(stage):
     ended = stage.final(bad, state="dead")
     expect("out of range" in ended["last_error"]["message"], f"the error: {ended['last_error']}")
     stage.final(stage.submit(["return", 1]), state="succeeded")
+
+
+def expect_slot_back(stage):
+    """The worker's only slot is free again: another job runs in it, and the worker has not ended."""
+    stage.final(stage.submit(["return", "next"]), state="succeeded")
+    expect_equal(stage.program.seen("worker_ended"), [], "workers that have ended")
+
+
+@scenario
+def an_error_that_can_not_be_described(stage):
+    """An error whose own text fails is reported like any other, with a text of the SDK's. Its slot
+    is free again, no lease of it is renewed, and the worker goes on.
+    """
+    bad = stage.submit(["fail_indescribably"], max_attempts=2, lease_ms=3000, retry=FIXED)
+    stage.worker(concurrency=1)
+    ended = stage.final(bad, state="dead", timeout_s=ERROR_S)
+    expect_equal([a["outcome"] for a in ended["attempts"]], ["failed", "failed"], "the attempts")
+    error = ended["last_error"]
+    expect(error["message"].strip(), "the error has no message")
+    expect(error["type"] not in ("", "timeout", "outcome_refused"), f"the error's type is {error['type']!r}")
+    expect_slot_back(stage)
+
+
+@scenario
+def half_a_surrogate_in_an_error(stage):
+    """An error whose text is not Unicode is reported as the error that it is, without the part that
+    is no text.
+    """
+    bad = stage.submit(["fail", "before <half> after"], max_attempts=1)
+    final = stage.submit(["non_retryable", "before <half> after"], max_attempts=3)
+    stage.worker(concurrency=1)
+    for job in (bad, final):
+        ended = stage.final(job, state="dead", timeout_s=ERROR_S)
+        error = ended["last_error"]
+        expect(error["type"] not in ("", "outcome_refused"), f"the error's type is {error['type']!r}")
+        expect(
+            error["message"].startswith("before ") and " after" in error["message"],
+            f"the error's message is {error['message']!r}",
+        )
+    expect_slot_back(stage)
+
+
+@scenario
+def a_result_whose_conversion_fails(stage):
+    """A result that throws while it is converted to JSON fails the attempt with the type
+    `outcome_refused`; the slot is free again, and the worker goes on.
+    """
+    bad = stage.submit(["broken_result"], max_attempts=1)
+    stage.worker(concurrency=1)
+    ended = stage.final(bad, state="dead", timeout_s=ERROR_S)
+    expect_equal(ended["last_error"]["type"], "outcome_refused", "the error's type")
+    expect(ended["last_error"]["message"].strip(), "the error has no message")
+    expect_slot_back(stage)
 
 
 @scenario

@@ -31,6 +31,7 @@ class TlsFront:
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-tls-"))
         self.ca_file = str(self.home / "ca.pem")
         self.behind = port
+        self.connections = 0  # so far, also those whose handshake failed
         (self.home / "config").write_text(CONFIG)
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
@@ -59,6 +60,7 @@ class TlsFront:
                 raw, _ = self.listener.accept()
             except OSError:
                 return
+            self.connections += 1
             threading.Thread(target=self._pass, args=(raw,), daemon=True).start()
 
     def _pass(self, raw):
