@@ -40,16 +40,30 @@ RECORDS = {
     "ScheduleSetAnswer": ("ScheduleChanges", "The changes made by applying a set, as names of schedules."),
     "BackfillAnswer": ("BackfillResult", "The result of a backfill."),
     "PreviewAnswer": ("SchedulePreview", "The meaning of an expression."),
+    "Limit": ("Limit", "A limit as the server shows it, with its use. Members that have no value are null."),
+    "KeyBound": ("Limit.KeyBound", "The bounds of one key, which replace those of the limit."),
+    "Operation": ("Operation", "A change of many jobs, which the server continues by itself."),
+    "Worker": ("SeenWorker", "A worker as the server sees it."),
+    "RunningJob": ("SeenWorker.RunningJob", "A job that a worker holds a lease on."),
+    "Stats": ("Stats", "Numbers of events in columns of time."),
+    "StatsGroup": ("Stats.Group", "Columns of equal width, oldest first; each list has the same number of them."),
+    "StatsGap": ("Stats.Gap", "A time for which the server has no figures."),
+    "Percentiles": ("Stats.Percentiles", "Milliseconds by column; null where nothing was measured."),
+    "Deploy": ("Stats.Deploy", "The first time that a version of a program was seen."),
+    "Why": ("Why", "Why a job is not running."),
+    "WhyNote": ("Why.Note", "Another fact that explains the wait."),
 }
 SAME = {"Unique": "UniqueInput"}
 # The requests: the class, what it describes, and the members that are set in another way.
 REQUESTS = {
     "BatchItem": ("NewJob", "the job", {"type", "traceparent", "tracestate"}),
     "QueueSettingsInput": ("QueueSettings", "the queue", {"retention"}),
+    "LimitInput": ("LimitSettings", "the limit", set()),
     "ScheduleInput": ("ScheduleSpec", "the schedule", {"cron", "every_ms", "job"}),
     "PreviewRequest": ("PreviewRequest", "the request", {"cron", "every_ms"}),
 }
-LONG = {"version", "generation", "seq", "token", "existing", "Counts", "Blocking", "max_ready", "max_ready_per_key"}
+LONG = {"version", "generation", "seq", "token", "existing", "Counts", "Blocking", "max_ready", "max_ready_per_key",
+        "in_use", "waiting", "Operation", "StatsGroup"}  # fmt: skip
 # Choices that are enums here; the others are strings.
 ENUMS = {
     "JobState": "JobState", "LogLevel": "LogLevel", "OrderOnFailure": "OrderOnFailure",
@@ -100,8 +114,10 @@ def _record(contract, name, indent, end):
         told = _phrase(_plain(member.description or member.general, words))
         lines += _tag(f"@param {_component(shape, member)} {told}", indent)
     lines = [f"{indent}/**", *lines, f"{indent} */"]
+    outer = f"{known.split('.')[0]}."  # what is nested in the same file needs no prefix
     parts = [
-        f"{_annotation(shape, member)}{_type(shape, member)} {_component(shape, member)}" for member in shape.members
+        f"{_annotation(shape, member)}{_type(shape, member).replace(outer, '')} {_component(shape, member)}"
+        for member in shape.members
     ]
     return [*lines, *_call(f"{indent}public record {known.split('.')[-1]}(", parts, f") {end}", indent)]
 
@@ -139,11 +155,11 @@ def _type(shape, member):
 
 def _of(type, may_lack, key="", is_long=False):
     if type.kind == "list":
-        return f"List<{_of(type.of, True)}>"
+        return f"List<{_of(type.of, True, '', is_long)}>"
     if type.kind == "map":
         return "Json" if type.of.kind == "json" else f"Map<String, {_of(type.of, True)}>"
     if type.kind == "shape":
-        return RECORDS[SAME.get(type.name, type.name)][0].split(".")[-1]
+        return RECORDS[SAME.get(type.name, type.name)][0]
     if type.kind == "choice":
         return ENUMS.get(type.name) or ENUMS.get(key) or "String"
     if type.kind == "integer":

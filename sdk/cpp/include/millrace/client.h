@@ -33,12 +33,15 @@ constexpr std::string_view kDefaultUrl = "http://127.0.0.1:7600";
 
 struct ClientOptions {
   std::string url{};    // empty: MILLRACE_URL, else kDefaultUrl
-  std::string token{};  // empty: MILLRACE_TOKEN, else none
+  std::string token{};  // empty: MILLRACE_TOKEN, else none; without the blanks around it
   std::string user_agent = "millrace-cpp";
   // Limits the whole call, all retries and pauses included, in addition to a wait that the call
   // asks for. Pauses between retries are random: up to 100 ms at first, doubling to 5 s, and never
   // shorter than the server asks for. A call whose next pause would exceed the limit fails at once.
   Milliseconds timeout{30'000};
+  // A submission to a full queue is tried again for at most this part of `timeout`: a web request
+  // should not wait until there is room.
+  Milliseconds queue_full_timeout{2'000};
   bool try_again = true;  // false: each call is sent once, without retries
   std::string ca_file{};  // certificates to trust with https, in PEM; empty: the system's
   // This client's certificate and its key, in PEM. A server may accept it in place of a token.
@@ -70,6 +73,8 @@ enum class IfMissing { kFail, kCreate };
 // nothing.
 class Client {
  public:
+  // Throws std::invalid_argument if the token has a character that no token has. No other call
+  // throws.
   explicit Client(ClientOptions options);
   Client(ClientOptions options, std::shared_ptr<Transport> transport);
 

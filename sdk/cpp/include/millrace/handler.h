@@ -47,14 +47,24 @@ struct Outcome {
   static Outcome cancelled(std::string reason = {});
 };
 
+namespace detail {
+
+// What the exception says; a substitute if it says nothing.
+std::string text_of(const std::exception& fault);
+// The type and the text of the exception that is being handled, of whatever type.
+JobError error_of_current_exception();
+
+}  // namespace detail
+
 // A success whose result is of any type that has a Codec.
 template <typename Result>
 Outcome done(const Result& result) {
   std::string json;
   try {
     json = encode(result);
-  } catch (const std::exception& fault) {
-    return Outcome::failed({.type = "outcome_refused", .message = fault.what()});
+  } catch (...) {
+    return Outcome::failed({.type = "outcome_refused",
+                            .message = detail::error_of_current_exception().message});
   }
   return Outcome::succeeded(std::move(json));
 }

@@ -28,11 +28,12 @@ public final class Worker {
    * Attaches a handler whose jobs have a result. The worker claims only types that have a handler.
    *
    * @param <P> the payload
+   * @param <R> the result
    * @param type the type of the jobs
    * @param handler the handler
    * @return this
    */
-  public <P> Worker handle(JobType<P> type, Handler<P> handler) {
+  public <P, R> Worker handle(JobType<P, R> type, Handler<P, R> handler) {
     handlers.handle(type, handler);
     return this;
   }
@@ -45,7 +46,7 @@ public final class Worker {
    * @param handler the handler
    * @return this
    */
-  public <P> Worker consume(JobType<P> type, Handler.NoResult<P> handler) {
+  public <P> Worker consume(JobType<P, ?> type, Handler.NoResult<P> handler) {
     handlers.consume(type, handler);
     return this;
   }

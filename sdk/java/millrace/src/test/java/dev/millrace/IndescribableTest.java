@@ -71,12 +71,12 @@ class IndescribableTest {
     queue = test.getTestMethod().orElseThrow().getName();
   }
 
-  private JobType<String> type() {
-    return JobType.of("t", String.class).queue(queue).maxAttempts(1);
+  private JobType<String, Object> type() {
+    return JobType.of("t", String.class, Object.class).queue(queue).maxAttempts(1);
   }
 
   /** Runs a job that goes wrong and then a good one, in the worker's only slot. */
-  private JobError errorOf(Handler<String> handler) {
+  private JobError errorOf(Handler<String, Object> handler) {
     Worker worker =
         client
             .worker(o -> o.queues(queue).concurrency(1))

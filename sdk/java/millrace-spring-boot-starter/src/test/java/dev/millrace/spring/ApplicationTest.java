@@ -32,8 +32,8 @@ import org.springframework.stereotype.Component;
 class ApplicationTest {
   record Mail(String to) {}
 
-  static final JobType<Mail> MAIL = JobType.of("mail.send", Mail.class).queue("mail");
-  static final JobType<Void> SLOW = JobType.of("slow", Void.class).queue("mail");
+  static final JobType<Mail, Void> MAIL = JobType.of("mail.send", Mail.class).queue("mail");
+  static final JobType<Void, Void> SLOW = JobType.of("slow", Void.class).queue("mail");
 
   // Spring's scan ignores classes nested in a test class.
   @SpringBootApplication
@@ -99,7 +99,7 @@ class ApplicationTest {
       assertEquals("sending to ada", client.logs(id).get(0).message());
       assertEquals(LogLevel.WARN, client.logs(id).get(0).level());
 
-      JobType<Void> broken = JobType.of("broken", Void.class).queue("mail").maxAttempts(1);
+      JobType<Void, Void> broken = JobType.of("broken", Void.class).queue("mail").maxAttempts(1);
       Job dead = client.waitFor(client.submit(broken, null).id(), Duration.ofSeconds(60));
       assertEquals("java.lang.IllegalStateException", dead.lastError().type());
       assertEquals("broken on purpose", dead.lastError().message());

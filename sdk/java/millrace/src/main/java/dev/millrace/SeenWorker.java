@@ -1,0 +1,55 @@
+// Components: made by tools/types from docs/reference/openapi.yaml; do not edit.
+package dev.millrace;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A worker as the server sees it.
+ *
+ * @param id The worker's id; if its token is limited to queues, followed by {@code ~} and the
+ *     token's id. Use this name to tell the worker to be quiet or to stop.
+ * @param queues
+ * @param types null if the worker takes every type
+ * @param state
+ * @param firstSeenAt
+ * @param lastSeenAt
+ * @param running
+ * @param host
+ * @param pid
+ * @param sdk
+ * @param version the version of the user's program, not of the SDK
+ * @param labels
+ */
+public record SeenWorker(
+    String id,
+    List<String> queues,
+    List<String> types,
+    String state,
+    Instant firstSeenAt,
+    Instant lastSeenAt,
+    List<RunningJob> running,
+    String host,
+    Integer pid,
+    String sdk,
+    String version,
+    Map<String, String> labels) {
+  /**
+   * A job that a worker holds a lease on.
+   *
+   * @param id
+   * @param queue
+   * @param type
+   * @param attempt
+   * @param startedAt
+   * @param leaseExpiresAt
+   */
+  public record RunningJob(
+      String id,
+      String queue,
+      String type,
+      int attempt,
+      Instant startedAt,
+      Instant leaseExpiresAt) {}
+}
