@@ -32,6 +32,10 @@ import org.springframework.stereotype.Component;
 class ApplicationTest {
   record Mail(String to) {}
 
+  // The test of transactions brings a driver, and Spring would look for a database.
+  private static final String DATABASE =
+      "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration";
+
   static final JobType<Mail, Void> MAIL = JobType.of("mail.send", Mail.class).queue("mail");
   static final JobType<Void, Void> SLOW = JobType.of("slow", Void.class).queue("mail");
 
@@ -75,7 +79,7 @@ class ApplicationTest {
   private static ConfigurableApplicationContext boot(String... properties) {
     return new SpringApplicationBuilder(Application.class)
         .web(WebApplicationType.NONE)
-        .properties("spring.main.banner-mode=off")
+        .properties("spring.main.banner-mode=off", "spring.autoconfigure.exclude=" + DATABASE)
         .properties(properties)
         .run();
   }
