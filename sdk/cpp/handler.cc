@@ -48,7 +48,8 @@ Outcome of_stopped(StopReason told) {
 
 std::string detail::text_of(const std::exception& fault) {
   const char* text = fault.what();  // of the application's class: it may return anything
-  return text == nullptr ? "the error can't be described: its what() returned a null pointer" : text;
+  return text == nullptr ? "the error can't be described: its what() returned a null pointer"
+                         : text;
 }
 
 JobError detail::error_of_current_exception() {

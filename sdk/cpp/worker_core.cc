@@ -316,7 +316,8 @@ void WorkerCore::wake_a_handler(const Lock&) {
   handler_wakes_.notify_one();
 }
 
-// Whatever fails, also in this library, the attempt ends: its slot is freed, and the server is told.
+// Whatever fails, also in this library, the attempt ends: its slot is freed, and the server is
+// told.
 Ack WorkerCore::carry_out(Context& context) {
   try {
     return handle(context);

@@ -42,7 +42,8 @@ constexpr std::size_t kMaxLogLines = 1'000;
 // Whether the server may have refused the whole request because of the content of an outcome,
 // heartbeat or line, rather than because of the worker or something between it and the server.
 bool is_about_content(const Error& error);
-// Whether the same request may succeed later. Even a certificate that is not trusted may be replaced.
+// Whether the same request may succeed later. Even a certificate that is not trusted may be
+// replaced.
 bool may_pass(const Error& error);
 // Whether no claim will ever succeed, for example because of a wrong token; for a claim without
 // outcomes. Of a proxy's own answers, only those that forbid access count.

@@ -63,8 +63,8 @@ Outcome done(const Result& result) {
   try {
     json = encode(result);
   } catch (...) {
-    return Outcome::failed({.type = "outcome_refused",
-                            .message = detail::error_of_current_exception().message});
+    return Outcome::failed(
+        {.type = "outcome_refused", .message = detail::error_of_current_exception().message});
   }
   return Outcome::succeeded(std::move(json));
 }
