@@ -111,7 +111,7 @@ def _record(contract, name, indent, end):
     words = {member.name: _component(shape, member) for member in shape.members}
     lines = [*text.wrapped(sentence, indent, " * ", WIDTH), f"{indent} *"]
     for member in shape.members:
-        told = _phrase(_plain(member.description or member.general, words))
+        told = _phrase(_plain(_described(member), words))
         lines += _tag(f"@param {_component(shape, member)} {told}", indent)
     lines = [f"{indent}/**", *lines, f"{indent} */"]
     outer = f"{known.split('.')[0]}."  # what is nested in the same file needs no prefix
@@ -184,7 +184,7 @@ def _setters(shape, known, what, others):
 
 def _setter(shape, member, known, what, words):
     name = words[member.name]
-    told = _plain(member.description or member.general, words)
+    told = _plain(_described(member), words)
     lines = ["  /**"]
     lines += _tag(f"Sets {{@code {name}}} of {what}.", "  ")
     lines += ["   *", *_tag(f"@param {name} {_phrase(told)}", "  "), "   * @return a changed copy", "   */"]
@@ -207,6 +207,11 @@ def _given(shape, member):
 
 
 # Text.
+
+
+def _described(member):
+    """What the contract says of the member, else its name in words: Javadoc wants a description."""
+    return member.description or member.general or member.name.removesuffix("_ms").replace("_", " ")
 
 
 def _plain(described, words):

@@ -10,17 +10,17 @@ import java.util.Map;
  *
  * @param id The worker's id; if its token is limited to queues, followed by {@code ~} and the
  *     token's id. Use this name to tell the worker to be quiet or to stop.
- * @param queues
+ * @param queues queues
  * @param types null if the worker takes every type
- * @param state
- * @param firstSeenAt
- * @param lastSeenAt
- * @param running
- * @param host
- * @param pid
- * @param sdk
+ * @param state state
+ * @param firstSeenAt first seen at
+ * @param lastSeenAt last seen at
+ * @param running running
+ * @param host host
+ * @param pid pid
+ * @param sdk sdk
  * @param version the version of the user's program, not of the SDK
- * @param labels
+ * @param labels labels
  */
 public record SeenWorker(
     String id,
@@ -38,12 +38,12 @@ public record SeenWorker(
   /**
    * A job that a worker holds a lease on.
    *
-   * @param id
-   * @param queue
-   * @param type
-   * @param attempt
-   * @param startedAt
-   * @param leaseExpiresAt
+   * @param id id
+   * @param queue queue
+   * @param type type
+   * @param attempt attempt
+   * @param startedAt started at
+   * @param leaseExpiresAt lease expires at
    */
   public record RunningJob(
       String id,

@@ -8,13 +8,13 @@ import java.util.List;
 /**
  * Numbers of events in columns of time.
  *
- * @param from
- * @param step
- * @param groups
+ * @param from from
+ * @param step step
+ * @param groups groups
  * @param deploys Versions of workers that were first seen within the window. With {@code by=type}
  *     each entry is for a type of job that the version ran.
  * @param gaps periods without data, because the log no longer had them
- * @param asOf
+ * @param asOf as of
  */
 public record Stats(
     Instant from,
@@ -31,11 +31,11 @@ public record Stats(
    * @param fairKey with {@code by=fair_key}; null of the group {@code others}
    * @param tag with {@code by=tag}; null of the group {@code others}
    * @param others The sum of all that have no group of their own. {@code true}, or absent.
-   * @param submitted
-   * @param started
-   * @param succeeded
-   * @param failed
-   * @param dead
+   * @param submitted submitted
+   * @param started started
+   * @param succeeded succeeded
+   * @param failed failed
+   * @param dead dead
    * @param waitMs time from due to started
    * @param runMs time from started to the end of the attempt
    */
@@ -56,8 +56,8 @@ public record Stats(
   /**
    * A time for which the server has no figures.
    *
-   * @param from
-   * @param to
+   * @param from from
+   * @param to to
    */
   public record Gap(Instant from, Instant to) {}
 
@@ -73,10 +73,10 @@ public record Stats(
   /**
    * The first time that a version of a program was seen.
    *
-   * @param at
-   * @param type
-   * @param version
-   * @param workerSdk
+   * @param at at
+   * @param type type
+   * @param version version
+   * @param workerSdk worker sdk
    */
   public record Deploy(Instant at, String type, String version, String workerSdk) {}
 }
