@@ -19,19 +19,22 @@ import org.springframework.beans.factory.ObjectProvider;
  */
 final class HandlerMetrics implements Middleware {
   private final MeterRegistry registry;
+  private final ObjectProvider<WorkerLifecycle> lifecycle;
   private final AtomicInteger running = new AtomicInteger();
 
   HandlerMetrics(MeterRegistry registry, ObjectProvider<WorkerLifecycle> lifecycle) {
     this.registry = registry;
+    this.lifecycle = lifecycle;
+    // Gauges hold what they measure weakly: it must be this object's.
     Gauge.builder("millrace.worker.running", running, AtomicInteger::get)
         .description("Handlers that run now")
         .register(registry);
-    Gauge.builder("millrace.worker.up", lifecycle, HandlerMetrics::isUp)
+    Gauge.builder("millrace.worker.up", this, HandlerMetrics::up)
         .description("1 while the worker works, 0 once it has ended")
         .register(registry);
   }
 
-  private static double isUp(ObjectProvider<WorkerLifecycle> lifecycle) {
+  private double up() {
     WorkerLifecycle known = lifecycle.getIfAvailable();
     return known != null && known.isRunning() ? 1 : 0;
   }
