@@ -74,6 +74,24 @@ ENUMS = {
 # Components whose names do not follow from the members' names.
 NAMED = {"UniqueInput.for_ms": "held", "QueueRates.submitted_per_s": "submitted", "QueueRates.started_per_s": "started",
          "QueueRates.succeeded_per_s": "succeeded", "QueueRates.failed_per_s": "failed"}  # fmt: skip
+# Members of which the contract says nothing, since their names do; Javadoc wants words.
+PLAIN = {
+    "name": "its name", "id": "its id", "per_key": "whether each key has slots and a bucket of its own",
+    "paused": "whether it is paused", "pause_reason": "why it is paused", "paused_until": "when the pause ends by itself",
+    "kind": "what started it", "action": "what it does to the jobs", "state": "its state",
+    "changed": "the jobs that were changed so far", "created_at": "when it began", "updated_at": "when it last changed",
+    "queues": "the queues that it claims from", "first_seen_at": "when it was first seen",
+    "last_seen_at": "when it was last seen", "running": "the jobs that it holds", "host": "its machine",
+    "pid": "its process id", "sdk": "its SDK", "labels": "its labels", "queue": "the queue's name",
+    "type": "the type's name", "attempt": "the attempt's number", "started_at": "when the attempt began",
+    "lease_expires_at": "when its lease ends", "from": "when it begins", "to": "when it ends",
+    "step_ms": "the width of a column", "groups": "the columns, by group",
+    "as_of": "the time up to which everything is counted", "submitted": "jobs that were submitted",
+    "started": "attempts that began", "succeeded": "attempts that succeeded", "failed": "attempts that failed",
+    "dead": "jobs that failed for good", "at": "when it was", "version": "the version of the program",
+    "worker_sdk": "the SDK of its worker", "code": "what explains the wait",
+    "last_seen": "when such a worker was last seen",
+}  # fmt: skip
 OPAQUE = {"Schedule.job"}  # the application's, or as it was given
 IMPORTS = {"Duration": "java.time.Duration", "Instant": "java.time.Instant", "List": "java.util.List",
            "Map": "java.util.Map", "HashMap": "java.util.HashMap"}  # fmt: skip
@@ -210,8 +228,7 @@ def _given(shape, member):
 
 
 def _described(member):
-    """What the contract says of the member, else its name in words: Javadoc wants a description."""
-    return member.description or member.general or member.name.removesuffix("_ms").replace("_", " ")
+    return member.description or member.general or PLAIN[member.name]
 
 
 def _plain(described, words):

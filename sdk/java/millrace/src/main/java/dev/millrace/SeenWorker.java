@@ -10,17 +10,17 @@ import java.util.Map;
  *
  * @param id The worker's id; if its token is limited to queues, followed by {@code ~} and the
  *     token's id. Use this name to tell the worker to be quiet or to stop.
- * @param queues queues
+ * @param queues the queues that it claims from
  * @param types null if the worker takes every type
- * @param state state
- * @param firstSeenAt first seen at
- * @param lastSeenAt last seen at
- * @param running running
- * @param host host
- * @param pid pid
- * @param sdk sdk
+ * @param state its state
+ * @param firstSeenAt when it was first seen
+ * @param lastSeenAt when it was last seen
+ * @param running the jobs that it holds
+ * @param host its machine
+ * @param pid its process id
+ * @param sdk its SDK
  * @param version the version of the user's program, not of the SDK
- * @param labels labels
+ * @param labels its labels
  */
 public record SeenWorker(
     String id,
@@ -38,12 +38,12 @@ public record SeenWorker(
   /**
    * A job that a worker holds a lease on.
    *
-   * @param id id
-   * @param queue queue
-   * @param type type
-   * @param attempt attempt
-   * @param startedAt started at
-   * @param leaseExpiresAt lease expires at
+   * @param id its id
+   * @param queue the queue's name
+   * @param type the type's name
+   * @param attempt the attempt's number
+   * @param startedAt when the attempt began
+   * @param leaseExpiresAt when its lease ends
    */
   public record RunningJob(
       String id,

@@ -8,13 +8,13 @@ import java.util.List;
 /**
  * Numbers of events in columns of time.
  *
- * @param from from
- * @param step step
- * @param groups groups
+ * @param from when it begins
+ * @param step the width of a column
+ * @param groups the columns, by group
  * @param deploys Versions of workers that were first seen within the window. With {@code by=type}
  *     each entry is for a type of job that the version ran.
  * @param gaps periods without data, because the log no longer had them
- * @param asOf as of
+ * @param asOf the time up to which everything is counted
  */
 public record Stats(
     Instant from,
@@ -31,11 +31,11 @@ public record Stats(
    * @param fairKey with {@code by=fair_key}; null of the group {@code others}
    * @param tag with {@code by=tag}; null of the group {@code others}
    * @param others The sum of all that have no group of their own. {@code true}, or absent.
-   * @param submitted submitted
-   * @param started started
-   * @param succeeded succeeded
-   * @param failed failed
-   * @param dead dead
+   * @param submitted jobs that were submitted
+   * @param started attempts that began
+   * @param succeeded attempts that succeeded
+   * @param failed attempts that failed
+   * @param dead jobs that failed for good
    * @param waitMs time from due to started
    * @param runMs time from started to the end of the attempt
    */
@@ -56,8 +56,8 @@ public record Stats(
   /**
    * A time for which the server has no figures.
    *
-   * @param from from
-   * @param to to
+   * @param from when it begins
+   * @param to when it ends
    */
   public record Gap(Instant from, Instant to) {}
 
@@ -73,10 +73,10 @@ public record Stats(
   /**
    * The first time that a version of a program was seen.
    *
-   * @param at at
-   * @param type type
-   * @param version version
-   * @param workerSdk worker sdk
+   * @param at when it was
+   * @param type the type's name
+   * @param version the version of the program
+   * @param workerSdk the SDK of its worker
    */
   public record Deploy(Instant at, String type, String version, String workerSdk) {}
 }

@@ -7,11 +7,11 @@ import java.util.List;
 /**
  * Why a job is not running.
  *
- * @param id id
+ * @param id its id
  * @param state {@code scheduled} waits for {@code run_at}, {@code retrying} for its backoff, {@code
  *     blocked} for other jobs. Terminal are {@code succeeded}, {@code dead}, {@code cancelled} and
  *     {@code expired} (not started before {@code expires_at}).
- * @param at at
+ * @param at when it was
  * @param summary sentences for a person
  * @param blocking Every reason why the job waits, in the order in which a claim meets it. Empty:
  *     the next claim of its queue and type gets it.
@@ -27,8 +27,8 @@ public record Why(
   /**
    * Another fact that explains the wait.
    *
-   * @param code code
-   * @param lastSeen last seen
+   * @param code what explains the wait
+   * @param lastSeen when such a worker was last seen
    */
   public record Note(String code, Instant lastSeen) {}
 }
