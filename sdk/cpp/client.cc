@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <stdexcept>
 
 #include "backoff.h"
 #include "base/ascii.h"
@@ -35,12 +36,31 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// The token without the blanks and line ends that files and secrets have around it. The error must
+// not show it.
+std::string checked_token(std::string_view given) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = given.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  const std::string_view token = given.substr(first, given.find_last_not_of(kBlanks) + 1 - first);
+  const auto bad = std::ranges::find_if_not(token, [](char c) { return c > ' ' && c < '\x7f'; });
+  if (bad != token.end()) {
+    throw std::invalid_argument(fmt::format(
+        "the token has a character at position {} that no token has; was it copied whole?",
+        bad - token.begin()));
+  }
+  return std::string(token);
+}
+
 ClientOptions with_environment(ClientOptions options) {
   if (options.url.empty()) options.url = environment("MILLRACE_URL");
   if (options.url.empty()) options.url = kDefaultUrl;
   if (options.token.empty()) options.token = environment("MILLRACE_TOKEN");
+  options.token = checked_token(options.token);
   return options;
 }
+
+bool is_full(const Error& error) { return error.code == "queue_full" || error.code == "key_full"; }
 
 std::string job_path(std::string_view id, std::string_view rest = {}) {
   return fmt::format("/v1/jobs/{}{}", url_encode(id), rest);
@@ -135,7 +155,8 @@ Result<Response> Client::call(Request request) {
 Result<Response> Client::send_repeatedly(Request request, int* tries) {
   if (!request.stop.stop_possible()) request.stop = options_.stop;
   if (!options_.try_again) request.repeat = Repeat::kNever;
-  const auto deadline = std::chrono::steady_clock::now() + request.timeout;
+  const auto began = std::chrono::steady_clock::now();
+  auto deadline = began + request.timeout;
   Backoff backoff(kFirstRetryDelay, kMaxRetryDelay, system_random());
   for (bool is_first = true;; is_first = false) {
     if (tries != nullptr) ++*tries;
@@ -153,6 +174,7 @@ Result<Response> Client::send_repeatedly(Request request, int* tries) {
     } else {
       error = std::move(response.error());
     }
+    if (is_full(error)) deadline = std::min(deadline, began + options_.queue_full_timeout);
     if (!may_send_again(request.repeat, error)) return std::unexpected(std::move(error));
     const auto pause = std::max(backoff.next(), error.retry_after.value_or(milliseconds{0}));
     const auto now = std::chrono::steady_clock::now();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "client_calls.h"
+#include "json_members.h"
 #include "json_reader.h"
 #include "millrace/client.h"
 #include "millrace/json.h"
@@ -75,14 +76,20 @@ Result<Operation> Client::set_operation_rate(std::string_view id,
 
 Result<BulkAnswer> Client::bulk(const BulkByFilter& bulk, Milliseconds timeout) {
   JsonWriter body;
-  body.begin_object().key("action").string(bulk.action).key("filter").begin_object();
-  if (!bulk.query.empty()) body.key("q").string(bulk.query);
-  if (!bulk.states.empty()) {
-    body.key("state").begin_array();
-    for (const std::string& state : bulk.states) body.string(state);
-    body.end_array();
+  body.begin_object().key("action").string(bulk.action);
+  if (bulk.ids.empty()) {
+    body.key("filter").begin_object();
+    member(body, "q", bulk.query);
+    member(body, "state", bulk.states);
+    member(body, "queue", bulk.queue);
+    member(body, "type", bulk.type);
+    member(body, "tag", bulk.tag);
+    body.end_object();
+  } else {
+    member(body, "ids", bulk.ids);
   }
-  body.end_object().key("dry_run").boolean(bulk.dry_run);
+  member(body, "priority", bulk.priority);
+  body.key("dry_run").boolean(bulk.dry_run);
   if (bulk.rate_per_s) body.key("rate_per_s").integer(*bulk.rate_per_s);
   if (bulk.operation) body.key("operation").boolean(true);
   body.end_object();
@@ -119,10 +126,17 @@ Result<SeenWorker> Client::stop_worker(std::string_view id) {
   return then(call(worker_command(id, "stop", options_.timeout)), read_worker);
 }
 
+Result<Why> Client::why(std::string_view job_id) {
+  return then(call({.path = fmt::format("/v1/jobs/{}/why", url_encode(job_id)),
+                    .timeout = options_.timeout}),
+              read_why);
+}
+
 Result<Page<Event>> Client::events(const EventFilter& filter) {
   QueryString query;
   query.add("types", filter.types);
   query.add("queues", filter.queues);
+  query.add("job", filter.job);
   query.add("limit", std::to_string(filter.limit));
   query.add("cursor", filter.cursor);
   if (filter.wait > Milliseconds{0}) query.add("wait_ms", std::to_string(filter.wait.count()));
@@ -136,6 +150,7 @@ Result<Stats> Client::stats(const StatsFilter& filter) {
   if (filter.window) query.add("window_ms", std::to_string(filter.window->count()));
   if (filter.step) query.add("step_ms", std::to_string(filter.step->count()));
   query.add("by", filter.by);
+  query.add("name", filter.name);
   return then(call({.path = "/v1/stats" + query.text(), .timeout = options_.timeout}), read_stats);
 }
 

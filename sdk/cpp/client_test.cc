@@ -337,6 +337,18 @@ TEST_F(ClientTest, ReadsWhatBecameOfABatch) {
   EXPECT_EQ(batch->items.at(1).error->code, "duplicate_job");
 }
 
+TEST_F(ClientTest, MakesALimit) {
+  transport_->answer(201, R"({"name":"api","per_key":false,"keys":{},"concurrency":4,)"
+                          R"("rate":{"limit":5,"per_ms":1000},"in_use":2,"version":1})");
+  const auto limit = client_.put_limit(
+      "api", {.concurrency = 4, .rate = Rate{.limit = 5, .per = Milliseconds{1'000}}});
+  ASSERT_TRUE(limit);
+  EXPECT_EQ(request().path, "/v1/limits/api");
+  EXPECT_EQ(request().body, R"({"concurrency":4,"rate":{"limit":5,"per_ms":1000}})");
+  EXPECT_EQ(limit->rate->limit, 5);
+  EXPECT_EQ(limit->in_use, 2);
+}
+
 TEST_F(ClientTest, ReadsAQueue) {
   transport_->answer(200, R"({"name":"mail","paused":true,"pause_reason":"why",)"
                           R"("counts":{"ready":3,"dead":1},"oldest_ready_age_ms":4200,)"
@@ -356,6 +368,41 @@ TEST(ClientOptionsTest, ComeFromTheEnvironmentWhereTheyAreNotGiven) {
   EXPECT_EQ(Client({.url = "http://here:2"}).url(), "http://here:2");
   unsetenv("MILLRACE_URL");
   EXPECT_EQ(Client({}).url(), kDefaultUrl);
+}
+
+TEST(ClientOptionsTest, ATokenIsTrimmedAndChecked) {
+  EXPECT_EQ(Client({.token = " \tmlr_token\r\n"}).token(), "mlr_token");
+  EXPECT_EQ(Client({.token = " \n"}).token(), "");
+  for (const std::string token : {"mlr_hid\r\nX: y", "mlr_hid den", "mlr_hid\x7f"}) {
+    try {
+      const Client client({.token = token});
+      ADD_FAILURE() << token;
+    } catch (const std::invalid_argument& refused) {
+      EXPECT_EQ(std::string(refused.what()).find("hid"), std::string::npos) << refused.what();
+    }
+  }
+}
+
+TEST(HttpTransport, NoHeaderBringsAnother) {
+  Client client({.url = "http://127.0.0.1:1"});
+  const auto refused = client.submit({.type = "t", .idempotency_key = "k\r\nX-Other: y"});
+  EXPECT_EQ(refused.error().kind, ErrorKind::kBadArgument);
+  EXPECT_NE(refused.error().message.find("Idempotency-Key"), std::string::npos);
+}
+
+TEST_F(ClientTest, AFullQueueIsNotTriedForLong) {
+  transport_->answer(429, R"({"status":429,"code":"queue_full"})", {{"retry-after", "1"}});
+  EXPECT_EQ(client_.submit({.type = "t"}).error().problem(), Problem::kQueueFull);
+  EXPECT_LE(transport_->requests.size(), 3u);  // in 2 s
+}
+
+TEST_F(ClientTest, AnUntrustedCertificateIsFinal) {
+  transport_->respond_by([](const Request&) -> Result<Response> {
+    return std::unexpected(
+        Error{.kind = ErrorKind::kUnreachable, .code = "unreachable", .is_untrusted = true});
+  });
+  EXPECT_EQ(client_.get(kId).error().problem(), Problem::kUnreachable);
+  EXPECT_EQ(transport_->requests.size(), 1u);
 }
 
 TEST(HttpTransport, TellsWhyThereIsNoAnswer) {

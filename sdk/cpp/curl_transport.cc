@@ -100,6 +100,16 @@ bool is_loopback(std::string_view url) {
   return url.starts_with("127.") || url.starts_with("localhost") || url.starts_with("[::1]");
 }
 
+// The name of the first header with a control character, which could begin another header; empty if
+// there is none.
+std::string unsendable(const Request& request) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  for (const auto& [name, value] : request.headers) {
+    if (std::ranges::any_of(value, is_control)) return name;
+  }
+  return {};
+}
+
 std::string in_words(std::chrono::milliseconds time) {
   const auto count = time.count();
   return count % 1'000 == 0 ? fmt::format("{} s", count / 1'000) : fmt::format("{} ms", count);
@@ -138,6 +148,12 @@ class CurlTransport : public Transport {
   }
 
   Result<Response> send_on(Connection& connection, const Request& request) {
+    if (const std::string name = unsendable(request); !name.empty()) {
+      return std::unexpected(Error{
+          .kind = ErrorKind::kBadArgument,
+          .code = "bad_argument",
+          .message = fmt::format("the header {} has a character that no header can carry", name)});
+    }
     MILLRACE_CHECK(connection.multi != nullptr && connection.easy != nullptr);
     CURL* easy = connection.easy.get();
     Answer answer{.response = {}, .easy = easy};
@@ -261,6 +277,12 @@ class CurlTransport : public Transport {
         error.message =
             fmt::format("{} did not answer within {}", options_.url, in_words(request.timeout));
         break;
+      case CURLE_PEER_FAILED_VERIFICATION:
+      case CURLE_SSL_CACERT_BADFILE:
+      case CURLE_SSL_CERTPROBLEM:
+      case CURLE_SSL_ISSUER_ERROR:
+        error.is_untrusted = true;
+        [[fallthrough]];
       default:
         error.kind = ErrorKind::kUnreachable;
         error.code = "unreachable";

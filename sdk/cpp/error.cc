@@ -22,6 +22,7 @@ constexpr std::array kProblems = {
     Named{Problem::kValidationFailed, "ValidationFailed", "validation_failed"},
     Named{Problem::kDuplicateJob, "DuplicateJob", "duplicate_job"},
     Named{Problem::kIdMismatch, "IdMismatch", "id_mismatch"},
+    Named{Problem::kIdempotencyMismatch, "IdempotencyMismatch", "idempotency_mismatch"},
     Named{Problem::kInvalidState, "InvalidState", "invalid_state"},
     Named{Problem::kLeaseLost, "LeaseLost", "lease_lost"},
     Named{Problem::kVersionConflict, "VersionConflict", "version_conflict"},
@@ -77,6 +78,8 @@ void throw_error(Error error) {
       throw_as<Problem::kDuplicateJob>(std::move(error));
     case Problem::kIdMismatch:
       throw_as<Problem::kIdMismatch>(std::move(error));
+    case Problem::kIdempotencyMismatch:
+      throw_as<Problem::kIdempotencyMismatch>(std::move(error));
     case Problem::kInvalidState:
       throw_as<Problem::kInvalidState>(std::move(error));
     case Problem::kLeaseLost:

@@ -133,6 +133,11 @@ std::string encode_fake(const FakeJob& job, const std::vector<std::string>& incl
   for (const auto& [name, value] : spec.meta) json.key(name).string(value);
   json.end_object();
   if (!spec.traceparent.empty()) json.key("traceparent").string(spec.traceparent);
+  if (job.schedule) {
+    json.key("schedule").begin_object().key("name").string(job.schedule->name);
+    write(json, "scheduled_at", job.schedule->scheduled_at);
+    json.end_object();
+  }
   if (!spec.tracestate.empty()) json.key("tracestate").string(spec.tracestate);
   if (contains(include, "payload")) json.key("payload").raw(spec.payload);
   if (contains(include, "result")) json.key("result").raw(job.result.value_or("null"));
@@ -170,12 +175,47 @@ Response FakeJobs::answer(const Request& request) {
   if (path == kJobs && request.method == "POST") return submit_one(request);
   if (path == kJobs) return list(query);
   if (path == "/v1/jobs/batch") return submit_batch(request);
-  if (!path.starts_with(kJobs)) {
-    return refused({.detail = "the fake has jobs only; use a server for the rest"});
-  }
+  if (!path.starts_with(kJobs)) return answer_setup(request, path);
   const auto parts = split(path.substr(kJobs.size() + 1), '/');
   if (parts.empty()) return refused({});
   return answer_job(url_decode(parts[0]), parts.size() > 1 ? parts[1] : "", request);
+}
+
+// A request on queues, limits or schedules.
+Response FakeJobs::answer_setup(const Request& request, std::string_view path) {
+  constexpr std::string_view kRoot = "/v1/";
+  const auto parts = split(path.substr(std::min(path.size(), kRoot.size())), '/');
+  const std::string kind = parts.empty() ? "" : parts[0];
+  const std::string name = parts.size() > 1 ? url_decode(parts[1]) : "";
+  if (kind == "queues" || kind == "limits" || kind == "schedules") {
+    const std::string_view action = parts.size() > 2 ? parts[2] : std::string_view();
+    if (kind == "schedules" && action == "trigger") return trigger(name);
+    const std::string counts = kind == "queues" ? counts_of(name) : "";
+    if (auto known = action.empty() ? setup_.answer(request, kind, name, counts) : std::nullopt) {
+      return *std::move(known);
+    }
+  }
+  return refused({.detail = "the fake has no such call; use a server for it"});
+}
+
+Response FakeJobs::trigger(const std::string& schedule) {
+  const std::string job = setup_.member_of("schedules", schedule, "job");
+  if (job.empty()) return refused({.detail = fmt::format("there is no schedule {}", schedule)});
+  const auto made = submit(read_new_job(JsonView(job)), job);
+  if (!made) return refused(made.error());
+  made->first->schedule = JobSchedule{.name = schedule, .scheduled_at = now_};
+  return json_response(201, encode_fake(*made->first, {}));
+}
+
+std::string FakeJobs::counts_of(const std::string& queue) const {
+  std::map<std::string, std::int64_t> counts;
+  for (const auto& [id, job] : jobs_) {
+    if (job.spec.queue == queue) ++counts[job.state];
+  }
+  JsonWriter json;
+  json.begin_object();
+  for (const auto& [state, count] : counts) json.key(state).integer(count);
+  return json.end_object().take();
 }
 
 Response FakeJobs::answer_job(const std::string& id, std::string_view action,
@@ -303,7 +343,8 @@ std::vector<Job> FakeJobs::enqueued(std::string_view type) const {
 
 Fake::Fake(Handlers handlers, FakeMode mode)
     : jobs_(std::make_shared<FakeJobs>(std::move(handlers), mode)),
-      client_({.url = "http://fake"}, jobs_) {}
+      // Nothing changes while a call waits.
+      client_({.url = "http://fake", .try_again = false}, jobs_) {}
 
 void Fake::set_handlers(Handlers handlers) { jobs_->set_handlers(std::move(handlers)); }
 std::size_t Fake::drain() { return jobs_->drain(); }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/ascii.h"
+#include "millrace/codec.h"
 #include "pending.h"
 
 namespace millrace::sdk {
@@ -124,6 +125,10 @@ auto FakeJobs::submit(NewJob spec, std::string_view text) -> Answer<std::pair<Fa
   if (spec.queue.empty()) spec.queue = kDefaultQueue;
   auto found = known(spec, text);
   if (!found || !found->second) return found;
+  if (is_full(spec.queue)) {
+    return std::unexpected(
+        Refusal{429, "queue_full", fmt::format("the queue {} is full", spec.queue)});
+  }
   FakeJob& job = store(std::move(spec));
   if (!job.spec.idempotency_key.empty()) {
     keys_[{job.spec.queue, job.spec.idempotency_key}] = {std::string(text), job.spec.id};
@@ -133,10 +138,31 @@ auto FakeJobs::submit(NewJob spec, std::string_view text) -> Answer<std::pair<Fa
   return std::pair{&job, true};
 }
 
+bool FakeJobs::is_full(const std::string& queue) const {
+  const auto most = JsonView(setup_.member_of("queues", queue, "max_ready")).natural();
+  const auto is_ready = [&](const auto& entry) {
+    return entry.second.spec.queue == queue && entry.second.state == "ready";
+  };
+  return most && static_cast<std::uint64_t>(std::ranges::count_if(jobs_, is_ready)) >= *most;
+}
+
 FakeJob& FakeJobs::store(NewJob spec) {
   if (spec.id.empty()) spec.id = make_id(spec.queue);
-  if (!spec.max_attempts) spec.max_attempts = kDefaultAttempts;
-  if (!spec.lease) spec.lease = kDefaultLease;
+  // What a job leaves out is the queue's.
+  const auto setting = [&](const char* name) {
+    return setup_.member_of("queues", spec.queue, name);
+  };
+  if (!spec.max_attempts) {
+    const auto attempts = JsonView(setting("max_attempts")).integer();
+    spec.max_attempts = static_cast<int>(attempts.value_or(kDefaultAttempts));
+  }
+  if (!spec.lease) {
+    spec.lease =
+        Milliseconds{JsonView(setting("lease_ms")).integer().value_or(kDefaultLease.count())};
+  }
+  if (const std::string retry = setting("retry"); !spec.retry && !retry.empty()) {
+    spec.retry = read_new_job(JsonView(fmt::format(R"({{"retry":{}}})", retry))).retry;
+  }
   spec.retry = with_defaults(spec.retry.value_or(RetryPolicy{}));
   if (spec.unique && spec.unique->on_conflict.empty()) spec.unique->on_conflict = "return";
   FakeJob job;
@@ -257,6 +283,7 @@ void FakeJobs::run(FakeJob& job, const Handlers& handlers) {
                    .meta = job.spec.meta,
                    .traceparent = job.spec.traceparent,
                    .tracestate = job.spec.tracestate,
+                   .schedule = job.schedule,
                    .checkpoint = job.checkpoint},
                   pending);
   job.stop = context.stop_;

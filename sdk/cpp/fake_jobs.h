@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "fake_setup.h"
 #include "millrace/fake.h"
 #include "millrace/json.h"
 #include "millrace/transport.h"
@@ -35,7 +36,8 @@ struct FakeJob {
   std::optional<JobError> last_error;
   std::optional<std::string> result;
   std::vector<LogLine> logs;
-  std::stop_source stop;  // for the running attempt
+  std::optional<JobSchedule> schedule;  // that was triggered for it
+  std::stop_source stop;                // for the running attempt
 
   bool has_ended() const { return finished_at.has_value(); }
 };
@@ -66,6 +68,9 @@ class FakeJobs : public Transport {
   // --- The API (fake_api.cc).
   Response answer(const Request& request);
   Response answer_job(const std::string& id, std::string_view action, const Request& request);
+  Response answer_setup(const Request& request, std::string_view path);
+  Response trigger(const std::string& schedule);
+  std::string counts_of(const std::string& queue) const;
   Response submit_one(const Request& request);
   Response submit_batch(const Request& request);
   Response list(std::string_view query);
@@ -76,6 +81,7 @@ class FakeJobs : public Transport {
   Answer<std::pair<FakeJob*, bool>> submit(NewJob spec, std::string_view text);
   static std::vector<FieldError> faults_of(const NewJob& spec, std::string_view at);
   Answer<std::pair<FakeJob*, bool>> known(const NewJob& spec, std::string_view text);
+  bool is_full(const std::string& queue) const;
   FakeJob& store(NewJob spec);
   FakeJob* holder_of(const NewJob& spec);
   Answer<FakeJob*> cancel(const std::string& id, std::string_view reason);
@@ -89,6 +95,7 @@ class FakeJobs : public Transport {
   mutable std::recursive_mutex mutex_;  // recursive: handlers submit jobs while they run
   Handlers handlers_;
   FakeMode mode_;
+  FakeSetup setup_;
   Timestamp now_ = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
   std::uint64_t last_token_ = 0;
   std::uint64_t last_number_ = 0;

@@ -88,6 +88,32 @@ TEST(FakeTest, ListsPageByPage) {
   EXPECT_EQ(fake.client().queue("default").error().problem(), Problem::kNotFound);
 }
 
+TEST(FakeTest, KeepsWhatAnApplicationDeclaresAtItsStart) {
+  Fake fake(unlucky_once());
+  Client& client = fake.client();
+  value_of(client.put_queue("shop", R"({"max_attempts":3,"max_ready":2})"));
+  EXPECT_EQ(value_of(client.put_limit("provider", {.concurrency = 4})).concurrency, 4);
+  const NewSchedule daily{.cron = "0 9 * * *",
+                          .job = new_job("greet", std::string("Ada"), {.queue = "shop"})};
+  ScheduleSet set{.managed_by = "shop", .schedules = {{"daily", to_json(daily)}}};
+  EXPECT_EQ(value_of(client.apply_schedules(set)).created, std::vector<std::string>{"daily"});
+  EXPECT_EQ(value_of(client.apply_schedules(set)).unchanged, std::vector<std::string>{"daily"});
+  EXPECT_EQ(value_of(client.schedule("daily")).cron, "0 9 * * *");
+
+  const auto job = value_of(client.trigger_schedule("daily")).job;
+  EXPECT_EQ(job.max_attempts, 3);
+  EXPECT_EQ(job.schedule->name, "daily");
+  value_of(client.submit("greet", std::string("Bob"), {.queue = "shop"}));
+  EXPECT_EQ(value_of(client.queue("shop")).counts.ready, 2);
+  EXPECT_EQ(client.submit("greet", 1, {.queue = "shop"}).error().problem(), Problem::kQueueFull);
+  EXPECT_EQ(fake.drain(), 2u);
+
+  set.schedules.clear();
+  set.prune = true;
+  EXPECT_EQ(value_of(client.apply_schedules(set)).deleted, std::vector<std::string>{"daily"});
+  EXPECT_EQ(client.schedule("daily").error().problem(), Problem::kNotFound);
+}
+
 TEST(FakeTest, AJobThatComesTooLateExpires) {
   Fake fake(unlucky_once());
   const auto job = value_of(fake.client().submit("greet", "Ada", {.expires_in = 1s}));

@@ -13,23 +13,22 @@ namespace {
 
 constexpr std::string_view kStopped = "stopped";  // of Stopped, until its reason is known
 
-std::string class_of(const std::exception& fault) {
+std::string name_of(const std::type_info& type) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(typeid(fault).name(), nullptr, nullptr, &status), &std::free);
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
   return name ? name.get() : "exception";
 }
 
 Outcome call(const Handlers& handlers, Context& context) {
   try {
-    return handlers(context);
-  } catch (const Ending& ending) {
-    return ending.outcome();
-  } catch (const std::exception& fault) {
-    return Outcome::failed({.type = class_of(fault), .message = fault.what()});
+    try {
+      return handlers(context);
+    } catch (const Ending& ending) {
+      return ending.outcome();  // may be the application's
+    }
   } catch (...) {
-    return Outcome::failed({.type = "exception",
-                            .message = "the handler threw something that is not a std::exception"});
+    return Outcome::failed(detail::error_of_current_exception());
   }
 }
 
@@ -47,14 +46,32 @@ Outcome of_stopped(StopReason told) {
 
 }  // namespace
 
+std::string detail::text_of(const std::exception& fault) {
+  const char* text = fault.what();  // of the application's class: it may return anything
+  return text == nullptr ? "the error can't be described: its what() returned a null pointer"
+                         : text;
+}
+
+JobError detail::error_of_current_exception() {
+  try {
+    throw;
+  } catch (const std::exception& fault) {
+    return {.type = name_of(typeid(fault)), .message = text_of(fault)};
+  } catch (...) {
+    const std::type_info* type = abi::__cxa_current_exception_type();
+    return {.type = type == nullptr ? "exception" : name_of(*type),
+            .message = "what was thrown is not a std::exception"};
+  }
+}
+
 Outcome NonRetryable::outcome() const {
-  return Outcome::failed_for_good({.type = "NonRetryable", .message = what()});
+  return Outcome::failed_for_good({.type = "NonRetryable", .message = detail::text_of(*this)});
 }
 Outcome RetryAfter::outcome() const {
-  return Outcome::failed({.type = "RetryAfter", .message = what()}, delay_);
+  return Outcome::failed({.type = "RetryAfter", .message = detail::text_of(*this)}, delay_);
 }
 Outcome Snooze::outcome() const { return Outcome::snoozed(delay_); }
-Outcome Cancel::outcome() const { return Outcome::cancelled(what()); }
+Outcome Cancel::outcome() const { return Outcome::cancelled(detail::text_of(*this)); }
 Outcome Stopped::outcome() const { return {.outcome = std::string(kStopped)}; }
 
 std::string_view name_of(StopReason reason) {

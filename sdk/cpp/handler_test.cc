@@ -25,6 +25,16 @@ MILLRACE_JSON(Sum, a, b);
 
 namespace millrace::sdk {
 namespace {
+struct Unwritable;
+}
+template <>
+struct Codec<Unwritable> {
+  static std::string encode(const Unwritable&) { throw 42; }
+};
+}  // namespace millrace::sdk
+
+namespace millrace::sdk {
+namespace {
 
 using namespace std::chrono_literals;
 
@@ -48,6 +58,53 @@ TEST_F(HandlerTest, ReadsItsPayloadAndReturnsItsResult) {
   EXPECT_EQ(outcome_of(Handlers().on<Sum>("t", add), R"({"a":2,"b":40})"),
             R"({"id":"a","token":1,"outcome":"succeeded","result":42})");
   EXPECT_EQ(server_.polls.at(0).limit, 1);
+}
+
+struct Speechless : std::exception {
+  const char* what() const noexcept override { return nullptr; }
+};
+
+// An ending of the application's own, which fails when it is asked for its outcome.
+struct Confused : NonRetryable {
+  Confused() : NonRetryable("no") {}
+  Outcome outcome() const override { throw std::runtime_error("which outcome?"); }
+};
+
+// A result whose conversion fails.
+struct Unwritable {};
+
+TEST_F(HandlerTest, AnErrorThatCannotBeDescribedIsReported) {
+  const std::string sent = outcome_of_throwing(Speechless());
+  EXPECT_NE(sent.find("Speechless"), std::string::npos) << sent;
+  EXPECT_NE(sent.find("its what() returned a null pointer"), std::string::npos) << sent;
+}
+
+TEST_F(HandlerTest, WhatIsNoExceptionIsReportedWithItsType) {
+  const std::string sent = outcome_of_throwing(42);
+  EXPECT_NE(sent.find(R"("type":"int","message":"what was thrown is not a std::exception")"),
+            std::string::npos)
+      << sent;
+}
+
+TEST_F(HandlerTest, AnEndingThatFailsIsReported) {
+  const std::string sent = outcome_of_throwing(Confused());
+  EXPECT_NE(sent.find("which outcome?"), std::string::npos) << sent;
+}
+
+TEST_F(HandlerTest, AResultWhoseConversionFailsIsReported) {
+  const std::string sent = outcome_of(Handlers().on("t", [](Context&) { return Unwritable(); }));
+  EXPECT_NE(sent.find(R"("type":"outcome_refused")"), std::string::npos) << sent;
+}
+
+TEST_F(HandlerTest, TheApplicationsCallbacksMayThrow) {
+  server_.put("a", 1);
+  server_.put("b", 2);
+  auto own = options();
+  own.notice = [](std::string_view, std::string_view) { throw std::runtime_error("no log"); };
+  own.reported = [](const Ack&) { throw 42; };
+  Worker worker(client_, own, [](Context&) -> Outcome { throw std::runtime_error("broken"); });
+  EXPECT_TRUE(worker.run({}));
+  EXPECT_EQ(server_.outcomes.size(), 2u);
 }
 
 TEST_F(HandlerTest, NothingIsNull) {

@@ -71,6 +71,29 @@ Result<SeenWorker> read_worker(std::string_view json) {
   return worker;
 }
 
+Result<Limit> read_limit(std::string_view json) {
+  Limit limit;
+  limit.json = json;
+  const bool is_object =
+      with_document(json, [&limit](JsonValue root) { return read_members(root, limit); });
+  if (!is_object || limit.name.empty()) return std::unexpected(bad_answer("a limit"));
+  return limit;
+}
+
+Result<Page<Limit>> read_limits(std::string_view json) {
+  return read_page<Limit>(json, "a list of limits",
+                          [](JsonValue root, Limit& limit) { return read_members(root, limit); });
+}
+
+Result<Why> read_why(std::string_view json) {
+  Why why;
+  why.json = json;
+  const bool is_object =
+      with_document(json, [&why](JsonValue root) { return read_members(root, why); });
+  if (!is_object || why.id.empty()) return std::unexpected(bad_answer("why a job waits"));
+  return why;
+}
+
 Result<Page<SeenWorker>> read_workers(std::string_view json) {
   return read_page<SeenWorker>(json, "a list of workers", [](JsonValue root, SeenWorker& worker) {
     return read_members(root, worker);

@@ -282,6 +282,57 @@ bool read_members(JsonValue value, RunningJob& out) {
   });
 }
 
+bool read_members(JsonValue value, Rate& out) {
+  return each_member(value, [&out](std::string_view name, JsonValue content) {
+    if (name == "limit") read(content, out.limit);
+    if (name == "per_ms") read(content, out.per);
+    if (name == "burst") read(content, out.burst);
+  });
+}
+
+bool read_members(JsonValue value, Breaker& out) {
+  return each_member(value, [&out](std::string_view name, JsonValue content) {
+    if (name == "failure_rate") read(content, out.failure_rate);
+    if (name == "min_attempts") read(content, out.min_attempts);
+    if (name == "window_ms") read(content, out.window);
+    if (name == "open_ms") read(content, out.open);
+    if (name == "probes") read(content, out.probes);
+  });
+}
+
+bool read_members(JsonValue value, Limit& out) {
+  return each_member(value, [&out](std::string_view name, JsonValue content) {
+    if (name == "name") read(content, out.name);
+    if (name == "per_key") read(content, out.per_key);
+    if (name == "keys") out.keys = raw_text(content);
+    if (name == "version") read(content, out.version);
+    if (name == "concurrency") read(content, out.concurrency);
+    if (name == "rate") read(content, out.rate);
+    if (name == "breaker") read(content, out.breaker);
+    if (name == "retry_rate") read(content, out.retry_rate);
+    if (name == "paused") read(content, out.paused);
+    if (name == "pause_reason") read(content, out.pause_reason);
+    if (name == "paused_until") read(content, out.paused_until);
+    if (name == "in_use") read(content, out.in_use);
+    if (name == "waiting") read(content, out.waiting);
+    if (name == "next_token_at") read(content, out.next_token_at);
+    if (name == "breaker_state") read(content, out.breaker_state);
+    if (name == "open_until") read(content, out.open_until);
+    if (name == "blocked_until") read(content, out.blocked_until);
+  });
+}
+
+bool read_members(JsonValue value, Why& out) {
+  return each_member(value, [&out](std::string_view name, JsonValue content) {
+    if (name == "id") read(content, out.id);
+    if (name == "state") read(content, out.state);
+    if (name == "at") read(content, out.at);
+    if (name == "summary") read(content, out.summary);
+    if (name == "blocking") out.blocking = raw_text(content);
+    if (name == "notes") out.notes = raw_text(content);
+  });
+}
+
 bool read_members(JsonValue value, SeenWorker& out) {
   return each_member(value, [&out](std::string_view name, JsonValue content) {
     if (name == "id") read(content, out.id);
@@ -372,6 +423,29 @@ void write_members(JsonWriter& json, const PreviewSchedule& from) {
   member(json, "count", from.count);
   member(json, "dst_gap", from.dst_gap);
   member(json, "dst_overlap", from.dst_overlap);
+}
+
+void write_members(JsonWriter& json, const Rate& from) {
+  json.key("limit").integer(from.limit);
+  member(json, "per_ms", from.per);
+  member(json, "burst", from.burst);
+}
+
+void write_members(JsonWriter& json, const Breaker& from) {
+  json.key("failure_rate").number(from.failure_rate);
+  json.key("min_attempts").integer(from.min_attempts);
+  member(json, "window_ms", from.window);
+  member(json, "open_ms", from.open);
+  json.key("probes").integer(from.probes);
+}
+
+void write_members(JsonWriter& json, const LimitSettings& from) {
+  member(json, "per_key", from.per_key);
+  member(json, "concurrency", from.concurrency);
+  member(json, "rate", from.rate);
+  member(json, "breaker", from.breaker);
+  member(json, "retry_rate", from.retry_rate);
+  if (!from.keys.empty()) json.key("keys").raw(from.keys);
 }
 
 }  // namespace millrace::sdk

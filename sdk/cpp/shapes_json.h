@@ -29,6 +29,10 @@ bool read_members(JsonValue value, SchedulePreview& out);
 bool read_members(JsonValue value, BackfillAnswer& out);
 bool read_members(JsonValue value, ScheduleChanges& out);
 bool read_members(JsonValue value, RunningJob& out);
+bool read_members(JsonValue value, Rate& out);
+bool read_members(JsonValue value, Breaker& out);
+bool read_members(JsonValue value, Limit& out);
+bool read_members(JsonValue value, Why& out);
 bool read_members(JsonValue value, SeenWorker& out);
 
 // The members of an object, without its brackets.
@@ -38,5 +42,8 @@ void write_members(JsonWriter& json, const JobLimit& from);
 void write_members(JsonWriter& json, const NewJob& from);
 void write_members(JsonWriter& json, const NewSchedule& from);
 void write_members(JsonWriter& json, const PreviewSchedule& from);
+void write_members(JsonWriter& json, const Rate& from);
+void write_members(JsonWriter& json, const Breaker& from);
+void write_members(JsonWriter& json, const LimitSettings& from);
 
 }  // namespace millrace::sdk

@@ -197,7 +197,7 @@ Result<bool> WorkerCore::claim_once() {
     // Cancelled by a stop.
     if (error.kind == ErrorKind::kInterrupted) return true;
     // One of the outcomes may be the reason, even if a proxy answered "forbidden".
-    const bool is_suspect = had_acks && !error.is_temporary();
+    const bool is_suspect = had_acks && !may_pass(error);
     if (!is_suspect && ends_work(error)) return std::unexpected(error);
     claim_failed(error, is_suspect);
     return true;
@@ -270,7 +270,7 @@ void WorkerCore::handle_jobs() {
     waiting_.pop_front();
     wake_a_handler(lock);
     lock.unlock();
-    Ack ack = handle(*context);
+    Ack ack = carry_out(*context);
     lock.lock();
     finish(lock, *context, std::move(ack));
     lock.unlock();
@@ -314,6 +314,19 @@ void WorkerCore::wake_a_handler(const Lock&) {
   if (waiting_.empty() || idle_handlers_ == 0 || is_handler_waking_) return;
   is_handler_waking_ = true;
   handler_wakes_.notify_one();
+}
+
+// Whatever fails, also in this library, the attempt ends: its slot is freed, and the server is
+// told.
+Ack WorkerCore::carry_out(Context& context) {
+  try {
+    return handle(context);
+  } catch (...) {
+    return {.id = context.job().id,
+            .token = context.job().token,
+            .outcome = "failed",
+            .error = detail::error_of_current_exception()};
+  }
 }
 
 Ack WorkerCore::handle(Context& context) {

@@ -42,6 +42,9 @@ constexpr std::size_t kMaxLogLines = 1'000;
 // Whether the server may have refused the whole request because of the content of an outcome,
 // heartbeat or line, rather than because of the worker or something between it and the server.
 bool is_about_content(const Error& error);
+// Whether the same request may succeed later. Even a certificate that is not trusted may be
+// replaced.
+bool may_pass(const Error& error);
 // Whether no claim will ever succeed, for example because of a wrong token; for a claim without
 // outcomes. Of a proxy's own answers, only those that forbid access count.
 bool ends_work(const Error& error);
@@ -109,6 +112,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   // --- The handlers.
   void handle_jobs();
   void wake_a_handler(const Lock& held);
+  Ack carry_out(Context& context);
   Ack handle(Context& context);
   void notice_failure(const Context& context, const Outcome& outcome);
   void finish(const Lock& held, Context& context, Ack ack);
@@ -159,6 +163,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   void tell(const Lock& held, OutgoingAck outcome);
   void give_back(std::vector<OutgoingAck> acks);
   void settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers);
+  void was_reported(const Ack& ack);
   void refuse(OutgoingAck ack, const Error& error);
   Result<PollAnswer> poll_as_reporter(const PollRequest& request, Milliseconds for_acks);
   void take_heartbeats(const std::vector<Heartbeat>& sent, const std::vector<PollItem>& answers,

@@ -49,6 +49,10 @@ bool is_about_content(const Error& error) {
   return (error.status == 400 || error.status == 422) && error.code != "bad_answer";
 }
 
+bool may_pass(const Error& error) {
+  return error.is_temporary() || error.kind == ErrorKind::kUnreachable;
+}
+
 bool ends_work(const Error& error) {
   if (error.kind == ErrorKind::kBadArgument || error.status == 401 || error.status == 403) {
     return true;
@@ -196,7 +200,7 @@ void WorkerCore::settle_acks(std::vector<OutgoingAck> acks, const std::vector<Po
       continue;
     }
     if (!answers[i].error) {
-      if (options_.reported) options_.reported(acks[i].ack);
+      was_reported(acks[i].ack);
       continue;
     }
     const Error& error = *answers[i].error;
@@ -217,6 +221,16 @@ void WorkerCore::settle_acks(std::vector<OutgoingAck> acks, const std::vector<Po
   }
   wake_reporter(lock, acks_due(lock));
   claimer_wakes_.notify_all();
+}
+
+void WorkerCore::was_reported(const Ack& ack) {
+  if (!options_.reported) return;
+  try {
+    options_.reported(ack);
+  } catch (...) {
+    notice(fmt::format("job {}: WorkerOptions::reported threw: {}", ack.id,
+                       detail::error_of_current_exception().message));
+  }
 }
 
 // The server will never accept this outcome: the attempt fails, and a substitute gives the reason.
@@ -366,7 +380,13 @@ void WorkerCore::connection_worked() {
 }
 
 void WorkerCore::notice(std::string_view level, std::string_view message) {
-  if (options_.notice) return options_.notice(level, message);
+  if (options_.notice) {
+    try {
+      return options_.notice(level, message);
+    } catch (...) {
+      // A message for people is not worth a worker: it goes to standard error.
+    }
+  }
   const std::string line = fmt::format("millrace: {}: {}\n", level, message);
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

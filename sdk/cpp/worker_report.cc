@@ -21,7 +21,7 @@ constexpr int kMaxFailuresInARow = 3;        // after this many, no outcome is a
 
 // Whether the request's content may be the reason for its failure.
 bool is_its_own(const Error& error) {
-  return !error.is_temporary() && error.kind != ErrorKind::kInterrupted;
+  return !may_pass(error) && error.kind != ErrorKind::kInterrupted;
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ void WorkerCore::report() {
     if (auto alone = take_alone(lock); !alone.empty()) {
       lock.unlock();
       const auto error = settle_alone(std::move(alone));
-      const bool is_away = error && error->is_temporary();
+      const bool is_away = error && may_pass(*error);
       if (is_away) pause_reports(*error);
       lock.lock();
       if (is_away) continue;
@@ -174,7 +174,7 @@ void WorkerCore::news_told(const Result<Exchanged>& answer) {
   telling_.clear();
   acks_in_flight_ -= static_cast<int>(behind_news_.size());
   for (OutgoingAck& outcome : std::exchange(behind_news_, {})) outbox_.add(std::move(outcome));
-  const bool may_try_again = !answer && answer.error().is_temporary();
+  const bool may_try_again = !answer && may_pass(answer.error());
   const auto now = std::chrono::steady_clock::now();
   for (Parting& parting : std::exchange(parting_now_, {})) {
     if (may_try_again && now < parting.until && !is_aborted_) {
@@ -188,7 +188,7 @@ void WorkerCore::news_told(const Result<Exchanged>& answer) {
 void WorkerCore::report_failed(const PollRequest& request, const Error& error) {
   if (error.kind == ErrorKind::kInterrupted) return;
   std::vector<Heartbeat> again = request.heartbeats;
-  const auto next = error.is_temporary() ? NextBeat::kWithNews : NextBeat::kPlain;
+  const auto next = may_pass(error) ? NextBeat::kWithNews : NextBeat::kPlain;
   if (is_about_content(error)) {
     notice(fmt::format("the server refused heartbeats: {}", describe(error)));
     for (Heartbeat& beat : again) beat = {.id = beat.id, .token = beat.token};
@@ -261,7 +261,7 @@ std::optional<Error> WorkerCore::settle_alone(std::vector<OutgoingAck> one) {
   const auto answer = exchange(By::kReporter, request, one);
   if (answer) return std::nullopt;
   const Error& error = answer.error();
-  if (error.is_temporary()) connection_failed(error);
+  if (may_pass(error)) connection_failed(error);
   if (!is_its_own(error) && one.front().failures == 0) {
     give_back(std::move(one));
     return error;

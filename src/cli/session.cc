@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "base/file.h"
 #include "base/version.h"
 #include "cli/exit_code.h"
@@ -80,14 +82,18 @@ Result<sdk::Client> Session::connect() const {
     if (file.empty()) continue;
     if (const Status checked = check_file(file); !checked) return std::unexpected(checked.error());
   }
-  return sdk::Client({.url = url,
-                      .token = std::move(secret),
-                      .user_agent = fmt::format("millrace-cli/{}", version()),
-                      .try_again = false,
-                      .ca_file = ca_file,
-                      .certificate_file = cert_file,
-                      .key_file = key_file,
-                      .stop = stop});
+  try {
+    return sdk::Client({.url = url,
+                        .token = std::move(secret),
+                        .user_agent = fmt::format("millrace-cli/{}", version()),
+                        .try_again = false,
+                        .ca_file = ca_file,
+                        .certificate_file = cert_file,
+                        .key_file = key_file,
+                        .stop = stop});
+  } catch (const std::invalid_argument& bad_token) {
+    return failure(bad_token.what());
+  }
 }
 
 void Session::fail(const sdk::Error& error) { fail(exit_code_of(error), explain(error)); }

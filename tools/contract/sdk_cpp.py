@@ -36,18 +36,24 @@ TYPES = {
     "BackfillAnswer": ("BackfillAnswer", "The result of a backfill."),
     "ScheduleSetAnswer": ("ScheduleChanges", "The names of the changed schedules."),
     "RunningJob": ("RunningJob", "A job that a worker holds a lease on."),
+    "Rate": ("Rate", "A token bucket of starts."),
+    "Breaker": ("Breaker", "Stops the starts of jobs while too many attempts fail."),
+    "LimitInput": ("LimitSettings", "The settings of a limit; unset members are no bounds."),
+    "Limit": ("Limit", "A limit as described by the server, with its use."),
+    "Why": ("Why", "Why a job is not running."),
     "Worker": ("SeenWorker", "A worker as the server sees it. (`Worker` is the one that this library runs.)"),
 }  # fmt: skip
 SAME = {"Unique": "UniqueInput", "ScheduleJobInput": "BatchItem"}
 # Structures that are written, and those that are sent and never read.
-WRITTEN = ("RetryPolicy", "UniqueInput", "JobLimit", "BatchItem", "ScheduleInput", "PreviewRequest")
-NEVER_READ = {"ScheduleInput", "PreviewRequest"}
+WRITTEN = ("RetryPolicy", "UniqueInput", "JobLimit", "BatchItem", "ScheduleInput", "PreviewRequest", "Rate", "Breaker",
+           "LimitInput")  # fmt: skip
+NEVER_READ = {"ScheduleInput", "PreviewRequest", "LimitInput"}
 # Structures that keep the text that the server sent.
 KEEPS_JSON = {"Job", "LogLine", "Event", "Queue", "Schedule", "PreviewAnswer", "BackfillAnswer", "ScheduleSetAnswer",
-              "Worker"}  # fmt: skip
-RAW = {"Queue.settings", "Schedule.job", "Event.data"}
+              "Worker", "Limit", "Why"}  # fmt: skip
+RAW = {"Queue.settings", "Schedule.job", "Event.data", "LimitInput.keys", "Limit.keys", "Why.blocking", "Why.notes"}
 OPTIONAL_TEXT = {"Job.payload", "Job.result"}
-INT64 = {"generation", "version", "seq", "cost", "count", "submitted", "existing", "pid", "Counts"}
+INT64 = {"in_use", "waiting", "generation", "version", "seq", "cost", "count", "submitted", "existing", "pid", "Counts"}
 NAMES = {"UniqueInput.for_ms": "hold", "BatchItem.idempotency_key": "idempotency_key"}
 # Members in the order in which programs initialize them by name; all others follow.
 ORDER = {
@@ -57,6 +63,7 @@ ORDER = {
     "dst_gap dst_overlap paused managed_by",
 }
 NULL = ' = "null"'
+PLAIN = {"int": "integer", "std::int64_t": "integer", "double": "number", "bool": "boolean"}
 # Members that only this language has.
 MORE = {
     "Schedule": ["// The job's queue; empty: the default queue.", "std::string queue{};",
@@ -223,9 +230,13 @@ def _writer(fields, known):
     for field in sorted(fields, key=lambda field: field.is_raw - (field.name in ("type", "id"))):
         name = f'"{field.member.name}"'
         if field.is_raw:
-            lines.append(f"  json.key({name}).raw(from.{field.name});")
+            is_always = field.member.required or field.key == "BatchItem.payload"
+            condition = "" if is_always else f"if (!from.{field.name}.empty()) "
+            lines.append(f"  {condition}json.key({name}).raw(from.{field.name});")
         elif field.member.required and field.type == "std::string":
             lines.append(f"  json.key({name}).string(from.{field.name});")
+        elif field.member.required and field.type in PLAIN:
+            lines.append(f"  json.key({name}).{PLAIN[field.type]}(from.{field.name});")
         elif field.member.required and field.member.type.kind == "shape":
             lines.append(f"  object(json.key({name}), from.{field.name});")
         else:

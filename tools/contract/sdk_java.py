@@ -40,16 +40,30 @@ RECORDS = {
     "ScheduleSetAnswer": ("ScheduleChanges", "The changes made by applying a set, as names of schedules."),
     "BackfillAnswer": ("BackfillResult", "The result of a backfill."),
     "PreviewAnswer": ("SchedulePreview", "The meaning of an expression."),
+    "Limit": ("Limit", "A limit as the server shows it, with its use. Members that have no value are null."),
+    "KeyBound": ("Limit.KeyBound", "The bounds of one key, which replace those of the limit."),
+    "Operation": ("Operation", "A change of many jobs, which the server continues by itself."),
+    "Worker": ("SeenWorker", "A worker as the server sees it."),
+    "RunningJob": ("SeenWorker.RunningJob", "A job that a worker holds a lease on."),
+    "Stats": ("Stats", "Numbers of events in columns of time."),
+    "StatsGroup": ("Stats.Group", "Columns of equal width, oldest first; each list has the same number of them."),
+    "StatsGap": ("Stats.Gap", "A time for which the server has no figures."),
+    "Percentiles": ("Stats.Percentiles", "Milliseconds by column; null where nothing was measured."),
+    "Deploy": ("Stats.Deploy", "The first time that a version of a program was seen."),
+    "Why": ("Why", "Why a job is not running."),
+    "WhyNote": ("Why.Note", "Another fact that explains the wait."),
 }
 SAME = {"Unique": "UniqueInput"}
 # The requests: the class, what it describes, and the members that are set in another way.
 REQUESTS = {
     "BatchItem": ("NewJob", "the job", {"type", "traceparent", "tracestate"}),
     "QueueSettingsInput": ("QueueSettings", "the queue", {"retention"}),
+    "LimitInput": ("LimitSettings", "the limit", set()),
     "ScheduleInput": ("ScheduleSpec", "the schedule", {"cron", "every_ms", "job"}),
     "PreviewRequest": ("PreviewRequest", "the request", {"cron", "every_ms"}),
 }
-LONG = {"version", "generation", "seq", "token", "existing", "Counts", "Blocking", "max_ready", "max_ready_per_key"}
+LONG = {"version", "generation", "seq", "token", "existing", "Counts", "Blocking", "max_ready", "max_ready_per_key",
+        "in_use", "waiting", "Operation", "StatsGroup"}  # fmt: skip
 # Choices that are enums here; the others are strings.
 ENUMS = {
     "JobState": "JobState", "LogLevel": "LogLevel", "OrderOnFailure": "OrderOnFailure",
@@ -60,6 +74,24 @@ ENUMS = {
 # Components whose names do not follow from the members' names.
 NAMED = {"UniqueInput.for_ms": "held", "QueueRates.submitted_per_s": "submitted", "QueueRates.started_per_s": "started",
          "QueueRates.succeeded_per_s": "succeeded", "QueueRates.failed_per_s": "failed"}  # fmt: skip
+# Members of which the contract says nothing, since their names do; Javadoc wants words.
+PLAIN = {
+    "name": "its name", "id": "its id", "per_key": "whether each key has slots and a bucket of its own",
+    "paused": "whether it is paused", "pause_reason": "why it is paused", "paused_until": "when the pause ends by itself",
+    "kind": "what started it", "action": "what it does to the jobs", "state": "its state",
+    "changed": "the jobs that were changed so far", "created_at": "when it began", "updated_at": "when it last changed",
+    "queues": "the queues that it claims from", "first_seen_at": "when it was first seen",
+    "last_seen_at": "when it was last seen", "running": "the jobs that it holds", "host": "its machine",
+    "pid": "its process id", "sdk": "its SDK", "labels": "its labels", "queue": "the queue's name",
+    "type": "the type's name", "attempt": "the attempt's number", "started_at": "when the attempt began",
+    "lease_expires_at": "when its lease ends", "from": "when it begins", "to": "when it ends",
+    "step_ms": "the width of a column", "groups": "the columns, by group",
+    "as_of": "the time up to which everything is counted", "submitted": "jobs that were submitted",
+    "started": "attempts that began", "succeeded": "attempts that succeeded", "failed": "attempts that failed",
+    "dead": "jobs that failed for good", "at": "when it was", "version": "the version of the program",
+    "worker_sdk": "the SDK of its worker", "code": "what explains the wait",
+    "last_seen": "when such a worker was last seen",
+}  # fmt: skip
 OPAQUE = {"Schedule.job"}  # the application's, or as it was given
 IMPORTS = {"Duration": "java.time.Duration", "Instant": "java.time.Instant", "List": "java.util.List",
            "Map": "java.util.Map", "HashMap": "java.util.HashMap"}  # fmt: skip
@@ -97,11 +129,13 @@ def _record(contract, name, indent, end):
     words = {member.name: _component(shape, member) for member in shape.members}
     lines = [*text.wrapped(sentence, indent, " * ", WIDTH), f"{indent} *"]
     for member in shape.members:
-        told = _phrase(_plain(member.description or member.general, words))
+        told = _phrase(_plain(_described(member), words))
         lines += _tag(f"@param {_component(shape, member)} {told}", indent)
     lines = [f"{indent}/**", *lines, f"{indent} */"]
+    outer = f"{known.split('.')[0]}."  # what is nested in the same file needs no prefix
     parts = [
-        f"{_annotation(shape, member)}{_type(shape, member)} {_component(shape, member)}" for member in shape.members
+        f"{_annotation(shape, member)}{_type(shape, member).replace(outer, '')} {_component(shape, member)}"
+        for member in shape.members
     ]
     return [*lines, *_call(f"{indent}public record {known.split('.')[-1]}(", parts, f") {end}", indent)]
 
@@ -139,11 +173,11 @@ def _type(shape, member):
 
 def _of(type, may_lack, key="", is_long=False):
     if type.kind == "list":
-        return f"List<{_of(type.of, True)}>"
+        return f"List<{_of(type.of, True, '', is_long)}>"
     if type.kind == "map":
         return "Json" if type.of.kind == "json" else f"Map<String, {_of(type.of, True)}>"
     if type.kind == "shape":
-        return RECORDS[SAME.get(type.name, type.name)][0].split(".")[-1]
+        return RECORDS[SAME.get(type.name, type.name)][0]
     if type.kind == "choice":
         return ENUMS.get(type.name) or ENUMS.get(key) or "String"
     if type.kind == "integer":
@@ -168,7 +202,7 @@ def _setters(shape, known, what, others):
 
 def _setter(shape, member, known, what, words):
     name = words[member.name]
-    told = _plain(member.description or member.general, words)
+    told = _plain(_described(member), words)
     lines = ["  /**"]
     lines += _tag(f"Sets {{@code {name}}} of {what}.", "  ")
     lines += ["   *", *_tag(f"@param {name} {_phrase(told)}", "  "), "   * @return a changed copy", "   */"]
@@ -191,6 +225,10 @@ def _given(shape, member):
 
 
 # Text.
+
+
+def _described(member):
+    return member.description or member.general or PLAIN[member.name]
 
 
 def _plain(described, words):

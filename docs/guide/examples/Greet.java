@@ -7,7 +7,8 @@ import java.time.Duration;
 public class Greet {
   record Person(String name) {}
 
-  static final JobType<Person> GREET = JobType.of("greet", Person.class).queue("greetings");
+  static final JobType<Person, String> GREET =
+      JobType.of("greet", Person.class, String.class).queue("greetings");
 
   public static void main(String[] args) throws Exception {
     MillraceClient client = MillraceClient.create(); // MILLRACE_URL, MILLRACE_TOKEN

@@ -123,6 +123,82 @@ std::optional<sdk::Result<std::string>> call_on_queues(sdk::Client& client, std:
   return json_of(client.delete_queue(name, force, sdk::Milliseconds{30'000}));
 }
 
+// The calls on limits; none: `call` is not one of them.
+std::optional<sdk::Result<std::string>> call_on_limits(sdk::Client& client, std::string_view call,
+                                                       JsonView command) {
+  const std::string name = text_of(command["name"]);
+  const std::string_view settings = command["settings"] ? command["settings"].text() : "{}";
+  const auto version = integer_of<std::int64_t>(command["if_match"]);
+  if (call == "limits") return json_of(client.limits());
+  if (call == "limit") return json_of(client.limit(name));
+  if (call == "put_limit") return json_of(client.put_limit(name, settings, version));
+  if (call == "patch_limit") return json_of(client.patch_limit(name, settings, version));
+  if (call == "pause_limit") return json_of(client.pause_limit(name, text_of(command["reason"])));
+  if (call == "resume_limit") return json_of(client.resume_limit(name));
+  if (call != "delete_limit") return std::nullopt;
+  return json_of(client.delete_limit(name, command["force"].boolean().value_or(false)));
+}
+
+sdk::BulkByFilter bulk_of(JsonView request) {
+  const JsonView filter = request["filter"];
+  return {.action = text_of(request["action"]),
+          .query = text_of(filter["q"]),
+          .states = texts_of(filter["state"]),
+          .dry_run = request["dry_run"].boolean().value_or(false),
+          .rate_per_s = integer_of<std::int64_t>(request["rate_per_s"]),
+          .operation = request["operation"].boolean().value_or(false),
+          .queue = text_of(filter["queue"]),
+          .type = text_of(filter["type"]),
+          .tag = text_of(filter["tag"]),
+          .ids = texts_of(request["ids"])};
+}
+
+sdk::Result<std::string> any_call(sdk::Client& client, JsonView command) {
+  sdk::Request request{.method = text_of(command["method"]), .path = text_of(command["path"])};
+  for (const auto& [name, value] : command["query"].members()) {
+    const std::string text = value.string().value_or(std::string(value.text()));
+    request.path += request.path.contains('?') ? '&' : '?';
+    request.path += sdk::url_encode(name) + "=" + sdk::url_encode(text);
+  }
+  if (command["body"]) request.body = command["body"].text();
+  request.repeat = sdk::Repeat::kIfUnbegun;
+  const auto response = client.call(std::move(request));
+  if (!response) return std::unexpected(response.error());
+  return response->body.empty() ? "{}" : response->body;
+}
+
+// The calls of operators; none: `call` is not one of them.
+std::optional<sdk::Result<std::string>> call_of_operators(sdk::Client& client,
+                                                          std::string_view call, JsonView command) {
+  const std::string operation = text_of(command["operation"]);
+  if (call == "bulk") {
+    return json_of(client.bulk(bulk_of(command["request"]), sdk::Milliseconds{30'000}));
+  }
+  if (call == "operations") return json_of(client.operations(text_of(command["state"])));
+  if (call == "operation") return json_of(client.operation(operation));
+  if (call == "pause_operation") return json_of(client.pause_operation(operation));
+  if (call == "resume_operation") return json_of(client.resume_operation(operation));
+  if (call == "cancel_operation") return json_of(client.cancel_operation(operation));
+  if (call == "workers") return json_of(client.workers());
+  if (call == "why") return json_of(client.why(text_of(command["job"])));
+  if (call == "events") {
+    return json_of(client.events({.types = texts_of(command["types"]),
+                                  .queues = texts_of(command["queues"]),
+                                  .job = text_of(command["job"]),
+                                  .cursor = text_of(command["cursor"]),
+                                  .limit = integer_of<int>(command["limit"]).value_or(50),
+                                  .wait = ms_of(command["wait_ms"], 0)}));
+  }
+  if (call == "stats") {
+    return json_of(client.stats({.window = integer_of<sdk::Milliseconds>(command["window_ms"]),
+                                 .step = integer_of<sdk::Milliseconds>(command["step_ms"]),
+                                 .by = text_of(command["by"]),
+                                 .name = text_of(command["name"])}));
+  }
+  if (call == "call") return any_call(client, command);
+  return std::nullopt;
+}
+
 sdk::BackfillSchedule range_of(JsonView spec) {
   sdk::BackfillSchedule range{.limit = integer_of<int>(spec["limit"]),
                               .dry_run = spec["dry_run"].boolean().value_or(false),
@@ -203,6 +279,8 @@ sdk::Result<std::string> call(sdk::Client& client, std::string_view name, JsonVi
   if (name == "delete") return json_of(client.remove(job));
   if (auto done = call_on_queues(client, name, command)) return *std::move(done);
   if (auto done = call_on_schedules(client, name, command)) return *std::move(done);
+  if (auto done = call_on_limits(client, name, command)) return *std::move(done);
+  if (auto done = call_of_operators(client, name, command)) return *std::move(done);
   sdk::Error unknown;
   unknown.kind = sdk::ErrorKind::kBadArgument;
   unknown.code = "bad_argument";

@@ -9,9 +9,38 @@
 namespace millrace::conformance {
 namespace {
 
+// A result that fails when it is written.
+struct Unwritable {};
+
+}  // namespace
+}  // namespace millrace::conformance
+
+template <>
+struct millrace::sdk::Codec<millrace::conformance::Unwritable> {
+  static std::string encode(const millrace::conformance::Unwritable&) { throw 42; }
+};
+
+namespace millrace::conformance {
+namespace {
+
 using sdk::JsonView;
 using sdk::JsonWriter;
 using sdk::Outcome;
+
+// An error that says nothing.
+struct Indescribable : std::exception {
+  const char* what() const noexcept override { return nullptr; }
+};
+
+// A text of the script; `<half>` in it is a byte that is not UTF-8.
+std::string message_of(JsonView value) {
+  constexpr std::string_view kHalf = "<half>";
+  std::string text = text_of(value);
+  if (const std::size_t at = text.find(kHalf); at != std::string::npos) {
+    text.replace(at, kHalf.size(), "\xff");
+  }
+  return text;
+}
 
 // Carries out one step. An outcome ends the script.
 std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView step);
@@ -42,10 +71,10 @@ std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView
   } else if (what == "stubborn" || what == "block") {
     std::this_thread::sleep_for(ms_of(part(1), 0));
   } else if (what == "progress") {
-    context.progress({.percent = part(1).number(), .message = text_of(part(2))},
+    context.progress({.percent = part(1).number(), .message = message_of(part(2))},
                      std::string(part(3).text()));
   } else if (what == "log") {
-    context.log(text_of(part(1)), text_of(part(2)));
+    context.log(text_of(part(1)), message_of(part(2)));
   } else if (what == "submit") {
     submit(client, context, part(1));
   } else if (what == "enqueue") {
@@ -55,9 +84,11 @@ std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView
   } else if (what == "return") {
     return Outcome::succeeded(std::string(part(1).text()));
   } else if (what == "fail" || what == "panic") {
-    throw std::runtime_error(text_of(part(1)));
+    throw std::runtime_error(message_of(part(1)));
+  } else if (what == "fail_indescribably") {
+    throw Indescribable();
   } else if (what == "non_retryable") {
-    throw sdk::NonRetryable(text_of(part(1)));
+    throw sdk::NonRetryable(message_of(part(1)));
   } else if (what == "snooze") {
     return sdk::Snooze(ms_of(part(1), 0));
   } else if (what == "retry_after") {
@@ -66,6 +97,11 @@ std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView
     throw sdk::Cancel(text_of(part(1)));
   } else if (what == "bad_result") {
     return sdk::done(std::nan(""));
+  } else if (what == "broken_result") {
+    return sdk::done(Unwritable());
+  } else if (what == "bad_progress") {
+    context.progress({.percent = std::nan("")});
+    context.progress({}, "{no JSON");
   } else if (what == "exit") {
     _exit(9);
   }

@@ -1,6 +1,7 @@
 // Reads commands, runs each on its own thread, and ends at the end of the input or on a signal.
 #include <csignal>
 #include <iostream>
+#include <stdexcept>
 
 #include "millrace/fake.h"
 #include "program.h"
@@ -19,6 +20,19 @@ struct RunningWorker {
 
 class Program {
  public:
+  sdk::Result<std::string> configured(JsonView command) {
+    try {
+      configure(command);
+      return "{}";
+    } catch (const std::invalid_argument& refused) {
+      sdk::Error error;
+      error.kind = sdk::ErrorKind::kBadArgument;
+      error.code = "program";
+      error.message = refused.what();
+      return std::unexpected(std::move(error));
+    }
+  }
+
   void configure(JsonView command) {
     const std::string fake = text_of(command["fake"]);
     if (!fake.empty()) return configure_fake(fake, command);
@@ -28,6 +42,7 @@ class Program {
         sdk::ClientOptions{.url = text_of(command["url"]),
                            .token = text_of(command["token"]),
                            .timeout = ms_of(command["timeout_ms"], 30'000),
+                           .queue_full_timeout = ms_of(command["queue_full_timeout_ms"], 2'000),
                            .ca_file = text_of(command["ca_file"])});
   }
 
@@ -142,8 +157,12 @@ class Program {
 
   sdk::Result<std::string> run(JsonView command) {
     const std::string name = text_of(command["do"]);
-    if (name == "hello") return R"({"sdk":"cpp","version":"0.1.0"})";
-    if (name == "configure") return configure(command), "{}";
+    if (name == "hello") {
+      JsonWriter json;
+      json.begin_object().key("sdk").string("cpp").key("version").string(sdk::kVersion);
+      return json.end_object().take();
+    }
+    if (name == "configure") return configured(command);
     if (name == "worker") return start_worker(command);
     if (name == "stop") return stop_worker(text_of(command["name"])), "{}";
     if (name == "drain") {

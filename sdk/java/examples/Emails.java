@@ -6,7 +6,7 @@ import java.util.stream.IntStream;
 public class Emails {
   record Mail(int number, String to) {}
 
-  static final JobType<Mail> MAIL = JobType.of("mail.send", Mail.class)
+  static final JobType<Mail, Void> MAIL = JobType.of("mail.send", Mail.class)
       .queue("newsletter").maxAttempts(10).retry(RetryPolicy.fixed(Duration.ofMillis(50)));
 
   public static void main(String[] args) throws InterruptedException {

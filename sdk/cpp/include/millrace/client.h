@@ -29,16 +29,20 @@
 
 namespace millrace::sdk {
 
+constexpr std::string_view kVersion = "0.1.0";  // of this library
 constexpr std::string_view kDefaultUrl = "http://127.0.0.1:7600";
 
 struct ClientOptions {
   std::string url{};    // empty: MILLRACE_URL, else kDefaultUrl
-  std::string token{};  // empty: MILLRACE_TOKEN, else none
-  std::string user_agent = "millrace-cpp";
+  std::string token{};  // empty: MILLRACE_TOKEN, else none; without the blanks around it
+  std::string user_agent = "millrace-cpp/" + std::string(kVersion);
   // Limits the whole call, all retries and pauses included, in addition to a wait that the call
   // asks for. Pauses between retries are random: up to 100 ms at first, doubling to 5 s, and never
   // shorter than the server asks for. A call whose next pause would exceed the limit fails at once.
   Milliseconds timeout{30'000};
+  // A submission to a full queue is tried again for at most this part of `timeout`: a web request
+  // should not wait until there is room.
+  Milliseconds queue_full_timeout{2'000};
   bool try_again = true;  // false: each call is sent once, without retries
   std::string ca_file{};  // certificates to trust with https, in PEM; empty: the system's
   // This client's certificate and its key, in PEM. A server may accept it in place of a token.
@@ -70,6 +74,8 @@ enum class IfMissing { kFail, kCreate };
 // nothing.
 class Client {
  public:
+  // Throws std::invalid_argument if the token has a character that no token has. No other call
+  // throws.
   explicit Client(ClientOptions options);
   Client(ClientOptions options, std::shared_ptr<Transport> transport);
 
@@ -130,6 +136,22 @@ class Client {
     return delete_queue(name, false, options_.timeout);
   }
 
+  Result<Page<Limit>> limits(std::string_view cursor = {});
+  AllItems<Limit> all_limits();
+  Result<Limit> limit(std::string_view name);
+  // Makes the limit or replaces its settings. Jobs that name it start only while it lets them.
+  Result<Limit> put_limit(std::string_view name, const LimitSettings& settings,
+                          std::optional<std::int64_t> if_version = {});
+  // `settings` is a JSON object; in a patch, null takes a bound away.
+  Result<Limit> put_limit(std::string_view name, std::string_view settings,
+                          std::optional<std::int64_t> if_version = {});
+  Result<Limit> patch_limit(std::string_view name, std::string_view settings,
+                            std::optional<std::int64_t> if_version = {});
+  Result<Limit> pause_limit(std::string_view name, std::string_view reason = {});
+  Result<Limit> resume_limit(std::string_view name);
+  // With `force`, even if jobs name it; they then no longer wait for it.
+  Result<void> delete_limit(std::string_view name, bool force = false);
+
   // Creates the schedule or replaces its specification. An identical one changes nothing.
   Result<Schedule> put_schedule(std::string_view name, const NewSchedule& schedule);
   // `specification` is a JSON object; see to_json().
@@ -158,6 +180,9 @@ class Client {
   // after its current jobs.
   Result<SeenWorker> quiet_worker(std::string_view id);
   Result<SeenWorker> stop_worker(std::string_view id);
+
+  // Why the job is not running.
+  Result<Why> why(std::string_view job_id);
 
   // Oldest first. `next_cursor` is never empty; it continues after this page.
   Result<Page<Event>> events(const EventFilter& filter);

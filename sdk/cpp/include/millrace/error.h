@@ -31,6 +31,7 @@ enum class Problem : std::uint8_t {
   kValidationFailed,
   kDuplicateJob,
   kIdMismatch,
+  kIdempotencyMismatch,
   kInvalidState,
   kLeaseLost,
   kVersionConflict,
@@ -63,11 +64,13 @@ struct Error {
   std::optional<std::chrono::milliseconds> retry_after{};
   std::string json{};      // the problem as the server sent it
   bool is_unsent = false;  // with kUnreachable: never connected, so nothing was done
+  // With kUnreachable: the server's certificate is not trusted, or the client's can't be used.
+  bool is_untrusted = false;
 
   // Whether the same call may succeed later: the server was down, busy or stopping.
   bool is_temporary() const {
-    return kind == ErrorKind::kUnreachable || status == 429 || status == 502 || status == 503 ||
-           status == 504;
+    const bool is_away = kind == ErrorKind::kUnreachable && !is_untrusted;
+    return is_away || status == 429 || status == 502 || status == 503 || status == 504;
   }
 
   Problem problem() const;

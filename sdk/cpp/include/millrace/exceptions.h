@@ -33,6 +33,7 @@ using NotFound = ProblemError<Problem::kNotFound>;
 using ValidationFailed = ProblemError<Problem::kValidationFailed>;
 using DuplicateJob = ProblemError<Problem::kDuplicateJob>;
 using IdMismatch = ProblemError<Problem::kIdMismatch>;
+using IdempotencyMismatch = ProblemError<Problem::kIdempotencyMismatch>;
 using InvalidState = ProblemError<Problem::kInvalidState>;
 using LeaseLost = ProblemError<Problem::kLeaseLost>;
 using VersionConflict = ProblemError<Problem::kVersionConflict>;

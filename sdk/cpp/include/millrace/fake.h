@@ -25,8 +25,10 @@ class FakeJobs;
 
 // Answers submissions, reads, lists, cancellations and retries of jobs as the server does. Ids,
 // idempotency keys and unique keys are enforced. Retries, snoozes, delays, expiry, dead jobs and
-// cancellation behave as on the server, but without jitter. There are no queues or schedules: calls
-// on them fail with kNotFound. Thread-safe; one handler runs at a time.
+// cancellation behave as on the server, but without jitter. Queues, limits and schedules are kept:
+// settings of queues set what jobs leave out and how many may be ready; limits hold nothing back;
+// schedules fire when they are triggered. Other calls fail with kNotFound. Thread-safe; one handler
+// runs at a time.
 class Fake {
  public:
   explicit Fake(Handlers handlers = {}, FakeMode mode = FakeMode::kDrained);

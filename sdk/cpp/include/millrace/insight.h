@@ -17,6 +17,7 @@ struct EventFilter {
 
   std::vector<std::string> types{};
   std::vector<std::string> queues{};
+  std::string job{};     // an id: only events of this job
   std::string cursor{};  // `next_cursor` of the previous page; empty: the oldest event kept
   int limit = 50;        // of a page, 1 to 1,000
   Milliseconds wait{0};  // wait for the next event; at most 60 s
@@ -44,7 +45,8 @@ struct StatsGroup {
 struct StatsFilter {
   std::optional<Milliseconds> window{};  // how far back; by default an hour
   std::optional<Milliseconds> step{};    // width of a column
-  std::string by{};                      // "queue" or "type"; empty: one group
+  std::string by{};                      // "queue", "type", "fair_key" or "tag"; empty: one group
+  std::string name{};                    // only the group of this name; with `by`
 };
 
 struct Stats {
@@ -54,15 +56,20 @@ struct Stats {
   std::string json{};
 };
 
-// A call on all jobs that match a filter.
+// A call on all jobs that match a filter, or on those with the given ids.
 struct BulkByFilter {
-  std::string action{};               // "retry", "cancel", "delete"
+  std::string action{};               // "retry", "cancel", "delete", "reprioritize"
   std::string query{};                // the expression of `q`
   std::vector<std::string> states{};  // only jobs in one of these states; empty: in any
   bool dry_run = false;               // count only
   // An operation that changes at most this many jobs a second, and continues after the call.
   std::optional<std::int64_t> rate_per_s{};
   bool operation = false;  // start an operation without a rate
+  std::string queue{};
+  std::string type{};
+  std::string tag{};
+  std::optional<int> priority{};   // with "reprioritize"
+  std::vector<std::string> ids{};  // up to 1,000; then there is no filter, and each has a result
 };
 
 // A long-running change of many jobs, which the server continues by itself.

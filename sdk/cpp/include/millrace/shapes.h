@@ -598,6 +598,99 @@ struct RunningJob {
   std::optional<Timestamp> lease_expires_at{};
 };
 
+// A token bucket of starts.
+struct Rate {
+  // Starts in each period. 1 to 1,000,000,000.
+  int limit = 0;
+  // The period. 1 to 86,400,000 ms.
+  std::optional<Milliseconds> per{};
+  // The most starts at once after a pause; `limit` by default. 1 to 1,000,000,000.
+  std::optional<int> burst{};
+};
+
+// Stops the starts of jobs while too many attempts fail.
+struct Breaker {
+  // The part of attempts that may fail, above 0. At most 1.
+  double failure_rate = 0;
+  // The fewest attempts that say anything. 1 to 100,000.
+  int min_attempts = 0;
+  // How far back attempts count. 1,000 to 3,600,000 ms.
+  std::optional<Milliseconds> window{};
+  // How long nothing starts. 100 to 86,400,000 ms.
+  std::optional<Milliseconds> open{};
+  // Jobs that run after that; the breaker closes if all succeed. 1 to 1,000.
+  int probes = 0;
+};
+
+// The settings of a limit; unset members are no bounds.
+struct LimitSettings {
+  // Each key has slots and a bucket of its own. Default `false`.
+  std::optional<bool> per_key{};
+  // Other bounds by key; an absent bound is the same as for every key. Raw JSON.
+  std::string keys{};
+  // The most live leases at a time; unset is no bound. 1 to 1,000,000.
+  std::optional<int> concurrency{};
+  // The rate of starts; unset is no bound.
+  std::optional<Rate> rate{};
+  // Unset is none.
+  std::optional<Breaker> breaker{};
+  // A retry budget: the rate of starts after a job's first; unset is no bound.
+  std::optional<Rate> retry_rate{};
+};
+
+// A limit as described by the server, with its use.
+struct Limit {
+  std::string name{};
+  bool per_key = false;
+  // Other bounds by key; an absent bound is the same as for every key. Raw JSON.
+  std::string keys{};
+  // Rises with every change; `ETag` and `If-Match` carry it.
+  std::int64_t version = 0;
+  // The most live leases at a time; unset is no bound. 1 to 1,000,000.
+  std::optional<int> concurrency{};
+  // The rate of starts; unset is no bound.
+  std::optional<Rate> rate{};
+  // Unset is none.
+  std::optional<Breaker> breaker{};
+  // A retry budget: the rate of starts after a job's first; unset is no bound.
+  std::optional<Rate> retry_rate{};
+  bool paused = false;
+  std::string pause_reason{};
+  std::optional<Timestamp> paused_until{};
+  // Live leases.
+  std::int64_t in_use = 0;
+  // The number of ready jobs that name it.
+  std::int64_t waiting = 0;
+  // When the rate allows the next start; unset when it does now, or there is none.
+  std::optional<Timestamp> next_token_at{};
+  // Empty without a breaker.
+  std::string breaker_state{};
+  // When an open breaker lets probes through.
+  std::optional<Timestamp> open_until{};
+  // The end of a pause, or of a worker's `slow_down`; the later one.
+  std::optional<Timestamp> blocked_until{};
+  // The complete object as the server sent it.
+  std::string json{};
+};
+
+// Why a job is not running.
+struct Why {
+  std::string id{};
+  // `scheduled` waits for `run_at`, `retrying` for its backoff, `blocked` for other jobs. Terminal
+  // are `succeeded`, `dead`, `cancelled` and `expired` (not started before `expires_at`).
+  std::string state{};
+  std::optional<Timestamp> at{};
+  // Sentences for a person.
+  std::string summary{};
+  // Every reason why the job waits, in the order in which a claim meets it. Empty: the next claim
+  // of its queue and type gets it. Raw JSON.
+  std::string blocking{};
+  // `no_worker`: nobody has asked for its queue and type for a minute. Raw JSON.
+  std::string notes{};
+  // The complete object as the server sent it.
+  std::string json{};
+};
+
 // A worker as the server sees it. (`Worker` is the one that this library runs.)
 struct SeenWorker {
   // The worker's id; if its token is limited to queues, followed by `~` and the token's id. Use

@@ -2,6 +2,7 @@
 module dev.millrace {
   requires java.logging;
   requires java.net.http;
+  requires transitive java.sql;
 
   exports dev.millrace;
 }

@@ -45,6 +45,7 @@ public final class Program {
       String url,
       String token,
       Duration timeout,
+      Duration queueFullTimeout,
       String caFile,
       String fake,
       Json job,
@@ -71,7 +72,18 @@ public final class Program {
       @dev.millrace.JsonName("version") String program,
       Boolean middleware,
       String type,
-      Long ms) {
+      Long ms,
+      Json request,
+      String state,
+      String operation,
+      @dev.millrace.JsonName("wait_ms") Duration wait_,
+      Duration window,
+      Duration step,
+      String by,
+      String method,
+      String path,
+      Map<String, Json> query,
+      Json body) {
 
     String jobId() {
       return job.as(String.class);
@@ -135,7 +147,7 @@ public final class Program {
 
   private Object carryOut(Command c) throws Exception {
     return switch (c.name()) {
-      case "hello" -> Map.of("sdk", "java", "version", "0.1.0");
+      case "hello" -> Map.of("sdk", "java", "version", MillraceClient.version());
       case "configure" -> configure(c);
       case "make_id" -> Map.of("id", MillraceClient.makeId(c.queue()));
       case "submit" -> {
@@ -182,7 +194,10 @@ public final class Program {
         yield Map.of();
       }
       case "enqueued" -> Map.of("jobs", fake.enqueued(c.type()).stream().map(Shapes::of).toList());
-      default -> c.name().contains("queue") ? queues(c) : schedules(c);
+      default -> {
+        if (c.name().contains("queue")) yield queues(c);
+        yield c.name().contains("schedule") ? schedules(c) : Operating.carryOut(c, real());
+      }
     };
   }
 
@@ -236,6 +251,7 @@ public final class Program {
     if (c.url() != null) builder.url(c.url());
     if (c.token() != null) builder.token(c.token());
     if (c.timeout() != null) builder.timeout(c.timeout());
+    if (c.queueFullTimeout() != null) builder.queueFullTimeout(c.queueFullTimeout());
     if (c.caFile() != null) builder.caFile(Path.of(c.caFile()));
     client = builder.build();
     return Map.of();
@@ -268,7 +284,7 @@ public final class Program {
     Script script = new Script(() -> client, this::print, c.of());
     List<String> types = c.types() == null ? List.of() : c.types();
     for (String type : types)
-      handlers.handle(JobType.of(type, Script.Payload.class), script::handle);
+      handlers.handle(JobType.of(type, Script.Payload.class, Object.class), script::handle);
     if (c.middleware() == null || !c.middleware()) return handlers;
     return handlers.middleware(
         (ctx, next) -> {

@@ -1,6 +1,7 @@
 package dev.millrace.conformance;
 
 import dev.millrace.Cancel;
+import dev.millrace.CodecException;
 import dev.millrace.JobContext;
 import dev.millrace.Jobs;
 import dev.millrace.Json;
@@ -11,6 +12,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -23,7 +25,30 @@ final class Script {
   private static final Logger LOG = Logger.getLogger("application");
   private static final Object GOES_ON = new Object();
 
-  record Payload(List<Json> script) {}
+  record Payload(Optional<List<Json>> script) {}
+
+  /** An error whose own text fails. */
+  private static final class Indescribable extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public String getMessage() {
+      throw new IllegalStateException("no text");
+    }
+
+    @Override
+    public String toString() {
+      throw new IllegalStateException("no text");
+    }
+  }
+
+  /** A result that fails when it is read. */
+  record Broken(int number) {
+    @Override
+    public int number() {
+      throw new Indescribable();
+    }
+  }
 
   private final Supplier<Jobs> client;
   private final Consumer<Map<String, Object>> events;
@@ -49,8 +74,7 @@ final class Script {
     events.accept(start);
     AtomicBoolean told = new AtomicBoolean();
     try {
-      List<Json> script =
-          payload == null || payload.script() == null ? List.of() : payload.script();
+      List<Json> script = payload == null ? List.of() : payload.script().orElse(List.of());
       Object value = run(script, ctx, told);
       return value == GOES_ON ? null : value;
     } finally {
@@ -74,9 +98,9 @@ final class Script {
       case "progress" ->
           ctx.progress(
               step[1].as(Double.class),
-              step.length > 2 ? text(step, 2) : null,
+              step.length > 2 ? message(step, 2) : null,
               step.length > 3 && !step[3].isNull() ? step[3] : null);
-      case "log" -> LOG.log(level(text(step, 1)), text(step, 2));
+      case "log" -> LOG.log(level(text(step, 1)), message(step, 2));
       case "submit" -> {
         Map<String, Object> submitted = event("submitted", ctx);
         submitted.remove("token");
@@ -93,13 +117,25 @@ final class Script {
       case "return" -> {
         return step[1];
       }
-      case "fail", "panic" -> throw new IllegalStateException(text(step, 1));
-      case "non_retryable" -> throw new NonRetryable(text(step, 1));
+      case "fail", "panic" -> throw new IllegalStateException(message(step, 1));
+      case "fail_indescribably" -> throw new Indescribable();
+      case "non_retryable" -> throw new NonRetryable(message(step, 1));
       case "snooze" -> throw new Snooze(millis(step, 1));
       case "retry_after" -> throw new RetryAfter(millis(step, 1), text(step, 2));
       case "cancel" -> throw new Cancel(text(step, 1));
       case "bad_result" -> {
         return Double.NaN;
+      }
+      case "broken_result" -> {
+        return new Broken(1);
+      }
+      case "bad_progress" -> {
+        ctx.progress(Double.NaN);
+        try {
+          ctx.progress(null, null, Double.NaN); // a checkpoint that has no form in JSON
+        } catch (CodecException refused) {
+          // As it should be.
+        }
       }
       case "exit" -> Runtime.getRuntime().halt(9);
       default -> throw new IllegalArgumentException("no such step: " + step[0]);
@@ -156,6 +192,11 @@ final class Script {
       case "error" -> Level.SEVERE;
       default -> Level.WARNING;
     };
+  }
+
+  private static String message(Json[] step, int place) {
+    String text = text(step, place);
+    return text == null ? null : text.replace("<half>", "\ud83d");
   }
 
   private static String text(Json[] step, int place) {

@@ -236,7 +236,7 @@ final class Shapes {
       members.put("errors", known.errors());
     } else {
       members.put("class", error.getClass().getName());
-      members.put("code", null);
+      members.put("code", "program");
       members.put("status", null);
       members.put("retry_after_ms", null);
     }

@@ -20,13 +20,23 @@ record Ack(String id, long token, String json, long since, int failures, boolean
   static String write(Execution execution, Outcome outcome, ApiCodec codec) {
     try {
       return encode(execution, outcome, codec);
-    } catch (CodecException | StackOverflowError refused) {
-      String why = "the result has no form in JSON: " + refused.getMessage();
-      return write(execution.job().id(), execution.token(), refusal(why), codec, null, List.of());
-    } catch (RuntimeException failed) { // the application's codec
-      String why = "the result can't be encoded: " + failed;
-      return write(execution.job().id(), execution.token(), refusal(why), codec, null, List.of());
+    } catch (CodecException refused) {
+      String why = "the result has no form in JSON: " + Described.message(refused);
+      return withoutResult(execution, refusal(why));
+    } catch (RuntimeException | Error failed) { // the application's codec, or a value's methods
+      String why = "the result can't be encoded: " + Described.text(failed);
+      return withoutResult(execution, refusal(why));
     }
+  }
+
+  /** Writes the members of the ack of an attempt that failed within this library. */
+  static String broken(Execution execution, Throwable bug) {
+    return withoutResult(execution, new Outcome.Failed(Outcome.Failure.of(bug), true, null));
+  }
+
+  private static String withoutResult(Execution execution, Outcome.Failed outcome) {
+    String id = execution.job().id();
+    return write(id, execution.token(), outcome, ApiCodec.STANDARD, null, List.of());
   }
 
   static Outcome.Failed refusal(String why) {
@@ -107,10 +117,10 @@ record Ack(String id, long token, String json, long since, int failures, boolean
   private static void writeFailure(Outcome.Failed failed, JsonWriter out) {
     Outcome.Failure error = failed.error();
     out.name("error").begin('{');
-    out.name("type").string(error.type());
+    out.name("type").string(Text.whole(error.type()));
     String message = error.message() == null ? "" : error.message();
-    out.name("message").string(Text.cut(message, MAX_MESSAGE));
-    if (error.stack() != null) out.name("stack").string(error.stack());
+    out.name("message").string(Text.whole(Text.cut(message, MAX_MESSAGE)));
+    if (error.stack() != null) out.name("stack").string(Text.whole(error.stack()));
     if (!failed.retryable()) out.name("retryable").raw("false");
     out.end('}');
     if (failed.delay() != null) out.name("delay_ms").number(failed.delay().toMillis());

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.ProxySelector;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,16 +14,19 @@ import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /** Builds a client. Settings that are not set come from the environment. Not thread-safe. */
 public final class ClientBuilder {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
+  private static final Pattern SCHEME = Pattern.compile("https?", Pattern.CASE_INSENSITIVE);
 
   private String url;
   private String token;
   private Duration timeout = Duration.ofSeconds(30);
+  private Duration queueFullTimeout = Duration.ofSeconds(2);
   private Codec codec = RecordCodec.standard();
   private Supplier<TraceContext> trace;
   private SSLContext tls;
@@ -42,7 +46,8 @@ public final class ClientBuilder {
   }
 
   /**
-   * Sets the token that authenticates the application.
+   * Sets the token that authenticates the application. Blanks and line ends around it are taken
+   * off.
    *
    * @param token the bearer token; the default is {@code MILLRACE_TOKEN}, else none
    * @return this builder
@@ -60,6 +65,18 @@ public final class ClientBuilder {
    */
   public ClientBuilder timeout(Duration timeout) {
     this.timeout = timeout;
+    return this;
+  }
+
+  /**
+   * Sets for how long a submission is tried again that the server refuses because the queue is
+   * full. A web request should not wait until there is room.
+   *
+   * @param timeout a part of the deadline; the default is 2 seconds, and zero means one try
+   * @return this builder
+   */
+  public ClientBuilder queueFullTimeout(Duration timeout) {
+    this.queueFullTimeout = timeout;
     return this;
   }
 
@@ -143,6 +160,8 @@ public final class ClientBuilder {
    * Builds the client. It opens no connection before its first call.
    *
    * @return a thread-safe client
+   * @throws IllegalArgumentException if the address is no URL of a server, or the token has a
+   *     character that no token has
    */
   public MillraceClient build() {
     HttpClient.Builder http =
@@ -152,9 +171,34 @@ public final class ClientBuilder {
     if (tls != null) http.sslContext(tls);
     if (proxy != null) http.proxy(proxy);
     String address = firstOf(url, System.getenv("MILLRACE_URL"), "http://127.0.0.1:7600");
-    String secret = firstOf(token, System.getenv("MILLRACE_TOKEN"), null);
-    Transport transport = new Transport(http.build(), address, secret, timeout);
+    String secret = checkedToken(firstOf(token, System.getenv("MILLRACE_TOKEN"), null));
+    Transport transport =
+        new Transport(http.build(), checkedUrl(address), secret, timeout, queueFullTimeout);
     return new MillraceClient(transport, new ApiCodec(codec), new Preparer(trace));
+  }
+
+  private static String checkedUrl(String url) {
+    try {
+      URI address = URI.create(url);
+      if (address.getHost() != null && SCHEME.matcher(address.getScheme()).matches()) return url;
+    } catch (IllegalArgumentException noUri) {
+      // As any other text that is no address.
+    }
+    throw new IllegalArgumentException("the URL must be http://HOST or https://HOST, not " + url);
+  }
+
+  /** Returns the token without blanks around it; null if nothing is left. Never shows it. */
+  private static String checkedToken(String token) {
+    String bare = token == null ? "" : token.strip();
+    for (int i = 0; i < bare.length(); i++) {
+      char c = bare.charAt(i);
+      if (c > ' ' && c < 0x7f) continue;
+      throw new IllegalArgumentException(
+          "the token has a character at position "
+              + i
+              + " that no token has; was it copied whole?");
+    }
+    return bare.isEmpty() ? null : bare;
   }
 
   private static String firstOf(String set, String environment, String otherwise) {

@@ -17,6 +17,7 @@ import java.util.concurrent.CancellationException;
 final class Execution implements JobContext {
   private static final ThreadLocal<Execution> CURRENT = new ThreadLocal<>();
   private static final int MAX_CAUSES = 16;
+  private static final int MAX_MESSAGE = 1_024; // of progress, in bytes
   private static final Duration SHORTEST_SLOW_DOWN = Duration.ofMillis(100);
   private static final Duration LONGEST_SLOW_DOWN = Duration.ofHours(1);
 
@@ -161,7 +162,7 @@ final class Execution implements JobContext {
 
   private static boolean isCancellation(Throwable thrown) {
     Throwable cause = thrown;
-    for (int i = 0; cause != null && i < MAX_CAUSES; i++, cause = cause.getCause()) {
+    for (int i = 0; cause != null && i < MAX_CAUSES; i++, cause = causeOf(cause)) {
       if (cause instanceof InterruptedException
           || cause instanceof InterruptedIOException
           || cause instanceof ClosedByInterruptException
@@ -171,6 +172,14 @@ final class Execution implements JobContext {
       }
     }
     return false;
+  }
+
+  private static Throwable causeOf(Throwable error) {
+    try {
+      return error.getCause();
+    } catch (RuntimeException | Error broken) { // the application's
+      return null;
+    }
   }
 
   LogBuffer logs() {
@@ -225,9 +234,13 @@ final class Execution implements JobContext {
   @Override
   public void progress(Double percent, String message, Object checkpoint) {
     Json json = checkpoint == null ? null : Json.encoded(checkpoint, codec.payloads());
+    // A report that the server refused would cost the heartbeat that carries it.
+    boolean isNumber = percent != null && !percent.isNaN();
+    Double within = isNumber ? Double.valueOf(Math.min(Math.max(percent, 0), 100)) : null;
+    String text = Text.whole(Text.cut(message, MAX_MESSAGE));
     synchronized (this) {
       if (progress == null) progressSince = Clock.now();
-      progress = new Report(percent, message, json).over(progress);
+      progress = new Report(within, text, json).over(progress);
     }
     listener.reported();
   }

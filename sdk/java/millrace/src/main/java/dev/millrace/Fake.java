@@ -1,5 +1,6 @@
 package dev.millrace;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * A client without a server, for unit tests. It behaves as the server does, runs the application's
@@ -23,7 +25,9 @@ import java.util.Set;
  * jobs.drain();
  * }</pre>
  *
- * <p>Retries have no jitter, and queues have no settings. Thread-safe.
+ * <p>Retries have no jitter. Settings of queues set what jobs leave out and how many may be ready;
+ * limits are kept, but hold nothing back; schedules are kept, and fire when they are triggered.
+ * Thread-safe.
  */
 public final class Fake implements Jobs {
   /** The instant at which the clock starts. */
@@ -42,6 +46,7 @@ public final class Fake implements Jobs {
   private final boolean isInline;
   private final ApiCodec codec;
   private final Preparer preparer = new Preparer(null);
+  private final FakeSetup setup; // guarded by this
 
   // Guarded by this; handlers run without the lock.
   private final Map<String, FakeJob> jobs = new LinkedHashMap<>();
@@ -54,6 +59,7 @@ public final class Fake implements Jobs {
     this.handlers = handlers;
     this.isInline = isInline;
     this.codec = new ApiCodec(codec);
+    setup = new FakeSetup(this.codec);
   }
 
   /**
@@ -150,7 +156,7 @@ public final class Fake implements Jobs {
    * @param type the type
    * @return the payloads
    */
-  public <P> List<P> enqueued(JobType<P> type) {
+  public <P> List<P> enqueued(JobType<P, ?> type) {
     List<P> payloads = new ArrayList<>();
     for (Job job : enqueued(type.name())) payloads.add(job.payload().as(type.payloadType()));
     return payloads;
@@ -262,6 +268,74 @@ public final class Fake implements Jobs {
     return job.show(Set.of());
   }
 
+  @Override
+  public String submitTx(Connection ignored, NewJob job) {
+    return submit(job).id();
+  }
+
+  @Override
+  public synchronized Queue queue(String name) {
+    return setup.queue(name, counts(name));
+  }
+
+  @Override
+  public synchronized Queue putQueue(String name, QueueSettings settings) {
+    return setup.putQueue(name, settings, now);
+  }
+
+  @Override
+  public synchronized Queue patchQueue(String name, QueueSettings settings) {
+    return setup.patchQueue(name, settings, now);
+  }
+
+  @Override
+  public synchronized Limit limit(String name) {
+    return setup.limit(name);
+  }
+
+  @Override
+  public synchronized Limit putLimit(String name, LimitSettings settings) {
+    return setup.putLimit(name, settings, now);
+  }
+
+  @Override
+  public synchronized List<Schedule> schedules() {
+    return setup.schedules();
+  }
+
+  @Override
+  public synchronized Schedule schedule(String name) {
+    return setup.schedule(name);
+  }
+
+  @Override
+  public synchronized Schedule putSchedule(String name, ScheduleSpec spec) {
+    return setup.putSchedule(name, spec, now);
+  }
+
+  @Override
+  public synchronized ScheduleChanges applySchedules(ScheduleSet set) {
+    return setup.apply(set, now);
+  }
+
+  @Override
+  public synchronized void deleteSchedule(String name) {
+    setup.deleteSchedule(name);
+  }
+
+  @Override
+  public Submitted triggerSchedule(String name) {
+    Stored stored;
+    synchronized (this) {
+      stored = store(preparer.prepare(setup.jobOf(name)));
+      stored.job().schedule = new JobSchedule(name, now);
+    }
+    if (isInline) runIfDue(stored.job());
+    synchronized (this) {
+      return new Submitted(stored.job().show(Set.of()), stored.isNew());
+    }
+  }
+
   private record Stored(FakeJob job, boolean isNew) {}
 
   private synchronized Stored store(NewJob job) {
@@ -280,10 +354,23 @@ public final class Fake implements Jobs {
     }
     FakeJob known = known(job, payload);
     if (known != null) return new Stored(known, false);
-    FakeJob made = new FakeJob(job, payload, ++submissions, now);
+    refuseFull(job.queue());
+    FakeJob made = new FakeJob(setup.completed(job), payload, ++submissions, now);
     jobs.put(made.id, made);
     if (key != null) keys.put(key, new KeyUse(submission, payload, made));
     return new Stored(made, true);
+  }
+
+  private void refuseFull(String queue) {
+    Long most = setup.maxReady(queue);
+    if (most == null || counts(queue).getOrDefault("ready", 0L) < most) return;
+    throw FakeChecks.refusal(429, "queue_full", "the queue " + queue + " is full", List.of());
+  }
+
+  private Map<String, Long> counts(String queue) {
+    return jobs.values().stream()
+        .filter(job -> job.spec.queue().equals(queue))
+        .collect(Collectors.groupingBy(job -> JobFilter.words(job.state), Collectors.counting()));
   }
 
   // Returns the existing job that a submission refers to; null if it creates one.
@@ -393,8 +480,9 @@ public final class Fake implements Jobs {
     Json result;
     try {
       result = Json.encoded(success.result(), codec.payloads());
-    } catch (RuntimeException refused) {
-      job.fail(Ack.refusal("the result has no form in JSON: " + refused.getMessage()), now);
+    } catch (RuntimeException | Error refused) {
+      String why = "the result has no form in JSON: " + Described.message(refused);
+      job.fail(Ack.refusal(why), now);
       return;
     }
     job.succeed(result, now);

@@ -11,10 +11,10 @@ import java.util.Set;
 
 /** A job of a {@link Fake}, guarded by the fake's lock. */
 final class FakeJob {
-  private static final int MAX_ATTEMPTS = 5; // of a queue without settings
-  private static final RetryPolicy USUAL =
+  static final int MAX_ATTEMPTS = 5; // of a queue without settings
+  static final RetryPolicy USUAL =
       RetryPolicy.exponential(Duration.ofSeconds(5), Duration.ofMinutes(5));
-  private static final Duration LEASE = Duration.ofSeconds(30);
+  static final Duration LEASE = Duration.ofSeconds(30);
   private static final Set<JobState> WAITING =
       EnumSet.of(JobState.SCHEDULED, JobState.READY, JobState.RETRYING);
 
@@ -38,6 +38,7 @@ final class FakeJob {
   Json result;
   final List<LogLine> logs = new ArrayList<>();
   Execution execution; // while it runs
+  JobSchedule schedule; // that triggered it; null if none did
 
   FakeJob(NewJob spec, Json payload, long sequence, Instant now) {
     this.spec = spec;
@@ -133,7 +134,7 @@ final class FakeJob {
         meta(),
         spec.get("traceparent"),
         spec.get("tracestate"),
-        null,
+        schedule,
         checkpoint);
   }
 
@@ -232,7 +233,7 @@ final class FakeJob {
         tags(),
         meta(),
         spec.get("traceparent"),
-        null,
+        schedule,
         include.contains(Job.Include.PAYLOAD) ? payload : null,
         include.contains(Job.Include.RESULT) ? shown : null,
         null,

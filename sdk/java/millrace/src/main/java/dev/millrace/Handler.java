@@ -5,19 +5,20 @@ package dev.millrace;
  * run again for the same job: after a failure, and after a crash even if the work was done.
  *
  * @param <P> the payload
+ * @param <R> the result
  */
 @FunctionalInterface
-public interface Handler<P> {
+public interface Handler<P, R> {
   /**
    * Works on a job. The thread is interrupted when the handler is told to end.
    *
    * @param payload the job's payload
    * @param context the job, and the operations of its handler
-   * @return the job's result: any value that the client's codec supports, an {@link Outcome}, or
-   *     null
+   * @return the job's result: a value that the client's codec supports, or null; where the result
+   *     may be any {@code Object}, also an {@link Outcome}
    * @throws Exception if the attempt has failed; an {@link OutcomeException} chooses the outcome
    */
-  Object handle(P payload, JobContext context) throws Exception;
+  R handle(P payload, JobContext context) throws Exception;
 
   /**
    * A handler whose jobs have no result.

@@ -31,7 +31,7 @@ public interface JobContext {
   /**
    * Reports progress, which reaches the server within a second.
    *
-   * @param percent from 0 to 100
+   * @param percent from 0 to 100; moved to the nearer of these bounds, and left out if it is NaN
    */
   default void progress(double percent) {
     progress(percent, null, null);
@@ -41,7 +41,7 @@ public interface JobContext {
    * Reports progress with a message.
    *
    * @param percent from 0 to 100
-   * @param message at most 1,024 bytes
+   * @param message at most 1,024 bytes; the rest is cut off
    */
   default void progress(double percent, String message) {
     progress(percent, message, null);

@@ -1,7 +1,5 @@
 package dev.millrace;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.util.logging.Formatter;
 import java.util.logging.Handler;
 import java.util.logging.Level;
@@ -40,9 +38,7 @@ final class JobLogs extends Handler {
     if (current == null) return;
     String message = formatter.formatMessage(line);
     if (line.getThrown() != null) {
-      StringWriter stack = new StringWriter();
-      line.getThrown().printStackTrace(new PrintWriter(stack));
-      message += "\n" + stack;
+      message += "\n" + Described.stack(line.getThrown());
     }
     current.log(level(line.getLevel()), message);
   }

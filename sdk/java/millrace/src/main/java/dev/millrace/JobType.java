@@ -5,46 +5,66 @@ import java.time.Duration;
 import java.util.function.UnaryOperator;
 
 /**
- * A type of jobs: its name, the type of its payloads, and the defaults of its submissions.
- * Producers and workers share it. Immutable.
+ * A type of jobs: its name, the types of its payloads and results, and the defaults of its
+ * submissions. Producers and workers share it. Immutable.
  *
  * <pre>{@code
- * static final JobType<Mail> MAIL = JobType.of("mail.send", Mail.class).queue("mail").maxAttempts(8);
+ * static final JobType<Mail, Receipt> MAIL =
+ *     JobType.of("mail.send", Mail.class, Receipt.class).queue("mail").maxAttempts(8);
  * }</pre>
  *
  * @param <P> the payload
+ * @param <R> the result; {@code Void} if its jobs have none, {@code Object} if it may be any value
  */
-public final class JobType<P> {
+public final class JobType<P, R> {
   private final Type payload;
+  private final Type result;
   private final NewJob defaults;
 
-  private JobType(Type payload, NewJob defaults) {
+  private JobType(Type payload, Type result, NewJob defaults) {
     this.payload = payload;
+    this.result = result;
     this.defaults = defaults;
   }
 
   /**
-   * Returns a type of jobs.
+   * Returns a type of jobs that have no result.
    *
    * @param <P> the payload
    * @param name 1 to 128 characters of {@code A-Za-z0-9._:/-}
    * @param payload the payload's class
    * @return the type
    */
-  public static <P> JobType<P> of(String name, Class<P> payload) {
-    return new JobType<>(payload, NewJob.of(name));
+  public static <P> JobType<P, Void> of(String name, Class<P> payload) {
+    return new JobType<>(payload, Void.class, NewJob.of(name));
   }
 
   /**
-   * Returns a type of jobs whose payload has type arguments, such as a list of records.
+   * Returns a type of jobs.
    *
-   * @param <P> the payload; it must match {@code payload}
+   * @param <P> the payload
+   * @param <R> the result
    * @param name 1 to 128 characters of {@code A-Za-z0-9._:/-}
-   * @param payload the payload's type
+   * @param payload the payload's class
+   * @param result the result's class
    * @return the type
    */
-  public static <P> JobType<P> of(String name, Type payload) {
-    return new JobType<>(payload, NewJob.of(name));
+  public static <P, R> JobType<P, R> of(String name, Class<P> payload, Class<R> result) {
+    return new JobType<>(payload, result, NewJob.of(name));
+  }
+
+  /**
+   * Returns a type of jobs whose payload or result has type arguments, such as a list of records.
+   *
+   * @param <P> the payload; it must match {@code payload}
+   * @param <R> the result; it must match {@code result}
+   * @param name 1 to 128 characters of {@code A-Za-z0-9._:/-}
+   * @param payload the payload's type
+   * @param result the result's type
+   * @return the type
+   */
+  public static <P, R> JobType<P, R> ofTypes(String name, Type payload, Type result) {
+    return new JobType<>(payload, result, NewJob.of(name));
   }
 
   /**
@@ -53,7 +73,7 @@ public final class JobType<P> {
    * @param queue the queue's name
    * @return a changed copy
    */
-  public JobType<P> queue(String queue) {
+  public JobType<P, R> queue(String queue) {
     return with(job -> job.queue(queue));
   }
 
@@ -63,7 +83,7 @@ public final class JobType<P> {
    * @param attempts from 1 to 1,000
    * @return a changed copy
    */
-  public JobType<P> maxAttempts(int attempts) {
+  public JobType<P, R> maxAttempts(int attempts) {
     return with(job -> job.maxAttempts(attempts));
   }
 
@@ -73,7 +93,7 @@ public final class JobType<P> {
    * @param policy the policy
    * @return a changed copy
    */
-  public JobType<P> retry(RetryPolicy policy) {
+  public JobType<P, R> retry(RetryPolicy policy) {
     return with(job -> job.retry(policy));
   }
 
@@ -83,7 +103,7 @@ public final class JobType<P> {
    * @param timeout the timeout, with millisecond precision
    * @return a changed copy
    */
-  public JobType<P> timeout(Duration timeout) {
+  public JobType<P, R> timeout(Duration timeout) {
     return with(job -> job.timeout(timeout));
   }
 
@@ -93,8 +113,8 @@ public final class JobType<P> {
    * @param change sets the defaults
    * @return a changed copy
    */
-  public JobType<P> with(UnaryOperator<NewJob> change) {
-    return new JobType<>(payload, change.apply(defaults));
+  public JobType<P, R> with(UnaryOperator<NewJob> change) {
+    return new JobType<>(payload, result, change.apply(defaults));
   }
 
   /**
@@ -105,6 +125,21 @@ public final class JobType<P> {
    */
   public NewJob job(P payload) {
     return defaults.payload(payload);
+  }
+
+  /**
+   * Returns the result of a job of this type.
+   *
+   * <pre>{@code
+   * Receipt receipt = MAIL.resultOf(client.waitFor(id, Duration.ofMinutes(1)));
+   * }</pre>
+   *
+   * @param job a job that was read with its result
+   * @return the result; null if it has none
+   * @throws CodecException if the result is not of this type
+   */
+  public R resultOf(Job job) {
+    return job.result() == null || job.result().isNull() ? null : job.result().as(result);
   }
 
   /**

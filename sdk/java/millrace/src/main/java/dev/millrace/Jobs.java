@@ -1,11 +1,14 @@
 package dev.millrace;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
 /**
- * The operations of applications on jobs. {@link MillraceClient} performs them on a server, {@link
- * Fake} without one. Code that takes this type can be tested without a server.
+ * What applications do: they submit jobs and look at them, and at their start they declare queues,
+ * limits and schedules. {@link MillraceClient} does it on a server, {@link Fake} without one. Code
+ * that takes this type can be tested without a server.
  */
 public interface Jobs {
   /**
@@ -27,7 +30,7 @@ public interface Jobs {
    * @return the job as stored by the server
    * @throws MillraceException as for {@link #submit(NewJob)}
    */
-  default <P> Submitted submit(JobType<P> type, P payload) {
+  default <P> Submitted submit(JobType<P, ?> type, P payload) {
     return submit(type.job(payload));
   }
 
@@ -45,7 +48,7 @@ public interface Jobs {
    * @return the job as stored by the server
    * @throws MillraceException as for {@link #submit(NewJob)}
    */
-  default <P> Submitted submit(JobType<P> type, P payload, UnaryOperator<NewJob> options) {
+  default <P> Submitted submit(JobType<P, ?> type, P payload, UnaryOperator<NewJob> options) {
     return submit(options.apply(type.job(payload)));
   }
 
@@ -116,4 +119,138 @@ public interface Jobs {
    * @throws MillraceException.InvalidState if it has not ended
    */
   Job retry(String id);
+
+  /**
+   * Submits a job if and only if a transaction of the application's own commits. Millrace must keep
+   * its jobs in the same PostgreSQL database ({@code serve --postgres}), and the role needs {@code
+   * EXECUTE} on {@code millrace.enqueue}.
+   *
+   * <pre>{@code
+   * connection.setAutoCommit(false);
+   * // ... INSERT INTO orders ...
+   * client.submitTx(connection, CHARGE.job(new Charge("ada", 30)));
+   * connection.commit();
+   * }</pre>
+   *
+   * @param connection a connection of PostgreSQL's driver, within a transaction; a fake ignores it
+   *     and takes the job at once
+   * @param job the job
+   * @return its id
+   * @throws SQLException if the database refuses it; then the transaction can only be rolled back
+   * @throws IllegalStateException if the connection commits by itself
+   * @throws CodecException if the payload can't be written as JSON
+   */
+  String submitTx(Connection connection, NewJob job) throws SQLException;
+
+  /**
+   * Submits a job of a type in a transaction of the application's own.
+   *
+   * @param <P> the payload
+   * @param connection as for {@link #submitTx(Connection, NewJob)}
+   * @param type the type
+   * @param payload the payload
+   * @return the job's id
+   * @throws SQLException as for {@link #submitTx(Connection, NewJob)}
+   */
+  default <P> String submitTx(Connection connection, JobType<P, ?> type, P payload)
+      throws SQLException {
+    return submitTx(connection, type.job(payload));
+  }
+
+  /**
+   * Returns a queue.
+   *
+   * @param name its name
+   * @return the queue
+   * @throws MillraceException.NotFound if no queue ever had this name
+   */
+  Queue queue(String name);
+
+  /**
+   * Replaces the settings of a queue, or creates it. Settings that are not set take their defaults.
+   *
+   * @param name its name
+   * @param settings the settings
+   * @return the queue
+   */
+  Queue putQueue(String name, QueueSettings settings);
+
+  /**
+   * Changes some settings of a queue; the others stay unchanged.
+   *
+   * @param name its name
+   * @param settings the settings to change
+   * @return the queue
+   * @throws MillraceException.NotFound if there is no such queue
+   */
+  Queue patchQueue(String name, QueueSettings settings);
+
+  /**
+   * Returns a limit with its use.
+   *
+   * @param name its name
+   * @return the limit
+   * @throws MillraceException.NotFound if there is no such limit
+   */
+  Limit limit(String name);
+
+  /**
+   * Makes a limit or replaces its settings. Jobs that name it start only while it lets them.
+   *
+   * @param name its name
+   * @param settings the settings
+   * @return the limit
+   */
+  Limit putLimit(String name, LimitSettings settings);
+
+  /**
+   * Returns all schedules, by name.
+   *
+   * @return the schedules
+   */
+  List<Schedule> schedules();
+
+  /**
+   * Returns a schedule.
+   *
+   * @param name its name
+   * @return the schedule
+   * @throws MillraceException.NotFound if there is no such schedule
+   */
+  Schedule schedule(String name);
+
+  /**
+   * Creates a schedule or replaces its specification. An equal specification changes nothing.
+   *
+   * @param name its name
+   * @param spec the specification; members that are not set take their defaults
+   * @return the schedule
+   * @throws MillraceException.ValidationFailed if the expression is invalid or has no instants
+   */
+  Schedule putSchedule(String name, ScheduleSpec spec);
+
+  /**
+   * Makes an owner's schedules match a set: creates missing schedules, changes those that differ,
+   * and leaves the others unchanged.
+   *
+   * @param set the owner and its schedules
+   * @return the changes
+   */
+  ScheduleChanges applySchedules(ScheduleSet set);
+
+  /**
+   * Submits one job of a schedule now.
+   *
+   * @param name its name
+   * @return the job
+   */
+  Submitted triggerSchedule(String name);
+
+  /**
+   * Deletes a schedule. Its jobs remain.
+   *
+   * @param name its name
+   * @throws MillraceException.NotFound if there is no such schedule
+   */
+  void deleteSchedule(String name);
 }

@@ -24,7 +24,7 @@ final class LogBuffer {
 
   /** Adds a line. Returns true if no other line was waiting. */
   synchronized boolean add(Line line) {
-    Line kept = cut(line);
+    Line kept = fitting(line);
     lines.add(kept);
     bytes += kept.bytes();
     while (bytes > MAX_BYTES) bytes -= lines.remove().bytes();
@@ -63,11 +63,8 @@ final class LogBuffer {
     return lines.isEmpty() ? Clock.NEVER : since;
   }
 
-  private static Line cut(Line line) {
+  private static Line fitting(Line line) {
     String message = line.message() == null ? "null" : line.message();
-    int bound = Text.boundedLength(message, MAX_MESSAGE);
-    return bound == message.length() && message == line.message()
-        ? line
-        : new Line(line.at(), line.level(), message.substring(0, bound));
+    return new Line(line.at(), line.level(), Text.whole(Text.cut(message, MAX_MESSAGE)));
   }
 }

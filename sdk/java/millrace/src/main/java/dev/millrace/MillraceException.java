@@ -76,6 +76,7 @@ public class MillraceException extends RuntimeException {
       case "validation_failed" -> new ValidationFailed(problem, cause);
       case "duplicate_job" -> new DuplicateJob(problem, cause);
       case "id_mismatch" -> new IdMismatch(problem, cause);
+      case "idempotency_mismatch" -> new IdempotencyMismatch(problem, cause);
       case "invalid_state" -> new InvalidState(problem, cause);
       case "lease_lost" -> new LeaseLost(problem, cause);
       case "version_conflict" -> new VersionConflict(problem, cause);
@@ -173,6 +174,15 @@ public class MillraceException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     IdMismatch(Problem problem, Throwable cause) {
+      super(problem, cause);
+    }
+  }
+
+  /** The idempotency key was used for another submission. */
+  public static final class IdempotencyMismatch extends MillraceException {
+    private static final long serialVersionUID = 1;
+
+    IdempotencyMismatch(Problem problem, Throwable cause) {
       super(problem, cause);
     }
   }

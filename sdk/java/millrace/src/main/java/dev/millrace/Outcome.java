@@ -1,7 +1,5 @@
 package dev.millrace;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.time.Duration;
 
 /**
@@ -53,19 +51,15 @@ public sealed interface Outcome {
     private static final int MAX_STACK = 32 << 10;
 
     /**
-     * Describes an exception.
+     * Describes an exception, even one whose own methods throw.
      *
      * @param error the exception
      * @return its class, message and stack
      */
     public static Failure of(Throwable error) {
       String type = error.getClass().getName();
-      String message = error.getMessage() == null ? type : error.getMessage();
-      StringWriter stack = new StringWriter();
-      error.printStackTrace(new PrintWriter(stack));
-      String text = stack.toString();
       return new Failure(
-          type, message, text.length() > MAX_STACK ? text.substring(0, MAX_STACK) : text);
+          type, Described.message(error), Text.cut(Described.stack(error), MAX_STACK));
     }
   }
 

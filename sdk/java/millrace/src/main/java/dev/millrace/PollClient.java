@@ -85,11 +85,14 @@ final class PollClient {
           T answer = null;
           MillraceException error = null;
           try {
-            if (failed != null) throw transport.errorOf(failed);
-            answer = read.apply(transport.bodyOf(came));
+            if (failed == null) {
+              answer = read.apply(transport.bodyOf(came));
+            } else {
+              error = transport.errorOf(failed);
+            }
           } catch (MillraceException known) {
             error = known;
-          } catch (RuntimeException notOurs) {
+          } catch (RuntimeException | Error notOurs) { // an Error, too, must get to the worker
             error = Problems.badAnswer(came.statusCode(), "a body that does not fit", null);
           }
           then.accept(answer, error);

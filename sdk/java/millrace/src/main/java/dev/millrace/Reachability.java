@@ -2,11 +2,11 @@ package dev.millrace;
 
 import java.lang.System.Logger.Level;
 
-/** Logs once that the server is lost, and once that it is back. Used by one thread only. */
+/** Logs once that the server is lost, and once that it is back. Changed by one thread only. */
 final class Reachability {
   private static final System.Logger LOG = System.getLogger("dev.millrace");
 
-  private boolean isAway;
+  private volatile boolean isAway;
 
   boolean isAway() {
     return isAway;

@@ -10,8 +10,12 @@ import java.lang.reflect.Type;
  * {@link java.util.Optional}, strings, numbers, booleans, {@link java.util.UUID}, {@link
  * java.net.URI}, the types of {@code java.time} and {@link Json}. As {@code Object} a value is read
  * as a map, list, string, boolean, {@code Long} ({@code BigInteger} if that is too small) or {@code
- * Double}. Members that a record does not have are ignored; missing members become null, zero,
- * false or an empty {@code Optional}.
+ * Double}.
+ *
+ * <p>Members that a record does not have are ignored. A member that is missing in the JSON is an
+ * error, unless its component is an {@code Optional}, which is empty then, or has an annotation
+ * named {@code Nullable}, of any library that keeps it at run time: it is null then. A null in the
+ * JSON is read as null, but for a primitive it is an error. Errors name the member.
  */
 public final class RecordCodec implements Codec {
   private static final RecordCodec STANDARD = new RecordCodec(Naming.AS_IS);

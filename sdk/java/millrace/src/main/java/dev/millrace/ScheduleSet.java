@@ -55,6 +55,10 @@ public final class ScheduleSet extends Members<ScheduleSet> {
     return with("force", true);
   }
 
+  Map<String, ScheduleSpec> schedules() {
+    return schedules;
+  }
+
   String write(ApiCodec codec) {
     JsonWriter out = new JsonWriter().begin('{');
     named().forEach((name, value) -> codec.write(value, out.name(name)));

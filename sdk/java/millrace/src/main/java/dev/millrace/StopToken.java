@@ -75,9 +75,13 @@ public final class StopToken {
     latch.countDown();
     // Never in the caller's thread, which maintains the leases of all jobs.
     for (Consumer<StopReason> observer : waiting) {
-      Thread thread = new Thread(() -> observer.accept(told), "millrace-stop");
-      thread.setDaemon(true);
-      thread.start();
+      try {
+        Thread thread = new Thread(() -> observer.accept(told), "millrace-stop");
+        thread.setDaemon(true);
+        thread.start();
+      } catch (OutOfMemoryError noThread) {
+        // The handler's thread was interrupted all the same.
+      }
     }
   }
 }

@@ -1,6 +1,6 @@
 package dev.millrace;
 
-/** Cuts texts to a number of bytes in UTF-8. */
+/** Makes texts fit for the server. */
 final class Text {
   private Text() {}
 
@@ -17,7 +17,26 @@ final class Text {
     return text.length();
   }
 
+  /** Cuts a text to a number of bytes in UTF-8. */
   static String cut(String text, int maxBytes) {
     return text == null ? null : text.substring(0, boundedLength(text, maxBytes));
+  }
+
+  /** Replaces halves of surrogate pairs, which are no text and which the server refuses. */
+  static String whole(String text) {
+    if (text == null) return null;
+    StringBuilder whole = null;
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (!Character.isSurrogate(c)) continue;
+      boolean isPair = i + 1 < text.length() && Character.isSurrogatePair(c, text.charAt(i + 1));
+      if (isPair) {
+        i++;
+      } else {
+        if (whole == null) whole = new StringBuilder(text);
+        whole.setCharAt(i, '\ufffd');
+      }
+    }
+    return whole == null ? text : whole.toString();
   }
 }

@@ -72,16 +72,19 @@ final class Transport {
   private final String url;
   private final String token;
   private final Duration timeout;
+  private final Duration queueFullTimeout;
 
-  Transport(HttpClient http, String url, String token, Duration timeout) {
+  Transport(
+      HttpClient http, String url, String token, Duration timeout, Duration queueFullTimeout) {
     this.http = http;
     this.url = url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
     this.token = token;
     this.timeout = timeout;
+    this.queueFullTimeout = queueFullTimeout;
   }
 
   Transport withTimeout(Duration other) {
-    return new Transport(http, url, token, other);
+    return new Transport(http, url, token, other, queueFullTimeout);
   }
 
   String url() {
@@ -98,7 +101,8 @@ final class Transport {
   }
 
   Answer call(Request request, Duration within) {
-    long deadline = System.nanoTime() + within.toNanos();
+    long begin = System.nanoTime();
+    long deadline = begin + within.toNanos();
     HttpRequest http = httpRequest(request, () -> {});
     Backoff backoff = new Backoff();
     for (int tries = 1; ; tries++) {
@@ -112,6 +116,7 @@ final class Transport {
         }
         error = Problems.read(response);
         again = mayCure(response.statusCode(), request.replay());
+        if (isFull(error)) deadline = Math.min(deadline, begin + queueFullTimeout.toNanos());
       } catch (IOException lost) {
         error = Problems.unreachable(url, lost);
         again = mayCure(lost, request.replay());
@@ -197,6 +202,10 @@ final class Transport {
 
   private static String text(HttpResponse<byte[]> response) {
     return new String(response.body(), StandardCharsets.UTF_8);
+  }
+
+  private static boolean isFull(MillraceException error) {
+    return error.code().equals("queue_full") || error.code().equals("key_full");
   }
 
   private static boolean mayCure(int status, Replay replay) {

@@ -5,7 +5,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 
-/** The answers that a worker gets from the server, in the API's form. */
+/** Answers of the server, in the API's form. */
 final class Wire {
   private Wire() {}
 
@@ -68,6 +68,13 @@ final class Wire {
 
   /** The answer to one ack, heartbeat or log line. */
   record Item(int status, String id, boolean cancelRequested, Problems.Wire error) {}
+
+  /** The answer to one job of many. */
+  record Stored(int status, String id, JobState state, Problems.Wire error) {
+    BatchItem item() {
+      return new BatchItem(status, id, state, error == null ? null : error.error());
+    }
+  }
 
   record Command(String type, String jobId, long token) {}
 

@@ -28,11 +28,12 @@ public final class Worker {
    * Attaches a handler whose jobs have a result. The worker claims only types that have a handler.
    *
    * @param <P> the payload
+   * @param <R> the result
    * @param type the type of the jobs
    * @param handler the handler
    * @return this
    */
-  public <P> Worker handle(JobType<P> type, Handler<P> handler) {
+  public <P, R> Worker handle(JobType<P, R> type, Handler<P, R> handler) {
     handlers.handle(type, handler);
     return this;
   }
@@ -45,7 +46,7 @@ public final class Worker {
    * @param handler the handler
    * @return this
    */
-  public <P> Worker consume(JobType<P> type, Handler.NoResult<P> handler) {
+  public <P> Worker consume(JobType<P, ?> type, Handler.NoResult<P> handler) {
     handlers.consume(type, handler);
     return this;
   }
@@ -149,6 +150,24 @@ public final class Worker {
    */
   public synchronized boolean isRunning() {
     return loop != null && loop.ended().getCount() > 0;
+  }
+
+  /**
+   * Returns the error with which the worker has ended by itself, as {@link #run} throws it.
+   *
+   * @return the error; null if there is none
+   */
+  public synchronized MillraceException failure() {
+    return loop == null ? null : loop.failure();
+  }
+
+  /**
+   * Says whether the server answered the worker's last request.
+   *
+   * @return false while it tries to reach the server again
+   */
+  public synchronized boolean isServerReachable() {
+    return loop == null || !loop.isServerAway();
   }
 
   /**

@@ -128,6 +128,10 @@ final class WorkerLoop implements Runnable {
     return ended;
   }
 
+  boolean isServerAway() {
+    return server.isAway();
+  }
+
   /** Why the worker ended by itself; null if it did not. */
   MillraceException failure() {
     return failure;
@@ -141,10 +145,23 @@ final class WorkerLoop implements Runnable {
         inbox.sleep(step());
       }
     } catch (RuntimeException | Error bug) {
+      failure =
+          MillraceException.of("internal", "the worker has failed: " + Described.text(bug), bug);
+      // Nobody extends the leases any more.
+      for (Slot slot : slots.values()) slot.execution.tell(StopReason.LEASE_LOST);
       LOG.log(Level.ERROR, "the worker has failed", bug);
-      failure = MillraceException.of("internal", "the worker has failed: " + bug, bug);
     } finally {
       ended.countDown();
+      if (failure != null) tellFailure();
+    }
+  }
+
+  private void tellFailure() {
+    if (options.onFailure == null) return;
+    try {
+      options.onFailure.accept(failure);
+    } catch (RuntimeException | Error broken) { // the application's
+      LOG.log(Level.ERROR, "the callback of a worker's failure has failed", broken);
     }
   }
 
@@ -375,15 +392,28 @@ final class WorkerLoop implements Runnable {
 
   private void start(Slot slot) {
     slot.state = Slot.State.RUNNING;
-    pool.execute(
-        () -> {
-          // The lease may be over if the process was paused on the way here.
-          if (slot.certainUntil <= Clock.now()) slot.execution.tell(StopReason.LEASE_LOST);
-          Outcome outcome = slot.execution.run(handlers);
-          if (outcome instanceof Outcome.Failed failed) warnOf(failed, slot.execution);
-          String ack = outcome == null ? null : Ack.write(slot.execution, outcome, codec);
-          inbox.post(() -> handlerEnded(slot, ack), Clock.now() + LINGER);
-        });
+    try {
+      pool.execute(() -> work(slot));
+    } catch (RuntimeException | Error refused) { // the application's executor, or no more threads
+      LOG.log(Level.ERROR, "no thread for a handler", refused);
+      handlerEnded(slot, Ack.broken(slot.execution, refused));
+    }
+  }
+
+  /** Carries out an attempt, in the handler's thread. Whatever fails here, the slot is freed. */
+  private void work(Slot slot) {
+    String ack;
+    try {
+      // The lease may be over if the process was paused on the way here.
+      if (slot.certainUntil <= Clock.now()) slot.execution.tell(StopReason.LEASE_LOST);
+      Outcome outcome = slot.execution.run(handlers);
+      if (outcome instanceof Outcome.Failed failed) warnOf(failed, slot.execution);
+      ack = outcome == null ? null : Ack.write(slot.execution, outcome, codec);
+    } catch (Throwable bug) {
+      ack = slot.execution.isLeaseLost() ? null : Ack.broken(slot.execution, bug);
+    }
+    String told = ack;
+    inbox.post(() -> handlerEnded(slot, told), Clock.now() + LINGER);
   }
 
   private static void warnOf(Outcome.Failed failed, Execution execution) {
@@ -399,7 +429,12 @@ final class WorkerLoop implements Runnable {
             failed.error().type(),
             failed.error().message(),
             isDead ? "the job is dead" : "the server tries it again");
-    LOG.log(Level.WARNING, text, execution.thrown());
+    Throwable thrown = execution.thrown();
+    if (Described.isPrintable(thrown)) {
+      LOG.log(Level.WARNING, text, thrown);
+    } else {
+      LOG.log(Level.WARNING, text);
+    }
   }
 
   private void handlerEnded(Slot slot, String ack) {

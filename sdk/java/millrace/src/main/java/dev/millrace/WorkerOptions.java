@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 
 /** The options of a worker, set before the worker is created. Not thread-safe. */
 public final class WorkerOptions {
@@ -18,6 +19,7 @@ public final class WorkerOptions {
   String version;
   Map<String, String> labels = Map.of();
   Executor executor;
+  Consumer<MillraceException> onFailure;
 
   WorkerOptions() {}
 
@@ -141,6 +143,20 @@ public final class WorkerOptions {
    */
   public WorkerOptions executor(Executor executor) {
     this.executor = executor;
+    return this;
+  }
+
+  /**
+   * Sets what is called if the worker ends by itself with an error, for example because the server
+   * refuses its token. A worker that was started within a larger program would else end with a line
+   * in the log only.
+   *
+   * @param callback gets the error, once, in the worker's last thread; {@link Worker#failure} has
+   *     it too
+   * @return these options
+   */
+  public WorkerOptions onFailure(Consumer<MillraceException> callback) {
+    this.onFailure = callback;
     return this;
   }
 }

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 class ClientTest {
   record Mail(String to, int template) {}
 
-  static final JobType<Mail> MAIL =
-      JobType.of("mail.send", Mail.class)
+  static final JobType<Mail, Object> MAIL =
+      JobType.of("mail.send", Mail.class, Object.class)
           .queue("mail")
           .maxAttempts(8)
           .retry(RetryPolicy.list(Duration.ofSeconds(1), Duration.ofSeconds(9)));

@@ -7,13 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class FakeTest {
   record Order(String item, int quantity) {}
 
-  private static final JobType<Order> ORDER = JobType.of("order", Order.class).queue("shop");
-  private static final JobType<String> MAIL = JobType.of("mail", String.class).maxAttempts(2);
+  private static final JobType<Order, Object> ORDER =
+      JobType.of("order", Order.class, Object.class).queue("shop");
+  private static final JobType<String, Object> MAIL =
+      JobType.of("mail", String.class, Object.class).maxAttempts(2);
 
   private final List<String> sent = new ArrayList<>();
   private final Handlers handlers =
@@ -88,5 +91,37 @@ class FakeTest {
     List<String> listed = new ArrayList<>();
     for (Job job : jobs.listAll(JobFilter.all().limit(3))) listed.add(job.id());
     assertEquals(submitted, listed);
+  }
+
+  @Test
+  void whatAnApplicationDeclaresAtItsStartIsKept() {
+    Fake jobs = Fake.drained(handlers);
+    jobs.putQueue("shop", QueueSettings.create().maxAttempts(3).maxReady(2L));
+    jobs.putLimit("provider", LimitSettings.create().concurrency(4));
+    ScheduleSpec daily = ScheduleSpec.cron("0 9 * * *", ORDER.job(new Order("paper", 1)));
+    ScheduleSet set = ScheduleSet.of("shop", Map.of("daily", daily));
+    assertEquals(List.of("daily"), jobs.applySchedules(set).created());
+    assertEquals(List.of("daily"), jobs.applySchedules(set).unchanged());
+    assertEquals(4, jobs.limit("provider").concurrency());
+    assertEquals("0 9 * * *", jobs.schedule("daily").cron());
+
+    String id = jobs.triggerSchedule("daily").id();
+    assertEquals("daily", jobs.get(id).schedule().name());
+    assertEquals(3, jobs.get(id).maxAttempts());
+    jobs.submit(ORDER, new Order("ink", 1));
+    assertEquals(2, jobs.queue("shop").counts().ready());
+    assertThrows(MillraceException.QueueFull.class, () -> jobs.submit(ORDER, new Order("pen", 1)));
+    assertEquals(4, jobs.drain()); // each order submits a mail
+    assertThrows(MillraceException.NotFound.class, () -> jobs.schedule("weekly"));
+    assertEquals(
+        List.of("daily"), jobs.applySchedules(ScheduleSet.of("shop", Map.of()).prune()).deleted());
+  }
+
+  @Test
+  void resultsAreTyped() {
+    JobType<Integer, Order> buy = JobType.of("buy", Integer.class, Order.class);
+    Fake jobs = Fake.inline(new Handlers().handle(buy, (n, ctx) -> new Order("book", n)));
+    String id = jobs.submit(buy, 2).id();
+    assertEquals(new Order("book", 2), buy.resultOf(jobs.get(id, Job.Include.RESULT)));
   }
 }

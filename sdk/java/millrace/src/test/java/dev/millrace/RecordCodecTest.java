@@ -1,10 +1,11 @@
 package dev.millrace;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Instant;
@@ -43,6 +44,11 @@ class RecordCodecTest {
       int[] numbers,
       Map<Color, Integer> byColor,
       Json raw) {}
+
+  @Retention(RetentionPolicy.RUNTIME)
+  @interface Nullable {}
+
+  record Lenient(int number, Optional<String> maybe, @Nullable Color color, @Nullable Json raw) {}
 
   record Named(@JsonName("to-address") String to, int templateId) {}
 
@@ -84,11 +90,31 @@ class RecordCodecTest {
   }
 
   @Test
-  void missingMembersAreEmptyAndOthersArePassedOver() {
-    Everything read = CODEC.decode("{\"unknown\": [{}], \"number\": 4}", Everything.class);
-    assertEquals(4, read.number());
-    assertEquals(Optional.empty(), read.maybe());
-    assertNull(read.color());
+  void aMissingMemberIsAnErrorUnlessItsComponentAllowsIt() {
+    Lenient read = CODEC.decode("{\"unknown\": [{}], \"number\": 4}", Lenient.class);
+    assertEquals(new Lenient(4, Optional.empty(), null, null), read);
+    assertEquals("the member \"number\" is missing", faultOf("{}", Lenient.class));
+    assertEquals(
+        new Tree("a", null), CODEC.decode("{\"name\":\"a\",\"children\":null}", Tree.class));
+    String noNumber = "{\"number\": null}";
+    assertEquals("number: expected a number and found null", faultOf(noNumber, Lenient.class));
+  }
+
+  @Test
+  void faultsNameTheMember() {
+    String tree = "{\"name\":\"a\",\"children\":[{\"name\":\"b\",\"children\":[]},{\"name\":7}]}";
+    assertEquals("children[1].name: expected a string and found 7", faultOf(tree, Tree.class));
+    String boxes = "{\"one\":{\"content\":\"BLUE\",\"count\":1},\"many\":{}}";
+    assertEquals("one.content: \"BLUE\" is no Color", faultOf(boxes, Boxes.class));
+    String large = "{\"to-address\":\"ada\",\"templateId\":3000000000}";
+    assertEquals("templateId: 3000000000 can't be read as int", faultOf(large, Named.class));
+    String map = "{\"one\":null,\"many\":{\"a\":{\"content\":true,\"count\":1}}}";
+    assertEquals("many.a.content: expected a number and found true", faultOf(map, Boxes.class));
+  }
+
+  private static String faultOf(String json, Class<?> type) {
+    String fault = assertThrows(CodecException.class, () -> CODEC.decode(json, type)).getMessage();
+    return fault.replaceAll(", at character \\d+ of the JSON$", "");
   }
 
   @Test

@@ -24,11 +24,18 @@ public final class TestServer implements AutoCloseable {
   private static final AtomicLong nextPort = new AtomicLong();
 
   private final Path home;
+  private final TestPostgres postgres; // null: SQLite
   private int port;
   private Process process;
 
   /** Starts a server. */
   public TestServer() {
+    this(null);
+  }
+
+  /** Starts a server that keeps its jobs in a database; null: in a directory of its own. */
+  public TestServer(TestPostgres postgres) {
+    this.postgres = postgres;
     try {
       home = Files.createTempDirectory("millrace-java-");
     } catch (IOException error) {
@@ -54,8 +61,11 @@ public final class TestServer implements AutoCloseable {
   public void start() {
     String binary = System.getenv("MILLRACE_BIN");
     if (binary == null) throw new AssertionError("MILLRACE_BIN names no server");
+    String listen = "127.0.0.1:" + port;
     List<String> command =
-        List.of(binary, "serve", "--listen", "127.0.0.1:" + port, "--data", home + "/data");
+        postgres == null
+            ? List.of(binary, "serve", "--listen", listen, "--data", home + "/data")
+            : List.of(binary, "serve", "--listen", listen, "--postgres", postgres.url());
     ProcessBuilder builder =
         new ProcessBuilder(command)
             .redirectErrorStream(true)

@@ -42,7 +42,7 @@ class TransportTest {
     client =
         MillraceClient.builder()
             .url("http://127.0.0.1:" + server.getAddress().getPort() + "/")
-            .token("secret")
+            .token(" secret\r\n") // as a file has it
             .timeout(Duration.ofSeconds(30))
             .build();
   }
@@ -99,6 +99,18 @@ class TransportTest {
     assertEquals("draining", error.code());
     assertEquals(Duration.ofSeconds(60), error.retryAfter());
     assertEquals(1, requests.size());
+  }
+
+  @Test
+  void aFullQueueIsNotTriedForLong() {
+    for (int i = 0; i < 9; i++) script.add(new Scripted(429, "1", "{\"code\":\"queue_full\"}"));
+    assertThrows(MillraceException.QueueFull.class, () -> client.submit(NewJob.of("t")));
+    assertTrue(requests.size() <= 3, requests.size() + " tries in 2 s");
+    requests.clear();
+    script.clear();
+    answer(429, "queue_full");
+    client.submit(NewJob.of("t"));
+    assertEquals(2, requests.size());
   }
 
   @Test

@@ -74,8 +74,8 @@ class WorkerTest {
     return worker;
   }
 
-  private <P> JobType<P> type(String name, Class<P> payload) {
-    return JobType.of(name, payload)
+  private <P> JobType<P, Object> type(String name, Class<P> payload) {
+    return JobType.of(name, payload, Object.class)
         .queue(queue)
         .retry(RetryPolicy.fixed(Duration.ZERO))
         .maxAttempts(3);
@@ -87,7 +87,7 @@ class WorkerTest {
 
   @Test
   void aValueIsTheResult() {
-    JobType<Sum> sum = type("sum", Sum.class);
+    JobType<Sum, Object> sum = type("sum", Sum.class);
     Submitted job = client.submit(sum, new Sum(2, 3));
     worker().handle(sum, (payload, ctx) -> Map.of("sum", payload.a() + payload.b())).start();
     Job ended = end(job);
@@ -110,7 +110,7 @@ class WorkerTest {
 
   @Test
   void anErrorIsAFailureThatIsRetried() {
-    JobType<String> flaky = type("flaky", String.class);
+    JobType<String, Object> flaky = type("flaky", String.class);
     Submitted job = client.submit(flaky, "x");
     worker()
         .consume(
@@ -130,7 +130,7 @@ class WorkerTest {
 
   @Test
   void eachFailedAttemptIsLogged() {
-    JobType<String> broken = type("broken", String.class).maxAttempts(2);
+    JobType<String, Object> broken = type("broken", String.class).maxAttempts(2);
     List<LogRecord> records = Collections.synchronizedList(new ArrayList<>());
     java.util.logging.Handler keeps =
         new java.util.logging.Handler() {
@@ -172,7 +172,7 @@ class WorkerTest {
 
   @Test
   void exceptionsChooseOutcomes() {
-    JobType<String> chosen = type("chosen", String.class);
+    JobType<String, Object> chosen = type("chosen", String.class);
     Submitted dead = client.submit(chosen, "dead");
     Submitted snoozed = client.submit(chosen, "snooze");
     Submitted later = client.submit(chosen, "later");
@@ -208,7 +208,7 @@ class WorkerTest {
 
   @Test
   void aResultThatIsNoJsonIsRefused() {
-    JobType<Void> bad = type("bad", Void.class).maxAttempts(1);
+    JobType<Void, Object> bad = type("bad", Void.class).maxAttempts(1);
     Submitted job = client.submit(bad, null);
     worker().handle(bad, (payload, ctx) -> Double.NaN).start();
     assertEquals("outcome_refused", end(job).lastError().type());
@@ -216,7 +216,7 @@ class WorkerTest {
 
   @Test
   void cancellationInterruptsTheHandler() throws Exception {
-    JobType<Void> slow = type("slow", Void.class);
+    JobType<Void, Object> slow = type("slow", Void.class);
     Submitted job = client.submit(slow, null);
     LinkedBlockingQueue<Object> seen = new LinkedBlockingQueue<>();
     worker()
@@ -236,7 +236,8 @@ class WorkerTest {
 
   @Test
   void theTimeoutIsTold() {
-    JobType<Void> slow = type("slow", Void.class).timeout(Duration.ofSeconds(5)).maxAttempts(1);
+    JobType<Void, Object> slow =
+        type("slow", Void.class).timeout(Duration.ofSeconds(5)).maxAttempts(1);
     Submitted job = client.submit(slow, null);
     LinkedBlockingQueue<StopReason> seen = new LinkedBlockingQueue<>();
     worker()
@@ -256,7 +257,8 @@ class WorkerTest {
 
   @Test
   void heartbeatsOutlastTheLease() {
-    JobType<Void> slow = type("slow", Void.class).with(job -> job.lease(Duration.ofSeconds(5)));
+    JobType<Void, Object> slow =
+        type("slow", Void.class).with(job -> job.lease(Duration.ofSeconds(5)));
     Submitted job = client.submit(slow, null);
     worker()
         .handle(
@@ -275,7 +277,7 @@ class WorkerTest {
 
   @Test
   void aCheckpointReachesTheNextAttempt() {
-    JobType<Void> steps = type("steps", Void.class);
+    JobType<Void, Object> steps = type("steps", Void.class);
     Submitted job = client.submit(steps, null);
     worker()
         .handle(
@@ -291,7 +293,7 @@ class WorkerTest {
 
   @Test
   void whatTheThreadLogsIsKept() {
-    JobType<Void> chatty = type("chatty", Void.class);
+    JobType<Void, Object> chatty = type("chatty", Void.class);
     Submitted job = client.submit(chatty, null);
     worker()
         .consume(
@@ -314,8 +316,8 @@ class WorkerTest {
 
   @Test
   void enqueuedJobsComeWithSuccessOnly() {
-    JobType<Boolean> first = type("first", Boolean.class).maxAttempts(1);
-    JobType<String> second = type("second", String.class);
+    JobType<Boolean, Object> first = type("first", Boolean.class).maxAttempts(1);
+    JobType<String, Object> second = type("second", String.class);
     LinkedBlockingQueue<String> seen = new LinkedBlockingQueue<>();
     worker()
         .consume(
@@ -334,8 +336,8 @@ class WorkerTest {
   @Test
   void submissionsInAHandlerBelongToItsTrace() {
     String trace = "00-" + "a".repeat(32) + "-" + "b".repeat(16) + "-01";
-    JobType<Void> outer = type("outer", Void.class);
-    JobType<Void> inner = type("inner", Void.class);
+    JobType<Void, Object> outer = type("outer", Void.class);
+    JobType<Void, Object> inner = type("inner", Void.class);
     Submitted job = client.submit(outer, null, each -> each.trace(new TraceContext(trace, "k=v")));
     worker().handle(outer, (payload, ctx) -> client.submit(inner, null).id()).start();
     String id = end(job).result().as(String.class);
@@ -344,7 +346,7 @@ class WorkerTest {
 
   @Test
   void middlewareWrapsHandlers() {
-    JobType<Integer> number = type("number", Integer.class);
+    JobType<Integer, Object> number = type("number", Integer.class);
     Submitted job = client.submit(number, 20);
     worker()
         .middleware((ctx, next) -> (Integer) next.call() + 1)
@@ -356,7 +358,7 @@ class WorkerTest {
 
   @Test
   void aStopGivesBackWhatStillRuns() {
-    JobType<Void> slow = type("slow", Void.class);
+    JobType<Void, Object> slow = type("slow", Void.class);
     Submitted polite = client.submit(slow, null);
     Submitted stubborn = client.submit(slow, null);
     CountDownLatch started = new CountDownLatch(2);
@@ -396,7 +398,7 @@ class WorkerTest {
 
   @Test
   void concurrencyIsTheBound() {
-    JobType<Void> counted = type("counted", Void.class);
+    JobType<Void, Object> counted = type("counted", Void.class);
     AtomicInteger running = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
     List<Submitted> jobs = new ArrayList<>();
@@ -428,7 +430,7 @@ class WorkerTest {
   void aServerThatComesBackFindsTheWorker() {
     try (TestServer own = new TestServer()) {
       MillraceClient there = MillraceClient.create(own.url());
-      JobType<Void> type = type("t", Void.class);
+      JobType<Void, Object> type = type("t", Void.class);
       Worker worker = there.worker(o -> o.queues(queue).pollWait(Duration.ofSeconds(1)));
       worker.handle(type, (payload, ctx) -> 1).start();
       assertEquals("1", there.waitFor(there.submit(type, null).id(), SOON).result().text());
@@ -442,7 +444,7 @@ class WorkerTest {
   @Test
   void everyJobOfManyEndsOnce() {
     int count = 5_000;
-    JobType<Integer> number = type("number", Integer.class);
+    JobType<Integer, Object> number = type("number", Integer.class);
     List<Integer> seen = Collections.synchronizedList(new ArrayList<>());
     CountDownLatch ended = new CountDownLatch(count);
     List<NewJob> batch = new ArrayList<>();

@@ -1,6 +1,7 @@
 package dev.millrace.jackson;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.millrace.Codec;
 import dev.millrace.CodecException;
@@ -30,7 +31,7 @@ public final class JacksonCodec implements Codec {
     try {
       return mapper.writeValueAsString(value);
     } catch (JsonProcessingException refused) {
-      throw new CodecException(refused.getOriginalMessage(), refused);
+      throw faultOf(refused);
     }
   }
 
@@ -39,7 +40,23 @@ public final class JacksonCodec implements Codec {
     try {
       return mapper.readValue(json, mapper.constructType(type));
     } catch (JsonProcessingException refused) {
-      throw new CodecException(refused.getOriginalMessage(), refused);
+      throw faultOf(refused);
     }
+  }
+
+  /** Returns the fault, with the path of the member, such as {@code lines[2].price}. */
+  private static CodecException faultOf(JsonProcessingException refused) {
+    StringBuilder path = new StringBuilder();
+    if (refused instanceof JsonMappingException misfit) {
+      for (JsonMappingException.Reference step : misfit.getPath()) {
+        if (step.getFieldName() == null) {
+          path.append('[').append(step.getIndex()).append(']');
+        } else {
+          path.append(path.isEmpty() ? "" : ".").append(step.getFieldName());
+        }
+      }
+    }
+    String fault = refused.getOriginalMessage();
+    return new CodecException(path.isEmpty() ? fault : path + ": " + fault, refused);
   }
 }

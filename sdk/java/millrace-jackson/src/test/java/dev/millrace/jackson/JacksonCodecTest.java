@@ -2,6 +2,7 @@ package dev.millrace.jackson;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -28,13 +29,16 @@ class JacksonCodecTest {
     Mail mail = codec.decode("{\"to_address\":\"ada\"}", Mail.class);
     assertEquals("ada", mail.to);
     assertEquals("{\"to_address\":\"ada\"}", codec.encode(mail));
-    assertThrows(CodecException.class, () -> codec.decode("{\"other\":1}", Mail.class));
+    CodecException fault =
+        assertThrows(
+            CodecException.class, () -> codec.decode("[{\"to_address\":{}}]", Mail[].class));
+    assertTrue(fault.getMessage().startsWith("[0].to_address: "), fault.getMessage());
     assertThrows(CodecException.class, () -> codec.encode(new Object()));
   }
 
   @Test
   void aJobTravelsByIt() {
-    JobType<Mail> type = JobType.of("mail", Mail.class);
+    JobType<Mail, Mail> type = JobType.of("mail", Mail.class, Mail.class);
     try (TestServer server = new TestServer()) {
       MillraceClient client = MillraceClient.builder().url(server.url()).codec(codec).build();
       Mail mail = new Mail();
@@ -44,7 +48,7 @@ class JacksonCodecTest {
       worker.start();
       Job ended = client.waitFor(id, Duration.ofSeconds(60));
       worker.stop();
-      assertEquals("ada", ended.result().as(Mail.class).to);
+      assertEquals("ada", type.resultOf(ended).to);
     }
   }
 }

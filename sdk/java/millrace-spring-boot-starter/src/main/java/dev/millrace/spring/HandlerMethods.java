@@ -38,7 +38,7 @@ final class HandlerMethods {
       JobHandler handler,
       Handlers handlers) {
     Type payload = payloadOf(name, method);
-    JobType<Object> type = JobType.of(handler.value(), payload);
+    JobType<Object, Object> type = JobType.ofTypes(handler.value(), payload, Object.class);
     // The bean is looked up at the first job, as it may need the client, whose handlers are still
     // being created.
     handlers.handle(

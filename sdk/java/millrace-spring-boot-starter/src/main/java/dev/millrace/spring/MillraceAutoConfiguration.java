@@ -8,15 +8,22 @@ import dev.millrace.Middleware;
 import dev.millrace.MillraceClient;
 import dev.millrace.RecordCodec;
 import dev.millrace.jackson.JacksonCodec;
+import io.micrometer.core.instrument.MeterRegistry;
+import javax.sql.DataSource;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
 
 /**
  * Provides a {@link MillraceClient}, and a worker that starts and stops with the application and
@@ -24,7 +31,11 @@ import org.springframework.context.annotation.Configuration;
  * type.
  */
 @AutoConfiguration(
-    afterName = "org.springframework.boot.autoconfigure.jackson.JacksonAutoConfiguration")
+    afterName = {
+      "org.springframework.boot.autoconfigure.jackson.JacksonAutoConfiguration",
+      "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration",
+      "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration"
+    })
 @EnableConfigurationProperties(MillraceProperties.class)
 public class MillraceAutoConfiguration {
   /** Called by Spring. */
@@ -82,14 +93,19 @@ public class MillraceAutoConfiguration {
    * @param client the client
    * @param handlers the handlers
    * @param properties the settings
+   * @param customizers set further options, in their order
    * @return the bean that starts and stops the worker
    */
   @Bean
   @ConditionalOnMissingBean
   @ConditionalOnProperty(name = "millrace.worker.enabled", matchIfMissing = true)
   public WorkerLifecycle millraceWorker(
-      MillraceClient client, Handlers handlers, MillraceProperties properties) {
-    return new WorkerLifecycle(client, handlers, properties.worker());
+      MillraceClient client,
+      Handlers handlers,
+      MillraceProperties properties,
+      ObjectProvider<WorkerCustomizer> customizers) {
+    return new WorkerLifecycle(
+        client, handlers, properties.worker(), customizers.orderedStream().toList());
   }
 
   /** Applies if the application logs with Logback. */
@@ -99,6 +115,48 @@ public class MillraceAutoConfiguration {
     @Bean
     LogbackJobLogs millraceLogs() {
       return new LogbackJobLogs();
+    }
+  }
+
+  /** Applies if the application has a database. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(name = "org.springframework.jdbc.core.JdbcTemplate")
+  static class Database {
+    @Bean
+    @ConditionalOnMissingBean
+    @ConditionalOnSingleCandidate(DataSource.class)
+    TransactionalJobs millraceTransactionalJobs(MillraceClient client, DataSource database) {
+      return new TransactionalJobs(client, database);
+    }
+  }
+
+  /** Applies if the application has Spring's actuator. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(
+      name = {
+        "org.springframework.boot.actuate.health.HealthIndicator",
+        "org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator"
+      })
+  static class Actuator {
+    @Bean
+    @ConditionalOnMissingBean
+    @ConditionalOnEnabledHealthIndicator("millrace")
+    MillraceHealthIndicator millraceHealthIndicator(
+        MillraceClient client, ObjectProvider<WorkerLifecycle> lifecycle) {
+      return new MillraceHealthIndicator(client, lifecycle.getIfAvailable());
+    }
+  }
+
+  /** Applies if the application measures with Micrometer. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(name = "io.micrometer.core.instrument.MeterRegistry")
+  static class Metrics {
+    @Bean
+    @Order(Ordered.HIGHEST_PRECEDENCE)
+    @ConditionalOnBean(MeterRegistry.class)
+    HandlerMetrics millraceMetrics(
+        MeterRegistry registry, ObjectProvider<WorkerLifecycle> lifecycle) {
+      return new HandlerMetrics(registry, lifecycle);
     }
   }
 }

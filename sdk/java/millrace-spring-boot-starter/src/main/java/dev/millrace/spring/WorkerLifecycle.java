@@ -4,6 +4,8 @@ import dev.millrace.Handlers;
 import dev.millrace.MillraceClient;
 import dev.millrace.MillraceException;
 import dev.millrace.Worker;
+import dev.millrace.WorkerOptions;
+import java.util.List;
 import org.springframework.context.SmartLifecycle;
 
 /**
@@ -14,12 +16,18 @@ public final class WorkerLifecycle implements SmartLifecycle {
   private final MillraceClient client;
   private final Handlers handlers;
   private final MillraceProperties.Worker properties;
+  private final List<WorkerCustomizer> customizers;
   private volatile Worker worker;
 
-  WorkerLifecycle(MillraceClient client, Handlers handlers, MillraceProperties.Worker properties) {
+  WorkerLifecycle(
+      MillraceClient client,
+      Handlers handlers,
+      MillraceProperties.Worker properties,
+      List<WorkerCustomizer> customizers) {
     this.client = client;
     this.handlers = handlers;
     this.properties = properties;
+    this.customizers = customizers;
   }
 
   /**
@@ -35,21 +43,22 @@ public final class WorkerLifecycle implements SmartLifecycle {
   public void start() {
     if (handlers.types().isEmpty()) return;
     // A context may be stopped and started again, but a worker runs only once.
-    Worker next =
-        client
-            .worker(
-                o ->
-                    o.queues(properties.queues())
-                        .concurrency(properties.concurrency())
-                        .lease(properties.lease())
-                        .pollWait(properties.pollWait())
-                        .grace(properties.grace())
-                        .id(properties.id())
-                        .version(properties.version())
-                        .labels(properties.labels()))
-            .handlers(handlers);
+    Worker next = client.worker(this::configure).handlers(handlers);
     next.start();
     worker = next;
+  }
+
+  private void configure(WorkerOptions options) {
+    options
+        .queues(properties.queues())
+        .concurrency(properties.concurrency())
+        .lease(properties.lease())
+        .pollWait(properties.pollWait())
+        .grace(properties.grace())
+        .id(properties.id())
+        .version(properties.version())
+        .labels(properties.labels());
+    for (WorkerCustomizer each : customizers) each.customize(options);
   }
 
   @Override

@@ -32,8 +32,12 @@ import org.springframework.stereotype.Component;
 class ApplicationTest {
   record Mail(String to) {}
 
-  static final JobType<Mail> MAIL = JobType.of("mail.send", Mail.class).queue("mail");
-  static final JobType<Void> SLOW = JobType.of("slow", Void.class).queue("mail");
+  // The test of transactions brings a driver, and Spring would look for a database.
+  private static final String DATABASE =
+      "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration";
+
+  static final JobType<Mail, Void> MAIL = JobType.of("mail.send", Mail.class).queue("mail");
+  static final JobType<Void, Void> SLOW = JobType.of("slow", Void.class).queue("mail");
 
   // Spring's scan ignores classes nested in a test class.
   @SpringBootApplication
@@ -75,7 +79,7 @@ class ApplicationTest {
   private static ConfigurableApplicationContext boot(String... properties) {
     return new SpringApplicationBuilder(Application.class)
         .web(WebApplicationType.NONE)
-        .properties("spring.main.banner-mode=off")
+        .properties("spring.main.banner-mode=off", "spring.autoconfigure.exclude=" + DATABASE)
         .properties(properties)
         .run();
   }
@@ -99,7 +103,7 @@ class ApplicationTest {
       assertEquals("sending to ada", client.logs(id).get(0).message());
       assertEquals(LogLevel.WARN, client.logs(id).get(0).level());
 
-      JobType<Void> broken = JobType.of("broken", Void.class).queue("mail").maxAttempts(1);
+      JobType<Void, Void> broken = JobType.of("broken", Void.class).queue("mail").maxAttempts(1);
       Job dead = client.waitFor(client.submit(broken, null).id(), Duration.ofSeconds(60));
       assertEquals("java.lang.IllegalStateException", dead.lastError().type());
       assertEquals("broken on purpose", dead.lastError().message());

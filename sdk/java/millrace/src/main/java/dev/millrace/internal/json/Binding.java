@@ -183,15 +183,21 @@ public final class Binding {
   private Decoder classDecoder(Class<?> type) {
     if (type == Object.class) return JsonReader::any;
     if (type == Json.class) return in -> toJson.apply(in.raw());
-    if (type == String.class) return in -> in.isNull() ? null : in.string();
-    if (type == boolean.class || type == Boolean.class) return in -> in.isNull() ? null : in.bool();
+    if (type == String.class) return nullOr(type, "\"", "a string", JsonReader::string);
+    if (type == boolean.class || type == Boolean.class) {
+      return nullOr(type, "tf", "true or false", JsonReader::bool);
+    }
     Function<String, Object> number = NUMBERS.get(type);
-    if (number != null) return in -> in.isNull() ? null : parse(in, in.number(), number, type);
+    if (number != null) {
+      return nullOr(type, "-0123456789", "a number", in -> parse(in, in.number(), number, type));
+    }
     if (type == Duration.class && naming == Naming.API) {
       return in -> in.isNull() ? null : Duration.ofMillis(Long.parseLong(in.number()));
     }
     Function<String, Object> parser = PARSERS.get(type);
-    if (parser != null) return in -> in.isNull() ? null : parse(in, in.string(), parser, type);
+    if (parser != null) {
+      return nullOr(type, "\"", "a string", in -> parse(in, in.string(), parser, type));
+    }
     if (type.isEnum()) return enumDecoder(type);
     if (type.isRecord()) return recordDecoder(type, Map.of());
     if (type.isArray()) return arrayDecoder(type.getComponentType(), type.getComponentType());
@@ -207,12 +213,29 @@ public final class Binding {
         "JSON can't be read as " + type.getName() + "; records can, and a codec for your library");
   }
 
+  /** Reads a null, except as a primitive, or a value that begins with one of these characters. */
+  private Decoder nullOr(Class<?> type, String starts, String wanted, Decoder decoder) {
+    boolean isNullable = isLenient() || !type.isPrimitive();
+    return in -> {
+      if (isNullable && in.isNull()) return null;
+      in.expect(starts, wanted);
+      return decoder.read(in);
+    };
+  }
+
+  /** A later API may lack members and have words that this version does not know. */
+  private boolean isLenient() {
+    return naming == Naming.API;
+  }
+
   private Decoder recordDecoder(Class<?> type, Map<TypeVariable<?>, Type> arguments) {
     RecordShape shape = shape(type);
     Decoder[] members = new Decoder[shape.types.length];
     return in -> {
       if (in.isNull()) return null;
+      in.expect("{", "an object");
       Object[] values = shape.emptyValues();
+      boolean[] isThere = new boolean[values.length];
       in.begin('{');
       for (boolean first = true; in.more('}', first); first = false) {
         int place = shape.placeOf(in.name());
@@ -224,11 +247,28 @@ public final class Binding {
         if (members[place] == null) {
           members[place] = decoder(Generics.resolve(shape.types[place], arguments));
         }
-        Object value = members[place].read(in);
+        Object value = member(in, shape.names[place], members[place]);
+        isThere[place] = true;
         if (value != null) values[place] = value;
       }
+      if (!isLenient()) refuseMissing(in, shape, isThere);
       return shape.make(values);
     };
+  }
+
+  private static Object member(JsonReader in, String name, Decoder decoder) {
+    try {
+      return decoder.read(in);
+    } catch (CodecException fault) {
+      throw JsonFault.within(name, fault);
+    }
+  }
+
+  private static void refuseMissing(JsonReader in, RecordShape shape, boolean[] isThere) {
+    for (int i = 0; i < isThere.length; i++) {
+      if (isThere[i] || shape.mayLack(i)) continue;
+      throw in.fault("the member \"" + shape.names[i] + "\" is missing");
+    }
   }
 
   private Decoder enumDecoder(Class<?> type) {
@@ -238,10 +278,10 @@ public final class Binding {
     }
     return in -> {
       if (in.isNull()) return null;
+      in.expect("\"", "a string");
       String name = in.string();
       Object constant = constants.get(name);
-      // A later API may have words that this version does not know.
-      if (constant == null && naming != Naming.API) {
+      if (constant == null && !isLenient()) {
         throw in.fault("\"" + name + "\" is no " + type.getSimpleName());
       }
       return constant;
@@ -251,10 +291,17 @@ public final class Binding {
   private Decoder listDecoder(Type element) {
     return in -> {
       if (in.isNull()) return null;
+      in.expect("[", "an array");
       Decoder decoder = decoder(element);
       List<Object> elements = new ArrayList<>();
       in.begin('[');
-      for (boolean first = true; in.more(']', first); first = false) elements.add(decoder.read(in));
+      for (boolean first = true; in.more(']', first); first = false) {
+        try {
+          elements.add(decoder.read(in));
+        } catch (CodecException fault) {
+          throw JsonFault.within("[" + elements.size() + "]", fault);
+        }
+      }
       return elements;
     };
   }
@@ -273,12 +320,13 @@ public final class Binding {
   private Decoder mapDecoder(Type key, Type value) {
     return in -> {
       if (in.isNull()) return null;
+      in.expect("{", "an object");
       Decoder decoder = decoder(value);
       Map<Object, Object> members = new LinkedHashMap<>();
       in.begin('{');
       for (boolean first = true; in.more('}', first); first = false) {
-        Object name = keyOf(in, in.name(), key);
-        members.put(name, decoder.read(in));
+        String name = in.name();
+        members.put(keyOf(in, name, key), member(in, name, decoder));
       }
       return members;
     };

@@ -13,6 +13,7 @@ public final class JsonReader {
   /** Deeper nesting is refused, because it could overflow the stack. */
   private static final int MAX_DEPTH = 512;
 
+  private static final int MAX_QUOTE = 40;
   private static final int LONG_DIGITS = 18; // digits that always fit into a long
 
   private final String text;
@@ -173,7 +174,18 @@ public final class JsonReader {
 
   /** Returns an error at the current position. */
   public CodecException fault(String message) {
-    return new CodecException("JSON at character " + at + ": " + message);
+    return new JsonFault(message + ", at character " + at + " of the JSON");
+  }
+
+  /** Refuses the next value unless it begins as one of these. */
+  void expect(String starts, String wanted) {
+    char next = peek();
+    if (next == 0 || starts.indexOf(next) >= 0) return; // the end is a fault of its own
+    int start = at;
+    String found = raw();
+    at = start;
+    if (found.length() > MAX_QUOTE) found = found.substring(0, MAX_QUOTE) + "...";
+    throw fault("expected " + wanted + " and found " + found);
   }
 
   private static Object numberOf(String digits) {

@@ -2,6 +2,7 @@ package dev.millrace.internal.json;
 
 import dev.millrace.CodecException;
 import dev.millrace.JsonName;
+import java.lang.annotation.Annotation;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -10,6 +11,8 @@ import java.lang.reflect.Type;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /** The structure of a record class, read once by reflection. Immutable. */
 final class RecordShape {
@@ -20,6 +23,7 @@ final class RecordShape {
   private final Method[] accessors;
   private final Map<String, Integer> places = new HashMap<>();
   private final Object[] absent;
+  private final boolean[] mayLack;
 
   RecordShape(Class<?> type, Naming naming) {
     RecordComponent[] components = type.getRecordComponents();
@@ -28,12 +32,14 @@ final class RecordShape {
     types = new Type[components.length];
     accessors = new Method[components.length];
     absent = new Object[components.length];
+    mayLack = new boolean[components.length];
     for (int i = 0; i < components.length; i++) {
       types[i] = components[i].getGenericType();
       JsonName own = components[i].getAnnotation(JsonName.class);
       names[i] = own != null ? own.value() : naming.member(components[i].getName(), types[i]);
       places.put(names[i], i);
       absent[i] = absentValue(components[i].getType());
+      mayLack[i] = components[i].getType() == Optional.class || isNullable(components[i]);
       accessors[i] = components[i].getAccessor();
     }
     try {
@@ -51,6 +57,11 @@ final class RecordShape {
   // Returns -1 for a member that the record does not have.
   int placeOf(String name) {
     return places.getOrDefault(name, -1);
+  }
+
+  /** Says whether a member may be missing: it is an Optional, or nullable by an annotation. */
+  boolean mayLack(int place) {
+    return mayLack[place];
   }
 
   Object[] emptyValues() {
@@ -76,8 +87,19 @@ final class RecordShape {
     }
   }
 
+  // By any annotation of this name: JSpecify's, Jakarta's, Spring's or the application's own.
+  private static boolean isNullable(RecordComponent component) {
+    return Stream.of(
+            component.getAnnotations(),
+            component.getAnnotatedType().getAnnotations(),
+            component.getAccessor().getAnnotations())
+        .flatMap(Arrays::stream)
+        .map(Annotation::annotationType)
+        .anyMatch(type -> type.getSimpleName().equals("Nullable"));
+  }
+
   private static Object absentValue(Class<?> type) {
-    if (type == java.util.Optional.class) return java.util.Optional.empty();
+    if (type == Optional.class) return Optional.empty();
     if (!type.isPrimitive()) return null;
     if (type == boolean.class) return false;
     if (type == char.class) return '\0';
