@@ -281,9 +281,7 @@ class Program:
         except Problem as problem:
             say(id=number, error=problem.shape())
 
-    def resource(
-        self, do, name=None, settings=None, spec=None, reason=None, force=None, if_match=None, operation=None
-    ):
+    def resource(self, do, name=None, settings=None, spec=None, reason=None, force=None, if_match=None, operation=None):
         method, rest = RESOURCES[do]
         kind = next(kind for kind in ("schedule", "queue", "limit", "operation") if kind in do) + "s"
         body = settings if settings is not None else spec
@@ -305,7 +303,9 @@ class Program:
     def do_hello(self):
         return {"sdk": "reference", "version": "1"}
 
-    def do_configure(self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None, queue_full_timeout_ms=2000):
+    def do_configure(
+        self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None, queue_full_timeout_ms=2000
+    ):
         self.fake = Fake(fake, types, self.play_without_server) if fake else None
         self.client = self.fake or Client(url, token, timeout_ms / 1000, ca_file, queue_full_timeout_ms / 1000)
         return {}

@@ -13,10 +13,12 @@ from support import free_port, server
 
 from millrace import (
     AsyncMillrace,
+    BulkAnswer,
     InvalidState,
     Millrace,
     NewJob,
     NotFound,
+    Operation,
     Unreachable,
     ValidationFailed,
     VersionConflict,
@@ -185,6 +187,57 @@ class AsyncClientTest(unittest.TestCase):
         client = AsyncMillrace(server().url)
         for _ in range(2):
             asyncio.run(client.queues())
+
+    def test_limits_operations_and_what_the_server_tells(self):
+        async def story() -> None:
+            async with AsyncMillrace(server().url) as client:
+                name = queue = "async-operating"
+                limit = await client.put_limit(name, {"concurrency": 2})
+                limit = await client.patch_limit(
+                    name, {"rate": {"limit": 5, "per_ms": 1000}}, if_match=limit.version
+                )
+                self.assertEqual((limit.concurrency, limit.rate["limit"]), (2, 5))
+                limit = await client.pause_limit(name, "a test", duration=60)
+                self.assertEqual((limit.paused, limit.pause_reason), (True, "a test"))
+                self.assertIn("T", limit.paused_until)
+                self.assertFalse((await client.resume_limit(name)).paused)
+                self.assertIn(name, [one.name for one in (await client.limits()).items])
+                self.assertEqual((await client.limit(name)).in_use, 0)
+                await client.delete_limit(name)
+
+                job = await client.submit("t", queue=queue, delay=3600)
+                why = await client.why(job.id)
+                self.assertEqual((why.state, len(why.blocking)), ("scheduled", 1))
+                done = await client.bulk({"action": "cancel", "ids": [job.id]})
+                self.assertIsInstance(done, BulkAnswer)
+                self.assertEqual(done.changed, 1)
+                begun = await client.bulk(
+                    {"action": "delete", "filter": {"queue": queue}, "operation": True}
+                )
+                self.assertIsInstance(begun, Operation)
+                while (await client.operation(begun.id)).state == "running":
+                    await asyncio.sleep(0.02)
+                for action in ("pause", "resume", "cancel"):
+                    with self.assertRaises(InvalidState):  # it has ended
+                        await getattr(client, f"{action}_operation")(begun.id)
+                listed = await client.operations(state="completed")
+                self.assertIn(begun.id, [one.id for one in listed.items])
+                page = await client.events(job=job.id, types=["job.submitted"], limit=5)
+                self.assertEqual([event.type for event in page.items], ["job.submitted"])
+                end = await client.events(cursor="end")
+                waiting = client.events(cursor=end.next_cursor, queues=[queue], wait=60)
+                task = asyncio.create_task(waiting)
+                await client.submit("t", queue=queue)
+                self.assertEqual((await task).items[0].queue, queue)
+                stats = await client.stats(window=3600, step=60, by="queue", name=queue)
+                self.assertEqual(stats.step_ms, 60_000)
+                self.assertIsInstance((await client.workers()).items, list)
+                purged = await client.call("POST", f"/v1/queues/{queue}/purge", body={})
+                self.assertEqual(purged, {"deleted": 1})
+                with self.assertRaisesRegex(ValueError, "must begin with a slash"):
+                    await client.call("GET", "v1/queues")
+
+        asyncio.run(story())
 
     def test_a_cancelled_call_spoils_no_connection(self):
         async def story() -> None:

@@ -494,6 +494,7 @@ class ProgramTest(unittest.TestCase):
                             stdout=subprocess.PIPE,
                             text=True,
                         )
+                        self.addCleanup(program.kill)
                         assert program.stdout is not None
                         self.assertEqual(program.stdout.readline(), "running\n")
                         program.send_signal(number)
