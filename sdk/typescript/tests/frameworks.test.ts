@@ -193,7 +193,7 @@ test("NestJS: providers' methods are handlers from the start to the shutdown", a
   assert.equal((await greet.wait(job.id)).result, "Hello, Ada");
   const listed = await mr.workers({ limit: 1_000 });
   const own = listed.items.filter((worker) => worker.queues.includes(queue));
-  assert.deepEqual(own[0]?.types?.toSorted(), ["greet", "other", "wrong"]);
+  assert.deepEqual(own[0]?.types?.sort(), ["greet", "other", "wrong"]);
   await application.close();
   const left = await mr.workers({ limit: 1_000 });
   assert.ok(!left.items.some((worker) => worker.id === own[0]?.id));
