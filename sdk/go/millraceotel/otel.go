@@ -51,10 +51,17 @@ func Middleware(provider ...trace.TracerProvider) millrace.Middleware {
 			defer span.End()
 			result, err := next(ctx)
 			if err != nil {
-				span.RecordError(err)
-				span.SetStatus(codes.Error, err.Error())
+				note(span, err)
 			}
 			return result, err
 		}
 	}
+}
+
+// note gives a span the error of its attempt, whose method Error may panic.
+func note(span trace.Span, err error) {
+	defer func() { _ = recover() }()
+	span.SetStatus(codes.Error, "")
+	span.RecordError(err)
+	span.SetStatus(codes.Error, err.Error())
 }

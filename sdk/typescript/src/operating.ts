@@ -191,7 +191,8 @@ export abstract class Operating extends Requests {
   ): Promise<Page<JobEvent> & { nextCursor: string }> {
     const { job, types, queues, wait } = filter;
     const parameters = query({ job, types, queues, wait_ms: wait, ...page(options) });
-    return this.ask("GET", `/v1/events${parameters}`, options);
+    const { timeout = this.timeout + (wait ?? 0), signal } = options;
+    return this.ask("GET", `/v1/events${parameters}`, { timeout, signal });
   }
 
   /** Returns numbers of events in columns of time, and percentiles of times. */

@@ -12,12 +12,13 @@ export interface IfMatch {
 export abstract class Requests {
   /** @internal */
   readonly link: Link;
-  readonly #timeout: number;
+  /** @internal The bound on calls that name none, in milliseconds. */
+  protected readonly timeout: number;
 
   /** @internal */
   constructor(link: Link, timeout: number) {
     this.link = link;
-    this.#timeout = timeout;
+    this.timeout = timeout;
   }
 
   /** @internal Sends a call, and converts the names of its body and of its answer. */
@@ -35,7 +36,7 @@ export abstract class Requests {
 
   /** @internal */
   protected send(call: Call, options: CallOptions): Promise<Answer> {
-    return this.link.call(call, options.timeout ?? this.#timeout, options.signal);
+    return this.link.call(call, options.timeout ?? this.timeout, options.signal);
   }
 }
 

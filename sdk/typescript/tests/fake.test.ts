@@ -229,7 +229,8 @@ test("what an application declares at its start is kept, and the settings of a q
   const fake = new Fake();
   const retry = { strategy: "fixed", base: 10 } as const;
   await fake.putQueue("q", { maxAttempts: 2, retry, lease: 5_000, maxReady: 1 });
-  const made = await fake.patchQueue("q", { maxAttempts: 3 });
+  const made = await fake.patchQueue("q", { maxAttempts: 3 }, { create: true });
+  await assert.rejects(fake.patchQueue("none", { maxAttempts: 3 }), NotFound);
   assert.deepEqual([made.settings.maxAttempts, made.settings.lease], [3, 5_000]);
   const { job } = await fake.submit({ type: "fail", queue: "q" });
   assert.deepEqual([job.maxAttempts, job.lease, job.retry?.strategy], [3, 5_000, "fixed"]);

@@ -72,9 +72,10 @@ export class FakeSetup {
         this.#put(kind, name as string, JSON.parse(body) as Members, now);
         return reply(this.#view(kind, name as string));
       case "PATCH": {
-        const known = query.has("create") ? {} : this.#find(kind, name as string).members;
+        const known = this.#all(kind).get(name as string);
+        if (!known && !query.has("create")) this.#find(kind, name as string);
         const changes = JSON.parse(body) as Members;
-        this.#put(kind, name as string, { ...known, ...changes }, now);
+        this.#put(kind, name as string, { ...known?.members, ...changes }, now);
         return reply(this.#view(kind, name as string));
       }
       case "DELETE":
