@@ -24,7 +24,7 @@ struct Task {
     Task get_return_object() { return {done.get_future()}; }
     std::suspend_never initial_suspend() { return {}; }
     std::suspend_never final_suspend() noexcept { return {}; }
-    void return_value(Value returned) { done.set_value(std::move(returned)); }
+    void return_value(Value result) { done.set_value(std::move(result)); }
     void unhandled_exception() { done.set_exception(std::current_exception()); }
   };
   std::future<Value> value;
