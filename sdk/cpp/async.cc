@@ -85,6 +85,10 @@ AsyncClient::Pending<Result<Batch>> AsyncClient::submit_batch(std::vector<NewJob
   });
 }
 
+AsyncClient::Pending<Result<Job>> AsyncClient::get(std::string id) {
+  return get(std::move(id), GetJob());
+}
+
 AsyncClient::Pending<Result<Job>> AsyncClient::get(std::string id, GetJob options) {
   return run([id = std::move(id), options = std::move(options)](Client& client) {
     return client.get(id, options);
@@ -99,6 +103,10 @@ AsyncClient::Pending<Result<Job>> AsyncClient::cancel(std::string id, std::strin
   return run([id = std::move(id), reason = std::move(reason)](Client& client) {
     return client.cancel(id, reason);
   });
+}
+
+AsyncClient::Pending<Result<Job>> AsyncClient::retry(std::string id) {
+  return retry(std::move(id), RetryJob());
 }
 
 AsyncClient::Pending<Result<Job>> AsyncClient::retry(std::string id, RetryJob options) {

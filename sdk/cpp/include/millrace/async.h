@@ -62,16 +62,23 @@ class AsyncClient {
   }
 
   // The calls that most applications need; run() makes any other. Each copies its arguments.
+  // GCC before 13 copies a braced NewJob, GetJob or RetryJob within a co_await expression byte by
+  // byte, which breaks its strings: give it a name in a statement before. So these calls have
+  // overloads instead of such default arguments.
   Pending<Result<Submitted>> submit(NewJob job);
   template <typename Payload>
     requires(!std::convertible_to<Payload, NewJob>)
-  Pending<Result<Submitted>> submit(std::string_view type, const Payload& payload,
-                                    NewJob options = {});
+  Pending<Result<Submitted>> submit(std::string_view type, const Payload& payload);
+  template <typename Payload>
+    requires(!std::convertible_to<Payload, NewJob>)
+  Pending<Result<Submitted>> submit(std::string_view type, const Payload& payload, NewJob options);
   Pending<Result<Batch>> submit_batch(std::vector<NewJob> jobs, bool atomic = false);
-  Pending<Result<Job>> get(std::string id, GetJob options = {});
+  Pending<Result<Job>> get(std::string id);
+  Pending<Result<Job>> get(std::string id, GetJob options);
   Pending<Result<Job>> wait(std::string id, Milliseconds timeout);
   Pending<Result<Job>> cancel(std::string id, std::string reason = {});
-  Pending<Result<Job>> retry(std::string id, RetryJob options = {});
+  Pending<Result<Job>> retry(std::string id);
+  Pending<Result<Job>> retry(std::string id, RetryJob options);
 
   Client& client() { return client_; }
 
@@ -108,6 +115,13 @@ class [[nodiscard]] AsyncClient::Pending {
   std::function<Value(Client&)> call_;
   std::optional<Value> value_;
 };
+
+template <typename Payload>
+  requires(!std::convertible_to<Payload, NewJob>)
+AsyncClient::Pending<Result<Submitted>> AsyncClient::submit(std::string_view type,
+                                                            const Payload& payload) {
+  return submit(new_job(type, payload));
+}
 
 template <typename Payload>
   requires(!std::convertible_to<Payload, NewJob>)
