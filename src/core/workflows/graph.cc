@@ -216,19 +216,6 @@ std::vector<Need> WorkflowGraph::needs_of(MemberNumber member) const {
   return needs;
 }
 
-std::size_t WorkflowGraph::dependants_of(MemberNumber member) const {
-  std::size_t count = 0;
-  for (Edge edge = at(member).first_dependant; edge != kNoEdge; edge = next_dependant_[edge]) {
-    ++count;
-  }
-  return count;
-}
-
-std::uint64_t WorkflowGraph::bytes() const {
-  return nodes_.capacity() * sizeof(Node) +
-         (needs_.capacity() + next_dependant_.capacity()) * sizeof(std::uint32_t);
-}
-
 void WorkflowGraph::check_invariants() const {
   std::array<std::uint64_t, terms::kMemberStates> counts{};
   std::uint64_t uncaught = 0;

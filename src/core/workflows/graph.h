@@ -13,7 +13,6 @@
 
 #include "absl/container/btree_set.h"
 #include "base/ids.h"
-#include "core/bounds.h"
 #include "terms/workflow.h"
 
 namespace millrace::core {
@@ -37,7 +36,7 @@ class WorkflowGraph {
  public:
   // Members about to be added, in order.
   struct Added {
-    std::span<const Need> needs;  // at most kMaxNeeds, of members that exist or are added with it
+    std::span<const Need> needs;  // of members that exist or are added with it; none twice
     bool any = false;             // the first need that is met releases it
   };
   // A member of `added` that, through its needs, needs itself; none: there is no circle.
@@ -68,14 +67,11 @@ class WorkflowGraph {
   const JobId& job(MemberNumber member) const { return at(member).job; }
   std::vector<Need> needs_of(MemberNumber member) const;
   bool needs_any(MemberNumber member) const { return at(member).any; }
-  // How many members need it.
-  std::size_t dependants_of(MemberNumber member) const;
   std::uint64_t count(MemberState state) const { return counts_[static_cast<std::size_t>(state)]; }
   // Failures that no released member caught; and whether one of them can no longer be caught.
   std::uint64_t uncaught() const { return uncaught_; }
   bool has_lost() const { return lost_ > 0; }
   bool stopped() const { return stopped_; }
-  std::uint64_t bytes() const;
 
   // Recomputes everything from the needs and the states, and CHECKs that it agrees.
   void check_invariants() const;
@@ -99,6 +95,7 @@ class WorkflowGraph {
     bool caught : 1 = false;       // it failed, and so
     bool lost : 1 = false;         // it failed, and no member can catch that any more
   };
+  static_assert(sizeof(Node) == 32);
 
   static std::uint32_t packed(const Need& need) {
     return to_number(need.of) << 2 | static_cast<std::uint32_t>(need.on);
