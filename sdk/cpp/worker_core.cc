@@ -293,7 +293,7 @@ void WorkerCore::finish(const Lock& held, Context& context, Ack ack) {
   if (context.stop_reason() != StopReason::kLeaseLost) {
     Context::Pending& pending = *context.pending_;
     OutgoingAck outcome{.ack = std::move(ack), .since = std::chrono::steady_clock::now()};
-    if (outcome.ack.outcome != "succeeded" && pending.has_progress()) {
+    if (pending.has_progress()) {
       Heartbeat beat{.id = outcome.ack.id, .token = outcome.ack.token};
       pending.take_progress(beat);
       partings_.push_back({std::move(beat), std::move(outcome), certain_until});

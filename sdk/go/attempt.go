@@ -174,9 +174,9 @@ func (c *core) finish(now time.Time, f finished) {
 	c.part(now, f.attempt, o)
 }
 
-// part sends an attempt's outcome after the data that must precede it: lines under way, which the
-// outcome could overtake on the other connection and which the server refuses once the job has ended;
-// and progress that the next attempt needs.
+// part sends an attempt's outcome after the data that must precede it, as the server refuses it once the
+// job has ended: lines under way, which the outcome could overtake on the other connection; and the
+// progress that was reported last.
 func (c *core) part(now time.Time, a *attempt, o *outgoing) {
 	if len(o.lines) > maxLines {
 		o.lines = o.lines[len(o.lines)-maxLines:]
@@ -184,7 +184,7 @@ func (c *core) part(now time.Time, a *attempt, o *outgoing) {
 	a.ended = o
 	c.parting[a] = true
 	a.nextBeat = now
-	if !o.mayRunAgain() || a.lost {
+	if a.lost {
 		a.job.dropProgress()
 		a.telling = false
 	}

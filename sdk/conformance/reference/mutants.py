@@ -91,6 +91,7 @@ MUTANTS = {
     "last-checkpoint-lost": "logs_progress.a_checkpoint_just_before_the_end",
     "version-of-the-sdk": "queues.the_version_of_its_program",
     "claims-too-many": "queues.never_more_than_its_slots",
+    "last-progress-lost": "logs_progress.progress_just_before_success",
     # Limits and operating.
     "bulk-again": "operating.bulk_is_not_repeated",
     "events-from-the-start": "operating.what_the_server_tells",

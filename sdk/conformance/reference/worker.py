@@ -264,7 +264,9 @@ class Worker:
             except Problem:
                 attempt.tell("lease_lost")
         ack = self.run(attempt)
-        while attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until:
+        if MUTANT == "last-progress-lost" and ack.get("outcome") == "succeeded":
+            attempt.progress_due = None
+        while attempt.progress_due and clock() < attempt.until:
             attempt.progress_due = None
             if MUTANT != "last-checkpoint-lost" and self.exchange({}, [], 0, [attempt]) is not None:
                 attempt.progress_due = clock()

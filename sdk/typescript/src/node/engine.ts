@@ -404,10 +404,9 @@ export class Engine implements Surroundings {
   // Outcomes.
 
   // The server accepts no lines or progress of a job that has ended. So those under way, and the
-  // checkpoint that the next attempt needs, go first. The last lines go with the outcome.
+  // progress that was reported last, go first. The last lines go with the outcome.
   #send(attempt: Attempt, outcome: Outcome): void {
-    const needsProgress = outcome.outcome !== "succeeded" && attempt.ctx.hasProgress;
-    if (attempt.newsUnderWay === 0 && !needsProgress) return this.#post(attempt, outcome);
+    if (attempt.newsUnderWay === 0 && !attempt.ctx.hasProgress) return this.#post(attempt, outcome);
     this.#behindNews++;
     void this.#book.tellProgress(attempt).then(() => {
       this.#behindNews--;
