@@ -354,7 +354,9 @@ Ack WorkerCore::handle(Context& context) {
 void WorkerCore::notice_failure(const Context& context, const Outcome& outcome) {
   const ClaimedJob& job = context.job();
   const bool is_dead = !outcome.retryable || job.attempt >= job.max_attempts;
-  notice(fmt::format("job {} ({}): attempt {} of {} failed: {}: {}; {}", job.id, job.type,
+  // A failure with a delay is a RetryAfter: the handler meant it, and nobody need be warned.
+  notice(is_dead || !outcome.delay ? "warn" : "info",
+         fmt::format("job {} ({}): attempt {} of {} failed: {}: {}; {}", job.id, job.type,
                      job.attempt, job.max_attempts, outcome.error->type, outcome.error->message,
                      is_dead ? "the job is dead" : "the server tries it again"));
 }

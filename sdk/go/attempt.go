@@ -3,6 +3,7 @@ package millrace
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 )
 
@@ -129,7 +130,7 @@ func (c *core) start(a *attempt) {
 			Type: "goexit", Message: "the handler ended its goroutine by runtime.Goexit", Retryable: true,
 		})
 		defer func() { // also after a Goexit, such as that of testing.T's FailNow
-			c.warnOfFailure(&a.job.ClaimedJob, outcome.Error)
+			c.logFailure(&a.job.ClaimedJob, &outcome)
 			f := finished{attempt: a, outcome: outcome, lines: a.job.lastLines()}
 			a.job.end(nil)
 			c.tell(func(in *inbox) { in.finished = append(in.finished, f) })
@@ -138,16 +139,20 @@ func (c *core) start(a *attempt) {
 	}()
 }
 
-// warnOfFailure logs a failed attempt; a nil error is none.
-func (c *core) warnOfFailure(job *ClaimedJob, e *AttemptError) {
+// logFailure logs a failed attempt. One with a delay is a RetryAfter: the handler meant it, and nobody
+// need be warned.
+func (c *core) logFailure(job *ClaimedJob, outcome *Outcome) {
+	e := outcome.Error
 	if e == nil {
 		return
 	}
-	next := "the server tries it again"
+	level, next := slog.LevelWarn, "the server tries it again"
 	if !e.Retryable || job.Attempt >= job.MaxAttempts {
 		next = "the job is dead"
+	} else if outcome.HasDelay {
+		level = slog.LevelInfo
 	}
-	c.warn("an attempt failed", "job", job.ID, "type", job.Type, "attempt", job.Attempt,
+	c.say(level, "an attempt failed", "job", job.ID, "type", job.Type, "attempt", job.Attempt,
 		"max_attempts", job.MaxAttempts, "error_type", e.Type, "error", e.Message, "next", next)
 }
 

@@ -29,6 +29,8 @@ MUTANTS = {
     "token-printed": "client.a_token_that_can_be_none",
     # Outcomes.
     "result-lost": "outcomes.a_value_is_the_result",
+    "failures-in-silence": "outcomes.a_failure_is_one_warning",
+    "warns-of-retry-after": "outcomes.a_failure_is_one_warning",
     "always-retryable": "outcomes.non_retryable",
     "retry-after-lost": "outcomes.retry_after",
     "snooze-fails": "outcomes.snooze",
@@ -89,9 +91,9 @@ MUTANTS = {
     "checkpoint-lost": "logs_progress.checkpoints",
     "bad-progress-sent": "logs_progress.progress_that_is_no_number",
     "last-checkpoint-lost": "logs_progress.a_checkpoint_just_before_the_end",
+    "last-progress-lost": "logs_progress.progress_just_before_success",
     "version-of-the-sdk": "queues.the_version_of_its_program",
     "claims-too-many": "queues.never_more_than_its_slots",
-    "last-progress-lost": "logs_progress.progress_just_before_success",
     # Limits and operating.
     "bulk-again": "operating.bulk_is_not_repeated",
     "events-from-the-start": "operating.what_the_server_tells",

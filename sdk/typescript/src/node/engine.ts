@@ -372,13 +372,15 @@ export class Engine implements Surroundings {
     const run = (): Promise<unknown> => running.run(ctx, () => this.#handlers.run(ctx));
     const outcome = await outcomeOfRun(ctx, run, this.client.link.codec);
     if (attempt.isOver) return;
-    if (outcome.error && !attempt.isLost) this.#warnOfFailure(attempt, outcome.error);
+    if (outcome.error && !attempt.isLost) this.#tellFailure(attempt, outcome.error, outcome.delay);
     this.#end(attempt, outcome);
   }
 
-  #warnOfFailure({ ctx: { job } }: Attempt, error: OutcomeError): void {
+  // A failure with a delay is a RetryAfter: the handler meant it, and nobody need be warned.
+  #tellFailure({ ctx: { job } }: Attempt, error: OutcomeError, delay: number | undefined): void {
     const isDead = error.retryable === false || job.attempt >= job.maxAttempts;
-    this.#options.warn(
+    const tell = isDead || delay === undefined ? this.#options.warn : this.#options.notice;
+    tell(
       `job ${job.id} (${job.type}): attempt ${job.attempt} of ${job.maxAttempts} failed: ` +
         `${error.type}: ${error.message}; ` +
         (isDead ? "the job is dead" : "the server tries it again"),

@@ -407,7 +407,7 @@ final class WorkerLoop implements Runnable {
       // The lease may be over if the process was paused on the way here.
       if (slot.certainUntil <= Clock.now()) slot.execution.tell(StopReason.LEASE_LOST);
       Outcome outcome = slot.execution.run(handlers);
-      if (outcome instanceof Outcome.Failed failed) warnOf(failed, slot.execution);
+      if (outcome instanceof Outcome.Failed failed) logFailure(failed, slot.execution);
       ack = outcome == null ? null : Ack.write(slot.execution, outcome, codec);
     } catch (Throwable bug) {
       ack = slot.execution.isLeaseLost() ? null : Ack.broken(slot.execution, bug);
@@ -416,7 +416,7 @@ final class WorkerLoop implements Runnable {
     inbox.post(() -> handlerEnded(slot, told), Clock.now() + LINGER);
   }
 
-  private static void warnOf(Outcome.Failed failed, Execution execution) {
+  private static void logFailure(Outcome.Failed failed, Execution execution) {
     ClaimedJob job = execution.job();
     boolean isDead = !failed.retryable() || job.attempt() >= job.maxAttempts();
     String text =
@@ -429,6 +429,11 @@ final class WorkerLoop implements Runnable {
             failed.error().type(),
             failed.error().message(),
             isDead ? "the job is dead" : "the server tries it again");
+    // A failure with a delay is a RetryAfter: the handler meant it, and needs no stack trace.
+    if (failed.delay() != null) {
+      LOG.log(isDead ? Level.WARNING : Level.INFO, text);
+      return;
+    }
     Throwable thrown = execution.thrown();
     if (Described.isPrintable(thrown)) {
       LOG.log(Level.WARNING, text, thrown);
