@@ -176,6 +176,7 @@ func (p *program) configure(c *command) (any, error) {
 	if c.Fake != "" {
 		mode := map[string]millracetest.Mode{"inline": millracetest.Inline, "drained": millracetest.Drained}[c.Fake]
 		p.fake = millracetest.New(mode)
+		p.client = p.fake.Client()
 		p.attach(p.fake, c.Types)
 	}
 	return object{}, nil
