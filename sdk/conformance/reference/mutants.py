@@ -102,4 +102,5 @@ MUTANTS = {
     "fake-jitter": "fake.retries_without_jitter",
     "fake-newest-first": "fake.in_order_of_priority_and_age",
     "fake-not-unique": "fake.ids_and_keys",
+    "fake-takes-any-limit": "fake.limits_that_do_not_exist",
 }

@@ -42,6 +42,7 @@ from .models import (
     Job,
     Limit,
     LogLine,
+    NewJob,
     Operation,
     Page,
     Queue,
@@ -178,7 +179,7 @@ def schedule(name: str) -> Call[Schedule]:
 
 def put_schedule(name: str, spec: ScheduleInput, if_match: int | str | None) -> Call[Schedule]:
     return Call(
-        "PUT", path("schedules", name), _record(Schedule), body(dict(spec)), _if_match(if_match)
+        "PUT", path("schedules", name), _record(Schedule), body(_spec(spec)), _if_match(if_match)
     )
 
 
@@ -213,7 +214,16 @@ def preview_schedule(request: PreviewRequest) -> Call[dict[str, Any]]:
 
 
 def apply_schedules(request: ScheduleSet) -> Call[dict[str, Any]]:
-    return Call("PUT", path("schedules"), read_object, body(dict(request)))
+    wire: dict[str, Any] = dict(request)
+    if "schedules" in request:
+        wire["schedules"] = {name: _spec(spec) for name, spec in request["schedules"].items()}
+    return Call("PUT", path("schedules"), read_object, body(wire))
+
+
+def _spec(spec: ScheduleInput) -> dict[str, Any]:
+    """Return a specification in the API's form."""
+    job = spec.get("job")
+    return {**spec, "job": job.to_wire()} if isinstance(job, NewJob) else dict(spec)
 
 
 def limits(limit: int, cursor: str | None) -> Call[Page[Limit]]:
