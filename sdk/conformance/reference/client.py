@@ -23,6 +23,7 @@ CLASSES = {
     "lease_lost": "LeaseLost",
     "version_conflict": "VersionConflict",
     "queue_full": "QueueFull",
+    "key_full": "KeyFull" if MUTANT != "no-class-of-full-keys" else "MillraceError",
     "rate_limited": "RateLimited",
     "unauthenticated": "Unauthenticated",
     "forbidden": "Forbidden",
@@ -154,7 +155,7 @@ class Client:
                 after = problem.retry_after
                 if status in (429, 503):
                     may_again = True
-                    if problem.code == "queue_full" and MUTANT != "full-until-the-deadline":
+                    if problem.code in ("queue_full", "key_full") and MUTANT != "full-until-the-deadline":
                         deadline = min(deadline, begin + self.queue_full_timeout)
                 elif status not in (502, 504):
                     may_again = MUTANT == "retries-422" and n < 3

@@ -24,6 +24,7 @@ MUTANTS = {
     "no-mismatch-class": "errors.idempotency_mismatch",
     "full-until-the-deadline": "errors.queue_full_is_not_tried_for_long",
     "trusts-later": "client.an_untrusted_certificate_is_tried_once",
+    "no-class-of-full-keys": "errors.key_full",
     "token-as-given": "client.blanks_around_a_token",
     "token-unchecked": "client.a_token_that_can_be_none",
     "token-printed": "client.a_token_that_can_be_none",

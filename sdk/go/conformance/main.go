@@ -125,7 +125,7 @@ var classes = map[string]error{
 	"DuplicateJob": millrace.ErrDuplicateJob, "IdMismatch": millrace.ErrIDMismatch,
 	"IdempotencyMismatch": millrace.ErrIdempotencyMismatch,
 	"InvalidState":        millrace.ErrInvalidState, "LeaseLost": millrace.ErrLeaseLost,
-	"VersionConflict": millrace.ErrVersionConflict, "QueueFull": millrace.ErrQueueFull,
+	"VersionConflict": millrace.ErrVersionConflict, "QueueFull": millrace.ErrQueueFull, "KeyFull": millrace.ErrKeyFull,
 	"RateLimited": millrace.ErrRateLimited, "Unauthenticated": millrace.ErrUnauthenticated,
 	"Forbidden": millrace.ErrForbidden, "PayloadTooLarge": millrace.ErrPayloadTooLarge,
 	"Unavailable": millrace.ErrUnavailable, "Unreachable": millrace.ErrUnreachable,

@@ -56,7 +56,8 @@ final class Shapes {
       Map<String, String> meta,
       String traceparent,
       String tracestate,
-      List<JobLimit> limits) {
+      List<JobLimit> limits,
+      String fairKey) {
 
     NewJob job() {
       NewJob job = NewJob.of(type);
@@ -76,6 +77,7 @@ final class Shapes {
       if (unique != null) job = job.unique(unique);
       if (tags != null) job = job.tags(tags.toArray(String[]::new));
       if (meta != null) job = job.meta(meta);
+      if (fairKey != null) job = job.fairKey(fairKey);
       if (limits != null) job = job.limits(limits.toArray(JobLimit[]::new));
       return traceparent == null ? job : job.trace(new TraceContext(traceparent, tracestate));
     }
