@@ -281,7 +281,7 @@ func (c *core) collect(now time.Time, request *pollRequest) {
 			}
 		}
 		isDue := !a.nextBeat.After(now.Add(a.third / 8))
-		if a.beating || !isDue && !hasNews || len(request.heartbeats) == maxItems || room <= 0 {
+		if a.beating || !isDue && !hasNews || len(request.heartbeats) == mostItems || room <= 0 {
 			continue
 		}
 		progress := a.job.takeProgress()
@@ -297,7 +297,7 @@ func (c *core) collect(now time.Time, request *pollRequest) {
 		request.heartbeats = append(request.heartbeats, heartbeat{a, progress})
 	}
 	for a := range c.parting {
-		if a.beating || a.nextBeat.After(now) || len(request.heartbeats) == maxItems || room <= 0 {
+		if a.beating || a.nextBeat.After(now) || len(request.heartbeats) == mostItems || room <= 0 {
 			continue
 		}
 		if progress := a.job.takeProgress(); progress != nil {
@@ -330,7 +330,7 @@ func (c *core) takeHeartbeats(now time.Time, request *pollRequest, results []ite
 			continue // the attempt was given up meanwhile
 		}
 		if i >= len(results) {
-			c.beatAgain(a, beat.progress, now.Add(itemPause))
+			c.beatAgain(a, beat.progress, now.Add(pauseAfterRefusal))
 			continue
 		}
 		switch e := results[i].refusal(); {
@@ -350,10 +350,10 @@ func (c *core) takeHeartbeats(now time.Time, request *pollRequest, results []ite
 				c.end(now, a, ErrLeaseLost)
 			}
 		case e.isTemporary():
-			c.beatAgain(a, beat.progress, now.Add(max(itemPause, e.RetryAfter)))
+			c.beatAgain(a, beat.progress, now.Add(max(pauseAfterRefusal, e.RetryAfter)))
 		default:
 			c.warn("the server refused a heartbeat", "job", a.key.id, "error", e)
-			c.beatAgain(a, nil, now.Add(itemPause))
+			c.beatAgain(a, nil, now.Add(pauseAfterRefusal))
 		}
 		c.letGo(a)
 		c.book.note(a)

@@ -242,7 +242,8 @@ class Client:
         return self.call("POST", "/v1/jobs/batch", body)[0]["results"]
 
     def wait(self, job_id, timeout):
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
+        deadline = began + timeout
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -250,7 +251,13 @@ class Client:
             query = {"wait_ms": int(min(left, 60) * 1000), "until": "final", "include": "result"}
             if MUTANT == "long-waits":
                 query["wait_ms"] = int(left * 1000)
-            job = self.call("GET", f"/v1/jobs/{job_id}", query=query, timeout=left + 5)[0]
+            try:
+                job = self.call("GET", f"/v1/jobs/{job_id}", query=query, timeout=left + 5)[0]
+            except Problem as problem:
+                if problem.code != "not_found" or time.monotonic() > began + 2 or MUTANT == "waits-for-none":
+                    raise
+                time.sleep(0.1)
+                continue
             if job["state"] in ("succeeded", "dead", "cancelled", "expired"):
                 return job
 
