@@ -37,7 +37,7 @@ struct WorkerOptions {
   // later their jobs are given back. Empty: unlimited.
   std::optional<Milliseconds> grace = Milliseconds{25'000};
   // How long the worker then tries to report the last outcomes.
-  Milliseconds flush_timeout{30'000};
+  Milliseconds flush_timeout{10'000};
   // How long an outcome waits for others while a poll is pending, if fewer than 64 are waiting. If
   // no poll is pending, it is sent at once.
   Milliseconds ack_delay{5};

@@ -21,6 +21,7 @@ from ._calls import (
     read_nothing,
     read_object,
 )
+from ._constants import LONGEST_WAIT_S
 from ._ids import make_id
 from ._inputs import (
     BackfillRequest,
@@ -58,8 +59,6 @@ from .models import (
 )
 
 R = TypeVar("R", bound=Record)
-
-MAX_WAIT_S = 60.0  # the longest time that one request may wait at the server
 
 
 def submit(job: Submission, trace: Trace) -> Call[Submitted]:
@@ -105,7 +104,7 @@ def get(id: str, include: Sequence[str]) -> Call[Job]:
 
 
 def wait(id: str, seconds: float) -> Call[Job]:
-    milliseconds = round(min(seconds, MAX_WAIT_S) * 1000)
+    milliseconds = round(min(seconds, LONGEST_WAIT_S) * 1000)
     target = path("jobs", id, wait_ms=milliseconds, until="final", include="result")
     return Call("GET", target, _record(Job))
 
@@ -295,7 +294,7 @@ def workers(limit: int, cursor: str | None) -> Call[Page[WorkerInfo]]:
 
 
 def events(filters: Mapping[str, Any], wait_s: float) -> Call[Page[Event]]:
-    wait_ms = round(min(wait_s, MAX_WAIT_S) * 1000) or None
+    wait_ms = round(min(wait_s, LONGEST_WAIT_S) * 1000) or None
     return Call("GET", path("events", **filters, wait_ms=wait_ms), _page(Event))
 
 
