@@ -48,7 +48,6 @@ final class WorkerLoop implements Runnable {
   /** How long a freed slot waits for others, so that one claim covers them all. */
   private static final long LINGER = Clock.millis(1);
 
-
   /** The time that a slow line needs for a character of the outcomes in a request. */
   private static final long NANOS_PER_CHARACTER = Clock.millis(1_000) / SLOW_LINE_BYTES_PER_S;
 
