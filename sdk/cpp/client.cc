@@ -17,6 +17,7 @@
 #include "base/shown_url.h"
 #include "base/time.h"
 #include "client_calls.h"
+#include "constants.h"
 #include "json_encode.h"
 #include "json_reader.h"
 #include "millrace/json.h"
@@ -26,10 +27,6 @@ namespace millrace::sdk {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr milliseconds kFirstRetryDelay{100};
-constexpr milliseconds kMaxRetryDelay{5'000};
-constexpr milliseconds kLongestWait{60'000};  // per request
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -157,7 +154,7 @@ Result<Response> Client::send_repeatedly(Request request, int* tries) {
   if (!options_.try_again) request.repeat = Repeat::kNever;
   const auto began = std::chrono::steady_clock::now();
   auto deadline = began + request.timeout;
-  Backoff backoff(kFirstRetryDelay, kMaxRetryDelay, system_random());
+  Backoff backoff(kFirstPause, kLongestPause, system_random());
   for (bool is_first = true;; is_first = false) {
     if (tries != nullptr) ++*tries;
     auto response = transport_->send(request);
@@ -227,12 +224,20 @@ Result<Job> Client::get(std::string_view id, const GetJob& options) {
 }
 
 Result<Job> Client::wait(std::string_view id, Milliseconds timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto began = std::chrono::steady_clock::now();
+  const auto deadline = began + timeout;
+  // A job of a transaction comes a moment after its commit: until then there is none.
+  const auto comes = options_.try_again ? std::min(began + kCommitPatience, deadline) : began;
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
     GetJob options{.include = {"result"}, .until_final = true};
     options.wait = std::clamp(left, milliseconds{0}, kLongestWait);
     auto found = get(id, options);
+    const bool is_missing = !found && found.error().problem() == Problem::kNotFound;
+    if (is_missing && std::chrono::steady_clock::now() < comes) {
+      pause_for(kCommitPause, options_.stop);
+      if (!options_.stop.stop_requested()) continue;
+    }
     if (!found || found->is_final()) return found;
     if (left > options.wait) continue;
     Error error;

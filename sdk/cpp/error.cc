@@ -27,6 +27,7 @@ constexpr std::array kProblems = {
     Named{Problem::kLeaseLost, "LeaseLost", "lease_lost"},
     Named{Problem::kVersionConflict, "VersionConflict", "version_conflict"},
     Named{Problem::kQueueFull, "QueueFull", "queue_full"},
+    Named{Problem::kKeyFull, "KeyFull", "key_full"},
     Named{Problem::kRateLimited, "RateLimited", "rate_limited"},
     Named{Problem::kUnauthenticated, "Unauthenticated", "unauthenticated"},
     Named{Problem::kForbidden, "Forbidden", "forbidden"},
@@ -88,6 +89,8 @@ void throw_error(Error error) {
       throw_as<Problem::kVersionConflict>(std::move(error));
     case Problem::kQueueFull:
       throw_as<Problem::kQueueFull>(std::move(error));
+    case Problem::kKeyFull:
+      throw_as<Problem::kKeyFull>(std::move(error));
     case Problem::kRateLimited:
       throw_as<Problem::kRateLimited>(std::move(error));
     case Problem::kUnauthenticated:

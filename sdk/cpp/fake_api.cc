@@ -268,7 +268,10 @@ Response FakeJobs::submit_batch(const Request& request) {
   const bool is_atomic = body["atomic"].boolean().value_or(false);
   std::vector<FieldError> all_faults;
   for (std::size_t i = 0; is_atomic && i < jobs.size(); ++i) {
-    auto faults = faults_of(read_new_job(jobs[i]), fmt::format("/jobs/{}", i));
+    const NewJob spec = read_new_job(jobs[i]);
+    const std::string at = fmt::format("/jobs/{}", i);
+    auto faults = faults_of(spec, at);
+    if (names_no_limit(spec)) faults.push_back({at, std::string(kNoSuchLimit)});
     std::ranges::move(faults, std::back_inserter(all_faults));
   }
   if (!all_faults.empty()) {

@@ -125,6 +125,9 @@ auto FakeJobs::submit(NewJob spec, std::string_view text) -> Answer<std::pair<Fa
   if (spec.queue.empty()) spec.queue = kDefaultQueue;
   auto found = known(spec, text);
   if (!found || !found->second) return found;
+  if (names_no_limit(spec)) {
+    return std::unexpected(Refusal{422, "unknown_limit", std::string(kNoSuchLimit)});
+  }
   if (is_full(spec.queue)) {
     return std::unexpected(
         Refusal{429, "queue_full", fmt::format("the queue {} is full", spec.queue)});
@@ -136,6 +139,11 @@ auto FakeJobs::submit(NewJob spec, std::string_view text) -> Answer<std::pair<Fa
   const bool is_due = job.run_at <= now_;
   if (mode_ == FakeMode::kInline && is_due && handlers_.has(job.spec.type)) run(job, handlers_);
   return std::pair{&job, true};
+}
+
+bool FakeJobs::names_no_limit(const NewJob& spec) const {
+  const auto is_there = [this](const JobLimit& limit) { return setup_.has_limit(limit.name); };
+  return !std::ranges::all_of(spec.limits, is_there);
 }
 
 bool FakeJobs::is_full(const std::string& queue) const {

@@ -81,6 +81,7 @@ class FakeJobs : public Transport {
   Answer<std::pair<FakeJob*, bool>> submit(NewJob spec, std::string_view text);
   static std::vector<FieldError> faults_of(const NewJob& spec, std::string_view at);
   Answer<std::pair<FakeJob*, bool>> known(const NewJob& spec, std::string_view text);
+  bool names_no_limit(const NewJob& spec) const;
   bool is_full(const std::string& queue) const;
   FakeJob& store(NewJob spec);
   FakeJob* holder_of(const NewJob& spec);

@@ -27,12 +27,16 @@ std::map<std::string, std::string> defaults_of(std::string_view kind) {
   return {{"paused", "false"}, {"state", "\"active\""}, {"next", "[]"}, {"timezone", "\"UTC\""}};
 }
 
+Response refused(int status, std::string_view code, std::string_view detail) {
+  JsonWriter json;
+  json.begin_object().key("status").integer(status).key("code").string(code);
+  json.key("detail").string(detail).end_object();
+  return {.status = status, .body = json.take()};
+}
+
 Response missing(std::string_view kind, std::string_view name) {
   kind.remove_suffix(1);
-  JsonWriter json;
-  json.begin_object().key("status").integer(404).key("code").string("not_found");
-  json.key("detail").string(fmt::format("there is no {} {}", kind, name)).end_object();
-  return {.status = 404, .body = json.take()};
+  return refused(404, "not_found", fmt::format("there is no {} {}", kind, name));
 }
 
 void write_names(JsonWriter& json, std::string_view key, const std::vector<std::string>& names) {
@@ -49,6 +53,10 @@ std::string FakeSetup::member_of(std::string_view kind, const std::string& name,
   if (found == declared_.end()) return {};
   const auto value = found->second.members.find(member);
   return value == found->second.members.end() || value->second == "null" ? "" : value->second;
+}
+
+bool FakeSetup::has_limit(std::string_view name) const {
+  return declared_.contains({"limits", std::string(name)});
 }
 
 std::optional<Response> FakeSetup::answer(const Request& request, std::string_view kind,
@@ -74,6 +82,12 @@ std::optional<Response> FakeSetup::answer(const Request& request, std::string_vi
 }
 
 Response FakeSetup::put(const Key& key, Members members, std::string_view counts) {
+  if (const auto named = members.find("limits"); key.first == "queues" && named != members.end()) {
+    for (const JsonView limit : JsonView(named->second).elements()) {
+      const auto name = limit["name"].string().value_or("");
+      if (!has_limit(name)) return refused(422, "unknown_limit", kNoSuchLimit);
+    }
+  }
   Declared& declared = declared_[key];
   const bool is_new = declared.version == 0;
   if (is_new || declared.members != members) ++declared.version;

@@ -12,6 +12,10 @@
 
 namespace millrace::sdk {
 
+// Why a name of a limit that does not exist is refused, with 422 `unknown_limit`.
+inline constexpr std::string_view kNoSuchLimit =
+    "no limit has this name; check the spelling, or create the limit";
+
 // Not thread-safe. A thing is a kind ("queues", "limits", "schedules") and a name.
 class FakeSetup {
  public:
@@ -19,6 +23,9 @@ class FakeSetup {
   // no such call. `counts`: the numbers of the queue's jobs, as JSON.
   std::optional<Response> answer(const Request& request, std::string_view kind,
                                  const std::string& name, std::string_view counts);
+
+  // Whether there is a limit of this name.
+  bool has_limit(std::string_view name) const;
 
   // The member of a thing's settings or specification, raw JSON; empty: it is not set.
   std::string member_of(std::string_view kind, const std::string& name,

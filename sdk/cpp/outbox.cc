@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "constants.h"
+
 namespace millrace::sdk {
-namespace {
-
-constexpr std::size_t kMaxAcks = 1'000;  // the server's limit per round trip
-// Well below the server's limit on a body, which also holds heartbeats and log lines.
-constexpr std::size_t kMaxAckBytes = std::size_t{6} << 20;
-
-}  // namespace
-
 std::size_t size_of(const Ack& ack) {
   std::size_t size = ack.result.size() + 256;
   if (ack.error) size += ack.error->message.size() + ack.error->stack.size();
@@ -29,9 +23,9 @@ void Outbox::give_back(std::vector<OutgoingAck> acks) {
 std::vector<OutgoingAck> Outbox::take() {
   std::vector<OutgoingAck> taken;
   std::size_t bytes = 0;
-  while (!acks_.empty() && taken.size() < kMaxAcks) {
+  while (!acks_.empty() && taken.size() < kMostItems) {
     bytes += size_of(acks_.front().ack);
-    if (!taken.empty() && bytes > kMaxAckBytes) break;
+    if (!taken.empty() && bytes > kMostOutcomeBytes) break;
     taken.push_back(std::move(acks_.front()));
     acks_.pop_front();
   }
@@ -55,7 +49,7 @@ SteadyTime Outbox::due_alone() const {
 }
 
 SteadyTime Outbox::due() const {
-  if (acks_.empty() || acks_.size() >= kEnoughAcks) return due_without_delay();
+  if (acks_.empty() || acks_.size() >= kManyOutcomes) return due_without_delay();
   return acks_.front().since + delay_;
 }
 

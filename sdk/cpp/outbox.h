@@ -12,9 +12,6 @@ namespace millrace::sdk {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Once this many wait, they are sent without waiting for more.
-constexpr std::size_t kEnoughAcks = 64;
-
 // The approximate size that it adds to a request.
 std::size_t size_of(const Ack& ack);
 

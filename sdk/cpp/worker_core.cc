@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "constants.h"
 
 namespace millrace::sdk {
 namespace {
@@ -13,13 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kFirstBackoff{100};
-constexpr milliseconds kMaxBackoff{5'000};
 constexpr milliseconds kPauseAfterNothing{100};  // used if a claim did not wait as it should
 constexpr milliseconds kIdlePause{
     1'000};  // between claims of a worker that waits for its own last jobs
-constexpr milliseconds kAbortedFlush{2'000};  // time to report the last outcomes after an abort
-constexpr milliseconds kGoodbye{1'000};       // the server's time to answer a goodbye
 // Outcomes are answered only after the claim sent with them has waited. A refusal must be known
 // before the lease ends.
 constexpr milliseconds kWaitWithAcks{1'000};
@@ -43,8 +40,8 @@ WorkerCore::WorkerCore(const Client& client, WorkerOptions options)
     : client_(client),
       options_(std::move(options)),
       outbox_(options_.ack_delay),
-      claim_backoff_(kFirstBackoff, kMaxBackoff, system_random()),
-      report_backoff_(kFirstBackoff, kMaxBackoff, system_random()) {
+      claim_backoff_(kFirstPause, kLongestPause, system_random()),
+      report_backoff_(kFirstPause, kLongestPause, system_random()) {
   info_.host = host_name();
   info_.pid = static_cast<int>(getpid());
   info_.version = options_.version.empty() ? version_of_environment() : options_.version;
@@ -93,8 +90,7 @@ Result<void> WorkerCore::run(const std::stop_token& stop, Handlers handlers) {
 bool WorkerCore::drain() {
   Lock lock(mutex_);
   is_draining_ = true;
-  report_not_before_ =
-      std::min(report_not_before_, std::chrono::steady_clock::now() + kFirstBackoff);
+  report_not_before_ = std::min(report_not_before_, std::chrono::steady_clock::now() + kFirstPause);
   leave_acks_to_reporter(lock);
   claimer_wakes_.wait(
       lock, [this] { return free_slots_ == options_.concurrency && (asked_ == 0 || is_aborted_); });
@@ -103,7 +99,7 @@ bool WorkerCore::drain() {
   };
   const auto deadline = std::chrono::steady_clock::now() + options_.flush_timeout;
   claimer_wakes_.wait_until(lock, deadline, [&] { return is_aborted_ || has_told_all(); });
-  if (is_aborted_) claimer_wakes_.wait_for(lock, kAbortedFlush, has_told_all);
+  if (is_aborted_) claimer_wakes_.wait_for(lock, kRefusedFlush, has_told_all);
   return has_told_all();
 }
 
@@ -293,7 +289,7 @@ void WorkerCore::finish(const Lock& held, Context& context, Ack ack) {
   if (context.stop_reason() != StopReason::kLeaseLost) {
     Context::Pending& pending = *context.pending_;
     OutgoingAck outcome{.ack = std::move(ack), .since = std::chrono::steady_clock::now()};
-    if (outcome.ack.outcome != "succeeded" && pending.has_progress()) {
+    if (pending.has_progress()) {
       Heartbeat beat{.id = outcome.ack.id, .token = outcome.ack.token};
       pending.take_progress(beat);
       partings_.push_back({std::move(beat), std::move(outcome), certain_until});
@@ -354,7 +350,9 @@ Ack WorkerCore::handle(Context& context) {
 void WorkerCore::notice_failure(const Context& context, const Outcome& outcome) {
   const ClaimedJob& job = context.job();
   const bool is_dead = !outcome.retryable || job.attempt >= job.max_attempts;
-  notice(fmt::format("job {} ({}): attempt {} of {} failed: {}: {}; {}", job.id, job.type,
+  // A failure with a delay is a RetryAfter: the handler meant it, and nobody need be warned.
+  notice(is_dead || !outcome.delay ? "warn" : "info",
+         fmt::format("job {} ({}): attempt {} of {} failed: {}: {}; {}", job.id, job.type,
                      job.attempt, job.max_attempts, outcome.error->type, outcome.error->message,
                      is_dead ? "the job is dead" : "the server tries it again"));
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "constants.h"
 #include "worker_core.h"
 
 namespace millrace::sdk {
@@ -14,15 +15,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kDefaultLease{30'000};  // the server's default
 constexpr milliseconds kMinLease{1'000};
-constexpr int kMaxClaim = 1'000;
 // How late the answer to a claim may be. Jobs in a later answer are lost until their leases end.
 // Meanwhile, a hanging claim brings no jobs, and delays outcomes that it carries.
 constexpr milliseconds kClaimPatience{10'000};
 constexpr milliseconds kAckPatience{5'000};
 constexpr std::size_t kMaxMessageBytes = 4 << 10;
-constexpr milliseconds kPauseAfterRefusal{200};  // before an item is sent again
-// Added for the outcomes in the request: the transfer rate assumed for a slow connection.
-constexpr std::size_t kAckBytesPerSecond = 256 << 10;
 
 // The length of a job's lease. If the server does not state it, it is derived from the lease's end
 // on the server's clock, which may differ from ours; the result is limited to the default length.
@@ -67,7 +64,7 @@ void WorkerCore::add_claim(const Lock& held, PollRequest& request, Milliseconds 
   Claim& claim = request.claim.emplace();
   claim.queues = options_.queues;
   claim.types = options_.types;
-  claim.limit = std::min(open_slots(held), kMaxClaim);
+  claim.limit = std::min(open_slots(held), static_cast<int>(kMostItems));
   claim.lease = options_.lease;
   claim.wait = wait;
   asked_ += claim.limit;
@@ -95,7 +92,7 @@ Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
   }
   const int asked = request.claim ? request.claim->limit : 0;
   const SteadyTime sent = std::chrono::steady_clock::now();
-  const Milliseconds for_acks{ack_bytes * 1'000 / kAckBytesPerSecond};
+  const Milliseconds for_acks{ack_bytes * 1'000 / kSlowLineBytesPerS};
   const Milliseconds patience = (acks.empty() ? kClaimPatience : kAckPatience) + for_acks;
   auto answer = by == By::kClaimer
                     ? client_.poll(options_.id, request, claim_stop_.get_token(), patience)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "constants.h"
 #include "worker_core.h"
 
 namespace millrace::sdk {
@@ -10,14 +11,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxItems = 1'000;  // of a kind, per round trip
-constexpr milliseconds kMaxPause{5'000};
-// The first pause of an outcome that fails alone; doubled with every failure.
-constexpr milliseconds kFirstPauseAlone{200};
 constexpr int kMaxDoublings = 6;
 constexpr milliseconds kTimeQuestion{1'000};
-constexpr milliseconds kListenEvery{2'000};  // for commands, while the worker is quiet
-constexpr int kMaxFailuresInARow = 3;        // after this many, no outcome is at fault
+constexpr int kMaxFailuresInARow = 3;  // after this many, no outcome is at fault
 
 // Whether the request's content may be the reason for its failure.
 bool is_its_own(const Error& error) {
@@ -43,7 +39,7 @@ void WorkerCore::report() {
     const auto now = std::chrono::steady_clock::now();
     const bool acks_are_due = acks_due(lock) <= now;
     const bool listens = next_listen_ <= now;
-    if (listens) next_listen_ = now + kListenEvery;
+    if (listens) next_listen_ = now + kQuietPoll;
     PollRequest request = next_report(lock);
     const bool has_news = !request.heartbeats.empty() || !request.logs.empty();
     if (!acks_are_due && !has_news && !listens) continue;
@@ -130,7 +126,7 @@ PollRequest WorkerCore::next_report(const Lock&) {
   parting_now_ = std::exchange(partings_, {});
   for (const Parting& parting : parting_now_) request.heartbeats.push_back(parting.beat);
   for (auto& [key, attempt] : attempts_) {
-    const std::size_t room = flush_logs ? kMaxItems - request.logs.size() : 0;
+    const std::size_t room = flush_logs ? kMostItems - request.logs.size() : 0;
     for (WorkerLogLine& line : attempt.pending->take_logs(room)) {
       request.logs.push_back({attempt.id, attempt.token, std::move(line)});
       telling_.insert(key);
@@ -138,7 +134,7 @@ PollRequest WorkerCore::next_report(const Lock&) {
     const bool has_news = flush_logs && !attempt.unconfirmed && attempt.pending->has_progress() &&
                           attempt.certain_until != SteadyTime::max();
     const bool is_due = attempt.next_beat <= now || has_news;
-    if (!is_due || request.heartbeats.size() >= kMaxItems) continue;
+    if (!is_due || request.heartbeats.size() >= kMostItems) continue;
     attempt.next_beat = now + attempt.beat_every;
     Heartbeat beat{.id = attempt.id, .token = attempt.token};
     if (!std::exchange(attempt.next_is_plain, false)) attempt.pending->take_progress(beat);
@@ -206,7 +202,7 @@ SteadyTime WorkerCore::pause_reports(const Error& error) {
   const Lock lock(mutex_);
   auto pause = report_backoff_.next();
   if (!is_draining_) pause = std::max(pause, error.retry_after.value_or(milliseconds{0}));
-  pause = std::min(pause, kMaxPause);
+  pause = std::min(pause, kLongestPause);
   if (!attempts_.empty()) pause = std::min(pause, shortest_beat(lock) / 2);
   report_not_before_ = std::chrono::steady_clock::now() + pause;
   return report_not_before_;
@@ -285,9 +281,9 @@ void WorkerCore::put_aside(OutgoingAck ack, const Error& error) {
     notice(fmt::format("job {}: the worker could not report the outcome: {}; it tries again",
                        ack.ack.id, describe(error)));
   }
-  const auto pause = kFirstPauseAlone * (1 << std::min(ack.failures, kMaxDoublings));
+  const auto pause = kPauseAfterRefusal * (1 << std::min(ack.failures, kMaxDoublings));
   ++ack.failures;
-  ack.since = std::chrono::steady_clock::now() + std::min(pause, kMaxPause);
+  ack.since = std::chrono::steady_clock::now() + std::min(pause, kLongestPause);
   const Lock lock(mutex_);
   outbox_.add_alone(std::move(ack));
 }

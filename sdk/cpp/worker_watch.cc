@@ -1,21 +1,13 @@
 // A worker's watcher: acts at given instants, whatever requests are pending.
 #include <algorithm>
 
+#include "constants.h"
 #include "worker_core.h"
 
 namespace millrace::sdk {
 namespace {
 
 using std::chrono::milliseconds;
-
-// When the worker is told to stop, a younger claim than this may still be answered, and its jobs
-// given back. Cancelling it while many jobs are ready would leave them leased to nobody.
-constexpr milliseconds kYoungClaim{500};
-// A hanging report must not cost the leases, so it may take half of the shortest lease, but at
-// least this.
-constexpr milliseconds kLeastReportTime{500};
-// Between telling the handlers at the end of the grace time and giving back the running jobs.
-constexpr milliseconds kLastSecond{1'000};
 
 SteadyTime later(SteadyTime time, milliseconds by) {
   return time >= SteadyTime::max() - by ? SteadyTime::max() : time + by;
@@ -155,7 +147,7 @@ SteadyTime WorkerCore::report_breaks(const Lock& held) const {
   if (!is_reporting_ || attempts_.empty() || report_stop_.stop_requested()) {
     return SteadyTime::max();
   }
-  return report_began_ + report_patience_ + std::max(shortest_beat(held), kLeastReportTime);
+  return report_began_ + report_patience_ + std::max(shortest_beat(held), kLeastPatience);
 }
 
 // The time for a stop is over: gives the jobs back, whatever their handlers do.

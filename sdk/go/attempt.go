@@ -3,6 +3,7 @@ package millrace
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 )
 
@@ -129,7 +130,7 @@ func (c *core) start(a *attempt) {
 			Type: "goexit", Message: "the handler ended its goroutine by runtime.Goexit", Retryable: true,
 		})
 		defer func() { // also after a Goexit, such as that of testing.T's FailNow
-			c.warnOfFailure(&a.job.ClaimedJob, outcome.Error)
+			c.logFailure(&a.job.ClaimedJob, &outcome)
 			f := finished{attempt: a, outcome: outcome, lines: a.job.lastLines()}
 			a.job.end(nil)
 			c.tell(func(in *inbox) { in.finished = append(in.finished, f) })
@@ -138,16 +139,20 @@ func (c *core) start(a *attempt) {
 	}()
 }
 
-// warnOfFailure logs a failed attempt; a nil error is none.
-func (c *core) warnOfFailure(job *ClaimedJob, e *AttemptError) {
+// logFailure logs a failed attempt. One with a delay is a RetryAfter: the handler meant it, and nobody
+// need be warned.
+func (c *core) logFailure(job *ClaimedJob, outcome *Outcome) {
+	e := outcome.Error
 	if e == nil {
 		return
 	}
-	next := "the server tries it again"
+	level, next := slog.LevelWarn, "the server tries it again"
 	if !e.Retryable || job.Attempt >= job.MaxAttempts {
 		next = "the job is dead"
+	} else if outcome.HasDelay {
+		level = slog.LevelInfo
 	}
-	c.warn("an attempt failed", "job", job.ID, "type", job.Type, "attempt", job.Attempt,
+	c.say(level, "an attempt failed", "job", job.ID, "type", job.Type, "attempt", job.Attempt,
 		"max_attempts", job.MaxAttempts, "error_type", e.Type, "error", e.Message, "next", next)
 }
 
@@ -174,9 +179,9 @@ func (c *core) finish(now time.Time, f finished) {
 	c.part(now, f.attempt, o)
 }
 
-// part sends an attempt's outcome after the data that must precede it: lines under way, which the
-// outcome could overtake on the other connection and which the server refuses once the job has ended;
-// and progress that the next attempt needs.
+// part sends an attempt's outcome after the data that must precede it, as the server refuses it once the
+// job has ended: lines under way, which the outcome could overtake on the other connection; and the
+// progress that was reported last.
 func (c *core) part(now time.Time, a *attempt, o *outgoing) {
 	if len(o.lines) > maxLines {
 		o.lines = o.lines[len(o.lines)-maxLines:]
@@ -184,7 +189,7 @@ func (c *core) part(now time.Time, a *attempt, o *outgoing) {
 	a.ended = o
 	c.parting[a] = true
 	a.nextBeat = now
-	if !o.mayRunAgain() || a.lost {
+	if a.lost {
 		a.job.dropProgress()
 		a.telling = false
 	}
@@ -276,7 +281,7 @@ func (c *core) collect(now time.Time, request *pollRequest) {
 			}
 		}
 		isDue := !a.nextBeat.After(now.Add(a.third / 8))
-		if a.beating || !isDue && !hasNews || len(request.heartbeats) == maxItems || room <= 0 {
+		if a.beating || !isDue && !hasNews || len(request.heartbeats) == mostItems || room <= 0 {
 			continue
 		}
 		progress := a.job.takeProgress()
@@ -292,7 +297,7 @@ func (c *core) collect(now time.Time, request *pollRequest) {
 		request.heartbeats = append(request.heartbeats, heartbeat{a, progress})
 	}
 	for a := range c.parting {
-		if a.beating || a.nextBeat.After(now) || len(request.heartbeats) == maxItems || room <= 0 {
+		if a.beating || a.nextBeat.After(now) || len(request.heartbeats) == mostItems || room <= 0 {
 			continue
 		}
 		if progress := a.job.takeProgress(); progress != nil {
@@ -325,7 +330,7 @@ func (c *core) takeHeartbeats(now time.Time, request *pollRequest, results []ite
 			continue // the attempt was given up meanwhile
 		}
 		if i >= len(results) {
-			c.beatAgain(a, beat.progress, now.Add(itemPause))
+			c.beatAgain(a, beat.progress, now.Add(pauseAfterRefusal))
 			continue
 		}
 		switch e := results[i].refusal(); {
@@ -345,10 +350,10 @@ func (c *core) takeHeartbeats(now time.Time, request *pollRequest, results []ite
 				c.end(now, a, ErrLeaseLost)
 			}
 		case e.isTemporary():
-			c.beatAgain(a, beat.progress, now.Add(max(itemPause, e.RetryAfter)))
+			c.beatAgain(a, beat.progress, now.Add(max(pauseAfterRefusal, e.RetryAfter)))
 		default:
 			c.warn("the server refused a heartbeat", "job", a.key.id, "error", e)
-			c.beatAgain(a, nil, now.Add(itemPause))
+			c.beatAgain(a, nil, now.Add(pauseAfterRefusal))
 		}
 		c.letGo(a)
 		c.book.note(a)

@@ -46,6 +46,9 @@ type Options struct {
 	// TLS holds the settings for https. Nil means the platform's certificate store. Proxies are taken
 	// from HTTPS_PROXY and NO_PROXY in the environment.
 	TLS *tls.Config
+	// Transport sends the requests. Nil means one with the TLS settings above; another one may wrap it, or
+	// take the server's place, as millracetest's does.
+	Transport http.RoundTripper
 	// Trace returns the W3C trace context to send with a submission, or empty strings. If nil, a
 	// submission inside a handler gets the trace context of the handler's job, and any other none.
 	Trace func(ctx context.Context) (traceparent, tracestate string)
@@ -76,15 +79,9 @@ func New(options Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
-		TLSClientConfig:     options.TLS,
-		MaxIdleConnsPerHost: 64,
-		// Shorter than the server's minute, so that no request uses a connection that the server closes.
-		IdleConnTimeout:    45 * time.Second,
-		DisableCompression: true,
+	transport := options.Transport
+	if transport == nil {
+		transport = transportWith(options.TLS)
 	}
 	c := &Client{
 		base:          strings.TrimRight(firstOf(options.URL, os.Getenv("MILLRACE_URL"), DefaultURL), "/"),
@@ -105,6 +102,19 @@ func New(options Options) (*Client, error) {
 		c.queueFull = defaultQueueFullTimeout
 	}
 	return c, nil
+}
+
+func transportWith(settings *tls.Config) *http.Transport {
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second,
+		TLSClientConfig:     settings,
+		MaxIdleConnsPerHost: 64,
+		// Shorter than the server's minute, so that no request uses a connection that the server closes.
+		IdleConnTimeout:    45 * time.Second,
+		DisableCompression: true,
+	}
 }
 
 // authorizationOf returns the header for a token, which may have blanks around it, as files and secrets

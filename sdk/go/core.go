@@ -224,7 +224,7 @@ func (c *core) tryClaim(ctx context.Context, now time.Time) {
 	if !c.mayClaim() || now.Before(c.claimer.notBefore) {
 		return
 	}
-	request := &pollRequest{outcomes: c.outbox.take(), claim: min(c.openSlots(), maxItems)}
+	request := &pollRequest{outcomes: c.outbox.take(), claim: min(c.openSlots(), mostItems)}
 	if len(request.outcomes) > 0 {
 		// The answer to the outcomes must be known long before the leases end.
 		c.send(ctx, now, &c.claimer, request, c.patience(request))
@@ -291,16 +291,11 @@ func (c *core) tryReport(ctx context.Context, now time.Time) {
 		request.outcomes = c.outbox.take()
 	}
 	if len(request.outcomes) > 0 && c.claimer.busy && !c.away && !c.quiet && !c.stop.begun {
-		request.claim = max(min(c.openSlots(), maxItems), 0)
+		request.claim = max(min(c.openSlots(), mostItems), 0)
 	}
-	c.nextPing = now.Add(c.config.pollWait)
+	c.nextPing = now.Add(quietPoll)
 	c.send(ctx, now, &c.reporter, request, c.patience(request))
 }
-
-const (
-	leastPatience    = 500 * time.Millisecond // half of the shortest lease
-	outcomeBytesPerS = 256 << 10              // the speed of a slow line, for sending outcomes
-)
 
 // patience returns how long a request may go unanswered: a hanging connection must cost no lease.
 func (c *core) patience(request *pollRequest) time.Duration {
@@ -310,7 +305,7 @@ func (c *core) patience(request *pollRequest) time.Duration {
 		shortest = min(shortest, o.leaseThird)
 		bytes += o.size()
 	}
-	return max(shortest, leastPatience) + time.Duration(bytes)*time.Second/outcomeBytesPerS
+	return max(shortest, leastPatience) + time.Duration(bytes)*time.Second/slowLineBytesPerS
 }
 
 // shortestThird returns a third of the shortest lease. Heartbeats must not be later than that.
@@ -370,7 +365,7 @@ func (c *core) sayGoodbye(ctx context.Context) {
 	}
 	request := pollRequest{goodbye: true}
 	if body, err := request.append(nil, nil); err == nil {
-		_, _ = c.client.poll(ctx, c.config.id, body, time.Second)
+		_, _ = c.client.poll(ctx, c.config.id, body, goodbye)
 	}
 }
 

@@ -100,6 +100,8 @@ var (
 	ErrVersionConflict error = &errorKind{"version_conflict", "the version is another"}
 	// ErrQueueFull: the queue already has its maximum number of ready jobs.
 	ErrQueueFull error = &errorKind{"queue_full", "the queue is full"}
+	// ErrKeyFull: the queue already has its maximum number of ready jobs of the job's FairKey.
+	ErrKeyFull error = &errorKind{"key_full", "the queue is full for the fair key"}
 	// ErrRateLimited: the client sent too many requests.
 	ErrRateLimited error = &errorKind{"rate_limited", "too many requests"}
 	// ErrUnauthenticated: the token is missing, unknown or expired.

@@ -8,11 +8,6 @@ import (
 	"time"
 )
 
-const (
-	itemPause       = 200 * time.Millisecond // before a refused item is sent again
-	firstAlonePause = 200 * time.Millisecond
-)
-
 // take reads the answer of a round trip.
 func (c *core) take(now time.Time, x answered) {
 	x.lane.busy, x.lane.waits = false, false
@@ -39,7 +34,7 @@ func (c *core) take(now time.Time, x answered) {
 	}
 	early := now.Sub(x.request.sent) < x.request.wait/2
 	if early && len(x.answer.Jobs)+len(x.answer.Commands) == 0 {
-		x.lane.pause(now, &Error{}, maxPause) // a server that is stopping does not let claims wait
+		x.lane.pause(now, &Error{}, longestPause) // a server that is stopping does not let claims wait
 		return
 	}
 	x.lane.pauses.reset()
@@ -69,7 +64,7 @@ func (c *core) obey(now time.Time, order command) {
 func (c *core) takeOutcomes(now time.Time, sent []*outgoing, results []itemResult) {
 	for i, o := range sent {
 		if i >= len(results) {
-			o.since = now.Add(itemPause)
+			o.since = now.Add(pauseAfterRefusal)
 			c.outbox.later = append(c.outbox.later, o)
 			continue
 		}
@@ -78,7 +73,7 @@ func (c *core) takeOutcomes(now time.Time, sent []*outgoing, results []itemResul
 		case errors.Is(e, ErrLeaseLost):
 			c.warn("the lease was lost before the outcome was reported", "job", o.id)
 		case e.isTemporary():
-			o.since = now.Add(max(itemPause, e.RetryAfter))
+			o.since = now.Add(max(pauseAfterRefusal, e.RetryAfter))
 			c.outbox.later = append(c.outbox.later, o)
 		default:
 			c.refused(now, o, e)
@@ -114,7 +109,7 @@ func (c *core) failed(now time.Time, x answered, e *Error) {
 		}
 		e.Message = "no answer in time"
 	}
-	mostPause := maxPause
+	mostPause := longestPause
 	if x.lane == &c.reporter {
 		mostPause = c.shortestThird() / 2 // the retry comes before the leases end
 	}
@@ -166,7 +161,7 @@ func (c *core) separate(now time.Time, outcomes []*outgoing, e *Error) {
 		}
 		o.since = now
 		if len(outcomes) == 1 {
-			o.since = now.Add(min(firstAlonePause<<min(o.failures, 6), maxPause))
+			o.since = now.Add(min(pauseAfterRefusal<<min(o.failures, 6), longestPause))
 			o.failures++
 		}
 		c.outbox.alone = append(c.outbox.alone, o)
@@ -214,13 +209,6 @@ type stopState struct {
 	flushBy  time.Time // for the last outcomes; zero: handlers run
 }
 
-const (
-	lastSecond = time.Second
-	flushTime  = 10 * time.Second
-	// A claim younger than this is not cancelled: if jobs are ready, its answer is on the way.
-	youngClaim = 500 * time.Millisecond
-)
-
 // beginStop begins the stop, or ends the grace time of one that has begun.
 func (c *core) beginStop(now time.Time) {
 	if c.stop.begun {
@@ -252,9 +240,9 @@ func (c *core) stepStop(now time.Time) (due time.Time, done bool) {
 		return earliest(due, c.pressHandlers(now)), false
 	}
 	if s.flushBy.IsZero() {
-		s.flushBy = now.Add(flushTime)
+		s.flushBy = now.Add(lastFlush)
 		if c.err != nil {
-			s.flushBy = now.Add(lastSecond) // a server that refuses the worker takes no outcomes
+			s.flushBy = now.Add(refusedFlush) // a server that refuses the worker takes no outcomes
 		}
 	}
 	left := len(c.parting) + c.outbox.size() + c.inFlight + c.asked

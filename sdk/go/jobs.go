@@ -204,14 +204,19 @@ func includeQuery(include []string) url.Values {
 
 // Wait waits until a job has ended and returns it with its payload and result. It may have ended in
 // any way; check its State. If it has not ended within the timeout, the error is ErrWaitTimeout. With
-// a timeout of 0 or less, only the context bounds the wait.
+// a timeout of 0 or less, only the context bounds the wait. A job that was submitted in a transaction
+// comes a moment after the commit, so ErrNotFound takes 2 s.
 func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (*Job, error) {
-	const longest = time.Minute // the longest wait at the server
-	deadline := time.Now().Add(timeout)
+	begin := time.Now()
+	deadline := begin.Add(timeout)
+	comes := begin.Add(commitPatience)
+	if timeout > 0 {
+		comes = earliest(comes, deadline)
+	}
 	for {
-		wait := longest
+		wait := longestWait
 		if timeout > 0 {
-			wait = max(min(time.Until(deadline), longest), 0)
+			wait = max(min(time.Until(deadline), longestWait), 0)
 		}
 		request := get(jobPath(id, ""))
 		request.patience = wait
@@ -219,6 +224,9 @@ func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (*J
 			"until": {"final"}, "include": {"payload,result"}, "wait_ms": {formatInt(milliseconds(wait))},
 		}
 		job, err := fetch[Job](ctx, c, request)
+		if errors.Is(err, ErrNotFound) && time.Now().Before(comes) && sleep(ctx, commitPause) {
+			continue
+		}
 		if err != nil || job.State.IsFinal() {
 			return job, err
 		}

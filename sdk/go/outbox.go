@@ -2,14 +2,6 @@ package millrace
 
 import "time"
 
-const (
-	maxItems = 1000 // items of one kind in one round trip; the server's bound
-	// Well below the server's 16 MiB for a body, which also holds heartbeats and lines.
-	maxOutcomeBytes = 6 << 20
-	enoughOutcomes  = 64 // they go without waiting for more
-	outcomeDelay    = 5 * time.Millisecond
-)
-
 // outbox holds the outcomes that no request carries yet.
 type outbox struct {
 	waiting []*outgoing
@@ -44,9 +36,9 @@ func (b *outbox) giveBack(taken []*outgoing) {
 // take removes and returns as many outcomes as fit into one request, oldest first.
 func (b *outbox) take() []*outgoing {
 	n, bytes := 0, 0
-	for n < len(b.waiting) && n < maxItems {
+	for n < len(b.waiting) && n < mostItems {
 		bytes += b.waiting[n].size()
-		if n > 0 && bytes > maxOutcomeBytes {
+		if n > 0 && bytes > mostOutcomeBytes {
 			break
 		}
 		n++
@@ -72,7 +64,7 @@ func (b *outbox) due(delay time.Duration) time.Time {
 	if len(b.waiting) == 0 {
 		return time.Time{}
 	}
-	if len(b.waiting) >= enoughOutcomes {
+	if len(b.waiting) >= manyOutcomes {
 		delay = 0
 	}
 	return b.waiting[0].since.Add(delay)

@@ -224,14 +224,14 @@ func TestOutbox(t *testing.T) {
 	}
 	taken := box.take()
 	box.giveBack(taken)
-	if again := box.take(); len(again) != maxItems || again[0].failures != 0 || len(box.waiting) != 500 {
+	if again := box.take(); len(again) != mostItems || again[0].failures != 0 || len(box.waiting) != 500 {
 		t.Errorf("%d are taken, %d are left", len(again), len(box.waiting))
 	}
 	box.waiting = box.waiting[:2]
 	if due := box.due(outcomeDelay); !due.Equal(now.Add(outcomeDelay)) {
 		t.Errorf("few outcomes wait for %v", due.Sub(now))
 	}
-	box.waiting[1].outcome.Result = make([]byte, maxOutcomeBytes)
+	box.waiting[1].outcome.Result = make([]byte, mostOutcomeBytes)
 	if n := len(box.take()); n != 1 {
 		t.Errorf("%d outcomes go with one of 6 MiB", n)
 	}

@@ -45,15 +45,6 @@ func (o *outgoing) size() int {
 	return size
 }
 
-// mayRunAgain says whether another attempt may follow, which would need this one's checkpoint.
-func (o *outgoing) mayRunAgain() bool {
-	switch o.outcome.Kind {
-	case "failed", "snoozed", "released":
-		return true
-	}
-	return false
-}
-
 type heartbeat struct {
 	*attempt
 	progress *Progress

@@ -94,7 +94,7 @@ def _inputs(contract):
         contract.shapes[NEW_JOB], name=JOB_INPUT, description="A job to submit, with the API's members."
     )
     body = "\n\n".join(["", *made, _typed_dict(job, _sent_type)])
-    used = sorted(name for name in present if re.search(rf"\b{name}\b", body))
+    used = sorted(name for name in [*present, "NewJob"] if re.search(rf"\b{name}\b", body))
     return HEAD_OF_INPUTS.format(mark=MARK, shapes="\n".join(f"    {name}," for name in used)) + body
 
 
@@ -179,7 +179,9 @@ def _type(type):
 
 
 def _sent_type(type):
-    """The type of a value that is sent: instants may be datetimes."""
+    """The type of a value that is sent: instants may be datetimes, and a schedule's job one that a typed job makes."""
+    if type.name == "ScheduleJobInput":
+        return "ScheduleJobInput | NewJob"
     if type.kind == "time":
         return "Instant | None" if type.nullable else "Instant"
     return _type(type)

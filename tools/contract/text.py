@@ -22,8 +22,11 @@ def block(text, indent, width):
 
 
 def renamed(text, names):
-    """A description whose names in backquotes are those of a language; `names` maps the API's to them."""
-    return re.sub(r"`[^`]+`", lambda span: re.sub(r"\w+", lambda word: names.get(word[0], word[0]), span[0]), text)
+    """A description whose names in backquotes are those of a language; `names` maps the API's to them. What stands
+    behind an `=` is a value, and no name.
+    """
+    name = re.compile(r"(?<!=)\b\w+")
+    return re.sub(r"`[^`]+`", lambda span: name.sub(lambda word: names.get(word[0], word[0]), span[0]), text)
 
 
 def camel(name):

@@ -23,6 +23,7 @@ CLASSES = {
     "lease_lost": "LeaseLost",
     "version_conflict": "VersionConflict",
     "queue_full": "QueueFull",
+    "key_full": "KeyFull" if MUTANT != "no-class-of-full-keys" else "MillraceError",
     "rate_limited": "RateLimited",
     "unauthenticated": "Unauthenticated",
     "forbidden": "Forbidden",
@@ -154,7 +155,7 @@ class Client:
                 after = problem.retry_after
                 if status in (429, 503):
                     may_again = True
-                    if problem.code == "queue_full" and MUTANT != "full-until-the-deadline":
+                    if problem.code in ("queue_full", "key_full") and MUTANT != "full-until-the-deadline":
                         deadline = min(deadline, begin + self.queue_full_timeout)
                 elif status not in (502, 504):
                     may_again = MUTANT == "retries-422" and n < 3
@@ -241,7 +242,8 @@ class Client:
         return self.call("POST", "/v1/jobs/batch", body)[0]["results"]
 
     def wait(self, job_id, timeout):
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
+        deadline = began + timeout
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -249,7 +251,13 @@ class Client:
             query = {"wait_ms": int(min(left, 60) * 1000), "until": "final", "include": "result"}
             if MUTANT == "long-waits":
                 query["wait_ms"] = int(left * 1000)
-            job = self.call("GET", f"/v1/jobs/{job_id}", query=query, timeout=left + 5)[0]
+            try:
+                job = self.call("GET", f"/v1/jobs/{job_id}", query=query, timeout=left + 5)[0]
+            except Problem as problem:
+                if problem.code != "not_found" or time.monotonic() > began + 2 or MUTANT == "waits-for-none":
+                    raise
+                time.sleep(0.1)
+                continue
             if job["state"] in ("succeeded", "dead", "cancelled", "expired"):
                 return job
 

@@ -17,7 +17,7 @@ class Fake:
     def __init__(self, mode, types, run):
         self.inline, self.types, self.play = mode == "inline", types, run
         self.now_ms, self.tokens = 0, 0
-        self.jobs, self.keys = {}, {}
+        self.jobs, self.keys, self.limits = {}, {}, set()
 
     def time(self, milliseconds):
         at = BEGIN + datetime.timedelta(milliseconds=milliseconds)
@@ -47,6 +47,7 @@ class Fake:
                     known = None
         if known:
             return self.shape(known), False
+        self.check_limits(job)
         made = self.made(job)
         self.jobs[made["id"]] = made
         if key is not None:
@@ -55,6 +56,17 @@ class Fake:
         if self.inline:
             self.drain(self.types)
         return answer, True
+
+    def put(self, kind, name, settings):
+        """Makes a limit, or a queue, of which only the limits are looked at."""
+        self.check_limits(settings)
+        if kind == "limits":
+            self.limits.add(name)
+
+    def check_limits(self, named):
+        for limit in named.get("limits", ()):
+            if limit["name"] not in self.limits and MUTANT != "fake-takes-any-limit":
+                raise Problem("unknown_limit", 422, "no limit has this name")
 
     def holder(self, job):
         """The job that holds this one's unique key."""
@@ -114,17 +126,19 @@ class Fake:
 
     def submit_batch(self, jobs, atomic):
         items = []
+        for number, each in enumerate(jobs if atomic else ()):
+            check(each)
+            try:
+                self.check_limits(each)
+            except Problem as problem:
+                fault = {"where": f"/jobs/{number}", "detail": str(problem)}
+                raise Problem("validation_failed", 422, "1 fault", errors=[fault]) from None
         for job in jobs:
             job = {"id": make_id(job.get("queue")), **job}
             try:
-                if atomic:
-                    for each in jobs:
-                        check(each)
                 made, is_new = self.submit(job)
                 items.append({"status": 201 if is_new else 200, "id": made["id"], "state": made["state"]})
             except Problem as problem:
-                if atomic:
-                    raise
                 items.append({"status": problem.status, "id": job["id"], "error": problem.shape()})
         return items
 

@@ -285,6 +285,9 @@ class Program:
         method, rest = RESOURCES[do]
         kind = next(kind for kind in ("schedule", "queue", "limit", "operation") if kind in do) + "s"
         body = settings if settings is not None else spec
+        if self.fake:
+            self.fake.put(kind, name, settings)
+            return {}
         if rest == "/pause":
             body = {"reason": reason} if reason else {}
         headers = {"If-Match": f'"{if_match}"'} if if_match is not None else {}

@@ -264,7 +264,10 @@ class Worker:
             except Problem:
                 attempt.tell("lease_lost")
         ack = self.run(attempt)
-        while attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until:
+        self.tell_failure(attempt, ack)
+        if MUTANT == "last-progress-lost" and ack.get("outcome") == "succeeded":
+            attempt.progress_due = None
+        while attempt.progress_due and clock() < attempt.until:
             attempt.progress_due = None
             if MUTANT != "last-checkpoint-lost" and self.exchange({}, [], 0, [attempt]) is not None:
                 attempt.progress_due = clock()
@@ -281,6 +284,15 @@ class Worker:
             if attempt.reason != "lease_lost" or MUTANT == "acks-lost-leases":
                 self.outbox.append((attempt, {**attempt.key(), **ack}))
             self.lock.notify_all()
+
+    def tell_failure(self, attempt, ack):
+        if ack.get("outcome") != "failed" or MUTANT == "failures-in-silence":
+            return
+        job, error = attempt.job, ack["error"]
+        is_dead = error.get("retryable") is False or job["attempt"] >= job["max_attempts"]
+        is_meant = "delay_ms" in ack and not is_dead and MUTANT != "warns-of-retry-after"
+        said = f"job {attempt.id} ({job['type']}): attempt {job['attempt']} failed: {error['type']}: {error['message']}"
+        self.events.log("info" if is_meant else "warn", said)
 
     # The reporter.
 

@@ -236,6 +236,21 @@ def wait_for_a_bad_end(stage):
 
 
 @scenario
+def wait_for_a_job_to_come(stage):
+    """`wait` asks again for a while where there is no such job: one of a transaction comes a moment
+    after the commit. A job that does not come is `NotFound`.
+    """
+    job = stage.program.do("make_id", queue=stage.queue)["id"]
+    call = stage.program.send("wait", job=job, timeout_ms=60_000)
+    stage.eventually(lambda: stage.way.requests("GET", f"^/v1/jobs/{job}"), "the first request of the wait")
+    stage.submit(["return", 1], id=job)
+    stage.worker()
+    expect_equal(call.result()["state"], "succeeded", "the state of the job that came")
+    nobody = stage.program.do("make_id", queue=stage.queue)["id"]
+    expect_equal(stage.program.refuse("wait", job=nobody, timeout_ms=60_000).class_name, "NotFound", "the error")
+
+
+@scenario
 def wait_gives_up(stage):
     """`wait` fails with `WaitTimeout` when its time is over, and not long after."""
     job = stage.submit(type="nobody")

@@ -124,6 +124,18 @@ def queue_full(stage):
 
 
 @scenario
+def key_full(stage):
+    """A queue that is full for a fair key gives `KeyFull`, while it takes jobs of other keys."""
+    stage.api.put(f"/v1/queues/{stage.queue}", {"fair": {}, "max_ready_per_key": 1})
+    job = {"type": "work", "queue": stage.queue, "fair_key": "acme"}
+    stage.program.do("submit", job=job)
+    refused = stage.program.refuse("submit", job=job)
+    expect_error(refused, "KeyFull", "key_full", 429)
+    expect((refused.retry_after_ms or 0) > 0, f"retry_after_ms is {refused.retry_after_ms}")
+    stage.program.do("submit", job={**job, "fair_key": "other"})
+
+
+@scenario
 def queue_full_is_not_tried_for_long(stage):
     """Without the option, a submission to a full queue is tried again for 2 s, whatever the call's
     timeout: a web request can't wait longer. A rate limit is waited for until the deadline.

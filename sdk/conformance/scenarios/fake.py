@@ -299,6 +299,31 @@ def batches(stage):
 
 
 @scenario(history=False)
+def limits_that_do_not_exist(stage):
+    """A job and a queue that name a limit that nobody has put are refused, as by the server."""
+    limited = job_of(limits=[{"name": "provider"}], queue="limited")
+
+    def story(program):
+        def refusal(do, **members):
+            refused = program.refuse(do, **members)
+            return refused.code, refused.status, [fault["where"] for fault in refused.errors or ()]
+
+        yield refusal("submit", job=limited)
+        yield refusal("put_queue", name="limited", settings={"limits": [{"name": "provider"}]})
+        yield refusal("submit_batch", jobs=[job_of(), limited], atomic=True)
+        items = program.do("submit_batch", jobs=[job_of(), limited])["items"]
+        yield [(item["status"], (item.get("error") or {}).get("code")) for item in items]
+        program.do("put_limit", name="provider", settings={"concurrency": 3})
+        yield program.do("submit", job=limited)["job"]["state"]
+        program.do("put_queue", name="limited", settings={"limits": [{"name": "provider"}]})
+
+    on_server = list(story(stage.program))
+    expect_equal(on_server[0], ("unknown_limit", 422, []), "the server's refusal of the job")
+    for number, (real, faked) in enumerate(zip(on_server, story(fake(stage))), 1):
+        expect_equal(faked, real, f"answer {number} of the fake, and what the server answers")
+
+
+@scenario(history=False)
 def as_the_server_answers(stage):
     """The same story on the server and on the fake gives the same answers, member by member."""
     job = job_of(["return", [1]], priority=3, tags=["a"], meta={"m": "1"}, max_attempts=4, queue="q")

@@ -181,6 +181,16 @@ def a_checkpoint_just_before_the_end(stage):
 
 
 @scenario
+def progress_just_before_success(stage):
+    """Progress that is reported just before the handler succeeds stays with the job."""
+    job = stage.submit(["progress", 100, "all sent", {"page": 9}], ["return", 1])
+    stage.worker()
+    ended = stage.final(job, state="succeeded")
+    wanted = {"percent": 100, "message": "all sent", "checkpoint": {"page": 9}}
+    expect_equal(ended["progress"], wanted, "the progress of the job that has ended")
+
+
+@scenario
 def half_a_surrogate_in_lines_and_progress(stage):
     """A line and a progress message that are not Unicode cost neither the line nor the outcome."""
     job = stage.submit(

@@ -62,6 +62,24 @@ def fails_then_succeeds(stage):
 
 
 @scenario
+def a_failure_is_one_warning(stage):
+    """A failed attempt is one warning in the worker's own log; a `RetryAfter` that leaves attempts is
+    a line of information.
+    """
+    job = stage.submit(
+        ["on_attempt", 1, [["fail", "by accident"]]],
+        ["on_attempt", 2, [["retry_after", 50, "on purpose"]]],
+        retry=FIXED,
+    )
+    stage.worker()
+    stage.final(job, state="succeeded")
+    told = [(event["level"], event["message"]) for event in stage.program.seen("log")]
+    for what, level in (("by accident", "warn"), ("on purpose", "info")):
+        lines = [(at, message) for at, message in told if job in message and what in message]
+        expect_equal([at.replace("warning", "warn") for at, _ in lines], [level], f"the levels of {lines}")
+
+
+@scenario
 def non_retryable(stage):
     """`NonRetryable` ends the job as dead at its first attempt."""
     job = stage.submit(["non_retryable", "no such address"], max_attempts=5, retry=FIXED)

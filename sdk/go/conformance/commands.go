@@ -105,8 +105,8 @@ func (p *program) do(ctx context.Context, c *command) (any, error) {
 	client, fake := p.client, p.fake
 	p.mutex.Unlock()
 	if fake != nil {
-		if value, done, err := p.doFake(ctx, fake, c); done {
-			return value, err
+		if value, done := p.doFake(ctx, fake, c); done {
+			return value, nil
 		}
 	}
 	switch c.Do {

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
-	millrace "github.com/millrace/millrace/sdk/go"
 	"github.com/millrace/millrace/sdk/go/millracetest"
 )
 
@@ -14,37 +12,17 @@ func (p *program) attach(fake *millracetest.Fake, types []string) {
 	}
 }
 
-// doFake runs a command that a fake supports. It returns false for any other command.
-func (p *program) doFake(ctx context.Context, fake *millracetest.Fake, c *command) (any, bool, error) {
+// doFake runs a command that only a fake has. It returns false for any other, which goes by its client.
+func (p *program) doFake(ctx context.Context, fake *millracetest.Fake, c *command) (any, bool) {
 	switch c.Do {
-	case "submit":
-		var job millrace.NewJob
-		if err := json.Unmarshal(c.Job, &job); err != nil {
-			return nil, true, err
-		}
-		return answer(fake.Submit(ctx, job))
-	case "submit_batch":
-		return answer(c.submitBatch(ctx, fake))
-	case "get":
-		return answer(fake.Get(ctx, c.id(), c.Include...))
-	case "wait":
-		return answer(fake.Wait(ctx, c.id(), ms(c.TimeoutMs)))
-	case "list":
-		return answer(fake.List(ctx, c.jobFilter()))
-	case "cancel":
-		return answer(fake.Cancel(ctx, c.id(), c.Reason))
-	case "retry":
-		return answer(fake.Retry(ctx, c.id()))
 	case "drain":
 		p.attach(fake, c.Types)
-		return object{"ran": fake.Drain(ctx)}, true, nil
+		return object{"ran": fake.Drain(ctx)}, true
 	case "advance":
 		fake.Advance(ms(c.Ms))
-		return object{}, true, nil
+		return object{}, true
 	case "enqueued":
-		return object{"jobs": fake.Enqueued(c.Type)}, true, nil
+		return object{"jobs": fake.Enqueued(c.Type)}, true
 	}
-	return nil, false, nil
+	return nil, false
 }
-
-func answer[T any](value T, err error) (any, bool, error) { return value, true, err }

@@ -125,7 +125,7 @@ var classes = map[string]error{
 	"DuplicateJob": millrace.ErrDuplicateJob, "IdMismatch": millrace.ErrIDMismatch,
 	"IdempotencyMismatch": millrace.ErrIdempotencyMismatch,
 	"InvalidState":        millrace.ErrInvalidState, "LeaseLost": millrace.ErrLeaseLost,
-	"VersionConflict": millrace.ErrVersionConflict, "QueueFull": millrace.ErrQueueFull,
+	"VersionConflict": millrace.ErrVersionConflict, "QueueFull": millrace.ErrQueueFull, "KeyFull": millrace.ErrKeyFull,
 	"RateLimited": millrace.ErrRateLimited, "Unauthenticated": millrace.ErrUnauthenticated,
 	"Forbidden": millrace.ErrForbidden, "PayloadTooLarge": millrace.ErrPayloadTooLarge,
 	"Unavailable": millrace.ErrUnavailable, "Unreachable": millrace.ErrUnreachable,
@@ -176,6 +176,7 @@ func (p *program) configure(c *command) (any, error) {
 	if c.Fake != "" {
 		mode := map[string]millracetest.Mode{"inline": millracetest.Inline, "drained": millracetest.Drained}[c.Fake]
 		p.fake = millracetest.New(mode)
+		p.client = p.fake.Client()
 		p.attach(p.fake, c.Types)
 	}
 	return object{}, nil

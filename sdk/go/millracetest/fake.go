@@ -5,6 +5,8 @@
 //	millrace.Handle(fake, SendMail, sendMail)
 //	signUp(ctx, fake, "ada@example.org") // submits a job
 //	fake.Drain(ctx)                      // runs it
+//
+// Code that takes a *millrace.Client gets fake.Client().
 package millracetest
 
 import (
@@ -179,10 +181,7 @@ func (f *Fake) SubmitBatch(
 		case err != nil && millrace.IsAtomic(options...):
 			f.restore(before)
 			f.mutex.Unlock()
-			for k := range err.Errors {
-				err.Errors[k].Where = "/jobs/" + strconv.Itoa(i) + err.Errors[k].Where
-			}
-			return nil, err
+			return nil, within(err, "/jobs/"+strconv.Itoa(i))
 		case err != nil:
 			items[i] = millrace.BatchItem{Status: err.Status, ID: job.ID, Err: err}
 		case isNew:

@@ -282,3 +282,55 @@ func TestWhatAnApplicationDeclaresAtItsStartIsKept(t *testing.T) {
 		t.Error("a schedule that was deleted:", err)
 	}
 }
+
+// setUp is a program's own, which takes a client.
+func setUp(client *millrace.Client) error {
+	settings := millrace.LimitSettings{Concurrency: millrace.Ptr(3)}
+	if _, err := client.PutLimit(ctx, "provider", settings); err != nil {
+		return err
+	}
+	_, err := client.ApplySchedules(ctx, millrace.ScheduleSet{
+		ManagedBy: "shop",
+		Schedules: map[string]millrace.ScheduleSpec{"digest": {Cron: "0 9 * * MON", Job: millrace.NewJob{Type: "t"}}},
+	})
+	return err
+}
+
+func TestAClientOfTheFakeIsOneLikeAnyOther(t *testing.T) {
+	fake := millracetest.New(millracetest.Drained)
+	fake.Register("t", func(context.Context) (any, error) { return 7, nil })
+	client := fake.Client()
+	limited := millrace.NewJob{Type: "t", Limits: []millrace.JobLimit{{Name: "provider"}}}
+	var e *millrace.Error
+	if _, err := client.Submit(ctx, limited); !errors.As(err, &e) || e.Code != "unknown_limit" {
+		t.Fatal("a limit that does not exist gives", err)
+	}
+	if err := setUp(client); err != nil {
+		t.Fatal(err)
+	}
+	job, err := client.Submit(ctx, limited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.TriggerSchedule(ctx, "digest", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Wait(ctx, job.ID, time.Minute); !errors.Is(err, millrace.ErrWaitTimeout) {
+		t.Fatal("waiting for a job that nothing runs gives", err)
+	}
+	if ran := fake.Drain(ctx); ran != 2 {
+		t.Fatal(ran, "attempts ran")
+	}
+	ended, err := client.Wait(ctx, job.ID, time.Minute)
+	if err != nil || ended.State != millrace.Succeeded || string(ended.Result) != "7" {
+		t.Fatal(ended, err)
+	}
+	if _, err := client.Stats(ctx, millrace.StatsOf{}); !errors.As(err, &e) || e.Code != "not_in_fake" {
+		t.Fatal("a call that the fake does not know gives", err)
+	}
+	worker := client.Worker()
+	worker.Register("t", func(context.Context) (any, error) { return nil, nil })
+	if err := worker.Run(ctx); !errors.As(err, &e) || e.Code != "not_in_fake" {
+		t.Fatal("a worker of the fake ends with", err)
+	}
+}

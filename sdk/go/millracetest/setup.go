@@ -71,6 +71,15 @@ func (f *Fake) checkRoom(name string) *millrace.Error {
 	return refusal(http.StatusTooManyRequests, "queue_full", "the queue "+name+" is full")
 }
 
+// unknownLimit refuses a job or a queue that names a limit that does not exist. The caller holds the mutex.
+func (s *setup) unknownLimit(name string) *millrace.Error {
+	if s.limits[name] != nil {
+		return nil
+	}
+	const message = "no limit has this name; check the spelling, or create the limit"
+	return refusal(http.StatusUnprocessableEntity, "unknown_limit", message)
+}
+
 // PutQueue creates a queue or replaces its settings, as Client.PutQueue does. The bounds on its jobs
 // that are ready, their attempts, retries and leases count.
 func (f *Fake) PutQueue(
@@ -78,6 +87,11 @@ func (f *Fake) PutQueue(
 ) (*millrace.QueueInfo, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	for _, limit := range settings.Limits {
+		if refused := f.setup.unknownLimit(limit.Name); refused != nil {
+			return nil, refused
+		}
+	}
 	queue := &millrace.QueueInfo{Name: name, Settings: settings, Version: 1}
 	if known := f.setup.queues[name]; known != nil {
 		queue.Version = known.Version

@@ -33,6 +33,21 @@ func invalid(faults ...millrace.Fault) *millrace.Error {
 	return e
 }
 
+// within returns the refusal of an atomic batch whose job at this place is refused.
+func within(refused *millrace.Error, place string) *millrace.Error {
+	if refused.Status != http.StatusUnprocessableEntity {
+		return refused
+	}
+	faults := refused.Errors
+	if len(faults) == 0 {
+		faults = []millrace.Fault{{Detail: refused.Message}}
+	}
+	for i := range faults {
+		faults[i].Where = place + faults[i].Where
+	}
+	return invalid(faults...)
+}
+
 // submit stores a job, or finds the existing one. The caller holds the mutex.
 func (f *Fake) submit(ctx context.Context, job millrace.NewJob) (*entry, bool, *millrace.Error) {
 	payload := json.RawMessage("null")
@@ -70,6 +85,11 @@ func (f *Fake) submit(ctx context.Context, job millrace.NewJob) (*entry, bool, *
 	}
 	if e, refused := f.holder(&job); e != nil || refused != nil {
 		return e, false, refused
+	}
+	for _, limit := range job.Limits {
+		if refused := f.setup.unknownLimit(limit.Name); refused != nil {
+			return nil, false, refused
+		}
 	}
 	if err := f.checkRoom(job.Queue); err != nil {
 		return nil, false, err

@@ -113,6 +113,13 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(applied["created"], [f"{self.queue}/2"])
         owned = self.client.schedules(managed_by=self.queue)
         self.assertEqual([one.name for one in owned.items], [f"{self.queue}/2"])
+        new = NewJob("t", {"n": 1}, queue=self.queue, timeout=5)
+        made = self.client.put_schedule(self.queue, {"every_ms": 3_600_000, "job": new})
+        self.assertEqual((made.job["payload"], made.job["timeout_ms"]), ({"n": 1}, 5000))
+        late = NewJob("t", delay=5)
+        with self.assertRaises(ValidationFailed) as caught:
+            self.client.put_schedule(self.queue, {"every_ms": 3_600_000, "job": late})
+        self.assertEqual([one["where"] for one in caught.exception.errors], ["/job/delay_ms"])
         self.client.delete_schedule(self.queue)
         with self.assertRaises(NotFound):
             self.client.schedule(self.queue)

@@ -37,6 +37,12 @@ class FakeTest(unittest.TestCase):
     def test_keeps_what_a_job_must_pass_and_refuses_what_is_none(self):
         with Fake(self.app):
             said = {"limits": [{"name": "api", "cost": 2}], "order_key": "o", "fair_key": "acme"}
+            with self.assertRaises(millrace.MillraceError) as caught:
+                self.in_thread.options(**said).submit("a")
+            self.assertEqual(
+                (caught.exception.status, caught.exception.code), (422, "unknown_limit")
+            )
+            self.app.put_limit("api", {"concurrency": 2})
             job = self.app.get(self.app.submit("sync", "a", queue="q", **said).id)
             self.assertEqual({name: getattr(job, name) for name in said}, said)
             for wrong in (
@@ -96,6 +102,17 @@ class FakeTest(unittest.TestCase):
             self.app.trigger_schedule("other")
             self.assertEqual(fake.drain(), 1)
             self.assertEqual(self.seen, ["fail", "a", "n"])
+
+            typed = {"cron": "0 3 * * *", "job": self.in_thread.new("typed")}
+            self.app.put_schedule("typed", typed)
+            told = self.app.apply_schedules({"managed_by": "me", "schedules": {"typed/2": typed}})
+            self.assertEqual(told["created"], ["typed/2"])
+            for name in ("typed", "typed/2"):
+                self.assertEqual(self.app.schedule(name).job["payload"], {"text": "typed"})
+            with self.assertRaises(millrace.ValidationFailed) as caught:
+                late = self.in_thread.options(delay=5).new("late")
+                self.app.put_schedule("late", {"cron": "0 3 * * *", "job": late})
+            self.assertEqual([one["where"] for one in caught.exception.errors], ["/job/delay_ms"])
 
             self.app.put_limit("api", {"concurrency": 1})
             self.assertEqual(self.app.limit("api").concurrency, 1)

@@ -17,7 +17,15 @@ import unittest.mock
 from support import PATIENCE, eventually, listed_worker, own_server, server
 
 import millrace
-from millrace import AsyncMillrace, Interrupted, Millrace, MillraceError, NonRetryable, Snooze
+from millrace import (
+    AsyncMillrace,
+    Interrupted,
+    Millrace,
+    MillraceError,
+    NonRetryable,
+    RetryAfter,
+    Snooze,
+)
 
 SOON = {"strategy": "fixed", "base_ms": 50, "jitter": 0}
 
@@ -289,6 +297,18 @@ class WorkerTest(unittest.TestCase):
         ]
         self.assertEqual(said, sorted(wanted))
         self.assertTrue(all(record.exc_info for record in logs.records))
+
+    def test_logs_a_retry_that_the_handler_meant_without_a_traceback(self):
+        @self.app.job("t", queue=self.queue, max_attempts=2)
+        def wait():
+            raise RetryAfter(0.05, "the partner is closed")
+
+        with self.assertLogs("millrace.worker", "INFO") as logs, self.work():
+            job = wait.submit()
+            self.app.wait(job.id, PATIENCE)
+        levels = [record.levelname for record in logs.records if job.id in record.getMessage()]
+        self.assertEqual(levels, ["INFO", "WARNING"])  # the second attempt leaves the job dead
+        self.assertFalse(any(record.exc_info for record in logs.records))
 
     def test_survives_a_restart_of_the_server(self):
         with own_server() as other:

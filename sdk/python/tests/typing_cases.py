@@ -60,6 +60,7 @@ def specifications() -> None:
     app.put_limit("api", {"rate": {"limit": 100, "per_ms": 1000}})
     app.put_limit("api", {"concurency": 5})  # type: ignore[typeddict-unknown-key]
     app.put_schedule("nightly", {"cron": "0 3 * * *", "job": {"type": "report"}})
+    app.put_schedule("weekly", {"cron": "0 3 * * 1", "job": send.new(to="ada@example.org")})
     app.put_schedule("nightly", {"cron": "0 3 * * *"})  # type: ignore[typeddict-item]
     app.apply_schedules(
         {"managed_by": "me", "schedules": {"a": {"every_ms": 1, "job": {"type": "t"}}}}

@@ -1,9 +1,8 @@
-const FIRST_MS = 100;
-const MOST_MS = 5_000;
+import { FIRST_PAUSE, LONGEST_PAUSE } from "./constants.js";
 
 /** Returns a random pause in milliseconds before try `n + 1`; tries count from 0. */
 export function fullJitter(n: number): number {
-  return Math.random() * Math.min(FIRST_MS * 2 ** n, MOST_MS);
+  return Math.random() * Math.min(FIRST_PAUSE * 2 ** n, LONGEST_PAUSE);
 }
 
 /** Waits. Rejects with the signal's reason as soon as the signal is aborted. */

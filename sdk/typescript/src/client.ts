@@ -1,6 +1,7 @@
-import { Link, type CallOptions } from "./call.js";
+import { COMMIT_PATIENCE, COMMIT_PAUSE, LONGEST_WAIT } from "./constants.js";
+import { Link, type Answer, type CallOptions } from "./call.js";
 import { pause } from "./backoff.js";
-import { InvalidState, WaitTimeout } from "./errors.js";
+import { InvalidState, NotFound, WaitTimeout } from "./errors.js";
 import { IdMaker, type Random } from "./ids.js";
 import { JobType, type Schemas } from "./job-type.js";
 import { plainJson, type JsonCodec } from "./json.js";
@@ -83,7 +84,6 @@ export interface Submitted<Payload = unknown, Result = unknown> {
 const DEFAULT_URL = "http://127.0.0.1:7600";
 const DEFAULT_TIMEOUT = 30_000;
 const DEFAULT_QUEUE_FULL_TIMEOUT = 2_000;
-const LONGEST_WAIT = 60_000; // the server's bound on one request
 const WAIT_MARGIN = 10_000; // for the round trip
 const MORE_THAN_A_CALL = 2 ** 31 - 1; // the longest timer, in milliseconds
 
@@ -183,14 +183,16 @@ export class Client extends Operating {
 
   /**
    * Waits until the job has ended in any way; check its `state`. Rejects with `WaitTimeout` after
-   * `timeout` milliseconds; without a timeout, it waits for ever.
+   * `timeout` milliseconds; without a timeout, it waits for ever. A job that was submitted in a
+   * transaction comes a moment after the commit, so `NotFound` takes 2 s.
    */
   async wait<Payload = unknown, Result = unknown>(
     id: string,
     options: CallOptions = {},
   ): Promise<Job<Payload, Result>> {
     const { timeout = MORE_THAN_A_CALL, signal } = options;
-    const deadline = performance.now() + timeout;
+    const began = performance.now();
+    const deadline = began + timeout;
     for (;;) {
       const left = Math.max(deadline - performance.now(), 0);
       const asked = performance.now();
@@ -199,7 +201,15 @@ export class Client extends Operating {
       const path = `/v1/jobs/${name(id)}${parameters}`;
       const tryTimeout = wait + WAIT_MARGIN;
       const call = { method: "GET", path, tryTimeout };
-      const answer = await this.send(call, { timeout: Math.max(left, tryTimeout), signal });
+      let answer: Answer;
+      try {
+        answer = await this.send(call, { timeout: Math.max(left, tryTimeout), signal });
+      } catch (error) {
+        const comes = Math.min(began + COMMIT_PATIENCE, deadline);
+        if (!(error instanceof NotFound) || performance.now() >= comes) throw error;
+        await pause(COMMIT_PAUSE, signal);
+        continue;
+      }
       const job = decode(answer.body) as Job<Payload, Result>;
       if (FINAL_STATES.has(job.state)) return job;
       if (performance.now() >= deadline) {

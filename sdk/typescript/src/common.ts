@@ -8,6 +8,7 @@ export {
   IdempotencyMismatch,
   IdMismatch,
   InvalidState,
+  KeyFull,
   LeaseLost,
   MillraceError,
   NotFound,

@@ -107,6 +107,13 @@ export class QueueFull extends MillraceError {
   }
 }
 
+/** The queue already has its maximum number of ready jobs of the job's fair key. */
+export class KeyFull extends MillraceError {
+  static {
+    this.prototype.name = "KeyFull";
+  }
+}
+
 /** The client sent too many requests. */
 export class RateLimited extends MillraceError {
   static {
@@ -183,6 +190,7 @@ const CLASSES: Record<string, typeof NotFound> = {
   lease_lost: LeaseLost,
   version_conflict: VersionConflict,
   queue_full: QueueFull,
+  key_full: KeyFull,
   rate_limited: RateLimited,
   unauthenticated: Unauthenticated,
   forbidden: Forbidden,

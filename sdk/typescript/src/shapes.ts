@@ -1310,7 +1310,7 @@ export interface StatsGroup {
   queue?: string | null;
   /** With `by=type`; null of the group `others`. */
   type?: string | null;
-  /** With `by=fairKey`; null of the group `others`. */
+  /** With `by=fair_key`; null of the group `others`. */
   fairKey?: string | null;
   /** With `by=tag`; null of the group `others`. */
   tag?: string | null;

@@ -14,6 +14,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "millrace/all_items.h"
@@ -80,132 +81,149 @@ class Client {
   Client(ClientOptions options, std::shared_ptr<Transport> transport);
 
   // Safe to retry after a lost answer: a job without an id and idempotency key gets an id first.
-  Result<Submitted> submit(const NewJob& job);
+  [[nodiscard]] Result<Submitted> submit(const NewJob& job);
   // The same with a payload of any type that has a Codec; see codec.h:
   //   client.submit("mail.send", Mail{.to = "ada@example.org"}, {.queue = "mail"});
   template <typename Payload>
     requires(!std::convertible_to<Payload, NewJob>)
-  Result<Submitted> submit(std::string_view type, const Payload& payload, NewJob options = {}) {
+  [[nodiscard]] Result<Submitted> submit(std::string_view type, const Payload& payload,
+                                         NewJob options = {}) {
     return submit(new_job(type, payload, std::move(options)));
   }
+  // The same of a type that the handler is attached to as well, so that the compiler compares them:
+  //   client.submit(kMail, {.to = "ada@example.org"});
+  template <typename Payload>
+  [[nodiscard]] Result<Submitted> submit(const JobType<Payload>& type,
+                                         const std::type_identity_t<Payload>& payload) {
+    return submit(new_job(type, payload));
+  }
   // Up to 1,000 jobs. With `atomic`, all are accepted or none.
-  Result<Batch> submit_batch(std::span<const NewJob> jobs, bool atomic = false);
+  [[nodiscard]] Result<Batch> submit_batch(std::span<const NewJob> jobs, bool atomic = false);
 
-  Result<Job> get(std::string_view id, const GetJob& options = {});
+  [[nodiscard]] Result<Job> get(std::string_view id, const GetJob& options = {});
   // Waits for the job's end and returns it with its result; `state` tells how it ended. Fails with
-  // the code "wait_timeout" if that takes longer than `timeout`.
-  Result<Job> wait(std::string_view id, Milliseconds timeout);
-  Result<Page<Job>> list(const JobFilter& filter);
+  // the code "wait_timeout" if that takes longer than `timeout`. A job that was submitted in a
+  // transaction comes a moment after the commit, so "not_found" takes 2 s.
+  [[nodiscard]] Result<Job> wait(std::string_view id, Milliseconds timeout);
+  [[nodiscard]] Result<Page<Job>> list(const JobFilter& filter);
   // The client must outlive the range; the same applies to the other ranges below.
-  AllItems<Job> list_all(JobFilter filter);
-  Result<std::vector<LogLine>> logs(std::string_view id);
-  Result<Job> cancel(std::string_view id, std::string_view reason = {});
-  Result<Job> retry(std::string_view id, const RetryJob& options = {});
-  Result<void> remove(std::string_view id);  // named `remove` because `delete` is a keyword
+  [[nodiscard]] AllItems<Job> list_all(JobFilter filter);
+  [[nodiscard]] Result<std::vector<LogLine>> logs(std::string_view id);
+  [[nodiscard]] Result<Job> cancel(std::string_view id, std::string_view reason = {});
+  [[nodiscard]] Result<Job> retry(std::string_view id, const RetryJob& options = {});
+  // Named `remove` because `delete` is a keyword.
+  [[nodiscard]] Result<void> remove(std::string_view id);
   // Retries, cancels or deletes all jobs that match a filter, within `timeout`, or starts an
   // operation that does so.
-  Result<BulkAnswer> bulk(const BulkByFilter& bulk, Milliseconds timeout);
+  [[nodiscard]] Result<BulkAnswer> bulk(const BulkByFilter& bulk, Milliseconds timeout);
 
-  Result<Page<Operation>> operations(std::string_view state = {}, std::string_view cursor = {});
-  Result<Operation> operation(std::string_view id);
-  Result<Operation> pause_operation(std::string_view id);
-  Result<Operation> resume_operation(std::string_view id);
-  Result<Operation> cancel_operation(std::string_view id);
+  [[nodiscard]] Result<Page<Operation>> operations(std::string_view state = {},
+                                                   std::string_view cursor = {});
+  [[nodiscard]] Result<Operation> operation(std::string_view id);
+  [[nodiscard]] Result<Operation> pause_operation(std::string_view id);
+  [[nodiscard]] Result<Operation> resume_operation(std::string_view id);
+  [[nodiscard]] Result<Operation> cancel_operation(std::string_view id);
   // None: no limit on the rate.
-  Result<Operation> set_operation_rate(std::string_view id, std::optional<std::int64_t> per_s);
+  [[nodiscard]] Result<Operation> set_operation_rate(std::string_view id,
+                                                     std::optional<std::int64_t> per_s);
 
-  Result<Page<Queue>> queues(std::string_view cursor = {});
-  AllItems<Queue> all_queues();
-  Result<Queue> queue(std::string_view name);
+  [[nodiscard]] Result<Page<Queue>> queues(std::string_view cursor = {});
+  [[nodiscard]] AllItems<Queue> all_queues();
+  [[nodiscard]] Result<Queue> queue(std::string_view name);
   // `settings` is a JSON object. Replaces all settings; creates the queue if it does not exist. If
   // `if_version` is given and the queue has another version, fails with kVersionConflict; this
   // applies to the calls below too.
-  Result<Queue> put_queue(std::string_view name, std::string_view settings,
-                          std::optional<std::int64_t> if_version = {});
+  [[nodiscard]] Result<Queue> put_queue(std::string_view name, std::string_view settings,
+                                        std::optional<std::int64_t> if_version = {});
   // Changes only the given settings. By default, fails if the queue does not exist, so that a
   // misspelt name does not create one.
-  Result<Queue> patch_queue(std::string_view name, std::string_view settings,
-                            IfMissing if_missing = IfMissing::kFail,
-                            std::optional<std::int64_t> if_version = {});
-  Result<Queue> pause_queue(std::string_view name, std::string_view reason = {},
-                            IfMissing if_missing = IfMissing::kFail);
-  Result<Queue> resume_queue(std::string_view name);
+  [[nodiscard]] Result<Queue> patch_queue(std::string_view name, std::string_view settings,
+                                          IfMissing if_missing = IfMissing::kFail,
+                                          std::optional<std::int64_t> if_version = {});
+  [[nodiscard]] Result<Queue> pause_queue(std::string_view name, std::string_view reason = {},
+                                          IfMissing if_missing = IfMissing::kFail);
+  [[nodiscard]] Result<Queue> resume_queue(std::string_view name);
   // Deletes an empty queue; with `force`, also its jobs, within `timeout`.
-  Result<void> delete_queue(std::string_view name, bool force, Milliseconds timeout);
-  Result<void> delete_queue(std::string_view name) {
+  [[nodiscard]] Result<void> delete_queue(std::string_view name, bool force, Milliseconds timeout);
+  [[nodiscard]] Result<void> delete_queue(std::string_view name) {
     return delete_queue(name, false, options_.timeout);
   }
 
-  Result<Page<Limit>> limits(std::string_view cursor = {});
-  AllItems<Limit> all_limits();
-  Result<Limit> limit(std::string_view name);
+  [[nodiscard]] Result<Page<Limit>> limits(std::string_view cursor = {});
+  [[nodiscard]] AllItems<Limit> all_limits();
+  [[nodiscard]] Result<Limit> limit(std::string_view name);
   // Makes the limit or replaces its settings. Jobs that name it start only while it lets them.
-  Result<Limit> put_limit(std::string_view name, const LimitSettings& settings,
-                          std::optional<std::int64_t> if_version = {});
+  [[nodiscard]] Result<Limit> put_limit(std::string_view name, const LimitSettings& settings,
+                                        std::optional<std::int64_t> if_version = {});
   // `settings` is a JSON object; in a patch, null takes a bound away.
-  Result<Limit> put_limit(std::string_view name, std::string_view settings,
-                          std::optional<std::int64_t> if_version = {});
-  Result<Limit> patch_limit(std::string_view name, std::string_view settings,
-                            std::optional<std::int64_t> if_version = {});
-  Result<Limit> pause_limit(std::string_view name, std::string_view reason = {});
-  Result<Limit> resume_limit(std::string_view name);
+  [[nodiscard]] Result<Limit> put_limit(std::string_view name, std::string_view settings,
+                                        std::optional<std::int64_t> if_version = {});
+  [[nodiscard]] Result<Limit> patch_limit(std::string_view name, std::string_view settings,
+                                          std::optional<std::int64_t> if_version = {});
+  [[nodiscard]] Result<Limit> pause_limit(std::string_view name, std::string_view reason = {});
+  [[nodiscard]] Result<Limit> resume_limit(std::string_view name);
   // With `force`, even if jobs name it; they then no longer wait for it.
-  Result<void> delete_limit(std::string_view name, bool force = false);
+  [[nodiscard]] Result<void> delete_limit(std::string_view name, bool force = false);
 
   // Creates the schedule or replaces its specification. An identical one changes nothing.
-  Result<Schedule> put_schedule(std::string_view name, const NewSchedule& schedule);
+  [[nodiscard]] Result<Schedule> put_schedule(std::string_view name, const NewSchedule& schedule);
   // `specification` is a JSON object; see to_json().
-  Result<Schedule> put_schedule(std::string_view name, std::string_view specification,
-                                std::optional<std::int64_t> if_version = {});
-  Result<Schedule> schedule(std::string_view name);
-  Result<Page<Schedule>> schedules(const ScheduleFilter& filter = {});
-  AllItems<Schedule> all_schedules(ScheduleFilter filter = {});
-  Result<void> delete_schedule(std::string_view name, std::optional<std::int64_t> if_version = {});
+  [[nodiscard]] Result<Schedule> put_schedule(std::string_view name, std::string_view specification,
+                                              std::optional<std::int64_t> if_version = {});
+  [[nodiscard]] Result<Schedule> schedule(std::string_view name);
+  [[nodiscard]] Result<Page<Schedule>> schedules(const ScheduleFilter& filter = {});
+  [[nodiscard]] AllItems<Schedule> all_schedules(ScheduleFilter filter = {});
+  [[nodiscard]] Result<void> delete_schedule(std::string_view name,
+                                             std::optional<std::int64_t> if_version = {});
   // A paused schedule is never due, and instants during the pause are not made up for.
-  Result<Schedule> pause_schedule(std::string_view name, std::string_view reason = {});
-  Result<Schedule> resume_schedule(std::string_view name);
+  [[nodiscard]] Result<Schedule> pause_schedule(std::string_view name,
+                                                std::string_view reason = {});
+  [[nodiscard]] Result<Schedule> resume_schedule(std::string_view name);
   // Submits one job now, even if another one runs. It is sent with an idempotency key, generated if
   // the caller gives none, so that a retry does not submit a second job. The same applies to a
   // backfill.
-  Result<Submitted> trigger_schedule(std::string_view name, const TriggerSchedule& options = {});
-  Result<BackfillAnswer> backfill_schedule(std::string_view name, const BackfillSchedule& range);
-  Result<ScheduleRuns> schedule_runs(std::string_view name);
-  Result<SchedulePreview> preview_schedule(const PreviewSchedule& preview);
+  [[nodiscard]] Result<Submitted> trigger_schedule(std::string_view name,
+                                                   const TriggerSchedule& options = {});
+  [[nodiscard]] Result<BackfillAnswer> backfill_schedule(std::string_view name,
+                                                         const BackfillSchedule& range);
+  [[nodiscard]] Result<ScheduleRuns> schedule_runs(std::string_view name);
+  [[nodiscard]] Result<SchedulePreview> preview_schedule(const PreviewSchedule& preview);
   // If only a part took effect (503), repeat the call to apply the rest.
-  Result<ScheduleChanges> apply_schedules(const ScheduleSet& set);
+  [[nodiscard]] Result<ScheduleChanges> apply_schedules(const ScheduleSet& set);
 
   // Workers that were seen in the last minutes or hold a lease.
-  Result<Page<SeenWorker>> workers(std::string_view cursor = {});
+  [[nodiscard]] Result<Page<SeenWorker>> workers(std::string_view cursor = {});
   // The worker gets the command with its next poll. Quiet: it claims no more jobs. Stop: it ends
   // after its current jobs.
-  Result<SeenWorker> quiet_worker(std::string_view id);
-  Result<SeenWorker> stop_worker(std::string_view id);
+  [[nodiscard]] Result<SeenWorker> quiet_worker(std::string_view id);
+  [[nodiscard]] Result<SeenWorker> stop_worker(std::string_view id);
 
   // Why the job is not running.
-  Result<Why> why(std::string_view job_id);
+  [[nodiscard]] Result<Why> why(std::string_view job_id);
 
   // Oldest first. `next_cursor` is never empty; it continues after this page.
-  Result<Page<Event>> events(const EventFilter& filter);
-  Result<Stats> stats(const StatsFilter& filter = {});
+  [[nodiscard]] Result<Page<Event>> events(const EventFilter& filter);
+  [[nodiscard]] Result<Stats> stats(const StatsFilter& filter = {});
 
   // The nodes, and the leader of each shard.
-  Result<Cluster> cluster();
+  [[nodiscard]] Result<Cluster> cluster();
   // Makes a node hand over its shards, or take part again. Returns the resulting state of all
   // nodes.
-  Result<Cluster> drain_node(std::string_view id);
-  Result<Cluster> undrain_node(std::string_view id);
+  [[nodiscard]] Result<Cluster> drain_node(std::string_view id);
+  [[nodiscard]] Result<Cluster> undrain_node(std::string_view id);
 
-  Result<ServerInfo> server_info();
+  [[nodiscard]] Result<ServerInfo> server_info();
   // A server that answers "not ready" is not an error.
-  Result<Readiness> readiness();
+  [[nodiscard]] Result<Readiness> readiness();
 
   // One round trip of a worker; worker.h has the complete worker. The shorter of `timeout` and the
   // client's own applies.
-  Result<PollAnswer> poll(std::string_view worker_id, const PollRequest& request,
-                          std::stop_token stop = {}, std::optional<Milliseconds> timeout = {});
+  [[nodiscard]] Result<PollAnswer> poll(std::string_view worker_id, const PollRequest& request,
+                                        std::stop_token stop = {},
+                                        std::optional<Milliseconds> timeout = {});
 
   // Makes any other call. A status other than 2xx is an Error.
-  Result<Response> call(Request request);
+  [[nodiscard]] Result<Response> call(Request request);
 
   const std::string& url() const { return options_.url; }
   const std::string& token() const { return options_.token; }

@@ -65,6 +65,21 @@ NewJob new_job(std::string_view type, const Payload& payload, NewJob options = {
   return options;
 }
 
+// A type of jobs, which producers and workers share: its name, what its payloads are made of, and
+// what its submissions have besides.
+//
+//   const JobType<Mail> kMail{.name = "mail.send", .options = {.queue = "mail"}};
+template <typename Payload>
+struct JobType {
+  std::string name{};
+  NewJob options{};
+};
+
+template <typename Payload>
+NewJob new_job(const JobType<Payload>& type, const std::type_identity_t<Payload>& payload) {
+  return new_job(type.name, payload, type.options);
+}
+
 // Reads a submission from JSON in the API's format, for jobs that come from a file. Members that
 // are missing or of the wrong type keep their defaults.
 NewJob read_new_job(JsonView json);

@@ -36,6 +36,7 @@ enum class Problem : std::uint8_t {
   kLeaseLost,
   kVersionConflict,
   kQueueFull,
+  kKeyFull,
   kRateLimited,
   kUnauthenticated,
   kForbidden,

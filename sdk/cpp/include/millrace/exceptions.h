@@ -38,6 +38,7 @@ using InvalidState = ProblemError<Problem::kInvalidState>;
 using LeaseLost = ProblemError<Problem::kLeaseLost>;
 using VersionConflict = ProblemError<Problem::kVersionConflict>;
 using QueueFull = ProblemError<Problem::kQueueFull>;
+using KeyFull = ProblemError<Problem::kKeyFull>;
 using RateLimited = ProblemError<Problem::kRateLimited>;
 using Unauthenticated = ProblemError<Problem::kUnauthenticated>;
 using Forbidden = ProblemError<Problem::kForbidden>;

@@ -75,6 +75,10 @@ class Context {
   void enqueue(std::string_view type, const Payload& payload, NewJob options = {}) {
     enqueue(new_job(type, payload, std::move(options)));
   }
+  template <typename Payload>
+  void enqueue(const JobType<Payload>& type, const std::type_identity_t<Payload>& payload) {
+    enqueue(new_job(type, payload));
+  }
 
  private:
   friend class WorkerCore;
@@ -129,6 +133,17 @@ class Handlers {
                   }
                 });
               }));
+  }
+  // The same of a type of jobs that producers use, too.
+  template <typename Payload, typename Handle>
+  Handlers& on(const JobType<Payload>& type, Handle handle) {
+    constexpr bool kFits = std::invocable<Handle&, Context&, const Payload&> ||
+                           std::invocable<Handle&, const Payload&>;
+    static_assert(kFits,
+                  "the handler takes (Context&, const Payload&) or (const Payload&), with the "
+                  "payload of the job's type");
+    if constexpr (kFits) on<Payload>(type.name, std::move(handle));
+    return *this;
   }
   // A handler that reads context.job().payload itself; it returns the same types as above.
   template <typename Handle>

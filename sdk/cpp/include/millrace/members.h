@@ -2,6 +2,9 @@
 // handler.h.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,22 +12,42 @@
 
 namespace millrace::sdk::detail {
 
-// Reads one member. A missing member is an error, unless `out` is optional.
-template <typename T>
-void read_member(JsonView object, std::string_view name, T& out) {
+// A member's name as a template argument, so that an error of the compiler shows it.
+template <std::size_t size>
+struct MemberName {
+  char text[size]{};
+  consteval MemberName(const char (&name)[size]) { std::ranges::copy(name, text); }
+};
+
+// `access(value)` is the member, if there is one of this name.
+template <MemberName name, typename T, typename Access>
+void write_member(JsonWriter& json, const T& value, [[maybe_unused]] Access access) {
+  constexpr bool kIsMember = std::invocable<Access, const T&>;
+  static_assert(kIsMember, "MILLRACE_JSON names a member that the structure does not have");
+  if constexpr (kIsMember) json.key(name.text).raw(sdk::encode(access(value)));
+}
+
+// A missing member is an error, unless it is optional.
+template <typename Member>
+void read_into(JsonView object, std::string_view name, Member& out) {
   const JsonView member = object[name];
   if constexpr (requires {
-                  typename T::value_type;
+                  typename Member::value_type;
                   out.has_value();
                 }) {
     if (!member) return out.reset();
   }
   if (!member) throw BadJson("the member \"" + std::string(name) + "\" is missing");
   try {
-    out = decode<T>(member.text());
+    out = decode<Member>(member.text());
   } catch (const BadJson& fault) {
     throw BadJson(std::string(name) + ": " + fault.what());
   }
+}
+
+template <typename T, typename Access>
+void read_member(JsonView object, std::string_view name, T& value, Access access) {
+  if constexpr (std::invocable<Access, T&>) read_into(object, name, access(value));
 }
 
 }  // namespace millrace::sdk::detail
@@ -49,9 +72,12 @@ void read_member(JsonView object, std::string_view name, T& out) {
     }                                                                            \
   }
 
-#define MILLRACE_JSON_WRITE(member) json.key(#member).raw(::millrace::sdk::encode(value.member));
+#define MILLRACE_JSON_WRITE(member) \
+  ::millrace::sdk::detail::write_member<#member>(json, value, MILLRACE_JSON_ACCESS(member));
 #define MILLRACE_JSON_READ(member) \
-  ::millrace::sdk::detail::read_member(object, #member, value.member);
+  ::millrace::sdk::detail::read_member(object, #member, value, MILLRACE_JSON_ACCESS(member));
+// Generic, so that a name that is no member's is no error here, of thousands of lines about macros.
+#define MILLRACE_JSON_ACCESS(member) [](auto& of) -> decltype((of.member)) { return (of.member); }
 
 // Applies `macro` to each argument. Each round of expansion handles one argument; 256 rounds
 // suffice.

@@ -55,7 +55,7 @@ class Transport {
   virtual ~Transport() = default;
   // Any answer is a Response, whatever its status. Thread-safe; concurrent calls use separate
   // connections.
-  virtual Result<Response> send(const Request& request) = 0;
+  [[nodiscard]] virtual Result<Response> send(const Request& request) = 0;
 };
 
 struct HttpOptions {

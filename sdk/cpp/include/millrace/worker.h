@@ -37,7 +37,7 @@ struct WorkerOptions {
   // later their jobs are given back. Empty: unlimited.
   std::optional<Milliseconds> grace = Milliseconds{25'000};
   // How long the worker then tries to report the last outcomes.
-  Milliseconds flush_timeout{30'000};
+  Milliseconds flush_timeout{10'000};
   // How long an outcome waits for others while a poll is pending, if fewer than 64 are waiting. If
   // no poll is pending, it is sent at once.
   Milliseconds ack_delay{5};
@@ -70,6 +70,11 @@ class Worker {
     handlers_.on<Payload>(std::move(type), std::move(handle));
     return *this;
   }
+  template <typename Payload, typename Handle>
+  Worker& on(const JobType<Payload>& type, Handle handle) {
+    handlers_.on(type, std::move(handle));
+    return *this;
+  }
   template <typename Handle>
   Worker& on(std::string type, Handle handle) {
     handlers_.on(std::move(type), std::move(handle));
@@ -82,10 +87,10 @@ class Worker {
   // handlers (WorkerOptions::grace) and reports their outcomes. Fails on a permanent refusal, such
   // as a wrong token; or with kUnreachable, if it could not report the last outcomes within
   // `flush_timeout`. Call only once.
-  Result<void> run(const std::stop_token& stop);
+  [[nodiscard]] Result<void> run(const std::stop_token& stop);
   // The same until SIGTERM or SIGINT; a second signal ends the grace time. For programs that do
   // nothing else: it handles both signals while it runs.
-  Result<void> run_until_signal();
+  [[nodiscard]] Result<void> run_until_signal();
 
   // Ends the grace time at once. Thread-safe; call it after triggering `stop`.
   void abort();

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 
 from ._attempt import INFINITY, Attempt, Key
+from ._constants import MOST_ITEMS
 from ._link import Request
-from ._outbox import MAX_ITEMS
 
 LINE_DELAY_S = 0.5
 PROGRESS_DELAY_S = 0.5
@@ -95,7 +95,7 @@ class Book:
     def _add_beats(self, request: Request, now: float) -> None:
         due = INFINITY
         for attempt in self._attempts.values():
-            if attempt.next_beat <= now and len(request.beats) < MAX_ITEMS:
+            if attempt.next_beat <= now and len(request.beats) < MOST_ITEMS:
                 progress = {} if attempt.is_plain else attempt.context._take_progress()
                 attempt.is_plain = False
                 attempt.next_beat = now + attempt.lease_s / 3
@@ -106,10 +106,10 @@ class Book:
     def _add_lines(self, request: Request) -> None:
         self._lines_due = INFINITY
         for attempt in self._attempts.values():
-            lines = attempt.context._take_lines(MAX_ITEMS - len(request.lines))
+            lines = attempt.context._take_lines(MOST_ITEMS - len(request.lines))
             if lines:
                 attempt.lines_under_way += 1
                 request.lines += [(attempt, line) for line in lines]
-            if len(request.lines) >= MAX_ITEMS:
+            if len(request.lines) >= MOST_ITEMS:
                 self._lines_due = 0.0  # there may be more
                 return

@@ -16,12 +16,11 @@ from typing import Any, Callable, Generic, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import _json, errors
+from ._constants import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from ._time import to_rfc3339
 
 T = TypeVar("T")
 
-FIRST_PAUSE_S = 0.1
-MAX_PAUSE_S = 5.0
 _TEMPORARY = frozenset({429, 502, 503, 504})
 _CERTAINLY_NOT_BEGUN = frozenset({429, 503})
 _FULL = frozenset({"queue_full", "key_full"})
@@ -113,7 +112,7 @@ def error_of(response: Response) -> errors.MillraceError:
 
 def jittered(tries: int) -> float:
     """Return a random pause after this many tries, in seconds ("full jitter")."""
-    return random.uniform(0, min(FIRST_PAUSE_S * 2 ** min(tries, 16), MAX_PAUSE_S))
+    return random.uniform(0, min(FIRST_PAUSE_S * 2 ** min(tries, 16), LONGEST_PAUSE_S))
 
 
 class Lost(Exception):

@@ -17,12 +17,23 @@ from typing import Any
 
 from ._aio_http import Grip
 from ._calls import jittered
+from ._constants import (
+    GOODBYE_S,
+    LAST_FLUSH_S,
+    LAST_SECOND_S,
+    LEAST_PATIENCE_S,
+    MOST_ITEMS,
+    QUIET_POLL_S,
+    REFUSED_FLUSH_S,
+    SLOW_LINE_BYTES_PER_S,
+    YOUNG_CLAIM_S,
+)
 from ._handlers import Handler
 from ._ledger import Ledger
-from ._link import GOODBYE_S, Answer, Link, Options, Request, is_about_content, is_refusal
-from ._outbox import INFINITY, MAX_ITEMS, Ack
+from ._link import Answer, Link, Options, Request, is_about_content, is_refusal
+from ._outbox import INFINITY, Ack
 from ._outcome import RELEASED
-from ._pulse import LEAST_TIMEOUT_S, Pulse
+from ._pulse import Pulse
 from ._runner import Tasks, Threads
 from .errors import MillraceError
 
@@ -30,11 +41,6 @@ _logger = logging.getLogger("millrace.worker")
 
 # Outcomes are answered only after their poll's claim has waited. A refusal must be known soon.
 WAIT_WITH_ACKS_S = 1.0
-YOUNG_CLAIM_S = 0.5  # how long a stop waits for a claim's answer, whose jobs are then released
-LAST_WORD_S = 1.0  # for handlers after they were told `stopping`
-FLUSH_S = 10.0  # for the last outcomes
-FATAL_FLUSH_S = 2.0  # the same, if the server has refused the worker
-ACK_BYTES_PER_S = 256 << 10  # the speed of a slow line, for sending outcomes
 LEAST_CLAIM_S = 0.05  # a claim that returns nothing sooner than this is followed by a pause
 MOST_EARLY_CLAIMS = 4  # the number of such claims that lengthen the pause
 
@@ -145,7 +151,7 @@ class Core:
         for attempt in self._book:
             if attempt.outcome is None:
                 attempt.tell("stopping")
-        self._later(LAST_WORD_S, self._give_up)
+        self._later(LAST_SECOND_S, self._give_up)
 
     def _give_up(self) -> None:
         """Release jobs that still run. Their attempts are closed, so later outcomes are ignored."""
@@ -159,7 +165,7 @@ class Core:
         """Wait for running handlers, then for the answers to the last outcomes."""
         while self._book:
             await self._sleep(self._drain_wakes, INFINITY)
-        ends = time.monotonic() + (FLUSH_S if self._fatal is None else FATAL_FLUSH_S)
+        ends = time.monotonic() + (LAST_FLUSH_S if self._fatal is None else REFUSED_FLUSH_S)
         while not self._outbox.is_empty:
             if time.monotonic() >= ends:
                 _logger.warning(
@@ -230,7 +236,7 @@ class Core:
         request = Request()
         request.acks = self._outbox.take()
         # No slot is free if more outcomes wait than fit into one poll.
-        request.limit = max(min(self._free() - len(self._outbox), MAX_ITEMS), 0)
+        request.limit = max(min(self._free() - len(self._outbox), MOST_ITEMS), 0)
         wait_s = self._options.poll_wait_s
         request.wait_s = min(wait_s, WAIT_WITH_ACKS_S) if request.acks else wait_s
         self._asked += request.limit
@@ -291,7 +297,7 @@ class Core:
         """Poll without a claim now and then, for the server's commands."""
         self._leaves_acks = True
         self._reporter_wakes.set()
-        ends = time.monotonic() + max(self._options.poll_wait_s, 1.0)
+        ends = time.monotonic() + QUIET_POLL_S
         while not self._ledger.stopping and time.monotonic() < ends:
             await self._sleep(self._claimer_wakes, ends)
         if not self._ledger.stopping:
@@ -338,7 +344,7 @@ class Core:
         if self._claim is not None and not (
             self._ledger.stopping or self._is_quiet or self._link.is_lost
         ):
-            request.limit = max(min(self._free() - len(self._outbox), MAX_ITEMS), 0)
+            request.limit = max(min(self._free() - len(self._outbox), MOST_ITEMS), 0)
         return request
 
     async def _report_once(self, request: Request) -> None:
@@ -362,8 +368,8 @@ class Core:
         size = sum(len(ack.text) for ack in request.acks)
         shortest = min(ack.lease_s for ack in request.acks) if request.acks else INFINITY
         shortest = min(shortest, self._book.shortest_lease_s())
-        bound = max(shortest / 3, LEAST_TIMEOUT_S)
-        return min(bound, self._options.timeout_s) + size / ACK_BYTES_PER_S
+        bound = max(shortest / 3, LEAST_PATIENCE_S)
+        return min(bound, self._options.timeout_s) + size / SLOW_LINE_BYTES_PER_S
 
     def _report_failed(self, request: Request, error: MillraceError) -> None:
         if len(request.acks) == 1 and is_about_content(error):

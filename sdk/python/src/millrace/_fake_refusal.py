@@ -12,6 +12,7 @@ _TITLES = {
     "id_mismatch": (409, "The id belongs to a job with other content"),
     "queue_full": (429, "The queue is full"),
     "invalid_state": (409, "The state does not allow the operation"),
+    "unknown_limit": (422, "No limit has this name"),
     "idempotency_mismatch": (422, "An earlier request used the key with another body"),
     "validation_failed": (422, "The request is not valid"),
 }
@@ -33,3 +34,12 @@ class Refusal(Exception):
         }
         if faults:
             self.problem["errors"] = faults
+
+    def within(self, number: int) -> Refusal:
+        """Return the refusal of an atomic batch whose job of this number is refused."""
+        problem, at = self.problem, f"/jobs/{number}"
+        if problem["status"] != 422:
+            return self
+        faults = problem.get("errors", [{"pointer": "", "detail": problem["detail"]}])
+        faults = [{**fault, "pointer": at + fault["pointer"]} for fault in faults]
+        return Refusal("validation_failed", "the server refuses some of the jobs", faults)

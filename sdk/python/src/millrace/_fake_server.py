@@ -175,9 +175,7 @@ class FakeServer:
             except Refusal as refusal:
                 if is_atomic:
                     self._jobs, self._keys, self._unique, self._count = before
-                    for fault in refusal.problem.get("errors", ()):
-                        fault["pointer"] = f"/jobs/{number}{fault['pointer']}"
-                    raise
+                    raise refusal.within(number) from None
                 named = {"id": wire["id"]} if "id" in wire else {}
                 problem = refusal.problem
                 results.append({"status": problem["status"], **named, "error": problem})
@@ -209,6 +207,7 @@ class FakeServer:
             if on_conflict == "reject" or holder.state == "running":
                 raise Refusal("duplicate_job", "a job holds this unique key")
             self._end(holder, "cancelled")
+        self._settings.check_limits(wire.get("limits"))
         most = self._settings.settings_of(queue)["max_ready"]
         if most is not None and self._counts(queue).get("ready", 0) >= most:
             raise Refusal("queue_full", f"the queue {queue!r} has {most} ready jobs")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
-from ._fake_checks import Fault
+from ._fake_checks import Fault, faults_of
 from ._fake_refusal import Refusal
 from .models import LimitInput, QueueSettingsInput, ScheduleInput
 
@@ -38,6 +38,15 @@ _SCHEDULE: dict[str, Any] = {
     "every_ms": None,
     "next": [],
 }
+_WHEN = "must be absent; the schedule decides when a job is due"
+_NOT_OF_SCHEDULES = {
+    "id": "must be absent; the server chooses an id for each job of a schedule",
+    "idempotency_key": (
+        "belongs to the jobs of a batch; send the key of a single job in the header Idempotency-Key"
+    ),
+    "run_at": _WHEN,
+    "delay_ms": _WHEN,
+}
 
 
 class FakeSettings:
@@ -62,6 +71,12 @@ class FakeSettings:
 
     def is_paused(self, queue: str) -> bool:
         return bool(self._kept["queues"].get(queue, {}).get("paused"))
+
+    def check_limits(self, wanted: Iterable[Mapping[str, Any]] | None) -> None:
+        """Raise a Refusal if a job or a queue names a limit that does not exist."""
+        if any(limit["name"] not in self._kept["limits"] for limit in wanted or ()):
+            what = "no limit has this name; check the spelling, or create the limit"
+            raise Refusal("unknown_limit", what)
 
     def answer(
         self, method: str, names: list[str], query: Mapping[str, str], body: dict[str, Any]
@@ -112,6 +127,8 @@ class FakeSettings:
         self, kind: str, name: str, body: dict[str, Any], is_patch: bool, may_create: bool
     ) -> dict[str, Any]:
         _check(kind, body)
+        if kind == "queues":
+            self.check_limits(body.get("limits"))
         if is_patch and not (may_create and name not in self._kept[kind]):
             known = self._find(kind, name)
             body = {**known["given"], **body}
@@ -168,9 +185,18 @@ def _check(kind: str, body: Mapping[str, Any]) -> None:
         {"pointer": f"/{name}", "detail": "unknown member"} for name in body if name not in known
     ]
     if kind == "schedules":
-        if not isinstance(body.get("job"), dict) or "type" not in body["job"]:
-            faults.append({"pointer": "/job/type", "detail": "is required"})
+        job = body.get("job")
+        faults += _faults_of_job(job if isinstance(job, dict) else {})
         if (body.get("cron") is None) == (body.get("every_ms") is None):
             faults.append({"pointer": "/cron", "detail": "give either cron or every_ms"})
     if faults:
         raise Refusal("validation_failed", f"{len(faults)} faults", faults)
+
+
+def _faults_of_job(job: Mapping[str, Any]) -> list[Fault]:
+    """Return the faults of a schedule's job."""
+    refused = {name: what for name, what in _NOT_OF_SCHEDULES.items() if name in job}
+    wire = {name: value for name, value in job.items() if name not in refused}
+    faults = [(f"/{name}", what) for name, what in refused.items()]
+    faults += [(fault["pointer"], fault["detail"]) for fault in faults_of(wire)]
+    return [{"pointer": f"/job{where}", "detail": what} for where, what in faults]

@@ -14,6 +14,7 @@ from ._shapes import (
     JobState,
     KeyBound,
     MissedPolicy,
+    NewJob,
     OrderOnFailure,
     OverlapPolicy,
     QueueLimit,
@@ -177,7 +178,7 @@ class ScheduleInput(TypedDict):
     `/cron`, both are a fault at `/every_ms`.
     """
 
-    job: ScheduleJobInput
+    job: ScheduleJobInput | NewJob
     """The job to submit at each instant."""
     start_at: NotRequired[Instant | None]
     """No instant is before it. Default none."""

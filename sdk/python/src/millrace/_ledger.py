@@ -10,15 +10,15 @@ from typing import Any
 
 from ._attempt import INFINITY, Attempt, Key, lease_of
 from ._book import Book
+from ._constants import MOST_ITEMS, PAUSE_AFTER_REFUSAL_S
 from ._handlers import Handler
 from ._link import Answer, Request
-from ._outbox import MAX_ITEMS, Ack, Outbox
+from ._outbox import Ack, Outbox
 from ._outcome import CANCELLED, LOST, RELEASED, Outcome, refused
 from ._runner import Tasks, Threads
 from .errors import MillraceError, Unreachable, from_problem, is_temporary
 
 _logger = logging.getLogger("millrace.worker")
-PAUSE_AFTER_REFUSAL_S = 0.2
 
 
 class Ledger:
@@ -196,12 +196,12 @@ class Ledger:
             return
         may_beat = not (attempt.is_plain or attempt.is_lost)
         has_progress = context._has_progress and may_beat
-        has_many_lines = len(context._lines) + len(outcome.lines) > MAX_ITEMS
+        has_many_lines = len(context._lines) + len(outcome.lines) > MOST_ITEMS
         if has_progress or has_many_lines:
             self.book.has_news(attempt, is_urgent=True)
         if has_progress or has_many_lines or attempt.lines_under_way:
             return
-        lines = context._take_lines(MAX_ITEMS)
+        lines = context._take_lines(MOST_ITEMS)
         text = outcome.to_ack(attempt.id, attempt.token, lines, context._slow_down())
         self.close(attempt)
         self._put(Ack(attempt.id, attempt.token, text, time.monotonic(), attempt.lease_s))

@@ -13,13 +13,13 @@ from ._aio_http import AsyncTransport, Grip
 from ._attempt import Attempt
 from ._calls import Call, Lost, error_of, read_object
 from ._config import Config
+from ._constants import GOODBYE_S
 from ._operations import heartbeat, poll
 from ._outbox import Ack
 from .context import Line
 from .errors import MillraceError, Unreachable
 
 _logger = logging.getLogger("millrace.worker")
-GOODBYE_S = 1.0  # for a call on which nothing depends
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from ._calls import (
     read_nothing,
     read_object,
 )
+from ._constants import LONGEST_WAIT_S
 from ._ids import make_id
 from ._inputs import (
     BackfillRequest,
@@ -42,6 +43,7 @@ from .models import (
     Job,
     Limit,
     LogLine,
+    NewJob,
     Operation,
     Page,
     Queue,
@@ -57,8 +59,6 @@ from .models import (
 )
 
 R = TypeVar("R", bound=Record)
-
-MAX_WAIT_S = 60.0  # the longest time that one request may wait at the server
 
 
 def submit(job: Submission, trace: Trace) -> Call[Submitted]:
@@ -104,7 +104,7 @@ def get(id: str, include: Sequence[str]) -> Call[Job]:
 
 
 def wait(id: str, seconds: float) -> Call[Job]:
-    milliseconds = round(min(seconds, MAX_WAIT_S) * 1000)
+    milliseconds = round(min(seconds, LONGEST_WAIT_S) * 1000)
     target = path("jobs", id, wait_ms=milliseconds, until="final", include="result")
     return Call("GET", target, _record(Job))
 
@@ -178,7 +178,7 @@ def schedule(name: str) -> Call[Schedule]:
 
 def put_schedule(name: str, spec: ScheduleInput, if_match: int | str | None) -> Call[Schedule]:
     return Call(
-        "PUT", path("schedules", name), _record(Schedule), body(dict(spec)), _if_match(if_match)
+        "PUT", path("schedules", name), _record(Schedule), body(_spec(spec)), _if_match(if_match)
     )
 
 
@@ -213,7 +213,16 @@ def preview_schedule(request: PreviewRequest) -> Call[dict[str, Any]]:
 
 
 def apply_schedules(request: ScheduleSet) -> Call[dict[str, Any]]:
-    return Call("PUT", path("schedules"), read_object, body(dict(request)))
+    wire: dict[str, Any] = dict(request)
+    if "schedules" in request:
+        wire["schedules"] = {name: _spec(spec) for name, spec in request["schedules"].items()}
+    return Call("PUT", path("schedules"), read_object, body(wire))
+
+
+def _spec(spec: ScheduleInput) -> dict[str, Any]:
+    """Return a specification in the API's form."""
+    job = spec.get("job")
+    return {**spec, "job": job.to_wire()} if isinstance(job, NewJob) else dict(spec)
 
 
 def limits(limit: int, cursor: str | None) -> Call[Page[Limit]]:
@@ -285,7 +294,7 @@ def workers(limit: int, cursor: str | None) -> Call[Page[WorkerInfo]]:
 
 
 def events(filters: Mapping[str, Any], wait_s: float) -> Call[Page[Event]]:
-    wait_ms = round(min(wait_s, MAX_WAIT_S) * 1000) or None
+    wait_ms = round(min(wait_s, LONGEST_WAIT_S) * 1000) or None
     return Call("GET", path("events", **filters, wait_ms=wait_ms), _page(Event))
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from ._constants import MANY_OUTCOMES, MOST_ITEMS, MOST_OUTCOME_BYTES, OUTCOME_DELAY_S
+
 INFINITY = float("inf")
-ACK_DELAY_S = 0.005
-ACK_BATCH = 64
-MAX_ITEMS = 1000  # of one kind in one poll
-MAX_ACK_BYTES = 4 << 20  # in one poll; the server accepts 16 MiB
 
 
 class Ack:
@@ -66,7 +64,7 @@ class Outbox:
         """Remove and return as many outcomes as fit into one poll, oldest first."""
         taken: list[Ack] = []
         size = 0
-        while self._waiting and len(taken) < MAX_ITEMS and size < MAX_ACK_BYTES:
+        while self._waiting and len(taken) < MOST_ITEMS and size < MOST_OUTCOME_BYTES:
             ack = self._waiting.popleft()
             size += len(ack.text)
             taken.append(ack)
@@ -90,7 +88,7 @@ class Outbox:
         if not self._waiting:
             return INFINITY
         since = self._waiting[0].since
-        return since if at_once or len(self._waiting) >= ACK_BATCH else since + ACK_DELAY_S
+        return since if at_once or len(self._waiting) >= MANY_OUTCOMES else since + OUTCOME_DELAY_S
 
     def due_alone(self) -> float:
         return self._alone[0].since if self._alone else INFINITY

@@ -131,7 +131,9 @@ def log_failure(context: Context, outcome: Outcome, error: BaseException | None)
 def _log_failure(context: Context, told: Mapping[str, Any], error: BaseException | None) -> None:
     job = context.job
     is_dead = told.get("retryable") is False or job.attempt >= job.max_attempts
-    _logger.warning(
+    is_meant = isinstance(error, RetryAfter)  # the handler knows why, and needs no traceback
+    _logger.log(
+        logging.INFO if is_meant and not is_dead else logging.WARNING,
         "job %s (%s): attempt %d of %d failed: %s: %s; %s",
         job.id,
         job.type,
@@ -140,7 +142,7 @@ def _log_failure(context: Context, told: Mapping[str, Any], error: BaseException
         told["type"],
         told["message"],
         "the job is dead" if is_dead else "the server tries it again",
-        exc_info=error,
+        exc_info=None if is_meant else error,
     )
 
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from ._attempt import INFINITY, Attempt
-from ._ledger import PAUSE_AFTER_REFUSAL_S, Ledger
+from ._constants import LEAST_PATIENCE_S, PAUSE_AFTER_REFUSAL_S
+from ._ledger import Ledger
 from ._link import Answer, Link, Request, is_about_content
 from .errors import MillraceError, is_temporary
 
 _logger = logging.getLogger("millrace.worker")
-LEAST_TIMEOUT_S = 0.5  # of a request that a lease depends on
 
 
 class Pulse:
@@ -81,7 +81,7 @@ class Pulse:
 
     async def _beat(self, request: Request) -> None:
         shortest = min((attempt.lease_s for attempt, _ in request.beats), default=INFINITY)
-        timeout = min(max(shortest / 3, LEAST_TIMEOUT_S), self._timeout_s)
+        timeout = min(max(shortest / 3, LEAST_PATIENCE_S), self._timeout_s)
         answer: Answer | None = None
         try:
             answer = await self._link.poll(request, timeout)
@@ -122,7 +122,7 @@ class Pulse:
         """Ask by a heartbeat for the timeout of an attempt whose claim does not tell it."""
         while attempt in self._book and attempt.outcome is None:
             sent = time.monotonic()
-            timeout = max(attempt.lease_s / 3, LEAST_TIMEOUT_S)
+            timeout = max(attempt.lease_s / 3, LEAST_PATIENCE_S)
             try:
                 job = await self._link.job_of(attempt, min(timeout, self._timeout_s))
             except MillraceError as error:

@@ -21,13 +21,14 @@ from typing import (
 from . import _operations as operations
 from ._app import App
 from ._calls import Call, Lost, Tries
+from ._constants import COMMIT_PATIENCE_S, COMMIT_PAUSE_S, LONGEST_WAIT_S
 from ._http import Transport
 from ._options import JobFilters, JobOptions, ScheduleFilters, WorkerOptions
 from ._signals import stopping_by_signals
 from ._sql import execute, statement_of
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
-from .errors import InvalidState, WaitTimeout
+from .errors import InvalidState, NotFound, WaitTimeout
 from .jobs import JobType, P, R
 from .models import (
     FINAL_STATES,
@@ -243,12 +244,22 @@ class Millrace(App):
 
         Raises:
             WaitTimeout: the job has not ended within the timeout.
+            NotFound: there is no such job, also 2 s later: one that was submitted in a transaction
+                comes a moment after the commit.
         """
-        ends = None if timeout is None else time.monotonic() + to_seconds("timeout", timeout)
+        began = time.monotonic()
+        ends = None if timeout is None else began + to_seconds("timeout", timeout)
+        comes = began + COMMIT_PATIENCE_S
         while True:
-            left = operations.MAX_WAIT_S if ends is None else ends - time.monotonic()
-            wait_s = min(max(left, 0.0), operations.MAX_WAIT_S)
-            job = self._call(operations.wait(id, wait_s), wait_s + self._timeout)
+            left = LONGEST_WAIT_S if ends is None else ends - time.monotonic()
+            wait_s = min(max(left, 0.0), LONGEST_WAIT_S)
+            try:
+                job = self._call(operations.wait(id, wait_s), wait_s + self._timeout)
+            except NotFound:
+                if time.monotonic() >= (comes if ends is None else min(comes, ends)):
+                    raise
+                time.sleep(COMMIT_PAUSE_S)
+                continue
             if job.state in FINAL_STATES:
                 return job
             if ends is not None and time.monotonic() >= ends:

@@ -11,6 +11,7 @@ __all__ = [
     "IdMismatch",
     "IdempotencyMismatch",
     "InvalidState",
+    "KeyFull",
     "LeaseLost",
     "MillraceError",
     "NotFound",
@@ -109,6 +110,10 @@ class QueueFull(MillraceError):
     """The queue has as many ready jobs as its `max_ready` allows (429)."""
 
 
+class KeyFull(MillraceError):
+    """The queue has as many ready jobs of this `fair_key` as `max_ready_per_key` allows (429)."""
+
+
 class RateLimited(MillraceError):
     """The client sent too many requests (429)."""
 
@@ -150,6 +155,7 @@ _BY_CODE = {
     "lease_lost": LeaseLost,
     "version_conflict": VersionConflict,
     "queue_full": QueueFull,
+    "key_full": KeyFull,
     "rate_limited": RateLimited,
     "unauthenticated": Unauthenticated,
     "forbidden": Forbidden,

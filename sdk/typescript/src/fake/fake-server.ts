@@ -184,6 +184,13 @@ export class FakeServer {
     jobs.forEach((job, n) => {
       const known = this.#known(job, undefined, "");
       if (known instanceof Refusal) throw new Refusal(409, known.code, `job ${n}: ${known.detail}`);
+      try {
+        if (!known) this.#setup.checkLimits(job.limits);
+      } catch (refusal) {
+        throw refusal instanceof Refusal
+          ? invalid([{ pointer: `/jobs/${n}`, detail: refusal.detail }])
+          : refusal;
+      }
     });
   }
 
@@ -195,6 +202,7 @@ export class FakeServer {
     const known = this.#known(given, key, body);
     if (known instanceof Refusal) throw known;
     if (known) return { job: known, isNew: false };
+    this.#setup.checkLimits(given.limits);
     this.#checkRoom(given.queue ?? "default");
     const number = this.#jobs.size + 1;
     const job = new FakeJob(

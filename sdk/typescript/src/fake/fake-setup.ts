@@ -37,6 +37,16 @@ export class FakeSetup {
     return { ...(Object.fromEntries(given) as Partial<Submission>), ...job };
   }
 
+  /** Refuses a job or a queue that names a limit that does not exist. */
+  checkLimits(named: { name: string }[] | null | undefined): void {
+    if (named?.every(({ name }) => this.#all("limits").has(name)) ?? true) return;
+    throw new Refusal(
+      422,
+      "unknown_limit",
+      "no limit has this name; check the spelling, or create the limit",
+    );
+  }
+
   /** Returns how many ready jobs a queue may have. */
   maxReady(queue: string): number {
     return (this.#settings(queue)["max_ready"] as number | null | undefined) ?? Infinity;
@@ -108,6 +118,7 @@ export class FakeSetup {
   }
 
   #put(kind: string, name: string, members: Members, now: number): void {
+    if (kind === "queues") this.checkLimits(members["limits"] as { name: string }[] | null);
     const known = this.#all(kind).get(name);
     if (known && isSame(known.members, members)) return;
     const createdAt = known?.createdAt ?? new Date(now).toISOString();

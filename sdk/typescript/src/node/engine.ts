@@ -1,3 +1,15 @@
+import {
+  GOODBYE,
+  LAST_FLUSH,
+  LAST_SECOND,
+  MOST_ITEMS,
+  OUTCOME_DELAY,
+  PAUSE_AFTER_REFUSAL,
+  QUIET_POLL,
+  REFUSED_FLUSH,
+  SLOW_LINE_BYTES_PER_S,
+  YOUNG_CLAIM,
+} from "../constants.js";
 import { fullJitter } from "../backoff.js";
 import type { Client } from "../client.js";
 import type { Surroundings } from "../context.js";
@@ -21,18 +33,8 @@ import { running } from "./running.js";
 import type { Command, ItemResult, PollAnswer } from "../wire-shapes.js";
 import { ackText, pollText, type PollItems } from "./wire-worker.js";
 
-const ACK_DELAY = 5;
 const CLAIM_MARGIN = 10_000; // for the round trip of a claim that waits
 const REPORT_TIMEOUT = 10_000;
-const BYTES_PER_MS = 256; // the speed of a slow line, for sending outcomes
-const MOST_CLAIMED = 1_000;
-// A stop waits for the answer to a claim younger than this, and releases its jobs.
-const YOUNG_CLAIM = 500;
-const LAST_SECOND = 1_000; // for handlers that were told that the worker is stopping
-const FLUSH_TIMEOUT = 10_000; // for the last outcomes
-const GOODBYE_TIMEOUT = 2_000;
-const QUIET_POLL = 2_000; // how often a quiet worker asks for commands
-const PAUSE_AFTER_REFUSAL = 200;
 
 export interface EngineOptions {
   id: string;
@@ -65,7 +67,7 @@ export class Engine implements Surroundings {
   readonly #handlers: Handlers;
   readonly #types: string[];
   readonly #book: LeaseBook;
-  readonly #outbox = new Outbox(ACK_DELAY);
+  readonly #outbox = new Outbox(OUTCOME_DELAY);
   readonly #claimGate = new Gate(); // a slot is free, or the worker stops
   readonly #reportGate = new Gate(); // outcomes are due, or the worker has ended
   readonly #endGate = new Gate(); // an attempt has ended, or an outcome was answered
@@ -136,7 +138,7 @@ export class Engine implements Surroundings {
     this.#reportGate.open();
     await Promise.all([reporter, this.#options.keeper?.end()]);
     if (this.#fatal) throw this.#fatal;
-    if (!this.#isAway) await this.#poll({ goodbye: true }, GOODBYE_TIMEOUT).catch(() => undefined);
+    if (!this.#isAway) await this.#poll({ goodbye: true }, GOODBYE).catch(() => undefined);
   }
 
   /** Claims no more. Running handlers have the grace time. */
@@ -177,7 +179,7 @@ export class Engine implements Surroundings {
       // After a turn of the event loop, one claim covers all handlers that end immediately.
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#isStopping) break;
-      const limit = this.#isQuiet ? 0 : Math.min(this.#openSlots(), MOST_CLAIMED);
+      const limit = this.#isQuiet ? 0 : Math.min(this.#openSlots(), MOST_ITEMS);
       if (limit === 0 && !this.#isQuiet) continue;
       const acks = this.#outbox.take();
       // Outcomes are answered only after the claim sent with them has waited, so it does not wait.
@@ -251,7 +253,7 @@ export class Engine implements Surroundings {
   }
 
   async #flush(): Promise<void> {
-    const deadline = now() + FLUSH_TIMEOUT;
+    const deadline = now() + (this.#fatal ? REFUSED_FLUSH : LAST_FLUSH);
     const isTold = (): boolean => this.#outbox.isEmpty && this.#behindNews === 0;
     while (!isTold() && now() < deadline && !(this.#fatal && this.#isAway)) {
       this.#endGate.openAt(deadline, now());
@@ -274,7 +276,8 @@ export class Engine implements Surroundings {
   ): Promise<number> {
     const size = acks.reduce((sum, ack) => sum + ack.text.length, 0);
     const claim = limit > 0 ? this.#claimText(limit, wait) : undefined;
-    const timeout = (limit > 0 ? wait + CLAIM_MARGIN : REPORT_TIMEOUT) + size / BYTES_PER_MS;
+    const timeout =
+      (limit > 0 ? wait + CLAIM_MARGIN : REPORT_TIMEOUT) + (size * 1_000) / SLOW_LINE_BYTES_PER_S;
     const sentAt = now();
     this.#asked += limit;
     let polled: { answer: PollAnswer; text: string };
@@ -372,13 +375,15 @@ export class Engine implements Surroundings {
     const run = (): Promise<unknown> => running.run(ctx, () => this.#handlers.run(ctx));
     const outcome = await outcomeOfRun(ctx, run, this.client.link.codec);
     if (attempt.isOver) return;
-    if (outcome.error && !attempt.isLost) this.#warnOfFailure(attempt, outcome.error);
+    if (outcome.error && !attempt.isLost) this.#tellFailure(attempt, outcome.error, outcome.delay);
     this.#end(attempt, outcome);
   }
 
-  #warnOfFailure({ ctx: { job } }: Attempt, error: OutcomeError): void {
+  // A failure with a delay is a RetryAfter: the handler meant it, and nobody need be warned.
+  #tellFailure({ ctx: { job } }: Attempt, error: OutcomeError, delay: number | undefined): void {
     const isDead = error.retryable === false || job.attempt >= job.maxAttempts;
-    this.#options.warn(
+    const tell = isDead || delay === undefined ? this.#options.warn : this.#options.notice;
+    tell(
       `job ${job.id} (${job.type}): attempt ${job.attempt} of ${job.maxAttempts} failed: ` +
         `${error.type}: ${error.message}; ` +
         (isDead ? "the job is dead" : "the server tries it again"),
@@ -404,10 +409,9 @@ export class Engine implements Surroundings {
   // Outcomes.
 
   // The server accepts no lines or progress of a job that has ended. So those under way, and the
-  // checkpoint that the next attempt needs, go first. The last lines go with the outcome.
+  // progress that was reported last, go first. The last lines go with the outcome.
   #send(attempt: Attempt, outcome: Outcome): void {
-    const needsProgress = outcome.outcome !== "succeeded" && attempt.ctx.hasProgress;
-    if (attempt.newsUnderWay === 0 && !needsProgress) return this.#post(attempt, outcome);
+    if (attempt.newsUnderWay === 0 && !attempt.ctx.hasProgress) return this.#post(attempt, outcome);
     this.#behindNews++;
     void this.#book.tellProgress(attempt).then(() => {
       this.#behindNews--;

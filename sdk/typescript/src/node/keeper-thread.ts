@@ -1,4 +1,5 @@
 /** The keeper's thread: heartbeats for attempts whose own are late. See `keeper.ts`. */
+import { MOST_ITEMS } from "../constants.js";
 import { writeSync } from "node:fs";
 import { constants } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
@@ -15,7 +16,6 @@ import { ackText, beatText, pollText, type PollItems } from "./wire-worker.js";
 // How long the worker's thread has, in milliseconds, to act on a second signal.
 const UNHEARD = 1_500;
 const RELEASE_TIMEOUT = 2_000;
-const MOST_ITEMS = 1_000;
 
 const data = workerData as KeeperData;
 const table = new LeaseTable(data.memory);

@@ -1,3 +1,4 @@
+import { LEAST_PATIENCE, MOST_ITEMS } from "../constants.js";
 import { fullJitter, pause } from "../backoff.js";
 import type { PendingLine, PendingProgress } from "../context.js";
 import { isTemporary, messageOf, retryAfterOf, Unreachable } from "../errors.js";
@@ -11,8 +12,6 @@ import { beatText, type PollItems } from "./wire-worker.js";
 
 const NEWS_DELAY = 400; // progress and lines may be a second late, including the network's delay
 const ASK_DELAY = 20; // an attempt that ends immediately does not need its timeout
-const MOST_ITEMS = 1_000;
-const LEAST_TIMEOUT = 500;
 const MOST_TIMEOUT = 30_000;
 
 /** The services that the lease book needs from the worker. */
@@ -314,5 +313,5 @@ function timeoutOf(attempts: Attempt[], at: number): number {
   const left = attempts.map((attempt) =>
     attempt.isSure ? attempt.certainUntil - at : attempt.lease / 2,
   );
-  return Math.min(Math.max(Math.min(...left), LEAST_TIMEOUT), MOST_TIMEOUT);
+  return Math.min(Math.max(Math.min(...left), LEAST_PATIENCE), MOST_TIMEOUT);
 }

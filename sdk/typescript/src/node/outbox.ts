@@ -1,3 +1,5 @@
+import { MANY_OUTCOMES, MOST_ITEMS, MOST_OUTCOME_BYTES } from "../constants.js";
+
 /** The outcomes of attempts that the server has not answered yet. */
 
 export interface OutgoingAck {
@@ -10,10 +12,6 @@ export interface OutgoingAck {
   /** It may be why its request was refused, so it is sent alone. */
   isSuspect?: boolean;
 }
-
-const MOST_ITEMS = 1_000; // the server's bound on a request
-const MOST_CHARACTERS = 4 << 20; // a quarter of the server's bound on a body, for text beyond ASCII
-const MANY = 64; // this many outcomes do not wait for others
 
 export class Outbox {
   #waiting: OutgoingAck[] = [];
@@ -37,16 +35,18 @@ export class Outbox {
   /** Returns when to send the outcomes; `isLast` says that no other is expected. */
   due(isLast: boolean): number {
     if (this.#waiting.length + this.#suspects.length === 0) return Infinity;
-    return isLast || this.#waiting.length >= MANY ? this.#oldest : this.#oldest + this.delay;
+    return isLast || this.#waiting.length >= MANY_OUTCOMES
+      ? this.#oldest
+      : this.#oldest + this.delay;
   }
 
   /** Takes as many outcomes as fit into one request. Call `settled` for them later. */
   take(): OutgoingAck[] {
-    let size = 0;
+    let size = 0; // in characters, fewer than the bytes
     let count = 0;
     for (const ack of this.#waiting) {
       size += ack.text.length;
-      if (count === MOST_ITEMS || (count > 0 && size > MOST_CHARACTERS)) break;
+      if (count === MOST_ITEMS || (count > 0 && size > MOST_OUTCOME_BYTES)) break;
       count++;
     }
     return this.#taken(this.#waiting.splice(0, count));

@@ -72,7 +72,7 @@ final class Operating {
     }
   }
 
-  private static LimitSettings settings(Map<String, Json> named) {
+  static LimitSettings settings(Map<String, Json> named) {
     LimitSettings settings = LimitSettings.create();
     for (Map.Entry<String, Json> one : named.entrySet()) {
       Json value = one.getValue();

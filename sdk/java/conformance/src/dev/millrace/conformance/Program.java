@@ -195,9 +195,19 @@ public final class Program {
       }
       case "enqueued" -> Map.of("jobs", fake.enqueued(c.type()).stream().map(Shapes::of).toList());
       default -> {
+        if (fake != null && client == fake) yield declared(c);
         if (c.name().contains("queue")) yield queues(c);
         yield c.name().contains("schedule") ? schedules(c) : Operating.carryOut(c, real());
       }
+    };
+  }
+
+  /** What a fake takes, too. */
+  private Object declared(Command c) {
+    return switch (c.name()) {
+      case "put_queue" -> client.putQueue(c.of(), Shapes.settings(c.settings()));
+      case "put_limit" -> client.putLimit(c.of(), Operating.settings(c.settings()));
+      default -> throw new IllegalArgumentException("no such command: " + c.name());
     };
   }
 

@@ -4,11 +4,13 @@ import dev.millrace.Backfill;
 import dev.millrace.BatchItem;
 import dev.millrace.Job;
 import dev.millrace.JobFilter;
+import dev.millrace.JobLimit;
 import dev.millrace.JobState;
 import dev.millrace.Json;
 import dev.millrace.MillraceException;
 import dev.millrace.NewJob;
 import dev.millrace.PreviewRequest;
+import dev.millrace.QueueLimit;
 import dev.millrace.QueueSettings;
 import dev.millrace.RetryPolicy;
 import dev.millrace.ScheduleSet;
@@ -53,7 +55,9 @@ final class Shapes {
       List<String> tags,
       Map<String, String> meta,
       String traceparent,
-      String tracestate) {
+      String tracestate,
+      List<JobLimit> limits,
+      String fairKey) {
 
     NewJob job() {
       NewJob job = NewJob.of(type);
@@ -73,6 +77,8 @@ final class Shapes {
       if (unique != null) job = job.unique(unique);
       if (tags != null) job = job.tags(tags.toArray(String[]::new));
       if (meta != null) job = job.meta(meta);
+      if (fairKey != null) job = job.fairKey(fairKey);
+      if (limits != null) job = job.limits(limits.toArray(JobLimit[]::new));
       return traceparent == null ? job : job.trace(new TraceContext(traceparent, tracestate));
     }
   }
@@ -105,6 +111,7 @@ final class Shapes {
             case "max_crashes" -> settings.maxCrashes(value.as(Integer.class));
             case "retry" -> settings.retry(read(value, RetryPolicy.class));
             case "lease_ms" -> settings.lease(millis(value));
+            case "limits" -> settings.limits(read(value, QueueLimit[].class));
             case "max_ready" -> settings.maxReady(value.as(Long.class));
             case "retention" -> retention(settings, read(value, Retention.class));
             default -> throw new IllegalArgumentException(one.getKey());

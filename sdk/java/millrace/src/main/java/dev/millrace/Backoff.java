@@ -1,18 +1,18 @@
 package dev.millrace;
 
+import static dev.millrace.Constants.FIRST_PAUSE;
+import static dev.millrace.Constants.LONGEST_PAUSE;
+
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 
 /** Pauses between tries: random between 0 and 100 ms * 2^n, at most 5 s. For one thread. */
 final class Backoff {
-  private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-  private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(5);
   private static final int MAX_DOUBLINGS = 6;
 
   private int failures;
 
   long nextNanos() {
-    long bound = Math.min(FIRST_NANOS << Math.min(failures++, MAX_DOUBLINGS), MAX_NANOS);
+    long bound = Math.min(FIRST_PAUSE << Math.min(failures++, MAX_DOUBLINGS), LONGEST_PAUSE);
     return ThreadLocalRandom.current().nextLong(bound + 1);
   }
 

@@ -354,6 +354,7 @@ public final class Fake implements Jobs {
     }
     FakeJob known = known(job, payload);
     if (known != null) return new Stored(known, false);
+    setup.checkLimits(job.get("limits"));
     refuseFull(job.queue());
     FakeJob made = new FakeJob(setup.completed(job), payload, ++submissions, now);
     jobs.put(made.id, made);

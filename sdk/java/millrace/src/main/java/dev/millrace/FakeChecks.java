@@ -46,10 +46,15 @@ final class FakeChecks {
 
   /** Returns the refusal as that of one job of an atomic batch. */
   static MillraceException within(MillraceException refused, int place) {
+    String at = "/jobs/" + place;
     List<Fault> faults =
         refused.errors().stream()
-            .map(fault -> new Fault("/jobs/" + place + fault.where(), fault.detail()))
+            .map(fault -> new Fault(at + fault.where(), fault.detail()))
             .toList();
+    if (faults.isEmpty() && refused.status() == 422) {
+      List<Fault> whole = List.of(new Fault(at, refused.getMessage()));
+      return refusal(422, "validation_failed", "the server refuses some of the jobs", whole);
+    }
     return refusal(refused.status(), refused.code(), refused.getMessage(), faults);
   }
 

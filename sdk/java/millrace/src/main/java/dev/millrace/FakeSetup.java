@@ -52,6 +52,17 @@ final class FakeSetup {
     return complete;
   }
 
+  /** Refuses a job that names a limit that does not exist. */
+  void checkLimits(List<JobLimit> named) {
+    if (named != null) named.forEach(limit -> checkLimit(limit.name()));
+  }
+
+  private void checkLimit(String name) {
+    if (limits.containsKey(name)) return;
+    String message = "no limit has this name; check the spelling, or create the limit";
+    throw FakeChecks.refusal(422, "unknown_limit", message, List.of());
+  }
+
   /** Returns how many ready jobs a queue may have; null for any number. */
   Long maxReady(String queue) {
     Declared known = queues.get(queue);
@@ -59,12 +70,19 @@ final class FakeSetup {
   }
 
   Queue putQueue(String name, QueueSettings settings, Instant now) {
+    checkLimits(settings);
     put(queues, name, settings.named(), now);
     return queue(name, Map.of());
   }
 
+  private void checkLimits(QueueSettings settings) {
+    List<QueueLimit> named = settings.get("limits");
+    if (named != null) named.forEach(limit -> checkLimit(limit.name()));
+  }
+
   Queue patchQueue(String name, QueueSettings settings, Instant now) {
     Declared known = find(queues, name, "queue");
+    checkLimits(settings);
     Map<String, Object> changed = new LinkedHashMap<>(known.members());
     changed.putAll(settings.named());
     put(queues, name, changed, now);

@@ -134,12 +134,22 @@ public final class JobType<P, R> {
    * Receipt receipt = MAIL.resultOf(client.waitFor(id, Duration.ofMinutes(1)));
    * }</pre>
    *
-   * @param job a job that was read with its result
-   * @return the result; null if it has none
+   * @param job a job that was read with its result: by {@code waitFor}, or by {@code get} with
+   *     {@link Job.Include#RESULT}
+   * @return the result; null if the job has none, or none yet
+   * @throws IllegalArgumentException if the job was read without its result
    * @throws CodecException if the result is not of this type
    */
   public R resultOf(Job job) {
-    return job.result() == null || job.result().isNull() ? null : job.result().as(result);
+    if (job.result() == null) {
+      String why =
+          job.redacted()
+              ? "the token may not see results"
+              : "read it with waitFor, or with get(id, Job.Include.RESULT)";
+      throw new IllegalArgumentException(
+          "job " + job.id() + " was read without its result; " + why);
+    }
+    return job.result().isNull() ? null : job.result().as(result);
   }
 
   /**

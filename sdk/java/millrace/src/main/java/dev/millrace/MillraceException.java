@@ -81,6 +81,7 @@ public class MillraceException extends RuntimeException {
       case "lease_lost" -> new LeaseLost(problem, cause);
       case "version_conflict" -> new VersionConflict(problem, cause);
       case "queue_full" -> new QueueFull(problem, cause);
+      case "key_full" -> new KeyFull(problem, cause);
       case "rate_limited" -> new RateLimited(problem, cause);
       case "unauthenticated" -> new Unauthenticated(problem, cause);
       case "forbidden" -> new Forbidden(problem, cause);
@@ -219,6 +220,15 @@ public class MillraceException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     QueueFull(Problem problem, Throwable cause) {
+      super(problem, cause);
+    }
+  }
+
+  /** The queue already has its maximum number of ready jobs of the job's fair key. */
+  public static final class KeyFull extends MillraceException {
+    private static final long serialVersionUID = 1;
+
+    KeyFull(Problem problem, Throwable cause) {
       super(problem, cause);
     }
   }

@@ -1,5 +1,11 @@
 package dev.millrace;
 
+import static dev.millrace.Constants.MANY_OUTCOMES;
+import static dev.millrace.Constants.MOST_ITEMS;
+import static dev.millrace.Constants.MOST_OUTCOME_BYTES;
+import static dev.millrace.Constants.OUTCOME_DELAY;
+import static dev.millrace.Constants.PAUSE_AFTER_REFUSAL;
+
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -11,17 +17,6 @@ import java.util.PriorityQueue;
 final class Outbox {
   private static final System.Logger LOG = System.getLogger("dev.millrace");
 
-  /** The number of outcomes that are sent without waiting for more. */
-  private static final int ENOUGH = 64;
-
-  private static final long DELAY = Clock.millis(5);
-
-  private static final int MAX_ACKS = 1_000; // in one request; the server's bound
-
-  /** In characters. Well below the server's bound on a body, which also holds other items. */
-  private static final int MAX_SIZE = 4 << 20;
-
-  private static final long AFTER_REFUSAL = Clock.millis(200);
   private static final int MAX_FAILURES_ALONE = 6;
 
   private final ArrayDeque<Ack> acks = new ArrayDeque<>();
@@ -39,11 +34,11 @@ final class Outbox {
   }
 
   List<Ack> take() {
-    List<Ack> taken = new ArrayList<>(Math.min(acks.size(), MAX_ACKS));
+    List<Ack> taken = new ArrayList<>(Math.min(acks.size(), MOST_ITEMS));
     int size = 0;
-    while (!acks.isEmpty() && taken.size() < MAX_ACKS) {
+    while (!acks.isEmpty() && taken.size() < MOST_ITEMS) {
       size += acks.peek().size();
-      if (!taken.isEmpty() && size > MAX_SIZE) break;
+      if (!taken.isEmpty() && size > MOST_OUTCOME_BYTES) break;
       taken.add(acks.remove());
     }
     return taken;
@@ -65,7 +60,7 @@ final class Outbox {
   /** When the waiting outcomes must be sent, if more outcomes may still join them. */
   long due() {
     if (acks.isEmpty()) return Clock.NEVER;
-    return acks.size() >= ENOUGH ? 0 : acks.peek().since() + DELAY;
+    return acks.size() >= MANY_OUTCOMES ? 0 : acks.peek().since() + OUTCOME_DELAY;
   }
 
   long dueWithoutDelay() {
@@ -79,7 +74,7 @@ final class Outbox {
    */
   void answered(Ack ack, Wire.Item item, long now) {
     if (item == null) {
-      add(ack.at(now + AFTER_REFUSAL, ack.failures()));
+      add(ack.at(now + PAUSE_AFTER_REFUSAL, ack.failures()));
       return;
     }
     if (item.error() == null) return;
@@ -87,7 +82,7 @@ final class Outbox {
     if (error instanceof MillraceException.LeaseLost) {
       LOG.log(Level.WARNING, "job {0}: the lease was over before its outcome arrived", ack.id());
     } else if (Refusal.isForNow(error)) {
-      addAlone(ack.at(now + AFTER_REFUSAL, ack.failures()));
+      addAlone(ack.at(now + PAUSE_AFTER_REFUSAL, ack.failures()));
     } else {
       refused(ack, error, now);
     }
@@ -103,7 +98,7 @@ final class Outbox {
     if (!ack.isSubstitute()) {
       add(ack.substitute("the server refused the outcome: " + error.getMessage()));
     } else if (ack.failures() < MAX_FAILURES_ALONE) {
-      addAlone(ack.at(now + (AFTER_REFUSAL << ack.failures()), ack.failures() + 1));
+      addAlone(ack.at(now + (PAUSE_AFTER_REFUSAL << ack.failures()), ack.failures() + 1));
     }
   }
 

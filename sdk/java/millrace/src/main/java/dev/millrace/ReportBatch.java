@@ -1,5 +1,7 @@
 package dev.millrace;
 
+import static dev.millrace.Constants.MOST_ITEMS;
+
 import dev.millrace.Exchange.BeatOf;
 import dev.millrace.Exchange.LinesOf;
 import java.util.ArrayList;
@@ -7,14 +9,12 @@ import java.util.List;
 
 /** The heartbeats and log lines of one report. Used by one thread only. */
 final class ReportBatch {
-  static final int MAX_ITEMS = 1_000; // of one kind in one request
-
   /** How long progress and lines wait for more: a little less than the second they may be late. */
   private static final long DELAY = Clock.millis(950);
 
   final List<BeatOf> beats = new ArrayList<>();
   final List<LinesOf> lines = new ArrayList<>();
-  private int room = MAX_ITEMS; // for log lines
+  private int room = MOST_ITEMS; // for log lines
 
   /** When a report must be sent for this slot. */
   static long due(Slot slot) {
@@ -28,7 +28,7 @@ final class ReportBatch {
   /** Says whether an outcome must wait until its handler's lines and progress are sent. */
   static boolean mustGoFirst(Slot slot) {
     return slot.execution.progressSince() != Clock.NEVER
-        || slot.execution.logs().size() > MAX_ITEMS;
+        || slot.execution.logs().size() > MOST_ITEMS;
   }
 
   /** Adds the due heartbeat and lines of a slot. */
@@ -38,7 +38,7 @@ final class ReportBatch {
     takeBeat(slot, now, hasEnded);
     Execution execution = slot.execution;
     boolean linesDue =
-        hasEnded ? execution.logs().size() > MAX_ITEMS : after(execution.logs().since()) <= now;
+        hasEnded ? execution.logs().size() > MOST_ITEMS : after(execution.logs().since()) <= now;
     if (!linesDue || room <= 0) return;
     List<LogBuffer.Line> taken = execution.logs().take(room);
     lines.add(new LinesOf(slot, taken));
@@ -51,7 +51,7 @@ final class ReportBatch {
     boolean progressDue = hasEnded ? since != Clock.NEVER : after(since) <= now;
     // Beats that are due soon are sent with those that are due now.
     boolean beatDue = !hasEnded && slot.nextBeat - slot.lease / 12 <= now;
-    if ((!beatDue && !progressDue) || beats.size() == MAX_ITEMS) return;
+    if ((!beatDue && !progressDue) || beats.size() == MOST_ITEMS) return;
     boolean isPlain = slot.nextIsPlain || slot.state == Slot.State.CONFIRMING;
     slot.nextIsPlain = false;
     beats.add(new BeatOf(slot, isPlain ? null : slot.execution.takeProgress()));

@@ -218,7 +218,7 @@ final class Transport {
     return replay == Replay.ALWAYS || lost instanceof ConnectException;
   }
 
-  private static void sleep(long nanos) {
+  static void sleep(long nanos) {
     try {
       TimeUnit.NANOSECONDS.sleep(nanos);
     } catch (InterruptedException told) {

@@ -1,5 +1,16 @@
 package dev.millrace;
 
+import static dev.millrace.Constants.GOODBYE;
+import static dev.millrace.Constants.LAST_FLUSH;
+import static dev.millrace.Constants.LAST_SECOND;
+import static dev.millrace.Constants.LEAST_PATIENCE;
+import static dev.millrace.Constants.MOST_ITEMS;
+import static dev.millrace.Constants.PAUSE_AFTER_REFUSAL;
+import static dev.millrace.Constants.QUIET_POLL;
+import static dev.millrace.Constants.REFUSED_FLUSH;
+import static dev.millrace.Constants.SLOW_LINE_BYTES_PER_S;
+import static dev.millrace.Constants.YOUNG_CLAIM;
+
 import dev.millrace.Exchange.BeatOf;
 import dev.millrace.Exchange.LinesOf;
 import dev.millrace.Wire.PollAnswer;
@@ -37,16 +48,8 @@ final class WorkerLoop implements Runnable {
   /** How long a freed slot waits for others, so that one claim covers them all. */
   private static final long LINGER = Clock.millis(1);
 
-  private static final long YOUNG_CLAIM = Clock.millis(600);
-  private static final long QUIET_POLL = Clock.millis(1_000);
-  private static final long AFTER_REFUSAL = Clock.millis(200);
-  private static final long LAST_WORD = Clock.millis(1_000);
-  private static final long LAST_FLUSH = Clock.millis(4_000);
-  private static final long GOODBYE = Clock.millis(1_000);
-  private static final long LEAST_TIMEOUT = Clock.millis(500);
-
   /** The time that a slow line needs for a character of the outcomes in a request. */
-  private static final long NANOS_PER_CHARACTER = Clock.millis(1_000) / (256 << 10);
+  private static final long NANOS_PER_CHARACTER = Clock.millis(1_000) / SLOW_LINE_BYTES_PER_S;
 
   private final PollClient client;
   private final ApiCodec codec;
@@ -234,7 +237,7 @@ final class WorkerLoop implements Runnable {
     long now = Clock.now();
     phase = Phase.GRACE;
     phaseEnds = now + options.grace.toNanos();
-    reportNotBefore = Math.min(reportNotBefore, now + AFTER_REFUSAL);
+    reportNotBefore = Math.min(reportNotBefore, now + PAUSE_AFTER_REFUSAL);
     for (Iterator<Slot> all = slots.values().iterator(); all.hasNext(); ) {
       Slot slot = all.next();
       if (slot.state != Slot.State.CONFIRMING) continue;
@@ -250,7 +253,7 @@ final class WorkerLoop implements Runnable {
   private void watchPhase(long now) {
     if (phase == Phase.GRACE && phaseEnds <= now) {
       phase = Phase.LAST_WORD;
-      phaseEnds = now + LAST_WORD;
+      phaseEnds = now + LAST_SECOND;
       for (Slot slot : slots.values()) slot.execution.tell(StopReason.STOPPING);
     } else if (phase == Phase.LAST_WORD && phaseEnds <= now) {
       for (Slot slot : slots.values()) {
@@ -260,7 +263,7 @@ final class WorkerLoop implements Runnable {
     }
     if ((phase == Phase.GRACE || phase == Phase.LAST_WORD) && slots.isEmpty()) {
       phase = Phase.FLUSHING;
-      phaseEnds = now + LAST_FLUSH;
+      phaseEnds = now + (failure == null ? LAST_FLUSH : REFUSED_FLUSH);
     }
     if (phase == Phase.FLUSHING && claim == null && report == null) {
       boolean toldAll = outbox.isEmpty() && held.isEmpty();
@@ -311,7 +314,7 @@ final class WorkerLoop implements Runnable {
     List<Ack> acks = outbox.take();
     long wait = options.pollWait.toNanos();
     if (!acks.isEmpty()) wait = Math.min(wait, WAIT_WITH_ACKS);
-    int limit = Math.min(open(), ReportBatch.MAX_ITEMS);
+    int limit = Math.min(open(), MOST_ITEMS);
     claim = new Exchange(true, acks, List.of(), List.of(), limit, wait);
     send(claim, now + wait + client.patience());
   }
@@ -381,7 +384,7 @@ final class WorkerLoop implements Runnable {
     } else if (error instanceof MillraceException.LeaseLost) {
       lost(slot);
     } else if (Refusal.isForNow(error)) {
-      CompletableFuture.delayedExecutor(AFTER_REFUSAL, TimeUnit.NANOSECONDS)
+      CompletableFuture.delayedExecutor(PAUSE_AFTER_REFUSAL, TimeUnit.NANOSECONDS)
           .execute(() -> inbox.post(() -> askAgain(slot)));
     }
   }
@@ -407,7 +410,7 @@ final class WorkerLoop implements Runnable {
       // The lease may be over if the process was paused on the way here.
       if (slot.certainUntil <= Clock.now()) slot.execution.tell(StopReason.LEASE_LOST);
       Outcome outcome = slot.execution.run(handlers);
-      if (outcome instanceof Outcome.Failed failed) warnOf(failed, slot.execution);
+      if (outcome instanceof Outcome.Failed failed) logFailure(failed, slot.execution);
       ack = outcome == null ? null : Ack.write(slot.execution, outcome, codec);
     } catch (Throwable bug) {
       ack = slot.execution.isLeaseLost() ? null : Ack.broken(slot.execution, bug);
@@ -416,7 +419,7 @@ final class WorkerLoop implements Runnable {
     inbox.post(() -> handlerEnded(slot, told), Clock.now() + LINGER);
   }
 
-  private static void warnOf(Outcome.Failed failed, Execution execution) {
+  private static void logFailure(Outcome.Failed failed, Execution execution) {
     ClaimedJob job = execution.job();
     boolean isDead = !failed.retryable() || job.attempt() >= job.maxAttempts();
     String text =
@@ -429,6 +432,11 @@ final class WorkerLoop implements Runnable {
             failed.error().type(),
             failed.error().message(),
             isDead ? "the job is dead" : "the server tries it again");
+    // A failure with a delay is a RetryAfter: the handler meant it, and needs no stack trace.
+    if (failed.delay() != null) {
+      LOG.log(isDead ? Level.WARNING : Level.INFO, text);
+      return;
+    }
     Throwable thrown = execution.thrown();
     if (Described.isPrintable(thrown)) {
       LOG.log(Level.WARNING, text, thrown);
@@ -455,7 +463,7 @@ final class WorkerLoop implements Runnable {
           boolean isOver = slot.certainUntil <= now;
           if (slot.isReporting()) return false;
           if (!isOver && ReportBatch.mustGoFirst(slot)) return false;
-          List<LogBuffer.Line> lines = slot.execution.logs().take(ReportBatch.MAX_ITEMS);
+          List<LogBuffer.Line> lines = slot.execution.logs().take(MOST_ITEMS);
           String json = PollWriter.ack(slot.outcome, lines);
           outbox.add(new Ack(slot.id(), slot.token(), json, now, 0, false));
           return true;
@@ -499,7 +507,7 @@ final class WorkerLoop implements Runnable {
             && !isQuiet
             && !server.isAway()
             && open() > 0;
-    int limit = claims ? Math.min(open(), ReportBatch.MAX_ITEMS) : 0;
+    int limit = claims ? Math.min(open(), MOST_ITEMS) : 0;
     report = new Exchange(false, acks, batch.beats, batch.lines, limit, 0);
     if (isQuiet) quietPollAt = now + QUIET_POLL;
     int size = acks.stream().mapToInt(Ack::size).sum();
@@ -510,7 +518,7 @@ final class WorkerLoop implements Runnable {
   private long reportTimeout(int characters) {
     long patience = client.patience();
     for (Slot slot : slots.values()) patience = Math.min(patience, slot.lease / 3);
-    return Math.max(patience, LEAST_TIMEOUT) + characters * NANOS_PER_CHARACTER;
+    return Math.max(patience, LEAST_PATIENCE) + characters * NANOS_PER_CHARACTER;
   }
 
   private void reportFailed(Exchange exchange, MillraceException error, long now) {
@@ -618,11 +626,11 @@ final class WorkerLoop implements Runnable {
     } else if (error instanceof MillraceException.LeaseLost) {
       lost(slot);
     } else if (error == null || Refusal.isForNow(error)) {
-      slot.nextBeat = now + AFTER_REFUSAL;
+      slot.nextBeat = now + PAUSE_AFTER_REFUSAL;
       if (beat.progress() != null) slot.execution.giveBack(beat.progress());
     } else {
       warnRefused(beat.progress() == null ? "heartbeat" : "progress", error);
-      slot.nextBeat = beat.progress() == null ? now + AFTER_REFUSAL : now;
+      slot.nextBeat = beat.progress() == null ? now + PAUSE_AFTER_REFUSAL : now;
       slot.nextIsPlain = true;
     }
   }

@@ -1,6 +1,7 @@
 package dev.millrace;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -123,5 +124,16 @@ class FakeTest {
     Fake jobs = Fake.inline(new Handlers().handle(buy, (n, ctx) -> new Order("book", n)));
     String id = jobs.submit(buy, 2).id();
     assertEquals(new Order("book", 2), buy.resultOf(jobs.get(id, Job.Include.RESULT)));
+  }
+
+  @Test
+  void aResultThatWasNotAskedForIsNoResult() {
+    JobType<Integer, Order> buy = JobType.of("buy", Integer.class, Order.class);
+    Fake jobs = Fake.drained(new Handlers().handle(buy, (n, ctx) -> new Order("book", n)));
+    String id = jobs.submit(buy, 2).id();
+    assertNull(buy.resultOf(jobs.get(id, Job.Include.RESULT))); // it has none yet
+    Exception refused =
+        assertThrows(IllegalArgumentException.class, () -> buy.resultOf(jobs.get(id)));
+    assertTrue(refused.getMessage().contains("get(id, Job.Include.RESULT)"), refused.getMessage());
   }
 }
