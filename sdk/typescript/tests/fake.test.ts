@@ -23,6 +23,7 @@ const boom = (): never => {
 
 test("a job says what it must pass", async () => {
   const fake = new Fake();
+  await fake.putLimit("api", { rate: { limit: 5, per: 1_000 } });
   const work = fake.job<string>("work");
   await work.submit("a", { limits: [{ name: "api", cost: 2 }], orderKey: "o", fairKey: "acme" });
   for (const wrong of [
