@@ -78,6 +78,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "operation-cursor-lost",
     "operation-rate-wound-up",
     "operation-takes-later",
+    "report-of-any-round",
+    "late-member-dropped",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -80,6 +80,8 @@ enum class Mutant : std::uint8_t {
   kOperationCursorLost,      // a new leader restarts an operation
   kOperationRateWoundUp,     // an operation catches up on a pause
   kOperationTakesLater,      // a filter by state finds jobs that ended after the operation began
+  kReportOfAnyRound,         // the end of an earlier round of a member's job counts
+  kLateMemberDropped,        // a success after a failure of the same round does not count
   kLast,
 };
 

@@ -1,6 +1,7 @@
 // Applies events to the state, one operator per event type. Nothing else changes the state.
 // apply.cc implements the life of a job, apply_operate.cc the actions of operators and retention,
-// apply_schedules.cc the schedules, catalog.cc the catalog, operations.cc the operations.
+// apply_schedules.cc the schedules, apply_workflows.cc
+// the workflows, catalog.cc the catalog, operations.cc the operations.
 #pragma once
 
 #include <optional>
@@ -51,6 +52,12 @@ class Applier {
   void operator()(const OperationAdvanced& event);
   void operator()(const OperationsForgotten& event);
   void operator()(const Audited& event);
+  void operator()(const WorkflowSet& event);
+  void operator()(const MembersAdded& event);
+  void operator()(const MembersReleased& event);
+  void operator()(const MembersSettled& event);
+  void operator()(const MembersRevived& event);
+  void operator()(const WorkflowForgotten& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);
@@ -99,6 +106,14 @@ class Applier {
   void tell_schedules(const JobId& job);
   void resume_operations();
   void list(ScheduleEntry& entry);
+  // --- apply_workflows.cc
+  WorkflowEntry& existing_workflow(const JobId& id);
+  void note(WorkflowEntry& entry);
+  void note(WorkflowEntry& entry, std::uint32_t member);
+  void note_all(WorkflowEntry& entry);
+  void end_member(WorkflowEntry& entry, const MembersSettled::Item& item);
+  void tell_workflow(const JobSlot& slot);
+  void tell_workflow(const MemberReport& report);
 
   ShardState& state_;
   const Time at_;

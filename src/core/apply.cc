@@ -199,6 +199,7 @@ void Applier::finish(SlotIndex index, Keep keep) {
   JobSlot& slot = state_.slots.at(index);
   state_.endings.push_back({slot.id});
   tell_schedules(slot.id);
+  if (slot.extras != nullptr && slot.extras->member != nullptr) tell_workflow(slot);
   if (const auto& unique = slot.unique()) {
     std::optional<Time> until;
     if (unique->hold_for) until = add_saturating(slot.created_at, *unique->hold_for);

@@ -124,6 +124,20 @@ inline constexpr Duration kMaxClockLag{1'000};
 // A period without commits that is longer than this extends live leases by its length.
 inline constexpr Duration kStallGrace{1'000};
 
+// Of a workflow: members, needs, queues; how many members may need one; refs that a callback shows.
+inline constexpr std::size_t kMaxMembers = 1'000'000;
+inline constexpr std::size_t kMaxNeeds = 4'000'000;
+inline constexpr std::size_t kMaxWorkflowQueues = 100;
+inline constexpr std::size_t kMaxDependants = 100'000;
+inline constexpr std::size_t kMaxFailedRefs = 20;
+inline constexpr std::size_t kMaxWaitsTold = 20;
+// The releases and skips of a step; and the members of a shard that may be active for releases to go
+// on while memory is full.
+inline constexpr std::size_t kMaxAdvancedPerStep = 1'000;
+inline constexpr std::uint64_t kMaxActiveWhenFull = 1'000;
+// A stop is repeated to other shards until their reports show it.
+inline constexpr Duration kStopRepeat{500};
+
 inline constexpr Duration kDefaultIdempotencyWindow{24 * 3600 * 1000};
 inline constexpr Duration kDefaultRetention{86'400'000};
 inline constexpr Duration kDefaultDeadRetention{2'592'000'000};

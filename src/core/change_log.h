@@ -17,6 +17,7 @@
 #include "core/jobs/job_slots.h"
 #include "core/queues/queue_entry.h"
 #include "core/schedules/schedule_index.h"
+#include "core/workflows/workflow_index.h"
 
 namespace millrace::core {
 
@@ -43,6 +44,8 @@ struct ChangeLog {
   // By kind and name. A limit that was deleted and made again is in both.
   std::vector<std::pair<LimitKind, SharedBytes>> limits;
   std::vector<std::pair<LimitKind, SharedBytes>> deleted_limits;
+  std::vector<JobId> workflows;                // some may be gone
+  absl::btree_set<JobId> deleted_workflows;
   std::vector<JobId> deleted;
   PendingHistories histories;
   std::vector<KeyRow> keys;
@@ -61,6 +64,8 @@ struct ChangeLog {
     std::vector<JobId> deleted;
     PendingHistories histories;
     std::vector<ScheduleRunRow> schedule_runs;
+    std::vector<JobId> workflows;  // those that can't change any more leave memory once stored
+    absl::btree_set<JobId> deleted_workflows;
   };
   std::optional<InFlight> in_flight;
 
@@ -79,6 +84,16 @@ struct ChangeLog {
     if (schedule.dirty) return;
     schedule.dirty = true;
     schedules.push_back(&schedule);
+  }
+  void note(WorkflowEntry& workflow) {
+    if (workflow.dirty) return;
+    workflow.dirty = true;
+    workflows.push_back(workflow.workflow.id);
+  }
+  // The workflow is deleted, and the tables may still show it.
+  bool is_forgotten(const JobId& workflow) const {
+    return deleted_workflows.contains(workflow) ||
+           (in_flight && in_flight->deleted_workflows.contains(workflow));
   }
   void note_deleted(const JobId& id) {
     deleted.push_back(id);

@@ -17,6 +17,7 @@
 #include "core/operations/operation.h"
 #include "core/queues/queue.h"
 #include "core/schedules/schedule.h"
+#include "core/workflows/workflow.h"
 
 namespace millrace::core {
 
@@ -94,6 +95,10 @@ struct Changes {
   std::vector<BucketRow> buckets;         // changed; an idle one is deleted
   std::vector<JobId> deleted_operations;  // none of them is in `operations`
   std::vector<OperationPart> operations;  // changed, whole, by id
+  std::vector<JobId> deleted_workflows;  // with their rows; none of them is in the next three
+  std::vector<Workflow> workflows;       // changed, whole, by id
+  std::vector<MemberChunk> member_chunks;
+  std::vector<FatePage> fate_pages;  // changed, whole
   std::vector<KeyRow> keys;               // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
@@ -109,7 +114,8 @@ struct Changes {
            log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
            deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
            deleted_catalog.empty() && catalog.empty() && deleted_limits.empty() && limits.empty() &&
-           buckets.empty() && deleted_operations.empty() && operations.empty() && keys.empty() &&
+           buckets.empty() && deleted_operations.empty() && operations.empty() && deleted_workflows.empty() &&
+           workflows.empty() && member_chunks.empty() && fate_pages.empty() && keys.empty() &&
            !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
            ended_leases.empty() && audit.empty();
   }

@@ -22,6 +22,7 @@
 #include "core/queues/queue.h"
 #include "core/schedules/schedule_commands.h"
 #include "core/state_set.h"
+#include "core/workflows/workflow_commands.h"
 
 namespace millrace::core {
 
@@ -230,7 +231,9 @@ using Command =
                  PutCatalogEntry, DeleteCatalogEntry, GetCatalog, SetLimit, PauseLimit, ResumeLimit,
                  DeleteLimit, GetLimits, GetWhy, GetShares, ReportShares, GiveShares, CopyLimit,
                  StartOperation, SetOperation, StepOperation, GetOperations, ForgetOperations,
-                 NoteAudit>;
+                 NoteAudit, CreateWorkflow, AddMembers, CloseWorkflow, CancelWorkflow, RetryWorkflow,
+                 SkipMember, DeleteWorkflow, GetWorkflow, SettleMembers, RetryMember,
+                 CancelMembers>;
 
 // A command for another shard, or for this one. Nothing waits for its reply.
 struct ShareMessage {

@@ -12,6 +12,7 @@
 #include "core/flow/limit_command_fields.h"
 #include "core/flow/share_fields.h"
 #include "core/operations/operation_fields.h"
+#include "core/workflows/workflow_command_fields.h"
 
 namespace millrace::core {
 

@@ -85,7 +85,7 @@ class Decider {
   void close_books(std::size_t most);
   void fire(const Firing& firing);
 
- private:
+ protected:
   // --- enqueue.cc
   Refusal closed() const;  // of everything new; none: it is admitted
   Verdict judge(const JobSpec& spec, const SubmissionKey* key, const PendingEffects& pending) const;
@@ -151,7 +151,9 @@ class Decider {
   // exist.
   std::optional<Job> find_job(const JobId& id) const;
   ItemReply cancel(const JobId& id, const Cancel& command);
-  ItemReply retry(const JobId& id, const Retry& command);
+  // `member`: null, or the job's new round in its workflow, by which alone such a job runs again.
+  ItemReply retry(const JobId& id, const Retry& command,
+                  const std::shared_ptr<const Membership>& member = nullptr);
   Refusal judge_retry(const Job& job) const;
   ItemReply edit(const JobId& id, const Edit& command);
   ItemReply changed(const JobId& id, std::size_t of) const;

@@ -17,10 +17,12 @@
 #include "core/flow/limit.h"
 #include "core/flow/limit_events.h"
 #include "core/flow/share_event.h"
+#include "core/jobs/idempotency_key.h"
 #include "core/jobs/job.h"
 #include "core/operations/operation.h"
 #include "core/queues/queue.h"
 #include "core/schedules/schedule.h"
+#include "core/workflows/workflow_events.h"
 
 namespace millrace::core {
 
@@ -30,12 +32,6 @@ struct JobRef {
   SharedBytes queue;
   SharedBytes type;
   std::uint32_t attempt = 0;
-};
-
-struct IdempotencyKey {
-  Fingerprint key;   // of (queue, key)
-  Fingerprint body;  // of the request's body
-  Time expires_at{};
 };
 
 // Whether an ended job is kept for its retention or forgotten at once.
@@ -237,7 +233,9 @@ using Event =
                  KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
                  ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted,
                  LimitSet, LimitDeleted, SlowedDown, BreakerTurned, Debounced, ShareTaken,
-                 SharesSet, OperationSet, OperationAdvanced, OperationsForgotten, Audited>;
+                 SharesSet, OperationSet, OperationAdvanced, OperationsForgotten, Audited,
+                 WorkflowSet, MembersAdded, MembersReleased, MembersSettled, MembersRevived,
+                 WorkflowForgotten>;
 
 struct EventBatch {
   Time at{};

@@ -12,6 +12,7 @@
 #include "core/operations/operation_fields.h"
 #include "core/queues/queue_fields.h"
 #include "core/schedules/schedule_fields.h"
+#include "core/workflows/workflow_fields.h"
 
 namespace millrace::core {
 
@@ -26,11 +27,6 @@ constexpr auto describe(Of<JobRef>) {
 constexpr auto describe(Of<QueueChanged>) {
   return std::tuple(Field(1, &QueueChanged::queue, Form::kName), Field(2, &QueueChanged::change),
                     Field(3, &QueueChanged::settings), Field(4, &QueueChanged::pause_reason));
-}
-
-constexpr auto describe(Of<IdempotencyKey>) {
-  return std::tuple(Field(1, &IdempotencyKey::key), Field(2, &IdempotencyKey::body),
-                    Field(3, &IdempotencyKey::expires_at));
 }
 
 constexpr auto describe(Of<Submitted>) {

@@ -19,6 +19,7 @@
 #include "core/queues/queue_fields.h"
 #include "core/schedules/schedule_fields.h"
 #include "core/shard_state.h"
+#include "core/workflows/workflow_fields.h"
 #include "digest/fingerprint.h"
 
 namespace millrace::core {
@@ -49,6 +50,10 @@ class Canonical {
   }
   void add(const Fingerprint& f) {
     bytes_.append(reinterpret_cast<const char*>(f.bytes.data()), f.bytes.size());
+  }
+  template <typename T, std::size_t Size>
+  void add(const std::array<T, Size>& values) {
+    for (const T& value : values) add(value);
   }
   template <typename T>
   void add(const std::optional<T>& value) {
@@ -125,6 +130,35 @@ void check_job(const ShardState& state, SlotIndex index) {
   } else {
     MILLRACE_CHECK(slot.activity == nullptr || slot.activity->token == kNoToken);
   }
+}
+
+// A workflow that can't change any more may be in memory or not.
+void add_workflow(Canonical& canonical, const WorkflowEntry& entry) {
+  if (!may_change(entry.record())) return;
+  canonical.add(entry.record());
+  for (std::uint32_t i = 0; i < entry.members.size(); ++i) {
+    canonical.add(entry.spec_of(MemberNumber{i}));
+    canonical.add(entry.fate_of(MemberNumber{i}));
+  }
+}
+
+// The bytes of the definitions.
+std::size_t check_workflows(const ShardState& state) {
+  std::size_t bytes = 0;
+  std::uint64_t active = 0;
+  for (const auto& [id, entry] : state.workflows.all()) {
+    MILLRACE_CHECK(entry->workflow.id == id && entry->graph.size() == entry->members.size());
+    entry->graph.check_invariants();
+    bytes += entry->bytes;
+    active += entry->graph.count(MemberState::kActive);
+    const std::uint32_t most = entry->workflow.spec.max_active;
+    MILLRACE_CHECK(most == 0 || entry->graph.count(MemberState::kActive) <= most);
+    const bool goes_on =
+        entry->graph.count(MemberState::kBlocked) + entry->graph.count(MemberState::kActive) > 0;
+    MILLRACE_CHECK(!terms::has_ended(entry->workflow.state) || !goes_on);
+  }
+  MILLRACE_CHECK(active == state.workflows_active);
+  return bytes;
 }
 
 void check_schedules(const ShardState& state) {
@@ -346,6 +380,7 @@ Fingerprint digest(const ShardState& state) {
     return true;
   });
   for (const auto& [id, part] : state.operations) canonical.add(part);
+  for (const auto& [id, entry] : state.workflows.all()) add_workflow(canonical, *entry);
   state.gates.each([&](const LimitEntry& entry) { add_limit(canonical, entry, state.facts.at); });
   return canonical.fingerprint();
 }
@@ -367,6 +402,7 @@ void check_invariants(const ShardState& state) {
     const JobSlot& slot = state.slots.at(index);
     bytes += slot.payload.size() + (slot.activity == nullptr ? 0 : slot.activity->result.size());
   }
+  bytes += check_workflows(state);
   MILLRACE_CHECK(bytes == state.bytes_held);
   MILLRACE_CHECK(waiting_for_time == state.due.size());
   MILLRACE_CHECK(running == state.leases.size());

@@ -55,6 +55,7 @@ struct Named {
   std::vector<std::string_view> queues;
   std::vector<std::string_view> schedules;
   std::vector<JobId> ids;
+  std::vector<JobId> workflows;
   bool workers = false;  // orders to a worker touch all its queues
 
   void queue(const SharedBytes& name) { queues.push_back(name.view()); }
@@ -73,7 +74,8 @@ struct Named {
 
 // The object of a command, as the audit names it.
 struct AuditObject {
-  std::string_view kind;  // queue, schedule, limit, type, job, jobs, document or operation
+  std::string_view kind;  // queue, schedule, limit, type, job, jobs, workflow, document or
+                          // operation
   SharedBytes name;
   JobId job{};               // the one job whose image the entry shows
   bool counts_jobs = false;  // the entry has the number of jobs, and no image

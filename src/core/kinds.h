@@ -7,3 +7,4 @@
 #include "core/operations/operation_kinds.h"
 #include "core/queues/queue_kinds.h"
 #include "core/schedules/schedule_kinds.h"
+#include "core/workflows/workflow_kinds.h"

@@ -5,9 +5,9 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "core/audit/audit_scribe.h"
-#include "core/decider.h"
 #include "core/kinds.h"
 #include "core/shard_state.h"
+#include "core/workflows/workflow_decider.h"
 
 namespace millrace::core {
 namespace {
@@ -47,11 +47,32 @@ class NeededIds {
       add(spec.id);
     }
   }
+  void add_workflow(const JobId&) {}  // needed_workflows()
   // Null: the operation has no part here.
   const OperationPart* part_of(const JobId& operation) const {
     const auto found = state_.operations.find(operation);
     return found == state_.operations.end() ? nullptr : &found->second;
   }
+
+ private:
+  const ShardState& state_;
+  std::vector<JobId>& out_;
+};
+
+class NeededWorkflows {
+ public:
+  NeededWorkflows(const ShardState& state, std::vector<JobId>& out) : state_(state), out_(out) {}
+
+  void add_workflow(const JobId& id) {
+    const bool known =
+        state_.workflows.find(id) != nullptr || state_.changes.is_forgotten(id);
+    if (!known) out_.push_back(id);
+  }
+  // Jobs: needed().
+  void add_with_payload(const JobId&) {}
+  template <typename Any>
+  void add(const Any&) {}
+  const OperationPart* part_of(const JobId&) const { return nullptr; }
 
  private:
   const ShardState& state_;
@@ -66,11 +87,15 @@ struct Machine::Impl {
   std::uint32_t unlooked_at = 0;  // let_go_of_payloads() has yet to examine the slots below it
   std::optional<Time> audit_pruned_at;
   std::optional<Audited> late;  // Mutant::kAuditLate
+  JobId turn;                   // the workflow that was served last
+  std::optional<Time> stops_told_at;
 };
 
 Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
   impl_->state.gates.share_with(options.shard, options.shards);
+  impl_->state.shard = options.shard;
+  impl_->state.shards = options.shards;
 }
 Machine::~Machine() = default;
 
@@ -79,10 +104,17 @@ void Machine::needed(const Command& command, std::vector<JobId>& out) const {
   std::visit([&]<typename C>(const C& given) { Kind<C>::need(given, needed); }, command);
 }
 
+std::vector<JobId> Machine::needed_workflows(const Command& command) const {
+  std::vector<JobId> ids;
+  NeededWorkflows needed(impl_->state, ids);
+  std::visit([&]<typename C>(const C& given) { Kind<C>::need(given, needed); }, command);
+  return ids;
+}
+
 Reply Machine::decide(const Command& command, Time now, const Prefetched& prefetched,
                       Admission admission, std::vector<Event>& events) {
   now = std::max(now, impl_->state.facts.at);
-  Decider decider(impl_->state, impl_->options, now, prefetched, admission, events);
+  WorkflowDecider decider(impl_->state, impl_->options, now, prefetched, admission, events);
   const Origin* const origin = origin_of(command);
   if (origin == nullptr) return std::visit(decider, command);
   const AuditScribe scribe(impl_->state, prefetched, command, *origin);
@@ -101,7 +133,7 @@ Reply Machine::decide(const Command& command, Time now, const Prefetched& prefet
 void Machine::tick(Time now, std::vector<Event>& events) {
   now = std::max(now, impl_->state.facts.at);
   const Nothing nothing;
-  Decider decider(impl_->state, impl_->options, now, nothing, Admission::kOpen, events);
+  WorkflowDecider decider(impl_->state, impl_->options, now, nothing, Admission::kOpen, events);
   open_gates(impl_->state, now);
   if (impl_->late) {
     impl_->late->n = impl_->state.audited + 1;
@@ -113,6 +145,7 @@ void Machine::tick(Time now, std::vector<Event>& events) {
   left -= decider.expire_jobs(left);
   decider.ready_jobs(left);
   decider.close_books(kMaxShareItems);
+  decider.end_timeouts(kMaxDuePerTick);
   const std::optional<Time> keys = impl_->state.keys.earliest_expiry();
   const std::optional<Time> uniques = impl_->state.uniques.earliest_release();
   if ((keys && *keys + kKeyExpiryGrain <= now) || (uniques && *uniques + kKeyExpiryGrain <= now)) {
@@ -136,6 +169,7 @@ std::optional<Time> Machine::next_timer() const {
   }
   if (const auto at = impl_->state.gates.next_timer()) consider(*at);
   if (const auto at = impl_->state.gates.next_book_over()) consider(*at);
+  if (const auto at = impl_->state.workflows.next_timeout()) consider(*at);
   if (impl_->late) consider(impl_->state.facts.at);
   if (!impl_->state.gates.unsettled.empty()) consider(impl_->state.facts.at);
   if (const auto at = impl_->state.keys.earliest_expiry()) consider(*at + kKeyExpiryGrain);
@@ -181,6 +215,24 @@ void Machine::fire(const Firing& firing, Time now, Admission admission,
   Decider(impl_->state, impl_->options, now, nothing, admission, events).fire(firing);
 }
 
+void Machine::report_members(Time now, std::vector<Event>& events) {
+  if (impl_->state.unreported.empty()) return;
+  now = std::max(now, impl_->state.facts.at);
+  const Nothing nothing;
+  WorkflowDecider(impl_->state, impl_->options, now, nothing, Admission::kOpen, events).report();
+}
+
+void Machine::advance_workflows(std::size_t limit, Time now, Admission admission,
+                                std::vector<Event>& events) {
+  now = std::max(now, impl_->state.facts.at);
+  const Nothing nothing;
+  WorkflowDecider(impl_->state, impl_->options, now, nothing, admission, events)
+      .advance(limit, impl_->turn);
+}
+
+bool Machine::has_pending_workflows() const { return impl_->state.workflows.pending() > 0; }
+const WorkflowIndex& Machine::workflows() const { return impl_->state.workflows; }
+
 std::vector<ShareMessage> Machine::take_share_messages(Time now) {
   GateIndex& gates = impl_->state.gates;
   const std::uint32_t shards = impl_->options.shards;
@@ -202,11 +254,22 @@ std::vector<ShareMessage> Machine::take_share_messages(Time now) {
     if (!gifts[shard].items.empty()) messages.push_back({shard, std::move(gifts[shard])});
     if (!reports[shard].items.empty()) messages.push_back({shard, std::move(reports[shard])});
   }
+  if (impl_->stops_told_at && now - *impl_->stops_told_at < kStopRepeat) return messages;
+  if (impl_->state.workflows.stopping().empty()) return messages;
+  impl_->stops_told_at = now;
+  for (CancelMembers& stop : stops_to_tell(impl_->state)) {
+    const std::uint32_t shard = stop.shard;
+    messages.push_back({shard, std::move(stop)});
+  }
   return messages;
 }
 
 std::optional<Time> Machine::next_share_message() const {
-  return impl_->state.gates.next_share_message();
+  std::optional<Time> next = impl_->state.gates.next_share_message();
+  if (impl_->state.workflows.stopping().empty() || impl_->state.shards == 1) return next;
+  const Time stop =
+      impl_->stops_told_at ? *impl_->stops_told_at + kStopRepeat : impl_->state.facts.at;
+  return next ? std::min(*next, stop) : stop;
 }
 
 void Machine::start_epoch(Epoch epoch, Time now, std::vector<Event>& events) {
@@ -226,7 +289,11 @@ void Machine::extend_leases(Duration by, Time now, std::vector<Event>& events) {
   apply_event(impl_->state, events.back(), now);
 }
 
-void Machine::apply(const Event& event, Time at) { apply_event(impl_->state, event, at); }
+void Machine::apply(const Event& event, Time at) {
+  apply_event(impl_->state, event, at);
+  // The batch has the messages.
+  impl_->state.unreported.clear();
+}
 
 std::vector<SharedBytes> Machine::take_woken_queues() {
   std::vector<SharedBytes> names;
@@ -368,6 +435,10 @@ void Machine::load_catalog_entry(const CatalogEntry& entry) { impl_->state.catal
 void Machine::load_audited(const AuditRow& newest) {
   impl_->state.audited = newest.entry.n;
   impl_->state.audit_head = newest.hash;
+}
+
+void Machine::load_workflow(const WorkflowImage& whole) {
+  core::load_workflow(impl_->state, whole);
 }
 
 void Machine::load_operation(const OperationPart& part) { impl_->state.operations[part.id] = part; }

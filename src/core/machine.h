@@ -23,6 +23,9 @@
 
 namespace millrace::core {
 
+class Submissions;    // workflows/submissions.h
+class WorkflowIndex;  // workflows/workflow_index.h
+
 struct MachineOptions {
   Retention default_retention;  // for queues that their first job creates
   std::uint64_t max_keys = kDefaultMaxKeys;
@@ -37,6 +40,8 @@ struct MachineOptions {
   std::optional<Duration> audit_retention = std::nullopt;  // of the tables' rows; none: for ever
   std::uint32_t shard = 0;                                 // of `shards`, which share the limits
   std::uint32_t shards = 1;
+  // Outlives the machine; null: it has no workflows.
+  const Submissions* submissions = nullptr;
 };
 
 // Jobs that only the tables hold, read for one step. A requested id that is missing here does not
@@ -48,6 +53,8 @@ class Prefetched {
   // True: no transaction of an earlier generation can finish the job any more. False: one has
   // finished it, or still may.
   virtual bool fenced(const JobId&) const { return true; }
+  // A workflow that only the tables hold, whole.
+  virtual const WorkflowImage* workflow(const JobId&) const { return nullptr; }
 };
 
 // Whether new jobs are admitted. The engine decides this from facts that the machine cannot see.
@@ -73,6 +80,9 @@ class Machine {
   // Appends the ids that the decision on `command` needs from the tables: jobs that are neither in
   // memory nor known to be deleted, and jobs in memory without their payload.
   void needed(const Command& command, std::vector<JobId>& out) const;
+
+  // Workflows that the decision needs whole from the tables.
+  std::vector<JobId> needed_workflows(const Command& command) const;
 
   // Decides one command. `now` must not be before the latest time seen. Appends the resulting
   // events, which are already applied, to `events`.
@@ -102,6 +112,15 @@ class Machine {
   std::vector<SharedBytes> schedules_waiting_elsewhere() const;
   // Handles the due instants of a schedule. No-op if the schedule has changed since.
   void fire(const Firing& firing, Time now, Admission admission, std::vector<Event>& events);
+
+  // Call at the end of each step that may have ended jobs: makes messages of the ends of members
+  // whose workflows live on other shards. Their row must be that of the ends.
+  void report_members(Time now, std::vector<Event>& events);
+  // Decides what the ends of members have made due, at most `limit` releases and skips.
+  void advance_workflows(std::size_t limit, Time now, Admission admission,
+                         std::vector<Event>& events);
+  // Some workflows may have something to decide.
+  bool has_pending_workflows() const;
 
   // This shard's messages about shares of limits. Messages may contain only durable facts, so the
   // sender must wait for the newest row.
@@ -171,6 +190,7 @@ class Machine {
   void load_schedule(const Schedule& schedule);
   void load_catalog_entry(const CatalogEntry& entry);
   void load_operation(const OperationPart& part);
+  void load_workflow(const WorkflowImage& whole);  // that may change
   void load_audited(const AuditRow& newest);
   // Both after the queues and before the jobs.
   void load_limit(const Limit& limit);
@@ -193,6 +213,7 @@ class Machine {
   std::size_t schedules() const;
   std::uint64_t audited() const;  // entries of the audit, ever
   std::size_t broken_schedules() const;
+  const WorkflowIndex& workflows() const;
   const OperationIndex& operations() const;
   StateCounts counts() const;  // over all queues
   // The bytes of payloads and results in memory.

@@ -34,9 +34,12 @@ enum class Rejection : std::uint8_t {
   kLimitInUse,    // jobs or queues name it
   // Ranks with kQueueFull.
   kKeyFull,  // retry later: max_ready_per_key
+  // These rank with kDuplicateJob.
+  kDuplicateWorkflow,  // fix: another workflow holds the unique key
+  kUnfitMembers,       // fix: refs, needs, sizes
 };
 
-inline constexpr auto kLastRejection = Rejection::kKeyFull;
+inline constexpr auto kLastRejection = Rejection::kUnfitMembers;
 
 using terms::RefusalDetail;
 

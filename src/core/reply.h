@@ -16,6 +16,7 @@
 #include "core/queues/queue.h"
 #include "core/rejection.h"
 #include "core/schedules/schedule.h"
+#include "core/workflows/workflow_reply.h"
 
 namespace millrace::core {
 
@@ -149,6 +150,6 @@ struct WhyReply {
 
 using Reply =
     std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply, QueueReply,
-                 ScheduleReply, CatalogReply, LimitReply, WhyReply, OperationReply>;
+                 ScheduleReply, CatalogReply, LimitReply, WhyReply, OperationReply, WorkflowReply>;
 
 }  // namespace millrace::core

@@ -40,6 +40,12 @@ std::size_t bytes_of(const std::shared_ptr<const JobExtras>& extras) {
       kItemBytes + extras->traceparent.size() + extras->tracestate.size() + extras->schedule.size();
   bytes += bytes_of(extras->limits) + extras->order_key.size() + extras->fair_key.size();
   if (extras->unique) bytes += extras->unique->key.size();
+  if (extras->member != nullptr) {
+    const Membership& member = *extras->member;
+    bytes += 2 * kItemBytes + member.name.size() + member.ref.size();
+    for (const Parent& parent : member.parents) bytes += 40 + parent.ref.size();
+    for (const SharedBytes& ref : member.failed) bytes += 8 + ref.size();
+  }
   for (const SharedBytes& tag : extras->tags) bytes += 8 + tag.size();
   for (const auto& [key, value] : extras->meta) bytes += 16 + key.size() + value.size();
   return bytes;
@@ -53,6 +59,32 @@ std::size_t bytes_of(const std::shared_ptr<const Progress>& progress) {
 std::size_t bytes_of(const std::vector<JobSpec>& specs) {
   std::size_t bytes = 0;
   for (const JobSpec& spec : specs) bytes += row_bytes(spec);
+  return bytes;
+}
+
+std::size_t bytes_of(const std::vector<MemberDraft>& members) {
+  std::size_t bytes = 0;
+  for (const MemberDraft& member : members) {
+    bytes += kItemBytes + 128 + member.ref.size() + member.job.size() + member.needs.size() * 16;
+  }
+  return bytes;
+}
+
+std::size_t bytes_of(const std::vector<MemberSpec>& members) {
+  std::size_t bytes = 0;
+  for (const MemberSpec& member : members) {
+    bytes += kItemBytes + 128 + member.ref.size() + member.job.size() + member.needs.size() * 16;
+  }
+  return bytes;
+}
+
+std::size_t bytes_of(const Workflow& workflow) {
+  const WorkflowSpec& spec = workflow.spec;
+  std::size_t bytes = 2 * kRefBytes + spec.name.size() + spec.result_from.size() +
+                      spec.unique_key.size() + workflow.cancel_reason.size();
+  for (const SharedBytes& tag : spec.tags) bytes += 8 + tag.size();
+  for (const auto& [key, value] : spec.meta) bytes += 16 + key.size() + value.size();
+  for (const Callback& callback : spec.callbacks) bytes += kRefBytes + callback.job.size();
   return bytes;
 }
 

@@ -35,6 +35,9 @@ inline constexpr std::size_t kMaxLimitBytes =
 // A filter with a list of names, a query and a reason.
 inline constexpr std::size_t kMaxOperationBytes = std::size_t{256} << 10;
 
+// A workflow's record: 100 tags, meta of 16 KiB, and three callbacks of a megabyte each.
+inline constexpr std::size_t kMaxWorkflowBytes = std::size_t{4} << 20;
+
 std::size_t row_bytes(const Job& job);
 std::size_t row_bytes(const JobSpec& spec);
 std::size_t bytes_of(const std::shared_ptr<const RetryPolicy>& retry);
@@ -44,6 +47,9 @@ std::size_t bytes_of(const LimitSettings& settings);
 std::size_t bytes_of(const std::shared_ptr<const JobExtras>& extras);
 std::size_t bytes_of(const std::shared_ptr<const Progress>& progress);
 std::size_t bytes_of(const std::vector<JobSpec>& specs);
+std::size_t bytes_of(const std::vector<MemberDraft>& members);
+std::size_t bytes_of(const std::vector<MemberSpec>& members);
+std::size_t bytes_of(const Workflow& workflow);
 std::size_t bytes_of(const std::vector<LogLine>& lines);
 std::size_t bytes_of(const std::vector<LogEntry>& entries);
 std::size_t bytes_of(const std::optional<std::vector<SharedBytes>>& tags);

@@ -83,6 +83,17 @@ std::shared_ptr<const JobView> to_view(const ShardState& state, const JobSlot& s
   return view;
 }
 
+void load_workflow(ShardState& state, const WorkflowImage& whole) {
+  WorkflowEntry& entry = state.workflows.set(whole.workflow);
+  entry.add(whole.members);
+  entry.rebuild(whole.fates);
+  entry.stored = true;
+  entry.unstored = static_cast<std::uint32_t>(entry.members.size());
+  entry.active = entry.graph.count(MemberState::kActive);
+  state.workflows_active += entry.active;
+  state.bytes_held += entry.bytes;
+}
+
 namespace {
 
 // In order, each name once.
@@ -136,6 +147,30 @@ void take_operations(ShardState& state, Changes& changes) {
       changes.deleted_operations.push_back(id);
     }
   }
+}
+
+void take_workflows(ShardState& state, Changes& changes) {
+  ChangeLog& log = state.changes;
+  std::ranges::sort(log.workflows);
+  for (const JobId& id : log.workflows) {
+    WorkflowEntry& entry = *state.workflows.find(id);
+    entry.dirty = false;
+    entry.stored = true;
+    changes.workflows.push_back(entry.record());
+    const auto members = static_cast<std::uint32_t>(entry.members.size());
+    for (std::uint32_t first = entry.unstored; first < members; first += kMembersPerChunk) {
+      WorkflowImage image = entry.image(first, kMembersPerChunk);
+      changes.member_chunks.push_back({id, first, std::move(image.members)});
+    }
+    entry.unstored = members;
+    for (const std::uint32_t first : entry.changed_pages) {
+      changes.fate_pages.push_back({id, first, entry.image(first, kFatesPerPage).fates});
+    }
+    entry.changed_pages.clear();
+  }
+  log.in_flight->workflows = std::exchange(log.workflows, {});
+  changes.deleted_workflows.assign(log.deleted_workflows.begin(), log.deleted_workflows.end());
+  log.in_flight->deleted_workflows = std::exchange(log.deleted_workflows, {});
 }
 
 // Each once, in order.
@@ -220,6 +255,7 @@ std::unique_ptr<Changes> take_changes(ShardState& state) {
   take_catalog(state, *changes);
   take_limits(state, *changes);
   take_operations(state, *changes);
+  take_workflows(state, *changes);
   changes->deleted = std::exchange(log.deleted, {});
   in_flight.deleted = changes->deleted;
   changes->keys = std::exchange(log.keys, {});
@@ -252,6 +288,12 @@ void changes_stored(ShardState& state, std::uint64_t keep_bytes) {
     slot.payload_taken = false;
     slot.payload_stored = true;
     if (state.bytes_held > keep_bytes) let_go_of_payload(state, slot);
+  }
+  for (const JobId& id : stored.workflows) {
+    WorkflowEntry* const entry = state.workflows.find(id);
+    if (entry == nullptr || entry->dirty || may_change(entry->record())) continue;
+    state.bytes_held -= entry->bytes;
+    state.workflows.remove(*entry);
   }
   for (const JobId& id : stored.deleted) state.changes.tombstones.erase(id);
   for (const JobId& id : state.changes.deleted)

@@ -28,6 +28,7 @@
 #include "core/queues/queue_index.h"
 #include "core/schedules/schedule_index.h"
 #include "core/string_map.h"
+#include "core/workflows/workflow_index.h"
 
 namespace millrace::core {
 
@@ -67,6 +68,10 @@ struct ShardState {
   OperationIndex operations;
   GateIndex gates;
   OrderIndex orders;
+  WorkflowIndex workflows;
+  std::uint64_t workflows_active = 0;  // members of all of them
+  std::uint32_t shard = 0;             // of `shards`
+  std::uint32_t shards = 1;
   std::uint64_t audited = 0;  // number of entries ever made
   Sha256 audit_head{};        // the hash of the newest one
 
@@ -75,7 +80,9 @@ struct ShardState {
   bool following = false;
   std::uint64_t bytes_held = 0;  // payloads and results
 
-  // Within a step:
+  // Within a step: ends of members whose workflows live on other shards.
+  std::vector<MemberReport> unreported;
+  // Likewise:
   std::vector<QueueEntry*> woken;
   std::vector<Ending> endings;
   // Jobs forgotten on ending, until free_retired(). `retired_slots` has all of them in order,
@@ -108,6 +115,7 @@ struct ShardState {
     retired[id] = index;
     retired_slots.push_back(index);
   }
+  bool is_home_of(const JobId& workflow) const { return queue_bits(workflow) % shards == shard; }
   const QueueEntry* find_queue(std::string_view name) const { return queues.find(name); }
   // The running job whose live lease is `token`; kNoSlot: the lease is lost.
   SlotIndex find_leased(const JobId& id, LeaseToken token) const;
@@ -120,6 +128,7 @@ void apply_event(ShardState& state, const Event& event, Time at);
 // memory.
 void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
 void load_schedule(ShardState& state, const Schedule& schedule);
+void load_workflow(ShardState& state, const WorkflowImage& whole);
 // Creates a limit or replaces its settings, and counts its jobs.
 void set_limit(ShardState& state, const Limit& limit, Time now);
 // Applies the queue's settings for shares and ageing. It must be empty, or the caller re-sorts its

@@ -60,7 +60,27 @@ enum class RefusalDetail : std::uint8_t {
   kTooManyOperationsOfToken,
   kTooManyLimitKeys,
   kMemoryFull,
+  kIdOfAnotherWorkflow,
+  kWorkflowKeyHeld,
+  kRefTwice,
+  kNeedTwice,
+  kUnknownRef,
+  kUnknownResultRef,
+  kCircle,
+  kTooManyMembers,
+  kTooManyNeeds,
+  kTooManyDependants,
+  kTooManyMemberQueues,
+  kWorkflowEnded,
+  kWorkflowNotEnded,
+  kWorkflowStopping,
+  kWorkflowClosed,
+  kMemberNotActive,
+  kMemberNotBlocked,
+  kMemberNotFailed,
+  kNothingToRetry,
+  kMemberOfWorkflow,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kMemoryFull;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kMemberOfWorkflow;
 
 }  // namespace millrace::terms

@@ -53,7 +53,7 @@ inline constexpr std::size_t kMemberStates = kNames<MemberState>.size();
 
 constexpr bool has_ended(MemberState state) { return state >= MemberState::kSucceeded; }
 
-// Why a member has failed.
+// Why a member has failed, or was skipped.
 enum class MemberReason : std::uint8_t {
   kNone,
   kDead,
@@ -61,15 +61,17 @@ enum class MemberReason : std::uint8_t {
   kCancelled,
   kDeleted,
   kRefused,  // its job was, at its release
+  kByCall,   // skipped by a call, not by the graph
 };
 template <>
-inline constexpr auto kNames<MemberReason> = names_up_to<MemberReason::kRefused>({
+inline constexpr auto kNames<MemberReason> = names_up_to<MemberReason::kByCall>({
     {MemberReason::kNone, "none"},
     {MemberReason::kDead, "dead"},
     {MemberReason::kExpired, "expired"},
     {MemberReason::kCancelled, "cancelled"},
     {MemberReason::kDeleted, "deleted"},
     {MemberReason::kRefused, "refused"},
+    {MemberReason::kByCall, "by_call"},
 });
 
 // The end of another member that a member waits for.

@@ -74,7 +74,9 @@ ItemReply Decider::finish(const AckItem& item, Detail detail) {
   const QueueEntry* const queue = state_.find_queue(job->queue.view());
   MILLRACE_CHECK(queue != nullptr);
   const auto& retention = queue->settings.retention.of(State::kSucceeded);
-  if (retention && retention->count() == 0) finished.keep = Keep::kForgotten;
+  const bool kept =
+      job->extras != nullptr && job->extras->member != nullptr && job->extras->member->kept;
+  if (!kept && retention && retention->count() == 0) finished.keep = Keep::kForgotten;
   if (job->state == State::kRunning) {
     job->latest.finished_at = now_;
     job->latest.outcome = AttemptOutcome::kCancelled;

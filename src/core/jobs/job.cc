@@ -13,6 +13,7 @@ const std::shared_ptr<const RetryPolicy>& default_retry_policy() {
   return kPolicy;
 }
 
+bool operator==(const JobExtras& a, const JobExtras& b) { return same(a, b); }
 bool operator==(const Attempt& a, const Attempt& b) { return same(a, b); }
 bool operator==(const Job& a, const Job& b) { return same(a, b); }
 

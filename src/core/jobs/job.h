@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/flow/limit.h"
+#include "core/workflows/member.h"
 #include "terms/job.h"
 
 namespace millrace::core {
@@ -82,7 +83,8 @@ struct JobExtras {
   // retried by hand. Backoff and snoozing never change it.
   std::optional<Time> place = {};
   SharedBytes fair_key = {};  // whose share of the queue it takes; empty: jobs without a key
-  friend bool operator==(const JobExtras&, const JobExtras&) = default;
+  std::shared_ptr<const Membership> member = {};  // null: of no workflow
+  friend bool operator==(const JobExtras& a, const JobExtras& b);
 };
 
 // One execution. A job carries its latest attempt; earlier ones are rows of their own.

@@ -7,7 +7,9 @@
 #include "base/tomorrow.h"
 #include "core/describe.h"
 #include "core/flow/limit_fields.h"
+#include "core/jobs/idempotency_key.h"
 #include "core/jobs/job.h"
+#include "core/workflows/member_fields.h"
 
 namespace millrace::core {
 
@@ -17,6 +19,11 @@ constexpr auto describe(Of<RetryPolicy>) {
   return std::tuple(Field(1, &RetryPolicy::strategy), Field(2, &RetryPolicy::base),
                     Field(3, &RetryPolicy::max), Field(4, &RetryPolicy::jitter_ppm),
                     Field(5, &RetryPolicy::delays));
+}
+
+constexpr auto describe(Of<IdempotencyKey>) {
+  return std::tuple(Field(1, &IdempotencyKey::key), Field(2, &IdempotencyKey::body),
+                    Field(3, &IdempotencyKey::expires_at));
 }
 
 constexpr auto describe(Of<UniqueRule>) {
@@ -47,7 +54,8 @@ constexpr auto describe(Of<JobExtras>) {
                     Field(5, &JobExtras::tracestate), Field(6, &JobExtras::schedule),
                     Field(7, &JobExtras::scheduled_at), Field(8, &JobExtras::limits),
                     Field(9, &JobExtras::order_key), Field(10, &JobExtras::order_passes),
-                    Field(11, &JobExtras::place), Field(12, &JobExtras::fair_key));
+                    Field(11, &JobExtras::place), Field(12, &JobExtras::fair_key),
+                    Field(13, &JobExtras::member));
 }
 
 constexpr auto describe(Of<Attempt>) {

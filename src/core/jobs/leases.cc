@@ -49,6 +49,9 @@ std::shared_ptr<const Progress> with_checkpoint(const std::shared_ptr<const Prog
 
 Keep Decider::keep(const JobSlot& slot, State state) const {
   if (!is_terminal(state)) return Keep::kRetained;
+  if (slot.extras != nullptr && slot.extras->member != nullptr && slot.extras->member->kept) {
+    return Keep::kRetained;
+  }
   const auto& retention = slot.lane->queue->settings.retention.of(state);
   return retention && retention->count() == 0 ? Keep::kForgotten : Keep::kRetained;
 }

@@ -119,7 +119,10 @@ void Applier::operator()(const Deleted& event) {
     if (index == kNoSlot) {
       delete_stored(item);
     } else {
-      MILLRACE_CHECK(state_.slots.at(index).state != State::kRunning);
+      const JobSlot& slot = state_.slots.at(index);
+      MILLRACE_CHECK(slot.state != State::kRunning);
+      const bool is_member = slot.extras != nullptr && slot.extras->member != nullptr;
+      if (is_member && !is_terminal(slot.state)) tell_workflow(slot);
       forget(index);
     }
   }

@@ -96,9 +96,15 @@ Refusal Decider::judge_retry(const Job& job) const {
   return {};
 }
 
-ItemReply Decider::retry(const JobId& id, const Retry& command) {
+ItemReply Decider::retry(const JobId& id, const Retry& command,
+                         const std::shared_ptr<const Membership>& member) {
   std::optional<Job> job = find_job(id);
   if (!job) return refused(id, Rejection::kNotFound);
+  const bool is_member = job->extras != nullptr && job->extras->member != nullptr &&
+                         job->extras->member->role == MemberRole::kMember;
+  if (is_member && member == nullptr) {
+    return refused(id, Rejection::kInvalidState, RefusalDetail::kMemberOfWorkflow);
+  }
   if (!command.states.contains(job->state)) {
     return refused(id, Rejection::kInvalidState, RefusalDetail::kOfAnotherState);
   }
@@ -134,6 +140,11 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   if (job->extras != nullptr && job->extras->unique && job->extras->unique->superseded) {
     JobExtras extras = *job->extras;
     extras.unique->superseded = false;
+    job->extras = std::make_shared<const JobExtras>(std::move(extras));
+  }
+  if (member != nullptr) {
+    JobExtras extras = *job->extras;
+    extras.member = member;
     job->extras = std::make_shared<const JobExtras>(std::move(extras));
   }
   job->expires_at.reset();
@@ -223,8 +234,10 @@ Reply Decider::operator()(const Delete& command) {
       const auto& retention = is_terminal(job->state) && queue != nullptr
                                   ? queue->settings.retention.of(job->state)
                                   : std::nullopt;
+      const bool kept =
+          job->extras != nullptr && job->extras->member != nullptr && job->extras->member->kept;
       allowed =
-          retention && job->finished_at && add_saturating(*job->finished_at, *retention) <= now_;
+          !kept && retention && job->finished_at && add_saturating(*job->finished_at, *retention) <= now_;
     }
     if (!allowed) {
       reply.items.push_back(refused(id, Rejection::kInvalidState, RefusalDetail::kRunning));

@@ -143,8 +143,9 @@ void WorkflowGraph::release(MemberNumber member, const JobId& job) {
   settle_failures(to_number(member));
 }
 
-void WorkflowGraph::skip(MemberNumber member) {
+void WorkflowGraph::skip(MemberNumber member, MemberReason reason) {
   MILLRACE_CHECK(at(member).state == MemberState::kBlocked);
+  at(member).reason = reason;
   move(to_number(member), MemberState::kSkipped);
   settle_failures(to_number(member));
   tell_dependants(to_number(member));
@@ -214,6 +215,14 @@ std::vector<Need> WorkflowGraph::needs_of(MemberNumber member) const {
     needs.push_back(unpacked(needs_[edge]));
   }
   return needs;
+}
+
+std::size_t WorkflowGraph::dependants(MemberNumber member) const {
+  std::size_t count = 0;
+  for (Edge edge = at(member).first_dependant; edge != kNoEdge; edge = next_dependant_[edge]) {
+    ++count;
+  }
+  return count;
 }
 
 void WorkflowGraph::check_invariants() const {

@@ -13,24 +13,9 @@
 
 #include "absl/container/btree_set.h"
 #include "base/ids.h"
-#include "terms/workflow.h"
+#include "core/workflows/need.h"
 
 namespace millrace::core {
-
-using terms::MemberReason;
-using terms::MemberState;
-using terms::NeedOn;
-
-enum class MemberNumber : std::uint32_t {};
-constexpr std::uint32_t to_number(MemberNumber number) {
-  return static_cast<std::uint32_t>(number);
-}
-
-struct Need {
-  MemberNumber of{};
-  NeedOn on = NeedOn::kSucceeded;
-  friend bool operator==(const Need&, const Need&) = default;
-};
 
 class WorkflowGraph {
  public:
@@ -54,7 +39,7 @@ class WorkflowGraph {
   std::size_t undecided() const { return decided_.size(); }
 
   void release(MemberNumber member, const JobId& job);  // blocked -> active
-  void skip(MemberNumber member);                       // blocked -> skipped
+  void skip(MemberNumber member, MemberReason reason);  // blocked -> skipped
   // Active, or blocked (refused at its release) -> succeeded or failed.
   void end(MemberNumber member, MemberState state, MemberReason reason);
   // From now on every blocked member is to be skipped.
@@ -66,8 +51,14 @@ class WorkflowGraph {
   MemberReason reason(MemberNumber member) const { return at(member).reason; }
   const JobId& job(MemberNumber member) const { return at(member).job; }
   std::vector<Need> needs_of(MemberNumber member) const;
+  // How many members need it.
+  std::size_t dependants(MemberNumber member) const;
   bool needs_any(MemberNumber member) const { return at(member).any; }
   std::uint64_t count(MemberState state) const { return counts_[static_cast<std::size_t>(state)]; }
+  // It failed, and no released member has caught that.
+  bool is_uncaught(MemberNumber member) const {
+    return at(member).state == MemberState::kFailed && !at(member).caught;
+  }
   // Failures that no released member caught; and whether one of them can no longer be caught.
   std::uint64_t uncaught() const { return uncaught_; }
   bool has_lost() const { return lost_ > 0; }

@@ -48,7 +48,7 @@ class WorkflowGraphTest : public ::testing::Test {
         graph_.release(decision->member, JobId{});
         released.push_back(to_number(decision->member));
       } else {
-        graph_.skip(decision->member);
+        graph_.skip(decision->member, MemberReason::kNone);
       }
       graph_.check_invariants();
     }
@@ -269,7 +269,7 @@ class RandomGraph : public ::testing::TestWithParam<std::uint64_t> {
     if (!decision) return;
     const std::size_t member = to_number(decision->member);
     if (!decision->released) {
-      graph_.skip(decision->member);
+      graph_.skip(decision->member, MemberReason::kNone);
       model_.states_[member] = kSkipped;
     } else if (below(10) == 0) {
       graph_.end(decision->member, kFailed, MemberReason::kRefused);

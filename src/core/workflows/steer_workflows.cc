@@ -1,0 +1,236 @@
+// Workflows: stops, retries, skips, and the messages between shards.
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+#include "core/bounds.h"
+#include "core/workflows/workflow_decider.h"
+
+namespace millrace::core {
+
+void WorkflowDecider::stop(const JobId& id, WorkflowReason reason, const SharedBytes& text) {
+  WorkflowSet set{WorkflowChange::kStopping, state_.workflows.find(id)->record(), {}};
+  set.workflow.state = WorkflowState::kStopping;
+  set.workflow.reason = reason;
+  set.workflow.cancel_reason = text;
+  ++set.workflow.version;
+  emit(std::move(set));
+}
+
+void WorkflowDecider::end_timeouts(std::size_t limit) {
+  for (; limit > 0; --limit) {
+    const auto id = state_.workflows.timed_out(now_);
+    if (!id) return;
+    stop(*id, WorkflowReason::kTimeout, {});
+  }
+}
+
+Reply WorkflowDecider::operator()(const CancelWorkflow& command) {
+  WorkflowReply refusal;
+  const WorkflowEntry* const entry = find_workflow(command.id, command.if_version, refusal);
+  if (entry == nullptr) return refusal;
+  if (terms::has_ended(entry->workflow.state)) {
+    return refused_workflow(Rejection::kInvalidState, RefusalDetail::kWorkflowEnded);
+  }
+  const bool cancelled = entry->workflow.reason == WorkflowReason::kCancelled;
+  if (!cancelled) stop(command.id, WorkflowReason::kCancelled, command.reason);
+  return made(command.id);
+}
+
+Reply WorkflowDecider::operator()(const RetryWorkflow& command) {
+  WorkflowReply refusal;
+  const WorkflowEntry* const entry = find_workflow(command.id, command.if_version, refusal);
+  if (entry == nullptr) return refusal;
+  const Workflow& workflow = entry->workflow;
+  if (workflow.state == WorkflowState::kStopping) {
+    return refused_workflow(Rejection::kInvalidState, RefusalDetail::kWorkflowStopping);
+  }
+  if (const Refusal full = closed()) return refused_workflow(full.why, full.detail);
+  MembersRevived revived{command.id, {}};
+  for (const SharedBytes& ref : command.refs) {
+    const auto member = entry->find(ref.view());
+    if (!member) return refused_workflow(Rejection::kNotFound, RefusalDetail::kUnknownRef);
+    if (entry->graph.state(*member) != MemberState::kFailed) {
+      return refused_workflow(Rejection::kInvalidState, RefusalDetail::kMemberNotFailed);
+    }
+    revived.numbers.push_back(to_number(*member));
+  }
+  for (std::uint32_t i = 0; command.refs.empty() && i < entry->members.size(); ++i) {
+    if (entry->graph.is_uncaught(MemberNumber{i})) revived.numbers.push_back(i);
+  }
+  std::ranges::sort(revived.numbers);
+  const auto again = std::ranges::unique(revived.numbers);
+  revived.numbers.erase(again.begin(), again.end());
+  if (revived.numbers.empty()) {
+    return refused_workflow(Rejection::kInvalidState, RefusalDetail::kNothingToRetry);
+  }
+  WorkflowSet set{WorkflowChange::kRetried, entry->record(), {}};
+  Workflow& next = set.workflow;
+  ++next.version;
+  next.reset_attempts = command.reset_attempts;
+  next.drop_limits = command.drop_limits;
+  if (terms::has_ended(workflow.state)) {
+    if (!workflow.spec.unique_key.empty()) {
+      const WorkflowEntry* const holder =
+          state_.workflows.holder(workflow.spec.queue.view(), workflow.spec.unique_key.view());
+      if (holder != nullptr) {
+        refusal = refused_workflow(Rejection::kDuplicateWorkflow, RefusalDetail::kWorkflowKeyHeld);
+        refusal.refusal.other = holder->workflow.id;
+        return refusal;
+      }
+    }
+    ++next.generation;
+    next.state = WorkflowState::kRunning;
+    next.reason = WorkflowReason::kNone;
+    next.cancel_reason = {};
+    next.ended_at.reset();
+    next.callbacks.clear();
+    if (workflow.spec.timeout) next.timeout_at = add_saturating(now_, *workflow.spec.timeout);
+  }
+  emit(std::move(set));
+  emit(std::move(revived));
+  return made(command.id);
+}
+
+Reply WorkflowDecider::operator()(const SkipMember& command) {
+  WorkflowReply refusal;
+  const WorkflowEntry* const entry = find_workflow(command.id, command.if_version, refusal);
+  if (entry == nullptr) return refusal;
+  const auto member = entry->find(command.ref.view());
+  if (!member) return refused_workflow(Rejection::kNotFound, RefusalDetail::kUnknownRef);
+  if (entry->graph.state(*member) != MemberState::kBlocked) {
+    return refused_workflow(Rejection::kInvalidState, RefusalDetail::kMemberNotBlocked);
+  }
+  settle(*entry, MembersSettled::Cause::kCall, to_number(*member), MemberState::kSkipped,
+         MemberReason::kByCall);
+  return made(command.id);
+}
+
+Reply WorkflowDecider::operator()(const SettleMembers& command) {
+  for (const MemberReport& report : command.reports) {
+    const WorkflowEntry* const entry = state_.workflows.find(report.workflow);
+    if (entry == nullptr) continue;  // it went, or can't change any more
+    if (report.role != MemberRole::kMember) {
+      const auto is_it = [&](const CallbackRun& run) {
+        return run.role == report.role && !run.ended;
+      };
+      if (std::ranges::none_of(entry->workflow.callbacks, is_it)) continue;
+      WorkflowSet set{WorkflowChange::kCalledBack, entry->record(), {}};
+      ++set.workflow.version;
+      for (CallbackRun& run : set.workflow.callbacks) {
+        if (run.role == report.role) run.ended = true;
+      }
+      emit(std::move(set));
+      continue;
+    }
+    if (report.number >= entry->members.size()) continue;
+    const MemberFate fate = entry->fate_of(MemberNumber{report.number});
+    const bool counts = fate.state == MemberState::kActive ||
+                        (fate.state == MemberState::kFailed &&
+                         report.state == MemberState::kSucceeded);
+    if (!counts || fate.round != report.round) continue;
+    // The box that brought the job there is of no use any more. A leased one ends by itself.
+    const JobId job = entry->job_of(MemberNumber{report.number});
+    const SharedBytes& queue = entry->members[report.number].queue;
+    withdraw(options_.submissions->box_id_of(job, queue.view()));
+    MembersSettled settled{command.reports[0].workflow, entry->workflow.spec.queue,
+                           MembersSettled::Cause::kReported, {}};
+    settled.workflow = report.workflow;
+    settled.items.push_back({report.number, report.round, report.state, report.reason});
+    emit(std::move(settled));
+  }
+  return WorkflowReply{};
+}
+
+// True: the box was waiting, and has never left this shard.
+bool WorkflowDecider::withdraw(const JobId& box) {
+  const SlotIndex index = state_.find(box);
+  if (index == kNoSlot || !is_waiting(state_.slots.at(index).state)) return false;
+  const JobSlot& slot = state_.slots.at(index);
+  emit(Cancelled{to_ref(slot), SharedBytes("its workflow needs it no more"), Keep::kForgotten});
+  return true;
+}
+
+// Each message has one round of one job.
+ItemReply WorkflowDecider::retry_job(const RetryMember& command) {
+  const JobSpec& spec = *command.spec;
+  const Membership& member = *spec.extras->member;
+  std::optional<Job> job = find_job(spec.id);
+  const auto refuse_for_good = [&] {
+    mutable_state_.unreported.push_back({member.workflow, member.role, member.number,
+                                          member.round, MemberState::kFailed,
+                                          MemberReason::kRefused});
+  };
+  ItemReply reply;
+  reply.id = spec.id;
+  if (!job) {
+    if (judge_release(spec)) {
+      refuse_for_good();
+    } else {
+      submit_judged(spec);
+    }
+    return reply;
+  }
+  const Membership* const before =
+      job->extras == nullptr ? nullptr : job->extras->member.get();
+  if (before == nullptr || before->workflow != member.workflow) {
+    refuse_for_good();  // a stranger has the id
+    return reply;
+  }
+  if (before->round >= member.round) return reply;
+  if (!is_terminal(job->state)) return refused(spec.id, Rejection::kInvalidState);
+  Retry retry;
+  retry.ids = {spec.id};
+  retry.reset_attempts = command.reset_attempts;
+  retry.drop_limits = command.drop_limits;
+  reply = Decider::retry(spec.id, retry, spec.extras->member);
+  const bool may_pass = reply.refusal.why == Rejection::kOverloaded;
+  if (!reply.refusal || may_pass) return reply;
+  refuse_for_good();
+  reply.refusal = {};
+  return reply;
+}
+
+Reply WorkflowDecider::operator()(const RetryMember& command) {
+  return ItemsReply{{retry_job(command)}};
+}
+
+std::vector<CancelMembers> stops_to_tell(const ShardState& state) {
+  std::vector<CancelMembers> stops;
+  for (const JobId& id : state.workflows.stopping()) {
+    const WorkflowEntry& entry = *state.workflows.find(id);
+    std::map<std::uint32_t, std::size_t> of_shard;  // its place in `stops`
+    for (std::uint32_t i = 0; i < entry.members.size(); ++i) {
+      if (entry.graph.state(MemberNumber{i}) != MemberState::kActive) continue;
+      const std::uint32_t shard = queue_bits(entry.members[i].queue.view()) % state.shards;
+      if (shard == state.shard) continue;
+      const auto [place, first] = of_shard.try_emplace(shard, stops.size());
+      if (first || stops[place->second].items.size() == kMaxItemsPerCommand) {
+        place->second = stops.size();
+        stops.push_back({shard, {}, entry.workflow.cancel_reason});
+      }
+      stops[place->second].items.push_back(
+          {entry.job_of(MemberNumber{i}), entry.members[i].round});
+    }
+  }
+  return stops;
+}
+
+Reply WorkflowDecider::operator()(const CancelMembers& command) {
+  Cancel cancellation;
+  cancellation.reason = command.reason;
+  for (const CancelMembers::Item& item : command.items) {
+    const SlotIndex index = state_.find(item.job);
+    if (index == kNoSlot || is_terminal(state_.slots.at(index).state)) continue;
+    const auto& extras = state_.slots.at(index).extras;
+    if (extras == nullptr || extras->member == nullptr || extras->member->round != item.round) {
+      continue;
+    }
+    cancel(item.job, cancellation);
+  }
+  return WorkflowReply{};
+}
+
+}  // namespace millrace::core
