@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/bounds.h"
 #include "engine/kinds.h"
 
 namespace millrace::service {
@@ -46,6 +47,51 @@ bool brings_jobs(const engine::Request& request) {
   return ack != nullptr && brings_jobs(*ack);
 }
 
+// Whether the request needs all queues of a workflow, not only its own.
+bool operates(const engine::Request& request) { return scopes_of(request) == core::kOperateScope; }
+
+// The queues of a workflow that only the tables hold; none: there is no such workflow.
+Result<std::vector<SharedBytes>> stored_queues(const engine::Reads& reads, const JobId& id) {
+  auto image = reads.workflow(id, 0, core::kMaxMembers);
+  if (!image) return std::unexpected(std::move(image.error()));
+  std::vector<SharedBytes> queues;
+  if (!*image) return queues;
+  queues.push_back((*image)->workflow.spec.queue);
+  for (const core::MemberSpec& member : (*image)->members) queues.push_back(member.queue);
+  for (const core::Callback& callback : (*image)->workflow.spec.callbacks) {
+    queues.push_back(callback.queue);
+  }
+  return queues;
+}
+
+// `all`: every queue of the workflow must be open, else the first.
+Task<std::optional<engine::Answer>> refusal_for_workflow(Services& services, AnswerPort& port,
+                                                         engine::Gateway& shard,
+                                                         const Access& access, JobId id, bool all) {
+  core::GetWorkflow get;
+  get.id = id;
+  get.queues = true;
+  Ask asked(port, core::Command(std::move(get)), Asking{{}, &shard});
+  engine::Answer answer = co_await asked;
+  const auto* const reply = reply_in<core::WorkflowReply>(answer);
+  if (reply == nullptr) co_return std::move(answer);  // deny access if it cannot be checked
+  std::vector<SharedBytes> queues = reply->queues;
+  if (reply->workflow == nullptr && !reply->deleted) {
+    auto read = [&](const std::stop_token&) { return stored_queues(services.reads, id); };
+    const Reader reader{access.settings().name};
+    Blocking reading(services.readers, Lane::kLookups, reader, port, read);
+    auto stored = co_await reading;
+    if (!stored) co_return engine::Unavailable::kOverloaded;
+    if (!*stored) co_return engine::Unavailable::kStorage;
+    queues = std::move(**stored);
+  }
+  if (!all && queues.size() > 1) queues.resize(1);
+  for (const SharedBytes& queue : queues) {
+    if (!access.allows_queue(queue.view())) co_return engine::Denied::kQueue;
+  }
+  co_return std::nullopt;
+}
+
 }  // namespace
 
 bool allows_kind(const Access& access, const engine::Request& request) {
@@ -76,6 +122,11 @@ Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& 
     for (const core::Schedule& schedule : reply->schedules) {
       if (!access.allows_queue(schedule.spec.queue.view())) co_return engine::Denied::kQueue;
     }
+  }
+  for (const JobId& id : named.workflows) {
+    auto refusal =
+        co_await refusal_for_workflow(services, port, shard, access, id, operates(request));
+    if (refusal) co_return refusal;
   }
   if (named.ids.empty()) co_return std::nullopt;
 

@@ -79,8 +79,8 @@ core::WorkflowSpec spec_of(const api::NewWorkflow& workflow, MemberMaker& maker)
   }
   spec.on_member_failed = workflow.on_member_failed;
   for (const api::NewCallback& callback : workflow.callbacks) {
-    spec.callbacks.push_back({callback.role, SharedBytes(callback.job.queue),
-                              maker.job(callback.job, workflow.queue)});
+    spec.callbacks.push_back(
+        {callback.role, SharedBytes(callback.job.queue), maker.job(callback.job, workflow.queue)});
   }
   spec.max_active = static_cast<std::uint32_t>(workflow.max_active.value_or(0));
   spec.timeout = workflow.timeout;
@@ -94,8 +94,8 @@ std::shared_ptr<const core::SubmissionKey> key_of(const Caller& caller, std::str
                                                   const std::optional<std::string>& key,
                                                   const Fingerprint& content) {
   if (!key) return nullptr;
-  return std::make_shared<const core::SubmissionKey>(core::SubmissionKey{
-      fingerprint(queue, *key), content, caller.services.idempotency_window});
+  return std::make_shared<const core::SubmissionKey>(
+      core::SubmissionKey{fingerprint(queue, *key), content, caller.services.idempotency_window});
 }
 
 // The workflow, if the caller may operate on it: all of its queues are open.
@@ -106,9 +106,8 @@ Task<Answered<>> admits_workflow(Caller& caller, const JobId& id) {
   get.queues = true;
   auto reply = co_await find_workflow(caller, get);
   if (!reply) co_return refused(reply);
-  const bool open = std::ranges::all_of(reply->queues, [&](const SharedBytes& queue) {
-    return caller.allows_queue(queue.view());
-  });
+  const bool open = std::ranges::all_of(
+      reply->queues, [&](const SharedBytes& queue) { return caller.allows_queue(queue.view()); });
   if (!open) {
     co_return refused(ProblemCode::kNotFound,
                       "the workflow has jobs in queues that the token does not open; use a token "
@@ -138,8 +137,8 @@ Task<Answered<SharedWorkflow>> command_workflow(Caller& caller, Command command)
   auto reply = co_await caller.ask(std::move(command));
   if (!reply) co_return refused(reply);
   const core::Refusal& refusal = reply->refusal;
-  const bool unknown = refusal.why == core::Rejection::kNotFound &&
-                       refusal.detail == core::RefusalDetail::kNone;
+  const bool unknown =
+      refusal.why == core::Rejection::kNotFound && refusal.detail == core::RefusalDetail::kNone;
   if (unknown) {
     auto stored = co_await find_stored(caller, id, if_version);
     if (!stored) co_return refused(stored);
@@ -258,8 +257,10 @@ Task<Answered<SharedWorkflow>> cancel_workflow(Caller& caller, const JobId& id,
 Task<Answered<SharedWorkflow>> retry_workflow(Caller& caller, const JobId& id,
                                               const api::WorkflowRetry& retry,
                                               const IfVersion& if_version) {
-  return operate(caller, core::RetryWorkflow{id, to_shared(retry.refs), retry.reset_attempts,
-                                             retry.drop_limits, if_version, {}});
+  return operate(
+      caller,
+      core::RetryWorkflow{
+          id, to_shared(retry.refs), retry.reset_attempts, retry.drop_limits, if_version, {}});
 }
 
 Task<Answered<SharedWorkflow>> skip_member(Caller& caller, const JobId& id, std::string_view ref,
