@@ -7,7 +7,6 @@
 #include "absl/strings/escaping.h"
 #include "core/bounds.h"
 #include "digest/fingerprint.h"
-#include "store/member_codec.h"
 
 namespace millrace::engine {
 namespace {
@@ -68,19 +67,19 @@ core::JobSpec in_outbox(const core::JobSpec& spec) {
 
 core::JobSpec in_outbox(const core::MemberMessage& message, const JobId& id) {
   std::string bytes;
-  store::encode_members(message, bytes);
+  store::encode_member_message(message, bytes);
   return box_with(id, kMessageType, bytes);
 }
 
 bool carries_message(const core::Job& box) { return box.type.view() == kMessageType; }
 
-std::expected<core::MemberMessage, store::UnreadableSubmission> message_from_outbox(
+std::expected<core::MemberMessage, store::UnreadableMessage> message_from_outbox(
     const core::Job& box) {
   const std::optional<std::string> bytes = content_of(box);
   if (!bytes) {
-    return std::unexpected(store::UnreadableSubmission{false, "the payload is not a message"});
+    return std::unexpected(store::UnreadableMessage{false, "the payload is not a message"});
   }
-  return store::decode_members(*bytes);
+  return store::decode_member_message(*bytes);
 }
 
 const core::Submissions& submissions() {

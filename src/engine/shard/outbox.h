@@ -13,6 +13,7 @@
 #include "core/jobs/job.h"
 #include "core/workflows/submissions.h"
 #include "engine/routing/scatter_gather.h"
+#include "store/member_codec.h"
 #include "store/submission_codec.h"
 
 namespace millrace::engine {
@@ -45,7 +46,7 @@ core::JobSpec in_outbox(const core::MemberMessage& message, const JobId& id);
 // Whether the box carries such a message, and not a submission.
 bool carries_message(const core::Job& box);
 // The message. Fails like from_outbox().
-std::expected<core::MemberMessage, store::UnreadableSubmission> message_from_outbox(
+std::expected<core::MemberMessage, store::UnreadableMessage> message_from_outbox(
     const core::Job& box);
 
 // What the machine of every shard needs to know of all that: MachineOptions::submissions.
