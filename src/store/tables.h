@@ -122,7 +122,7 @@ struct WorkflowQuery {
   std::vector<std::string> queues;          // one of them; a trailing "*" matches any ending
   std::string name;                         // empty: any
   std::string tag;                          // empty: any
-  std::optional<Time> created_after;
+  std::optional<Time> created_after;        // or at it
   std::optional<Time> created_before;
   std::optional<WorkflowCursor> after;  // the last one seen; absent for the first page
   std::uint32_t limit = 50;

@@ -77,6 +77,7 @@ TablesReader::TablesReader(std::unique_ptr<Database> database, const QueueIds& q
     : database_(std::move(database)),
       rows_(queues),
       search_(*database_, rows_, queues, clock),
+      workflows_(*database_, clock),
       select_progress_(*database_, kSelectProgress),
       select_job_(*database_, kSelectById),
       select_ord_(*database_, kSelectOrd),
@@ -122,6 +123,7 @@ Status TablesReader::load(StateVisitor& visitor) {
   if (Status done = load_schedules(visitor); !done) return done;
   if (Status done = load_catalog(visitor); !done) return done;
   if (Status done = load_operations(visitor); !done) return done;
+  if (Status done = workflows_.load(visitor); !done) return done;
   return load_audited(visitor);
 }
 
