@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "core/bounds.h"
 #include "core/workflows/workflow_index.h"
+#include "engine/shard/outbox.h"
 #include "engine/shard/row_budget.h"
 #include "engine/shard/shard_impl.h"
 
@@ -293,6 +294,19 @@ void Shard::Impl::fire_schedules(std::size_t row_bytes) {
   measure();
 }
 
+namespace {
+
+// The list of queues is for users. With several shards their answers are merged without it.
+void leave_out_outbox(const core::Command& command, core::Reply& reply) {
+  const auto* const get = std::get_if<core::GetQueues>(&command);
+  if (get == nullptr || !get->queue.empty() || get->counts_only) return;
+  std::erase_if(std::get<core::QueueReply>(reply).queues, [](const core::Queue& queue) {
+    return queue.name.view() == kOutboxQueue;
+  });
+}
+
+}  // namespace
+
 // One at a time: a release may carry a job of a megabyte, and an end the record and three callbacks.
 void Shard::Impl::advance_workflows() {
   workflows_behind_ = false;
@@ -334,6 +348,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
       replies.emplace_back(core::ClaimReply{});
     } else {
       replies.push_back(decide(command, prefetched));
+      if (options_.shards == 1) leave_out_outbox(command, replies.back());
     }
   }
   if (task.from_inbox) {
