@@ -380,7 +380,7 @@ Shard::Figures Shard::Impl::figures() const {
   return {.counts = machine_->counts(),
           .jobs_in_memory = machine_->jobs_in_memory(),
           .live_leases = machine_->live_leases(),
-          .waiting_claims = waiters_.size(),
+          .waiting_claims = waiters_.size() - waiters_.of_worker(kOutboxQueue).size(),
           .keys = machine_->keys_held(),
           .schedules = machine_->schedules(),
           .broken_schedules = machine_->broken_schedules(),
