@@ -254,11 +254,11 @@ std::size_t WorkflowDecider::advance_one(const WorkflowEntry& entry, std::size_t
     return 1;
   }
   if (terms::has_ended(workflow.state)) return 0;
-  std::size_t done = release_and_skip(entry, limit);
   if (is_to_stop(entry)) {
     stop(workflow.id, WorkflowReason::kMemberFailed, {});
-    return done + 1;
+    return 1;
   }
+  std::size_t done = release_and_skip(entry, limit);
   if (workflow.state == WorkflowState::kStopping) done += cancel_active(entry, limit);
   if (const auto ended = done == 0 ? entry.end() : std::nullopt) {
     end(entry, *ended);
