@@ -25,12 +25,11 @@ struct List {
 
 void list_workflows(const List& options, Session& session) {
   if (session.refuse_dashes()) return;
-  std::string query;
+  std::string query = "?fresh=true";
   const auto add = [&query](std::string_view parameter, const std::string& value) {
-    if (value.empty()) return;
-    query += fmt::format("{}{}={}", query.empty() ? "?" : "&", parameter, sdk::url_encode(value));
+    if (!value.empty()) query += fmt::format("&{}={}", parameter, sdk::url_encode(value));
   };
-  if (!options.states.empty()) query = fmt::format("?state={}", fmt::join(options.states, ","));
+  if (!options.states.empty()) query += fmt::format("&state={}", fmt::join(options.states, ","));
   add("name", options.name);
   add("queue", options.queue);
   add("tag", options.tag);

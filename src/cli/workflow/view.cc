@@ -73,22 +73,12 @@ std::string map_text(const sdk::JsonView& object) {
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
-// A need is a ref, or an object that says what it waits for.
-struct NeedView {
-  std::string ref;
-  std::string on;
-};
-NeedView read_need(const sdk::JsonView& need) {
-  if (const auto ref = need.string()) return {*ref, "succeeded"};
-  return {need["ref"].string().value_or(""), need["on"].string().value_or("succeeded")};
-}
-
 std::string needs_text(const sdk::JsonView& needs) {
   std::vector<std::string> items;
   for (const sdk::JsonView item : needs.elements()) {
-    const NeedView need = read_need(item);
-    items.push_back(printable(need.on == "succeeded" ? need.ref
-                                                     : fmt::format("{} ({})", need.ref, need.on)));
+    const std::string ref = text_in(item, "ref");
+    const std::string on = text_in(item, "on");
+    items.push_back(on == "succeeded" ? ref : fmt::format("{} ({})", ref, on));
   }
   return fmt::format("{}", fmt::join(items, ", "));
 }
@@ -194,6 +184,7 @@ std::string member_details(const sdk::JsonView& member) {
   shown.add(member["needs_any"].boolean().value_or(false) ? "needs any of" : "needs",
             needs_text(member["needs"]));
   shown.add("waits for", list_text(member["waits_for"]));
+  shown.add("type", text_in(member["definition"], "type"));
   shown.add("queue", text_in(member, "queue"));
   shown.add("job", text_in(member, "job_id"));
   if (const auto times = member["generation"].integer(); times && *times > 1) {
@@ -225,11 +216,10 @@ std::vector<DrawnMember> drawn_members(const std::vector<sdk::JsonView>& graph) 
     member.name = printable(name_of(line));
     member.state = text_in(line, "state");
     for (const sdk::JsonView item : line["needs"].elements()) {
-      NeedView need = read_need(item);
       // A member that was added while the pages were read may be missing.
-      if (const auto found = places.find(need.ref); found != places.end()) {
-        member.needs.push_back({found->second, std::move(need.on)});
-      }
+      const auto found = places.find(item["ref"].string().value_or(""));
+      if (found == places.end()) continue;
+      member.needs.push_back({found->second, item["on"].string().value_or("")});
     }
   }
   return members;
