@@ -63,9 +63,9 @@ class StateVisitor {
   virtual void bucket(const core::BucketRow& row) = 0;              // by kind, name and key
   virtual void catalog_entry(const core::CatalogEntry& entry) = 0;  // by kind and name
   virtual void operation(const core::OperationPart& part) = 0;      // by id
+  virtual void audited(const core::AuditRow& newest) = 0;           // if there is one
   // Those that may change (core::may_change), whole, by id.
   virtual void workflow(const core::WorkflowImage& image) = 0;
-  virtual void audited(const core::AuditRow& newest) = 0;           // if there is one
 };
 
 // How long a read may take: at most `time`, and no longer than its caller waits. A read that

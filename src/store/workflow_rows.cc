@@ -71,10 +71,6 @@ ImageRows::ImageRows(core::Workflow workflow, std::uint32_t first, std::uint32_t
   has_fate_.resize(count);
 }
 
-std::uint32_t ImageRows::first_chunk() const {
-  return image_.first < core::kMembersPerChunk ? 0 : image_.first - core::kMembersPerChunk + 1;
-}
-
 void ImageRows::take(core::MemberChunk chunk) {
   for (std::size_t i = 0; i < chunk.members.size(); ++i) {
     const std::uint64_t number = std::uint64_t{chunk.first} + i;

@@ -29,17 +29,22 @@ bool is_kept(const core::Job& job);
 // The number of a member's job in its workflow; none: it is no member's.
 std::optional<std::uint32_t> member_of(const core::Job& job);
 
+// The rows that may have the member of this number begin here or later.
+constexpr std::uint32_t first_chunk_for(std::uint32_t number) {
+  return number < core::kMembersPerChunk ? 0 : number - core::kMembersPerChunk + 1;
+}
+constexpr std::uint32_t first_page_for(std::uint32_t number) {
+  return number / core::kFatesPerPage * core::kFatesPerPage;
+}
+
 // Puts an image together from its rows. Chunks may overlap, and then agree: a follower that took
 // over may have written members again in other chunks.
 class ImageRows {
  public:
   ImageRows(core::Workflow workflow, std::uint32_t first, std::uint32_t count);
 
-  // The rows to take: those that begin here or later, and before end().
-  std::uint32_t first_chunk() const;
-  std::uint32_t first_page() const {
-    return image_.first / core::kFatesPerPage * core::kFatesPerPage;
-  }
+  // The members that it is to have.
+  std::uint32_t first() const { return image_.first; }
   std::uint32_t end() const {
     return image_.first + static_cast<std::uint32_t>(has_member_.size());
   }

@@ -36,10 +36,9 @@ struct WorkflowEntry {
   std::size_t bytes = 0;     // of the definitions
   std::uint64_t active = 0;  // as ShardState::workflows_active counts it
   bool late = false;      // a job succeeded after the end; no event says so yet
-  std::vector<MemberRole> called_back;  // callbacks that have ended; likewise
+  bool called_back = false;  // a callback has ended; likewise
   std::uint32_t cancelled_to = 0;  // of a stopping one: members below it were cancelled
   bool dirty = false;     // the projection must write the record
-  bool stored = false;    // the tables have, or may have, rows of it
   std::uint32_t unstored = 0;                    // members from this one on have no row yet
   absl::btree_set<std::uint32_t> changed_pages;  // of fates: numbers of their first members
 

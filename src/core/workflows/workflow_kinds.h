@@ -107,7 +107,8 @@ template <>
 struct KindOf<GetWorkflow>
     : Row<WorkflowReply, Route::kToOne, Effect::kReads, Again::kAlways, OnWorkflow> {
   static constexpr std::string_view kName = "get workflow";
-  static constexpr Scopes kScopes = kReadScope | kOperateScope;
+  // A submission of members looks at their workflow.
+  static constexpr Scopes kScopes = kReadScope | kOperateScope | kSubmitScope;
   static std::size_t row_bytes(const GetWorkflow&) { return 0; }
 };
 
@@ -123,7 +124,11 @@ struct KindOf<SettleMembers>
     : Row<WorkflowReply, Route::kToOne, Effect::kEnds, Again::kAlways, BetweenHomes> {
   static constexpr std::string_view kName = "settle members";
   static std::size_t row_bytes(const SettleMembers& command) {
-    return kItemBytes + command.reports.size() * 2 * kRefBytes;
+    std::size_t bytes = kItemBytes + command.reports.size() * 2 * kRefBytes;
+    for (const MemberReport& report : command.reports) {
+      if (report.role != MemberRole::kMember) bytes += kMaxWorkflowBytes;
+    }
+    return bytes;
   }
 };
 

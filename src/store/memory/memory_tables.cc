@@ -206,13 +206,12 @@ Status MemoryTables::load(StateVisitor& visitor) {
   for (const core::EndedLease& lease : ended_leases_) visitor.ended_lease(lease);
   for (const auto& [name, stored] : schedules_) visitor.schedule(stored.schedule);
   for (const auto& [id, part] : operations_) visitor.operation(part);
-  if (Status loaded = workflows_.load(visitor); !loaded) return loaded;
   catalog_.walk({}, [&](const core::CatalogEntry& entry) {
     visitor.catalog_entry(entry);
     return true;
   });
   if (!audit_.empty()) visitor.audited(audit_.rbegin()->second);
-  return {};
+  return workflows_.load(visitor);
 }
 
 Result<Progress> MemoryTables::progress() {

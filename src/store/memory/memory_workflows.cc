@@ -26,11 +26,11 @@ Result<std::optional<core::WorkflowImage>> MemoryWorkflows::image(const JobId& i
   if (found == stored_.end()) return std::nullopt;
   const Stored& stored = found->second;
   ImageRows rows(stored.workflow, first, count);
-  for (auto at = stored.chunks.lower_bound(rows.first_chunk());
+  for (auto at = stored.chunks.lower_bound(first_chunk_for(rows.first()));
        at != stored.chunks.end() && at->first < rows.end(); ++at) {
     rows.take(at->second);
   }
-  for (auto at = stored.pages.lower_bound(rows.first_page());
+  for (auto at = stored.pages.lower_bound(first_page_for(rows.first()));
        at != stored.pages.end() && at->first < rows.end(); ++at) {
     rows.take(at->second);
   }

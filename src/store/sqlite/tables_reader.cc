@@ -123,8 +123,8 @@ Status TablesReader::load(StateVisitor& visitor) {
   if (Status done = load_schedules(visitor); !done) return done;
   if (Status done = load_catalog(visitor); !done) return done;
   if (Status done = load_operations(visitor); !done) return done;
-  if (Status done = workflows_.load(visitor); !done) return done;
-  return load_audited(visitor);
+  if (Status done = load_audited(visitor); !done) return done;
+  return workflows_.load(visitor);
 }
 
 Status TablesReader::load_queues(StateVisitor& visitor) {

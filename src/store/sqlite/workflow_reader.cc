@@ -53,14 +53,14 @@ Result<std::optional<core::WorkflowImage>> WorkflowReader::read(const JobId& id,
   if (!decode_with_names(select_record_.bytes(0), Time{}, workflow)) return damaged("workflows");
   select_record_.reset();
   ImageRows rows(std::move(workflow), first, count);
-  select_chunks_.begin(key, rows.first_chunk(), rows.end());
+  select_chunks_.begin(key, first_chunk_for(rows.first()), rows.end());
   while (select_chunks_.row()) {
     core::MemberChunk chunk;
     if (!decode_with_names(select_chunks_.bytes(0), Time{}, chunk)) return damaged("member_chunks");
     rows.take(std::move(chunk));
   }
   if (!select_chunks_.ok()) return failure();
-  select_pages_.begin(key, rows.first_page(), rows.end());
+  select_pages_.begin(key, first_page_for(rows.first()), rows.end());
   while (select_pages_.row()) {
     core::FatePage page;
     if (!decode_value(select_pages_.bytes(0), Time{}, page)) return damaged("fate_pages");
