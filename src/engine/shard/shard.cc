@@ -389,6 +389,7 @@ Shard::Figures Shard::Impl::figures() const {
           .operations = operations_.counts(),
           .operation_jobs_changed = operations_.changed(),
           .operation_jobs_failed = operations_.failed(),
+          .workflows = machine_->workflows().totals(),
           .audited = machine_->audited(),
           .unprojected = machine_->unprojected(),
           .payload_bytes = machine_->bytes_held(),
