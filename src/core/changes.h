@@ -95,7 +95,8 @@ struct Changes {
   std::vector<BucketRow> buckets;         // changed; an idle one is deleted
   std::vector<JobId> deleted_operations;  // none of them is in `operations`
   std::vector<OperationPart> operations;  // changed, whole, by id
-  std::vector<JobId> deleted_workflows;  // with their rows; none of them is in the next three
+  // With their rows; to be applied before the next three, which may have one that was made again.
+  std::vector<JobId> deleted_workflows;
   std::vector<Workflow> workflows;       // changed, whole, by id
   std::vector<MemberChunk> member_chunks;
   std::vector<FatePage> fate_pages;  // changed, whole

@@ -87,8 +87,8 @@ void load_workflow(ShardState& state, const WorkflowImage& whole) {
   WorkflowEntry& entry = state.workflows.set(whole.workflow);
   entry.add(whole.members);
   entry.rebuild(whole.fates);
-  entry.stored = true;
   entry.unstored = static_cast<std::uint32_t>(entry.members.size());
+  state.workflows.touch(entry);
   entry.active = entry.graph.count(MemberState::kActive);
   state.workflows_active += entry.active;
   state.bytes_held += entry.bytes;
@@ -155,7 +155,6 @@ void take_workflows(ShardState& state, Changes& changes) {
   for (const JobId& id : log.workflows) {
     WorkflowEntry& entry = *state.workflows.find(id);
     entry.dirty = false;
-    entry.stored = true;
     changes.workflows.push_back(entry.record());
     const auto members = static_cast<std::uint32_t>(entry.members.size());
     for (std::uint32_t first = entry.unstored; first < members; first += kMembersPerChunk) {

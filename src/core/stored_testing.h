@@ -1,12 +1,14 @@
 // For tests: the tables of a shard, as maps.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "core/changes.h"
 #include "core/machine.h"
 
@@ -17,6 +19,10 @@ struct StoredForTests final : Prefetched {
   const Job* find(const JobId& id) const override {
     const auto found = jobs.find(id);
     return found == jobs.end() ? nullptr : &found->second;
+  }
+  const WorkflowImage* workflow(const JobId& id) const override {
+    const auto found = workflows.find(id);
+    return found == workflows.end() ? nullptr : &found->second;
   }
   void store(const Changes& changes) {
     facts = changes.facts;
@@ -48,7 +54,23 @@ struct StoredForTests final : Prefetched {
     }
     for (const JobId& id : changes.deleted_operations) operations.erase(id);
     for (const OperationPart& part : changes.operations) operations[part.id] = part;
+    for (const KeyRow& row : changes.keys) keys.push_back(row);
+    store_workflows(changes);
     ended.insert(ended.end(), changes.ended_leases.begin(), changes.ended_leases.end());
+  }
+  void store_workflows(const Changes& changes) {
+    for (const JobId& id : changes.deleted_workflows) workflows.erase(id);
+    for (const Workflow& workflow : changes.workflows) workflows[workflow.id].workflow = workflow;
+    for (const MemberChunk& chunk : changes.member_chunks) {
+      std::vector<MemberSpec>& members = workflows.at(chunk.workflow).members;
+      MILLRACE_CHECK(members.size() == chunk.first && chunk.members.size() <= kMembersPerChunk);
+      members.insert(members.end(), chunk.members.begin(), chunk.members.end());
+    }
+    for (const FatePage& page : changes.fate_pages) {
+      std::vector<MemberFate>& fates = workflows.at(page.workflow).fates;
+      fates.resize(std::max(fates.size(), page.first + page.fates.size()));
+      std::ranges::copy(page.fates, fates.begin() + page.first);
+    }
   }
   void load(Machine& machine) const {
     machine.load_facts(facts);
@@ -59,6 +81,10 @@ struct StoredForTests final : Prefetched {
       if (!is_terminal(job.state)) machine.load_job(job);
     }
     for (const auto& [id, part] : operations) machine.load_operation(part);
+    for (const KeyRow& row : keys) machine.load_key(row);
+    for (const auto& [id, image] : workflows) {
+      if (may_change(image.workflow)) machine.load_workflow(image);
+    }
     for (const EndedLease& lease : ended) machine.load_ended_lease(lease);
   }
 
@@ -68,6 +94,8 @@ struct StoredForTests final : Prefetched {
   std::map<std::pair<LimitKind, std::string>, Limit> limits;
   std::map<std::tuple<LimitKind, std::string, std::string>, BucketRow> buckets;
   OperationIndex operations;
+  std::vector<KeyRow> keys;
+  std::map<JobId, WorkflowImage> workflows;
   std::vector<EndedLease> ended;
 };
 

@@ -63,9 +63,9 @@ class StateVisitor {
   virtual void bucket(const core::BucketRow& row) = 0;              // by kind, name and key
   virtual void catalog_entry(const core::CatalogEntry& entry) = 0;  // by kind and name
   virtual void operation(const core::OperationPart& part) = 0;      // by id
+  virtual void audited(const core::AuditRow& newest) = 0;           // if there is one
   // Those that may change (core::may_change), whole, by id.
   virtual void workflow(const core::WorkflowImage& image) = 0;
-  virtual void audited(const core::AuditRow& newest) = 0;           // if there is one
 };
 
 // How long a read may take: at most `time`, and no longer than its caller waits. A read that
@@ -122,7 +122,7 @@ struct WorkflowQuery {
   std::vector<std::string> queues;          // one of them; a trailing "*" matches any ending
   std::string name;                         // empty: any
   std::string tag;                          // empty: any
-  std::optional<Time> created_after;
+  std::optional<Time> created_after;        // or at it
   std::optional<Time> created_before;
   std::optional<WorkflowCursor> after;  // the last one seen; absent for the first page
   std::uint32_t limit = 50;

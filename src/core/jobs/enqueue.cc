@@ -32,6 +32,13 @@ bool same_rule(std::optional<UniqueRule> before, const std::optional<UniqueRule>
   return before == now;
 }
 
+// Whether both are, or neither is, the job of the same member or callback.
+bool same_member(const JobExtras& before, const JobExtras& now) {
+  if (before.member == nullptr || now.member == nullptr) return before.member == now.member;
+  return before.member->workflow == now.member->workflow &&
+         before.member->role == now.member->role && before.member->number == now.member->number;
+}
+
 // Compares a submission with the job, or the earlier submission, that has its id. Times, bounds and
 // policies are left out: they change with the job, or come from its queue. So is the trace, which a
 // producer creates anew for each request. An operator's edits count: the comparison uses the job's
@@ -44,7 +51,8 @@ bool same_content(const Earlier& earlier, const JobSpec& spec) {
   const bool same_payload = earlier.payload.empty() || earlier.payload == spec.payload;
   return earlier.type == spec.type && earlier.timeout == spec.timeout && same_payload &&
          earlier.priority == spec.priority && same_rule(before.unique, now.unique) &&
-         before.tags == now.tags && before.meta == now.meta && before.order_key == now.order_key;
+         before.tags == now.tags && before.meta == now.meta && before.order_key == now.order_key &&
+         same_member(before, now);
 }
 
 std::optional<SubmissionKey> own_key(const Enqueue& command) {
@@ -235,6 +243,8 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
     if (of_keys) return of_keys;
   }
   if (queue == nullptr) return judge_new_queue(spec.queue, pending);
+  // A member was accepted with its workflow.
+  if (spec.extras != nullptr && spec.extras->member != nullptr) return std::nullopt;
   if (queue->settings.max_ready_per_key) {
     if (auto refusal = judge_key_capacity(*queue, spec, pending)) return refusal;
   }

@@ -120,7 +120,7 @@ std::size_t WorkflowDecider::release_and_skip(const WorkflowEntry& entry, std::s
     if (!decision) break;
     const bool full = most > 0 && entry.graph.count(MemberState::kActive) >= most;
     if (decision->released) {
-      if (full || !release(entry, decision->member)) break;
+      if (full || is_to_stop(entry) || !release(entry, decision->member)) break;
     } else {
       const bool stops = entry.graph.stopped();
       settle(entry, MembersSettled::Cause::kNeeds, to_number(decision->member),
@@ -137,7 +137,10 @@ bool WorkflowDecider::cancel_member(const WorkflowEntry& entry, std::uint32_t nu
   const JobId job = entry.job_of(MemberNumber{number});
   const SharedBytes& queue = entry.members[number].queue;
   if (!is_here(queue.view())) {
-    if (!withdraw(options_.submissions->box_id_of(job, queue.view()))) return false;
+    // One that was leased before may have brought the job there.
+    const JobId box = options_.submissions->box_id_of(job, queue.view());
+    const SlotIndex index = state_.find(box);
+    if (index == kNoSlot || state_.slots.at(index).started() || !withdraw(box)) return false;
     settle(entry, MembersSettled::Cause::kRefused, number, MemberState::kFailed,
            MemberReason::kCancelled);
     return true;
@@ -151,8 +154,9 @@ bool WorkflowDecider::cancel_member(const WorkflowEntry& entry, std::uint32_t nu
   Cancel cancellation;
   cancellation.reason = entry.workflow.cancel_reason.empty() ? SharedBytes(kStopped)
                                                              : entry.workflow.cancel_reason;
+  const std::size_t before = events_.size();
   cancel(job, cancellation);
-  return true;
+  return events_.size() > before;
 }
 
 std::size_t WorkflowDecider::cancel_active(const WorkflowEntry& entry, std::size_t limit) {
@@ -163,16 +167,17 @@ std::size_t WorkflowDecider::cancel_active(const WorkflowEntry& entry, std::size
   return done;
 }
 
-void WorkflowDecider::note_callbacks(const WorkflowEntry& entry) {
-  if (entry.called_back.empty()) return;
-  WorkflowSet set{WorkflowChange::kCalledBack, entry.record(), {}};
+// What the end of a job has changed already.
+void WorkflowDecider::tell(const WorkflowEntry& entry, WorkflowChange change) {
+  WorkflowSet set{change, entry.record(), {}};
   ++set.workflow.version;
-  for (CallbackRun& run : set.workflow.callbacks) {
-    if (std::ranges::find(entry.called_back, run.role) != entry.called_back.end()) {
-      run.ended = true;
-    }
-  }
   emit(std::move(set));
+}
+
+// A member has failed, and no other one can catch that.
+bool WorkflowDecider::is_to_stop(const WorkflowEntry& entry) {
+  return entry.workflow.state == WorkflowState::kRunning &&
+         entry.workflow.spec.on_member_failed == OnMemberFailed::kStop && entry.graph.has_lost();
 }
 
 namespace {
@@ -214,6 +219,7 @@ void WorkflowDecider::end(const WorkflowEntry& entry, WorkflowState state) {
     membership->workflow = workflow.id;
     membership->name = workflow.spec.name;
     membership->role = callback.role;
+    membership->round = workflow.generation;  // so that an earlier one's end is not taken for its
     membership->generation = workflow.generation;
     membership->state = state;
     membership->counts = workflow.counts;
@@ -238,26 +244,23 @@ void WorkflowDecider::end(const WorkflowEntry& entry, WorkflowState state) {
 
 std::size_t WorkflowDecider::advance_one(const WorkflowEntry& entry, std::size_t limit) {
   const Workflow& workflow = entry.workflow;
-  std::size_t done = 0;
-  if (!entry.called_back.empty()) {
-    note_callbacks(entry);
-    ++done;
+  // Each of these events holds the record, which may be large.
+  if (entry.called_back) {
+    tell(entry, WorkflowChange::kCalledBack);
+    return 1;
   }
   if (entry.late) {
-    WorkflowSet set{WorkflowChange::kLateSuccess, entry.record(), {}};
-    ++set.workflow.version;
-    emit(std::move(set));
-    ++done;
+    tell(entry, WorkflowChange::kLateSuccess);
+    return 1;
   }
-  if (terms::has_ended(workflow.state)) return done;
-  const bool stops_on_failure = workflow.spec.on_member_failed == OnMemberFailed::kStop;
-  if (workflow.state == WorkflowState::kRunning && stops_on_failure && entry.graph.has_lost()) {
+  if (terms::has_ended(workflow.state)) return 0;
+  if (is_to_stop(entry)) {
     stop(workflow.id, WorkflowReason::kMemberFailed, {});
-    ++done;
+    return 1;
   }
-  done += release_and_skip(entry, limit);
+  std::size_t done = release_and_skip(entry, limit);
   if (workflow.state == WorkflowState::kStopping) done += cancel_active(entry, limit);
-  if (const auto ended = entry.end()) {
+  if (const auto ended = done == 0 ? entry.end() : std::nullopt) {
     end(entry, *ended);
     ++done;
   }
@@ -295,8 +298,13 @@ void WorkflowDecider::report() {
   }
   mutable_state_.unreported.clear();
   for (const auto& [home, reports] : by_home) {
-    for (std::size_t i = 0; i < reports.size(); i += kMaxReportsPerMessage) {
-      const std::size_t end = std::min(reports.size(), i + kMaxReportsPerMessage);
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < reports.size(); i = end) {
+      end = std::min(reports.size(), i + kMaxReportsPerMessage);
+      // The answer to the end of a callback holds a record: one in a message, and the last one.
+      for (std::size_t at = i; at < end; ++at) {
+        if (reports[at].role != MemberRole::kMember) end = at + 1;
+      }
       MemberMessage message;
       SettleMembers& settle_message = message.settle.emplace();
       settle_message.shard = home;

@@ -70,7 +70,6 @@ void Applier::operator()(const WorkflowSet& event) {
   MILLRACE_CHECK((before == nullptr) == (event.change == WorkflowChange::kCreated));
   MILLRACE_CHECK(before == nullptr || event.workflow.version > before->workflow.version);
   WorkflowEntry& entry = state_.workflows.set(event.workflow);
-  if (before == nullptr) entry.stored = state_.following;
   switch (event.change) {
     case WorkflowChange::kCreated:
     case WorkflowChange::kGrown:
@@ -85,7 +84,7 @@ void Applier::operator()(const WorkflowSet& event) {
       state_.endings.push_back({entry.workflow.id});
       break;
     case WorkflowChange::kCalledBack:
-      entry.called_back.clear();
+      entry.called_back = false;
       break;
     case WorkflowChange::kLateSuccess:
       entry.late = false;
@@ -212,8 +211,14 @@ void Applier::tell_workflow(const MemberReport& report) {
     if (report.number >= entry->members.size()) return;
     return end_member(*entry, {report.number, report.round, report.state, report.reason});
   }
-  entry->called_back.push_back(report.role);
-  note(*entry);
+  // The round of a callback is the generation that it belongs to.
+  if (report.round != entry->workflow.generation) return;
+  for (CallbackRun& run : entry->workflow.callbacks) {
+    if (run.role != report.role || run.ended) continue;
+    run.ended = true;
+    entry->called_back = true;
+    note(*entry);
+  }
 }
 
 }  // namespace millrace::core

@@ -113,18 +113,21 @@ bool WorkflowGraph::is_decided(const Node& node) const {
 }
 
 void WorkflowGraph::decide(std::size_t index) {
+  const Node& node = nodes_[index];
+  forget_decision(index);
+  if (!is_decided(node)) return;
+  (is_released(node) ? to_release_ : to_skip_).insert(static_cast<std::uint32_t>(index));
+}
+
+void WorkflowGraph::forget_decision(std::size_t index) {
   const auto number = static_cast<std::uint32_t>(index);
-  if (is_decided(nodes_[index])) {
-    decided_.insert(number);
-  } else {
-    decided_.erase(number);
-  }
+  if (to_skip_.erase(number) == 0) to_release_.erase(number);
 }
 
 std::optional<WorkflowGraph::Decision> WorkflowGraph::next() const {
-  if (decided_.empty()) return std::nullopt;
-  const std::uint32_t number = *decided_.begin();
-  return Decision{MemberNumber{number}, is_released(nodes_[number])};
+  if (!to_skip_.empty()) return Decision{MemberNumber{*to_skip_.begin()}, false};
+  if (!to_release_.empty()) return Decision{MemberNumber{*to_release_.begin()}, true};
+  return std::nullopt;
 }
 
 void WorkflowGraph::move(std::size_t index, MemberState to) {
@@ -132,7 +135,7 @@ void WorkflowGraph::move(std::size_t index, MemberState to) {
   --counts_[static_cast<std::size_t>(node.state)];
   node.state = to;
   ++counts_[static_cast<std::size_t>(to)];
-  decided_.erase(static_cast<std::uint32_t>(index));
+  forget_decision(index);
 }
 
 void WorkflowGraph::release(MemberNumber member, const JobId& job) {
@@ -245,7 +248,9 @@ void WorkflowGraph::check_invariants() const {
       }
     }
     MILLRACE_CHECK(node.unmet == unmet && node.met == met && node.broken == broken);
-    MILLRACE_CHECK(decided_.contains(static_cast<std::uint32_t>(i)) == is_decided(node));
+    const auto number = static_cast<std::uint32_t>(i);
+    MILLRACE_CHECK(to_release_.contains(number) == (is_decided(node) && is_released(node)));
+    MILLRACE_CHECK(to_skip_.contains(number) == (is_decided(node) && !is_released(node)));
     uncaught += node.state == MemberState::kFailed && !node.caught ? 1 : 0;
   }
   MILLRACE_CHECK(counts == counts_ && uncaught == uncaught_);

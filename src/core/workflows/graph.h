@@ -29,14 +29,15 @@ class WorkflowGraph {
   // Precondition: no circle.
   void add(std::span<const Added> added);
 
-  // A blocked member whose fate is decided; the lowest number first.
+  // A blocked member whose fate is decided: one to skip before one to release, since a release may
+  // have to wait; of each kind the lowest number first.
   struct Decision {
     MemberNumber member{};
     bool released = false;  // false: skipped
   };
   std::optional<Decision> next() const;
   // The members that next() may return.
-  std::size_t undecided() const { return decided_.size(); }
+  std::size_t undecided() const { return to_skip_.size() + to_release_.size(); }
 
   void release(MemberNumber member, const JobId& job);  // blocked -> active
   void skip(MemberNumber member, MemberReason reason);  // blocked -> skipped
@@ -106,6 +107,7 @@ class WorkflowGraph {
   bool is_decided(const Node& node) const;
   bool is_released(const Node& node) const;
   void decide(std::size_t node);
+  void forget_decision(std::size_t node);
   void move(std::size_t node, MemberState to);
   void tell_dependants(std::size_t node);
   // The member has left the blocked ones. If it was released, it catches the failures that it
@@ -116,7 +118,8 @@ class WorkflowGraph {
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> needs_;  // packed, by node
   std::vector<Edge> next_dependant_;  // the need before it of the same member
-  absl::btree_set<std::uint32_t> decided_;
+  absl::btree_set<std::uint32_t> to_skip_;
+  absl::btree_set<std::uint32_t> to_release_;
   std::array<std::uint64_t, terms::kMemberStates> counts_{};
   std::uint64_t uncaught_ = 0;
   std::uint64_t lost_ = 0;

@@ -221,6 +221,14 @@ class Model {
              return states_[i] != kBlocked && states_[i] != kSkipped && !refused_[i];
            });
   }
+  std::size_t dependants(std::size_t member) const {
+    std::size_t count = 0;
+    for (const Line& line : lines_) {
+      count += static_cast<std::size_t>(std::ranges::count_if(
+          line.needs, [&](const Need& need) { return to_number(need.of) == member; }));
+    }
+    return count;
+  }
   bool has_lost() const {
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       const auto waits = [&](std::size_t other) { return states_[other] == kBlocked; };
@@ -292,13 +300,16 @@ class RandomGraph : public ::testing::TestWithParam<std::uint64_t> {
     model_.states_[member] = state;
   }
   void compare() {
-    std::optional<std::size_t> first;
+    std::optional<std::size_t> first;  // a skip before a release
     std::size_t undecided = 0;
     for (std::size_t i = 0; i < model_.lines_.size(); ++i) {
       ASSERT_EQ(graph_.state(number(i)), model_.states_[i]) << i;
-      if (!model_.fate(i)) continue;
+      ASSERT_EQ(graph_.is_uncaught(number(i)), model_.fails_uncaught(i)) << i;
+      ASSERT_EQ(graph_.dependants(number(i)), model_.dependants(i)) << i;
+      const auto fate = model_.fate(i);
+      if (!fate) continue;
       ++undecided;
-      if (!first) first = i;
+      if (!first || (*fate == kSkipped && *model_.fate(*first) == kActive)) first = i;
     }
     ASSERT_EQ(graph_.undecided(), undecided);
     const auto next = graph_.next();

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "core/bounds.h"
+#include "core/row_bytes.h"
 #include "core/workflows/workflow_decider.h"
 
 namespace millrace::core {
@@ -20,9 +21,12 @@ void WorkflowDecider::stop(const JobId& id, WorkflowReason reason, const SharedB
 }
 
 void WorkflowDecider::end_timeouts(std::size_t limit) {
-  for (; limit > 0; --limit) {
+  // Each event holds the record, and the row has a bound. The next tick does the rest.
+  std::size_t bytes = 0;
+  for (; limit > 0 && bytes < kMaxWorkflowBytes; --limit) {
     const auto id = state_.workflows.timed_out(now_);
     if (!id) return;
+    bytes += bytes_of(state_.workflows.find(*id)->workflow);
     stop(*id, WorkflowReason::kTimeout, {});
   }
 }
@@ -116,6 +120,7 @@ Reply WorkflowDecider::operator()(const SettleMembers& command) {
       const auto is_it = [&](const CallbackRun& run) {
         return run.role == report.role && !run.ended;
       };
+      if (report.round != entry->workflow.generation) continue;
       if (std::ranges::none_of(entry->workflow.callbacks, is_it)) continue;
       WorkflowSet set{WorkflowChange::kCalledBack, entry->record(), {}};
       ++set.workflow.version;
@@ -135,16 +140,15 @@ Reply WorkflowDecider::operator()(const SettleMembers& command) {
     const JobId job = entry->job_of(MemberNumber{report.number});
     const SharedBytes& queue = entry->members[report.number].queue;
     withdraw(options_.submissions->box_id_of(job, queue.view()));
-    MembersSettled settled{command.reports[0].workflow, entry->workflow.spec.queue,
+    MembersSettled settled{report.workflow, entry->workflow.spec.queue,
                            MembersSettled::Cause::kReported, {}};
-    settled.workflow = report.workflow;
     settled.items.push_back({report.number, report.round, report.state, report.reason});
     emit(std::move(settled));
   }
   return WorkflowReply{};
 }
 
-// True: the box was waiting, and has never left this shard.
+// True: the box was waiting.
 bool WorkflowDecider::withdraw(const JobId& box) {
   const SlotIndex index = state_.find(box);
   if (index == kNoSlot || !is_waiting(state_.slots.at(index).state)) return false;
@@ -153,18 +157,37 @@ bool WorkflowDecider::withdraw(const JobId& box) {
   return true;
 }
 
+// Whether the round is still to run. One that meets a stop ends here: cancel_active() has passed it.
+bool WorkflowDecider::is_wanted(const Membership& member) {
+  const WorkflowEntry* const entry = state_.workflows.find(member.workflow);
+  if (entry == nullptr || member.number >= entry->members.size()) return false;
+  const MemberFate fate = entry->fate_of(MemberNumber{member.number});
+  if (fate.state != MemberState::kActive || fate.round != member.round) return false;
+  if (entry->workflow.state != WorkflowState::kStopping) return true;
+  const SlotIndex index = state_.find(entry->job_of(MemberNumber{member.number}));
+  const auto* const extras = index == kNoSlot ? nullptr : state_.slots.at(index).extras.get();
+  const bool runs = extras != nullptr && extras->member != nullptr &&
+                    extras->member->round == member.round;
+  if (!runs) {
+    settle(*entry, MembersSettled::Cause::kRefused, member.number, MemberState::kFailed,
+           MemberReason::kCancelled);
+  }
+  return false;
+}
+
 // Each message has one round of one job.
 ItemReply WorkflowDecider::retry_job(const RetryMember& command) {
   const JobSpec& spec = *command.spec;
   const Membership& member = *spec.extras->member;
   std::optional<Job> job = find_job(spec.id);
-  const auto refuse_for_good = [&] {
-    mutable_state_.unreported.push_back({member.workflow, member.role, member.number,
-                                          member.round, MemberState::kFailed,
-                                          MemberReason::kRefused});
+  const auto report = [&](MemberState state, MemberReason reason) {
+    mutable_state_.unreported.push_back(
+        {member.workflow, member.role, member.number, member.round, state, reason});
   };
+  const auto refuse_for_good = [&] { report(MemberState::kFailed, MemberReason::kRefused); };
   ItemReply reply;
   reply.id = spec.id;
+  if (state_.is_home_of(member.workflow) && !is_wanted(member)) return reply;
   if (!job) {
     if (judge_release(spec)) {
       refuse_for_good();
@@ -180,6 +203,11 @@ ItemReply WorkflowDecider::retry_job(const RetryMember& command) {
     return reply;
   }
   if (before->round >= member.round) return reply;
+  if (job->state == State::kSucceeded) {
+    // A transaction has finished it meanwhile. Its success counts for this round.
+    report(MemberState::kSucceeded, MemberReason::kNone);
+    return reply;
+  }
   if (!is_terminal(job->state)) return refused(spec.id, Rejection::kInvalidState);
   Retry retry;
   retry.ids = {spec.id};

@@ -69,6 +69,7 @@ class WorkflowDecider : public Decider {
   // --- steer_workflows.cc
   void stop(const JobId& id, WorkflowReason reason, const SharedBytes& text);
   ItemReply retry_job(const RetryMember& command);
+  bool is_wanted(const Membership& member);
   bool withdraw(const JobId& box);
 
   // --- advance_workflows.cc
@@ -85,7 +86,8 @@ class WorkflowDecider : public Decider {
   std::optional<Refusal> judge_release(const JobSpec& spec) const;
   void submit_judged(const JobSpec& spec);
   void end(const WorkflowEntry& entry, WorkflowState state);
-  void note_callbacks(const WorkflowEntry& entry);
+  void tell(const WorkflowEntry& entry, WorkflowChange change);
+  static bool is_to_stop(const WorkflowEntry& entry);
   bool is_here(std::string_view queue) const {
     return queue_bits(queue) % options_.shards == options_.shard;
   }

@@ -124,7 +124,11 @@ struct KindOf<SettleMembers>
     : Row<WorkflowReply, Route::kToOne, Effect::kEnds, Again::kAlways, BetweenHomes> {
   static constexpr std::string_view kName = "settle members";
   static std::size_t row_bytes(const SettleMembers& command) {
-    return kItemBytes + command.reports.size() * 2 * kRefBytes;
+    std::size_t bytes = kItemBytes + command.reports.size() * 2 * kRefBytes;
+    for (const MemberReport& report : command.reports) {
+      if (report.role != MemberRole::kMember) bytes += kMaxWorkflowBytes;
+    }
+    return bytes;
   }
 };
 

@@ -151,7 +151,10 @@ std::optional<WorkflowReply> WorkflowDecider::repeated(const CreateWorkflow& com
     }
   }
   const WorkflowEntry* const entry = state_.workflows.find(command.id);
-  const WorkflowImage* const stored = prefetched_.workflow(command.id);
+  // It was read before the step, which may have deleted it.
+  const WorkflowImage* const stored = state_.changes.is_forgotten(command.id)
+                                          ? nullptr
+                                          : prefetched_.workflow(command.id);
   if (entry != nullptr || stored != nullptr) {
     const Fingerprint& before = entry != nullptr ? entry->workflow.content
                                                  : stored->workflow.content;
@@ -174,6 +177,9 @@ std::optional<WorkflowReply> WorkflowDecider::repeated(const CreateWorkflow& com
 Reply WorkflowDecider::operator()(const CreateWorkflow& command) {
   if (auto known = repeated(command)) return std::move(*known);
   if (const Refusal refusal = closed()) return refused_workflow(refusal.why, refusal.detail);
+  if (command.key != nullptr && state_.keys.size() >= options_.max_keys) {
+    return refused_workflow(Rejection::kOverloaded, RefusalDetail::kTooManyKeys);
+  }
   if (state_.find_queue(command.spec.queue.view()) == nullptr) {
     if (const auto refusal = judge_new_queue(command.spec.queue)) {
       return refused_workflow(refusal->why, refusal->detail);
@@ -247,6 +253,9 @@ Reply WorkflowDecider::operator()(const AddMembers& command) {
       }
     }
     if (const Refusal full = closed()) return refused_workflow(full.why, full.detail);
+    if (command.key != nullptr && state_.keys.size() >= options_.max_keys) {
+      return refused_workflow(Rejection::kOverloaded, RefusalDetail::kTooManyKeys);
+    }
   }
   const auto added = static_cast<std::uint32_t>(resolved.members.size());
   const bool closes = command.close && entry->workflow.open;
