@@ -176,6 +176,10 @@ void hide_from(const Access& access, engine::Answer& answer) {
   } else if (auto* schedules = reply_in<core::ScheduleReply>(answer)) {
     std::erase_if(schedules->schedules,
                   [&](const core::Schedule& schedule) { return closed(schedule.spec.queue); });
+  } else if (auto* workflow = reply_in<core::WorkflowReply>(answer)) {
+    if (workflow->workflow != nullptr && closed(workflow->workflow->spec.queue)) {
+      answer = engine::Denied::kQueue;
+    }
   } else if (auto* queues = reply_in<core::QueueReply>(answer)) {
     std::erase_if(queues->queues, [&](const core::Queue& queue) { return closed(queue.name); });
   } else if (auto* workers = std::get_if<engine::WorkersReply>(&answer)) {
