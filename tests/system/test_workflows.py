@@ -127,6 +127,8 @@ class Creation(WorkflowWords, harness.ServerCase):
             ("/result_from", {"result_from": "nobody"}),
         ):
             self.assert_place(place, **members)
+        large = self.create(*({"job": {}} for _ in range(17)), defaults={"type": "t", "payload": "x" * 1_000_000})
+        self.assert_refused(large, 413, "payload_too_large")
         needs = [f"n{i}" for i in range(1_001)]
         self.assert_place("/members/0/needs", members=[self.member("a", *needs)])
 
@@ -152,6 +154,7 @@ class Creation(WorkflowWords, harness.ServerCase):
             ("/members/1", [a, member("b", "nobody")]),
             ("/members/1", [a, member("b", "a", {"ref": "a", "on": "failed"})]),
             ("/members/0", [member("b", "b")]),
+            ("/members/1/job/limits", [a, member(job={"limits": [{"name": "nobody"}]})]),
         ):
             self.assert_place(place, members=listed)
         circle = self.create(a, member("b", "c"), member("c", "b"))
