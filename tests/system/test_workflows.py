@@ -658,6 +658,10 @@ class Access(WorkflowWords, harness.MillraceCase):
         self.assertEqual((a["result"], a["job"]["id"]), (1, a["job_id"]))
         self.assertEqual(set(b), {"number", "ref", "state", "reason", "generation", "redacted"})
         self.assertNotIn("definition", api.get(self.path(made, "/members/b")).json)
+        running = self.made(self.member(job={"delay_ms": 3_600_000}))
+        why = api.get(self.path(running, "/why")).json
+        self.assertTrue(why["redacted"])
+        self.assertNotIn("jobs", why["blocking"][0])
         blind = self.client_with("read")
         self.assertNotIn("result", blind.get(self.path(made), include="result").json)
         elsewhere = self.client_with("read", queues=[hidden["queue"]])
