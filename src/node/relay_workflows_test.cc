@@ -233,6 +233,9 @@ TEST(RelayWorkflows, AStrangerWithTheIdFailsTheMember) {
   cluster.end(home, "a");
   EXPECT_EQ(home.members(), "a=succeeded b=failed");
   EXPECT_EQ(home.workflow_state(), "failed");
+  EXPECT_EQ(home.delete_workflow(), Rejection::kNone);
+  cluster.pass(1s);
+  EXPECT_EQ(home.workflow_state(), "gone");
   EXPECT_EQ(other.work(), "a stranger");
 }
 
