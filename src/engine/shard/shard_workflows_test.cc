@@ -7,6 +7,7 @@
 #include "core/bounds.h"
 #include "engine/shard/shard_workflows_testing.h"
 #include "store/event_codec.h"
+#include "store/testing/failing_store.h"
 
 namespace millrace::engine {
 namespace {
@@ -203,6 +204,57 @@ TEST(ShardWorkflows, RetentionDeletesAWorkflowWithItsMembers) {
   EXPECT_EQ(world.carry(), 1U);
   world.pass(1s);
   EXPECT_TRUE(world.store.tables->fetch({world.leased["a"].id})->empty());
+}
+
+TEST(ShardWorkflows, WhatTheTablesCannotGiveIsRefused) {
+  store::Store store = store::make_memory_store();
+  auto failing = std::make_unique<store::FailingTables>(std::move(store.tables));
+  store::FailingTables& tables = *failing;
+  store.tables = std::move(failing);
+  World world(0, 1, std::move(store));
+  world.create({world.member("a")});
+  ASSERT_EQ(world.work(), "a");
+  world.end("a");
+  world.pass(1s);
+  core::DeleteWorkflow command;
+  command.id = world.id;
+  tables.reads_fail = true;
+  EXPECT_EQ(world.now_answer<Unavailable>(core::Command(command)), Unavailable::kStorage);
+  tables.reads_fail = false;
+  EXPECT_EQ(world.delete_workflow(), Rejection::kNone);
+  world.pass(1s);
+  EXPECT_EQ(world.workflow_state(), "gone");
+}
+
+TEST(ShardWorkflows, ReadersOfEventsAreToldWhatHappened) {
+  World world;
+  world.create({world.member("a"), world.member("b", {"a"})});
+  core::SkipMember skip;
+  skip.id = world.id;
+  skip.ref = SharedBytes("b");
+  EXPECT_EQ(world.tell(skip).refusal.why, Rejection::kNone);
+  ASSERT_EQ(world.work(), "a");
+  world.end("a", AckOutcome::kDead);
+  EXPECT_EQ(world.retry(), Rejection::kNone);
+  EXPECT_EQ(world.cancel_workflow(), Rejection::kNone);
+  std::string told;
+  std::optional<terms::WorkflowFacts> failed;
+  for (const auto& [seq, batch] : world.durable_batches) {
+    for (const FeedEvent& event : flatten(batch)) {
+      const auto* const facts = std::get_if<terms::WorkflowFacts>(&event.facts);
+      if (facts == nullptr) continue;
+      EXPECT_EQ(facts->workflow, world.id);
+      EXPECT_EQ(event.queue.view(), world.queue);
+      told += (told.empty() ? "" : " ") + std::string(name_of(event.type));
+      if (event.type == terms::EventType::kWorkflowFailed) failed = *facts;
+    }
+  }
+  EXPECT_EQ(told,
+            "workflow.created workflow.skipped workflow.failed workflow.retried "
+            "workflow.stopping");
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->reason, core::WorkflowReason::kMemberFailed);
+  EXPECT_EQ((*failed->counts)[static_cast<std::size_t>(core::MemberState::kFailed)], 1U);
 }
 
 TEST(ShardWorkflows, LargeMembersAreReleasedRowByRow) {

@@ -20,13 +20,15 @@
 namespace millrace::engine {
 
 struct WorkflowWorld : ShardFixture {
-  explicit WorkflowWorld(ShardNumber shard = 0, ShardNumber of = 1, ShardOptions options = {})
-      : ShardFixture(store::make_memory_store(), placed(std::move(options), shard, of)),
+  explicit WorkflowWorld(ShardNumber shard = 0, ShardNumber of = 1,
+                         store::Store in = store::make_memory_store())
+      : ShardFixture(std::move(in), placed(shard, of)),
         shards(of),
         queue(queue_on(shard, of)) {
     run();
   }
-  static ShardOptions placed(ShardOptions options, ShardNumber shard, ShardNumber of) {
+  static ShardOptions placed(ShardNumber shard, ShardNumber of) {
+    ShardOptions options;
     options.shard = options.machine.shard = shard;
     options.shards = options.machine.shards = of;
     return options;
