@@ -70,6 +70,67 @@ class ManyJobs {
   std::int64_t now_ = 0;
 };
 
+// Workflows on any shard, many of them in the same millisecond.
+class ManyWorkflows {
+ public:
+  explicit ManyWorkflows(std::uint64_t seed)
+      : random(seed), shards(static_cast<ShardNumber>(1 + random.next() % 5)) {
+    std::vector<core::Changes> changes(shards.shards());
+    std::int64_t now = 0;
+    for (std::uint64_t left = random.next() % 50; left > 0; --left) {
+      now += static_cast<std::int64_t>(random.next() % 3);
+      const auto shard = static_cast<ShardNumber>(random.next() % shards.shards());
+      core::Workflow workflow;
+      workflow.spec.queue = SharedBytes(shards.queue(shard));
+      workflow.created_at = at(now);
+      workflow.id = make_job_id(at(now), queue_bits(shards.queue(shard)), random.next());
+      places_.insert({workflow.created_at, workflow.id});
+      changes[shard].workflows.push_back(std::move(workflow));
+    }
+    for (ShardNumber shard = 0; shard < shards.shards(); ++shard) {
+      std::ranges::sort(changes[shard].workflows, {}, &core::Workflow::id);
+      store::Flusher flusher;
+      MILLRACE_CHECK(flusher.flush(shards.tables(shard), changes[shard]).has_value());
+    }
+  }
+  std::vector<JobId> newest_first() const {
+    std::vector<JobId> ids;
+    for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
+      ids.push_back(place->second);
+    }
+    return ids;
+  }
+
+  Random random;
+  ShardsForTests shards;
+
+ private:
+  std::set<std::pair<Time, JobId>> places_;
+};
+
+TEST(ReadsOfShards, ListEachWorkflowOnceInOrderHoweverItIsCutIntoPages) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    ManyWorkflows world(seed);
+    const Reads reads(world.shards.all_tables());
+    store::WorkflowQuery query;
+    std::vector<JobId> shown;
+    do {
+      query.limit = static_cast<std::uint32_t>(1 + world.random.next() % 7);
+      const auto page = reads.list_workflows(query);
+      ASSERT_TRUE(page.has_value());
+      ASSERT_LE(page->workflows.size(), query.limit);
+      for (const core::Workflow& workflow : page->workflows) shown.push_back(workflow.id);
+      query.after = page->next_after;
+    } while (query.after);
+    ASSERT_EQ(shown, world.newest_first()) << "seed " << seed;
+    for (const JobId& id : shown) {
+      const auto found = reads.workflow(id, 0, 0);
+      ASSERT_TRUE(found.has_value() && found->has_value());
+      EXPECT_EQ((*found)->workflow.id, id);
+    }
+  }
+}
+
 TEST(ReadsOfShards, ListEachJobOnceInOrderHoweverItIsCutIntoPages) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     ManyJobs world(seed);
