@@ -9,6 +9,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
+#include "core/bounds.h"
+#include "core/workflows/read_workflow.h"
 
 namespace millrace::engine {
 namespace {
@@ -261,9 +263,23 @@ Result<std::vector<core::ScheduleRunRow>> Reads::schedule_runs(const SharedBytes
   return tables_[shard_of(schedule.view(), shards())]->schedule_runs(schedule);
 }
 
-Result<std::optional<core::WorkflowImage>> Reads::workflow(const JobId& id, std::uint32_t first,
-                                                           std::uint32_t count) const {
-  return tables_[shard_of(id, shards())]->workflow(id, first, count);
+Result<std::optional<core::WorkflowReply>> Reads::workflow(const core::GetWorkflow& get) const {
+  const bool whole = get.limit > 0 || !get.ref.empty() || get.queues;
+  const std::uint32_t members = whole ? core::kMaxMembers : 0;
+  auto image = tables_[shard_of(get.id, shards())]->workflow(get.id, 0, members);
+  if (!image) return std::unexpected(std::move(image.error()));
+  if (!*image) return std::nullopt;
+  core::WorkflowReply reply;
+  if (!whole) {
+    reply.id = get.id;
+    reply.workflow = std::make_shared<const core::Workflow>(std::move((*image)->workflow));
+    return reply;
+  }
+  core::WorkflowEntry entry;
+  entry.workflow = std::move((*image)->workflow);
+  entry.add((*image)->members);
+  entry.rebuild((*image)->fates);
+  return core::read_workflow(entry, get);
 }
 
 Result<store::WorkflowPage> Reads::list_workflows(const store::WorkflowQuery& query) const {

@@ -124,9 +124,11 @@ TEST(ReadsOfShards, ListEachWorkflowOnceInOrderHoweverItIsCutIntoPages) {
     } while (query.after);
     ASSERT_EQ(shown, world.newest_first()) << "seed " << seed;
     for (const JobId& id : shown) {
-      const auto found = reads.workflow(id, 0, 0);
+      core::GetWorkflow get;
+      get.id = id;
+      const auto found = reads.workflow(get);
       ASSERT_TRUE(found.has_value() && found->has_value());
-      EXPECT_EQ((*found)->workflow.id, id);
+      EXPECT_EQ((*found)->workflow->id, id);
     }
   }
 }

@@ -1,10 +1,10 @@
 #include "service/parents.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "service/convert.h"
 
 namespace millrace::service {
@@ -13,7 +13,7 @@ namespace {
 // Each may be as large as a result can be.
 constexpr std::size_t kParentsAtOnce = 64;
 
-using Results = absl::flat_hash_map<JobId, ParentInput>;  // by the job
+using Results = std::map<JobId, ParentInput>;  // by the job
 
 const core::Membership* membership_of(const core::Job& job) {
   return job.extras == nullptr ? nullptr : job.extras->member.get();

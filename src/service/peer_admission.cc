@@ -6,7 +6,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/bounds.h"
 #include "engine/kinds.h"
 
 namespace millrace::service {
@@ -50,20 +49,6 @@ bool brings_jobs(const engine::Request& request) {
 // Whether the request needs all queues of a workflow, not only its own.
 bool operates(const engine::Request& request) { return scopes_of(request) == core::kOperateScope; }
 
-// The queues of a workflow that only the tables hold; none: there is no such workflow.
-Result<std::vector<SharedBytes>> stored_queues(const engine::Reads& reads, const JobId& id) {
-  auto image = reads.workflow(id, 0, core::kMaxMembers);
-  if (!image) return std::unexpected(std::move(image.error()));
-  std::vector<SharedBytes> queues;
-  if (!*image) return queues;
-  queues.push_back((*image)->workflow.spec.queue);
-  for (const core::MemberSpec& member : (*image)->members) queues.push_back(member.queue);
-  for (const core::Callback& callback : (*image)->workflow.spec.callbacks) {
-    queues.push_back(callback.queue);
-  }
-  return queues;
-}
-
 // `all`: every queue of the workflow must be open, else the first.
 Task<std::optional<engine::Answer>> refusal_for_workflow(Services& services, AnswerPort& port,
                                                          engine::Gateway& shard,
@@ -71,19 +56,19 @@ Task<std::optional<engine::Answer>> refusal_for_workflow(Services& services, Ans
   core::GetWorkflow get;
   get.id = id;
   get.queues = true;
-  Ask asked(port, core::Command(std::move(get)), Asking{{}, &shard});
+  Ask asked(port, core::Command(get), Asking{{}, &shard});
   engine::Answer answer = co_await asked;
   const auto* const reply = reply_in<core::WorkflowReply>(answer);
   if (reply == nullptr) co_return std::move(answer);  // deny access if it cannot be checked
   std::vector<SharedBytes> queues = reply->queues;
   if (reply->workflow == nullptr && !reply->deleted) {
-    auto read = [&](const std::stop_token&) { return stored_queues(services.reads, id); };
+    auto read = [&](const std::stop_token&) { return services.reads.workflow(get); };
     const Reader reader{access.settings().name};
     Blocking reading(services.readers, Lane::kLookups, reader, port, read);
     auto stored = co_await reading;
     if (!stored) co_return engine::Unavailable::kOverloaded;
     if (!*stored) co_return engine::Unavailable::kStorage;
-    queues = std::move(**stored);
+    if (**stored) queues = std::move((**stored)->queues);
   }
   if (!all && queues.size() > 1) queues.resize(1);
   for (const SharedBytes& queue : queues) {

@@ -4,8 +4,6 @@
 #include <charconv>
 #include <utility>
 
-#include "core/bounds.h"
-#include "core/workflows/read_workflow.h"
 #include "service/convert.h"
 #include "service/names_cursor.h"
 
@@ -18,26 +16,6 @@ using api::ProblemCode;
 constexpr std::size_t kJobsAtOnce = 32;
 // A member's wait looks again after this time: no event wakes it while the member is blocked.
 constexpr Duration kLookAgain{100};
-
-Result<std::optional<core::WorkflowReply>> read_stored(const engine::Reads& reads,
-                                                       const core::GetWorkflow& get) {
-  const bool whole = get.limit > 0 || !get.ref.empty() || get.queues;
-  auto image = reads.workflow(get.id, 0, whole ? core::kMaxMembers : 0);
-  if (!image) return std::unexpected(std::move(image.error()));
-  if (!*image) return std::nullopt;
-  core::WorkflowReply reply;
-  if (whole) {
-    core::WorkflowEntry entry;
-    entry.workflow = (*image)->workflow;
-    entry.add((*image)->members);
-    entry.rebuild((*image)->fates);
-    reply = core::read_workflow(entry, get);
-  } else {
-    reply.id = get.id;
-    reply.workflow = std::make_shared<const core::Workflow>(std::move((*image)->workflow));
-  }
-  return reply;
-}
 
 api::Problem no_such_member() {
   return api::make_problem(ProblemCode::kNotFound,
@@ -177,7 +155,7 @@ Task<Answered<core::WorkflowReply>> look_up_workflow(Caller& caller, const core:
   if (!reply) co_return refused(reply);
   if (reply->workflow != nullptr) co_return std::move(*reply);
   if (reply->deleted) co_return refused(no_such_workflow());
-  auto read = [&](const std::stop_token&) { return read_stored(caller.services.reads, get); };
+  auto read = [&](const std::stop_token&) { return caller.services.reads.workflow(get); };
   auto stored = co_await caller.read(Lane::kLookups, read);
   if (!stored) co_return refused(stored);
   if (!*stored) co_return refused(no_such_workflow());

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "api/workflow.h"
-#include "core/workflows/workflow_commands.h"
-#include "core/workflows/workflow_reply.h"
+#include "core/command.h"
+#include "core/reply.h"
 #include "service/caller.h"
 #include "service/convert.h"
 #include "service/visibility.h"
