@@ -55,8 +55,7 @@ bool allows_workflow(const Access& access, const core::Workflow& workflow) {
 
 // Of workflows that only the tables may have. Those that nobody has are refused later.
 Task<std::optional<engine::Answer>> refusal_for_stored(Services& services, AnswerPort& port,
-                                                       const Access& access,
-                                                       const JobId& id) {
+                                                       const Access& access, const JobId& id) {
   auto read = [&services, id](const std::stop_token&) { return services.reads.workflow(id, 0, 0); };
   const Reader reader{access.settings().name};
   Blocking reading(services.readers, Lane::kLookups, reader, port, read);
