@@ -30,7 +30,7 @@ void Shard::Impl::sweep() {
 
 bool Shard::Impl::sweep_once(Sweep& sweep) {
   const RetentionCut& cut = sweep.cut;
-  const bool of_jobs = cut.what == Ended::kJobs;
+  const bool of_jobs = cut.what == EndedThings::kJobs;
   const Result<std::vector<JobId>> ids =
       of_jobs ? tables_.finished_until(cut.queue, cut.state, cut.until, kRetentionChunk)
               : tables_.finished_workflows_until(cut.queue, cut.state, cut.until, kWorkflowsChunk);
