@@ -343,7 +343,7 @@ core::WorkflowSet set_of_a_workflow() {
   workflow.reason = core::WorkflowReason::kMemberFailed;
   workflow.version = 2;
   workflow.created_at = time_from_ms(999);
-  workflow.timeout_at = time_from_ms(1'002);
+  workflow.timeout_at = time_from_ms(1'004);
   workflow.members = 2;
   workflow.counts = {1, 0, 0, 1, 0};
   workflow.callbacks = {{core::MemberRole::kOnEnd, some_workflow(), false}};

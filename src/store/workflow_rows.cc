@@ -107,4 +107,8 @@ bool counts_agree(const core::WorkflowImage& whole) {
   return whole.fates.size() == whole.workflow.members && counts == whole.workflow.counts;
 }
 
+std::string wrong_counts(const JobId& workflow) {
+  return fmt::format("workflow {}: its counts are not those of its members", to_string(workflow));
+}
+
 }  // namespace millrace::store
