@@ -367,7 +367,9 @@ TEST(EventCodec, WorkflowsAreWrittenAsTheyAlwaysWere) {
             batch + "29b20226" + id + "10011801220e0a016212021002180120012a016a" + names);
   EXPECT_EQ(hex(core::MembersReleased{some_workflow(), {0, 300}}),
             batch + "1aba0217" + id + "120300ac02");
-  core::MembersSettled settled{some_workflow(), SharedBytes("q")};
+  core::MembersSettled settled;
+  settled.workflow = some_workflow();
+  settled.queue = SharedBytes("q");
   settled.cause = core::MembersSettled::Cause::kReported;
   settled.items = {{1, 2, core::MemberState::kFailed, core::MemberReason::kDead}};
   EXPECT_EQ(hex(settled), batch + "23c20220" + id + "100118042208080110021804" + "2002" + names);

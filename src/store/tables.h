@@ -118,13 +118,13 @@ struct WorkflowCursor {
 };
 // All conditions must hold.
 struct WorkflowQuery {
-  std::vector<core::WorkflowState> states;  // one of them; empty: any
-  std::vector<std::string> queues;          // one of them; a trailing "*" matches any ending
-  std::string name;                         // empty: any
-  std::string tag;                          // empty: any
-  std::optional<Time> created_after;        // or at it
-  std::optional<Time> created_before;
-  std::optional<WorkflowCursor> after;  // the last one seen; absent for the first page
+  std::vector<core::WorkflowState> states = {};  // one of them; empty: any
+  std::vector<std::string> queues = {};  // likewise; a trailing "*" matches any ending
+  std::string name = {};                 // empty: any
+  std::string tag = {};                  // empty: any
+  std::optional<Time> created_after = {};  // or at it
+  std::optional<Time> created_before = {};
+  std::optional<WorkflowCursor> after = {};  // the last one seen; absent for the first page
   std::uint32_t limit = 50;
   ReadBudget budget{std::chrono::milliseconds{2'000}};
 };
