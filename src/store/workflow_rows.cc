@@ -12,8 +12,10 @@ namespace millrace::store {
 
 bool matches(const WorkflowQuery& query, const core::Workflow& workflow) {
   const core::WorkflowSpec& spec = workflow.spec;
-  if (!query.states.empty() && std::ranges::find(query.states, workflow.state) == query.states.end())
+  if (!query.states.empty() &&
+      std::ranges::find(query.states, workflow.state) == query.states.end()) {
     return false;
+  }
   if (!query.queues.empty() && std::ranges::none_of(query.queues, [&](const std::string& pattern) {
         return matches_pattern(pattern, spec.queue.view());
       })) {

@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t kMostProblems = 100;
 constexpr const char* kSelectOrphans =
     "SELECT c.shard::bigint, 'member_chunk_rows', c.workflow::text "
-    "FROM millrace.member_chunk_rows AS c WHERE NOT EXISTS (SELECT FROM millrace.workflow_rows AS w "
-    "WHERE w.shard = c.shard AND w.id = c.workflow) "
+    "FROM millrace.member_chunk_rows AS c WHERE NOT EXISTS (SELECT FROM millrace.workflow_rows "
+    "AS w WHERE w.shard = c.shard AND w.id = c.workflow) "
     "UNION SELECT p.shard::bigint, 'fate_page_rows', p.workflow::text "
     "FROM millrace.fate_page_rows AS p WHERE NOT EXISTS (SELECT FROM millrace.workflow_rows AS w "
     "WHERE w.shard = p.shard AND w.id = p.workflow) LIMIT 100";

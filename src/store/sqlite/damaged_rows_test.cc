@@ -68,7 +68,8 @@ class DamagedRows : public ::testing::Test {
     sqlite3_close(db);
   }
 
-  // Which reads fail: "load fetch history list ids retention runs workflows image journal", or "open".
+  // Which reads fail: "load fetch history list ids retention runs workflows image journal", or
+  // "open".
   std::string failing() const {
     const auto store = open_sqlite_store(sqlite_options(directory_.path()));
     if (!store) return "open";
