@@ -39,7 +39,9 @@ constexpr const char* kSelectStand =
 constexpr const char* kDeleteJobs =
     "WITH gone AS (DELETE FROM {0} WHERE id = ANY($1) RETURNING ord), "
     "attempts AS (DELETE FROM {1} WHERE ord IN (SELECT ord FROM gone)), "
-    "logs AS (DELETE FROM {2} WHERE ord IN (SELECT ord FROM gone)) "
+    "logs AS (DELETE FROM {2} WHERE ord IN (SELECT ord FROM gone)), "
+    "workflows AS (DELETE FROM millrace.workflow_job_rows WHERE shard = $2 AND "
+    "ord IN (SELECT ord FROM gone)) "
     "DELETE FROM millrace.mark_rows WHERE shard = $2 AND ord IN (SELECT ord FROM gone)";
 // An empty payload is one that memory has dropped: the row keeps the payload that it has.
 constexpr const char* kUpsertJobs =
