@@ -249,6 +249,13 @@ std::string narrate_reply(const core::Reply& reply) {
           [](const core::CatalogReply& reply) {
             return fmt::format("{} of {} entries", reply.entries.size(), reply.total);
           },
+          [](const core::WorkflowReply& reply) {
+            if (reply.refusal) {
+              return fmt::format(" refused ({})", static_cast<int>(reply.refusal.why));
+            }
+            if (reply.workflow == nullptr) return std::string(" done");
+            return fmt::format(" {} is {}", job(reply.id), name_of(reply.workflow->state));
+          },
           [](const core::QueueReply& queues) {
             return fmt::format(" {} queues", queues.queues.size());
           },

@@ -99,6 +99,23 @@ class Members {
     json_.member("cause", name_of(facts.cause));
     json_.member("state", name_of(facts.state));
   }
+  void operator()(const terms::WorkflowFacts& facts) {
+    json_.member("workflow", facts.workflow);
+    if_any("name", facts.name);
+    if (facts.state) json_.member("state", name_of(*facts.state));
+    if (facts.reason != terms::WorkflowReason::kNone) {
+      json_.member("reason", name_of(facts.reason));
+    }
+    if_any("generation", facts.generation);
+    if_any("number", facts.number);
+    if (!facts.counts) return;
+    json_.key("counts");
+    json_.begin_object();
+    for (std::size_t i = 0; i < facts.counts->size(); ++i) {
+      json_.member(name_of(static_cast<terms::MemberState>(i)), (*facts.counts)[i]);
+    }
+    json_.end_object();
+  }
 
  private:
   void if_true(std::string_view name, bool value) {

@@ -88,6 +88,7 @@ void load_workflow(ShardState& state, const WorkflowImage& whole) {
   entry.add(whole.members);
   entry.rebuild(whole.fates);
   entry.unstored = static_cast<std::uint32_t>(entry.members.size());
+  state.workflows.touch(entry);
   entry.active = entry.graph.count(MemberState::kActive);
   state.workflows_active += entry.active;
   state.bytes_held += entry.bytes;

@@ -46,6 +46,47 @@ bool brings_jobs(const engine::Request& request) {
   return ack != nullptr && brings_jobs(*ack);
 }
 
+bool allows_workflow(const Access& access, const core::Workflow& workflow) {
+  return access.allows_queue(workflow.spec.queue.view()) &&
+         std::ranges::all_of(workflow.spec.callbacks, [&](const core::Callback& callback) {
+           return access.allows_queue(callback.queue.view());
+         });
+}
+
+// Of workflows that only the tables may have. Those that nobody has are refused later.
+Task<std::optional<engine::Answer>> refusal_for_stored(Services& services, AnswerPort& port,
+                                                       const Access& access, const JobId& id) {
+  auto read = [&services, id](const std::stop_token&) { return services.reads.workflow(id, 0, 0); };
+  const Reader reader{access.settings().name};
+  Blocking reading(services.readers, Lane::kLookups, reader, port, read);
+  const auto image = co_await reading;
+  if (!image) co_return engine::Unavailable::kOverloaded;
+  if (!*image) co_return engine::Unavailable::kStorage;
+  const bool closed = **image && !allows_workflow(access, (**image)->workflow);
+  co_return closed ? std::optional<engine::Answer>(engine::Denied::kQueue) : std::nullopt;
+}
+
+Task<std::optional<engine::Answer>> refusal_for_workflows(Services& services, AnswerPort& port,
+                                                          engine::Gateway& shard,
+                                                          const Access& access,
+                                                          const std::vector<JobId>& ids) {
+  for (const JobId& id : ids) {
+    core::GetWorkflow get;
+    get.id = id;
+    Ask asked(port, core::Command(std::move(get)), Asking{{}, &shard});
+    engine::Answer answer = co_await asked;
+    const auto* const reply = reply_in<core::WorkflowReply>(answer);
+    if (reply == nullptr) co_return std::move(answer);  // deny access if it cannot be checked
+    if (reply->workflow != nullptr) {
+      if (!allows_workflow(access, *reply->workflow)) co_return engine::Denied::kQueue;
+    } else if (!reply->deleted) {
+      auto refusal = co_await refusal_for_stored(services, port, access, id);
+      if (refusal) co_return std::move(refusal);
+    }
+  }
+  co_return std::nullopt;
+}
+
 }  // namespace
 
 bool allows_kind(const Access& access, const engine::Request& request) {
@@ -76,6 +117,9 @@ Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& 
     for (const core::Schedule& schedule : reply->schedules) {
       if (!access.allows_queue(schedule.spec.queue.view())) co_return engine::Denied::kQueue;
     }
+  }
+  if (!named.workflows.empty()) {
+    co_return co_await refusal_for_workflows(services, port, shard, access, named.workflows);
   }
   if (named.ids.empty()) co_return std::nullopt;
 
@@ -125,6 +169,10 @@ void hide_from(const Access& access, engine::Answer& answer) {
   } else if (auto* schedules = reply_in<core::ScheduleReply>(answer)) {
     std::erase_if(schedules->schedules,
                   [&](const core::Schedule& schedule) { return closed(schedule.spec.queue); });
+  } else if (auto* workflow = reply_in<core::WorkflowReply>(answer)) {
+    if (workflow->workflow != nullptr && closed(workflow->workflow->spec.queue)) {
+      answer = engine::Denied::kQueue;
+    }
   } else if (auto* queues = reply_in<core::QueueReply>(answer)) {
     std::erase_if(queues->queues, [&](const core::Queue& queue) { return closed(queue.name); });
   } else if (auto* workers = std::get_if<engine::WorkersReply>(&answer)) {

@@ -57,9 +57,20 @@ enum class EventType : std::uint8_t {
   kErrorGroupReopened,
   kErrorGroupResolved,
   kErrorGroupMuted,
+  kWorkflowCreated,
+  kWorkflowGrown,
+  kWorkflowClosed,
+  kWorkflowStopping,
+  kWorkflowSucceeded,
+  kWorkflowFailed,
+  kWorkflowCancelled,
+  kWorkflowRetried,
+  kWorkflowSkipped,
+  kWorkflowLateSuccess,
+  kWorkflowDeleted,
 };
 template <>
-inline constexpr auto kNames<EventType> = names_up_to<EventType::kErrorGroupMuted>({
+inline constexpr auto kNames<EventType> = names_up_to<EventType::kWorkflowDeleted>({
     {EventType::kJobSubmitted, "job.submitted"},
     {EventType::kJobStarted, "job.started"},
     {EventType::kJobSucceeded, "job.succeeded"},
@@ -108,6 +119,17 @@ inline constexpr auto kNames<EventType> = names_up_to<EventType::kErrorGroupMute
     {EventType::kErrorGroupReopened, "error_group.reopened"},
     {EventType::kErrorGroupResolved, "error_group.resolved"},
     {EventType::kErrorGroupMuted, "error_group.muted"},
+    {EventType::kWorkflowCreated, "workflow.created"},
+    {EventType::kWorkflowGrown, "workflow.grown"},
+    {EventType::kWorkflowClosed, "workflow.closed"},
+    {EventType::kWorkflowStopping, "workflow.stopping"},
+    {EventType::kWorkflowSucceeded, "workflow.succeeded"},
+    {EventType::kWorkflowFailed, "workflow.failed"},
+    {EventType::kWorkflowCancelled, "workflow.cancelled"},
+    {EventType::kWorkflowRetried, "workflow.retried"},
+    {EventType::kWorkflowSkipped, "workflow.skipped"},
+    {EventType::kWorkflowLateSuccess, "workflow.late_success"},
+    {EventType::kWorkflowDeleted, "workflow.deleted"},
 });
 inline constexpr std::size_t kEventTypes = kNames<EventType>.size();
 

@@ -2,6 +2,7 @@
 // out of the event's JSON, as is a member without a value: api/event_facts.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "terms/job.h"
 #include "terms/operation.h"
 #include "terms/schedule.h"
+#include "terms/workflow.h"
 
 namespace millrace::terms {
 
@@ -116,9 +118,21 @@ struct DeletedFacts {
   JobState state{};
 };
 
-using EventFacts =
-    std::variant<std::monostate, QueueFacts, ScheduleFacts, SkippedFacts, BrokenFacts,
-                 ErrorGroupFacts, OperationFacts, LimitFacts, SubmittedFacts, StartedFacts,
-                 AttemptFacts, EndFacts, DueFacts, FinishedFacts, EditedFacts, DeletedFacts>;
+// Of the workflow after the event. One that was deleted has no more than its id and state; one with
+// a skipped member, its id and that.
+struct WorkflowFacts {
+  JobId workflow = {};
+  SharedBytes name = {};
+  std::optional<WorkflowState> state = {};
+  WorkflowReason reason = WorkflowReason::kNone;
+  std::optional<std::uint32_t> generation = {};
+  std::optional<std::array<std::uint64_t, kMemberStates>> counts = {};  // of members, by state
+  std::optional<std::uint32_t> number = {};                             // of a skipped member
+};
+
+using EventFacts = std::variant<std::monostate, QueueFacts, ScheduleFacts, SkippedFacts,
+                                BrokenFacts, ErrorGroupFacts, OperationFacts, LimitFacts,
+                                SubmittedFacts, StartedFacts, AttemptFacts, EndFacts, DueFacts,
+                                FinishedFacts, EditedFacts, DeletedFacts, WorkflowFacts>;
 
 }  // namespace millrace::terms

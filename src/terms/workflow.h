@@ -28,6 +28,8 @@ inline constexpr auto kNames<WorkflowState> = names_up_to<WorkflowState::kCancel
     {WorkflowState::kCancelled, "cancelled"},
 });
 
+inline constexpr std::size_t kWorkflowStates = kNames<WorkflowState>.size();
+
 constexpr bool has_ended(WorkflowState state) { return state >= WorkflowState::kSucceeded; }
 
 // Why a workflow stops, or has failed.

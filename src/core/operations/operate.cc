@@ -214,7 +214,10 @@ Reply Decider::operator()(const Delete& command) {
   absl::flat_hash_map<JobId, State> doomed;
   for (const JobId& id : command.ids) {
     const auto job = doomed.contains(id) ? std::nullopt : find_job(id);
-    if (!job) {
+    // A stranger may have the id of a member that it kept from becoming a job.
+    const bool is_stranger = command.cause == DeleteCause::kWorkflow && job &&
+                             (job->extras == nullptr || job->extras->member == nullptr);
+    if (!job || is_stranger) {
       reply.items.push_back(refused(id, Rejection::kNotFound));
       continue;
     }

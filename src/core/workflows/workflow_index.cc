@@ -172,6 +172,24 @@ void WorkflowIndex::unlist(WorkflowEntry& entry) {
   stopping_.erase(workflow.id);
 }
 
+void WorkflowIndex::uncount(const WorkflowEntry& entry) {
+  if (!entry.counted) return;
+  --totals_.workflows[static_cast<std::size_t>(*entry.counted)];
+  for (std::size_t i = 0; i < totals_.members.size(); ++i) {
+    totals_.members[i] -= entry.counted_members[i];
+  }
+}
+
+void WorkflowIndex::count(WorkflowEntry& entry) {
+  uncount(entry);
+  entry.counted = entry.workflow.state;
+  ++totals_.workflows[static_cast<std::size_t>(*entry.counted)];
+  for (std::size_t i = 0; i < totals_.members.size(); ++i) {
+    entry.counted_members[i] = entry.graph.count(static_cast<MemberState>(i));
+    totals_.members[i] += entry.counted_members[i];
+  }
+}
+
 WorkflowEntry& WorkflowIndex::set(const Workflow& workflow) {
   std::unique_ptr<WorkflowEntry>& place = by_id_[workflow.id];
   if (place == nullptr) {
@@ -187,6 +205,7 @@ WorkflowEntry& WorkflowIndex::set(const Workflow& workflow) {
 
 void WorkflowIndex::remove(WorkflowEntry& entry) {
   unlist(entry);
+  uncount(entry);
   pending_.erase(entry.workflow.id);
   by_id_.erase(JobId(entry.workflow.id));
 }

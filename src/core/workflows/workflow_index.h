@@ -2,6 +2,7 @@
 // can still change. An entry's address stays the same until it is removed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,8 @@ struct WorkflowEntry {
   bool late = false;      // a job succeeded after the end; no event says so yet
   bool called_back = false;  // a callback has ended; likewise
   std::uint32_t cancelled_to = 0;  // of a stopping one: members below it were cancelled
+  std::optional<WorkflowState> counted;  // as WorkflowIndex::totals() counts it
+  MemberCounts counted_members{};        // likewise
   bool dirty = false;     // the projection must write the record
   std::uint32_t unstored = 0;                    // members from this one on have no row yet
   absl::btree_set<std::uint32_t> changed_pages;  // of fates: numbers of their first members
@@ -59,6 +62,12 @@ struct WorkflowEntry {
   void rebuild(const std::vector<MemberFate>& fates);
 };
 
+// Of the workflows in memory, and of their members.
+struct WorkflowTotals {
+  std::array<std::uint64_t, terms::kWorkflowStates> workflows{};  // by WorkflowState
+  MemberCounts members{};
+};
+
 class WorkflowIndex {
  public:
   // Null: it is not in memory.
@@ -77,7 +86,10 @@ class WorkflowIndex {
   WorkflowEntry& set(const Workflow& workflow);
   void remove(WorkflowEntry& entry);
   // Something of the entry has changed: it may have something to decide.
-  void touch(WorkflowEntry& entry) { pending_.insert(entry.workflow.id); }
+  void touch(WorkflowEntry& entry) {
+    pending_.insert(entry.workflow.id);
+    count(entry);
+  }
   void settle(const JobId& id) { pending_.erase(id); }
   // The first workflow after `after`, in order of ids and then from the beginning, that may have
   // something to decide.
@@ -93,16 +105,21 @@ class WorkflowIndex {
   std::size_t pending() const { return pending_.size(); }
   const absl::btree_set<JobId>& stopping() const { return stopping_; }
   std::size_t size() const { return by_id_.size(); }
+  // As of each entry's last touch().
+  const WorkflowTotals& totals() const { return totals_; }
   const absl::btree_map<JobId, std::unique_ptr<WorkflowEntry>>& all() const { return by_id_; }
 
  private:
   void list(WorkflowEntry& entry);
   void unlist(WorkflowEntry& entry);
+  void count(WorkflowEntry& entry);
+  void uncount(const WorkflowEntry& entry);
 
   absl::btree_map<JobId, std::unique_ptr<WorkflowEntry>> by_id_;
   absl::btree_set<JobId> pending_;
   absl::btree_set<JobId> stopping_;
   absl::btree_set<std::pair<Time, JobId>> timeouts_;  // of running ones
+  WorkflowTotals totals_;
   StringMap<JobId> unique_;                           // "queue \0 key", of those that have not ended
 };
 

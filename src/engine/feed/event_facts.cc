@@ -236,7 +236,35 @@ class Flattener {
     }
   }
 
+  void operator()(const core::WorkflowSet& e) {
+    const std::optional<EventType> type = type_of(e);
+    if (!type) return;
+    const core::Workflow& workflow = e.workflow;
+    of_queue(*type, workflow.spec.queue,
+             terms::WorkflowFacts{.workflow = workflow.id,
+                                  .name = workflow.spec.name,
+                                  .state = workflow.state,
+                                  .reason = workflow.reason,
+                                  .generation = workflow.generation,
+                                  .counts = workflow.counts});
+  }
+  // What the graph skips is the counts' matter.
+  void operator()(const core::MembersSettled& e) {
+    if (e.cause != core::MembersSettled::Cause::kCall) return;
+    for (const core::MembersSettled::Item& item : e.items) {
+      of_queue(EventType::kWorkflowSkipped, e.queue,
+               terms::WorkflowFacts{.workflow = e.workflow, .number = item.number});
+    }
+  }
+  void operator()(const core::WorkflowForgotten& e) {
+    of_queue(EventType::kWorkflowDeleted, e.queue,
+             terms::WorkflowFacts{.workflow = e.workflow, .state = e.state});
+  }
+
   // Internal bookkeeping that external readers do not need.
+  void operator()(const core::MembersAdded&) {}
+  void operator()(const core::MembersReleased&) {}
+  void operator()(const core::MembersRevived&) {}
   void operator()(const core::Extended&) {}
   void operator()(const core::Logged&) {}
   void operator()(const core::BecameDue&) {}
@@ -263,6 +291,34 @@ class Flattener {
     facts.key = e.key;
     facts.until = until;
     of_queue(type, is_queue ? e.name : SharedBytes(), facts);
+  }
+
+  // None: readers are not told.
+  static std::optional<EventType> type_of(const core::WorkflowSet& e) {
+    switch (e.change) {
+      case core::WorkflowChange::kCreated:
+        return EventType::kWorkflowCreated;
+      case core::WorkflowChange::kGrown:
+        return EventType::kWorkflowGrown;
+      case core::WorkflowChange::kClosed:
+        return EventType::kWorkflowClosed;
+      case core::WorkflowChange::kStopping:
+        return EventType::kWorkflowStopping;
+      case core::WorkflowChange::kEnded:
+        return type_of_end(e.workflow.state);
+      case core::WorkflowChange::kRetried:
+        return EventType::kWorkflowRetried;
+      case core::WorkflowChange::kCalledBack:
+        return std::nullopt;  // the callback is a job
+      case core::WorkflowChange::kLateSuccess:
+        return EventType::kWorkflowLateSuccess;
+    }
+    return std::nullopt;
+  }
+  static EventType type_of_end(core::WorkflowState state) {
+    if (state == core::WorkflowState::kSucceeded) return EventType::kWorkflowSucceeded;
+    return state == core::WorkflowState::kCancelled ? EventType::kWorkflowCancelled
+                                                    : EventType::kWorkflowFailed;
   }
 
   static std::vector<EventType> types_of(const core::AttemptEnded& e) {
@@ -325,7 +381,7 @@ struct TextBytes {
   }
   template <typename Facts>
   std::size_t operator()(const Facts& facts) const {
-    if constexpr (requires { facts.reason; }) return facts.reason.size();
+    if constexpr (requires { facts.reason.size(); }) return facts.reason.size();
     return 0;
   }
 };

@@ -114,6 +114,29 @@ TEST(Outbox, DelaysRunFromTheAck) {
   EXPECT_EQ(out->jobs[0].expires_at, time_from_ms(95'000));
 }
 
+TEST(Outbox, CarriesMessagesAboutMembers) {
+  core::MemberMessage message;
+  core::RetryMember& retry = message.retry.emplace();
+  retry.shard = 3;
+  retry.spec = std::make_shared<const core::JobSpec>(spec(queue_on(3)));
+  const core::JobSpec box = submissions().box_of(message, spec("q").id);
+  EXPECT_EQ(box.id, spec("q").id);
+  EXPECT_EQ(box.queue.view(), kOutboxQueue);
+  core::Job job = claimed(box);
+  job.type = box.type;
+  EXPECT_TRUE(carries_message(job));
+  const auto read = message_from_outbox(job);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_TRUE(read->retry);
+  EXPECT_FALSE(read->settle);
+  EXPECT_EQ(read->retry->shard, 3U);
+  EXPECT_EQ(read->retry->spec->id, spec(queue_on(3)).id);
+  job.type = in_outbox(spec(queue_on(3))).type;
+  EXPECT_FALSE(carries_message(job));
+  job.payload = SharedBytes("1");
+  EXPECT_FALSE(message_from_outbox(job));
+}
+
 TEST(Outbox, WhatIsNoSubmissionIsRefused) {
   for (const char* payload : {"", "\"", "\"\"", "1", "\"%\"", "\"AAAA\"", "{}"}) {
     core::Job job;

@@ -120,7 +120,8 @@ std::vector<RetentionCut> RetentionPlanner::take_due(Time now, std::size_t limit
   while (cuts.size() < limit && !due_.empty() && due_.begin()->first <= now) {
     const Key key = due_.begin()->second;
     Pair& pair = pairs_.find(key)->second;
-    cuts.push_back({std::get<Ended>(key), pair.queue, std::get<core::State>(key), now - *pair.keep});
+    const auto& [queue, state, what] = key;
+    cuts.push_back({what, pair.queue, state, now - *pair.keep});
     pair.in_work = true;
     reschedule(key, pair);
   }

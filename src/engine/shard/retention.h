@@ -1,5 +1,5 @@
-// Plans the deletion of ended jobs and workflows: for each queue and terminal state, the next time at
-// which one is due. The shard reads the tables and decides the deletions.
+// Plans the deletion of ended jobs and workflows: for each queue and terminal state, the next time
+// at which one is due. The shard reads the tables and decides the deletions.
 #pragma once
 
 #include <cstdint>

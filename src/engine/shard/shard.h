@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/machine.h"
+#include "core/workflows/workflow_index.h"
 #include "engine/observer.h"
 #include "engine/request.h"
 #include "engine/routing/gateway.h"
@@ -185,7 +186,8 @@ class Shard {
     std::array<std::size_t, core::kOperationStates> operations{};
     std::uint64_t operation_jobs_changed = 0;
     std::uint64_t operation_jobs_failed = 0;
-    std::uint64_t audited = 0;  // entries of the audit, ever
+    core::WorkflowTotals workflows;  // of those in memory
+    std::uint64_t audited = 0;       // entries of the audit, ever
     std::size_t unprojected = 0;
     std::uint64_t payload_bytes = 0;
     Seq applied{};

@@ -256,6 +256,27 @@ void add_operations(FamilyList& out, const Reports& shards) {
   out.value(static_cast<double>(failed), {{"outcome", "failed"}});
 }
 
+void add_workflows(FamilyList& out, const Reports& shards) {
+  core::WorkflowTotals sums;
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    const core::WorkflowTotals& own = shard.driver->figures.workflows;
+    for (std::size_t i = 0; i < own.workflows.size(); ++i) sums.workflows[i] += own.workflows[i];
+    for (std::size_t i = 0; i < own.members.size(); ++i) sums.members[i] += own.members[i];
+  }
+  out.gauge("workflows",
+            "Workflows in memory, by state; of ended ones, those that can still change.");
+  for (std::size_t i = 0; i < sums.workflows.size(); ++i) {
+    const auto state = name_of(static_cast<core::WorkflowState>(i));
+    out.value(static_cast<double>(sums.workflows[i]), {{"state", std::string(state)}});
+  }
+  out.gauge("workflow_members", "Members of these workflows, by state.");
+  for (std::size_t i = 0; i < sums.members.size(); ++i) {
+    const auto state = name_of(static_cast<core::MemberState>(i));
+    out.value(static_cast<double>(sums.members[i]), {{"state", std::string(state)}});
+  }
+}
+
 void add_schedules(FamilyList& out, const Reports& shards) {
   std::size_t schedules = 0, broken = 0;
   std::optional<Time> due;
@@ -413,6 +434,7 @@ void add_snapshot(FamilyList& out, const Metrics::Sources& sources, const QueueS
   add_memory(out, sources.shards);
   add_schedules(out, sources.shards);
   add_operations(out, sources.shards);
+  add_workflows(out, sources.shards);
   add_store(out, sources.shards);
   add_state(out, sources.shards);
   add_models(out, sources);

@@ -23,6 +23,8 @@ constexpr std::array kFlushSeconds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
                                       0.25,  0.5,    1.0,   2.5,  5.0,   15.0};
 constexpr std::array kRequestSeconds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                         0.1,    0.25,  0.5,    1.0,   5.0,  15.0,  60.0};
+constexpr std::array kWorkflowSeconds = {0.1,   1.0,    5.0,    15.0,    60.0,
+                                         300.0, 1800.0, 3600.0, 21600.0, 86400.0};
 constexpr std::array kCounts = {1.0,   2.0,   5.0,    10.0,   20.0,   50.0,    100.0,
                                 200.0, 500.0, 1000.0, 2000.0, 5000.0, 20000.0, 100000.0};
 constexpr std::array kBytes = {256.0,    1024.0,    4096.0,    16384.0,    65536.0,
@@ -82,6 +84,10 @@ struct Metrics::Impl {
   BucketCounter flush_jobs{kCounts};
   Count flush_failures{0};
 
+  // By terms::WorkflowState.
+  std::array<Count, terms::kWorkflowStates> workflows_ended{};
+  BucketCounter workflow_seconds{kWorkflowSeconds};
+
   struct RouteRow {
     std::array<Count, kStatusClasses> statuses{};
     BucketCounter seconds{kRequestSeconds};
@@ -98,7 +104,9 @@ struct Metrics::Impl {
   using Problems = std::map<std::string, std::uint64_t, std::less<>>;
   Problems problems MILLRACE_GUARDED_BY(mutex);  // by code; there are only a few codes
 
+  void note_end(const core::Workflow& workflow);
   void add_storage(FamilyList& out) const;
+  void add_workflow_ends(FamilyList& out) const;
   void add_http(FamilyList& out) const;
 };
 
@@ -107,6 +115,18 @@ Metrics::~Metrics() = default;
 
 void Metrics::durable(Seq, const core::EventBatch& batch) {
   impl_->commit_events.observe(static_cast<double>(batch.events.size()));
+  for (const core::Event& event : batch.events) {
+    const auto* const set = std::get_if<core::WorkflowSet>(&event);
+    if (set != nullptr && set->change == core::WorkflowChange::kEnded) {
+      impl_->note_end(set->workflow);
+    }
+  }
+}
+
+void Metrics::Impl::note_end(const core::Workflow& workflow) {
+  increment(workflows_ended[static_cast<std::size_t>(workflow.state)]);
+  const Duration took = *workflow.ended_at - workflow.created_at;
+  workflow_seconds.observe(std::chrono::duration<double>(took).count());
 }
 
 void Metrics::committed(std::chrono::nanoseconds took, std::size_t body_bytes,
@@ -186,6 +206,17 @@ void Metrics::Impl::add_storage(FamilyList& out) const {
   out.value(read(flush_failures));
 }
 
+void Metrics::Impl::add_workflow_ends(FamilyList& out) const {
+  out.counter("workflows_ended_total", "Ends of workflows, by state.");
+  for (std::size_t i = 0; i < workflows_ended.size(); ++i) {
+    const auto state = static_cast<terms::WorkflowState>(i);
+    if (!terms::has_ended(state)) continue;
+    out.value(read(workflows_ended[i]), {{"state", std::string(terms::name_of(state))}});
+  }
+  out.histogram("workflow_seconds", "Time from the creation of a workflow to its end.");
+  workflow_seconds.add_to(out);
+}
+
 void Metrics::Impl::add_http(FamilyList& out) const {
   out.counter("http_requests_total", "Answered requests, by route and class of status.");
   for (std::size_t row = 0; row < kRouteRows; ++row) {
@@ -236,6 +267,7 @@ std::optional<RecentTimes::Summary> Metrics::recent_commits() const {
 std::string Metrics::text(const Sources& sources, const QueueSample& sample) const {
   FamilyList out;
   add_snapshot(out, sources, sample);
+  impl_->add_workflow_ends(out);
   impl_->add_storage(out);
   impl_->add_http(out);
   add_push(out, sources.push);
