@@ -1,0 +1,287 @@
+// For tests: a model of workflows that knows nothing but lists. It reads the events of every shard,
+// checks each decision against the needs and the ends so far, and recomputes all fates.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/machine.h"
+#include "core/workflows/workflow_index.h"
+
+namespace millrace::core {
+
+class WorkflowModel {
+ public:
+  struct Member {
+    std::vector<Need> needs;
+    bool any = false;
+    MemberFate fate;
+    bool refused = false;  // at its release: it catches nothing
+  };
+  struct Flow {
+    Workflow record;
+    std::vector<Member> members;
+  };
+
+  explicit WorkflowModel(std::uint32_t shards) : shards_(shards) {}
+
+  void apply(std::uint32_t shard, const EventBatch& batch) {
+    shard_ = shard;
+    for (const Event& event : batch.events) {
+      std::visit([&](const auto& known) { note(known); }, event);
+    }
+  }
+  // The machine's members are as the model has them.
+  void compare(std::uint32_t shard, const Machine& machine) const {
+    for (const auto& [id, flow] : flows_) {
+      if (queue_bits(id) % shards_ != shard) continue;
+      const WorkflowEntry* const entry = machine.workflows().find(id);
+      if (entry == nullptr) {  // only the tables have it
+        ASSERT_TRUE(terms::has_ended(flow.record.state));
+        ASSERT_EQ(count(flow, MemberState::kFailed), 0U);
+        continue;
+      }
+      ASSERT_EQ(entry->members.size(), flow.members.size());
+      for (std::uint32_t i = 0; i < flow.members.size(); ++i) {
+        ASSERT_EQ(entry->fate_of(MemberNumber{i}), flow.members[i].fate) << "member " << i;
+        ASSERT_EQ(entry->graph.is_uncaught(MemberNumber{i}), is_uncaught(flow, i)) << i;
+      }
+      ASSERT_EQ(entry->workflow.state, flow.record.state);
+    }
+    for (const auto& [id, entry] : machine.workflows().all()) ASSERT_TRUE(flows_.contains(id));
+  }
+  const std::map<JobId, Flow>& flows() const { return flows_; }
+  // Whether each callback that a workflow's end promised, and no other, was submitted.
+  void check_callbacks() const {
+    for (const JobId& id : promised_) EXPECT_TRUE(called_.contains(id)) << "a callback never ran";
+    for (const JobId& id : called_) EXPECT_TRUE(promised_.contains(id)) << "an unknown callback";
+  }
+
+ private:
+  static std::uint64_t count(const Flow& flow, MemberState state) {
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        flow.members, [&](const Member& member) { return member.fate.state == state; }));
+  }
+  static bool is_met(const Flow& flow, const Need& need) {
+    const MemberState of = flow.members[to_number(need.of)].fate.state;
+    if (!terms::has_ended(of)) return false;
+    if (need.on == NeedOn::kEnded) return true;
+    return of == (need.on == NeedOn::kFailed ? MemberState::kFailed : MemberState::kSucceeded);
+  }
+  // Of a blocked member: kActive or kSkipped; kBlocked: nothing is decided.
+  static MemberState fate(const Flow& flow, std::uint32_t number) {
+    if (flow.record.state == WorkflowState::kStopping) return MemberState::kSkipped;
+    const Member& member = flow.members[number];
+    std::size_t met = 0, broken = 0;
+    for (const Need& need : member.needs) {
+      if (is_met(flow, need)) {
+        ++met;
+      } else {
+        broken += terms::has_ended(flow.members[to_number(need.of)].fate.state);
+      }
+    }
+    if (member.any && !member.needs.empty()) {
+      if (met > 0) return MemberState::kActive;
+      return broken == member.needs.size() ? MemberState::kSkipped : MemberState::kBlocked;
+    }
+    if (broken > 0) return MemberState::kSkipped;
+    return met == member.needs.size() ? MemberState::kActive : MemberState::kBlocked;
+  }
+  template <typename Holds>
+  static bool some_catcher(const Flow& flow, std::uint32_t failed, Holds holds) {
+    const Need wanted{MemberNumber{failed}, NeedOn::kFailed};
+    return std::ranges::any_of(flow.members, [&](const Member& member) {
+      return std::ranges::find(member.needs, wanted) != member.needs.end() && holds(member);
+    });
+  }
+  static bool is_uncaught(const Flow& flow, std::uint32_t number) {
+    return flow.members[number].fate.state == MemberState::kFailed &&
+           !some_catcher(flow, number, [](const Member& member) {
+             const MemberState state = member.fate.state;
+             return state != MemberState::kBlocked && state != MemberState::kSkipped &&
+                    !member.refused;
+           });
+  }
+  static bool is_any_uncaught(const Flow& flow) {
+    for (std::uint32_t i = 0; i < flow.members.size(); ++i) {
+      if (is_uncaught(flow, i)) return true;
+    }
+    return false;
+  }
+  static bool has_lost(const Flow& flow) {
+    for (std::uint32_t i = 0; i < flow.members.size(); ++i) {
+      const auto waits = [](const Member& m) { return m.fate.state == MemberState::kBlocked; };
+      if (is_uncaught(flow, i) && !some_catcher(flow, i, waits)) return true;
+    }
+    return false;
+  }
+  static void unskip(Flow& flow) {
+    for (Member& member : flow.members) {
+      if (member.fate.state != MemberState::kSkipped) continue;
+      if (member.fate.reason == MemberReason::kByCall) continue;
+      member.fate.state = MemberState::kBlocked;
+      member.fate.reason = MemberReason::kNone;
+    }
+  }
+  static void end(Flow& flow, std::uint32_t number, std::uint32_t round, MemberState state,
+                  MemberReason reason) {
+    MemberFate& fate = flow.members.at(number).fate;
+    if (fate.round != round) return;
+    const bool late = fate.state == MemberState::kFailed && state == MemberState::kSucceeded;
+    if (fate.state != MemberState::kActive && !late) return;
+    if (late && !terms::has_ended(flow.record.state)) unskip(flow);
+    fate.state = state;
+    fate.reason = reason;
+    flow.members.at(number).refused = false;
+  }
+
+  // --- Jobs.
+  void remember(const Job& job) {
+    if (job.extras == nullptr || job.extras->member == nullptr) return;
+    jobs_[job.id] = *job.extras->member;
+    if (job.extras->member->role != MemberRole::kMember) called_.insert(job.id);
+  }
+  void job_ended(const JobId& job, State state) {
+    const auto found = jobs_.find(job);
+    if (found == jobs_.end() || found->second.role != MemberRole::kMember) return;
+    const Membership& member = found->second;
+    const auto flow = flows_.find(member.workflow);
+    if (flow == flows_.end() || queue_bits(member.workflow) % shards_ != shard_) return;
+    const bool succeeded = state == State::kSucceeded;
+    const MemberReason reason = succeeded                    ? MemberReason::kNone
+                                : state == State::kExpired   ? MemberReason::kExpired
+                                : state == State::kCancelled ? MemberReason::kCancelled
+                                : state == State::kDead      ? MemberReason::kDead
+                                                             : MemberReason::kDeleted;
+    end(flow->second, member.number, member.round,
+        succeeded ? MemberState::kSucceeded : MemberState::kFailed, reason);
+  }
+  void note(const Submitted& event) { remember(event.job); }
+  void note(const Retried& event) { remember(event.job); }
+  void note(const AttemptEnded& event) {
+    if (is_terminal(event.state)) job_ended(event.job.id, event.state);
+  }
+  void note(const Expired& event) { job_ended(event.job.id, State::kExpired); }
+  void note(const Cancelled& event) { job_ended(event.job.id, State::kCancelled); }
+  void note(const Finished& event) { job_ended(event.job.id, State::kSucceeded); }
+  void note(const Deleted& event) {
+    for (const Deleted::Item& item : event.items) {
+      if (!is_terminal(item.state)) job_ended(item.job.id, item.state);
+    }
+  }
+
+  // --- Workflows.
+  void note(const MembersAdded& event) {
+    Flow& flow = flows_.at(event.workflow);
+    ASSERT_FALSE(terms::has_ended(flow.record.state));
+    for (const MemberSpec& spec : event.members) {
+      flow.members.push_back({spec.needs, spec.any, {}, false});
+    }
+  }
+  void note(const MembersReleased& event) {
+    Flow& flow = flows_.at(event.workflow);
+    for (const std::uint32_t number : event.numbers) {
+      Member& member = flow.members.at(number);
+      ASSERT_EQ(flow.record.state, WorkflowState::kRunning);
+      ASSERT_EQ(member.fate.state, MemberState::kBlocked);
+      ASSERT_EQ(fate(flow, number), MemberState::kActive);
+      const std::uint32_t most = flow.record.spec.max_active;
+      ASSERT_TRUE(most == 0 || count(flow, MemberState::kActive) < most);
+      ASSERT_FALSE(flow.record.spec.on_member_failed == OnMemberFailed::kStop && has_lost(flow));
+      member.fate = {MemberState::kActive, MemberReason::kNone, member.fate.round + 1};
+      member.refused = false;
+    }
+  }
+  void note(const MembersSettled& event) {
+    Flow& flow = flows_.at(event.workflow);
+    const bool stops = flow.record.state == WorkflowState::kStopping;
+    for (const MembersSettled::Item& item : event.items) {
+      Member& member = flow.members.at(item.number);
+      const bool blocked = member.fate.state == MemberState::kBlocked;
+      switch (event.cause) {
+        case MembersSettled::Cause::kReported:
+          end(flow, item.number, item.round, item.state, item.reason);
+          continue;
+        case MembersSettled::Cause::kNeeds:
+          ASSERT_TRUE(blocked);
+          ASSERT_EQ(fate(flow, item.number), MemberState::kSkipped);
+          ASSERT_EQ(item.reason, stops ? MemberReason::kCancelled : MemberReason::kNone);
+          break;
+        case MembersSettled::Cause::kCall:
+          ASSERT_TRUE(blocked);
+          ASSERT_EQ(item.reason, MemberReason::kByCall);
+          break;
+        case MembersSettled::Cause::kRefused:
+          ASSERT_TRUE(blocked ? fate(flow, item.number) == MemberState::kActive
+                              : stops && member.fate.state == MemberState::kActive);
+          member.refused = blocked;
+      }
+      member.fate.state = item.state;
+      member.fate.reason = item.reason;
+    }
+  }
+  void note(const MembersRevived& event) {
+    Flow& flow = flows_.at(event.workflow);
+    unskip(flow);
+    for (const std::uint32_t number : event.numbers) {
+      MemberFate& fate = flow.members.at(number).fate;
+      ASSERT_EQ(fate.state, MemberState::kFailed);
+      fate = {MemberState::kBlocked, MemberReason::kNone, fate.round};
+    }
+  }
+  void note(const WorkflowSet& event) {
+    const bool created = event.change == WorkflowChange::kCreated;
+    ASSERT_EQ(flows_.contains(event.workflow.id), !created);
+    Flow& flow = flows_[event.workflow.id];
+    const Workflow before = std::exchange(flow.record, event.workflow);
+    if (created) return;
+    ASSERT_GT(event.workflow.version, before.version);
+    const bool anew = event.change == WorkflowChange::kRetried && terms::has_ended(before.state);
+    ASSERT_EQ(event.workflow.generation, before.generation + (anew ? 1 : 0));
+    if (event.change == WorkflowChange::kStopping) {
+      const bool by_failure = event.workflow.reason == WorkflowReason::kMemberFailed;
+      ASSERT_TRUE(!by_failure || has_lost(flow));
+    }
+    if (event.change == WorkflowChange::kEnded) note_end(flow, before);
+  }
+  void note_end(const Flow& flow, const Workflow& before) {
+    const bool stopped = before.state == WorkflowState::kStopping;
+    ASSERT_TRUE(stopped || (before.state == WorkflowState::kRunning && !before.open));
+    for (const Member& member : flow.members) ASSERT_TRUE(terms::has_ended(member.fate.state));
+    const bool ignores = before.spec.on_member_failed == OnMemberFailed::kIgnore;
+    const bool fails = stopped ? before.reason != WorkflowReason::kCancelled
+                               : is_any_uncaught(flow) && !ignores;
+    ASSERT_EQ(flow.record.state, fails     ? WorkflowState::kFailed
+                                 : stopped ? WorkflowState::kCancelled
+                                           : WorkflowState::kSucceeded);
+    std::set<MemberRole> due, run;
+    const bool succeeded = flow.record.state == WorkflowState::kSucceeded;
+    for (const Callback& callback : before.spec.callbacks) {
+      const bool applies = callback.role == MemberRole::kOnEnd ||
+                           (callback.role == MemberRole::kOnSuccess) == succeeded;
+      if (applies) due.insert(callback.role);
+    }
+    for (const CallbackRun& callback : flow.record.callbacks) {
+      run.insert(callback.role);
+      if (!callback.ended) promised_.insert(callback.job);
+    }
+    ASSERT_EQ(due, run);
+  }
+  void note(const WorkflowForgotten& event) { flows_.erase(event.workflow); }
+  template <typename Other>
+  void note(const Other&) {}
+
+  std::uint32_t shards_;
+  std::uint32_t shard_ = 0;  // whose events are read
+  std::map<JobId, Flow> flows_;
+  std::map<JobId, Membership> jobs_;
+  std::set<JobId> promised_, called_;
+};
+
+}  // namespace millrace::core
