@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "core/workflows/workflow_index.h"
 
 namespace millrace::core {
+
+// The reason of cancellations that are no workflow's.
+inline constexpr std::string_view kByHand = "by hand";
 
 class WorkflowModel {
  public:
@@ -27,6 +31,7 @@ class WorkflowModel {
   struct Flow {
     Workflow record;
     std::vector<Member> members;
+    bool stopped = false;  // in this generation
   };
 
   explicit WorkflowModel(std::uint32_t shards) : shards_(shards) {}
@@ -162,13 +167,40 @@ class WorkflowModel {
     end(flow->second, member.number, member.round,
         succeeded ? MemberState::kSucceeded : MemberState::kFailed, reason);
   }
-  void note(const Submitted& event) { remember(event.job); }
+  // Once a workflow has been stopped and has ended, none of its jobs starts. One that was made twice
+  // is a repetition of the relay after the job was gone.
+  void note(const Claimed& event) {
+    for (const Claimed::Item& item : event.items) {
+      const auto found = jobs_.find(item.job.id);
+      if (found == jobs_.end() || found->second.role != MemberRole::kMember) continue;
+      const auto flow = flows_.find(found->second.workflow);
+      if (flow == flows_.end() || made_[item.job.id] > 1) continue;
+      ASSERT_FALSE(flow->second.stopped && terms::has_ended(flow->second.record.state));
+    }
+  }
+  // A stop meets only the round that it is about.
+  void cancelled(const JobId& job, const SharedBytes& reason) {
+    const auto found = jobs_.find(job);
+    if (found == jobs_.end() || reason == SharedBytes(kByHand)) return;
+    const auto flow = flows_.find(found->second.workflow);
+    if (flow == flows_.end()) return;
+    ASSERT_TRUE(flow->second.stopped);
+    ASSERT_EQ(flow->second.members.at(found->second.number).fate.round, found->second.round);
+  }
+  void note(const CancelRequested& event) { cancelled(event.job.id, event.reason); }
+  void note(const Submitted& event) {
+    ++made_[event.job.id];
+    remember(event.job);
+  }
   void note(const Retried& event) { remember(event.job); }
   void note(const AttemptEnded& event) {
     if (is_terminal(event.state)) job_ended(event.job.id, event.state);
   }
   void note(const Expired& event) { job_ended(event.job.id, State::kExpired); }
-  void note(const Cancelled& event) { job_ended(event.job.id, State::kCancelled); }
+  void note(const Cancelled& event) {
+    cancelled(event.job.id, event.reason);
+    job_ended(event.job.id, State::kCancelled);
+  }
   void note(const Finished& event) { job_ended(event.job.id, State::kSucceeded); }
   void note(const Deleted& event) {
     for (const Deleted::Item& item : event.items) {
@@ -241,6 +273,8 @@ class WorkflowModel {
     Flow& flow = flows_[event.workflow.id];
     const Workflow before = std::exchange(flow.record, event.workflow);
     if (created) return;
+    if (event.change == WorkflowChange::kStopping) flow.stopped = true;
+    if (event.change == WorkflowChange::kRetried) flow.stopped = false;
     ASSERT_GT(event.workflow.version, before.version);
     const bool anew = event.change == WorkflowChange::kRetried && terms::has_ended(before.state);
     ASSERT_EQ(event.workflow.generation, before.generation + (anew ? 1 : 0));
@@ -281,6 +315,7 @@ class WorkflowModel {
   std::uint32_t shard_ = 0;  // whose events are read
   std::map<JobId, Flow> flows_;
   std::map<JobId, Membership> jobs_;
+  std::map<JobId, int> made_;  // how often
   std::set<JobId> promised_, called_;
 };
 

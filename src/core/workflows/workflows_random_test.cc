@@ -3,6 +3,7 @@
 // end all workflows have ended.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,9 @@ namespace {
 struct Setting {
   std::uint64_t seed = 0;
   std::uint32_t shards = 1;
+  friend void PrintTo(const Setting& setting, std::ostream* out) {
+    *out << "seed " << setting.seed << " on " << setting.shards << " shards";
+  }
 };
 
 class WorkflowsRandom : public ::testing::TestWithParam<Setting> {
@@ -148,7 +152,7 @@ class WorkflowsRandom : public ::testing::TestWithParam<Setting> {
     const Lease lease = late_[below(late_.size())];
     switch (below(3)) {
       case 0:
-        shards_.decide(lease.shard, Cancel{{lease.id}, {}});
+        shards_.decide(lease.shard, Cancel{{lease.id}, SharedBytes(kByHand)});
         break;
       case 1:
         shards_.decide(lease.shard, Delete{{lease.id}, DeleteCause::kOperator});
