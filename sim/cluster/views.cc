@@ -97,6 +97,26 @@ class TablesView final : public store::Tables {
     if (auto fault = view_.fault(Read::kJobs)) return std::unexpected(*fault);
     return tables().oldest_finished(queue, state);
   }
+  Result<std::optional<core::WorkflowImage>> workflow(const JobId& id, std::uint32_t first,
+                                                      std::uint32_t count) override {
+    if (auto fault = view_.fault(Read::kJobs)) return std::unexpected(*fault);
+    return tables().workflow(id, first, count);
+  }
+  Result<store::WorkflowPage> list_workflows(const store::WorkflowQuery& query) override {
+    if (auto fault = view_.fault(Read::kJobs)) return std::unexpected(*fault);
+    return tables().list_workflows(query);
+  }
+  Result<std::vector<JobId>> finished_workflows_until(const SharedBytes& queue,
+                                                      core::State retained_as, Time until,
+                                                      std::uint32_t limit) override {
+    if (auto fault = view_.fault(Read::kJobs)) return std::unexpected(*fault);
+    return tables().finished_workflows_until(queue, retained_as, until, limit);
+  }
+  Result<std::optional<Time>> oldest_finished_workflow(const SharedBytes& queue,
+                                                       core::State retained_as) override {
+    if (auto fault = view_.fault(Read::kJobs)) return std::unexpected(*fault);
+    return tables().oldest_finished_workflow(queue, retained_as);
+  }
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override {
     return tables().schedule_runs(schedule);
   }

@@ -77,6 +77,14 @@ constexpr std::size_t kMaxSchedulesInSet = 10'000;
 constexpr int kMaxBackfill = 1'000;
 constexpr int kMaxPreview = 1'000;
 
+// Workflows.
+constexpr std::size_t kMaxMembersPerCall = 10'000;
+constexpr std::size_t kMaxNeedsOfMember = 1'000;
+constexpr std::int64_t kMaxMaxActive = 1'000'000;
+constexpr std::int64_t kMinWorkflowTimeoutMs = 1'000;
+constexpr std::int64_t kMaxWorkflowTimeoutMs = kMaxDelayMs;
+constexpr std::int64_t kMembersPerGraphPage = 10'000;
+
 // Queues.
 constexpr std::int64_t kMaxMaxReady = 1'000'000'000'000;
 

@@ -194,6 +194,7 @@ void encode(JsonWriter& json, const Job& job) {
   if (!job.fair_key.empty()) json.member("fair_key", job.fair_key);
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   encode_schedule_member(json, job.schedule, job.scheduled_at);
+  if (job.workflow) encode_workflow_of_job(json, *job.workflow);
   if (job.redacted) json.member("redacted", true);
   encode_included(json, job);
   json.end_object();

@@ -13,6 +13,7 @@
 
 #include "api/bounds.h"
 #include "api/event.h"
+#include "api/membership.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "terms/flow.h"
@@ -135,6 +136,7 @@ struct Job {
   std::string_view traceparent;  // empty: absent
   std::string_view schedule;     // the schedule that made the job; empty: absent
   Time scheduled_at{};
+  std::optional<Membership> workflow;
   bool redacted = false;  // payload, result, checkpoint and the texts of errors are left out
   // Absent unless requested. Payload and result are raw JSON; an empty result is null.
   std::optional<std::string_view> payload;

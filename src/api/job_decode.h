@@ -18,6 +18,16 @@ bool read_max_attempts(Decode& decode, const Path& path, int& out);
 // A job without defaults, as under `enqueue`.
 void read_job(Decode& decode, const Path& path, JobSubmission& job);
 
+// Members for the jobs of a body that do not name them.
+struct JobDefaults {
+  JobSubmission job;
+  Seen seen;
+};
+void read_defaults(Decode& decode, const Path& path, JobDefaults& defaults);
+// What neither the job nor the defaults name stays as it is in `job`.
+void read_job_over(Decode& decode, const Path& path, const JobDefaults& defaults,
+                   JobSubmission& job);
+
 // Items with separate faults, whose pointers are relative to the item. `read(path, value)` reads
 // one.
 template <typename T, typename Read>

@@ -27,6 +27,7 @@ enum class ProblemCode : std::uint8_t {
   kMethodNotAllowed,
   kRequestTimeout,
   kDuplicateJob,
+  kDuplicateWorkflow,
   kLeaseLost,
   kInvalidState,
   kIdMismatch,

@@ -206,6 +206,8 @@ void encode_job(JsonWriter& json, const ScheduleJob& job) {
     json.raw_member("payload", job.payload);
   }
   if (job.priority != 0) json.member("priority", job.priority);
+  encode_if(json, "run_at", job.run_at);
+  encode_if(json, "delay_ms", job.delay);
   encode_if(json, "expires_at", job.expires_at);
   encode_if(json, "expires_in_ms", job.expires_in);
   encode_if(json, "max_attempts", job.max_attempts);

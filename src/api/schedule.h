@@ -96,13 +96,15 @@ struct ScheduleListQuery {
 };
 Decoded<ScheduleListQuery> decode_schedule_list_query(std::string_view query_string);
 
-// The job of a schedule, as specified. Views as in job.h.
+// The job of a schedule, or of a member of a workflow, as specified. Views as in job.h.
 struct ScheduleJob {
   std::string_view type;
   std::string_view queue;
   std::string_view payload;
   bool redacted = false;  // the payload is left out
   std::int64_t priority = 0;
+  std::optional<Time> run_at;     // of a workflow's member only; the same for the next
+  std::optional<Duration> delay;  // from its release
   std::optional<Time> expires_at;
   std::optional<Duration> expires_in;
   std::optional<std::int64_t> max_attempts;

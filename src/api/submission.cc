@@ -163,11 +163,6 @@ constexpr MemberSet kTogether[] = {
     bit_of(kMembers, "traceparent") | bit_of(kMembers, "tracestate"),
 };
 
-struct Defaults {
-  Job job;
-  Seen seen;
-};
-
 void check_pairs(Decode& decode, const Path& path, const Job& job) {
   const auto at_most_one = [&](bool both, std::string_view first, std::string_view second) {
     if (both)
@@ -178,25 +173,6 @@ void check_pairs(Decode& decode, const Path& path, const Job& job) {
   if (job.order_on_failure != OrderOnFailure::kHold && job.order_key.empty()) {
     decode.fault(Path{&path, "order_on_failure", 0}, "needs an order_key");
   }
-}
-
-void read_job_over(Decode& decode, const Path& path, const Defaults& defaults, Job& job) {
-  const std::optional<Seen> seen = read_object(decode, path, kMembers, job);
-  if (!seen) return;
-  check_pairs(decode, path, job);
-  MemberSet taken = 0;
-  if (defaults.seen.valued != 0) {
-    MemberSet named = seen->named;
-    for (const MemberSet together : kTogether) {
-      if ((named & together) != 0) named |= together;
-    }
-    taken = defaults.seen.valued & ~named;
-    for (std::size_t i = 0; i < std::size(kMembers); ++i) {
-      if (((taken >> i) & 1) != 0 && kMembers[i].copy != nullptr)
-        kMembers[i].copy(defaults.job, job);
-    }
-  }
-  require(decode, path, "type", ((seen->valued | taken) & bit_of(kMembers, "type")) != 0);
 }
 
 // `defaults` may come after `jobs`, so the envelope is walked first and its parts are recorded.
@@ -220,22 +196,11 @@ constexpr Member<BatchParts> kBatchMembers[] = {
                   BatchParts& parts) { read_boolean(decode, path, parts.atomic); }},
 };
 
-void read_defaults(Decode& decode, const Path& path, Defaults& defaults) {
-  const std::optional<Seen> seen = read_object(decode, path, kMembers, defaults.job);
-  if (!seen) return;
-  check_pairs(decode, path, defaults.job);
-  if (defaults.job.id) decode.fault(Path{&path, "id", 0}, "can't be a default");
-  if (!defaults.job.idempotency_key.empty()) {
-    decode.fault(Path{&path, "idempotency_key", 0}, "can't be a default");
-  }
-  defaults.seen = *seen;
-}
-
 void read_batch(Decode& decode, const Path& path, BatchSubmission& batch) {
   BatchParts parts;
   if (!read_object(decode, path, kBatchMembers, parts)) return;
   batch.atomic = parts.atomic;
-  Defaults defaults;
+  JobDefaults defaults;
   if (parts.defaults) {
     JsonCursor whole = *parts.defaults;
     batch.defaults = whole.skip();
@@ -273,6 +238,37 @@ bool read_max_attempts(Decode& decode, const Path& path, int& out) {
   if (!read_integer(decode, path, 1, kMaxAttempts, value)) return false;
   out = static_cast<int>(value);
   return true;
+}
+
+void read_job_over(Decode& decode, const Path& path, const JobDefaults& defaults,
+                   JobSubmission& job) {
+  const std::optional<Seen> seen = read_object(decode, path, kMembers, job);
+  if (!seen) return;
+  check_pairs(decode, path, job);
+  MemberSet taken = 0;
+  if (defaults.seen.valued != 0) {
+    MemberSet named = seen->named;
+    for (const MemberSet together : kTogether) {
+      if ((named & together) != 0) named |= together;
+    }
+    taken = defaults.seen.valued & ~named;
+    for (std::size_t i = 0; i < std::size(kMembers); ++i) {
+      if (((taken >> i) & 1) != 0 && kMembers[i].copy != nullptr)
+        kMembers[i].copy(defaults.job, job);
+    }
+  }
+  require(decode, path, "type", ((seen->valued | taken) & bit_of(kMembers, "type")) != 0);
+}
+
+void read_defaults(Decode& decode, const Path& path, JobDefaults& defaults) {
+  const std::optional<Seen> seen = read_object(decode, path, kMembers, defaults.job);
+  if (!seen) return;
+  check_pairs(decode, path, defaults.job);
+  if (defaults.job.id) decode.fault(Path{&path, "id", 0}, "can't be a default");
+  if (!defaults.job.idempotency_key.empty()) {
+    decode.fault(Path{&path, "idempotency_key", 0}, "can't be a default");
+  }
+  defaults.seen = *seen;
 }
 
 void read_job(Decode& decode, const Path& path, JobSubmission& job) {

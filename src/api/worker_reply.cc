@@ -50,6 +50,8 @@ void encode(JsonWriter& json, const ClaimedJob& job) {
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   if (!job.tracestate.empty()) json.member("tracestate", job.tracestate);
   encode_schedule_member(json, job.schedule, job.scheduled_at);
+  if (job.workflow) encode_workflow_of_claim(json, *job.workflow);
+  if (!job.parents.empty()) encode_parents(json, job.parents);
   if (job.progress) {
     json.key("progress");
     encode(json, *job.progress);

@@ -32,6 +32,8 @@ struct ClaimedJob {
   std::string_view tracestate;
   std::string_view schedule;  // see api::Job
   Time scheduled_at{};
+  std::optional<Membership> workflow;
+  std::vector<Parent> parents;  // empty: absent
   std::optional<Progress> progress;  // left by the previous attempt
 };
 void encode(JsonWriter& json, const ClaimedJob& job);

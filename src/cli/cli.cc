@@ -12,6 +12,7 @@
 #include "cli/operation/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/workflow/workflow.h"
 
 namespace millrace::cli {
 namespace {
@@ -222,6 +223,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_scale(queue, session);
   add_queue_delete(queue, session);
   add_operation(group(app, "operation", "Watch, pause and cancel changes of many jobs"), session);
+  add_workflow(group(app, "workflow", "Run jobs that need each other, as one"), session);
   add_limit_commands(app, session);
   add_schedule_commands(app, session);
   add_push_target(group(app, "push-target", "Manage receivers that the server calls for each job"),

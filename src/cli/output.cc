@@ -124,6 +124,14 @@ std::string short_number(double value) {
   return size < 1 ? fmt::format("{:.2f}", value) : fmt::format("{:.1f}", value);
 }
 
+std::string grouped(std::int64_t count) {
+  std::string text = std::to_string(count);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), ",");
+  }
+  return text;
+}
+
 void Table::add(std::vector<std::string> cells) {
   MILLRACE_CHECK(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));

@@ -1,6 +1,7 @@
 // Text for people: tables, times, and escaping for terminals.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ std::string relative_time(const std::optional<sdk::Timestamp>& time, sdk::Timest
 std::string time_for_people(const std::optional<sdk::Timestamp>& time, sdk::Timestamp now);
 // A number with a unit that keeps it short: "812", "1.2k".
 std::string short_number(double value);
+std::string grouped(std::int64_t count);  // "104,000"
 
 enum class Align { kLeft, kRight };
 

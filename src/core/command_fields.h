@@ -35,7 +35,7 @@ constexpr auto describe(Of<JobSpec>) {
       Field(13, &JobSpec::lease), Field(14, &JobSpec::timeout), Field(15, &JobSpec::extras),
       Field(16, &JobSpec::key));
   if constexpr (kOfTomorrow) {
-    return std::tuple_cat(today, std::tuple(Field(17, &JobSpec::type, Form::kOfTomorrow).since(2)));
+    return std::tuple_cat(today, std::tuple(Field(17, &JobSpec::type, Form::kOfTomorrow).since(3)));
   } else {
     return today;
   }

@@ -151,9 +151,8 @@ class Decider {
   // exist.
   std::optional<Job> find_job(const JobId& id) const;
   ItemReply cancel(const JobId& id, const Cancel& command);
-  // `member`: null, or the job's new round in its workflow, by which alone such a job runs again.
-  ItemReply retry(const JobId& id, const Retry& command,
-                  const std::shared_ptr<const Membership>& member = nullptr);
+  // `member`: null, or the job's new round, without which a member does not run again.
+  ItemReply retry(const JobId&, const Retry&, const std::shared_ptr<const Membership>& = nullptr);
   Refusal judge_retry(const Job& job) const;
   ItemReply edit(const JobId& id, const Edit& command);
   ItemReply changed(const JobId& id, std::size_t of) const;

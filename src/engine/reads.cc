@@ -1,6 +1,7 @@
 #include "engine/reads.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -258,6 +259,39 @@ Result<std::vector<core::AuditRow>> Reads::audit(ShardNumber shard,
 
 Result<std::vector<core::ScheduleRunRow>> Reads::schedule_runs(const SharedBytes& schedule) const {
   return tables_[shard_of(schedule.view(), shards())]->schedule_runs(schedule);
+}
+
+Result<std::optional<core::WorkflowImage>> Reads::workflow(const JobId& id, std::uint32_t first,
+                                                           std::uint32_t count) const {
+  return tables_[shard_of(id, shards())]->workflow(id, first, count);
+}
+
+Result<store::WorkflowPage> Reads::list_workflows(const store::WorkflowQuery& query) const {
+  const auto place_of = [](const core::Workflow& workflow) {
+    return store::WorkflowCursor{workflow.created_at, workflow.id};
+  };
+  store::WorkflowQuery wanted = query;
+  wanted.budget = query.budget.divided_by(tables_.size());
+  store::WorkflowPage page;
+  std::vector<core::Workflow>& found = page.workflows;
+  for (store::Tables* const tables : tables_) {
+    auto more = tables->list_workflows(wanted);
+    if (!more) return more;
+    std::ranges::move(more->workflows, std::back_inserter(found));
+    // A shard may have more of them beyond this place.
+    if (more->next_after && (!page.next_after || *more->next_after > *page.next_after)) {
+      page.next_after = more->next_after;
+    }
+  }
+  std::ranges::sort(found, std::greater{}, place_of);
+  if (page.next_after) {
+    std::erase_if(found, [&](const core::Workflow& each) { return place_of(each) < *page.next_after; });
+  }
+  if (found.size() > query.limit) {
+    found.resize(query.limit);
+    page.next_after = place_of(found.back());
+  }
+  return page;
 }
 
 Status Reads::complete(core::ClaimReply& claimed) const {

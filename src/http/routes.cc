@@ -100,6 +100,19 @@ constexpr auto kRoutes = std::to_array<Route>({
     {kPost, "/v1/schedules/{name}/trigger", kOperate, trigger_schedule},
     {kPost, "/v1/schedules/{name}/backfill", kOperate, backfill_schedule},
     {kGet, "/v1/schedules/{name}/runs", kRead, list_runs},
+    {kPost, "/v1/workflows", kSubmit, create_workflow},
+    {kGet, "/v1/workflows", kRead, list_workflows},
+    {kGet, "/v1/workflows/{id}", kRead, get_workflow},
+    {kDelete, "/v1/workflows/{id}", kOperate, delete_workflow},
+    {kGet, "/v1/workflows/{id}/members", kRead, list_members},
+    {kPost, "/v1/workflows/{id}/members", kSubmit, add_members},
+    {kGet, "/v1/workflows/{id}/members/{ref}", kRead, get_member},
+    {kPost, "/v1/workflows/{id}/members/{ref}/skip", kOperate, skip_member},
+    {kGet, "/v1/workflows/{id}/graph", kRead, get_graph},
+    {kGet, "/v1/workflows/{id}/why", kRead, why_workflow},
+    {kPost, "/v1/workflows/{id}/close", kSubmit, close_workflow},
+    {kPost, "/v1/workflows/{id}/cancel", kOperate, cancel_workflow},
+    {kPost, "/v1/workflows/{id}/retry", kOperate, retry_workflow},
     {kGet, "/v1/push-targets", kRead, list_push_targets, kPlain},
     {kGet, "/v1/push-targets/{name}", kRead, get_push_target, kPlain},
     // Only administrators may choose where payloads are sent.
@@ -128,17 +141,23 @@ constexpr auto kRoutes = std::to_array<Route>({
     {kGet, "/internal/v1/peer", kNone, connect_peer},
 });
 
-// Both begin with '/'. Sets `parameter` to the segment for the braces, still encoded.
-bool fits(std::string_view pattern, std::string_view path, std::string_view& parameter) {
-  const std::size_t brace = pattern.find('{');
-  if (brace == std::string_view::npos) return pattern == path;
-  if (path.substr(0, brace) != pattern.substr(0, brace)) return false;
-  const std::string_view tail = pattern.substr(pattern.find('}') + 1);
-  const std::string_view rest = path.substr(brace);
-  const std::size_t segment_end = std::min(rest.find('/'), rest.size());
-  if (segment_end == 0 || rest.substr(segment_end) != tail) return false;
-  parameter = rest.substr(0, segment_end);
-  return true;
+// The values of the segments in braces, still encoded.
+using Segments = std::array<std::string_view, 2>;
+
+// Both begin with '/'. Sets `segments`.
+bool fits(std::string_view pattern, std::string_view path, Segments& segments) {
+  std::size_t found = 0;
+  for (;;) {
+    const std::size_t brace = pattern.find('{');
+    if (brace == std::string_view::npos) return pattern == path;
+    if (path.substr(0, brace) != pattern.substr(0, brace)) return false;
+    path.remove_prefix(brace);
+    pattern.remove_prefix(pattern.find('}') + 1);
+    const std::size_t end = std::min(path.find('/'), path.size());
+    if (end == 0) return false;
+    segments.at(found++) = path.substr(0, end);
+    path.remove_prefix(end);
+  }
 }
 
 }  // namespace
@@ -149,14 +168,17 @@ std::size_t row_of(const Route& route) { return static_cast<std::size_t>(&route 
 
 RouteMatch match_route(api::Method method, std::string_view path) {
   RouteMatch match;
-  std::string_view parameter;
-  const auto first = std::ranges::find_if(
-      kRoutes, [&](const Route& route) { return fits(route.pattern, path, parameter); });
+  Segments segments;
+  const auto first = std::ranges::find_if(kRoutes, [&](const Route& route) {
+    segments = {};
+    return fits(route.pattern, path, segments);
+  });
   if (first == kRoutes.end()) return match;
-  if (!parameter.empty()) {
-    std::optional<std::string> decoded = api::percent_decode(parameter, api::PlusSign::kItself);
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (segments.at(i).empty()) continue;
+    auto decoded = api::percent_decode(segments.at(i), api::PlusSign::kItself);
     if (!decoded) return match;
-    match.parameter = std::move(*decoded);
+    (i == 0 ? match.parameter : match.second) = std::move(*decoded);
   }
   const api::Method wanted = method == kHead ? kGet : method;
   for (const Route& route : kRoutes) {
@@ -173,6 +195,7 @@ RouteMatch match_route(api::Method method, std::string_view path) {
   }
   match.result = RouteMatch::Result::kMethodNotAllowed;
   match.parameter.clear();
+  match.second.clear();
   return match;
 }
 

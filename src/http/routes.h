@@ -23,7 +23,7 @@ struct Route {
   enum class Coding : std::uint8_t { kCompressible, kPlain };
 
   api::Method method;
-  std::string_view pattern;  // a segment in braces matches any one segment
+  std::string_view pattern;  // a segment in braces matches any one segment; at most two
   api::Scope scope;
   Handler handler;
   Coding coding = Coding::kCompressible;
@@ -37,8 +37,9 @@ struct RouteMatch {
   enum class Result : std::uint8_t { kFound, kNotFound, kMethodNotAllowed };
   Result result = Result::kNotFound;
   const Route* route = nullptr;  // kFound
-  std::string parameter;  // kFound: the value of the segment in braces, percent-decoded, valid
-                          // UTF-8, not empty
+  std::string parameter;  // kFound: the value of the first segment in braces, percent-decoded, valid
+                          // UTF-8, not empty; or empty: the pattern has none
+  std::string second;     // likewise
   std::string allow;      // kMethodNotAllowed: the header Allow, "GET, HEAD, POST"
 };
 

@@ -1,5 +1,6 @@
 #include "node/relay.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string_view>
@@ -41,8 +42,45 @@ core::AckItem snoozed(Duration delay) {
   return item;
 }
 
-core::AckItem unread(const store::UnreadableSubmission& why) {
+// Of a submission, or of a message.
+template <typename Unreadable>
+core::AckItem unread(const Unreadable& why) {
   return why.too_new ? snoozed(kTooNewAgainAfter) : dead("damaged_submission", why.message);
+}
+
+// The command that a message becomes.
+core::Command command_of(core::MemberMessage message) {
+  if (message.settle) return std::move(*message.settle);
+  if (message.retry) return std::move(*message.retry);
+  return core::Delete{std::move(message.remove), core::DeleteCause::kWorkflow};
+}
+
+// What is gone already is removed. What still runs, or meets a full shard, is tried again.
+bool is_done(const core::ItemReply& item) {
+  return !item.refusal || item.refusal.why == core::Rejection::kNotFound;
+}
+
+core::AckItem outcome_of_message(const engine::Answer& answer) {
+  core::AckItem done;
+  done.outcome = core::AckOutcome::kSucceeded;
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  if (reply == nullptr) return snoozed(kTryAgainAfter);
+  if (std::holds_alternative<core::WorkflowReply>(*reply)) return done;
+  const auto* items = std::get_if<core::ItemsReply>(reply);
+  const bool all = items != nullptr && std::ranges::all_of(items->items, is_done);
+  return all ? done : snoozed(kTryAgainAfter);
+}
+
+// None: the job is no member of a workflow. A callback counts as one that has failed.
+std::optional<core::MemberReport> refused_member(const core::JobSpec& spec) {
+  if (spec.extras == nullptr || spec.extras->member == nullptr) return std::nullopt;
+  const core::Membership& member = *spec.extras->member;
+  return core::MemberReport{member.workflow,
+                            member.role,
+                            member.number,
+                            member.round,
+                            core::MemberState::kFailed,
+                            core::MemberReason::kRefused};
 }
 
 // Succeeded: the job is at its destination. Dead: it can never be. Otherwise it is retried.
@@ -85,6 +123,8 @@ void Relay::end() {
   leads_ = false;
   claim_.reset();
   under_way_.clear();
+  messages_.clear();
+  given_up_.clear();
   asking_.reset();
   questioned_.clear();
   asks_.clear();
@@ -92,7 +132,7 @@ void Relay::end() {
 }
 
 void Relay::ask() {
-  if (!leads_ || claim_ || under_way_.size() >= kMostAtOnce) return;
+  if (!leads_ || claim_ || under_way_.size() + messages_.size() >= kMostAtOnce) return;
   claim_ = next_ticket();
   engine::WaitingClaim claim;
   claim.claim.queues = {SharedBytes(engine::kOutboxQueue)};
@@ -108,6 +148,12 @@ void Relay::ask() {
 void Relay::answered(engine::Ticket ticket, engine::Answer answer) {
   if (const auto job = under_way_.extract(ticket); !job.empty()) {
     return passed(job.mapped(), answer);
+  }
+  if (const auto job = messages_.extract(ticket); !job.empty()) {
+    return settle(job.mapped(), outcome_of_message(answer));
+  }
+  if (auto dead = given_up_.extract(ticket); !dead.empty()) {
+    return member_given_up(dead.mapped().first, std::move(dead.mapped().second), answer);
   }
   if (const auto question = questioned_.extract(ticket); !question.empty()) {
     return tell(question.mapped(), answer);
@@ -136,7 +182,7 @@ void Relay::completed(Incomplete claim, const Status& read) {
   if (read) {
     pass_on(claim.claim);
   } else {
-    log_.warn("this node can't read the jobs that an ack submitted; it tries again",
+    log_.warn("this node can't read what lies in an outbox; it tries again",
               {{"reason", read.error().message}});
     for (const core::ClaimReply::Item& item : claim.claim.jobs) {
       passed({item.job.id, item.job.token, {}}, engine::Unavailable::kStorage);
@@ -148,8 +194,11 @@ void Relay::completed(Incomplete claim, const Status& read) {
 void Relay::pass_on(const core::ClaimReply& claim) {
   if (!claim.jobs.empty() && !std::exchange(settings_told_, true)) tell_settings();
   for (const core::ClaimReply::Item& item : claim.jobs) {
-    const InFlight job{item.job.id, item.job.token,
-                       item.job.latest.started_at - item.job.created_at};
+    InFlight job{item.job.id, item.job.token, item.job.latest.started_at - item.job.created_at};
+    if (engine::carries_message(item.job)) {
+      pass_on_message(job, item.job);
+      continue;
+    }
     auto submission = engine::from_outbox(item.job);
     if (!submission) {
       log_.warn("this node can't decode a job that an ack submitted",
@@ -158,10 +207,23 @@ void Relay::pass_on(const core::ClaimReply& claim) {
       continue;
     }
     if (mutated(Mutant::kOutboxUnkeyed)) submission->key.reset();
+    job.member = refused_member(submission->jobs.front());
     const engine::Ticket ticket = next_ticket();
     under_way_.emplace(ticket, job);
     asks_.push_back({Asking::Whom::kOwner, core::Command(std::move(*submission)), ticket, job.id});
   }
+}
+
+void Relay::pass_on_message(const InFlight& job, const core::Job& box) {
+  auto message = engine::message_from_outbox(box);
+  if (!message) {
+    log_.warn("this node can't decode a message about members of a workflow",
+              {{"outbox_job", to_string(job.id)}, {"reason", message.error().message}});
+    return settle(job, unread(message.error()));
+  }
+  const engine::Ticket ticket = next_ticket();
+  messages_.emplace(ticket, job);
+  asks_.push_back({Asking::Whom::kOwner, command_of(std::move(*message)), ticket, job.id});
 }
 
 void Relay::ask_questions() {
@@ -214,8 +276,24 @@ void Relay::passed(const InFlight& job, const engine::Answer& answer) {
   if (ack.outcome == core::AckOutcome::kDead) {
     log_.warn("a shard refused a job that an ack submitted",
               {{"outbox_job", to_string(job.id)}, {"reason", ack.error->message.view()}});
+    if (job.member) return give_up_member(job, std::move(ack));
   }
   settle(job, std::move(ack));
+}
+
+// The workflow lies on the shard of the box. Until it knows, the box stays.
+void Relay::give_up_member(InFlight job, core::AckItem ack) {
+  core::SettleMembers report;
+  report.shard = queue_bits(job.member->workflow);
+  report.reports.push_back(*job.member);
+  const engine::Ticket ticket = next_ticket();
+  given_up_.emplace(ticket, std::pair(std::move(job), std::move(ack)));
+  asks_.push_back({Asking::Whom::kShard, core::Command(std::move(report)), ticket});
+}
+
+void Relay::member_given_up(const InFlight& job, core::AckItem ack, const engine::Answer& answer) {
+  const bool told = outcome_of_message(answer).outcome == core::AckOutcome::kSucceeded;
+  settle(job, told ? std::move(ack) : snoozed(kTryAgainAfter));
 }
 
 void Relay::settle(const InFlight& job, core::AckItem item) {

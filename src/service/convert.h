@@ -72,6 +72,9 @@ engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::J
 
 api::RetryPolicy to_api(const core::RetryPolicy& policy);
 
+// A view of it.
+api::Membership to_api(const core::Membership& member);
+
 // A job's shape for the API, which owns the text that its views refer to.
 class JobShape {
  public:

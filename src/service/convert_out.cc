@@ -81,6 +81,20 @@ api::RetryPolicy to_api(const core::RetryPolicy& policy) {
   return made;
 }
 
+api::Membership to_api(const core::Membership& member) {
+  api::Membership made;
+  made.workflow = member.workflow;
+  made.name = member.name.view();
+  made.role = member.role;
+  made.number = member.number;
+  made.ref = member.ref.view();
+  made.generation = member.generation;
+  made.state = member.state;
+  made.counts = member.counts;
+  made.failed = views_of(member.failed);
+  return made;
+}
+
 JobShape::JobShape(const core::JobView& view, const api::Include& include) {
   fill(view.job, include);
   const Shown shown = include.redacted ? Shown::kRedacted : Shown::kWhole;
@@ -139,6 +153,7 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     job_.traceparent = job.extras->traceparent.view();
     job_.schedule = job.extras->schedule.view();
     job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});
+    if (job.extras->member) job_.workflow = to_api(*job.extras->member);
   }
   job_.redacted = include.redacted;
   if (include.redacted) return;
@@ -222,6 +237,7 @@ api::ClaimedJob claimed(const core::Job& job) {
     made.tracestate = job.extras->tracestate.view();
     made.schedule = job.extras->schedule.view();
     made.scheduled_at = job.extras->scheduled_at.value_or(Time{});
+    if (job.extras->member) made.workflow = to_api(*job.extras->member);
   }
   if (job.progress) made.progress = progress_shape(*job.progress);
   return made;
@@ -412,6 +428,15 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
                              std::string(place_of(refusal.detail, what)), std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
+    case core::Rejection::kDuplicateWorkflow:
+      return api::make_problem(ProblemCode::kDuplicateWorkflow,
+                               "workflow " + to_string(refusal.other) +
+                                   " holds this unique key; wait until it ends, or send "
+                                   "\"on_conflict\": \"return\"");
+    case core::Rejection::kUnfitMembers:
+      return api::make_fault(api::FieldError::Place::kPointer,
+                             std::string(what.starts_with('/') ? what : "/members"),
+                             std::string(said));
     case core::Rejection::kNone:
       break;
   }

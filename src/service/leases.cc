@@ -188,16 +188,18 @@ std::size_t payload_bytes(const core::ClaimReply& claim) {
   return bytes;
 }
 
-Task<Answered<core::ClaimReply>> claim(Caller& caller, const api::Claim& claim) {
+Task<Answered<Claimed>> claim(Caller& caller, const api::Claim& claim) {
   auto admitted = admits_claim(caller, claim);
   if (!admitted) co_return refused(admitted);
   engine::WaitingClaim waiting{to_core(claim), claim.wait, to_engine(claim.worker)};
   waiting.worker.id = waiting.claim.worker = worker_name(caller, claim.worker.id);
   auto reply = co_await caller.ask(std::move(waiting), Caller::Patience::kWait);
-  if (!reply) co_return reply;
+  if (!reply) co_return refused(reply);
   auto complete = co_await complete_claim(caller, *reply);
   if (!complete) co_return refused(complete);
-  co_return reply;
+  Claimed claimed{std::move(*reply)};
+  co_await read_parents(caller, claimed);
+  co_return claimed;
 }
 
 Task<Answered<ItemAnswers>> heartbeat(Caller& caller,
@@ -262,7 +264,8 @@ Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const a
   answer.acks.reply = std::move(reply->acks);
   answer.heartbeats.reply = std::move(reply->heartbeats);
   answer.logs.reply = std::move(reply->logs);
-  answer.claim = std::move(reply->claim);
+  answer.claimed.claim = std::move(reply->claim);
+  co_await read_parents(caller, answer.claimed);
   answer.commands = std::move(reply->commands);
   co_return answer;
 }

@@ -6,6 +6,7 @@
 
 #include "api/worker.h"
 #include "service/caller.h"
+#include "service/parents.h"
 #include "service/visibility.h"
 
 namespace millrace::service {
@@ -37,7 +38,7 @@ struct ItemAnswers {
 
 // Returns jobs with their payloads, once there is room for the answer. Jobs that cannot be sent, or
 // only with little time left on their lease, are given back without counting the attempt.
-Task<Answered<core::ClaimReply>> claim(Caller& caller, const api::Claim& claim);
+Task<Answered<Claimed>> claim(Caller& caller, const api::Claim& claim);
 std::size_t payload_bytes(const core::ClaimReply& claim);
 
 Task<Answered<ItemAnswers>> heartbeat(Caller& caller,
@@ -48,7 +49,7 @@ struct PollAnswer {
   ItemAnswers acks;
   ItemAnswers heartbeats;
   ItemAnswers logs;
-  core::ClaimReply claim;  // without jobs if they cannot be handed out
+  Claimed claimed;  // without jobs if they cannot be handed out
   std::vector<engine::WorkerCommand> commands;
 };
 // `worker`: the id that the worker chose; must stay valid until the answer arrives.

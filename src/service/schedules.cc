@@ -272,17 +272,18 @@ ScheduleShape::ScheduleShape(const Caller& caller, const core::Schedule& schedul
   shape_.error = error_;
   if (auto job = engine::read_template(spec.job)) {
     job_ = std::move(*job);
-    fill_job(job_);
+    fill_job(job_, shape_.job);
     shape_.job.redacted = !caller.sees_payloads();
   }
 }
 
-void ScheduleShape::fill_job(const core::JobSpec& job) {
-  api::ScheduleJob& shape = shape_.job;
+void fill_job(const core::JobSpec& job, api::ScheduleJob& shape) {
   shape.type = job.type.view();
   shape.queue = job.queue.view();
   shape.payload = job.payload.view();
   shape.priority = job.priority;
+  shape.run_at = job.run_at;
+  if (job.delay > Duration{0}) shape.delay = job.delay;
   shape.expires_at = job.expires_at;
   shape.expires_in = job.expires_in;
   if (job.max_attempts) shape.max_attempts = *job.max_attempts;

@@ -60,6 +60,9 @@ Task<Answered<api::SetOutcome>> apply_schedules(Caller& caller, const api::Sched
 
 Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::SchedulePreview& preview);
 
+// The job as specified; a view of it.
+void fill_job(const core::JobSpec& job, api::ScheduleJob& shape);
+
 // A schedule's shape for the API, with its next instants. The views refer to `schedule` and to this
 // object.
 class ScheduleShape {
@@ -70,7 +73,6 @@ class ScheduleShape {
   const api::Schedule& schedule() const { return shape_; }
 
  private:
-  void fill_job(const core::JobSpec& job);
   api::Schedule shape_;
   core::JobSpec job_;
   std::string error_;

@@ -61,7 +61,13 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
     "operation_set",
     "operation_advanced",
     "operations_forgotten",
-    "audited"};
+    "audited",
+    "workflow_set",
+    "members_added",
+    "members_released",
+    "members_settled",
+    "members_revived",
+    "workflow_forgotten"};
 
 // An event's field in the `Event` message is 1 plus its index in core::Event, so the order of the
 // variant is part of the format.
@@ -109,11 +115,27 @@ const core::Job* job_in(const core::Event& event) {
   return nullptr;
 }
 
+// The first event of workflows; all from it on are theirs.
+constexpr auto kFirstOfWorkflows = static_cast<std::size_t>(
+    std::ranges::find(kEventNames, std::string_view("workflow_set")) - kEventNames.begin());
+
+bool needs_workflows(const core::Event& event, const core::Job* job) {
+  if (event.index() >= kFirstOfWorkflows) return true;
+  if (job != nullptr) return job->extras != nullptr && job->extras->member != nullptr;
+  if (const auto* deleted = std::get_if<core::Deleted>(&event)) {
+    return deleted->cause == core::DeleteCause::kWorkflow;
+  }
+  const auto* operation = std::get_if<core::OperationSet>(&event);
+  return operation != nullptr && operation->part.spec.filter.workflow.has_value();
+}
+
 EventFormat format_of(const core::Event& event) {
-  const core::Job* const job = kOfTomorrow ? job_in(event) : nullptr;
-  const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
-  if (kOfTomorrow && (of_tomorrow || ends_job_of_tomorrow(event))) return kFormatOfTomorrow;
-  return EventFormat::kFirst;
+  const core::Job* const job = job_in(event);
+  if (kOfTomorrow) {
+    const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
+    if (of_tomorrow || ends_job_of_tomorrow(event)) return kFormatOfTomorrow;
+  }
+  return needs_workflows(event, job) ? EventFormat::kWorkflows : EventFormat::kFirst;
 }
 
 Status decode_event(std::string_view body, Time at, const SharedPartsReader& shared,

@@ -39,9 +39,10 @@ namespace millrace::store {
 // The format level of a body. A reader knows all levels up to its own newest one. A later level is
 // called by the feature that brings it.
 enum class EventFormat : std::uint32_t {
-  kFirst = 1,  // everything that 0.1.0 stores
+  kFirst = 1,      // everything that 0.1.0 stores
+  kWorkflows = 2,  // workflows, and the jobs of their members
 };
-inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kFirst;
+inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kWorkflows;
 inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewestFormatOfToday) +
                                                1};
 inline constexpr EventFormat kNewestEventFormat =

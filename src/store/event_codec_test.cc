@@ -131,6 +131,25 @@ TEST(EventCodec, EnumsOfTheProtoAreOneAboveTheCores) {
   EXPECT_EQ(pb::CAUSE_OPERATOR, above(core::DeleteCause::kOperator));
   EXPECT_EQ(pb::CAUSE_RETENTION, above(core::DeleteCause::kRetention));
   EXPECT_EQ(pb::CAUSE_PURGE, above(core::DeleteCause::kPurge));
+  EXPECT_EQ(pb::CAUSE_WORKFLOW, above(core::DeleteCause::kWorkflow));
+  EXPECT_EQ(pb::WORKFLOW_STATE_RUNNING, above(core::WorkflowState::kRunning));
+  EXPECT_EQ(pb::WORKFLOW_STATE_CANCELLED, above(core::WorkflowState::kCancelled));
+  EXPECT_EQ(pb::WORKFLOW_REASON_NONE, above(core::WorkflowReason::kNone));
+  EXPECT_EQ(pb::WORKFLOW_REASON_TIMEOUT, above(core::WorkflowReason::kTimeout));
+  EXPECT_EQ(pb::WORKFLOW_CHANGE_CREATED, above(core::WorkflowChange::kCreated));
+  EXPECT_EQ(pb::WORKFLOW_CHANGE_LATE_SUCCESS, above(core::WorkflowChange::kLateSuccess));
+  EXPECT_EQ(pb::MEMBER_STATE_BLOCKED, above(core::MemberState::kBlocked));
+  EXPECT_EQ(pb::MEMBER_STATE_SKIPPED, above(core::MemberState::kSkipped));
+  EXPECT_EQ(pb::MEMBER_REASON_NONE, above(core::MemberReason::kNone));
+  EXPECT_EQ(pb::MEMBER_REASON_BY_CALL, above(core::MemberReason::kByCall));
+  EXPECT_EQ(pb::MEMBER_ROLE_MEMBER, above(core::MemberRole::kMember));
+  EXPECT_EQ(pb::MEMBER_ROLE_ON_END, above(core::MemberRole::kOnEnd));
+  EXPECT_EQ(pb::NEED_ON_SUCCEEDED, above(core::NeedOn::kSucceeded));
+  EXPECT_EQ(pb::NEED_ON_ENDED, above(core::NeedOn::kEnded));
+  EXPECT_EQ(pb::ON_MEMBER_FAILED_CONTINUE, above(core::OnMemberFailed::kContinue));
+  EXPECT_EQ(pb::ON_MEMBER_FAILED_IGNORE, above(core::OnMemberFailed::kIgnore));
+  EXPECT_EQ(pb::MembersSettled::SETTLED_NEEDS, above(core::MembersSettled::Cause::kNeeds));
+  EXPECT_EQ(pb::MembersSettled::SETTLED_REPORTED, above(core::MembersSettled::Cause::kReported));
 }
 
 // --- Bodies that must be rejected
@@ -254,15 +273,17 @@ core::ScheduleAdvanced advance_of_a_schedule() {
   return advanced;
 }
 
+// A batch of this event at 1,000 ms, in hexadecimal.
+std::string hex(const core::Event& event) {
+  std::string digits;
+  for (const char byte : encoded({time_from_ms(1'000), {event}})) {
+    digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
+  return digits;
+}
+
 // Bytes as in existing journals. If this test fails, those can no longer be read.
 TEST(EventCodec, SchedulesAreWrittenAsTheyAlwaysWere) {
-  const auto hex = [](const core::Event& event) {
-    std::string digits;
-    for (const char byte : encoded({time_from_ms(1'000), {event}})) {
-      digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-    }
-    return digits;
-  };
   const std::string batch = "080110e8071a";  // format 1, at 1,000, an event
   const std::string no_jobs = "5210" + std::string(32, '0') + "5a10" + std::string(32, '0');
   EXPECT_EQ(hex(set_of_a_schedule()),
@@ -297,6 +318,102 @@ TEST(EventCodec, HasSchedules) {
   EXPECT_EQ(parsed.names(0), "q");
 }
 
+JobId some_workflow() {
+  JobId id;
+  id.bytes.fill(0x11);
+  return id;
+}
+
+core::WorkflowSet set_of_a_workflow() {
+  core::WorkflowSet set;
+  set.change = core::WorkflowChange::kStopping;
+  core::Workflow& workflow = set.workflow;
+  workflow.id = some_workflow();
+  core::WorkflowSpec& spec = workflow.spec;
+  spec.queue = SharedBytes("q");
+  spec.name = SharedBytes("n");
+  spec.tags = {SharedBytes("t")};
+  spec.on_member_failed = core::OnMemberFailed::kStop;
+  spec.callbacks = {{core::MemberRole::kOnEnd, SharedBytes("q"), SharedBytes("j")}};
+  spec.max_active = 3;
+  spec.timeout = Duration{5};
+  spec.result_from = SharedBytes("r");
+  spec.unique_key = SharedBytes("u");
+  workflow.state = core::WorkflowState::kStopping;
+  workflow.reason = core::WorkflowReason::kMemberFailed;
+  workflow.version = 2;
+  workflow.created_at = time_from_ms(999);
+  workflow.timeout_at = time_from_ms(1'002);
+  workflow.members = 2;
+  workflow.counts = {1, 0, 0, 1, 0};
+  workflow.callbacks = {{core::MemberRole::kOnEnd, some_workflow(), false}};
+  return set;
+}
+
+// As above.
+TEST(EventCodec, WorkflowsAreWrittenAsTheyAlwaysWere) {
+  const std::string batch = "080210e8071a";  // format 2, at 1,000, an event
+  const std::string id = "0a10" + std::string(32, '1');
+  const std::string names = "220171";
+  EXPECT_EQ(hex(set_of_a_workflow()),
+            batch + "7aaa027708041273" + id +
+                "121f080112016e1a017428023207080410011a016a380340054a017250015a0175" + "1a10" +
+                std::string(32, '0') + "2002280238014002500158086802720501000001007a140804" +
+                "1210" + std::string(32, '1') + "800101" + names);
+  core::MemberSpec spec{SharedBytes("b"), {{core::MemberNumber{0}, core::NeedOn::kFailed}},
+                        true,             SharedBytes("q"),
+                        SharedBytes("j")};
+  EXPECT_EQ(hex(core::MembersAdded{some_workflow(), SharedBytes("q"), 1, {spec}}),
+            batch + "29b20226" + id + "10011801220e0a016212021002180120012a016a" + names);
+  EXPECT_EQ(hex(core::MembersReleased{some_workflow(), {0, 300}}),
+            batch + "1aba0217" + id + "120300ac02");
+  core::MembersSettled settled{some_workflow(), SharedBytes("q")};
+  settled.cause = core::MembersSettled::Cause::kReported;
+  settled.items = {{1, 2, core::MemberState::kFailed, core::MemberReason::kDead}};
+  EXPECT_EQ(hex(settled), batch + "23c20220" + id + "100118042208080110021804" + "2002" + names);
+  EXPECT_EQ(hex(core::MembersRevived{some_workflow(), {1}}), batch + "18ca0215" + id + "120101");
+  EXPECT_EQ(hex(core::WorkflowForgotten{some_workflow(), SharedBytes("q"),
+                                        core::WorkflowState::kSucceeded}),
+            batch + "19d20216" + id + "10011805" + names);
+  EXPECT_EQ(hex(core::Deleted{core::DeleteCause::kWorkflow, {}}), batch + "046a020804");
+}
+
+// Only a batch that an older program would not understand is of a newer level.
+TEST(EventCodec, WorkflowsAreOfTheirLevel) {
+  const auto level = [](const core::Event& event) { return format_of({Time{}, {event}}); };
+  core::Submitted submitted;
+  EXPECT_EQ(level(submitted), EventFormat::kFirst);
+  core::JobExtras extras;
+  submitted.job.extras = std::make_shared<core::JobExtras>(extras);
+  EXPECT_EQ(level(submitted), EventFormat::kFirst);
+  extras.member = std::make_shared<core::Membership>();
+  submitted.job.extras = std::make_shared<core::JobExtras>(extras);
+  EXPECT_EQ(level(submitted), EventFormat::kWorkflows);
+  EXPECT_EQ(level(core::Retried{submitted.job, {}}), EventFormat::kWorkflows);
+  EXPECT_EQ(level(core::Deleted{core::DeleteCause::kPurge, {}}), EventFormat::kFirst);
+  EXPECT_EQ(level(core::Deleted{core::DeleteCause::kWorkflow, {}}), EventFormat::kWorkflows);
+  EXPECT_EQ(level(core::Audited()), EventFormat::kFirst);
+  EXPECT_EQ(level(core::WorkflowSet()), EventFormat::kWorkflows);
+  EXPECT_EQ(level(core::WorkflowForgotten()), EventFormat::kWorkflows);
+  core::OperationSet operation;
+  EXPECT_EQ(level(operation), EventFormat::kFirst);
+  operation.part.spec.filter.workflow = some_workflow();
+  EXPECT_EQ(level(operation), EventFormat::kWorkflows);
+}
+
+TEST(EventCodec, RefusesANumberOfAMemberThatIsTooLarge) {
+  pb::EventBatch batch;
+  batch.set_format(2);
+  pb::MembersReleased& released = *batch.add_events()->mutable_members_released();
+  released.set_workflow(std::string(16, '1'));
+  released.add_numbers(0xffffffff);
+  std::string body = batch.SerializeAsString();
+  EXPECT_TRUE(decode_events(body));
+  ASSERT_TRUE(body.ends_with("\xff\xff\xff\xff\x0f"));
+  body.back() = '\x1f';
+  EXPECT_THAT(error_of(body), HasSubstr("members_released: value out of range"));
+}
+
 TEST(EventCodec, RefusesAnotherFormatLevel) {
   pb::EventBatch batch = expiry_of_keys();
   const auto newest = static_cast<std::uint32_t>(kNewestEventFormat);
@@ -317,7 +434,7 @@ std::string batch_of(const std::string& event) {
 
 TEST(EventCodec, RefusesAnUnknownEvent) {
   EXPECT_TRUE(decode_events(batch_of({'\x7a', '\0'})));  // 15: {}
-  EXPECT_EQ(error_of(batch_of({'\xba', '\x02', '\0'})), "event 1 of 1: unknown event 39");
+  EXPECT_EQ(error_of(batch_of({'\x92', '\x03', '\0'})), "event 1 of 1: unknown event 50");
   EXPECT_EQ(error_of(batch_of("")), "event 1 of 1: the event is missing");
 }
 
@@ -333,7 +450,7 @@ TEST(EventCodec, RefusesAnUnknownField) {
 TEST(EventCodec, RefusesAnUnknownOrMissingEnumValue) {
   pb::EventBatch batch = expiry_of_keys();
   pb::Deleted& deleted = *batch.mutable_events(0)->mutable_deleted();
-  deleted.set_cause(static_cast<pb::DeleteCause>(4));
+  deleted.set_cause(static_cast<pb::DeleteCause>(5));
   EXPECT_EQ(error_of(batch.SerializeAsString()), "event 1 of 1: deleted: unknown value of field 1");
   deleted.clear_cause();
   EXPECT_EQ(error_of(batch.SerializeAsString()), "event 1 of 1: deleted: missing field 1");

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "base/time.h"
 #include "core/jobs/job_fields.h"
 #include "core/state_set.h"
 #include "store/wire.h"
@@ -62,6 +63,29 @@ struct FieldForm<std::vector<JobId>> {
   static void field(WireReader& wire, int number, std::vector<JobId>& ids) {
     ids.clear();
     while (wire.next_field() == number) wire.id(number, ids.emplace_back());
+  }
+};
+
+template <>
+struct FieldForm<std::optional<JobId>> {
+  static void field(WireWriter& wire, int number, const std::optional<JobId>& id) {
+    if (id) wire.id(number, *id);
+  }
+  static void field(WireReader& wire, int number, std::optional<JobId>& id) {
+    id.reset();
+    if (wire.next_field() == number) wire.id(number, id.emplace());
+  }
+};
+
+template <>
+struct FieldForm<std::vector<std::uint32_t>> {
+  static void field(WireWriter& wire, int number, const std::vector<std::uint32_t>& values) {
+    std::vector<Duration> written;
+    for (const std::uint32_t value : values) written.emplace_back(value);
+    wire.durations(number, written);
+  }
+  static void field(WireReader& wire, int number, std::vector<std::uint32_t>& values) {
+    wire.numbers(number, values);
   }
 };
 

@@ -210,7 +210,13 @@ bool matches(const Condition& condition, const Job& job) {
   return matches_plainly(condition, job) != condition.negated;
 }
 
+bool is_of_workflow(const Job& job, const JobId& workflow) {
+  return job.extras != nullptr && job.extras->member != nullptr &&
+         job.extras->member->workflow == workflow;
+}
+
 bool matches(const core::JobFilter& filter, const Job& job) {
+  if (filter.workflow && !is_of_workflow(job, *filter.workflow)) return false;
   return std::ranges::all_of(filter.conditions,
                              [&](const Condition& condition) { return matches(condition, job); });
 }

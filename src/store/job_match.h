@@ -14,6 +14,9 @@ namespace millrace::store {
 bool matches(const core::Condition& condition, const core::Job& job);
 bool matches(const core::JobFilter& filter, const core::Job& job);
 
+// A job of one of its members, or of a callback.
+bool is_of_workflow(const core::Job& job, const JobId& workflow);
+
 // Which of the large members a condition reads.
 bool needs_payload(const core::Condition& condition);
 bool needs_result(const core::Condition& condition);

@@ -29,7 +29,9 @@ std::unexpected<UnreadableSubmission> damaged(std::string problem) {
 }  // namespace
 
 EventFormat format_of(const core::JobSpec& spec) {
-  return is_of_tomorrow(spec.type.view()) ? kFormatOfTomorrow : EventFormat::kFirst;
+  if (is_of_tomorrow(spec.type.view())) return kFormatOfTomorrow;
+  const bool member = spec.extras != nullptr && spec.extras->member != nullptr;
+  return member ? EventFormat::kWorkflows : EventFormat::kFirst;
 }
 
 void encode_submission(const core::JobSpec& spec, std::string& out) {

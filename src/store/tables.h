@@ -20,6 +20,7 @@
 #include "core/jobs/job.h"
 #include "core/jobs/job_filter.h"
 #include "core/queues/queue.h"
+#include "core/workflows/workflow.h"
 #include "store/backup.h"
 #include "store/fences.h"
 #include "store/journal.h"
@@ -63,6 +64,8 @@ class StateVisitor {
   virtual void catalog_entry(const core::CatalogEntry& entry) = 0;  // by kind and name
   virtual void operation(const core::OperationPart& part) = 0;      // by id
   virtual void audited(const core::AuditRow& newest) = 0;           // if there is one
+  // Those that may change (core::may_change), whole, by id.
+  virtual void workflow(const core::WorkflowImage& image) = 0;
 };
 
 // How long a read may take: at most `time`, and no longer than its caller waits. A read that
@@ -105,6 +108,30 @@ struct JobPage {
   // Where the next page begins; absent at the end. May be present with fewer jobs than the limit:
   // the time budget ran out, or the next job would exceed `bytes`.
   std::optional<std::uint64_t> next_after_ord;
+};
+
+// Newest first, by creation and id.
+struct WorkflowCursor {
+  Time created_at{};
+  JobId id;
+  friend auto operator<=>(const WorkflowCursor&, const WorkflowCursor&) = default;
+};
+// All conditions must hold.
+struct WorkflowQuery {
+  std::vector<core::WorkflowState> states;  // one of them; empty: any
+  std::vector<std::string> queues;          // one of them; a trailing "*" matches any ending
+  std::string name;                         // empty: any
+  std::string tag;                          // empty: any
+  std::optional<Time> created_after;        // or at it
+  std::optional<Time> created_before;
+  std::optional<WorkflowCursor> after;  // the last one seen; absent for the first page
+  std::uint32_t limit = 50;
+  ReadBudget budget{std::chrono::milliseconds{2'000}};
+};
+struct WorkflowPage {
+  std::vector<core::Workflow> workflows;
+  // As JobPage::next_after_ord.
+  std::optional<WorkflowCursor> next_after;
 };
 
 struct JobHistory {
@@ -177,11 +204,24 @@ class Tables {
   virtual Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
                                       ReadBudget budget) = 0;
 
-  // Retention: ended jobs of a queue and state that finished at or before `until`, oldest first.
+  // Retention: ended jobs of a queue and state that finished at or before `until`, oldest first;
+  // without jobs that their workflow keeps (core::Membership::kept).
   virtual Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state,
                                                     Time until, std::uint32_t limit) = 0;
   virtual Result<std::optional<Time>> oldest_finished(const SharedBytes& queue,
                                                       core::State state) = 0;
+
+  // A workflow with its members from `first` on, at most `count`; none: the tables don't have it.
+  virtual Result<std::optional<core::WorkflowImage>> workflow(const JobId& id, std::uint32_t first,
+                                                              std::uint32_t count) = 0;
+  virtual Result<WorkflowPage> list_workflows(const WorkflowQuery& query) = 0;
+  // Retention of workflows whose callbacks have ended, too: those of a queue that ended at or before
+  // `until` and are kept like jobs of that state (core::retained_as), oldest first.
+  virtual Result<std::vector<JobId>> finished_workflows_until(const SharedBytes& queue,
+                                                              core::State retained_as, Time until,
+                                                              std::uint32_t limit) = 0;
+  virtual Result<std::optional<Time>> oldest_finished_workflow(const SharedBytes& queue,
+                                                               core::State retained_as) = 0;
 
   // The runs of a schedule that the tables have, newest first; at most core::kRunsKept.
   virtual Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) = 0;

@@ -11,6 +11,12 @@ void WireReader::durations(int field, std::vector<Duration>& values) {
       [&](std::uint64_t value) { values.emplace_back(static_cast<std::int64_t>(value)); });
 }
 
+void WireReader::numbers(int field, std::vector<std::uint32_t>& values) {
+  values.clear();
+  if (!take(field, WireType::kLengthDelimited)) return;
+  finish_packed([&](std::uint64_t value) { values.push_back(narrow<std::uint32_t>(value)); });
+}
+
 void WireReader::bytes_list(int field, std::optional<std::vector<SharedBytes>>& values) {
   values.reset();
   std::string_view body;

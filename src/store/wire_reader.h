@@ -132,6 +132,8 @@ class WireReader : public WireCursor {
     for (std::size_t i = 0; i < Size; ++i) values[i] = static_cast<std::uint64_t>(read[i].count());
   }
 
+  void numbers(int field, std::vector<std::uint32_t>& values);
+
   void id(int field, JobId& value) { required_bytes(field, value.bytes); }
   void fingerprint(int field, Fingerprint& value) { required_bytes(field, value.bytes); }
   void bytes(int field, SharedBytes& value) {

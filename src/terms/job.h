@@ -112,12 +112,13 @@ inline constexpr auto kNames<LogLevel> = names_up_to<LogLevel::kError>({
     {LogLevel::kError, "error"},
 });
 
-enum class DeleteCause : std::uint8_t { kOperator, kRetention, kPurge };
+enum class DeleteCause : std::uint8_t { kOperator, kRetention, kPurge, kWorkflow };
 template <>
-inline constexpr auto kNames<DeleteCause> = names_up_to<DeleteCause::kPurge>({
+inline constexpr auto kNames<DeleteCause> = names_up_to<DeleteCause::kWorkflow>({
     {DeleteCause::kOperator, "operator"},
     {DeleteCause::kRetention, "retention"},
     {DeleteCause::kPurge, "purge"},
+    {DeleteCause::kWorkflow, "workflow"},
 });
 
 }  // namespace millrace::terms

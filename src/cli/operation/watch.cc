@@ -25,14 +25,6 @@ std::string text_of(const sdk::JsonView& operation, std::string_view member) {
   return printable(operation[member].string().value_or(""));
 }
 
-std::string grouped(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
-  }
-  return text;
-}
-
 std::optional<sdk::Timestamp> time_of(const sdk::JsonView& operation, std::string_view member) {
   const auto text = operation[member].string();
   return text ? sdk::read_time(*text) : std::nullopt;

@@ -243,6 +243,8 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
     if (of_keys) return of_keys;
   }
   if (queue == nullptr) return judge_new_queue(spec.queue, pending);
+  // A member was accepted with its workflow.
+  if (spec.extras != nullptr && spec.extras->member != nullptr) return std::nullopt;
   if (queue->settings.max_ready_per_key) {
     if (auto refusal = judge_key_capacity(*queue, spec, pending)) return refusal;
   }

@@ -59,6 +59,7 @@ struct Condition {
 
 struct JobFilter {
   std::vector<Condition> conditions;
+  std::optional<JobId> workflow = {};  // only jobs of this one: members and callbacks
 };
 
 }  // namespace millrace::core

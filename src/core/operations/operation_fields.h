@@ -21,7 +21,9 @@ constexpr auto describe(Of<Condition>) {
                     Field(7, &Condition::path));
 }
 
-constexpr auto describe(Of<JobFilter>) { return std::tuple(Field(1, &JobFilter::conditions)); }
+constexpr auto describe(Of<JobFilter>) {
+  return std::tuple(Field(1, &JobFilter::conditions), Field(2, &JobFilter::workflow));
+}
 
 constexpr auto describe(Of<OperationSpec>) {
   return std::tuple(Field(1, &OperationSpec::kind), Field(2, &OperationSpec::action),

@@ -29,6 +29,13 @@ WorkflowReply read_workflow(const WorkflowEntry& entry, const GetWorkflow& comma
   WorkflowReply reply;
   reply.id = command.id;
   reply.workflow = std::make_shared<const Workflow>(entry.record());
+  if (command.queues) {
+    reply.queues.push_back(entry.workflow.spec.queue);
+    for (const std::string_view queue : entry.queues) reply.queues.emplace_back(queue);
+    for (const Callback& callback : entry.workflow.spec.callbacks) {
+      reply.queues.push_back(callback.queue);
+    }
+  }
   if (!command.ref.empty()) {
     const auto member = entry.find(command.ref.view());
     if (!member) {

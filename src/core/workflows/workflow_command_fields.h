@@ -48,7 +48,7 @@ constexpr auto describe(Of<DeleteWorkflow>) {
 }
 
 constexpr auto describe(Of<GetWorkflow>) {
-  return std::tuple(Field(1, &GetWorkflow::id), Field(2, &GetWorkflow::ref), Field(3, &GetWorkflow::first), Field(4, &GetWorkflow::limit), Field(5, &GetWorkflow::state), Field(6, &GetWorkflow::why));
+  return std::tuple(Field(1, &GetWorkflow::id), Field(2, &GetWorkflow::ref), Field(3, &GetWorkflow::first), Field(4, &GetWorkflow::limit), Field(5, &GetWorkflow::state), Field(6, &GetWorkflow::why), Field(7, &GetWorkflow::queues));
 }
 
 constexpr auto describe(Of<SettleMembers>) {
@@ -80,11 +80,11 @@ constexpr auto describe(Of<InTransit>) {
 }
 
 constexpr auto describe(Of<WorkflowWhy>) {
-  return std::tuple(Field(1, &WorkflowWhy::open), Field(2, &WorkflowWhy::active), Field(3, &WorkflowWhy::active_jobs), Field(4, &WorkflowWhy::releasing), Field(5, &WorkflowWhy::at_max_active), Field(6, &WorkflowWhy::in_transit));
+  return std::tuple(Field(1, &WorkflowWhy::open), Field(2, &WorkflowWhy::active), Field(3, &WorkflowWhy::active_jobs), Field(4, &WorkflowWhy::releasing), Field(5, &WorkflowWhy::at_max_active), Field(6, &WorkflowWhy::in_transit), Field(7, &WorkflowWhy::overloaded));
 }
 
 constexpr auto describe(Of<WorkflowReply>) {
-  return std::tuple(Field(1, &WorkflowReply::refusal), Field(2, &WorkflowReply::at), Field(3, &WorkflowReply::created), Field(4, &WorkflowReply::id), Field(5, &WorkflowReply::deleted), Field(6, &WorkflowReply::workflow), Field(7, &WorkflowReply::members), Field(8, &WorkflowReply::next), Field(9, &WorkflowReply::added), Field(10, &WorkflowReply::existing), Field(11, &WorkflowReply::why));
+  return std::tuple(Field(1, &WorkflowReply::refusal), Field(2, &WorkflowReply::at), Field(3, &WorkflowReply::created), Field(4, &WorkflowReply::id), Field(5, &WorkflowReply::deleted), Field(6, &WorkflowReply::workflow), Field(7, &WorkflowReply::members), Field(8, &WorkflowReply::next), Field(9, &WorkflowReply::added), Field(10, &WorkflowReply::existing), Field(11, &WorkflowReply::why), Field(12, &WorkflowReply::queues));
 }
 
 }  // namespace millrace::core

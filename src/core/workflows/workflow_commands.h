@@ -93,6 +93,7 @@ struct GetWorkflow {
   std::uint32_t limit = 0;  // of members; 0: none
   std::optional<MemberState> state;  // only members of this state
   bool why = false;
+  bool queues = false;
 };
 
 // The ends of members whose jobs lie on another shard. An end that is known changes nothing.

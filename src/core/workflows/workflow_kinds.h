@@ -107,7 +107,8 @@ template <>
 struct KindOf<GetWorkflow>
     : Row<WorkflowReply, Route::kToOne, Effect::kReads, Again::kAlways, OnWorkflow> {
   static constexpr std::string_view kName = "get workflow";
-  static constexpr Scopes kScopes = kReadScope | kOperateScope;
+  // A submission of members looks at their workflow.
+  static constexpr Scopes kScopes = kReadScope | kOperateScope | kSubmitScope;
   static std::size_t row_bytes(const GetWorkflow&) { return 0; }
 };
 

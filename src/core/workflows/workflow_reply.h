@@ -34,6 +34,7 @@ struct WorkflowWhy {
   std::uint64_t releasing = 0;     // decided, and not done yet
   bool at_max_active = false;
   std::vector<InTransit> in_transit;  // by shard
+  bool overloaded = false;            // memory is full, so releases wait for ends
 };
 
 struct WorkflowReply {
@@ -48,6 +49,7 @@ struct WorkflowReply {
   std::uint32_t added = 0;
   std::uint32_t existing = 0;
   std::optional<WorkflowWhy> why;
+  std::vector<SharedBytes> queues;  // if asked for: of the record, its members and its callbacks
 };
 
 }  // namespace millrace::core

@@ -368,6 +368,7 @@ Reply WorkflowDecider::operator()(const GetWorkflow& command) {
   if (!command.why) return reply;
   WorkflowWhy& why = reply.why.emplace();
   describe_why(*entry, why);
+  why.overloaded = why.releasing > 0 && closed() && state_.workflows_active >= kMaxActiveWhenFull;
   std::map<std::uint32_t, std::uint64_t> in_transit;
   for (std::uint32_t i = 0; i < entry->members.size(); ++i) {
     if (entry->graph.state(MemberNumber{i}) != MemberState::kActive) continue;

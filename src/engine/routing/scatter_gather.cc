@@ -1,6 +1,7 @@
 #include "engine/routing/scatter_gather.h"
 
 #include <algorithm>
+#include <concepts>
 #include <iterator>
 #include <type_traits>
 #include <utility>
@@ -103,6 +104,13 @@ struct OnlyShard {
     const std::string_view name = Kind<Command>::routed_by(c);
     return name.empty() ? std::nullopt : std::optional(shard_of(name, shards));
   }
+  // To the workflow's home.
+  template <typename Command>
+    requires(std::derived_from<Kind<Command>, core::OnWorkflow> &&
+             Kind<Command>::kRoute == Route::kToOne)
+  std::optional<ShardNumber> operator()(const Command& c) const {
+    return shard_of(c.id, shards);
+  }
   template <typename Asked>
     requires(Kind<Asked>::kRoute == Route::kToAll)
   std::optional<ShardNumber> operator()(const Asked&) const {
@@ -127,6 +135,9 @@ struct OnlyShard {
   }
   std::optional<ShardNumber> operator()(const core::ReportShares& c) const { return of(c.shard); }
   std::optional<ShardNumber> operator()(const core::GiveShares& c) const { return of(c.shard); }
+  std::optional<ShardNumber> operator()(const core::SettleMembers& c) const { return of(c.shard); }
+  std::optional<ShardNumber> operator()(const core::RetryMember& c) const { return of(c.shard); }
+  std::optional<ShardNumber> operator()(const core::CancelMembers& c) const { return of(c.shard); }
   std::optional<ShardNumber> operator()(const core::StartOperation& c) const {
     return c.shard ? of(*c.shard) : std::nullopt;
   }

@@ -1,5 +1,6 @@
 #include "engine/shard/outbox.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,28 +12,79 @@ namespace millrace::engine {
 namespace {
 
 constexpr std::string_view kRelayType = "submission";
+constexpr std::string_view kMessageType = "members";
 
 std::string_view unquoted(std::string_view payload) {
   const bool quoted = payload.size() >= 2 && payload.front() == '"' && payload.back() == '"';
   return quoted ? payload.substr(1, payload.size() - 2) : std::string_view();
 }
 
-}  // namespace
+// None: the payload is not one that a box has.
+std::optional<std::string> content_of(const core::Job& box) {
+  std::string bytes;
+  const std::string_view text = unquoted(box.payload.view());
+  if (!absl::Base64Unescape({text.data(), text.size()}, &bytes)) return std::nullopt;
+  return bytes;
+}
 
-core::JobSpec in_outbox(const core::JobSpec& spec) {
+core::JobSpec box_with(const JobId& id, std::string_view type, const std::string& content) {
   core::JobSpec box;
-  box.id = outbox_id_of(spec.id, spec.queue.view());
+  box.id = id;
   // The id is derived from one that a client may have chosen, so two acks may use the same.
   box.id_origin = core::IdOrigin::kClient;
   box.queue = SharedBytes(kOutboxQueue);
-  box.type = SharedBytes(kRelayType);
-  box.priority = spec.priority;
+  box.type = SharedBytes(type);
   // It is retried, however often the delivery fails.
   box.max_attempts = core::kMaxAttempts;
+  box.payload = SharedBytes('"' + absl::Base64Escape(content) + '"');
+  return box;
+}
+
+class OutboxSubmissions final : public core::Submissions {
+ public:
+  std::optional<core::JobSpec> read(const SharedBytes& job) const override {
+    auto spec = store::decode_submission(job.view());
+    return spec ? std::optional(std::move(*spec)) : std::nullopt;
+  }
+  core::JobSpec box_of(const core::JobSpec& spec) const override { return in_outbox(spec); }
+  JobId box_id_of(const JobId& id, std::string_view queue) const override {
+    return outbox_id_of(id, queue);
+  }
+  core::JobSpec box_of(const core::MemberMessage& message, const JobId& id) const override {
+    return in_outbox(message, id);
+  }
+};
+
+}  // namespace
+
+core::JobSpec in_outbox(const core::JobSpec& spec) {
   std::string bytes;
   store::encode_submission(spec, bytes);
-  box.payload = SharedBytes('"' + absl::Base64Escape(bytes) + '"');
+  core::JobSpec box = box_with(outbox_id_of(spec.id, spec.queue.view()), kRelayType, bytes);
+  box.priority = spec.priority;
   return box;
+}
+
+core::JobSpec in_outbox(const core::MemberMessage& message, const JobId& id) {
+  std::string bytes;
+  store::encode_member_message(message, bytes);
+  return box_with(id, kMessageType, bytes);
+}
+
+bool carries_message(const core::Job& box) { return box.type.view() == kMessageType; }
+
+std::expected<core::MemberMessage, store::UnreadableMessage> message_from_outbox(
+    const core::Job& box) {
+  const std::optional<std::string> bytes = content_of(box);
+  if (!bytes) {
+    return std::unexpected(store::UnreadableMessage{false, "the payload is not a message"});
+  }
+  return store::decode_member_message(*bytes);
+}
+
+const core::Submissions& submissions() {
+  static const OutboxSubmissions kSubmissions;
+  return kSubmissions;
 }
 
 JobId outbox_id_of(JobId id, std::string_view queue) {
@@ -52,12 +104,11 @@ void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards) {
 }
 
 std::expected<core::Enqueue, store::UnreadableSubmission> from_outbox(const core::Job& job) {
-  std::string bytes;
-  const std::string_view text = unquoted(job.payload.view());
-  if (!absl::Base64Unescape({text.data(), text.size()}, &bytes)) {
+  const std::optional<std::string> bytes = content_of(job);
+  if (!bytes) {
     return std::unexpected(store::UnreadableSubmission{false, "the payload is not a submission"});
   }
-  auto read = store::decode_submission(bytes);
+  auto read = store::decode_submission(*bytes);
   if (!read) return std::unexpected(std::move(read.error()));
   core::JobSpec spec = std::move(*read);
   if (!spec.run_at && spec.delay > Duration{0}) spec.run_at = job.created_at + spec.delay;

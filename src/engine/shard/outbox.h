@@ -1,4 +1,5 @@
-// Jobs that an ack submits to queues of other shards. The commit of the ack's outcome makes each of
+// Jobs that an ack, a schedule or a workflow submits to queues of other shards, and messages about
+// members of workflows. The commit of the ack's outcome makes each of
 // them a job in a queue of the acked job's own shard, with the submission as its payload. From
 // there the shard's leader passes them on (node/relay.h). So they exist if and only if the
 // outcome does, and reach their queues a moment later.
@@ -10,7 +11,9 @@
 
 #include "core/command.h"
 #include "core/jobs/job.h"
+#include "core/workflows/submissions.h"
 #include "engine/routing/scatter_gather.h"
+#include "store/member_codec.h"
 #include "store/submission_codec.h"
 
 namespace millrace::engine {
@@ -37,5 +40,16 @@ void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards);
 // if the payload is not one that put_in_outbox() made. The failure is permanent if the payload is
 // damaged; if it is too new, a later program can read it.
 std::expected<core::Enqueue, store::UnreadableSubmission> from_outbox(const core::Job& job);
+
+// A message about members of workflows, to another shard or to this one.
+core::JobSpec in_outbox(const core::MemberMessage& message, const JobId& id);
+// Whether the box carries such a message, and not a submission.
+bool carries_message(const core::Job& box);
+// The message. Fails like from_outbox().
+std::expected<core::MemberMessage, store::UnreadableMessage> message_from_outbox(
+    const core::Job& box);
+
+// What the machine of every shard needs to know of all that: MachineOptions::submissions.
+const core::Submissions& submissions();
 
 }  // namespace millrace::engine

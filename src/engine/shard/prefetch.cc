@@ -1,6 +1,7 @@
 #include "engine/shard/prefetch.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/mutant.h"
@@ -10,6 +11,7 @@ namespace millrace::engine {
 
 void Prefetch::want(const core::Machine& machine, const core::Command& command) {
   machine.needed(command, needed_);
+  for (const JobId& id : machine.needed_workflows(command)) needed_workflows_.push_back(id);
   if (const auto* const retry = std::get_if<core::Retry>(&command)) {
     with_payload_.insert(retry->ids.begin(), retry->ids.end());
   } else if (const auto* const step = std::get_if<core::StepOperation>(&command)) {
@@ -19,6 +21,8 @@ void Prefetch::want(const core::Machine& machine, const core::Command& command) 
     for (const core::StepOperation::Item& item : step->items) {
       if (retries) with_payload_.insert(item.id);
     }
+  } else if (const auto* const member = std::get_if<core::RetryMember>(&command)) {
+    with_payload_.insert(member->spec->id);
   } else if (const auto* const enqueue = std::get_if<core::Enqueue>(&command)) {
     compare_payloads(enqueue->jobs);
   } else if (const auto* const ack = std::get_if<core::Ack>(&command)) {
@@ -53,6 +57,15 @@ Result<std::size_t> Prefetch::load(store::Tables& tables, std::size_t at_least) 
   return settled;
 }
 
+Status Prefetch::load_workflows(store::Tables& tables) {
+  for (const JobId& id : needed_workflows_) {
+    auto whole = tables.workflow(id, 0, std::numeric_limits<std::uint32_t>::max());
+    if (!whole) return std::unexpected(whole.error());
+    if (*whole) workflows_.insert_or_assign(id, std::move(**whole));
+  }
+  return {};
+}
+
 void Prefetch::raise_fences(store::Fences& fences, const std::vector<JobId>& jobs,
                             LeaseToken token) {
   if (mutated(Mutant::kRetryUnfenced)) return;
@@ -65,6 +78,11 @@ void Prefetch::raise_fences(store::Fences& fences, const std::vector<JobId>& job
 const core::Job* Prefetch::find(const JobId& id) const {
   const auto found = jobs_.find(id);
   return found == jobs_.end() ? nullptr : &found->second;
+}
+
+const core::WorkflowImage* Prefetch::workflow(const JobId& id) const {
+  const auto found = workflows_.find(id);
+  return found == workflows_.end() ? nullptr : &found->second;
 }
 
 }  // namespace millrace::engine

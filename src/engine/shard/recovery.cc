@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/shard/outbox.h"
 #include "store/event_codec.h"
 
 namespace millrace::engine {
@@ -34,6 +35,9 @@ class Loader : public store::StateVisitor {
     into_.machine->load_catalog_entry(entry);
   }
   void operation(const core::OperationPart& part) override { into_.machine->load_operation(part); }
+  void workflow(const core::WorkflowImage& whole) override {
+    into_.machine->load_workflow(whole);
+  }
   void audited(const core::AuditRow& newest) override { into_.machine->load_audited(newest); }
 
  private:
@@ -67,6 +71,7 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
   Recovered& state = follower->state_;
   core::MachineOptions own = options;
   own.shard = shard;
+  own.submissions = &submissions();
   state.machine = std::make_unique<core::Machine>(own);
   Loader loader(state);
   if (Status loaded = store.tables->load(loader); !loaded) return std::unexpected(loaded.error());

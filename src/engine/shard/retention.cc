@@ -11,18 +11,24 @@ namespace {
 
 constexpr std::array kTerminalStates = {core::State::kSucceeded, core::State::kDead,
                                         core::State::kCancelled, core::State::kExpired};
+constexpr std::array kKinds = {Ended::kJobs, Ended::kWorkflows};
 
 }  // namespace
 
-void RetentionPlanner::restart(const core::Queue& queue) {
+void RetentionPlanner::restart(const core::Queue& queue, bool workflows) {
   for (const core::State state : kTerminalStates) {
-    const Key key(queue.name.view(), state);
-    Pair& pair = pairs_[key];
-    pair.queue = queue.name;
-    pair.keep = queue.settings.retention.of(state);
-    // Unknown until the tables are read, which the first cut, due at once, does.
-    if (queue.counts[static_cast<std::size_t>(state)] > 0) pair.oldest = time_from_ms(kMinTimeMs);
-    reschedule(key, pair);
+    for (const Ended what : kKinds) {
+      const Key key(queue.name.view(), state, what);
+      Pair& pair = pairs_[key];
+      pair.queue = queue.name;
+      pair.keep = queue.settings.retention.of(state);
+      const bool any = what == Ended::kWorkflows
+                           ? workflows && state != core::State::kExpired
+                           : queue.counts[static_cast<std::size_t>(state)] > 0;
+      // Unknown until the tables are read, which the first cut, due at once, does.
+      if (any) pair.oldest = time_from_ms(kMinTimeMs);
+      reschedule(key, pair);
+    }
   }
 }
 
@@ -37,6 +43,8 @@ void RetentionPlanner::learn(const core::EventBatch& batch) {
     } else if (const auto* finished = std::get_if<core::Finished>(&event)) {
       const core::Job& job = finished->job;
       ended({job.id, job.queue, job.type, job.attempt}, job.state, finished->keep, batch.at);
+    } else if (const auto* set = std::get_if<core::WorkflowSet>(&event)) {
+      ended(set->workflow);
     } else if (const auto* changed = std::get_if<core::QueueChanged>(&event)) {
       set_keep(changed->queue, changed->settings.retention);
     } else if (const auto* deleted = std::get_if<core::QueueDeleted>(&event)) {
@@ -47,13 +55,31 @@ void RetentionPlanner::learn(const core::EventBatch& batch) {
 
 void RetentionPlanner::ended(const core::JobRef& job, core::State state, core::Keep keep, Time at) {
   if (!core::is_terminal(state) || keep == core::Keep::kForgotten) return;
-  const Key key(job.queue.view(), state);
+  const Key key(job.queue.view(), state, Ended::kJobs);
   const auto found = pairs_.find(key);
   MILLRACE_CHECK(found != pairs_.end());  // a queue is announced before its jobs
+  note_end(key, found->second, at);
+}
+
+// A workflow with a callback that still runs is not due before the end of that, which is a further
+// change of it.
+void RetentionPlanner::ended(const core::Workflow& workflow) {
+  if (!terms::has_ended(workflow.state) || core::calls_back(workflow)) return;
+  const core::State state = core::retained_as(workflow.state);
+  const Key key(workflow.spec.queue.view(), state, Ended::kWorkflows);
+  const auto [found, created] = pairs_.try_emplace(key);
   Pair& pair = found->second;
+  if (created) {  // its queue was deleted
+    pair.queue = workflow.spec.queue;
+    pair.keep = of_no_queue_.of(state);
+  }
+  note_end(key, pair, *workflow.ended_at);
+}
+
+void RetentionPlanner::note_end(const Key& key, Pair& pair, Time at) {
   if (pair.in_work) {
-    if (!pair.learnt_in_work) pair.learnt_in_work = at;
-  } else if (!pair.oldest) {
+    pair.learnt_in_work = std::min(pair.learnt_in_work.value_or(at), at);
+  } else if (!pair.oldest || at < *pair.oldest) {
     pair.oldest = at;
     reschedule(key, pair);
   }
@@ -61,23 +87,31 @@ void RetentionPlanner::ended(const core::JobRef& job, core::State state, core::K
 
 void RetentionPlanner::set_keep(const SharedBytes& queue, const core::Retention& retention) {
   for (const core::State state : kTerminalStates) {
-    const Key key(queue.view(), state);
-    const auto [found, created] = pairs_.try_emplace(key);
-    Pair& pair = found->second;
-    const std::optional<Duration>& keep = retention.of(state);
-    if (!created && pair.keep == keep) continue;
-    pair.queue = queue;
-    pair.keep = keep;
-    reschedule(key, pair);
+    for (const Ended what : kKinds) {
+      const Key key(queue.view(), state, what);
+      const auto [found, created] = pairs_.try_emplace(key);
+      Pair& pair = found->second;
+      const std::optional<Duration>& keep = retention.of(state);
+      if (!created && pair.keep == keep) continue;
+      pair.queue = queue;
+      pair.keep = keep;
+      reschedule(key, pair);
+    }
   }
 }
 
 void RetentionPlanner::forget(const SharedBytes& queue) {
   for (const core::State state : kTerminalStates) {
-    const auto found = pairs_.find(Key(queue.view(), state));
-    if (found == pairs_.end()) continue;
-    if (found->second.due) due_.erase({*found->second.due, found->first});
-    pairs_.erase(found);
+    const auto jobs = pairs_.find(Key(queue.view(), state, Ended::kJobs));
+    if (jobs != pairs_.end()) {
+      if (jobs->second.due) due_.erase({*jobs->second.due, jobs->first});
+      pairs_.erase(jobs);
+    }
+    // Workflows outlive their queue.
+    const auto workflows = pairs_.find(Key(queue.view(), state, Ended::kWorkflows));
+    if (workflows == pairs_.end()) continue;
+    workflows->second.keep = of_no_queue_.of(state);
+    reschedule(workflows->first, workflows->second);
   }
 }
 
@@ -86,7 +120,7 @@ std::vector<RetentionCut> RetentionPlanner::take_due(Time now, std::size_t limit
   while (cuts.size() < limit && !due_.empty() && due_.begin()->first <= now) {
     const Key key = due_.begin()->second;
     Pair& pair = pairs_.find(key)->second;
-    cuts.push_back({pair.queue, key.second, now - *pair.keep});
+    cuts.push_back({std::get<Ended>(key), pair.queue, std::get<core::State>(key), now - *pair.keep});
     pair.in_work = true;
     reschedule(key, pair);
   }
@@ -94,7 +128,7 @@ std::vector<RetentionCut> RetentionPlanner::take_due(Time now, std::size_t limit
 }
 
 void RetentionPlanner::finished(const RetentionCut& cut, std::optional<Time> oldest, Time now) {
-  const Key key(cut.queue.view(), cut.state);
+  const Key key(cut.queue.view(), cut.state, cut.what);
   const auto found = pairs_.find(key);
   // The queue was deleted meanwhile, and perhaps created again.
   if (found == pairs_.end() || !found->second.in_work) return;

@@ -1,10 +1,12 @@
-// Plans the deletion of ended jobs: for each queue and terminal state, the next time at which one
-// is due. The shard reads the tables and decides the deletions.
+// Plans the deletion of ended jobs and workflows: for each queue and terminal state, the next time at
+// which one is due. The shard reads the tables and decides the deletions.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,8 +23,12 @@ namespace millrace::engine {
 // together.
 inline constexpr Duration kRetentionPause{200};
 
-// All jobs of a queue that ended in `state` at or before `until` are due.
+enum class Ended : std::uint8_t { kJobs, kWorkflows };
+
+// All jobs, or workflows, of a queue that ended in `state` at or before `until` are due. For a
+// workflow it is the state of jobs that are kept as long (core::retained_as).
 struct RetentionCut {
+  Ended what{};
   SharedBytes queue;
   core::State state{};
   Time until{};
@@ -30,8 +36,12 @@ struct RetentionCut {
 
 class RetentionPlanner {
  public:
-  // At restart: the planner looks in the tables once for each state that has any jobs.
-  void restart(const core::Queue& queue);
+  // `of_no_queue`: how long workflows are kept whose queue was deleted.
+  explicit RetentionPlanner(const core::Retention& of_no_queue = {}) : of_no_queue_(of_no_queue) {}
+
+  // At restart: the planner looks in the tables once for each state that has any jobs. `workflows`:
+  // the store may have some, which queues do not count.
+  void restart(const core::Queue& queue, bool workflows = false);
   // Learns endings and settings from a batch.
   void learn(const core::EventBatch& batch);
 
@@ -44,7 +54,7 @@ class RetentionPlanner {
   std::optional<Time> next_due() const;
 
  private:
-  using Key = std::pair<std::string, core::State>;
+  using Key = std::tuple<std::string, core::State, Ended>;
   struct Pair {
     SharedBytes queue;
     std::optional<Duration> keep;  // none: for ever
@@ -56,10 +66,13 @@ class RetentionPlanner {
     std::optional<Time> learnt_in_work;  // the first job that ended since the cut was taken
   };
   void ended(const core::JobRef& job, core::State state, core::Keep keep, Time at);
+  void ended(const core::Workflow& workflow);
+  void note_end(const Key& key, Pair& pair, Time at);
   void set_keep(const SharedBytes& queue, const core::Retention& retention);
   void forget(const SharedBytes& queue);
   void reschedule(const Key& key, Pair& pair);
 
+  const core::Retention of_no_queue_;
   absl::btree_map<Key, Pair> pairs_;
   absl::btree_set<std::pair<Time, Key>> due_;
 };

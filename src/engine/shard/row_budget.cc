@@ -21,6 +21,8 @@ using core::kTimeBytes;
 static_assert(kRowBudgetBytes + kMaxCommandBytes + core::kMaxExpiredPerClaim * kRefBytes <
               core::kMaxJournalBodyBytes);
 
+constexpr std::size_t kNumberBytes = 8;  // of a member, with its tag
+
 struct EventBytes {
   std::size_t operator()(const core::QueueChanged& e) const {
     std::size_t bytes = 2 * kRefBytes + bytes_of(e.settings.retry) + bytes_of(e.settings.limits);
@@ -102,6 +104,22 @@ struct EventBytes {
     return kRefBytes + bytes_of(e.actor) + e.name.size() + e.reason.size() + bytes_of(e.before) +
            bytes_of(e.after);
   }
+  std::size_t operator()(const core::WorkflowSet& e) const {
+    return kItemBytes + bytes_of(e.workflow);
+  }
+  std::size_t operator()(const core::MembersAdded& e) const {
+    return kRefBytes + bytes_of(e.members);
+  }
+  std::size_t operator()(const core::MembersReleased& e) const {
+    return kItemBytes + e.numbers.size() * kNumberBytes;
+  }
+  std::size_t operator()(const core::MembersSettled& e) const {
+    return kRefBytes + e.items.size() * 4 * kNumberBytes;
+  }
+  std::size_t operator()(const core::MembersRevived& e) const {
+    return kItemBytes + e.numbers.size() * kNumberBytes;
+  }
+  std::size_t operator()(const core::WorkflowForgotten&) const { return kRefBytes; }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
   std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
   std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }

@@ -36,6 +36,7 @@ Shard::Impl::Impl(ShardOptions options, store::Tables& tables, Recovered recover
       projector_(options_.flush_after, options_.flush_rows, recovered.projected, recovered.base,
                  std::move(recovered.outstanding)),
       workers_(options_.max_worker_bytes),
+      retention_(options_.machine.default_retention),
       schedules_(options_, *machine_),
       operations_(options_, *machine_, recovered.head),
       now_(now),
@@ -47,8 +48,12 @@ void Shard::Impl::begin_term(Duration grace) {
     std::vector<core::Event> none;
     return machine_->decide(core::GetQueues{}, now_, Prefetch{}, core::Admission::kOpen, none);
   }();
+  store::WorkflowQuery any;
+  any.limit = 1;
+  const Result<store::WorkflowPage> stored = tables_.list_workflows(any);
+  const bool has_workflows = !stored || !stored->workflows.empty() || stored->next_after;
   for (const core::Queue& queue : std::get<core::QueueReply>(queues).queues) {
-    retention_.restart(queue);
+    retention_.restart(queue, has_workflows);
   }
   machine_->start_epoch(epoch_, now_, events_);
   // Even without live leases: a row of the former leader that is still on its way may add some.
@@ -312,6 +317,10 @@ std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
     if (!hinted_.empty()) keep_earliest(earliest, hinted_.front().again_at);
     keep_earliest(earliest, next_sweep());
     keep_earliest(earliest, schedules_.next_wakeup(now_));
+    if (machine_->has_pending_workflows() && may_wait()) {
+      const bool at_once = workflows_behind_ || admission() == core::Admission::kOpen;
+      keep_earliest(earliest, at_once ? now_ : workflows_advanced_at_ + kWorkflowsPause);
+    }
     if (!question_waits_.empty()) keep_earliest(earliest, machine_->next_share_message());
     if (!operation_waits_.empty()) {
       keep_earliest(earliest, operations_.next_work_at(now_, projector_.projected().seq));

@@ -19,6 +19,7 @@
 #include "engine/shard/retention.h"
 #include "engine/shard/shard.h"
 #include "engine/shard/shard_operations.h"
+#include "engine/shard/shard_patience.h"
 #include "engine/shard/shard_schedules.h"
 #include "engine/shard/task.h"
 #include "engine/shard/waiters.h"
@@ -26,17 +27,6 @@
 #include "engine/shard/workers.h"
 
 namespace millrace::engine {
-
-// While a row is in flight, a step makes another row only if this many requests wait for it.
-inline constexpr std::size_t kDecideAheadAt = 64;
-// New requests are refused when appends have failed, or one append has lasted, for this long.
-inline constexpr Duration kRefuseAfterFailing{1'000};
-inline constexpr Duration kRefuseAfterStalling{5'000};
-// After this time earlier requests are answered as well, with kUnknown.
-inline constexpr Duration kGiveUpAfterFailing{3'000};
-inline constexpr Duration kGiveUpAfterStalling{10'000};
-// A wait for the projection is refused after this time.
-inline constexpr Duration kProjectionPatience{5'000};
 
 class Shard::Impl {
  public:
@@ -114,7 +104,7 @@ class Shard::Impl {
   void tick();
   Intake take_tasks();
   std::optional<Unavailable> refusal_of(const Task& task) const;
-  void fetch_needed(Intake& intake, const std::vector<std::size_t>& wanted_until);
+  void fetch_needed(Intake& intake, const std::vector<Prefetch::Wanted>& wanted_until);
   void raise_fences(Intake& intake);
   void put_back(std::vector<Task> tasks);
   void decide_tasks(Intake intake);
@@ -123,6 +113,8 @@ class Shard::Impl {
   core::Reply decide(const core::Command& command, const core::Prefetched& prefetched);
   core::Admission admission() const;
   void fire_schedules(std::size_t row_bytes);  // until the row has so many
+  void advance_workflows();
+  bool report_members();
   void hand_out_questions();
   void hand_out_operations();
   std::vector<JobId> retried_by(const core::Command& command) const;
@@ -181,6 +173,7 @@ class Shard::Impl {
   void sweep();
   bool sweep_once(Sweep& sweep);  // true: the sweep is done
   bool delete_due(std::vector<JobId> ids);
+  bool delete_due_workflows(const std::vector<JobId>& ids);
   std::optional<Time> next_sweep() const;
 
   const ShardOptions options_;
@@ -231,6 +224,8 @@ class Shard::Impl {
   };
   std::deque<Hinted> hinted_;
   Time workers_swept_at_;
+  bool workflows_behind_ = false;  // the last step had no room for all that workflows decide
+  Time workflows_advanced_at_{};
   MemoryRoom memory_room_ = MemoryRoom::kWide;
   bool letting_go_ = false;  // drops payloads, a few each step
 

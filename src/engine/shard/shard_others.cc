@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "core/workflows/workflow_index.h"
 #include "engine/shard/shard_impl.h"
 
 namespace millrace::engine {
@@ -55,6 +56,11 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const WatchJob& wat
   // Like a read: a job that was forgotten within this step does not exist.
   auto reply = std::get<core::JobReply>(decide(core::GetJob{watch.id}, Prefetch{}));
   const bool of_lease = watch.lease != kNoToken;
+  const core::WorkflowEntry* const workflow = machine_->workflows().find(watch.id);
+  const bool goes_on = workflow != nullptr && !terms::has_ended(workflow->workflow.state);
+  if (reply.job == nullptr && goes_on && watch.wait > Duration{} && may_wait()) {
+    return watchers_.add(reply_to, add_saturating(now_, watch.wait), watch.id);
+  }
   // A job that is not in memory has ended or never existed.
   bool waits = reply.job != nullptr && !core::is_terminal(reply.job->job.state) &&
                watch.wait > Duration{} && may_wait();

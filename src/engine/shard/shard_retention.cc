@@ -1,4 +1,4 @@
-// Deletes jobs whose retention is over. They are found in the tables, so each round waits until
+// Deletes jobs and workflows whose retention is over. They are found in the tables, so each round waits until
 // these show the previous round.
 #include <algorithm>
 #include <utility>
@@ -11,6 +11,7 @@ namespace {
 
 // The most deletions per queue, state and step; and the most sweeps in work.
 constexpr std::uint32_t kRetentionChunk = 1'000;
+constexpr std::uint32_t kWorkflowsChunk = 100;
 constexpr std::size_t kMaxSweeps = 64;
 constexpr Duration kSweepRetryPause{1'000};
 
@@ -29,14 +30,19 @@ void Shard::Impl::sweep() {
 
 bool Shard::Impl::sweep_once(Sweep& sweep) {
   const RetentionCut& cut = sweep.cut;
+  const bool of_jobs = cut.what == Ended::kJobs;
   const Result<std::vector<JobId>> ids =
-      tables_.finished_until(cut.queue, cut.state, cut.until, kRetentionChunk);
-  const Result<std::optional<Time>> oldest = tables_.oldest_finished(cut.queue, cut.state);
+      of_jobs
+          ? tables_.finished_until(cut.queue, cut.state, cut.until, kRetentionChunk)
+          : tables_.finished_workflows_until(cut.queue, cut.state, cut.until, kWorkflowsChunk);
+  const Result<std::optional<Time>> oldest =
+      of_jobs ? tables_.oldest_finished(cut.queue, cut.state)
+              : tables_.oldest_finished_workflow(cut.queue, cut.state);
   if (!ids || !oldest) {
     sweep.not_before = now_ + kSweepRetryPause;
     return false;
   }
-  if (ids->empty() || !delete_due(*ids)) {
+  if (ids->empty() || !(of_jobs ? delete_due(*ids) : delete_due_workflows(*ids))) {
     // Nothing is left, or the rest was retried, which the tables will show a little later.
     retention_.finished(cut, *oldest, now_);
     return true;
@@ -59,6 +65,23 @@ bool Shard::Impl::delete_due(std::vector<JobId> ids) {
   const std::size_t events_before = events_.size();
   decide(command, prefetched);
   measure();
+  return events_.size() > events_before;
+}
+
+// False: none could be deleted. A retry may have begun a new generation.
+bool Shard::Impl::delete_due_workflows(const std::vector<JobId>& ids) {
+  const std::size_t events_before = events_.size();
+  for (const JobId& id : ids) {
+    if (row_is_full()) break;
+    core::DeleteWorkflow command;
+    command.id = id;
+    command.by_retention = true;
+    Prefetch prefetched;
+    prefetched.want(*machine_, command);
+    if (!prefetched.load_workflows(tables_)) break;
+    decide(command, prefetched);
+    measure();
+  }
   return events_.size() > events_before;
 }
 

@@ -6,6 +6,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "core/bounds.h"
+#include "core/workflows/workflow_index.h"
+#include "engine/shard/outbox.h"
 #include "engine/shard/row_budget.h"
 #include "engine/shard/shard_impl.h"
 
@@ -15,6 +17,7 @@ namespace {
 constexpr std::size_t kMaxTasksPerStep = 4'096;
 constexpr std::size_t kMaxIdsPerPart = 64;
 constexpr std::size_t kMaxIdsPerStep = 2'048;
+constexpr std::size_t kMaxWorkflowsPerStep = 16;  // that are read whole
 constexpr std::size_t kMaxTicksPerStep = 8;
 // How many jobs one step examines for a payload that may leave memory.
 constexpr std::size_t kLetGoPerStep = 8'192;
@@ -38,7 +41,12 @@ void Shard::Impl::decide_step() {
   // A new schedule is planned in the row that creates it, and an instant may await a job that
   // ended.
   if (!hard_overloaded()) fire_schedules(kRowBudgetBytes);
-  serve_waiters();
+  advance_workflows();
+  report_members();
+  // A claim may find that jobs have expired.
+  do {
+    serve_waiters();
+  } while (report_members());
   tell_workers();
   answer_endings();
   hand_out_questions();
@@ -87,10 +95,11 @@ std::optional<Unavailable> Shard::Impl::refusal_of(const Task& task) const {
 
 Shard::Impl::Intake Shard::Impl::take_tasks() {
   Intake intake;
-  std::vector<std::size_t> wanted_until;  // by task
+  std::vector<Prefetch::Wanted> wanted_until;  // by task
   std::size_t bytes = 0;
   while (!waiting_tasks_.empty() && intake.tasks.size() < kMaxTasksPerStep &&
-         intake.prefetched.needed().size() < kMaxIdsPerStep && bytes < kRowBudgetBytes) {
+         intake.prefetched.wanted().jobs < kMaxIdsPerStep &&
+         intake.prefetched.wanted().workflows < kMaxWorkflowsPerStep && bytes < kRowBudgetBytes) {
     Task task = std::move(waiting_tasks_.front());
     waiting_tasks_.pop_front();
     if (is_refused(task)) continue;
@@ -105,11 +114,11 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
     for (const core::Command& command : task.commands) {
       intake.prefetched.want(*machine_, command);
     }
-    wanted_until.push_back(intake.prefetched.needed().size());
+    wanted_until.push_back(intake.prefetched.wanted());
     bytes += engine::row_bytes(task);
     intake.tasks.push_back(std::move(task));
   }
-  if (!intake.prefetched.needed().empty()) fetch_needed(intake, wanted_until);
+  if (intake.prefetched.wanted() != Prefetch::Wanted{}) fetch_needed(intake, wanted_until);
   raise_fences(intake);
   return intake;
 }
@@ -117,12 +126,27 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
 // The jobs that the command retries.
 std::vector<JobId> Shard::Impl::retried_by(const core::Command& command) const {
   if (const auto* const retry = std::get_if<core::Retry>(&command)) return retry->ids;
+  if (const auto* const member = std::get_if<core::RetryMember>(&command)) {
+    return {member->spec->id};
+  }
   const auto* const step = std::get_if<core::StepOperation>(&command);
   if (step == nullptr || !operations_.retries(step->id)) return {};
   std::vector<JobId> ids;
   for (const core::StepOperation::Item& item : step->items) ids.push_back(item.id);
   return ids;
 }
+
+namespace {
+
+// A repeated message begins none.
+bool begins_round(const core::JobSpec& spec, const core::Job& job) {
+  const auto round_of = [](const auto& extras) {
+    return extras == nullptr || extras->member == nullptr ? 0 : extras->member->round;
+  };
+  return round_of(spec.extras) > round_of(job.extras);
+}
+
+}  // namespace
 
 // For the jobs about to be retried. A job that ends only within this step is not among them, and
 // its retry waits for a later step.
@@ -142,6 +166,8 @@ void Shard::Impl::raise_fences(Intake& intake) {
       if (job == nullptr || !core::is_terminal(job->state)) continue;
       const auto* const retry = std::get_if<core::Retry>(&task.commands.front());
       if (retry != nullptr && !retry->states.contains(job->state)) continue;
+      const auto* const member = std::get_if<core::RetryMember>(&task.commands.front());
+      if (member != nullptr && !begins_round(*member->spec, *job)) continue;
       ended.push_back(id);
     }
   }
@@ -150,16 +176,19 @@ void Shard::Impl::raise_fences(Intake& intake) {
 }
 
 // Reads at least the jobs of the first task; otherwise that task would stay first for ever.
-void Shard::Impl::fetch_needed(Intake& intake, const std::vector<std::size_t>& wanted_until) {
-  const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted_until.front());
+void Shard::Impl::fetch_needed(Intake& intake, const std::vector<Prefetch::Wanted>& wanted_until) {
+  const Status workflows = intake.prefetched.load_workflows(tables_);
+  const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted_until.front().jobs);
   std::vector<Task> kept;
   std::vector<Task> later;
-  std::size_t wanted_before = 0;
+  Prefetch::Wanted wanted_before;
   for (std::size_t i = 0; i < intake.tasks.size(); ++i) {
     Task& task = intake.tasks[i];
-    if (!settled && wanted_until[i] > wanted_before) {
+    const bool lacks_jobs = !settled && wanted_until[i].jobs > wanted_before.jobs;
+    const bool lacks_workflows = !workflows && wanted_until[i].workflows > wanted_before.workflows;
+    if (lacks_jobs || lacks_workflows) {
       refuse(task, Unavailable::kStorage);
-    } else if (settled && wanted_until[i] > *settled) {
+    } else if (settled && wanted_until[i].jobs > *settled) {
       later.push_back(std::move(task));
     } else {
       kept.push_back(std::move(task));
@@ -265,6 +294,45 @@ void Shard::Impl::fire_schedules(std::size_t row_bytes) {
   measure();
 }
 
+namespace {
+
+// The list of queues is for users. With several shards their answers are merged without it.
+void leave_out_outbox(const core::Command& command, core::Reply& reply) {
+  const auto* const get = std::get_if<core::GetQueues>(&command);
+  if (get == nullptr || !get->queue.empty() || get->counts_only) return;
+  std::erase_if(std::get<core::QueueReply>(reply).queues, [](const core::Queue& queue) {
+    return queue.name.view() == kOutboxQueue;
+  });
+}
+
+}  // namespace
+
+// One at a time: a release may carry a job of a megabyte, and an end the record and three callbacks.
+void Shard::Impl::advance_workflows() {
+  workflows_behind_ = false;
+  workflows_advanced_at_ = now_;
+  // The next term goes on.
+  if (hard_overloaded() || !may_wait()) return;
+  for (std::size_t done = 0; machine_->has_pending_workflows(); ++done) {
+    if (done == core::kMaxAdvancedPerStep || row_is_full()) {
+      workflows_behind_ = true;
+      return;
+    }
+    const std::size_t before = events_.size();
+    machine_->advance_workflows(1, now_, admission(), events_);
+    if (events_.size() == before) return;
+    measure();
+  }
+}
+
+// Whatever holds the shard back: the messages must be in the row of the ends. False: there are none.
+bool Shard::Impl::report_members() {
+  const std::size_t before = events_.size();
+  machine_->report_members(now_, events_);
+  measure();
+  return events_.size() > before;
+}
+
 void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
   if (task.kind == Task::Kind::kOther) return decide_other(task);
   if (is_put_off(task)) return refuse(task, Unavailable::kOverloaded);
@@ -280,6 +348,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
       replies.emplace_back(core::ClaimReply{});
     } else {
       replies.push_back(decide(command, prefetched));
+      if (options_.shards == 1) leave_out_outbox(command, replies.back());
     }
   }
   if (task.from_inbox) {
@@ -449,8 +518,9 @@ void Shard::Impl::answer_endings() {
 }
 
 // The job for callers that waited for its end: in its current state; in its final state, if it is
-// no longer kept; or deleted.
+// no longer kept; or deleted. For a workflow there is no job.
 core::JobReply Shard::Impl::ended_job(const core::Ending& ending) {
+  if (machine_->workflows().find(ending.id) != nullptr) return {};
   auto standing = std::get<core::JobReply>(decide(core::GetJob{ending.id}, Prefetch{}));
   if (standing.job != nullptr && core::is_terminal(standing.job->job.state)) return standing;
   core::JobReply last = job_reply(ending.id);

@@ -184,6 +184,20 @@ store::EventFormat format_of(const std::vector<core::JobSpec>& jobs) {
   return format;
 }
 
+// One that cannot be read is refused later.
+store::EventFormat format_of(const SharedBytes& submission) {
+  const auto job = read_template(submission);
+  return job ? store::format_of(*job) : store::EventFormat::kFirst;
+}
+
+// Of members or callbacks.
+template <typename Member>
+store::EventFormat format_of(const std::vector<Member>& members) {
+  store::EventFormat format = store::EventFormat::kFirst;
+  for (const Member& member : members) format = std::max(format, format_of(member.job));
+  return format;
+}
+
 store::EventFormat format_of(const core::Command& command) {
   store::EventFormat format = facts_of(command).format;
   if (const auto* enqueue = std::get_if<core::Enqueue>(&command)) {
@@ -191,9 +205,11 @@ store::EventFormat format_of(const core::Command& command) {
   } else if (const auto* ack = std::get_if<core::Ack>(&command)) {
     for (const core::AckItem& item : ack->items) format = std::max(format, format_of(item.enqueue));
   } else if (const auto* schedule = std::get_if<core::SetSchedule>(&command)) {
-    if (const auto job = read_template(schedule->spec.job)) {
-      format = std::max(format, store::format_of(*job));
-    }
+    format = std::max(format, format_of(schedule->spec.job));
+  } else if (const auto* create = std::get_if<core::CreateWorkflow>(&command)) {
+    format = std::max({format, format_of(create->members), format_of(create->spec.callbacks)});
+  } else if (const auto* add = std::get_if<core::AddMembers>(&command)) {
+    format = std::max(format, format_of(add->members));
   }
   return format;
 }

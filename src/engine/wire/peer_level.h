@@ -13,8 +13,9 @@ namespace millrace::engine {
 // A later level is called by the feature that brings it.
 enum class PeerLevel : std::uint32_t {
   kFirst = 1,  // everything that 0.1.0 sends
+  kWorkflows = 2,
 };
-inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kFirst;
+inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kWorkflows;
 inline constexpr PeerLevel kPeerLevelOfTomorrow{
     static_cast<std::uint32_t>(kNewestPeerLevelOfToday) + 1};
 inline constexpr PeerLevel kNewestPeerLevel =

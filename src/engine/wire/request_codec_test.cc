@@ -123,11 +123,14 @@ TEST(RequestCodec, AnOlderNodeIsToldWhatItKnows) {
   EXPECT_EQ(read.new_member, 0U);
 }
 
-TEST(RequestCodec, EveryKindIsOfTheFirstLevel) {
+TEST(RequestCodec, KindsHaveTheLevelThatBroughtThem) {
   core::Enqueue enqueue;
   enqueue.jobs.resize(2);
   EXPECT_EQ(level_of(core::Command(enqueue)), PeerLevel::kFirst);
   EXPECT_EQ(level_of(Poll{}), PeerLevel::kFirst);
+  EXPECT_EQ(level_of(core::Command(core::CreateWorkflow{})), PeerLevel::kWorkflows);
+  EXPECT_EQ(level_of(core::Command(core::GetWorkflow{})), PeerLevel::kWorkflows);
+  EXPECT_EQ(level_of(core::Command(core::SettleMembers{})), PeerLevel::kWorkflows);
 }
 
 // The value, and the names it refers to: none.

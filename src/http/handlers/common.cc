@@ -19,6 +19,14 @@ std::optional<NamedJob> named_job(Call& call) {
   return NamedJob{*id, service::shown_to(call.caller, *include)};
 }
 
+service::Trace trace_of(const Call& call) {
+  const Field* parent = call.head->find("traceparent");
+  if (parent == nullptr || !api::is_traceparent(parent->value)) return {};
+  const Field* state = call.head->find("tracestate");
+  const bool has_state = state != nullptr && api::is_tracestate(state->value);
+  return {parent->value, has_state ? state->value : std::string_view()};
+}
+
 bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {
   const Field* field = call.head->find("if-match");
   if (field == nullptr) return true;

@@ -10,6 +10,7 @@
 #include "base/json_writer.h"
 #include "http/call.h"
 #include "service/bulk_operations.h"
+#include "service/jobs.h"
 #include "service/visibility.h"
 
 namespace millrace::http {
@@ -37,6 +38,9 @@ bool take_if_match(Call& call, std::optional<std::uint64_t>& version);
 
 // The header Idempotency-Key, if there is one. False: it is invalid, and the call is answered.
 bool take_key(Call& call, std::optional<std::string>& key);
+
+// The trace that the request's headers name; empty: none.
+service::Trace trace_of(const Call& call);
 
 // Answers 202 with the operation that was started. See bulk_operations.cc.
 void answer_begun(Call& call, const service::OperationAnswer& begun);

@@ -88,6 +88,21 @@ Task<void> trigger_schedule(Call& call);
 Task<void> backfill_schedule(Call& call);
 Task<void> list_runs(Call& call);
 
+// workflow.cc
+Task<void> create_workflow(Call& call);
+Task<void> list_workflows(Call& call);
+Task<void> get_workflow(Call& call);
+Task<void> delete_workflow(Call& call);
+Task<void> list_members(Call& call);
+Task<void> get_member(Call& call);
+Task<void> get_graph(Call& call);
+Task<void> why_workflow(Call& call);
+Task<void> add_members(Call& call);
+Task<void> close_workflow(Call& call);
+Task<void> cancel_workflow(Call& call);
+Task<void> retry_workflow(Call& call);
+Task<void> skip_member(Call& call);
+
 // push_target.cc
 Task<void> list_push_targets(Call& call);
 Task<void> get_push_target(Call& call);

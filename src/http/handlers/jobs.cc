@@ -9,14 +9,6 @@
 namespace millrace::http {
 namespace {
 
-service::Trace trace_of(const Call& call) {
-  const Field* parent = call.head->find("traceparent");
-  if (parent == nullptr || !api::is_traceparent(parent->value)) return {};
-  const Field* state = call.head->find("tracestate");
-  const bool has_state = state != nullptr && api::is_tracestate(state->value);
-  return {parent->value, has_state ? state->value : std::string_view()};
-}
-
 void encode_results(Call& call, const api::BatchSubmission& batch,
                     const service::BatchAnswer& answer) {
   JsonWriter json(call.response.body);

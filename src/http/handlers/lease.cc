@@ -50,17 +50,18 @@ void answer_results(Call& call, const service::Answered<service::ItemAnswers>& a
 }
 
 // Avoids copying a large answer as it grows.
-void make_room(Call& call, const core::ClaimReply& claim) {
-  const std::size_t bytes = service::payload_bytes(claim);
+void make_room(Call& call, const service::Claimed& claimed) {
+  std::size_t bytes = service::payload_bytes(claimed.claim);
+  for (const auto& [place, parent] : claimed.parents) bytes += parent.result.size();
   if (bytes <= kLargeAnswerBytes) return;
-  call.response.body.reserve(bytes + claim.jobs.size() * kJobEnvelopeBytes);
+  call.response.body.reserve(bytes + claimed.claim.jobs.size() * kJobEnvelopeBytes);
 }
 
-void encode_jobs(JsonWriter& json, const core::ClaimReply& claim) {
+void encode_jobs(JsonWriter& json, const service::Claimed& claimed) {
   json.key("jobs");
   json.begin_array();
-  for (const core::ClaimReply::Item& item : claim.jobs) {
-    api::encode(json, service::claimed(item.job));
+  for (const core::ClaimReply::Item& item : claimed.claim.jobs) {
+    api::encode(json, service::shape_of(claimed, item.job));
   }
   json.end_array();
 }
@@ -118,7 +119,7 @@ Task<void> poll(Call& call) {
   if (!body) co_return;
   const auto answer = co_await service::poll(call.caller, worker, *body);
   if (!answer) co_return call.refuse(answer.error());
-  make_room(call, answer->claim);
+  make_room(call, answer->claimed);
   JsonWriter json(call.response.body);
   json.begin_object();
   json.key("acks");
@@ -127,7 +128,7 @@ Task<void> poll(Call& call) {
   encode_entries(call, json, answer->heartbeats, Entry::kLease);
   json.key("logs");
   encode_entries(call, json, answer->logs, Entry::kState);
-  encode_jobs(json, answer->claim);
+  encode_jobs(json, answer->claimed);
   json.key("commands");
   json.begin_array();
   for (const engine::WorkerCommand& command : answer->commands) {

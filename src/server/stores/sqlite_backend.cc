@@ -19,6 +19,7 @@
 
 #include "server/process/system_time.h"
 #include "server/shard/operation_courier.h"
+#include "server/shard/relay_courier.h"
 #include "server/stores/archiver.h"
 #include "server/stores/backend.h"
 #include "store/sqlite/directory.h"
@@ -60,7 +61,9 @@ class SqliteBackend final : public Backend {
                                         .probe = outside_.metrics,
                                         .chores =
                                             [this](Time) {
-                                              if (operations_ready_) operations_->tick();
+                                              if (!couriers_ready_) return;
+                                              operations_->tick();
+                                              relay_->tick();
                                             },
                                         .read_until = [this] { return parts_.read_until(kShard); },
                                         .on_settled =
@@ -82,7 +85,12 @@ class SqliteBackend final : public Backend {
                                   boost::asio::post(operations_reader_, std::move(work));
                                 }});
     operations_->begin(driver_);
-    operations_ready_ = true;
+    relay_ = std::make_unique<RelayCourier>(
+        *driver_, *parts_.store(kShard).tables,
+        [this](std::function<void()> work) { boost::asio::post(relay_reader_, std::move(work)); },
+        outside_.log);
+    relay_->begin(driver_);
+    couriers_ready_ = true;
     // Opened with O_PATH only: closing an ordinary descriptor would release SQLite's locks on the
     // file.
     for (const std::string_view name : {store::kJournalFile, store::kTablesFile}) {
@@ -127,8 +135,11 @@ class SqliteBackend final : public Backend {
   // The driver is kept: it answers late requests with the fact that it has stopped.
   void stop() override {
     if (driver_ == nullptr || std::exchange(stopped_, true)) return;
-    operations_ready_ = false;
+    couriers_ready_ = false;
     operations_->end();
+    relay_->end();
+    relay_reader_.stop();
+    relay_reader_.join();
     operations_reader_.stop();
     operations_reader_.join();
     driver_->stop();
@@ -149,8 +160,10 @@ class SqliteBackend final : public Backend {
   std::counting_semaphore<> settled_{0};
   std::unique_ptr<Archiver> archiver_;
   std::unique_ptr<OperationCourier> operations_;  // outlives the driver
-  std::atomic<bool> operations_ready_ = false;
+  std::unique_ptr<RelayCourier> relay_;           // likewise
+  std::atomic<bool> couriers_ready_ = false;
   boost::asio::thread_pool operations_reader_{1};
+  boost::asio::thread_pool relay_reader_{1};
   std::shared_ptr<Driver> driver_;
   bool stopped_ = false;
   std::vector<std::pair<std::string, Descriptor>> files_;

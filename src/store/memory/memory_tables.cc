@@ -11,6 +11,7 @@
 #include "core/bounds.h"
 #include "store/job_match.h"
 #include "store/page_budget.h"
+#include "store/workflow_rows.h"
 
 namespace millrace::store {
 namespace {
@@ -55,6 +56,7 @@ Status MemoryTables::flush(const core::Changes& changes, FlushBase since, const 
   write_schedules(changes);
   write_catalog(changes);
   write_operations(changes);
+  workflows_.write(changes);
   write_limits(changes);
   write_audit(changes);
   for (const core::EndedLease& lease : changes.ended_leases) ended_leases_.push_back(lease);
@@ -209,7 +211,7 @@ Status MemoryTables::load(StateVisitor& visitor) {
     return true;
   });
   if (!audit_.empty()) visitor.audited(audit_.rbegin()->second);
-  return {};
+  return workflows_.load(visitor);
 }
 
 Result<Progress> MemoryTables::progress() {
@@ -301,7 +303,7 @@ std::map<std::pair<Time, MemoryTables::Ord>, JobId> MemoryTables::finished(const
                                                                            core::State state) {
   std::map<std::pair<Time, Ord>, JobId> found;
   for (const auto& [ord, job] : jobs_) {
-    if (job.queue == queue && job.state == state && job.finished_at) {
+    if (job.queue == queue && job.state == state && job.finished_at && !is_kept(job)) {
       found.emplace(std::pair(*job.finished_at, ord), job.id);
     }
   }
@@ -327,6 +329,38 @@ Result<std::optional<Time>> MemoryTables::oldest_finished(const SharedBytes& que
   return found.begin()->first.first;
 }
 
+Result<std::optional<core::WorkflowImage>> MemoryTables::workflow(const JobId& id,
+                                                                  std::uint32_t first,
+                                                                  std::uint32_t count) {
+  const MutexLock lock(mutex_);
+  return workflows_.image(id, first, count);
+}
+
+Result<WorkflowPage> MemoryTables::list_workflows(const WorkflowQuery& query) {
+  const MutexLock lock(mutex_);
+  return workflows_.list(query);
+}
+
+Result<std::vector<JobId>> MemoryTables::finished_workflows_until(const SharedBytes& queue,
+                                                                  core::State retained_as,
+                                                                  Time until, std::uint32_t limit) {
+  const MutexLock lock(mutex_);
+  std::vector<JobId> ids;
+  for (const auto& [place, id] : workflows_.finished(queue, retained_as)) {
+    if (place.first > until || ids.size() == limit) break;
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+Result<std::optional<Time>> MemoryTables::oldest_finished_workflow(const SharedBytes& queue,
+                                                                   core::State retained_as) {
+  const MutexLock lock(mutex_);
+  const auto found = workflows_.finished(queue, retained_as);
+  if (found.empty()) return std::nullopt;
+  return found.begin()->first.first;
+}
+
 std::unique_ptr<MemoryTables> MemoryTables::copy() {
   const MutexLock lock(mutex_);
   auto copy = std::make_unique<MemoryTables>();
@@ -339,6 +373,7 @@ std::unique_ptr<MemoryTables> MemoryTables::copy() {
   copy->schedules_ = schedules_;
   copy->catalog_ = catalog_;
   copy->operations_ = operations_;
+  copy->workflows_ = workflows_;
   copy->limits_ = limits_;
   copy->buckets_ = buckets_;
   copy->keys_ = keys_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "store/memory/memory_workflows.h"
 #include "store/tables.h"
 
 namespace millrace::store {
@@ -33,6 +34,14 @@ class MemoryTables final : public Tables {
   Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
                                             std::uint32_t limit) override;
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
+  Result<std::optional<core::WorkflowImage>> workflow(const JobId& id, std::uint32_t first,
+                                                      std::uint32_t count) override;
+  Result<WorkflowPage> list_workflows(const WorkflowQuery& query) override;
+  Result<std::vector<JobId>> finished_workflows_until(const SharedBytes& queue,
+                                                      core::State retained_as, Time until,
+                                                      std::uint32_t limit) override;
+  Result<std::optional<Time>> oldest_finished_workflow(const SharedBytes& queue,
+                                                       core::State retained_as) override;
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override;
   Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) override;
   Result<bool> put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) override;
@@ -96,6 +105,7 @@ class MemoryTables final : public Tables {
       MILLRACE_GUARDED_BY(mutex_);
   std::map<std::tuple<core::LimitKind, std::string, std::string>, core::BucketRow> buckets_
       MILLRACE_GUARDED_BY(mutex_);
+  MemoryWorkflows workflows_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::uint64_t, core::AuditRow> audit_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::string, std::string> blobs_ MILLRACE_GUARDED_BY(mutex_);
 };

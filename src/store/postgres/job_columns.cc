@@ -35,8 +35,8 @@ std::unexpected<Error> damaged(std::uint64_t ord, std::string_view what) {
 
 std::string job_columns(Columns wanted) {
   return fmt::format(
-      "ord, id, queue, type, state, priority, attempt, created_at, run_at, finished_at, detail, "
-      "{}, {}",
+      "ord, id, queue, type, state, priority, attempt, created_at, run_at, "
+      "coalesce(finished_at, kept_at), detail, {}, {}",
       wanted.payload ? "payload" : "NULL::bytea", wanted.result ? "result" : "NULL::bytea");
 }
 

@@ -102,6 +102,7 @@ class NoState final : public StateVisitor {
   void catalog_entry(const core::CatalogEntry&) override {}
   void operation(const core::OperationPart&) override {}
   void audited(const core::AuditRow&) override {}
+  void workflow(const core::WorkflowImage&) override {}
 };
 
 core::Changes something_of_everything() {

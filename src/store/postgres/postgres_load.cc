@@ -10,6 +10,7 @@
 #include "core/bounds.h"
 #include "store/blob.h"
 #include "store/postgres/job_columns.h"
+#include "store/postgres/postgres_workflows.h"
 #include "store/row_codec.h"
 
 namespace millrace::store {
@@ -58,7 +59,8 @@ std::unexpected<Error> damaged(std::string_view table) {
 // Passes rows to the visitor as they arrive.
 class Loading {
  public:
-  Loading(const PostgresShard& shard, StateVisitor& visitor) : shard_(shard), visitor_(visitor) {}
+  Loading(const PostgresShard& shard, StateVisitor& visitor)
+      : shard_(shard), visitor_(visitor), workflows_(shard) {}
 
   Status run() {
     SqlMessage message(kLoadLimits, Isolation::kSnapshot);
@@ -76,10 +78,11 @@ class Loading {
     add(message, kSelectCatalog, &Loading::catalog_entry);
     add(message, kSelectOperations, &Loading::operation);
     add(message, kSelectNewestAudit, &Loading::audited);
+    workflows_.add_live(message);
     const auto replies = shard_.pool->run(ConnectionPool::Use::kReading, message);
     if (!status_) return status_;
     if (!replies) return to_error(replies.error());
-    return {};
+    return workflows_.visit_live(visitor_);
   }
 
  private:
@@ -191,6 +194,7 @@ class Loading {
 
   const PostgresShard& shard_;
   StateVisitor& visitor_;
+  PostgresWorkflows workflows_;
   JobReader jobs_;
   std::optional<std::uint64_t> surplus_;
   Status status_;

@@ -26,12 +26,14 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr const char* kPlain =
     "{0} BETWEEN $1 AND $2 AND j.priority BETWEEN $4 AND $5 AND j.attempt BETWEEN $6 AND $7 "
     "AND j.run_at BETWEEN $8 AND $9 "
-    "AND ($10::bigint IS NULL OR j.finished_at BETWEEN $10 AND $11) "
+    "AND ($10::bigint IS NULL OR coalesce(j.finished_at, j.kept_at) BETWEEN $10 AND $11) "
     "AND ($12::text[] IS NULL OR j.type = ANY($12)) ";
 // The sources of the newest matching ords. Each stream is in the order of its index, so that only
 // what the piece needs is read: see the indexes in schema.cc.
 constexpr const char* kById =
     "SELECT j.ord FROM {0} AS j WHERE j.id = ANY($13) AND {1} ORDER BY j.ord DESC LIMIT $3";
+constexpr const char* kByWorkflow =
+    "SELECT j.ord FROM {0} AS j WHERE j.workflow = $13 AND {2} ORDER BY j.ord + 0 DESC LIMIT $3";
 constexpr const char* kByQueue =
     "SELECT found.ord FROM unnest($13::text[]) AS q(name) CROSS JOIN unnest($14::text[]) AS "
     "s(name) CROSS JOIN LATERAL (SELECT j.ord FROM {0} AS j WHERE j.queue = q.name AND "
@@ -196,7 +198,10 @@ Result<std::size_t> PostgresSearch::piece(const core::JobFilter& filter, Range r
   for (const core::State state : states_of(filter)) states.emplace_back(name_of(state));
   const Condition* const id = find_plain(filter, JobField::kId);
   const Condition* const queue = find_plain(filter, JobField::kQueue);
-  if (id != nullptr) {
+  if (filter.workflow) {
+    source = kByWorkflow;
+    parameters.id(*filter.workflow);
+  } else if (id != nullptr) {
     source = kById;
     SqlArray ids(SqlType::kUuids);
     for (const std::string& text : id->values) {
@@ -253,7 +258,8 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
     columns.payload = columns.payload || needs_payload(condition);
     columns.result = columns.result || needs_result(condition);
   }
-  const bool windows = narrows(filter) && find_plain(filter, JobField::kId) == nullptr;
+  const bool windows = narrows(filter) && !filter.workflow &&
+                       find_plain(filter, JobField::kId) == nullptr;
   if (windows) {
     const auto found = newest();
     if (!found) return std::unexpected(found.error());

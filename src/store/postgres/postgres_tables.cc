@@ -9,6 +9,7 @@
 #include "store/postgres/job_columns.h"
 #include "store/postgres/postgres_load.h"
 #include "store/postgres/postgres_search.h"
+#include "store/postgres/postgres_workflows.h"
 #include "store/row_codec.h"
 
 namespace millrace::store {
@@ -262,6 +263,28 @@ Result<bool> PostgresTables::put_blobs(const std::vector<NamedBlob>& blobs,
   const auto replies = shard_->pool->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
   return replies->results.back().row(0).truth(0);
+}
+
+Result<std::optional<core::WorkflowImage>> PostgresTables::workflow(const JobId& id,
+                                                                    std::uint32_t first,
+                                                                    std::uint32_t count) {
+  return PostgresWorkflows(*shard_).image(id, first, count);
+}
+
+Result<WorkflowPage> PostgresTables::list_workflows(const WorkflowQuery& query) {
+  return PostgresWorkflows(*shard_).list(query);
+}
+
+Result<std::vector<JobId>> PostgresTables::finished_workflows_until(const SharedBytes& queue,
+                                                                    core::State retained_as,
+                                                                    Time until,
+                                                                    std::uint32_t limit) {
+  return PostgresWorkflows(*shard_).finished_until(queue, retained_as, until, limit);
+}
+
+Result<std::optional<Time>> PostgresTables::oldest_finished_workflow(const SharedBytes& queue,
+                                                                     core::State retained_as) {
+  return PostgresWorkflows(*shard_).oldest_finished(queue, retained_as);
 }
 
 Result<std::vector<core::ScheduleRunRow>> PostgresTables::schedule_runs(

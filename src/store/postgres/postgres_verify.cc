@@ -34,6 +34,7 @@ class KeepProgress final : public StateVisitor {
   void catalog_entry(const core::CatalogEntry&) override {}
   void operation(const core::OperationPart&) override {}
   void audited(const core::AuditRow&) override {}
+  void workflow(const core::WorkflowImage&) override {}
 
   const Progress& kept() const { return progress_; }
 

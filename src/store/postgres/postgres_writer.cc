@@ -14,6 +14,7 @@
 #include "store/blob.h"
 #include "store/postgres/postgres_rows.h"
 #include "store/row_codec.h"
+#include "store/workflow_rows.h"
 
 namespace millrace::store {
 namespace {
@@ -43,13 +44,15 @@ constexpr const char* kDeleteJobs =
 // An empty payload is one that memory has dropped: the row keeps the payload that it has.
 constexpr const char* kUpsertJobs =
     "INSERT INTO {0} AS old(shard, ord, id, queue, type, state, priority, attempt, created_at, "
-    "run_at, finished_at, started_at, worker, error, detail, payload, result) "
+    "run_at, finished_at, started_at, worker, error, detail, payload, result, workflow, member, "
+    "kept_at) "
     "SELECT {1}, * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, "
-    "$16) ON CONFLICT (ord) DO UPDATE SET state = excluded.state, priority = excluded.priority, "
+    "$16, $17, $18, $19) ON CONFLICT (ord) DO UPDATE SET state = excluded.state, priority = excluded.priority, "
     "attempt = excluded.attempt, run_at = excluded.run_at, finished_at = excluded.finished_at, "
     "started_at = excluded.started_at, worker = excluded.worker, error = excluded.error, "
     "detail = excluded.detail, payload = CASE WHEN octet_length(excluded.payload) = 0 "
-    "THEN old.payload ELSE excluded.payload END, result = excluded.result";
+    "THEN old.payload ELSE excluded.payload END, result = excluded.result, "
+    "kept_at = excluded.kept_at";
 constexpr const char* kInsertAttempts =
     "INSERT INTO {0}(shard, ord, n, attempt, started_at, finished_at, outcome, worker, error, "
     "detail) SELECT {1}, * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)";
@@ -149,7 +152,8 @@ std::string error_text(const std::shared_ptr<const core::JobError>& error) {
   return fmt::format("{}: {}", error->type.view(), error->message.view());
 }
 
-constexpr std::array kJobTypes = {kN, kU, kT, kT, kT, kN, kN, kN, kN, kN, kN, kB, kB, kB, kB, kB};
+constexpr std::array kJobTypes = {kN, kU, kT, kT, kT, kN, kN, kN, kN, kN,
+                                  kN, kB, kB, kB, kB, kB, kU, kN, kN};
 
 void add_job(Rows<kJobTypes.size()>& rows, const core::Job& job, std::string& buffer) {
   encode_value(RowDetail<const core::Job>{job}, job.created_at, buffer);
@@ -162,13 +166,21 @@ void add_job(Rows<kJobTypes.size()>& rows, const core::Job& job, std::string& bu
   rows[6].number(job.attempt);
   rows[7].number(to_ms(job.created_at));
   rows[8].number(to_ms(job.run_at));
-  rows[9].number(ms(job.finished_at));
+  const bool kept = is_kept(job);
+  rows[9].number(kept ? std::nullopt : ms(job.finished_at));
   rows[10].number(job.latest.n == 0 ? std::nullopt : std::optional(to_ms(job.latest.started_at)));
   rows[11].maybe_bytes(job.latest.worker.view());
   rows[12].maybe_bytes(error_text(job.last_error));
   rows[13].bytes(buffer);
   rows[14].bytes(job.payload.view());
   rows[15].maybe_bytes(job.result.view());
+  if (job.extras != nullptr && job.extras->member != nullptr) {
+    rows[16].id(job.extras->member->workflow);
+  } else {
+    rows[16].null();
+  }
+  rows[17].number(member_of(job));
+  rows[18].number(kept ? ms(job.finished_at) : std::nullopt);
 }
 
 Rows<2> mark_rows(const std::vector<core::Changes::MarkRow>& marks) {
@@ -210,6 +222,7 @@ Status PostgresWriter::flush(const core::Changes& changes, FlushBase since, cons
   write_schedules(message, changes);
   write_catalog(message, changes);
   write_operations(message, changes);
+  write_workflows(message, changes);
   write_limits(message, changes);
   write_audit(message, changes);
   const std::size_t surplus = write_ended_leases(message, changes.ended_leases, to.seq);

@@ -49,6 +49,7 @@ class PostgresWriter {
   void write_catalog(SqlMessage& message, const core::Changes& changes) const;
   void write_operations(SqlMessage& message, const core::Changes& changes) const;
   void write_limits(SqlMessage& message, const core::Changes& changes) const;
+  void write_workflows(SqlMessage& message, const core::Changes& changes) const;
   void write_audit(SqlMessage& message, const core::Changes& changes) const;
   void write_uniques(SqlMessage& message, const core::Changes& changes) const;
   void insert_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,

@@ -28,6 +28,9 @@ const std::vector<Migration>& migrations() {
       {"first", 1,
        fmt::format("{}{}{}{}{}{}{}{}{}", kTables, kViews, kInboxTables, kChecks, kEnqueue, kFinish,
                    kSchedule, kReadInbox, kRights)},
+      // Older programs leave the new columns and tables alone: there is nothing in them before all
+      // nodes know workflows.
+      {"workflows", 1, kWorkflows},
 #ifdef MILLRACE_TOMORROW
       {"tomorrow", 1, "CREATE TABLE millrace.tomorrow(one integer PRIMARY KEY);"},
 #endif

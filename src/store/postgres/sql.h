@@ -17,6 +17,8 @@ extern const char* const kSchedule;
 extern const char* const kReadInbox;
 extern const char* const kRights;
 
+extern const char* const kWorkflows;  // the second migration
+
 extern const char* const kShard;
 extern const char* const kJournal;
 

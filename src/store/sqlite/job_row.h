@@ -12,10 +12,11 @@
 
 namespace millrace::store {
 
-// The columns that JobRowReader expects, in its order.
-#define MILLRACE_JOB_COLUMNS                                                          \
-  "ord, id, queue, type, state, priority, attempt, created_at, run_at, finished_at, " \
+// The columns that JobRowReader expects, in its order; `finished` is the SQL of the time of the end.
+#define MILLRACE_JOB_COLUMNS_WITH(finished)                                              \
+  "ord, id, queue, type, state, priority, attempt, created_at, run_at, " finished ", " \
   "detail, payload, result"
+#define MILLRACE_JOB_COLUMNS MILLRACE_JOB_COLUMNS_WITH("ifnull(finished_at, kept_at)")
 
 // Not thread-safe. Caches recently read types, so that jobs of one type share its name.
 class JobRowReader {

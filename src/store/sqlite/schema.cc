@@ -16,7 +16,7 @@ namespace {
 // is the number of the last one applied. A released migration is never edited.
 
 const std::array kJournalMigrations = {sqlite_sql::kJournal};
-const std::array kTablesMigrations = {sqlite_sql::kTables,
+const std::array kTablesMigrations = {sqlite_sql::kTables, sqlite_sql::kWorkflows,
 #ifdef MILLRACE_TOMORROW
                                       "CREATE TABLE tomorrow(one INTEGER PRIMARY KEY) STRICT;"
 #endif

@@ -22,6 +22,8 @@ constexpr const char* kSelectCreated =
 // The streams.
 constexpr const char* kById =
     "SELECT ord FROM jobs WHERE id = ?3 AND ord BETWEEN ?1 AND ?2 ORDER BY ord DESC";
+constexpr const char* kByWorkflow =
+    "SELECT ord FROM jobs WHERE workflow = ?3 AND ord BETWEEN ?1 AND ?2 ORDER BY ord DESC";
 constexpr const char* kByQueue =
     "SELECT ord FROM jobs WHERE queue = ?3 AND state = ?4 AND ord BETWEEN ?1 AND ?2 "
     "ORDER BY ord DESC";
@@ -125,6 +127,9 @@ Status Search::open_stream(Plan& plan, const char* sql, const Values&... values)
 }
 
 Status Search::open_streams(const core::JobFilter& filter, Plan& plan) {
+  if (filter.workflow) {
+    return open_stream(plan, kByWorkflow, Blob{to_blob(*filter.workflow)});
+  }
   if (const Condition* by_id = find_plain(filter, JobField::kId)) {
     // One stream for each job, however often it is named.
     std::set<JobId> ids;

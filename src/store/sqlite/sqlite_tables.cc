@@ -186,6 +186,27 @@ Result<std::optional<Time>> SqliteTables::oldest_finished(const SharedBytes& que
   return fetchers_->borrow()->oldest_finished(*id, state);
 }
 
+Result<std::optional<core::WorkflowImage>> SqliteTables::workflow(const JobId& id,
+                                                                  std::uint32_t first,
+                                                                  std::uint32_t count) {
+  return fetchers_->borrow()->workflows().image(id, first, count);
+}
+
+Result<WorkflowPage> SqliteTables::list_workflows(const WorkflowQuery& query) {
+  return readers_->borrow()->workflows().list(query);
+}
+
+Result<std::vector<JobId>> SqliteTables::finished_workflows_until(const SharedBytes& queue,
+                                                                  core::State retained_as,
+                                                                  Time until, std::uint32_t limit) {
+  return fetchers_->borrow()->workflows().finished_until(queue, retained_as, until, limit);
+}
+
+Result<std::optional<Time>> SqliteTables::oldest_finished_workflow(const SharedBytes& queue,
+                                                                   core::State retained_as) {
+  return fetchers_->borrow()->workflows().oldest_finished(queue, retained_as);
+}
+
 Result<std::vector<core::ScheduleRunRow>> SqliteTables::schedule_runs(const SharedBytes& schedule) {
   return readers_->borrow()->schedule_runs(schedule);
 }

@@ -41,6 +41,14 @@ class SqliteTables final : public Tables {
   Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
                                             std::uint32_t limit) override;
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
+  Result<std::optional<core::WorkflowImage>> workflow(const JobId& id, std::uint32_t first,
+                                                      std::uint32_t count) override;
+  Result<WorkflowPage> list_workflows(const WorkflowQuery& query) override;
+  Result<std::vector<JobId>> finished_workflows_until(const SharedBytes& queue,
+                                                      core::State retained_as, Time until,
+                                                      std::uint32_t limit) override;
+  Result<std::optional<Time>> oldest_finished_workflow(const SharedBytes& queue,
+                                                       core::State retained_as) override;
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override;
   Result<std::vector<core::AuditRow>> audit(const AuditQuery& query) override;
   Result<bool> put_blobs(const std::vector<NamedBlob>& blobs, const NamedBlob& guard) override;

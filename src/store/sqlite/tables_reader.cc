@@ -77,6 +77,7 @@ TablesReader::TablesReader(std::unique_ptr<Database> database, const QueueIds& q
     : database_(std::move(database)),
       rows_(queues),
       search_(*database_, rows_, queues, clock),
+      workflows_(*database_, clock),
       select_progress_(*database_, kSelectProgress),
       select_job_(*database_, kSelectById),
       select_ord_(*database_, kSelectOrd),
@@ -122,7 +123,8 @@ Status TablesReader::load(StateVisitor& visitor) {
   if (Status done = load_schedules(visitor); !done) return done;
   if (Status done = load_catalog(visitor); !done) return done;
   if (Status done = load_operations(visitor); !done) return done;
-  return load_audited(visitor);
+  if (Status done = load_audited(visitor); !done) return done;
+  return workflows_.load(visitor);
 }
 
 Status TablesReader::load_queues(StateVisitor& visitor) {

@@ -12,6 +12,7 @@
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/queue_ids.h"
 #include "store/sqlite/search.h"
+#include "store/sqlite/workflow_reader.h"
 #include "store/tables.h"
 
 namespace millrace::store {
@@ -32,6 +33,7 @@ class TablesReader {
   Result<std::vector<core::AuditRow>> audit(const AuditQuery& query);
   Result<std::vector<NamedBlob>> get_blobs(const std::string& first, const std::string& end);
   Search& search() { return search_; }
+  WorkflowReader& workflows() { return workflows_; }
   Database& database() { return *database_; }
 
  private:
@@ -54,6 +56,7 @@ class TablesReader {
   const std::unique_ptr<Database> database_;
   JobRowReader rows_;
   Search search_;
+  WorkflowReader workflows_;
   Statement select_progress_;
   Statement select_job_;
   Statement select_ord_;

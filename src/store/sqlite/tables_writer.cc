@@ -9,6 +9,7 @@
 #include "store/row_codec.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_rows.h"
+#include "store/workflow_rows.h"
 
 namespace millrace::store {
 namespace {
@@ -27,11 +28,12 @@ constexpr const char* kDeleteLogs = "DELETE FROM logs WHERE ord = ?1";
 constexpr const char* kDeleteMarks = "DELETE FROM marks WHERE ord = ?1";
 // An empty payload is one that memory has dropped: the row keeps the payload that it has.
 constexpr const char* kUpsertJob =
-    "INSERT INTO jobs(" MILLRACE_JOB_COLUMNS
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
+    "INSERT INTO jobs(" MILLRACE_JOB_COLUMNS_WITH("finished_at")
+    ", workflow, member, kept_at) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) "
     "ON CONFLICT(ord) DO UPDATE SET state = excluded.state, priority = excluded.priority, "
     "attempt = excluded.attempt, run_at = excluded.run_at, finished_at = excluded.finished_at, "
-    "detail = excluded.detail, "
+    "kept_at = excluded.kept_at, detail = excluded.detail, "
     "payload = CASE excluded.payload WHEN '' THEN payload ELSE excluded.payload END, "
     "result = excluded.result";
 constexpr const char* kInsertAttempt = "INSERT INTO attempts VALUES (?1, ?2, ?3)";
@@ -138,6 +140,7 @@ TablesWriter::TablesWriter(Database& database, QueueIds& queues)
       upsert_bucket_(database, kUpsertBucket),
       delete_bucket_(database, kDeleteBucket),
       delete_buckets_(database, kDeleteBuckets),
+      workflows_(database),
       put_blob_(database, kPutBlob),
       delete_blob_(database, kDeleteBlob),
       select_blob_(database, kSelectBlob) {}
@@ -182,6 +185,7 @@ Status TablesWriter::write(const core::Changes& changes, Seq from, const Progres
   if (Status done = write_catalog(changes); !done) return done;
   if (Status done = write_limits(changes); !done) return done;
   if (Status done = write_operations(changes); !done) return done;
+  if (Status done = workflows_.write(changes); !done) return done;
   if (Status done = write_audit(changes); !done) return done;
   if (Status done = write_ended_leases(changes.ended_leases); !done) return done;
   return transaction.commit();
@@ -266,12 +270,16 @@ Status TablesWriter::write_jobs(const std::vector<core::Job>& jobs) {
 
 bool TablesWriter::write_job(const core::Job& job, std::int64_t queue) {
   encode_value(RowDetail<const core::Job>{job}, job.created_at, buffer_);
-  const auto finished_at = job.finished_at ? std::optional(to_ms(*job.finished_at)) : std::nullopt;
+  const auto ended_at = job.finished_at ? std::optional(to_ms(*job.finished_at)) : std::nullopt;
+  const bool kept = is_kept(job);
+  const core::Membership* const member = job.extras ? job.extras->member.get() : nullptr;
   const auto result = job.result.empty() ? std::nullopt : std::optional(job.result.view());
   return upsert_job_.run(job.ord, Blob{to_blob(job.id)}, queue, job.type.view(),
                          static_cast<int>(job.state), static_cast<int>(job.priority), job.attempt,
-                         to_ms(job.created_at), to_ms(job.run_at), finished_at, Blob{buffer_},
-                         job.payload.view(), result);
+                         to_ms(job.created_at), to_ms(job.run_at),
+                         kept ? std::nullopt : ended_at, Blob{buffer_}, job.payload.view(), result,
+                         member != nullptr ? std::optional(Blob{to_blob(member->workflow)}) : std::nullopt,
+                         member_of(job), kept ? ended_at : std::nullopt);
 }
 
 Status TablesWriter::write_history(const core::Changes& changes) {

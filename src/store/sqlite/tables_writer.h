@@ -9,6 +9,7 @@
 #include "core/changes.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/queue_ids.h"
+#include "store/sqlite/workflow_writer.h"
 #include "store/tables.h"
 
 namespace millrace::store {
@@ -79,6 +80,7 @@ class TablesWriter {
   Statement upsert_operation_;
   Statement delete_operation_;
   Statement upsert_limit_, delete_limit_, upsert_bucket_, delete_bucket_, delete_buckets_;
+  WorkflowWriter workflows_;
   Statement put_blob_, delete_blob_, select_blob_;
   std::uint64_t leases_kept_ = 0;
   std::vector<std::string> new_queues_;  // created by the current transaction

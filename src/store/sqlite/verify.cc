@@ -24,7 +24,9 @@ constexpr const char* kSelectBuckets = "SELECT name, detail FROM buckets";
 constexpr const char* kSelectRuns = "SELECT schedule, run FROM schedule_runs";
 constexpr const char* kSelectAudit = "SELECT n, at, hash, detail FROM audit ORDER BY n";
 constexpr const char* kSelectQueues = "SELECT id, name FROM queues";
-constexpr const char* kSelectJobs = "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs ORDER BY ord";
+// Without the columns that format 1 does not have.
+constexpr const char* kSelectJobs =
+    "SELECT " MILLRACE_JOB_COLUMNS_WITH("finished_at") " FROM jobs ORDER BY ord";
 constexpr const char* kSelectRows =
     "SELECT seq, epoch, predecessor, checksum, body FROM journal ORDER BY seq";
 constexpr const char* kSelectProgress = "SELECT seq, checksum FROM progress";

@@ -105,6 +105,26 @@ class FailingTables final : public Tables {
     if (reads_fail) return broken();
     return real_->oldest_finished(queue, state);
   }
+  Result<std::optional<core::WorkflowImage>> workflow(const JobId& id, std::uint32_t first,
+                                                      std::uint32_t count) override {
+    if (reads_fail) return broken();
+    return real_->workflow(id, first, count);
+  }
+  Result<WorkflowPage> list_workflows(const WorkflowQuery& query) override {
+    if (reads_fail) return broken();
+    return real_->list_workflows(query);
+  }
+  Result<std::vector<JobId>> finished_workflows_until(const SharedBytes& queue,
+                                                      core::State retained_as, Time until,
+                                                      std::uint32_t limit) override {
+    if (reads_fail) return broken();
+    return real_->finished_workflows_until(queue, retained_as, until, limit);
+  }
+  Result<std::optional<Time>> oldest_finished_workflow(const SharedBytes& queue,
+                                                       core::State retained_as) override {
+    if (reads_fail) return broken();
+    return real_->oldest_finished_workflow(queue, retained_as);
+  }
   Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override {
     return real_->schedule_runs(schedule);
   }

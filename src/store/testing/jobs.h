@@ -77,6 +77,7 @@ struct LoadedState final : StateVisitor {
   void bucket(const core::BucketRow& value) override { buckets.push_back(value); }
   void catalog_entry(const core::CatalogEntry& value) override { catalog.push_back(value); }
   void operation(const core::OperationPart& value) override { operations.push_back(value); }
+  void workflow(const core::WorkflowImage& value) override { workflows.push_back(value); }
   void audited(const core::AuditRow& value) override { newest_audited = value; }
 
   Progress loaded_progress;
@@ -90,6 +91,7 @@ struct LoadedState final : StateVisitor {
   std::vector<core::Limit> limits;
   std::vector<core::BucketRow> buckets;
   std::vector<core::OperationPart> operations;
+  std::vector<core::WorkflowImage> workflows;
   std::optional<core::AuditRow> newest_audited;
 };
 
