@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "core/machine.h"
 #include "core/workflows/workflow_index.h"
+#include "core/workflows/workflow_lists_testing.h"
 
 namespace millrace::core {
 
@@ -22,17 +22,7 @@ inline constexpr std::string_view kByHand = "by hand";
 
 class WorkflowModel {
  public:
-  struct Member {
-    std::vector<Need> needs;
-    bool any = false;
-    MemberFate fate;
-    bool refused = false;  // at its release: it catches nothing
-  };
-  struct Flow {
-    Workflow record;
-    std::vector<Member> members;
-    bool stopped = false;  // in this generation
-  };
+  using Flow = ListedFlow;
 
   explicit WorkflowModel(std::uint32_t shards) : shards_(shards) {}
 
@@ -49,13 +39,13 @@ class WorkflowModel {
       const WorkflowEntry* const entry = machine.workflows().find(id);
       if (entry == nullptr) {  // only the tables have it
         ASSERT_TRUE(terms::has_ended(flow.record.state));
-        ASSERT_EQ(count(flow, MemberState::kFailed), 0U);
+        ASSERT_EQ(flow.count(MemberState::kFailed), 0U);
         continue;
       }
       ASSERT_EQ(entry->members.size(), flow.members.size());
       for (std::uint32_t i = 0; i < flow.members.size(); ++i) {
         ASSERT_EQ(entry->fate_of(MemberNumber{i}), flow.members[i].fate) << "member " << i;
-        ASSERT_EQ(entry->graph.is_uncaught(MemberNumber{i}), is_uncaught(flow, i)) << i;
+        ASSERT_EQ(entry->graph.is_uncaught(MemberNumber{i}), flow.is_uncaught(i)) << i;
       }
       ASSERT_EQ(entry->workflow.state, flow.record.state);
     }
@@ -69,83 +59,6 @@ class WorkflowModel {
   }
 
  private:
-  static std::uint64_t count(const Flow& flow, MemberState state) {
-    return static_cast<std::uint64_t>(std::ranges::count_if(
-        flow.members, [&](const Member& member) { return member.fate.state == state; }));
-  }
-  static bool is_met(const Flow& flow, const Need& need) {
-    const MemberState of = flow.members[to_number(need.of)].fate.state;
-    if (!terms::has_ended(of)) return false;
-    if (need.on == NeedOn::kEnded) return true;
-    return of == (need.on == NeedOn::kFailed ? MemberState::kFailed : MemberState::kSucceeded);
-  }
-  // Of a blocked member: kActive or kSkipped; kBlocked: nothing is decided.
-  static MemberState fate(const Flow& flow, std::uint32_t number) {
-    if (flow.record.state == WorkflowState::kStopping) return MemberState::kSkipped;
-    const Member& member = flow.members[number];
-    std::size_t met = 0, broken = 0;
-    for (const Need& need : member.needs) {
-      if (is_met(flow, need)) {
-        ++met;
-      } else {
-        broken += terms::has_ended(flow.members[to_number(need.of)].fate.state);
-      }
-    }
-    if (member.any && !member.needs.empty()) {
-      if (met > 0) return MemberState::kActive;
-      return broken == member.needs.size() ? MemberState::kSkipped : MemberState::kBlocked;
-    }
-    if (broken > 0) return MemberState::kSkipped;
-    return met == member.needs.size() ? MemberState::kActive : MemberState::kBlocked;
-  }
-  template <typename Holds>
-  static bool some_catcher(const Flow& flow, std::uint32_t failed, Holds holds) {
-    const Need wanted{MemberNumber{failed}, NeedOn::kFailed};
-    return std::ranges::any_of(flow.members, [&](const Member& member) {
-      return std::ranges::find(member.needs, wanted) != member.needs.end() && holds(member);
-    });
-  }
-  static bool is_uncaught(const Flow& flow, std::uint32_t number) {
-    return flow.members[number].fate.state == MemberState::kFailed &&
-           !some_catcher(flow, number, [](const Member& member) {
-             const MemberState state = member.fate.state;
-             return state != MemberState::kBlocked && state != MemberState::kSkipped &&
-                    !member.refused;
-           });
-  }
-  static bool is_any_uncaught(const Flow& flow) {
-    for (std::uint32_t i = 0; i < flow.members.size(); ++i) {
-      if (is_uncaught(flow, i)) return true;
-    }
-    return false;
-  }
-  static bool has_lost(const Flow& flow) {
-    for (std::uint32_t i = 0; i < flow.members.size(); ++i) {
-      const auto waits = [](const Member& m) { return m.fate.state == MemberState::kBlocked; };
-      if (is_uncaught(flow, i) && !some_catcher(flow, i, waits)) return true;
-    }
-    return false;
-  }
-  static void unskip(Flow& flow) {
-    for (Member& member : flow.members) {
-      if (member.fate.state != MemberState::kSkipped) continue;
-      if (member.fate.reason == MemberReason::kByCall) continue;
-      member.fate.state = MemberState::kBlocked;
-      member.fate.reason = MemberReason::kNone;
-    }
-  }
-  static void end(Flow& flow, std::uint32_t number, std::uint32_t round, MemberState state,
-                  MemberReason reason) {
-    MemberFate& fate = flow.members.at(number).fate;
-    if (fate.round != round) return;
-    const bool late = fate.state == MemberState::kFailed && state == MemberState::kSucceeded;
-    if (fate.state != MemberState::kActive && !late) return;
-    if (late && !terms::has_ended(flow.record.state)) unskip(flow);
-    fate.state = state;
-    fate.reason = reason;
-    flow.members.at(number).refused = false;
-  }
-
   // --- Jobs.
   void remember(const Job& job) {
     if (job.extras == nullptr || job.extras->member == nullptr) return;
@@ -164,7 +77,7 @@ class WorkflowModel {
                                 : state == State::kCancelled ? MemberReason::kCancelled
                                 : state == State::kDead      ? MemberReason::kDead
                                                              : MemberReason::kDeleted;
-    end(flow->second, member.number, member.round,
+    flow->second.end(member.number, member.round,
         succeeded ? MemberState::kSucceeded : MemberState::kFailed, reason);
   }
   // Once a workflow has been stopped and has ended, none of its jobs starts. One that was made twice
@@ -222,10 +135,10 @@ class WorkflowModel {
       Member& member = flow.members.at(number);
       ASSERT_EQ(flow.record.state, WorkflowState::kRunning);
       ASSERT_EQ(member.fate.state, MemberState::kBlocked);
-      ASSERT_EQ(fate(flow, number), MemberState::kActive);
+      ASSERT_EQ(flow.fate(number), MemberState::kActive);
       const std::uint32_t most = flow.record.spec.max_active;
-      ASSERT_TRUE(most == 0 || count(flow, MemberState::kActive) < most);
-      ASSERT_FALSE(flow.record.spec.on_member_failed == OnMemberFailed::kStop && has_lost(flow));
+      ASSERT_TRUE(most == 0 || flow.count(MemberState::kActive) < most);
+      ASSERT_FALSE(flow.record.spec.on_member_failed == OnMemberFailed::kStop && flow.has_lost());
       member.fate = {MemberState::kActive, MemberReason::kNone, member.fate.round + 1};
       member.refused = false;
     }
@@ -238,11 +151,11 @@ class WorkflowModel {
       const bool blocked = member.fate.state == MemberState::kBlocked;
       switch (event.cause) {
         case MembersSettled::Cause::kReported:
-          end(flow, item.number, item.round, item.state, item.reason);
+          flow.end(item.number, item.round, item.state, item.reason);
           continue;
         case MembersSettled::Cause::kNeeds:
           ASSERT_TRUE(blocked);
-          ASSERT_EQ(fate(flow, item.number), MemberState::kSkipped);
+          ASSERT_EQ(flow.fate(item.number), MemberState::kSkipped);
           ASSERT_EQ(item.reason, stops ? MemberReason::kCancelled : MemberReason::kNone);
           break;
         case MembersSettled::Cause::kCall:
@@ -250,7 +163,7 @@ class WorkflowModel {
           ASSERT_EQ(item.reason, MemberReason::kByCall);
           break;
         case MembersSettled::Cause::kRefused:
-          ASSERT_TRUE(blocked ? fate(flow, item.number) == MemberState::kActive
+          ASSERT_TRUE(blocked ? flow.fate(item.number) == MemberState::kActive
                               : stops && member.fate.state == MemberState::kActive);
           member.refused = blocked;
       }
@@ -260,7 +173,7 @@ class WorkflowModel {
   }
   void note(const MembersRevived& event) {
     Flow& flow = flows_.at(event.workflow);
-    unskip(flow);
+    flow.unskip();
     for (const std::uint32_t number : event.numbers) {
       MemberFate& fate = flow.members.at(number).fate;
       ASSERT_EQ(fate.state, MemberState::kFailed);
@@ -280,7 +193,7 @@ class WorkflowModel {
     ASSERT_EQ(event.workflow.generation, before.generation + (anew ? 1 : 0));
     if (event.change == WorkflowChange::kStopping) {
       const bool by_failure = event.workflow.reason == WorkflowReason::kMemberFailed;
-      ASSERT_TRUE(!by_failure || has_lost(flow));
+      ASSERT_TRUE(!by_failure || flow.has_lost());
     }
     if (event.change == WorkflowChange::kEnded) note_end(flow, before);
   }
@@ -290,7 +203,7 @@ class WorkflowModel {
     for (const Member& member : flow.members) ASSERT_TRUE(terms::has_ended(member.fate.state));
     const bool ignores = before.spec.on_member_failed == OnMemberFailed::kIgnore;
     const bool fails = stopped ? before.reason != WorkflowReason::kCancelled
-                               : is_any_uncaught(flow) && !ignores;
+                               : flow.is_any_uncaught() && !ignores;
     ASSERT_EQ(flow.record.state, fails     ? WorkflowState::kFailed
                                  : stopped ? WorkflowState::kCancelled
                                            : WorkflowState::kSucceeded);

@@ -220,6 +220,7 @@ class WorkflowsRandom : public ::testing::TestWithParam<Setting> {
 
   void step() {
     shards_.advances = one_in(2) ? kMaxAdvancedPerStep : below(4);
+    shards_.at_once = one_in(2) ? 1 : 100;
     shards_.admission = one_in(10) ? Admission::kMemoryFull : Admission::kOpen;
     switch (below(20)) {
       case 0:
