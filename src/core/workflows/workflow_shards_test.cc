@@ -53,6 +53,20 @@ TEST_F(TwoShards, WhatIsDeliveredTwiceIsOneJobAndOneEnd) {
   EXPECT_EQ(s.members(), "a=succeeded b=active");
 }
 
+TEST_F(TwoShards, WhatIsDeliveredAgainAfterAnEditIsStillTheMember) {
+  s.create({s.member("a", {}, 1)});
+  const auto boxes = s.boxes(0);
+  s.pass_on(0, boxes.at(0), true);
+  Edit edit;
+  edit.ids = {s.job_of("a")};
+  edit.priority = 7;
+  s.decide(1, edit);
+  s.pass_all();
+  EXPECT_EQ(s.members(), "a=active");
+  s.run("a");
+  EXPECT_EQ(s.state(), "succeeded");
+}
+
 TEST_F(TwoShards, AReportTakesAwayTheBoxThatBroughtTheJob) {
   s.create({s.member("a", {}, 1)});
   const auto boxes = s.boxes(0);
