@@ -67,12 +67,12 @@ TEST(Drawing, MembersThatLieAlikeShareALine) {
   for (std::size_t i = 0; i < 10'000; ++i) join.needs.push_back({2 * i + 1, "succeeded"});
   members.push_back(join);
   EXPECT_EQ(draw_graph(members, kNoLimit),
-            "MEMBER                            STATE                      NEEDS\n"
-            "fetch-0 and 9,999 like it         9,999 succeeded, 1 failed\n"
-            "`- resize-0 and 9,999 like it     10,000 blocked\n"
-            "   `- join                        blocked                    "
+            "MEMBER                         STATE                      NEEDS\n"
+            "fetch-0 and 9,999 like it      9,999 succeeded, 1 failed\n"
+            "`- resize-0 and 9,999 like it  10,000 blocked\n"
+            "   `- join                     blocked                    "
             "resize-0, resize-1, resize-2 and 9,997 more\n"
-            "alone                             active\n");
+            "alone                          active\n");
 }
 
 TEST(Drawing, IsCutWhereNothingIsAlike) {

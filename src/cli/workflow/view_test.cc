@@ -39,7 +39,7 @@ TEST(WorkflowLine, SaysHowFarItIs) {
 
 TEST(WorkflowTable, HasOneLineEach) {
   EXPECT_EQ(workflow_table({sdk::JsonView(kRunning), sdk::JsonView(kFailed)}, kNow, kNoLimit),
-            "ID  STATE               DONE  FAILED  BEGAN   QUEUE  NAME\n"
+            "ID  STATE                DONE  FAILED  BEGAN   QUEUE  NAME\n"
             "w   running  12,342 of 12,345       1  1h ago  q      -\n"
             "v   failed             1 of 1       1  2h ago  q      nightly\\x1b\n");
 }
