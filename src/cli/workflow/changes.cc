@@ -2,6 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "base/words.h"
 #include "cli/confirm.h"
 #include "cli/limit/calls.h"

@@ -62,6 +62,13 @@ TEST_F(WorkflowCommands, CreateSendsTheFileAsItIs) {
   EXPECT_EQ(out, "w  running, 0 of 2 done\n");
 }
 
+TEST_F(WorkflowCommands, CreateFindsOneThatIsGone) {
+  server_.answer(200, R"({"id":"w","state":"pruned"})");
+  EXPECT_EQ(run({"create", file("{}"), "--idempotency-key", "k"}), kDidNotSucceed);
+  EXPECT_EQ(out, "w  pruned\n");
+  EXPECT_THAT(err, HasSubstr("its outcome is unknown"));
+}
+
 TEST_F(WorkflowCommands, CreateNamesThePlacesOfFaults) {
   server_.answer(422, R"({"status":422,"code":"validation_failed","detail":"1 fault",)"
                       R"("errors":[{"pointer":"/members/0/job","detail":"is required"}]})");
