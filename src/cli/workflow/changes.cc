@@ -160,7 +160,7 @@ void add_retry(CLI::App& group, Session& session) {
   command.add_flag("--drop-limits", options->drop_limits,
                    "Drop the limits of the jobs that have been deleted");
   command.footer(
-      fmt::format("What succeeded stays. A workflow that had ended runs again, and calls back again.\n"
+      fmt::format("What succeeded stays. One that had ended runs again, and calls back again.\n"
                   "\n"
                   "Examples:\n"
                   "  millrace workflow retry {0}\n"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/time.h"
+#include "cli/job/view.h"
 #include "cli/output.h"
 
 namespace millrace::cli {
@@ -102,6 +103,17 @@ TEST(DrawnMembers, FindNeedsByRefOrNumber) {
   ASSERT_EQ(members[1].needs.size(), 1);
   EXPECT_EQ(members[1].needs[0].of, 0);
   EXPECT_EQ(members[1].needs[0].on, "ended");
+}
+
+TEST(JobDetails, NameTheWorkflow) {
+  sdk::Job job{.id = "j", .state = "ready"};
+  EXPECT_THAT(job_details(job, kNow), Not(HasSubstr("workflow")));
+  job.json = R"({"workflow":{"id":"w","name":"nightly","ref":"load","number":0,"role":"member"}})";
+  EXPECT_THAT(job_details(job, kNow), HasSubstr("member load of workflow w nightly\n"));
+  job.json = R"({"workflow":{"id":"w","name":null,"ref":null,"number":7,"role":"member"}})";
+  EXPECT_THAT(job_details(job, kNow), HasSubstr("member @7 of workflow w\n"));
+  job.json = R"({"workflow":{"id":"w","name":"n","ref":null,"number":null,"role":"callback"}})";
+  EXPECT_THAT(job_details(job, kNow), HasSubstr("callback of workflow w n\n"));
 }
 
 TEST(WorkflowWhy, HasTheJobsThatItWaitsFor) {
