@@ -42,8 +42,9 @@ std::string done_of_all(const sdk::JsonView& workflow) {
 }
 
 std::string state_and_reason(const sdk::JsonView& object) {
+  const std::string state = text_in(object, "state");
   const std::string reason = text_in(object, "reason");
-  return text_in(object, "state") + (reason.empty() ? "" : ": " + reason);
+  return reason.empty() || reason == state ? state : fmt::format("{}: {}", state, reason);
 }
 
 // "10: 3 succeeded, 1 failed, 6 blocked"

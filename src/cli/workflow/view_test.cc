@@ -34,6 +34,8 @@ TEST(WorkflowLine, SaysHowFarItIs) {
             "w  running, open, 12,342 of 12,345 done, 1 failed");
   EXPECT_EQ(workflow_line(sdk::JsonView(kFailed)),
             "v  failed: member_failed, 1 of 1 done, 1 failed");
+  const sdk::JsonView cancelled(R"({"id":"u","state":"cancelled","reason":"cancelled"})");
+  EXPECT_EQ(workflow_line(cancelled), "u  cancelled, 0 of 0 done");
   EXPECT_FALSE(workflow_has_ended(sdk::JsonView(kRunning)));
   EXPECT_TRUE(workflow_has_ended(sdk::JsonView(kFailed)));
 }
