@@ -185,6 +185,7 @@ TEST(Problems, HaveTheStatusOfTheContract) {
                                                        {"method_not_allowed", 405},
                                                        {"request_timeout", 408},
                                                        {"duplicate_job", 409},
+                                                       {"duplicate_workflow", 409},
                                                        {"lease_lost", 409},
                                                        {"invalid_state", 409},
                                                        {"id_mismatch", 409},

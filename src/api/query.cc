@@ -14,10 +14,10 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::array<std::string_view, 19> kFields = {
-    "id",      "queue", "type",    "state",   "tag",      "worker",   "priority",
-    "attempt", "error", "created", "run_at",  "finished", "schedule", "limit",
-    "order",   "fair",  "meta",    "payload", "result"};
+constexpr std::array<std::string_view, 20> kFields = {
+    "id",      "queue", "type",     "state",  "tag",      "worker",   "priority",
+    "attempt", "error", "created",  "run_at", "finished", "schedule", "limit",
+    "order",   "fair",  "workflow", "meta",   "payload",  "result"};
 constexpr std::array<std::string_view, 7> kOperators = {":", "=", "~", ">", ">=", "<", "<="};
 
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -30,6 +30,7 @@ enum class Kind { kText, kState, kId, kNumber, kTime, kPath };
 constexpr Kind kind_of(QueryField field) {
   switch (field) {
     case QueryField::kId:
+    case QueryField::kWorkflow:
       return Kind::kId;
     case QueryField::kState:
       return Kind::kState;
@@ -88,6 +89,12 @@ class Parser {
         return Fault(fmt::format("must have at most {} terms", kMaxQueryTerms));
       auto term = parse_term();
       if (!term) return Fault(std::move(term.error()));
+      if (term->field == QueryField::kWorkflow) {
+        if (has_workflow_) return Fault("workflow may be named once");
+        if (term->negated) return Fault("workflow can't be negated");
+        if (term->any_of.size() > 1) return Fault("workflow takes one value, not a list");
+        has_workflow_ = true;
+      }
       query.terms.push_back(std::move(*term));
     }
     return query;
@@ -216,7 +223,11 @@ class Parser {
       }
       case Kind::kId:
         value.id = parse_job_id(text);
-        if (!value.id) return fmt::format("{} is not a job id", single_quoted(text));
+        if (!value.id) {
+          const bool of_workflow = term.field == QueryField::kWorkflow;
+          return fmt::format("{} is not a {} id", single_quoted(text),
+                             of_workflow ? "workflow" : "job");
+        }
         break;
       case Kind::kNumber:
         value.number = parse_integer(text);
@@ -282,6 +293,7 @@ class Parser {
 
   const std::string_view text_;
   std::size_t at_ = 0;
+  bool has_workflow_ = false;
 };
 
 }  // namespace

@@ -36,11 +36,12 @@ enum class QueryField : std::uint8_t {
   kFinished,
   kSchedule,
   kLimit,
-  kOrder,    // the order key
-  kFair,     // the fair key
-  kMeta,     // meta.KEY: everything after the first dot is the key
-  kPayload,  // payload.PATH
-  kResult,   // result.PATH
+  kOrder,     // the order key
+  kFair,      // the fair key
+  kWorkflow,  // the workflow's id: alone, once, not negated
+  kMeta,      // meta.KEY: everything after the first dot is the key
+  kPayload,   // payload.PATH
+  kResult,    // result.PATH
 };
 std::string_view name_of(QueryField field);
 
@@ -63,7 +64,7 @@ struct QueryValue {
   std::optional<std::int64_t> number;
   std::optional<double> real;  // paths: if the text is any JSON number
   std::optional<Time> time;    // kCreated, kRunAt, kFinished: always
-  std::optional<JobId> id;     // kId: always
+  std::optional<JobId> id;     // kId, kWorkflow: always
   std::uint8_t state = 0;      // kState: a JobState
 
   friend bool operator==(const QueryValue&, const QueryValue&) = default;

@@ -126,6 +126,20 @@ TEST(Query, NamesWhatItDoesNotKnow) {
   EXPECT_FALSE(fault_of("\xFF").empty());
 }
 
+TEST(Query, NamesAWorkflowOnceAndAlone) {
+  constexpr std::string_view kWorkflow = "workflow:0195a1b2-c3d4-7e5f-8899-aabbccddeeff";
+  const auto query = parse_query(std::string(kWorkflow) + " state:dead");
+  ASSERT_TRUE(query.has_value()) << query.error();
+  EXPECT_EQ(query->terms[0].field, QueryField::kWorkflow);
+  EXPECT_EQ(to_string(*query->terms[0].any_of[0].id), kWorkflow.substr(9));
+  EXPECT_TRUE(mentions(fault_of("workflow:x"), "'x' is not a workflow id"));
+  EXPECT_TRUE(mentions(fault_of("-" + std::string(kWorkflow)), "can't be negated"));
+  const std::string both = std::string(kWorkflow) + "," + std::string(kWorkflow.substr(9));
+  EXPECT_TRUE(mentions(fault_of(both), "takes one value"));
+  const std::string twice = std::string(kWorkflow) + " " + std::string(kWorkflow);
+  EXPECT_TRUE(mentions(fault_of(twice), "may be named once"));
+}
+
 TEST(Query, IsBounded) {
   EXPECT_TRUE(parse_query("error~" + std::string(kMaxQueryBytes - 6, 'x')).has_value());
   EXPECT_TRUE(

@@ -121,7 +121,8 @@ constexpr auto kSentences = terms::names_up_to<terms::kLastRefusalDetail>({
     {RefusalDetail::kTooManyMembers,
      "a workflow has at most 1,000,000 members; make several workflows"},
     {RefusalDetail::kTooManyNeeds,
-     "the members of a workflow have at most 4,000,000 needs; join some of them in a member between"},
+     "the members of a workflow have at most 4,000,000 needs; join some of them in a member "
+     "between"},
     {RefusalDetail::kTooManyDependants,
      "at most 100,000 members can need one; let some of them need a member between"},
     {RefusalDetail::kTooManyMemberQueues,
@@ -132,7 +133,8 @@ constexpr auto kSentences = terms::names_up_to<terms::kLastRefusalDetail>({
     {RefusalDetail::kWorkflowStopping,
      "the workflow is stopping; wait until it has ended, then retry it"},
     {RefusalDetail::kWorkflowClosed,
-     "the workflow is closed, and takes members only from an active member of its own; name that as "
+     "the workflow is closed, and takes members only from an active member of its own; name that "
+     "as "
      "\"by\""},
     {RefusalDetail::kMemberNotActive,
      "the member named as \"by\" is not active, so it can't add members"},

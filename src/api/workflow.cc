@@ -21,7 +21,8 @@ constexpr std::size_t kMaxMemberNumberBytes = 8;  // "@" and the digits of a num
 // Takes away what such a job can't have.
 void refuse_unfit(Decode& decode, const Path& path, JobSubmission& job) {
   const auto absent = [&](std::string_view name, bool given, std::string_view why) {
-    if (given) decode.fault(Path{&path, name, 0}, "must be absent in a workflow; " + std::string(why));
+    if (given)
+      decode.fault(Path{&path, name, 0}, "must be absent in a workflow; " + std::string(why));
   };
   absent("id", job.id.has_value(), "the server makes the ids of its jobs");
   absent("unique", job.unique.has_value(), "set unique of the workflow, or a limit of the job");
@@ -89,8 +90,8 @@ constexpr Member<MemberParts> kMemberMembers[] = {
          read_need(d, element, out.member.needs.emplace_back());
        });
      }},
-    {"needs_any", [](Decode& d, const Path& p,
-                     MemberParts& out) { read_boolean(d, p, out.member.needs_any); }},
+    {"needs_any",
+     [](Decode& d, const Path& p, MemberParts& out) { read_boolean(d, p, out.member.needs_any); }},
     {"job",
      [](Decode& d, const Path&, MemberParts& out) {
        out.job = d.cursor;
@@ -105,7 +106,8 @@ void read_member(Decode& decode, const Path& path, const JobDefaults& defaults,
   if (!seen) return;
   member = std::move(parts.member);
   if (member.needs_any && member.needs.empty()) {
-    decode.fault(Path{&path, "needs_any", 0}, "requires needs, of which the first that is met counts");
+    decode.fault(Path{&path, "needs_any", 0},
+                 "requires needs, of which the first that is met counts");
   }
   require(decode, path, "job", parts.job.has_value());
   if (!parts.job) return;
@@ -184,8 +186,8 @@ constexpr Member<Parts> kWorkflowMembers[] = {
        d.cursor.skip();
      }},
     {"open", [](Decode& d, const Path& p, Parts& out) { read_boolean(d, p, out.workflow.open); }},
-    {"on_member_failed", [](Decode& d, const Path& p,
-                            Parts& out) { read_named(d, p, out.workflow.on_member_failed); }},
+    {"on_member_failed",
+     [](Decode& d, const Path& p, Parts& out) { read_named(d, p, out.workflow.on_member_failed); }},
     {"on_success", keep_callback<0>},
     {"on_failure", keep_callback<1>},
     {"on_end", keep_callback<2>},
@@ -198,10 +200,10 @@ constexpr Member<Parts> kWorkflowMembers[] = {
        read_into(out.workflow.timeout, read_duration, d, p, kMinWorkflowTimeoutMs,
                  kMaxWorkflowTimeoutMs);
      }},
-    {"result_from", [](Decode& d, const Path& p,
-                       Parts& out) { read_name(d, p, out.workflow.result_from); }},
-    {"keep_members", [](Decode& d, const Path& p,
-                        Parts& out) { read_boolean(d, p, out.workflow.keep_members); }},
+    {"result_from",
+     [](Decode& d, const Path& p, Parts& out) { read_name(d, p, out.workflow.result_from); }},
+    {"keep_members",
+     [](Decode& d, const Path& p, Parts& out) { read_boolean(d, p, out.workflow.keep_members); }},
     {"unique", read_workflow_key},
 };
 
@@ -270,12 +272,10 @@ constexpr Parameter<ListQuery> kListParameters[] = {
     {"queue", [](const Argument& a, ListQuery& out) { take_name(a, out.queue); }},
     {"name", [](const Argument& a, ListQuery& out) { take_name(a, out.name); }},
     {"tag", [](const Argument& a, ListQuery& out) { take_name(a, out.tag); }},
-    {"created_after",
-     [](const Argument& a, ListQuery& out) { take_time(a, out.created_after); }},
-    {"created_before",
-     [](const Argument& a, ListQuery& out) { take_time(a, out.created_before); }},
-    {"limit", [](const Argument& a,
-                 ListQuery& out) { take_integer(a, 1, kMaxListLimit, out.page.limit); }},
+    {"created_after", [](const Argument& a, ListQuery& out) { take_time(a, out.created_after); }},
+    {"created_before", [](const Argument& a, ListQuery& out) { take_time(a, out.created_before); }},
+    {"limit",
+     [](const Argument& a, ListQuery& out) { take_integer(a, 1, kMaxListLimit, out.page.limit); }},
     {"cursor", [](const Argument& a, ListQuery& out) { take_cursor(a, out.page.cursor); }},
     {"fresh", [](const Argument& a, ListQuery& out) { take_boolean(a, out.page.fresh); }},
 };

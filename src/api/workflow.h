@@ -1,5 +1,5 @@
-// Workflows: submissions, decoded, and their state, encoded. Views and faults as in submission.h and
-// job.h.
+// Workflows: submissions, decoded, and their state, encoded. Views and faults as in submission.h
+// and job.h.
 #pragma once
 
 #include <array>
@@ -177,7 +177,7 @@ struct WorkflowMember {
   MemberReason reason{};
   std::uint64_t generation = 0;  // how often it was released
   std::string_view queue;
-  std::optional<JobId> job_id;  // none: it was never released
+  std::optional<JobId> job_id;             // none: it was never released
   std::optional<std::string_view> result;  // as in Workflow
   const Job* job = nullptr;                // null: absent
   bool closed = false;    // to the caller: the job and what is known of it are left out

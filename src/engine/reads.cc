@@ -285,7 +285,8 @@ Result<store::WorkflowPage> Reads::list_workflows(const store::WorkflowQuery& qu
   }
   std::ranges::sort(found, std::greater{}, place_of);
   if (page.next_after) {
-    std::erase_if(found, [&](const core::Workflow& each) { return place_of(each) < *page.next_after; });
+    std::erase_if(found,
+                  [&](const core::Workflow& each) { return place_of(each) < *page.next_after; });
   }
   if (found.size() > query.limit) {
     found.resize(query.limit);

@@ -91,8 +91,8 @@ class Reads {
   // Log lines with a `seq` above `after`: at most `limit` lines and kMaxPageBytes, but at least
   // one. `memory`: memory's view of the job, if it has one; memory must be asked first.
   Result<LogPage> logs(const core::JobView& memory, std::uint32_t after, std::uint32_t limit) const;
-  // A workflow with its members from `first` on, at most `count`; none: the tables don't have it. The
-  // caller must have asked memory (core::GetWorkflow).
+  // A workflow with its members from `first` on, at most `count`; none: the tables don't have it.
+  // The caller must have asked memory (core::GetWorkflow).
   Result<std::optional<core::WorkflowImage>> workflow(const JobId& id, std::uint32_t first,
                                                       std::uint32_t count) const;
   // Of all shards.

@@ -32,9 +32,10 @@ std::string bearing(const std::string& token) { return "Authorization: Bearer " 
 // A path that matches the route's pattern.
 std::string path_of(const Route& route) {
   std::string path(route.pattern);
-  const std::size_t brace = path.find('{');
-  if (brace == std::string::npos) return path;
-  return path.replace(brace, path.find('}') + 1 - brace, "01890a5d-ac96-774b-bcce-b302099a8057");
+  for (std::size_t brace = path.find('{'); brace != std::string::npos; brace = path.find('{')) {
+    path.replace(brace, path.find('}') + 1 - brace, "01890a5d-ac96-774b-bcce-b302099a8057");
+  }
+  return path;
 }
 
 std::optional<engine::Answer> unavailable(const engine::Request&) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "api/finding.h"
@@ -17,8 +18,9 @@ using Result = RouteMatch::Result;
 
 std::string fill(std::string_view pattern, std::string_view value) {
   std::string path(pattern);
-  const std::size_t open = path.find('{');
-  if (open != std::string::npos) path.replace(open, path.find('}') - open + 1, value);
+  for (std::size_t open = path.find('{'); open != std::string::npos; open = path.find('{')) {
+    path.replace(open, path.find('}') - open + 1, value);
+  }
   return path;
 }
 
@@ -29,6 +31,7 @@ TEST(Routes, EachIsFoundByItsOwnPath) {
     ASSERT_EQ(match.result, Result::kFound) << route.pattern;
     EXPECT_EQ(match.route, &route) << route.pattern;
     EXPECT_EQ(match.parameter, route.pattern.find('{') == std::string_view::npos ? "" : "x");
+    EXPECT_EQ(match.second.empty(), std::ranges::count(route.pattern, '{') < 2) << route.pattern;
     EXPECT_EQ(&all_routes()[row_of(route)], &route);
     EXPECT_TRUE(seen.emplace(route.pattern, route.method).second) << "twice: " << route.pattern;
   }
@@ -88,7 +91,7 @@ TEST(Routes, UnknownPathsAreNotFound) {
                                       "/v1/jobs/x/",
                                       "/v1/jobs/x/cancel/",
                                       "/v1/schedules/x/fire",
-                                      "/v1/workflows",
+                                      "/v1/workflows/x/members/y/z",
                                       "/V1/jobs",
                                       "/v1/queues/a/b/pause",
                                       "v1/jobs",
@@ -134,6 +137,9 @@ TEST(Routes, HeadIsGet) {
 TEST(Routes, DecodesTheParameter) {
   EXPECT_EQ(match_route(Method::kGet, "/v1/queues/a%2Fb%3Ac").parameter, "a/b:c");
   EXPECT_EQ(match_route(Method::kPost, "/v1/queues/a%2fb/pause").parameter, "a/b");
+  const RouteMatch both = match_route(Method::kPost, "/v1/workflows/a%2Fb/members/c%20d/skip");
+  EXPECT_EQ(both.parameter, "a/b");
+  EXPECT_EQ(both.second, "c d");
   EXPECT_EQ(match_route(Method::kGet, "/v1/queues/a+b").parameter, "a+b")
       << "a plus is a plus in a path";
   EXPECT_EQ(match_route(Method::kGet, "/v1/queues/{name}").parameter, "{name}");

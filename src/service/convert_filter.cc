@@ -45,6 +45,8 @@ JobField field_of(api::QueryField field) {
       return JobField::kRunAt;
     case api::QueryField::kFinished:
       return JobField::kFinishedAt;
+    case api::QueryField::kWorkflow:
+      break;  // no condition: see to_engine()
     case api::QueryField::kMeta:
       return JobField::kMeta;
     case api::QueryField::kPayload:
@@ -174,6 +176,10 @@ api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Ac
           api::ProblemCode::kForbidden,
           "the token lacks the scope payload, which a search in payloads, results or the texts of "
           "errors needs"));
+    }
+    if (term.field == api::QueryField::kWorkflow) {
+      made.workflow = term.any_of.front().id;
+      continue;
     }
     conditions.push_back(condition_of(term));
   }

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/bounds.h"
 #include "engine/kinds.h"
 
 namespace millrace::service {
@@ -46,43 +47,47 @@ bool brings_jobs(const engine::Request& request) {
   return ack != nullptr && brings_jobs(*ack);
 }
 
-bool allows_workflow(const Access& access, const core::Workflow& workflow) {
-  return access.allows_queue(workflow.spec.queue.view()) &&
-         std::ranges::all_of(workflow.spec.callbacks, [&](const core::Callback& callback) {
-           return access.allows_queue(callback.queue.view());
-         });
+// Whether the request needs all queues of a workflow, not only its own.
+bool operates(const engine::Request& request) { return scopes_of(request) == core::kOperateScope; }
+
+// The queues of a workflow that only the tables hold; none: there is no such workflow.
+Result<std::vector<SharedBytes>> stored_queues(const engine::Reads& reads, const JobId& id) {
+  auto image = reads.workflow(id, 0, core::kMaxMembers);
+  if (!image) return std::unexpected(std::move(image.error()));
+  std::vector<SharedBytes> queues;
+  if (!*image) return queues;
+  queues.push_back((*image)->workflow.spec.queue);
+  for (const core::MemberSpec& member : (*image)->members) queues.push_back(member.queue);
+  for (const core::Callback& callback : (*image)->workflow.spec.callbacks) {
+    queues.push_back(callback.queue);
+  }
+  return queues;
 }
 
-// Of workflows that only the tables may have. Those that nobody has are refused later.
-Task<std::optional<engine::Answer>> refusal_for_stored(Services& services, AnswerPort& port,
-                                                       const Access& access, const JobId& id) {
-  auto read = [&services, id](const std::stop_token&) { return services.reads.workflow(id, 0, 0); };
-  const Reader reader{access.settings().name};
-  Blocking reading(services.readers, Lane::kLookups, reader, port, read);
-  const auto image = co_await reading;
-  if (!image) co_return engine::Unavailable::kOverloaded;
-  if (!*image) co_return engine::Unavailable::kStorage;
-  const bool closed = **image && !allows_workflow(access, (**image)->workflow);
-  co_return closed ? std::optional<engine::Answer>(engine::Denied::kQueue) : std::nullopt;
-}
-
-Task<std::optional<engine::Answer>> refusal_for_workflows(Services& services, AnswerPort& port,
-                                                          engine::Gateway& shard,
-                                                          const Access& access,
-                                                          const std::vector<JobId>& ids) {
-  for (const JobId& id : ids) {
-    core::GetWorkflow get;
-    get.id = id;
-    Ask asked(port, core::Command(std::move(get)), Asking{{}, &shard});
-    engine::Answer answer = co_await asked;
-    const auto* const reply = reply_in<core::WorkflowReply>(answer);
-    if (reply == nullptr) co_return std::move(answer);  // deny access if it cannot be checked
-    if (reply->workflow != nullptr) {
-      if (!allows_workflow(access, *reply->workflow)) co_return engine::Denied::kQueue;
-    } else if (!reply->deleted) {
-      auto refusal = co_await refusal_for_stored(services, port, access, id);
-      if (refusal) co_return std::move(refusal);
-    }
+// `all`: every queue of the workflow must be open, else the first.
+Task<std::optional<engine::Answer>> refusal_for_workflow(Services& services, AnswerPort& port,
+                                                         engine::Gateway& shard,
+                                                         const Access& access, JobId id, bool all) {
+  core::GetWorkflow get;
+  get.id = id;
+  get.queues = true;
+  Ask asked(port, core::Command(std::move(get)), Asking{{}, &shard});
+  engine::Answer answer = co_await asked;
+  const auto* const reply = reply_in<core::WorkflowReply>(answer);
+  if (reply == nullptr) co_return std::move(answer);  // deny access if it cannot be checked
+  std::vector<SharedBytes> queues = reply->queues;
+  if (reply->workflow == nullptr && !reply->deleted) {
+    auto read = [&](const std::stop_token&) { return stored_queues(services.reads, id); };
+    const Reader reader{access.settings().name};
+    Blocking reading(services.readers, Lane::kLookups, reader, port, read);
+    auto stored = co_await reading;
+    if (!stored) co_return engine::Unavailable::kOverloaded;
+    if (!*stored) co_return engine::Unavailable::kStorage;
+    queues = std::move(**stored);
+  }
+  if (!all && queues.size() > 1) queues.resize(1);
+  for (const SharedBytes& queue : queues) {
+    if (!access.allows_queue(queue.view())) co_return engine::Denied::kQueue;
   }
   co_return std::nullopt;
 }
@@ -118,8 +123,10 @@ Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& 
       if (!access.allows_queue(schedule.spec.queue.view())) co_return engine::Denied::kQueue;
     }
   }
-  if (!named.workflows.empty()) {
-    co_return co_await refusal_for_workflows(services, port, shard, access, named.workflows);
+  for (const JobId& id : named.workflows) {
+    auto refusal =
+        co_await refusal_for_workflow(services, port, shard, access, id, operates(request));
+    if (refusal) co_return refusal;
   }
   if (named.ids.empty()) co_return std::nullopt;
 

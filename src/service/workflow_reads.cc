@@ -289,13 +289,16 @@ Task<Answered<MemberFound>> get_member(Caller& caller, const JobId& id, std::str
                                        const api::MemberGet& query) {
   const Steady begun = caller.services.clock.steady();
   auto found = co_await find_member(caller, id, ref);
-  while (found && !terms::has_ended(found->member.fate.state)) {
-    const auto past = std::chrono::duration_cast<Duration>(caller.services.clock.steady() - begun);
-    if (past >= query.wait) break;
+  Duration past{0};
+  int hasty = 0;  // looks in a row that no wait came before: the shard is stopping
+  while (found && !terms::has_ended(found->member.fate.state) && past < query.wait && hasty < 3) {
     auto waited = co_await await_member(caller, id, *found, query.wait - past);
     if (!waited) co_return refused(waited);
-    if (caller.client_gone() || caller.services.draining) break;  // waits end at once
+    if (caller.client_gone()) break;
     found = co_await find_member(caller, id, ref);
+    const Duration before = past;
+    past = std::chrono::duration_cast<Duration>(caller.services.clock.steady() - begun);
+    hasty = past - before < kLookAgain / 20 ? hasty + 1 : 0;
   }
   if (!found) co_return refused(found);
   if (query.include.job || query.include.result) {

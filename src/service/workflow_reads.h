@@ -20,8 +20,8 @@ namespace millrace::service {
 using SharedWorkflow = std::shared_ptr<const core::Workflow>;
 
 api::Problem no_such_workflow();
-// What the command asks for, whatever queues the caller may see; the reply has the workflow, and may
-// say kNotFound of a member.
+// What the command asks for, whatever queues the caller may see; the reply has the workflow, and
+// may say kNotFound of a member.
 Task<Answered<core::WorkflowReply>> look_up_workflow(Caller& caller, const core::GetWorkflow& get);
 // The same, refused if the caller may not see the workflow, or there is no such member.
 Task<Answered<core::WorkflowReply>> find_workflow(Caller& caller, const core::GetWorkflow& get);

@@ -16,7 +16,13 @@ using api::ProblemCode;
 // Both rooms bound these; see convert_in.cc.
 static_assert(api::kMaxMaxActive == core::kMaxMembers);
 
-// The problem of a refused command. `pointer`: the request's members.
+bool is_of_limits(core::RefusalDetail detail) {
+  using enum core::RefusalDetail;
+  return detail == kNoSuchLimit || detail == kLimitWantsKey || detail == kLimitWithoutKeys ||
+         detail == kCostAboveBurst || detail == kTooManyLimitsOfJob || detail == kLimitNamedTwice;
+}
+
+// The problem of a refused command.
 api::Problem problem_of(const core::WorkflowReply& reply) {
   const core::Refusal& refusal = reply.refusal;
   if (refusal.why != core::Rejection::kUnfitMembers) return to_problem(refusal, "workflow");
@@ -29,8 +35,10 @@ api::Problem problem_of(const core::WorkflowReply& reply) {
     case core::RefusalDetail::kTooManyMemberQueues:
       return to_problem(refusal, "/members");
     default:
-      return to_problem(refusal, "/members/" + std::to_string(reply.at));
+      break;
   }
+  const std::string member = "/members/" + std::to_string(reply.at);
+  return to_problem(refusal, is_of_limits(refusal.detail) ? member + "/job/limits" : member);
 }
 
 // Jobs of members and callbacks, as the machine keeps them.
@@ -50,6 +58,7 @@ class MemberMaker {
     made.any = member.needs_any;
     made.queue = SharedBytes(queue);
     made.job = job(member.job, queue);
+    made.limits = member.job.limits;
     return made;
   }
   SharedBytes job(const api::JobSubmission& job, std::string_view queue) {
@@ -62,6 +71,13 @@ class MemberMaker {
   IdMaker no_ids_;  // each job gets its own at its release
   SpecMaker specs_;
 };
+
+// `defaults` may make a few bytes of each member a large job.
+api::Problem too_large() {
+  return api::make_problem(ProblemCode::kPayloadTooLarge,
+                           "the jobs of the members, with their defaults, have more than 16 MiB; "
+                           "make the workflow open, and add members by several calls");
+}
 
 bool allows_all(const Caller& caller, const api::NewWorkflow& workflow) {
   const auto allowed = [&](const auto& of) { return caller.allows_queue(of.job.queue); };
@@ -79,8 +95,8 @@ core::WorkflowSpec spec_of(const api::NewWorkflow& workflow, MemberMaker& maker)
   }
   spec.on_member_failed = workflow.on_member_failed;
   for (const api::NewCallback& callback : workflow.callbacks) {
-    spec.callbacks.push_back({callback.role, SharedBytes(callback.job.queue),
-                              maker.job(callback.job, workflow.queue)});
+    spec.callbacks.push_back(
+        {callback.role, SharedBytes(callback.job.queue), maker.job(callback.job, workflow.queue)});
   }
   spec.max_active = static_cast<std::uint32_t>(workflow.max_active.value_or(0));
   spec.timeout = workflow.timeout;
@@ -94,8 +110,8 @@ std::shared_ptr<const core::SubmissionKey> key_of(const Caller& caller, std::str
                                                   const std::optional<std::string>& key,
                                                   const Fingerprint& content) {
   if (!key) return nullptr;
-  return std::make_shared<const core::SubmissionKey>(core::SubmissionKey{
-      fingerprint(queue, *key), content, caller.services.idempotency_window});
+  return std::make_shared<const core::SubmissionKey>(
+      core::SubmissionKey{fingerprint(queue, *key), content, caller.services.idempotency_window});
 }
 
 // The workflow, if the caller may operate on it: all of its queues are open.
@@ -106,9 +122,8 @@ Task<Answered<>> admits_workflow(Caller& caller, const JobId& id) {
   get.queues = true;
   auto reply = co_await find_workflow(caller, get);
   if (!reply) co_return refused(reply);
-  const bool open = std::ranges::all_of(reply->queues, [&](const SharedBytes& queue) {
-    return caller.allows_queue(queue.view());
-  });
+  const bool open = std::ranges::all_of(
+      reply->queues, [&](const SharedBytes& queue) { return caller.allows_queue(queue.view()); });
   if (!open) {
     co_return refused(ProblemCode::kNotFound,
                       "the workflow has jobs in queues that the token does not open; use a token "
@@ -138,8 +153,8 @@ Task<Answered<SharedWorkflow>> command_workflow(Caller& caller, Command command)
   auto reply = co_await caller.ask(std::move(command));
   if (!reply) co_return refused(reply);
   const core::Refusal& refusal = reply->refusal;
-  const bool unknown = refusal.why == core::Rejection::kNotFound &&
-                       refusal.detail == core::RefusalDetail::kNone;
+  const bool unknown =
+      refusal.why == core::Rejection::kNotFound && refusal.detail == core::RefusalDetail::kNone;
   if (unknown) {
     auto stored = co_await find_stored(caller, id, if_version);
     if (!stored) co_return refused(stored);
@@ -178,8 +193,11 @@ Task<Answered<WorkflowMade>> create_workflow(Caller& caller, const WorkflowReque
   create.spec = spec_of(workflow, maker);
   create.open = workflow.open;
   create.members.reserve(workflow.members.size());
+  std::size_t bytes = 0;
   for (const api::NewMember& member : workflow.members) {
     create.members.push_back(maker.draft(member, member.job.queue));
+    bytes += create.members.back().job.size();
+    if (bytes > api::kMaxMemberBytesPerCall) co_return refused(too_large());
   }
   create.content = fingerprint("workflow", request.as_sent);
   create.key = key_of(caller, workflow.queue, request.key, create.content);
@@ -258,8 +276,10 @@ Task<Answered<SharedWorkflow>> cancel_workflow(Caller& caller, const JobId& id,
 Task<Answered<SharedWorkflow>> retry_workflow(Caller& caller, const JobId& id,
                                               const api::WorkflowRetry& retry,
                                               const IfVersion& if_version) {
-  return operate(caller, core::RetryWorkflow{id, to_shared(retry.refs), retry.reset_attempts,
-                                             retry.drop_limits, if_version, {}});
+  return operate(
+      caller,
+      core::RetryWorkflow{
+          id, to_shared(retry.refs), retry.reset_attempts, retry.drop_limits, if_version, {}});
 }
 
 Task<Answered<SharedWorkflow>> skip_member(Caller& caller, const JobId& id, std::string_view ref,

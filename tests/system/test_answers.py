@@ -25,6 +25,9 @@ UNSENT = {
     "takes seconds without a server: test_schedule_firing.py": {"Run.count"},
     "takes a log that is trimmed before statistics have read it: api_test": {"StatsGap.from", "StatsGap.to"},
     "takes a minute without a worker": {"WhyNote.last_seen"},
+    "only a store of several shards has jobs on the way: test_workflows.py": {"WorkflowBlocking.shard"},
+    "takes a token that is limited to queues: test_workflows.py": {"WorkflowWhy.redacted"},
+    "the job of a member has none": {"MemberJob.expires_at", "MemberJob.unique"},
 }
 EVERYTHING = {
     "payload": {"n": 1},
@@ -82,7 +85,7 @@ class Answers(harness.MillraceCase):
         self.addCleanup(setattr, described, "sent", None)
         blind = self.done(self.api.post("/v1/tokens", {"name": "blind", "scopes": ["read"]}))["token"]
         self.blinded = self.new_client(token=blind)
-        for part in (self.queues, self.jobs, self.schedules, self.gates, self.errors, self.operating):
+        for part in (self.queues, self.jobs, self.schedules, self.workflows, self.gates, self.errors, self.operating):
             part()
         unsent = described_members(described) - described.sent
         excused = set().union(*UNSENT.values())
@@ -184,6 +187,53 @@ class Answers(harness.MillraceCase):
         often["job"] = {"type": "t", "queue": "none"}
         self.done(self.api.put("/v1/schedules/c", often))
         harness.eventually(lambda: "error" in str(self.get("/v1/schedules/c/runs")))
+
+    def workflows(self):
+        queue = {"queue": "flows"}
+        settings = {"meta": {"m": "1"}, "max_active": 9, "timeout_ms": 60_000, "unique": {"key": "k"}, "name": "n"}
+        job = {"type": "t", **{name: value for name, value in EVERYTHING.items() if name != "unique"}}
+        members = [{"ref": "a", "job": job}, {"ref": "b", "needs": ["a"], "job": {"type": "t"}}]
+        body = {**queue, **settings, "members": members, "open": True, "result_from": "a"}
+        body |= {name: {"type": "t"} for name in ("on_success", "on_failure", "on_end")}
+        made = self.done(self.api.post("/v1/workflows", body))
+        path = f"/v1/workflows/{made['id']}"
+        self.done(self.api.post(f"{path}/members", {"members": members}))
+        self.get(f"{path}/members/a")
+        late, later = ({"type": "t", **due} for due in ({"run_at": "2999-01-01T00:00:00Z"}, {"delay_ms": 3_600_000}))
+        more = [{"ref": "c", "job": late}, {"ref": "d", "needs": [{"ref": "b", "on": "failed"}], "job": later}]
+        self.done(self.api.post(f"{path}/members", {"members": more}))
+        self.get(f"{path}/members/c")
+        self.get(f"{path}/members/d")
+        self.finish(self.claim_within(queues=["flows"]), result=1)
+        second = self.claim_within(queues=["flows"])
+        self.assertEqual(second["parents"]["a"]["result"], 1)
+        for api in (self.api, self.blinded):
+            self.get(path, api, include="result")
+            self.get(f"{path}/members", api, include="job,result")
+            self.get(f"{path}/members/a", api, include="job,result")
+        for call in ("graph", "why"):
+            self.get(f"{path}/{call}")
+        self.done(self.api.post(f"{path}/cancel", {"reason": "r"}))
+        self.finish(second, "cancelled")
+        self.get(path, wait_ms=20_000, until="final")
+        callback = self.claim_within(queues=["flows"])
+        self.assertEqual(callback["workflow"]["role"], "callback")
+        self.get(f"/v1/jobs/{callback['id']}")
+        self.get("/v1/workflows", fresh="true")
+        self.large_results()
+
+    def large_results(self):
+        """A parent whose result is too large, and a callback after a success."""
+        large = {"type": "t", "queue": "large"}
+        members = [{"ref": "a", "job": large}, {"ref": "b", "job": large}, {"needs": ["a", "b"], "job": large}]
+        made = self.done(self.api.post("/v1/workflows", {"members": members, "on_success": large}))
+        for _ in range(2):
+            self.finish(self.claim_within(queues=["large"]), result="x" * 700_000)
+        last = self.claim_within(queues=["large"])
+        self.assertIn("size", [parent.get("omitted") for parent in last["parents"].values()])
+        self.finish(last)
+        ended = self.get(f"/v1/workflows/{made['id']}", wait_ms=20_000, until="final")
+        self.assertIn("on_success", ended["callbacks"])
 
     def gates(self):
         keys = {"b": {"concurrency": 1, "rate": RATE}}

@@ -296,6 +296,14 @@ class EachRoute(AuditCase):
             ("POST", "/v1/queues/{name}/pause"): (q, None, "queue.paused"),
             ("POST", "/v1/queues/{name}/resume"): (self.paused(), None, "queue.resumed"),
             ("POST", "/v1/queues/{name}/purge"): (f"{q}-full", None, "queue.purged"),
+            ("POST", "/v1/workflows/{id}/cancel"): (self.workflow(), None, "workflow.cancelled"),
+            ("POST", "/v1/workflows/{id}/retry"): (self.workflow("cancelled"), None, "workflow.retried"),
+            ("DELETE", "/v1/workflows/{id}"): (self.workflow("cancelled"), None, "workflow.deleted"),
+            ("POST", "/v1/workflows/{id}/members/{ref}/skip"): (
+                self.workflow(),
+                None,
+                "workflow.skipped",
+            ),
             ("POST", "/v1/operations/{id}/pause"): (made.operations[0], None, "operation.paused"),
             ("POST", "/v1/operations/{id}/resume"): (made.operations[0], None, "operation.resumed"),
             ("POST", "/v1/operations/{id}/cancel"): (made.operations[0], None, "operation.cancelled"),
@@ -360,6 +368,18 @@ class EachRoute(AuditCase):
         self.assertEqual(self.api.post(f"/v1/jobs/{job}/cancel").status, 200)
         return job
 
+    def workflow(self, state="running"):
+        """The id of a workflow with a member `waits` that is blocked or, in a cancelled one, skipped."""
+        job = {"type": "t", "queue": self.queue, "delay_ms": 3_600_000}
+        members = [{"ref": "first", "job": job}, {"ref": "waits", "needs": ["first"], "job": job}]
+        made = self.api.post("/v1/workflows", {"queue": self.queue, "members": members})
+        self.assertEqual(made.status, 201, made)
+        path = f"/v1/workflows/{made.json['id']}"
+        if state == "cancelled":
+            self.assertEqual(self.api.post(f"{path}/cancel").status, 200)
+            self.api.get(path, wait_ms=30_000, until="final")
+        return made.json["id"]
+
     def paused(self):
         self.api.post(f"/v1/queues/{self.queue}-paused/pause", create="true")
         return f"{self.queue}-paused"
@@ -375,7 +395,7 @@ class EachRoute(AuditCase):
                 request_id = f"{self.queue}-{number}"
                 reply = self.mine.request(
                     method,
-                    re.sub(r"\{\w+\}", name, pattern),
+                    re.sub(r"\{\w+\}", name, pattern.replace("{ref}", "waits")),
                     body,
                     headers={"X-Request-Id": request_id},
                 )

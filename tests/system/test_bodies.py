@@ -150,9 +150,8 @@ class OfTheBody(harness.ServerCase):
 class WhatComesLater(harness.ServerCase):
     def test_paths_that_are_not_there_yet(self):
         for method, path in (
-            ("GET", "/v1/workflows"),
-            ("POST", "/v1/workflows"),
-            ("GET", f"/v1/workflows/{NOBODY}/graph"),
+            ("POST", f"/v1/workflows/{NOBODY}/signals/x"),
+            ("GET", f"/v1/workflows/{NOBODY}/members/a/skip/x"),
             ("GET", "/assets/none.js"),
             ("GET", "/v1"),
             ("GET", "/v2/jobs"),

@@ -14,9 +14,15 @@ NOBODY = "0190a0a0-0000-7000-8000-000000000000"
 
 
 class Description(harness.ServerCase):
+    def path_of(self, template, identifier="w"):
+        """A path of the template that names nothing that is there."""
+        by_uuid = template.startswith(("/v1/jobs/", "/v1/workflows/"))
+        path = template.replace("{id}", NOBODY if by_uuid else identifier)
+        return path.replace("{name}", self.queue).replace("{ref}", "nobody")
+
     def test_every_route_answers(self):
         for method, template, operation in self.api.contract().operations():
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
+            path = self.path_of(template)
             with self.subTest(route=f"{method} {template}"):
                 reply = self.api.request(method, path, {} if "requestBody" in operation else None)
                 self.assertNotEqual(reply.status, 405, reply)
@@ -27,7 +33,7 @@ class Description(harness.ServerCase):
 
     def test_every_path_refuses_other_methods(self):
         for _, template, item in self.api.contract().routes:
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
+            path = self.path_of(template)
             described = {method.upper() for method in item if method in ("get", "post", "put", "patch", "delete")}
             for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - described:
                 with self.subTest(method=method, path=template):
@@ -47,7 +53,7 @@ class Description(harness.ServerCase):
             if not operation.get("requestBody", {}).get("required"):
                 continue
             schema = described.resolve(operation["requestBody"]["content"]["application/json"]["schema"])
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
+            path = self.path_of(template)
             with self.subTest(route=f"{method} {template}"):
                 reply = self.api.request(method, path, {})
                 if schema.get("required"):
@@ -58,7 +64,7 @@ class Description(harness.ServerCase):
         for method, template, operation in self.api.contract().operations():
             if "requestBody" not in operation:
                 continue
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
+            path = self.path_of(template)
             with self.subTest(route=f"{method} {template}"):
                 reply = self.api.request(method, path, {"no_such_member": 1})
                 self.assertEqual(reply.status, 422, reply)
@@ -68,7 +74,7 @@ class Description(harness.ServerCase):
         for method, template, _ in self.api.contract().operations():
             if method != "GET":
                 continue
-            path = template.replace("{id}", NOBODY).replace("{name}", self.queue)
+            path = self.path_of(template, NOBODY)
             with self.subTest(route=template):
                 self.assert_refused(
                     self.api.get(path, no_such_parameter=1),
@@ -81,7 +87,7 @@ class Description(harness.ServerCase):
         """Giving a parameter its default is the same as leaving it out."""
         described, checked = self.api.contract(), 0
         for method, template, operation in described.operations():
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
+            path = self.path_of(template)
             body = {} if "requestBody" in operation else None
             without = self.api.request(method, path, body)
             for parameter in map(described.resolve, operation.get("parameters", [])):

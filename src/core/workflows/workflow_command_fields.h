@@ -16,7 +16,7 @@ constexpr auto describe(Of<MemberDraft::Need>) {
 }
 
 constexpr auto describe(Of<MemberDraft>) {
-  return std::tuple(Field(1, &MemberDraft::ref), Field(2, &MemberDraft::needs), Field(3, &MemberDraft::any), Field(4, &MemberDraft::queue, Form::kName), Field(5, &MemberDraft::job));
+  return std::tuple(Field(1, &MemberDraft::ref), Field(2, &MemberDraft::needs), Field(3, &MemberDraft::any), Field(4, &MemberDraft::queue, Form::kName), Field(5, &MemberDraft::job), Field(6, &MemberDraft::limits));
 }
 
 constexpr auto describe(Of<CreateWorkflow>) {

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "core/audit/audit.h"
 #include "core/workflows/workflow.h"
+#include "terms/flow.h"
 
 namespace millrace::core {
 
@@ -27,7 +28,8 @@ struct MemberDraft {
   std::vector<Need> needs;
   bool any = false;
   SharedBytes queue;
-  SharedBytes job;  // as MemberSpec::job
+  SharedBytes job;                           // as MemberSpec::job
+  std::vector<terms::JobLimit> limits = {};  // the job's own, to be judged before its release
 };
 
 struct CreateWorkflow {
@@ -36,7 +38,7 @@ struct CreateWorkflow {
   WorkflowSpec spec;
   bool open = false;
   std::vector<MemberDraft> members;
-  Fingerprint content;  // of the request
+  Fingerprint content;                       // of the request
   std::shared_ptr<const SubmissionKey> key;  // null: none
   bool reject = false;  // a workflow that holds the unique key: kDuplicateWorkflow, not that one
   SharedOrigin by = {};
@@ -88,9 +90,9 @@ struct DeleteWorkflow {
 // or was never there.
 struct GetWorkflow {
   JobId id;
-  SharedBytes ref;          // or "@number": this one; empty: from `first`
+  SharedBytes ref;  // or "@number": this one; empty: from `first`
   std::uint32_t first = 0;
-  std::uint32_t limit = 0;  // of members; 0: none
+  std::uint32_t limit = 0;           // of members; 0: none
   std::optional<MemberState> state;  // only members of this state
   bool why = false;
   bool queues = false;
@@ -103,8 +105,8 @@ struct SettleMembers {
 };
 // A new round of a member's job, or of one made anew if it is gone. Repeated, it changes nothing.
 struct RetryMember {
-  std::uint32_t shard = 0;               // of the job's queue
-  std::shared_ptr<const JobSpec> spec;   // with the new membership
+  std::uint32_t shard = 0;              // of the job's queue
+  std::shared_ptr<const JobSpec> spec;  // with the new membership
   bool reset_attempts = true;
   bool drop_limits = false;
 };

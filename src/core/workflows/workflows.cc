@@ -82,6 +82,7 @@ WorkflowDecider::Resolved WorkflowDecider::resolve(const WorkflowEntry* entry,
   }
   for (const std::uint32_t place : places) {
     const MemberDraft& draft = drafts[place];
+    if (const Refusal limits = judge_limits(draft.limits)) return refuse(place, limits.detail);
     MemberSpec& member = made.members.emplace_back();
     member.ref = draft.ref;
     member.any = draft.any;

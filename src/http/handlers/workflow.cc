@@ -173,8 +173,7 @@ Task<void> close_workflow(Call& call) {
   const auto change = take_change(call);
   if (!change) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
-  const auto answer =
-      co_await service::close_workflow(call.caller, change->id, change->if_version);
+  const auto answer = co_await service::close_workflow(call.caller, change->id, change->if_version);
   answer_workflow(call, answer);
 }
 
@@ -202,16 +201,15 @@ Task<void> skip_member(Call& call) {
   const auto change = take_change(call);
   if (!change) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
-  const auto answer = co_await service::skip_member(call.caller, change->id, call.route.second,
-                                                    change->if_version);
+  const auto answer =
+      co_await service::skip_member(call.caller, change->id, call.route.second, change->if_version);
   answer_workflow(call, answer);
 }
 
 Task<void> delete_workflow(Call& call) {
   const auto change = take_change(call);
   if (!change) co_return;
-  const auto gone =
-      co_await service::delete_workflow(call.caller, change->id, change->if_version);
+  const auto gone = co_await service::delete_workflow(call.caller, change->id, change->if_version);
   if (!gone) co_return call.refuse(gone.error());
   call.no_content();
 }
