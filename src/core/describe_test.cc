@@ -9,6 +9,8 @@
 #include "core/operations/operation_fields.h"
 #include "core/reply_fields.h"
 #include "core/same.h"
+#include "core/workflows/workflow_command_fields.h"
+#include "core/workflows/workflow_fields.h"
 
 namespace millrace::core {
 namespace {
@@ -24,6 +26,11 @@ static_assert(are_whole<Rate, Bounds, KeyBounds, LimitSettings, LimitPause, Limi
 static_assert(are_whole<Condition, JobFilter, OperationSpec, OperationPart, StepOperation::Item>());
 static_assert(
     are_whole<Actor, Origin, QueueImage, LimitImage, ScheduleImage, JobImage, AuditImage>());
+static_assert(are_whole<Need, MemberSpec, MemberFate, Parent, Membership, MemberReport, Callback,
+                        WorkflowSpec, CallbackRun, Workflow, MemberChunk, FatePage,
+                        MembersSettled::Item>());
+static_assert(are_whole<MemberDraft::Need, MemberDraft, CancelMembers::Item, MemberMessage,
+                        MemberView, InTransit, WorkflowWhy>());
 static_assert(Alternatives<Event>::kAreWhole);
 static_assert(
     are_whole<JobRef, IdempotencyKey, Claimed::Item, Extended::Item, Deleted::Item, EndedLease>());
@@ -85,6 +92,14 @@ TEST(Describe, JobsAndTheirPartsAreEqualByEveryMember) {
   expect_equal_by_every_member<JobExtras>();
   expect_equal_by_every_member<JobError>();
   expect_equal_by_every_member<QueueSettings>();
+}
+
+TEST(Describe, WorkflowsAndTheirPartsAreEqualByEveryMember) {
+  expect_equal_by_every_member<Workflow>();
+  expect_equal_by_every_member<WorkflowSpec>();
+  expect_equal_by_every_member<MemberSpec>();
+  expect_equal_by_every_member<MemberFate>();
+  expect_equal_by_every_member<Membership>();
 }
 
 TEST(Describe, PointersAreComparedByWhatTheyPointTo) {

@@ -1,7 +1,7 @@
-// Carries messages between a shard and other shards, while this node leads the shard: what lies in its
-// outbox (engine/shard/outbox.h), of which messages about members of workflows may be for the shard
-// itself, and the questions of its schedules about jobs on other shards. It only decides; its caller
-// sends its requests and passes on the answers.
+// Carries messages between a shard and other shards, while this node leads the shard: what lies in
+// its outbox (engine/shard/outbox.h), of which messages about members of workflows may be for the
+// shard itself, and the questions of its schedules about jobs on other shards. It only decides; its
+// caller sends its requests and passes on the answers.
 #pragma once
 
 #include <cstdint>

@@ -343,7 +343,7 @@ core::WorkflowSet set_of_a_workflow() {
   workflow.reason = core::WorkflowReason::kMemberFailed;
   workflow.version = 2;
   workflow.created_at = time_from_ms(999);
-  workflow.timeout_at = time_from_ms(1'002);
+  workflow.timeout_at = time_from_ms(1'004);
   workflow.members = 2;
   workflow.counts = {1, 0, 0, 1, 0};
   workflow.callbacks = {{core::MemberRole::kOnEnd, some_workflow(), false}};
@@ -367,7 +367,9 @@ TEST(EventCodec, WorkflowsAreWrittenAsTheyAlwaysWere) {
             batch + "29b20226" + id + "10011801220e0a016212021002180120012a016a" + names);
   EXPECT_EQ(hex(core::MembersReleased{some_workflow(), {0, 300}}),
             batch + "1aba0217" + id + "120300ac02");
-  core::MembersSettled settled{some_workflow(), SharedBytes("q")};
+  core::MembersSettled settled;
+  settled.workflow = some_workflow();
+  settled.queue = SharedBytes("q");
   settled.cause = core::MembersSettled::Cause::kReported;
   settled.items = {{1, 2, core::MemberState::kFailed, core::MemberReason::kDead}};
   EXPECT_EQ(hex(settled), batch + "23c20220" + id + "100118042208080110021804" + "2002" + names);

@@ -77,6 +77,19 @@ TEST(SubmissionCodec, WhatIsTooNewSaysSoAndWhatIsDamagedDoesNot) {
   EXPECT_FALSE(decode_submission(""));
 }
 
+TEST(SubmissionCodec, AMembersJobIsOfTheLevelOfWorkflows) {
+  core::JobSpec spec;
+  EXPECT_EQ(format_of(spec), EventFormat::kFirst);
+  core::JobExtras extras;
+  extras.member = std::make_shared<core::Membership>();
+  spec.extras = std::make_shared<core::JobExtras>(extras);
+  EXPECT_EQ(format_of(spec), EventFormat::kWorkflows);
+  std::string body = encoded(spec);
+  EXPECT_TRUE(decode_submission(body));
+  body[1] = '\x01';
+  EXPECT_FALSE(decode_submission(body));
+}
+
 // --- Submissions stored by earlier programs: tests/compat/submissions/, as in the outbox.
 
 core::JobSpec least() {

@@ -12,8 +12,10 @@ namespace millrace::store {
 
 bool matches(const WorkflowQuery& query, const core::Workflow& workflow) {
   const core::WorkflowSpec& spec = workflow.spec;
-  if (!query.states.empty() && std::ranges::find(query.states, workflow.state) == query.states.end())
+  if (!query.states.empty() &&
+      std::ranges::find(query.states, workflow.state) == query.states.end()) {
     return false;
+  }
   if (!query.queues.empty() && std::ranges::none_of(query.queues, [&](const std::string& pattern) {
         return matches_pattern(pattern, spec.queue.view());
       })) {
@@ -105,6 +107,10 @@ bool counts_agree(const core::WorkflowImage& whole) {
   core::MemberCounts counts{};
   for (const core::MemberFate& fate : whole.fates) ++counts[static_cast<std::size_t>(fate.state)];
   return whole.fates.size() == whole.workflow.members && counts == whole.workflow.counts;
+}
+
+std::string wrong_counts(const JobId& workflow) {
+  return fmt::format("workflow {}: its counts are not those of its members", to_string(workflow));
 }
 
 }  // namespace millrace::store

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -61,5 +62,7 @@ class ImageRows {
 
 // Whether the counts of a whole image are those of its fates.
 bool counts_agree(const core::WorkflowImage& whole);
+// The finding of a check: they do not.
+std::string wrong_counts(const JobId& workflow);
 
 }  // namespace millrace::store

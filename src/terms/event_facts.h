@@ -118,8 +118,8 @@ struct DeletedFacts {
   JobState state{};
 };
 
-// Of the workflow after the event. One that is deleted, or has a member skipped, has no more than its
-// id and state.
+// Of the workflow after the event. One that was deleted has no more than its id and state; one with
+// a skipped member, its id and that.
 struct WorkflowFacts {
   JobId workflow = {};
   SharedBytes name = {};
@@ -130,10 +130,9 @@ struct WorkflowFacts {
   std::optional<std::uint32_t> number = {};                             // of a skipped member
 };
 
-using EventFacts =
-    std::variant<std::monostate, QueueFacts, ScheduleFacts, SkippedFacts, BrokenFacts,
-                 ErrorGroupFacts, OperationFacts, LimitFacts, SubmittedFacts, StartedFacts,
-                 AttemptFacts, EndFacts, DueFacts, FinishedFacts, EditedFacts, DeletedFacts,
-                 WorkflowFacts>;
+using EventFacts = std::variant<std::monostate, QueueFacts, ScheduleFacts, SkippedFacts,
+                                BrokenFacts, ErrorGroupFacts, OperationFacts, LimitFacts,
+                                SubmittedFacts, StartedFacts, AttemptFacts, EndFacts, DueFacts,
+                                FinishedFacts, EditedFacts, DeletedFacts, WorkflowFacts>;
 
 }  // namespace millrace::terms

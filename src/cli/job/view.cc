@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "millrace/json.h"
 
 namespace millrace::cli {
 namespace {
@@ -81,6 +82,20 @@ std::string schedule_text(const sdk::Job& job) {
   std::string text = printable(job.schedule->name);
   if (job.schedule->scheduled_at) text += ", for " + format_rfc3339(*job.schedule->scheduled_at);
   return text;
+}
+
+// "member load of workflow 019c... nightly"
+std::string workflow_text(const sdk::Job& job) {
+  const sdk::JsonView workflow = sdk::JsonView(job.json)["workflow"];
+  if (!workflow.is_object()) return {};
+  std::string place = workflow["role"].string().value_or("");
+  if (const auto number = workflow["number"].integer()) {
+    const auto ref = workflow["ref"].string();
+    place += " " + (ref ? *ref : fmt::format("@{}", *number));
+  }
+  const auto name = workflow["name"].string();
+  return printable(fmt::format("{} of workflow {}{}", place, workflow["id"].string().value_or(""),
+                               name ? " " + *name : ""));
 }
 
 std::string generation_text(const sdk::Job& job) {
@@ -196,6 +211,7 @@ std::string job_details(const sdk::Job& job, sdk::Timestamp now) {
   if (job.crashes > 0) lines.add("workers lost", std::to_string(job.crashes));
   lines.add("submitted", time_for_people(job.created_at, now));
   lines.add("schedule", schedule_text(job));
+  lines.add("workflow", workflow_text(job));
   if (waits) lines.add("due", time_for_people(job.run_at, now));
   lines.add("expires", time_for_people(job.expires_at, now));
   lines.add(last + "started", time_for_people(job.started_at, now));

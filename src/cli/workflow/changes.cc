@@ -1,5 +1,11 @@
 // millrace workflow add, close, cancel, retry, skip and delete.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/words.h"
 #include "cli/confirm.h"
@@ -109,15 +115,39 @@ void add_cancel(CLI::App& group, Session& session) {
   });
 }
 
+struct Retry {
+  std::string id;
+  std::vector<std::string> refs;
+  bool keep_attempts = false;
+  bool drop_limits = false;
+};
+
+void retry(const Retry& options, Session& session) {
+  if (session.refuse_dashes()) return;
+  sdk::JsonWriter body;
+  body.begin_object();
+  if (!options.refs.empty()) {
+    body.key("refs").begin_array();
+    for (const std::string& ref : options.refs) body.string(ref);
+    body.end_array();
+  }
+  if (options.keep_attempts) body.key("reset_attempts").boolean(false);
+  if (options.drop_limits) body.key("drop_limits").boolean(true);
+  body.end_object();
+  session.with_client([&](sdk::Client& client) {
+    const auto answer = send(client, "POST", workflow_path(options.id, "/retry"), body.take());
+    if (!answer && !options.refs.empty()) {
+      return fail_on_member(answer.error(), options.id,
+                            fmt::format("{}", fmt::join(options.refs, " or ")), session);
+    }
+    if (!answer) return session.fail_on(answer.error(), "workflow", options.id);
+    print_workflow(*answer, session);
+  });
+}
+
 void add_retry(CLI::App& group, Session& session) {
   CLI::App& command = *group.add_subcommand(
       "retry", "Run failed members again, and what was skipped because of them");
-  struct Retry {
-    std::string id;
-    std::vector<std::string> refs;
-    bool keep_attempts = false;
-    bool drop_limits = false;
-  };
   const auto options = std::make_shared<Retry>();
   add_workflow_id(command, options->id);
   command
@@ -130,26 +160,13 @@ void add_retry(CLI::App& group, Session& session) {
   command.add_flag("--drop-limits", options->drop_limits,
                    "Drop the limits of the jobs that have been deleted");
   command.footer(
-      fmt::format("What succeeded stays. A workflow that had ended runs again, and calls back again "
-                  "when it ends.\n"
+      fmt::format("What succeeded stays. One that had ended runs again, and calls back again.\n"
                   "\n"
                   "Examples:\n"
                   "  millrace workflow retry {0}\n"
                   "  millrace workflow retry {0} --ref price --ref @17",
                   kExampleWorkflow));
-  command.callback([options, &session] {
-    sdk::JsonWriter body;
-    body.begin_object();
-    if (!options->refs.empty()) {
-      body.key("refs").begin_array();
-      for (const std::string& ref : options->refs) body.string(ref);
-      body.end_array();
-    }
-    if (options->keep_attempts) body.key("reset_attempts").boolean(false);
-    if (options->drop_limits) body.key("drop_limits").boolean(true);
-    body.end_object();
-    change(options->id, "/retry", body.take(), session);
-  });
+  command.callback([options, &session] { retry(*options, session); });
 }
 
 struct Skip {

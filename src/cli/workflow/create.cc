@@ -1,6 +1,12 @@
 // millrace workflow create: begins a workflow.
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/workflow/calls.h"
 #include "cli/workflow/waiting.h"
@@ -15,6 +21,16 @@ struct Create {
   bool wait = false;
 };
 
+// It had been created with this key, has ended, and its retention was short.
+void show_pruned(std::string_view json, std::string_view id, Session& session) {
+  session.exit_code = kDidNotSucceed;
+  note(fmt::format(
+      "workflow {} has ended, and the server has deleted it, so its outcome is unknown; a longer "
+      "retention of its queue keeps ended workflows",
+      id));
+  print_line(session.json() ? std::string(json) : fmt::format("{}  pruned", printable(id)));
+}
+
 void create(const Create& options, Session& session) {
   if (session.refuse_dashes()) return;
   auto content = read_json_file(options.file, session);
@@ -26,8 +42,10 @@ void create(const Create& options, Session& session) {
     }
     const auto answer = client.call(std::move(request));
     if (!answer) return fail_on_workflow_file(answer.error(), options.file, session);
+    const sdk::JsonView made(answer->body);
+    const std::string id = made["id"].string().value_or("");
+    if (made["state"].string() == "pruned") return show_pruned(answer->body, id, session);
     if (options.wait) {
-      const std::string id = sdk::JsonView(answer->body)["id"].string().value_or("");
       if (!session.json()) print_line(id);
       return wait_for_workflow(client, session, id, std::nullopt);
     }

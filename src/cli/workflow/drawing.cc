@@ -65,7 +65,9 @@ Graph read_graph(const std::vector<DrawnMember>& members) {
 template <typename Value>
 class Numbers {
  public:
-  std::size_t of(const Value& value) { return made_.try_emplace(value, made_.size()).first->second; }
+  std::size_t of(const Value& value) {
+    return made_.try_emplace(value, made_.size()).first->second;
+  }
 
  private:
   std::map<Value, std::size_t> made_;
@@ -166,7 +168,7 @@ class Drawing {
  public:
   Drawing(const Graph& graph, const std::vector<Line>& lines) : graph_(graph), lines_(lines) {}
 
-  // Draws the line and all below it.
+  // Draws these lines and all below them.
   void draw(const Places& roots) {
     struct Step {
       std::size_t line;
@@ -203,16 +205,16 @@ class Drawing {
       return;
     }
     ++drawn_;
-    const std::string shown = indent.size() <= kMostIndent
-                                  ? std::string(indent)
-                                  : fmt::format("...{}", indent.substr(indent.size() - kMostIndent));
+    std::string shown(indent);
+    if (shown.size() > kMostIndent) shown.replace(0, shown.size() - kMostIndent, "...");
     table_.add({shown + name_text(line, graph_.members), state_text(line, graph_.members),
                 need_text(graph_.members[line.members.front()], graph_.members)});
   }
 
   const Graph& graph_;
   const std::vector<Line>& lines_;
-  Table table_{{{.title = "MEMBER", .least = kLeastName}, {"STATE"}, {.title = "NEEDS", .least = 0}}};
+  Table table_{
+      {{.title = "MEMBER", .least = kLeastName}, {"STATE"}, {.title = "NEEDS", .least = 0}}};
   std::size_t drawn_ = 0;
   std::size_t left_out_ = 0;
 };

@@ -2,6 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "cli/limit/calls.h"
 #include "cli/output.h"
 #include "cli/workflow/calls.h"

@@ -42,8 +42,9 @@ std::string done_of_all(const sdk::JsonView& workflow) {
 }
 
 std::string state_and_reason(const sdk::JsonView& object) {
+  const std::string state = text_in(object, "state");
   const std::string reason = text_in(object, "reason");
-  return text_in(object, "state") + (reason.empty() ? "" : ": " + reason);
+  return reason.empty() || reason == state ? state : fmt::format("{}: {}", state, reason);
 }
 
 // "10: 3 succeeded, 1 failed, 6 blocked"
@@ -198,7 +199,10 @@ std::string member_details(const sdk::JsonView& member) {
 }
 
 std::string failures_text(const std::vector<sdk::JsonView>& members, std::size_t width) {
-  Table table({{.title = "FAILED", .least = 12}, {"REASON"}, {"JOB"}, {.title = "ERROR", .least = 8}});
+  Table table({{.title = "FAILED", .least = 12},
+               {"REASON"},
+               {"JOB"},
+               {.title = "ERROR", .least = 8}});
   for (const sdk::JsonView& one : members) {
     table.add({printable(name_of(one)), text_in(one, "reason"),
                dash_if_empty(text_in(one, "job_id")),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -25,7 +26,7 @@ using std::chrono::steady_clock;
 
 constexpr sdk::Milliseconds kLookEvery{2'000};  // the server answers an end at once
 constexpr sdk::Milliseconds kPause{500};        // while the server is away
-constexpr std::chrono::minutes kAwayLimit{5};
+constexpr sdk::Milliseconds kAwayLimit{30'000};
 constexpr std::size_t kProgressColumns = 72;
 
 void tell_end(const std::string& json, Session& session) {

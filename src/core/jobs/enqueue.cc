@@ -32,9 +32,9 @@ bool same_rule(std::optional<UniqueRule> before, const std::optional<UniqueRule>
   return before == now;
 }
 
-// Whether both are, or neither is, the job of the same member or callback.
+// Whether both are the job of the same member or callback.
 bool same_member(const JobExtras& before, const JobExtras& now) {
-  if (before.member == nullptr || now.member == nullptr) return before.member == now.member;
+  if (before.member == nullptr || now.member == nullptr) return false;
   return before.member->workflow == now.member->workflow &&
          before.member->role == now.member->role && before.member->number == now.member->number;
 }
@@ -47,12 +47,14 @@ template <typename Earlier>
 bool same_content(const Earlier& earlier, const JobSpec& spec) {
   const JobExtras& before = extras_of(earlier.extras);
   const JobExtras& now = extras_of(spec.extras);
+  // A member's id is made of its workflow and its number. The relay may bring the job again after an
+  // operator has edited it.
+  if (before.member != nullptr || now.member != nullptr) return same_member(before, now);
   // A job's payload is empty if it was not read.
   const bool same_payload = earlier.payload.empty() || earlier.payload == spec.payload;
   return earlier.type == spec.type && earlier.timeout == spec.timeout && same_payload &&
          earlier.priority == spec.priority && same_rule(before.unique, now.unique) &&
-         before.tags == now.tags && before.meta == now.meta && before.order_key == now.order_key &&
-         same_member(before, now);
+         before.tags == now.tags && before.meta == now.meta && before.order_key == now.order_key;
 }
 
 std::optional<SubmissionKey> own_key(const Enqueue& command) {

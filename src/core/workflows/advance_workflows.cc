@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxPerTurn = 256;
 constexpr std::size_t kMaxReportsPerMessage = 1'000;
-constexpr std::string_view kStopped = "its workflow was stopped";
 
 }  // namespace
 
@@ -152,8 +151,7 @@ bool WorkflowDecider::cancel_member(const WorkflowEntry& entry, std::uint32_t nu
     return false;
   }
   Cancel cancellation;
-  cancellation.reason = entry.workflow.cancel_reason.empty() ? SharedBytes(kStopped)
-                                                             : entry.workflow.cancel_reason;
+  cancellation.reason = stop_reason(entry);
   const std::size_t before = events_.size();
   cancel(job, cancellation);
   return events_.size() > before;

@@ -167,6 +167,55 @@ TEST_F(WorkflowGraphTest, ARefusedMemberFailsAndCatchesNothing) {
   EXPECT_TRUE(graph_.has_lost());
 }
 
+TEST_F(WorkflowGraphTest, WhatIsToSkipComesBeforeAReleaseThatMayHaveToWait) {
+  add({{}, {}, {{on(0)}}, {{on(2)}}});
+  graph_.release(number(0), JobId{});
+  end(0, kFailed);
+  ASSERT_EQ(graph_.undecided(), 2u);
+  EXPECT_EQ(graph_.next()->member, number(2));
+  EXPECT_FALSE(graph_.next()->released);
+  graph_.skip(number(2), MemberReason::kNone);
+  EXPECT_EQ(graph_.next()->member, number(3));
+  graph_.skip(number(3), MemberReason::kNone);
+  EXPECT_EQ(graph_.next()->member, number(1));
+  EXPECT_TRUE(graph_.next()->released);
+}
+
+TEST_F(WorkflowGraphTest, EachFailureIsCaughtForItself) {
+  add({{}, {}, {{on(0, NeedOn::kFailed)}}, {{on(1, NeedOn::kFailed), on(2)}}});
+  settle();
+  end(0, kFailed);
+  end(1, kFailed);
+  EXPECT_EQ(settle(), Numbers{2});
+  EXPECT_FALSE(graph_.is_uncaught(number(0)));
+  EXPECT_TRUE(graph_.is_uncaught(number(1)));
+  EXPECT_FALSE(graph_.is_uncaught(number(2)));  // it runs
+  end(2, kFailed);
+  EXPECT_TRUE(graph_.is_uncaught(number(2)));
+  settle();
+  EXPECT_EQ(state(3), kSkipped);
+  EXPECT_TRUE(graph_.has_lost());
+}
+
+TEST_F(WorkflowGraphTest, CountsWhatNeedsAMember) {
+  add({{}, {{on(0)}}, {{on(0, NeedOn::kEnded), on(1)}}});
+  add({{{on(0, NeedOn::kFailed)}}});
+  EXPECT_EQ(graph_.dependants(number(0)), 3u);
+  EXPECT_EQ(graph_.dependants(number(1)), 1u);
+  EXPECT_EQ(graph_.dependants(number(3)), 0u);
+  EXPECT_EQ(graph_.needs(), 4u);
+}
+
+TEST_F(WorkflowGraphTest, ASkipKeepsItsReasonAndMeetsOnlyEnded) {
+  add({{}, {{on(0)}}, {{on(1, NeedOn::kEnded)}}, {{on(1, NeedOn::kFailed)}}});
+  settle();
+  graph_.skip(number(1), MemberReason::kByCall);
+  EXPECT_EQ(settle(), Numbers{2});
+  EXPECT_EQ(graph_.reason(number(1)), MemberReason::kByCall);
+  EXPECT_EQ(graph_.reason(number(3)), MemberReason::kNone);
+  EXPECT_EQ(state(3), kSkipped);
+}
+
 TEST_F(WorkflowGraphTest, FindsCirclesAndNamesAMemberOfOne) {
   add({{}});
   const auto circle = [&](const std::vector<Line>& lines) {

@@ -225,6 +225,11 @@ Reply WorkflowDecider::operator()(const RetryMember& command) {
   return ItemsReply{{retry_job(command)}};
 }
 
+SharedBytes stop_reason(const WorkflowEntry& entry) {
+  const SharedBytes& given = entry.workflow.cancel_reason;
+  return given.empty() ? SharedBytes("its workflow was stopped") : given;
+}
+
 std::vector<CancelMembers> stops_to_tell(const ShardState& state) {
   std::vector<CancelMembers> stops;
   for (const JobId& id : state.workflows.stopping()) {
@@ -237,7 +242,7 @@ std::vector<CancelMembers> stops_to_tell(const ShardState& state) {
       const auto [place, first] = of_shard.try_emplace(shard, stops.size());
       if (first || stops[place->second].items.size() == kMaxItemsPerCommand) {
         place->second = stops.size();
-        stops.push_back({shard, {}, entry.workflow.cancel_reason});
+        stops.push_back({shard, {}, stop_reason(entry)});
       }
       stops[place->second].items.push_back(
           {entry.job_of(MemberNumber{i}), entry.members[i].round});

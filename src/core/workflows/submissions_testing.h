@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/bounds.h"
 #include "core/workflows/submissions.h"
@@ -52,8 +52,8 @@ class SubmissionsForTests final : public Submissions {
     box.max_attempts = kMaxAttempts;
     return box;
   }
-  mutable std::vector<JobSpec> specs_;
-  mutable std::vector<MemberMessage> messages_;
+  mutable std::deque<JobSpec> specs_;
+  mutable std::deque<MemberMessage> messages_;  // an address stays
 };
 
 }  // namespace millrace::core

@@ -93,6 +93,8 @@ class WorkflowDecider : public Decider {
   }
 };
 
+// What the jobs are told that a stop cancels.
+SharedBytes stop_reason(const WorkflowEntry& entry);
 // The stops that other shards must hear of, or hear again.
 std::vector<CancelMembers> stops_to_tell(const ShardState& state);
 

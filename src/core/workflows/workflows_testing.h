@@ -63,7 +63,7 @@ class WorkflowShards {
     decide(batch.events);
     for (std::size_t left = advances; left > 0; --left) {
       const std::size_t before = batch.events.size();
-      shard.machine->advance_workflows(1, now, admission, batch.events);
+      shard.machine->advance_workflows(at_once, now, admission, batch.events);
       if (batch.events.size() == before) break;
     }
     shard.machine->report_members(now, batch.events);
@@ -199,7 +199,8 @@ class WorkflowShards {
   SubmissionsForTests submissions;
   Time now = time_from_ms(1'700'000'000'000);
   Admission admission = Admission::kOpen;
-  std::size_t advances = kMaxAdvancedPerStep;  // of a step
+  std::size_t advances = kMaxAdvancedPerStep;  // of a step, each of `at_once` releases and skips
+  std::size_t at_once = 1;
   std::function<void(std::uint32_t, const EventBatch&)> watch;
 
  private:
@@ -220,7 +221,7 @@ class WorkflowShards {
     if (message.settle) decide(message.settle->shard, *message.settle);
     if (!message.remove.empty()) {
       const std::uint32_t there = shard_of(queue_bits(message.remove.front()));
-      decide(there, Delete{message.remove, DeleteCause::kOperator});
+      decide(there, Delete{message.remove, DeleteCause::kWorkflow});
     }
     if (!message.retry) return true;
     const auto reply = std::get<ItemsReply>(decide(message.retry->shard, *message.retry));

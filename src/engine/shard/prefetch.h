@@ -1,6 +1,6 @@
-// Jobs and workflows that only the tables hold, read for the commands of one step before any of them is decided.
-// Memory takes precedence: the machine looks here only for jobs that it does not hold, and it holds
-// everything that a pending flush has not stored yet.
+// Jobs and workflows that only the tables hold, read for the commands of one step before any of
+// them is decided. Memory takes precedence: the machine looks here only for what it does not hold,
+// and it holds everything that a pending flush has not stored yet.
 #pragma once
 
 #include <cstddef>

@@ -35,9 +35,7 @@ class Loader : public store::StateVisitor {
     into_.machine->load_catalog_entry(entry);
   }
   void operation(const core::OperationPart& part) override { into_.machine->load_operation(part); }
-  void workflow(const core::WorkflowImage& whole) override {
-    into_.machine->load_workflow(whole);
-  }
+  void workflow(const core::WorkflowImage& whole) override { into_.machine->load_workflow(whole); }
   void audited(const core::AuditRow& newest) override { into_.machine->load_audited(newest); }
 
  private:

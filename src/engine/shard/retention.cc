@@ -11,18 +11,18 @@ namespace {
 
 constexpr std::array kTerminalStates = {core::State::kSucceeded, core::State::kDead,
                                         core::State::kCancelled, core::State::kExpired};
-constexpr std::array kKinds = {Ended::kJobs, Ended::kWorkflows};
+constexpr std::array kKinds = {EndedThings::kJobs, EndedThings::kWorkflows};
 
 }  // namespace
 
 void RetentionPlanner::restart(const core::Queue& queue, bool workflows) {
   for (const core::State state : kTerminalStates) {
-    for (const Ended what : kKinds) {
+    for (const EndedThings what : kKinds) {
       const Key key(queue.name.view(), state, what);
       Pair& pair = pairs_[key];
       pair.queue = queue.name;
       pair.keep = queue.settings.retention.of(state);
-      const bool any = what == Ended::kWorkflows
+      const bool any = what == EndedThings::kWorkflows
                            ? workflows && state != core::State::kExpired
                            : queue.counts[static_cast<std::size_t>(state)] > 0;
       // Unknown until the tables are read, which the first cut, due at once, does.
@@ -55,7 +55,7 @@ void RetentionPlanner::learn(const core::EventBatch& batch) {
 
 void RetentionPlanner::ended(const core::JobRef& job, core::State state, core::Keep keep, Time at) {
   if (!core::is_terminal(state) || keep == core::Keep::kForgotten) return;
-  const Key key(job.queue.view(), state, Ended::kJobs);
+  const Key key(job.queue.view(), state, EndedThings::kJobs);
   const auto found = pairs_.find(key);
   MILLRACE_CHECK(found != pairs_.end());  // a queue is announced before its jobs
   note_end(key, found->second, at);
@@ -66,7 +66,7 @@ void RetentionPlanner::ended(const core::JobRef& job, core::State state, core::K
 void RetentionPlanner::ended(const core::Workflow& workflow) {
   if (!terms::has_ended(workflow.state) || core::calls_back(workflow)) return;
   const core::State state = core::retained_as(workflow.state);
-  const Key key(workflow.spec.queue.view(), state, Ended::kWorkflows);
+  const Key key(workflow.spec.queue.view(), state, EndedThings::kWorkflows);
   const auto [found, created] = pairs_.try_emplace(key);
   Pair& pair = found->second;
   if (created) {  // its queue was deleted
@@ -87,7 +87,7 @@ void RetentionPlanner::note_end(const Key& key, Pair& pair, Time at) {
 
 void RetentionPlanner::set_keep(const SharedBytes& queue, const core::Retention& retention) {
   for (const core::State state : kTerminalStates) {
-    for (const Ended what : kKinds) {
+    for (const EndedThings what : kKinds) {
       const Key key(queue.view(), state, what);
       const auto [found, created] = pairs_.try_emplace(key);
       Pair& pair = found->second;
@@ -102,13 +102,13 @@ void RetentionPlanner::set_keep(const SharedBytes& queue, const core::Retention&
 
 void RetentionPlanner::forget(const SharedBytes& queue) {
   for (const core::State state : kTerminalStates) {
-    const auto jobs = pairs_.find(Key(queue.view(), state, Ended::kJobs));
+    const auto jobs = pairs_.find(Key(queue.view(), state, EndedThings::kJobs));
     if (jobs != pairs_.end()) {
       if (jobs->second.due) due_.erase({*jobs->second.due, jobs->first});
       pairs_.erase(jobs);
     }
     // Workflows outlive their queue.
-    const auto workflows = pairs_.find(Key(queue.view(), state, Ended::kWorkflows));
+    const auto workflows = pairs_.find(Key(queue.view(), state, EndedThings::kWorkflows));
     if (workflows == pairs_.end()) continue;
     workflows->second.keep = of_no_queue_.of(state);
     reschedule(workflows->first, workflows->second);
@@ -120,7 +120,8 @@ std::vector<RetentionCut> RetentionPlanner::take_due(Time now, std::size_t limit
   while (cuts.size() < limit && !due_.empty() && due_.begin()->first <= now) {
     const Key key = due_.begin()->second;
     Pair& pair = pairs_.find(key)->second;
-    cuts.push_back({std::get<Ended>(key), pair.queue, std::get<core::State>(key), now - *pair.keep});
+    const auto& [queue, state, what] = key;
+    cuts.push_back({what, pair.queue, state, now - *pair.keep});
     pair.in_work = true;
     reschedule(key, pair);
   }

@@ -1,5 +1,5 @@
-// Plans the deletion of ended jobs and workflows: for each queue and terminal state, the next time at
-// which one is due. The shard reads the tables and decides the deletions.
+// Plans the deletion of ended jobs and workflows: for each queue and terminal state, the next time
+// at which one is due. The shard reads the tables and decides the deletions.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ namespace millrace::engine {
 // together.
 inline constexpr Duration kRetentionPause{200};
 
-enum class Ended : std::uint8_t { kJobs, kWorkflows };
+enum class EndedThings : std::uint8_t { kJobs, kWorkflows };
 
 // All jobs, or workflows, of a queue that ended in `state` at or before `until` are due. For a
 // workflow it is the state of jobs that are kept as long (core::retained_as).
 struct RetentionCut {
-  Ended what{};
+  EndedThings what{};
   SharedBytes queue;
   core::State state{};
   Time until{};
@@ -54,7 +54,7 @@ class RetentionPlanner {
   std::optional<Time> next_due() const;
 
  private:
-  using Key = std::tuple<std::string, core::State, Ended>;
+  using Key = std::tuple<std::string, core::State, EndedThings>;
   struct Pair {
     SharedBytes queue;
     std::optional<Duration> keep;  // none: for ever

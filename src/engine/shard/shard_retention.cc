@@ -1,5 +1,5 @@
-// Deletes jobs and workflows whose retention is over. They are found in the tables, so each round waits until
-// these show the previous round.
+// Deletes jobs and workflows whose retention is over. They are found in the tables, so each round
+// waits until these show the previous round.
 #include <algorithm>
 #include <utility>
 
@@ -30,11 +30,10 @@ void Shard::Impl::sweep() {
 
 bool Shard::Impl::sweep_once(Sweep& sweep) {
   const RetentionCut& cut = sweep.cut;
-  const bool of_jobs = cut.what == Ended::kJobs;
+  const bool of_jobs = cut.what == EndedThings::kJobs;
   const Result<std::vector<JobId>> ids =
-      of_jobs
-          ? tables_.finished_until(cut.queue, cut.state, cut.until, kRetentionChunk)
-          : tables_.finished_workflows_until(cut.queue, cut.state, cut.until, kWorkflowsChunk);
+      of_jobs ? tables_.finished_until(cut.queue, cut.state, cut.until, kRetentionChunk)
+              : tables_.finished_workflows_until(cut.queue, cut.state, cut.until, kWorkflowsChunk);
   const Result<std::optional<Time>> oldest =
       of_jobs ? tables_.oldest_finished(cut.queue, cut.state)
               : tables_.oldest_finished_workflow(cut.queue, cut.state);

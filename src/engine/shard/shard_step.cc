@@ -300,14 +300,13 @@ namespace {
 void leave_out_outbox(const core::Command& command, core::Reply& reply) {
   const auto* const get = std::get_if<core::GetQueues>(&command);
   if (get == nullptr || !get->queue.empty() || get->counts_only) return;
-  std::erase_if(std::get<core::QueueReply>(reply).queues, [](const core::Queue& queue) {
-    return queue.name.view() == kOutboxQueue;
-  });
+  std::erase_if(std::get<core::QueueReply>(reply).queues,
+                [](const core::Queue& queue) { return queue.name.view() == kOutboxQueue; });
 }
 
 }  // namespace
 
-// One at a time: a release may carry a job of a megabyte, and an end the record and three callbacks.
+// One at a time: a release may carry a job of a megabyte, and an end the record and callbacks.
 void Shard::Impl::advance_workflows() {
   workflows_behind_ = false;
   workflows_advanced_at_ = now_;
@@ -325,7 +324,7 @@ void Shard::Impl::advance_workflows() {
   }
 }
 
-// Whatever holds the shard back: the messages must be in the row of the ends. False: there are none.
+// Whatever holds the shard back: the messages must be in the row of the ends. False: there is none.
 bool Shard::Impl::report_members() {
   const std::size_t before = events_.size();
   machine_->report_members(now_, events_);

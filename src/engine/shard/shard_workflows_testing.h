@@ -1,5 +1,5 @@
-// For tests: a shard, of several, with a workflow whose home it may be. A member is named by its ref,
-// a callback by its role.
+// For tests: a shard, of several, with a workflow whose home it may be. A member is named by its
+// ref, a callback by its role.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,9 +22,7 @@ namespace millrace::engine {
 struct WorkflowWorld : ShardFixture {
   explicit WorkflowWorld(ShardNumber shard = 0, ShardNumber of = 1,
                          store::Store in = store::make_memory_store())
-      : ShardFixture(std::move(in), placed(shard, of)),
-        shards(of),
-        queue(queue_on(shard, of)) {
+      : ShardFixture(std::move(in), placed(shard, of)), shards(of), queue(queue_on(shard, of)) {
     run();
   }
   static ShardOptions placed(ShardNumber shard, ShardNumber of) {
@@ -82,8 +80,8 @@ struct WorkflowWorld : ShardFixture {
   // --- The worker.
   // Claims all that is ready in the shard's queue: "b c", by name.
   std::string work() {
-    const auto claim = now_answer<core::ClaimReply>(
-        core::Command(ShardFixture::claim({queue}, {}, 100)));
+    const auto claim =
+        now_answer<core::ClaimReply>(core::Command(ShardFixture::claim({queue}, {}, 100)));
     std::map<std::string, core::Job> got;
     for (const core::ClaimReply::Item& item : claim.jobs) got[name_in(item.job)] = item.job;
     std::string names;
@@ -137,8 +135,8 @@ struct WorkflowWorld : ShardFixture {
   }
 
   const ShardNumber shards;
-  const std::string queue;  // of the shard
-  JobId id;                 // of the workflow
+  const std::string queue;                  // of the shard
+  JobId id;                                 // of the workflow
   std::map<std::string, core::Job> leased;  // the last lease of each name
 };
 

@@ -59,7 +59,8 @@ WorkflowPage MemoryWorkflows::list(const WorkflowQuery& query) const {
     const core::Workflow& workflow = *(--at)->second;
     if (!matches(query, workflow)) continue;
     if (query.budget.gone.stop_requested() || page.workflows.size() == query.limit) {
-      page.next_after = page.workflows.empty() ? list_begin(query) : place_of(page.workflows.back());
+      page.next_after =
+          page.workflows.empty() ? list_begin(query) : place_of(page.workflows.back());
       break;
     }
     page.workflows.push_back(workflow);

@@ -123,6 +123,13 @@ core::Changes something_of_everything() {
   part.id = id_of(50);
   changes.operations = {part};
   changes.deleted_operations = {id_of(51)};
+  core::Workflow workflow;
+  workflow.id = id_of(60);
+  workflow.members = 1;
+  changes.workflows = {workflow};
+  changes.member_chunks = {{id_of(60), 0, {{}}}};
+  changes.fate_pages = {{id_of(60), 0, {{}}}};
+  changes.deleted_workflows = {id_of(61)};
   core::KeyRow key;
   key.key.key = fingerprint("key");
   key.key.body = fingerprint("body");
@@ -262,6 +269,18 @@ TEST_F(PostgresFaults, EveryReadSaysThatItWasCutOff) {
        [&] {
          return wrong_with(tables.finished_until(SharedBytes("mail"), core::State::kSucceeded,
                                                  time_from_ms(9'000'000), 10));
+       }},
+      {"workflow", [&] { return wrong_with(tables.workflow(id_of(60), 0, 1)); }},
+      {"list_workflows", [&] { return wrong_with(tables.list_workflows({})); }},
+      {"finished_workflows_until",
+       [&] {
+         return wrong_with(tables.finished_workflows_until(
+             SharedBytes("mail"), core::State::kDead, time_from_ms(9'000'000), 10));
+       }},
+      {"oldest_finished_workflow",
+       [&] {
+         return wrong_with(
+             tables.oldest_finished_workflow(SharedBytes("mail"), core::State::kDead));
        }},
       {"oldest_finished",
        [&] {

@@ -33,7 +33,9 @@ constexpr const char* kPlain =
 constexpr const char* kById =
     "SELECT j.ord FROM {0} AS j WHERE j.id = ANY($13) AND {1} ORDER BY j.ord DESC LIMIT $3";
 constexpr const char* kByWorkflow =
-    "SELECT j.ord FROM {0} AS j WHERE j.workflow = $13 AND {2} ORDER BY j.ord + 0 DESC LIMIT $3";
+    "SELECT w.ord FROM millrace.workflow_job_rows AS w JOIN {0} AS j ON j.ord = w.ord "
+    "WHERE w.shard = $14 AND w.workflow = $13 AND w.ord BETWEEN $1 AND $2 AND {1} "
+    "ORDER BY w.ord DESC LIMIT $3";
 constexpr const char* kByQueue =
     "SELECT found.ord FROM unnest($13::text[]) AS q(name) CROSS JOIN unnest($14::text[]) AS "
     "s(name) CROSS JOIN LATERAL (SELECT j.ord FROM {0} AS j WHERE j.queue = q.name AND "
@@ -200,7 +202,7 @@ Result<std::size_t> PostgresSearch::piece(const core::JobFilter& filter, Range r
   const Condition* const queue = find_plain(filter, JobField::kQueue);
   if (filter.workflow) {
     source = kByWorkflow;
-    parameters.id(*filter.workflow);
+    parameters.id(*filter.workflow).number(shard_.shard);
   } else if (id != nullptr) {
     source = kById;
     SqlArray ids(SqlType::kUuids);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -10,12 +11,20 @@
 #include "store/event_codec.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/schema.h"
+#include "store/workflow_rows.h"
 
 namespace millrace::store {
 namespace {
 
 // More would not be useful.
 constexpr std::size_t kMostProblems = 100;
+constexpr const char* kSelectOrphans =
+    "SELECT c.shard::bigint, 'member_chunk_rows', c.workflow::text "
+    "FROM millrace.member_chunk_rows AS c WHERE NOT EXISTS (SELECT FROM millrace.workflow_rows "
+    "AS w WHERE w.shard = c.shard AND w.id = c.workflow) "
+    "UNION SELECT p.shard::bigint, 'fate_page_rows', p.workflow::text "
+    "FROM millrace.fate_page_rows AS p WHERE NOT EXISTS (SELECT FROM millrace.workflow_rows AS w "
+    "WHERE w.shard = p.shard AND w.id = p.workflow) LIMIT 100";
 // If a server trims the journal during the reading, it starts again after the trimmed rows.
 constexpr int kMostReadings = 10;
 
@@ -52,6 +61,7 @@ class ShardVerifier {
     examine_journal();
     examine_jobs();
     examine_audit();
+    examine_workflows();
     return findings_;
   }
 
@@ -152,12 +162,46 @@ class ShardVerifier {
     }
   }
 
+  // The members and fates of each workflow, whose counts they must give.
+  void examine_workflows() {
+    WorkflowQuery query;
+    query.limit = 1'000;
+    do {
+      const auto page = store_.tables->list_workflows(query);
+      if (!page) return report(page.error().message);
+      for (const core::Workflow& workflow : page->workflows) {
+        const auto whole = store_.tables->workflow(workflow.id, 0,
+                                                   std::numeric_limits<std::uint32_t>::max());
+        if (!whole) {
+          report(whole.error().message);
+        } else if (*whole && !counts_agree(**whole)) {
+          report(wrong_counts(workflow.id));
+        }
+      }
+      query.after = page->next_after;
+    } while (query.after);
+  }
+
   const std::uint32_t shard_;
   const Store store_;
   std::vector<std::string>& problems_;
   ShardFindings findings_;
   std::optional<Progress> progress_;  // absent: the tables can't be read
 };
+
+// Rows of members and fates whose workflow is missing.
+void examine_orphans(ConnectionPool& pool, std::vector<std::string>& problems) {
+  SqlMessage message({.statement = std::chrono::milliseconds{0}});
+  message.add(kSelectOrphans);
+  const auto replies = pool.run(ConnectionPool::Use::kReading, message);
+  if (!replies) return problems.push_back(replies.error().message);
+  const SqlResult& rows = replies->results.front();
+  for (int row = 0; row < rows.rows() && problems.size() < kMostProblems; ++row) {
+    const SqlRow found = rows.row(row);
+    problems.push_back(fmt::format("shard {}: {}: row {}: there is no such workflow",
+                                   found.number(0), found.bytes(1), found.bytes(2)));
+  }
+}
 
 // The schema of this very program: opening it then changes nothing.
 Status check_is_current(const std::string& url, const SteadyNow& now) {
@@ -190,6 +234,7 @@ Result<DatabaseFindings> verify_postgres(const std::string& url, const SteadyNow
     findings.store_id = store->id;
     findings.shards.push_back(ShardVerifier(shard, std::move(*store), findings.problems).run());
   }
+  examine_orphans((*node)->pool(), findings.problems);
   return findings;
 }
 

@@ -39,7 +39,9 @@ constexpr const char* kSelectStand =
 constexpr const char* kDeleteJobs =
     "WITH gone AS (DELETE FROM {0} WHERE id = ANY($1) RETURNING ord), "
     "attempts AS (DELETE FROM {1} WHERE ord IN (SELECT ord FROM gone)), "
-    "logs AS (DELETE FROM {2} WHERE ord IN (SELECT ord FROM gone)) "
+    "logs AS (DELETE FROM {2} WHERE ord IN (SELECT ord FROM gone)), "
+    "workflows AS (DELETE FROM millrace.workflow_job_rows WHERE shard = $2 AND "
+    "ord IN (SELECT ord FROM gone)) "
     "DELETE FROM millrace.mark_rows WHERE shard = $2 AND ord IN (SELECT ord FROM gone)";
 // An empty payload is one that memory has dropped: the row keeps the payload that it has.
 constexpr const char* kUpsertJobs =
@@ -47,7 +49,8 @@ constexpr const char* kUpsertJobs =
     "run_at, finished_at, started_at, worker, error, detail, payload, result, workflow, member, "
     "kept_at) "
     "SELECT {1}, * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, "
-    "$16, $17, $18, $19) ON CONFLICT (ord) DO UPDATE SET state = excluded.state, priority = excluded.priority, "
+    "$16, $17, $18, $19) ON CONFLICT (ord) DO UPDATE SET state = excluded.state, "
+    "priority = excluded.priority, "
     "attempt = excluded.attempt, run_at = excluded.run_at, finished_at = excluded.finished_at, "
     "started_at = excluded.started_at, worker = excluded.worker, error = excluded.error, "
     "detail = excluded.detail, payload = CASE WHEN octet_length(excluded.payload) = 0 "

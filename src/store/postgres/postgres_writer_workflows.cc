@@ -31,6 +31,10 @@ constexpr const char* kUpsertPages =
     "SELECT $1, * FROM unnest($2, $3, $4) "
     "ON CONFLICT (shard, workflow, first) DO UPDATE SET page = excluded.page";
 
+constexpr const char* kInsertJobs =
+    "INSERT INTO millrace.workflow_job_rows(shard, ord, workflow) SELECT $1, * FROM unnest($2, $3) "
+    "ON CONFLICT DO NOTHING";
+
 void encode(const core::MemberChunk& chunk, std::string& out) {
   encode_with_names(chunk, Time{}, out);
 }
@@ -62,6 +66,15 @@ void PostgresWriter::write_workflows(SqlMessage& message, const core::Changes& c
     for (const JobId& id : changes.deleted_workflows) rows[0].id(id);
     message.add(statement, rows.finish(for_shard()));
   }
+  Rows<2> jobs({kN, kU});
+  bool any = false;
+  for (const core::Job& job : changes.jobs) {
+    if (job.extras == nullptr || job.extras->member == nullptr) continue;
+    any = true;
+    jobs[0].number(static_cast<std::int64_t>(job.ord));
+    jobs[1].id(job.extras->member->workflow);
+  }
+  if (any) message.add(kInsertJobs, jobs.finish(for_shard()));
   std::string buffer;
   for (auto at = changes.workflows.begin(); at != changes.workflows.end();) {
     Rows<7> rows({kU, kT, kT, kN, kN, kN, kB});

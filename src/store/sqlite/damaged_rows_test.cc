@@ -45,6 +45,12 @@ class DamagedRows : public ::testing::Test {
     changes.schedules = {core::Schedule{}};
     changes.schedules[0].name = SharedBytes("nightly");
     changes.schedule_runs = {{SharedBytes("nightly"), 1, {}}};
+    core::Workflow& workflow = changes.workflows.emplace_back();
+    workflow.id = id_of(7);
+    workflow.members = 1;
+    workflow.counts = {1, 0, 0, 0, 0};
+    changes.member_chunks = {{id_of(7), 0, {{}}}};
+    changes.fate_pages = {{id_of(7), 0, {{}}}};
     Progress to;
     to.seq = Seq{3};
     to.checksum = last.checksum;
@@ -62,7 +68,8 @@ class DamagedRows : public ::testing::Test {
     sqlite3_close(db);
   }
 
-  // Which reads fail: "load fetch history list ids retention runs journal", or "open".
+  // Which reads fail: "load fetch history list ids retention runs workflows image journal", or
+  // "open".
   std::string failing() const {
     const auto store = open_sqlite_store(sqlite_options(directory_.path()));
     if (!store) return "open";
@@ -85,6 +92,8 @@ class DamagedRows : public ::testing::Test {
          tables.finished_until(SharedBytes("mail"), core::State::kDead, time_from_ms(9'000'000), 10)
              .has_value());
     note("runs", tables.schedule_runs(SharedBytes("nightly")).has_value());
+    note("workflows", tables.list_workflows({}).has_value());
+    note("image", tables.workflow(id_of(7), 0, 1).has_value());
     note("journal",
          store->journal->read(Seq{1}, [](const JournalRow&) { return true; }).has_value());
     return names;
@@ -124,6 +133,11 @@ constexpr Damage kDamages[] = {
     {"jobs.db", "UPDATE ended_leases SET leases = x'ff'", "load"},
     {"jobs.db", "UPDATE schedules SET detail = x'ff'", "load"},
     {"jobs.db", "UPDATE schedule_runs SET run = x'ff'", "runs"},
+    {"jobs.db", "UPDATE workflows SET detail = x'ff'", "load workflows image"},
+    {"jobs.db", "UPDATE workflows SET id = x'ff'", "load"},
+    {"jobs.db", "UPDATE member_chunks SET chunk = x'ff'", "load image"},
+    {"jobs.db", "UPDATE fate_pages SET page = x'ff'", "load image"},
+    {"jobs.db", "DELETE FROM fate_pages", "load image"},
     {"jobs.db", "UPDATE progress SET checksum = x'ff'", "open"},
     {"journal.db", "UPDATE journal SET checksum = x'ff' WHERE seq = 2", "journal"},
     {"journal.db", "UPDATE journal SET predecessor = x'ff' WHERE seq = 2", "journal"},
@@ -147,8 +161,32 @@ TEST_F(DamagedRows, AreFoundByVerification) {
   EXPECT_EQ(problems(), 4u);
   EXPECT_THAT(verify_store(directory_.path())->problems,
               Contains(HasSubstr("schedules: row nightly:")));
+  sql("jobs.db", "UPDATE fate_pages SET page = x'ff'");
+  EXPECT_EQ(problems(), 5u);
+  sql("jobs.db", "DELETE FROM fate_pages");
+  EXPECT_THAT(verify_store(directory_.path())->problems,
+              Contains(HasSubstr("the fate of member 0 is missing")));
+  sql("jobs.db", "DELETE FROM workflows");
+  EXPECT_THAT(verify_store(directory_.path())->problems,
+              Contains(HasSubstr("member_chunks: row ")));
+  EXPECT_EQ(problems(), 5u);
   sql("journal.db", "UPDATE journal SET checksum = x'ff' WHERE seq = 2");
-  EXPECT_GT(problems(), 4u);
+  EXPECT_GT(problems(), 5u);
+}
+
+TEST_F(DamagedRows, CountsOfAWorkflowAreRecomputed) {
+  Store store = open_sqlite(directory_.path());
+  core::Changes changes;
+  core::Workflow& workflow = changes.workflows.emplace_back();
+  workflow.id = id_of(7);
+  workflow.members = 1;
+  workflow.counts = {0, 0, 1, 0, 0};
+  Progress to;
+  to.seq = Seq{4};
+  ASSERT_TRUE(store.tables->flush(changes, Seq{3}, to).has_value());
+  store = Store();
+  EXPECT_THAT(verify_store(directory_.path())->problems,
+              Contains(HasSubstr("its counts are not those of its members")));
 }
 
 TEST_F(DamagedRows, OfTheJournalAreNotCopied) {

@@ -12,7 +12,7 @@
 
 namespace millrace::store {
 
-// The columns that JobRowReader expects, in its order; `finished` is the SQL of the time of the end.
+// The columns that JobRowReader expects, in its order; `finished` is the SQL of the job's end.
 #define MILLRACE_JOB_COLUMNS_WITH(finished)                                              \
   "ord, id, queue, type, state, priority, attempt, created_at, run_at, " finished ", " \
   "detail, payload, result"

@@ -1,7 +1,7 @@
 // Lists and searches over jobs.db. All SQL is fixed text. A filter becomes sorted streams of ords
 // from an index (by workflow, by id, by queue and state, by state, or all). They are merged newest
-// first and limited to the range of ords that its creation times allow. Then each job is read, cheap
-// columns first, and checked against the remaining conditions (store/job_match.h).
+// first and limited to the range of ords that its creation times allow. Then each job is read,
+// cheap columns first, and checked against the remaining conditions (store/job_match.h).
 //
 // So no statement ever runs long, and a page can end after any job when its time is up.
 #pragma once

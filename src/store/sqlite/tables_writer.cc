@@ -272,14 +272,16 @@ bool TablesWriter::write_job(const core::Job& job, std::int64_t queue) {
   encode_value(RowDetail<const core::Job>{job}, job.created_at, buffer_);
   const auto ended_at = job.finished_at ? std::optional(to_ms(*job.finished_at)) : std::nullopt;
   const bool kept = is_kept(job);
-  const core::Membership* const member = job.extras ? job.extras->member.get() : nullptr;
+  std::optional<Blob> workflow;
+  if (job.extras != nullptr && job.extras->member != nullptr) {
+    workflow = Blob{to_blob(job.extras->member->workflow)};
+  }
   const auto result = job.result.empty() ? std::nullopt : std::optional(job.result.view());
   return upsert_job_.run(job.ord, Blob{to_blob(job.id)}, queue, job.type.view(),
                          static_cast<int>(job.state), static_cast<int>(job.priority), job.attempt,
                          to_ms(job.created_at), to_ms(job.run_at),
                          kept ? std::nullopt : ended_at, Blob{buffer_}, job.payload.view(), result,
-                         member != nullptr ? std::optional(Blob{to_blob(member->workflow)}) : std::nullopt,
-                         member_of(job), kept ? ended_at : std::nullopt);
+                         workflow, member_of(job), kept ? ended_at : std::nullopt);
 }
 
 Status TablesWriter::write_history(const core::Changes& changes) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "store/audit_check.h"
@@ -11,6 +14,8 @@
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_rows.h"
 #include "store/sqlite/scrub.h"
+#include "store/sqlite/workflow_reader.h"
+#include "store/workflow_rows.h"
 
 namespace millrace::store {
 namespace {
@@ -22,6 +27,12 @@ constexpr const char* kSelectCatalog = "SELECT name, detail FROM catalog";
 constexpr const char* kSelectLimits = "SELECT name, detail FROM limits";
 constexpr const char* kSelectBuckets = "SELECT name, detail FROM buckets";
 constexpr const char* kSelectRuns = "SELECT schedule, run FROM schedule_runs";
+constexpr const char* kSelectWorkflows = "SELECT id FROM workflows ORDER BY id";
+constexpr const char* kSelectOrphans =
+    "SELECT 'member_chunks', hex(workflow) FROM member_chunks "
+    "WHERE workflow NOT IN (SELECT id FROM workflows) "
+    "UNION SELECT 'fate_pages', hex(workflow) FROM fate_pages "
+    "WHERE workflow NOT IN (SELECT id FROM workflows)";
 constexpr const char* kSelectAudit = "SELECT n, at, hash, detail FROM audit ORDER BY n";
 constexpr const char* kSelectQueues = "SELECT id, name FROM queues";
 // Without the columns that format 1 does not have.
@@ -87,6 +98,37 @@ void examine_audit(Database& database, std::vector<std::string>& problems) {
     }
   }
   if (!select.ok()) problems.push_back(database.failure("read").error().message);
+}
+
+// The members and fates of each workflow, whose counts they must give; and rows of no workflow.
+void examine_workflows(Database& database, std::vector<std::string>& problems) {
+  Statement exists(database, "SELECT 1 FROM sqlite_schema WHERE name = 'workflows'");
+  if (!exists.begin().row()) return;  // as in examine_blobs()
+  const Clock clock = [] { return std::chrono::steady_clock::time_point(); };
+  WorkflowReader reader(database, clock);
+  Statement select(database, kSelectWorkflows);
+  select.begin();
+  while (problems.size() < kMostProblems && select.row()) {
+    JobId id;
+    if (!read_blob(select.bytes(0), id)) {
+      problems.emplace_back("workflows: a row has an invalid id");
+      continue;
+    }
+    const auto whole = reader.read(id, 0, std::numeric_limits<std::uint32_t>::max());
+    if (!whole) {
+      problems.push_back(whole.error().message);
+    } else if (*whole && !counts_agree(**whole)) {
+      problems.push_back(wrong_counts(id));
+    }
+  }
+  if (!select.ok()) problems.push_back(database.failure("read").error().message);
+  Statement orphans(database, kSelectOrphans);
+  orphans.begin();
+  while (problems.size() < kMostProblems && orphans.row()) {
+    problems.push_back(
+        fmt::format("{}: row {}: there is no such workflow", orphans.bytes(0), orphans.bytes(1)));
+  }
+  if (!orphans.ok()) problems.push_back(database.failure("read").error().message);
 }
 
 Seq seq_at(const Statement& row, int column) {
@@ -168,6 +210,7 @@ Result<TablesFindings> examine_tables(Database& database) {
   examine_blobs<core::Limit>(database, "limits", kSelectLimits, findings.problems);
   examine_blobs<core::BucketRow>(database, "buckets", kSelectBuckets, findings.problems);
   examine_audit(database, findings.problems);
+  examine_workflows(database, findings.problems);
   examine_blobs<core::ScheduleRun>(database, "schedule_runs", kSelectRuns, findings.problems);
   return findings;
 }

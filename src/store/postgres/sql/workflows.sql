@@ -2,8 +2,13 @@
 -- the index that retention reads, job_rows_S_by_end, leads to no job that it has to pass over.
 ALTER TABLE millrace.job_rows ADD COLUMN workflow uuid, ADD COLUMN member bigint,
   ADD COLUMN kept_at bigint;
-CREATE INDEX job_rows_by_workflow ON millrace.job_rows(workflow, (ord + 0))
-  WHERE workflow IS NOT NULL;
+-- In place of an index on job_rows, whose making would hold up the servers that run.
+CREATE TABLE millrace.workflow_job_rows(
+  shard    integer NOT NULL,
+  ord      bigint NOT NULL,
+  workflow uuid NOT NULL,
+  PRIMARY KEY (shard, ord));
+CREATE INDEX workflow_job_rows_by_workflow ON millrace.workflow_job_rows(shard, workflow, ord);
 CREATE OR REPLACE VIEW millrace.jobs AS
 SELECT id, queue, type, state, priority, attempt,
        millrace.as_time(created_at) AS created_at, millrace.as_time(run_at) AS run_at,
