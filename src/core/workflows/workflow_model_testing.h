@@ -23,6 +23,7 @@ inline constexpr std::string_view kByHand = "by hand";
 class WorkflowModel {
  public:
   using Flow = ListedFlow;
+  using Member = Flow::Member;
 
   explicit WorkflowModel(std::uint32_t shards) : shards_(shards) {}
 
