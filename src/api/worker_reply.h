@@ -33,7 +33,7 @@ struct ClaimedJob {
   std::string_view schedule;  // see api::Job
   Time scheduled_at{};
   std::optional<Membership> workflow;
-  std::vector<Parent> parents;  // empty: absent
+  std::vector<Parent> parents;       // empty: absent
   std::optional<Progress> progress;  // left by the previous attempt
 };
 void encode(JsonWriter& json, const ClaimedJob& job);

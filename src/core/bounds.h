@@ -131,8 +131,8 @@ inline constexpr std::size_t kMaxWorkflowQueues = 100;
 inline constexpr std::size_t kMaxDependants = 100'000;
 inline constexpr std::size_t kMaxFailedRefs = 20;
 inline constexpr std::size_t kMaxWaitsTold = 20;
-// The releases and skips of a step; and the members of a shard that may be active for releases to go
-// on while memory is full.
+// The releases and skips of a step; and the members of a shard that may be active for releases to
+// go on while memory is full.
 inline constexpr std::size_t kMaxAdvancedPerStep = 1'000;
 inline constexpr std::uint64_t kMaxActiveWhenFull = 1'000;
 // A stop is repeated to other shards until their reports show it.

@@ -44,7 +44,7 @@ struct ChangeLog {
   // By kind and name. A limit that was deleted and made again is in both.
   std::vector<std::pair<LimitKind, SharedBytes>> limits;
   std::vector<std::pair<LimitKind, SharedBytes>> deleted_limits;
-  std::vector<JobId> workflows;                // some may be gone
+  std::vector<JobId> workflows;  // some may be gone
   absl::btree_set<JobId> deleted_workflows;
   std::vector<JobId> deleted;
   PendingHistories histories;

@@ -97,10 +97,10 @@ struct Changes {
   std::vector<OperationPart> operations;  // changed, whole, by id
   // With their rows; to be applied before the next three, which may have one that was made again.
   std::vector<JobId> deleted_workflows;
-  std::vector<Workflow> workflows;       // changed, whole, by id
+  std::vector<Workflow> workflows;  // changed, whole, by id
   std::vector<MemberChunk> member_chunks;
   std::vector<FatePage> fate_pages;  // changed, whole
-  std::vector<KeyRow> keys;               // insert only
+  std::vector<KeyRow> keys;          // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
   std::optional<Time> uniques_released_until;  // then delete rows with `until` up to this
@@ -115,10 +115,10 @@ struct Changes {
            log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
            deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
            deleted_catalog.empty() && catalog.empty() && deleted_limits.empty() && limits.empty() &&
-           buckets.empty() && deleted_operations.empty() && operations.empty() && deleted_workflows.empty() &&
-           workflows.empty() && member_chunks.empty() && fate_pages.empty() && keys.empty() &&
-           !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
-           ended_leases.empty() && audit.empty();
+           buckets.empty() && deleted_operations.empty() && operations.empty() &&
+           deleted_workflows.empty() && workflows.empty() && member_chunks.empty() &&
+           fate_pages.empty() && keys.empty() && !keys_expired_until && held_uniques.empty() &&
+           !uniques_released_until && ended_leases.empty() && audit.empty();
   }
 };
 

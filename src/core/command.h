@@ -231,8 +231,8 @@ using Command =
                  PutCatalogEntry, DeleteCatalogEntry, GetCatalog, SetLimit, PauseLimit, ResumeLimit,
                  DeleteLimit, GetLimits, GetWhy, GetShares, ReportShares, GiveShares, CopyLimit,
                  StartOperation, SetOperation, StepOperation, GetOperations, ForgetOperations,
-                 NoteAudit, CreateWorkflow, AddMembers, CloseWorkflow, CancelWorkflow, RetryWorkflow,
-                 SkipMember, DeleteWorkflow, GetWorkflow, SettleMembers, RetryMember,
+                 NoteAudit, CreateWorkflow, AddMembers, CloseWorkflow, CancelWorkflow,
+                 RetryWorkflow, SkipMember, DeleteWorkflow, GetWorkflow, SettleMembers, RetryMember,
                  CancelMembers>;
 
 // A command for another shard, or for this one. Nothing waits for its reply.

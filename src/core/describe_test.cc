@@ -26,9 +26,9 @@ static_assert(are_whole<Rate, Bounds, KeyBounds, LimitSettings, LimitPause, Limi
 static_assert(are_whole<Condition, JobFilter, OperationSpec, OperationPart, StepOperation::Item>());
 static_assert(
     are_whole<Actor, Origin, QueueImage, LimitImage, ScheduleImage, JobImage, AuditImage>());
-static_assert(are_whole<Need, MemberSpec, MemberFate, Parent, Membership, MemberReport, Callback,
-                        WorkflowSpec, CallbackRun, Workflow, MemberChunk, FatePage,
-                        MembersSettled::Item>());
+static_assert(
+    are_whole<Need, MemberSpec, MemberFate, Parent, Membership, MemberReport, Callback,
+              WorkflowSpec, CallbackRun, Workflow, MemberChunk, FatePage, MembersSettled::Item>());
 static_assert(are_whole<MemberDraft::Need, MemberDraft, CancelMembers::Item, MemberMessage,
                         MemberView, InTransit, WorkflowWhy>());
 static_assert(Alternatives<Event>::kAreWhole);

@@ -227,15 +227,13 @@ struct CatalogDeleted {
   SharedBytes name;
 };
 
-using Event =
-    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
-                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
-                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
-                 ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted,
-                 LimitSet, LimitDeleted, SlowedDown, BreakerTurned, Debounced, ShareTaken,
-                 SharesSet, OperationSet, OperationAdvanced, OperationsForgotten, Audited,
-                 WorkflowSet, MembersAdded, MembersReleased, MembersSettled, MembersRevived,
-                 WorkflowForgotten>;
+using Event = std::variant<
+    QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue, Expired,
+    CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged, KeysExpired, UniquesReleased,
+    EpochStarted, LeasesExtended, Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced,
+    ScheduleDeleted, CatalogPut, CatalogDeleted, LimitSet, LimitDeleted, SlowedDown, BreakerTurned,
+    Debounced, ShareTaken, SharesSet, OperationSet, OperationAdvanced, OperationsForgotten, Audited,
+    WorkflowSet, MembersAdded, MembersReleased, MembersSettled, MembersRevived, WorkflowForgotten>;
 
 struct EventBatch {
   Time at{};

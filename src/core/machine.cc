@@ -64,8 +64,7 @@ class NeededWorkflows {
   NeededWorkflows(const ShardState& state, std::vector<JobId>& out) : state_(state), out_(out) {}
 
   void add_workflow(const JobId& id) {
-    const bool known =
-        state_.workflows.find(id) != nullptr || state_.changes.is_forgotten(id);
+    const bool known = state_.workflows.find(id) != nullptr || state_.changes.is_forgotten(id);
     if (!known) out_.push_back(id);
   }
   // Jobs: needed().

@@ -39,8 +39,8 @@ struct RouteMatch {
   const Route* route = nullptr;  // kFound
   std::string parameter;  // kFound: the value of the first segment in braces, percent-decoded,
                           // valid UTF-8, not empty; or empty: the pattern has none
-  std::string second;  // likewise
-  std::string allow;   // kMethodNotAllowed: the header Allow, "GET, HEAD, POST"
+  std::string second;     // likewise
+  std::string allow;      // kMethodNotAllowed: the header Allow, "GET, HEAD, POST"
 };
 
 // `path` is the target before any '?', as sent. HEAD uses GET's routes. A literal segment is

@@ -360,8 +360,10 @@ TEST(EventCodec, WorkflowsAreWrittenAsTheyAlwaysWere) {
                 "121f080112016e1a017428023207080410011a016a380340054a017250015a0175" + "1a10" +
                 std::string(32, '0') + "2002280238014002500158086802720501000001007a140804" +
                 "1210" + std::string(32, '1') + "800101" + names);
-  core::MemberSpec spec{SharedBytes("b"), {{core::MemberNumber{0}, core::NeedOn::kFailed}},
-                        true,             SharedBytes("q"),
+  core::MemberSpec spec{SharedBytes("b"),
+                        {{core::MemberNumber{0}, core::NeedOn::kFailed}},
+                        true,
+                        SharedBytes("q"),
                         SharedBytes("j")};
   EXPECT_EQ(hex(core::MembersAdded{some_workflow(), SharedBytes("q"), 1, {spec}}),
             batch + "29b20226" + id + "10011801220e0a016212021002180120012a016a" + names);

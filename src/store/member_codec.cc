@@ -57,9 +57,9 @@ std::expected<core::MemberMessage, UnreadableMessage> decode_member_message(std:
   if (wire.ok() && format > kNewestEventFormat) {
     return std::unexpected(UnreadableMessage{
         true,
-        fmt::format(
-            "the message has format {}, and this version reads up to {}; upgrade this node",
-            static_cast<std::uint32_t>(format), static_cast<std::uint32_t>(kNewestEventFormat))});
+        fmt::format("the message has format {}, and this version reads up to {}; upgrade this node",
+                    static_cast<std::uint32_t>(format),
+                    static_cast<std::uint32_t>(kNewestEventFormat))});
   }
   std::string_view message_body;
   const bool found = wire.take_raw(kMessageField, message_body);

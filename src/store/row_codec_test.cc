@@ -73,8 +73,7 @@ TEST(RowCodec, WorkflowsAreWhatTheProtoSays) {
     EXPECT_TRUE(core::same(chunk_read, chunk));
 
     const auto page = make.any<core::FatePage>();
-    EXPECT_EQ(parsed<pb::FatePage>(page, Time{}).fates_size(),
-              static_cast<int>(page.fates.size()));
+    EXPECT_EQ(parsed<pb::FatePage>(page, Time{}).fates_size(), static_cast<int>(page.fates.size()));
   }
 }
 

@@ -393,15 +393,19 @@ TEST_P(WorkflowsContract, RetentionLeavesJobsThatAreKept) {
   const Time until = time_from_ms(9'000'000);
   EXPECT_THAT(tables().finished_until(mail, State::kSucceeded, until, 9).value(),
               ElementsAre(id_of(2), id_of(3)));
-  EXPECT_EQ(tables().oldest_finished(mail, State::kSucceeded).value(),
-            changes.jobs[1].finished_at);
+  EXPECT_EQ(tables().oldest_finished(mail, State::kSucceeded).value(), changes.jobs[1].finished_at);
   // They have ended all the same.
   for (const core::Job& job : changes.jobs) {
     EXPECT_EQ(tables().fetch({job.id})->at(0).finished_at, job.finished_at);
   }
   JobQuery query;
-  query.filter.conditions = {{core::JobField::kFinishedAt, core::Comparison::kLessEqual, false, {},
-                              to_ms(*changes.jobs[0].finished_at), 0, {}}};
+  query.filter.conditions = {{core::JobField::kFinishedAt,
+                              core::Comparison::kLessEqual,
+                              false,
+                              {},
+                              to_ms(*changes.jobs[0].finished_at),
+                              0,
+                              {}}};
   ASSERT_EQ(tables().list(query)->jobs.size(), 1U);
   EXPECT_EQ(tables().list(query)->jobs[0].ord, 1U);
 }

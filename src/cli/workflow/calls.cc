@@ -36,15 +36,15 @@ void add_list_length(CLI::App& command, ListLength& length, std::string_view nou
   command.add_flag("--all", length.all, "List all of them")->excludes(limit);
 }
 
-sdk::Result<ListedItems> read_items(sdk::Client& client, const std::string& path,
-                                    std::size_t most, std::size_t page) {
+sdk::Result<ListedItems> read_items(sdk::Client& client, const std::string& path, std::size_t most,
+                                    std::size_t page) {
   ListedItems listed;
   do {
     std::string query;
     if (page > 0) query = fmt::format("limit={}", std::min(page, most - listed.items.size()));
     if (!listed.next_cursor.empty()) {
-      query += fmt::format("{}cursor={}", query.empty() ? "" : "&",
-                           sdk::url_encode(listed.next_cursor));
+      query +=
+          fmt::format("{}cursor={}", query.empty() ? "" : "&", sdk::url_encode(listed.next_cursor));
     }
     std::string whole = path;
     if (!query.empty()) whole += (path.find('?') == std::string::npos ? "?" : "&") + query;
@@ -60,9 +60,8 @@ sdk::Result<ListedItems> read_items(sdk::Client& client, const std::string& path
 }
 
 std::string list_json(const ListedItems& listed) {
-  return fmt::format(
-      R"({{"items":[{}],"next_cursor":{}}})", fmt::join(listed.items, ","),
-      listed.next_cursor.empty() ? "null" : sdk::json_string(listed.next_cursor));
+  return fmt::format(R"({{"items":[{}],"next_cursor":{}}})", fmt::join(listed.items, ","),
+                     listed.next_cursor.empty() ? "null" : sdk::json_string(listed.next_cursor));
 }
 
 void note_cut(const ListedItems& listed) {

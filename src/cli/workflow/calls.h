@@ -38,8 +38,8 @@ struct ListedItems {
 };
 // `path` without a cursor, and without a limit; the pages hold `page` items at most (0: as the
 // server likes).
-sdk::Result<ListedItems> read_items(sdk::Client& client, const std::string& path,
-                                    std::size_t most, std::size_t page);
+sdk::Result<ListedItems> read_items(sdk::Client& client, const std::string& path, std::size_t most,
+                                    std::size_t page);
 // The items as the API lists them.
 std::string list_json(const ListedItems& listed);
 // Says that the list was cut, if it was.

@@ -221,11 +221,12 @@ void add_delete(CLI::App& group, Session& session) {
   const auto options = std::make_shared<Delete>();
   add_workflow_id(command, options->id);
   add_yes(command, options->yes);
-  command.footer(fmt::format("`millrace workflow cancel` ends one that runs.\n"
-                             "\n"
-                             "Examples:\n"
-                             "  millrace workflow delete {} --yes",
-                             kExampleWorkflow));
+  command.footer(
+      fmt::format("`millrace workflow cancel` ends one that runs.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  millrace workflow delete {} --yes",
+                  kExampleWorkflow));
   command.callback([options, &session] { remove(*options, session); });
 }
 

@@ -84,11 +84,10 @@ TEST_F(WorkflowCommands, ListReadsPagesUpToItsLimit) {
   server_.answer(200, page);
   server_.answer(200, page);
   EXPECT_EQ(run({"list", "--state", "failed,cancelled", "-q", "a b", "-n", "2"}), kOk) << err;
-  EXPECT_THAT(
-      server_.take_requests(),
-      ElementsAre("GET /v1/workflows?fresh=true&state=failed,cancelled&queue=a%20b&limit=2",
-                  "GET /v1/workflows?fresh=true&state=failed,cancelled&queue=a%20b&limit=1&"
-                  "cursor=c"));
+  EXPECT_THAT(server_.take_requests(),
+              ElementsAre("GET /v1/workflows?fresh=true&state=failed,cancelled&queue=a%20b&limit=2",
+                          "GET /v1/workflows?fresh=true&state=failed,cancelled&queue=a%20b&limit=1&"
+                          "cursor=c"));
   EXPECT_THAT(err, HasSubstr("the first 2 are shown; --all lists all"));
   server_.answer(200, page);
   EXPECT_EQ(run({"list", "-n", "1", "-o", "json"}), kOk) << err;
@@ -104,14 +103,13 @@ TEST_F(WorkflowCommands, GetGathersWhatAPersonAsksNext) {
                       R"("next_cursor":null})");
   server_.answer(200, R"({"state":"running","summary":"One job is active.","blocking":[]})");
   EXPECT_EQ(run({"get", "w"}), kOk) << err;
-  EXPECT_THAT(
-      server_.take_requests(),
-      ElementsAre("GET /v1/workflows/w", "GET /v1/workflows/w/graph",
-                  "GET /v1/workflows/w/members?state=failed&include=job&limit=10",
-                  "GET /v1/workflows/w/why"));
-  for (const char* part : {"2: 1 failed, 1 active\n", "a       failed\n", "a       dead    j",
-                           "`millrace workflow retry w` runs them again\n",
-                           "\nOne job is active.\n"}) {
+  EXPECT_THAT(server_.take_requests(),
+              ElementsAre("GET /v1/workflows/w", "GET /v1/workflows/w/graph",
+                          "GET /v1/workflows/w/members?state=failed&include=job&limit=10",
+                          "GET /v1/workflows/w/why"));
+  for (const char* part :
+       {"2: 1 failed, 1 active\n", "a       failed\n", "a       dead    j",
+        "`millrace workflow retry w` runs them again\n", "\nOne job is active.\n"}) {
     EXPECT_THAT(out, HasSubstr(part));
   }
   server_.answer(200, workflow("running"));

@@ -35,8 +35,8 @@ struct Dependant {
 struct Graph {
   const std::vector<DrawnMember>& members;
   std::vector<std::vector<Dependant>> dependants;
-  Places order;               // each member after those that it needs
-  Places depth;               // the number of needs on the longest way to each
+  Places order;  // each member after those that it needs
+  Places depth;  // the number of needs on the longest way to each
 };
 
 Graph read_graph(const std::vector<DrawnMember>& members) {
@@ -149,8 +149,7 @@ std::string state_text(const Line& line, const std::vector<DrawnMember>& members
   std::map<std::string_view, std::size_t> counts;
   for (const std::size_t member : line.members) ++counts[members[member].state];
   std::vector<std::string> parts;
-  for (const std::string_view state :
-       {"succeeded", "failed", "skipped", "active", "blocked"}) {
+  for (const std::string_view state : {"succeeded", "failed", "skipped", "active", "blocked"}) {
     const auto found = counts.find(state);
     if (found == counts.end()) continue;
     parts.push_back(fmt::format("{} {}", count_text(found->second), state));

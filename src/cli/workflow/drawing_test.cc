@@ -26,9 +26,9 @@ std::size_t lines_in(const std::string& text) {
 
 TEST(Drawing, HasEachMemberOnceBelowItsFurthestNeed) {
   const std::vector<DrawnMember> members = {
-      member("extract", "succeeded"),     member("users", "succeeded", {0}),
-      member("orders", "active", {0}),    member("join", "blocked", {1, 2, 0}),
-      member("refund", "blocked", {1}),   member("audit", "active"),
+      member("extract", "succeeded"),    member("users", "succeeded", {0}),
+      member("orders", "active", {0}),   member("join", "blocked", {1, 2, 0}),
+      member("refund", "blocked", {1}),  member("audit", "active"),
       member("publish", "blocked", {3}),
   };
   EXPECT_EQ(draw_graph(members, kNoLimit),

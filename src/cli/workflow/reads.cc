@@ -39,8 +39,7 @@ void list_workflows(const List& options, Session& session) {
   add("queue", options.queue);
   add("tag", options.tag);
   session.with_client([&](sdk::Client& client) {
-    const auto listed =
-        read_items(client, "/v1/workflows" + query, most_of(options.length), kPage);
+    const auto listed = read_items(client, "/v1/workflows" + query, most_of(options.length), kPage);
     if (!listed) return session.fail(listed.error());
     if (session.json()) return session.print_list(list_json(*listed));
     if (listed->items.empty()) {
@@ -88,9 +87,8 @@ std::string get_text(sdk::Client& client, const std::string& id, const std::stri
     if (graph) text += "\n" + draw_graph(drawn_members(views(graph->items)), output_width());
   }
   if (workflow["counts"]["failed"].integer().value_or(0) > 0) {
-    const auto failed =
-        read_items(client, workflow_path(id, "/members?state=failed&include=job"),
-                   kMostFailuresShown, kMostFailuresShown);
+    const auto failed = read_items(client, workflow_path(id, "/members?state=failed&include=job"),
+                                   kMostFailuresShown, kMostFailuresShown);
     if (failed && !failed->items.empty()) {
       text += "\n" + failures_text(views(failed->items), output_width());
       text += fmt::format("{}`millrace workflow retry {}` runs them again\n",
@@ -110,10 +108,11 @@ void add_get(CLI::App& group, Session& session) {
       "get", "Show a workflow: its graph, what failed, and why it has not ended");
   const auto id = std::make_shared<std::string>();
   add_workflow_id(command, *id);
-  command.footer(fmt::format("Examples:\n"
-                             "  millrace workflow get {0}\n"
-                             "  millrace workflow get {0} -o json | jq .counts",
-                             kExampleWorkflow));
+  command.footer(
+      fmt::format("Examples:\n"
+                  "  millrace workflow get {0}\n"
+                  "  millrace workflow get {0} -o json | jq .counts",
+                  kExampleWorkflow));
   command.callback([id, &session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {
@@ -147,8 +146,8 @@ void list_members(const Members& options, Session& session) {
   const std::string rest =
       query.empty() ? "/members" : fmt::format("/members?{}", fmt::join(query, "&"));
   session.with_client([&](sdk::Client& client) {
-    const auto listed = read_items(client, workflow_path(options.id, rest),
-                                   most_of(options.length), kPage);
+    const auto listed =
+        read_items(client, workflow_path(options.id, rest), most_of(options.length), kPage);
     if (!listed) return session.fail_on(listed.error(), "workflow", options.id);
     if (session.json()) return session.print_list(list_json(*listed));
     if (listed->items.empty()) return note("the workflow has no such members");
@@ -170,10 +169,11 @@ void add_members_list(CLI::App& group, Session& session) {
       ->check(CLI::IsMember({"blocked", "active", "succeeded", "failed", "skipped"}));
   add_include_options(command, options->jobs, options->results);
   add_list_length(command, options->length, "members");
-  command.footer(fmt::format("Examples:\n"
-                             "  millrace workflow members {0} --state failed\n"
-                             "  millrace workflow members {0} --all --results -o jsonl",
-                             kExampleWorkflow));
+  command.footer(
+      fmt::format("Examples:\n"
+                  "  millrace workflow members {0} --state failed\n"
+                  "  millrace workflow members {0} --all --results -o jsonl",
+                  kExampleWorkflow));
   command.callback([options, &session] { list_members(*options, session); });
 }
 
@@ -187,15 +187,16 @@ void add_member(CLI::App& group, Session& session) {
   const auto options = std::make_shared<Member>();
   add_workflow_id(command, options->id);
   command.add_option("REF", options->ref, "Ref of the member, or @NUMBER")->required();
-  command.footer(fmt::format("Examples:\n"
-                             "  millrace workflow member {0} publish\n"
-                             "  millrace workflow member {0} @17 -o json | jq .result",
-                             kExampleWorkflow));
+  command.footer(
+      fmt::format("Examples:\n"
+                  "  millrace workflow member {0} publish\n"
+                  "  millrace workflow member {0} @17 -o json | jq .result",
+                  kExampleWorkflow));
   command.callback([options, &session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {
-      const auto body = send(client, "GET",
-                             member_path(options->id, options->ref, "?include=job,result"));
+      const auto body =
+          send(client, "GET", member_path(options->id, options->ref, "?include=job,result"));
       if (!body) return fail_on_member(body.error(), options->id, options->ref, session);
       print_line(session.json() ? *body : member_details(sdk::JsonView(*body)));
     });

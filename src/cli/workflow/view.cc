@@ -199,10 +199,8 @@ std::string member_details(const sdk::JsonView& member) {
 }
 
 std::string failures_text(const std::vector<sdk::JsonView>& members, std::size_t width) {
-  Table table({{.title = "FAILED", .least = 12},
-               {"REASON"},
-               {"JOB"},
-               {.title = "ERROR", .least = 8}});
+  Table table(
+      {{.title = "FAILED", .least = 12}, {"REASON"}, {"JOB"}, {.title = "ERROR", .least = 8}});
   for (const sdk::JsonView& one : members) {
     table.add({printable(name_of(one)), text_in(one, "reason"),
                dash_if_empty(text_in(one, "job_id")),

@@ -49,9 +49,8 @@ TEST(WorkflowTable, HasOneLineEach) {
 
 TEST(WorkflowDetails, HaveWhatIsKnown) {
   const std::string running = workflow_details(sdk::JsonView(kRunning), kNow);
-  for (const char* part :
-       {"12,345: 12,340 succeeded, 1 failed, 1 skipped, 1 active, 2 blocked\n", "x, y\n", "k=v\n",
-        "millrace workflow close", "1,000\n", "in 2h"}) {
+  for (const char* part : {"12,345: 12,340 succeeded, 1 failed, 1 skipped, 1 active, 2 blocked\n",
+                           "x, y\n", "k=v\n", "millrace workflow close", "1,000\n", "in 2h"}) {
     EXPECT_THAT(running, HasSubstr(part));
   }
   EXPECT_THAT(running, Not(HasSubstr("generation")));

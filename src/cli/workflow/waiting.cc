@@ -59,9 +59,9 @@ void wait_for_workflow(sdk::Client& client, Session& session, const std::string&
         wait = std::clamp(*timeout - passed, sdk::Milliseconds{0}, kLookEvery);
       }
       const auto asked = steady_clock::now();
-      auto answer = client.call({.path = workflow_path(
-                                     id, fmt::format("?include=result&until=final&wait_ms={}",
-                                                     wait.count()))});
+      auto answer = client.call(
+          {.path = workflow_path(
+               id, fmt::format("?include=result&until=final&wait_ms={}", wait.count()))});
       if (session.stop.stop_requested()) {
         session.exit_code = kInterrupted;
         return;
@@ -97,12 +97,13 @@ void add_workflow_wait(CLI::App& group, Session& session) {
   add_workflow_id(command, options->id);
   add_duration(command, "--timeout", options->timeout,
                "Longest time to wait; after it exit code 1");
-  command.footer(fmt::format("Ctrl-C ends the command, not the workflow.\n"
-                             "\n"
-                             "Examples:\n"
-                             "  millrace workflow wait {0}\n"
-                             "  millrace workflow wait {0} --timeout 2h -o json | jq .result",
-                             kExampleWorkflow));
+  command.footer(
+      fmt::format("Ctrl-C ends the command, not the workflow.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  millrace workflow wait {0}\n"
+                  "  millrace workflow wait {0} --timeout 2h -o json | jq .result",
+                  kExampleWorkflow));
   command.callback([options, &session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {

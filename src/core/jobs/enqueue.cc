@@ -47,8 +47,8 @@ template <typename Earlier>
 bool same_content(const Earlier& earlier, const JobSpec& spec) {
   const JobExtras& before = extras_of(earlier.extras);
   const JobExtras& now = extras_of(spec.extras);
-  // A member's id is made of its workflow and its number. The relay may bring the job again after an
-  // operator has edited it.
+  // A member's id is made of its workflow and its number. The relay may bring the job again after
+  // an operator has edited it.
   if (before.member != nullptr || now.member != nullptr) return same_member(before, now);
   // A job's payload is empty if it was not read.
   const bool same_payload = earlier.payload.empty() || earlier.payload == spec.payload;

@@ -239,8 +239,8 @@ Reply Decider::operator()(const Delete& command) {
                                   : std::nullopt;
       const bool kept =
           job->extras != nullptr && job->extras->member != nullptr && job->extras->member->kept;
-      allowed =
-          !kept && retention && job->finished_at && add_saturating(*job->finished_at, *retention) <= now_;
+      allowed = !kept && retention && job->finished_at &&
+                add_saturating(*job->finished_at, *retention) <= now_;
     }
     if (!allowed) {
       reply.items.push_back(refused(id, Rejection::kInvalidState, RefusalDetail::kRunning));

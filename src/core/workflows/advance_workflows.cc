@@ -222,14 +222,14 @@ void WorkflowDecider::end(const WorkflowEntry& entry, WorkflowState state) {
     membership->state = state;
     membership->counts = workflow.counts;
     membership->failed = failed_refs(entry);
-    spec->id = callback_job_id(workflow.id, workflow.created_at, callback.role,
-                               workflow.generation, callback.queue.view());
+    spec->id = callback_job_id(workflow.id, workflow.created_at, callback.role, workflow.generation,
+                               callback.queue.view());
     spec->id_origin = IdOrigin::kClient;
     JobExtras extras = spec->extras == nullptr ? JobExtras{} : *spec->extras;
     extras.member = std::move(membership);
     spec->extras = std::make_shared<const JobExtras>(std::move(extras));
-    JobSpec placed = is_here(callback.queue.view()) ? std::move(*spec)
-                                                    : options_.submissions->box_of(*spec);
+    JobSpec placed =
+        is_here(callback.queue.view()) ? std::move(*spec) : options_.submissions->box_of(*spec);
     const JobId id = callback_job_id(workflow.id, workflow.created_at, callback.role,
                                      workflow.generation, callback.queue.view());
     const bool refused_now = judge_release(placed).has_value();
@@ -271,8 +271,7 @@ void WorkflowDecider::advance(std::size_t limit, JobId& turn) {
     const auto id = state_.workflows.next_pending(turn);
     if (!id || idle > state_.workflows.pending()) return;
     turn = *id;
-    const std::size_t done =
-        advance_one(*state_.workflows.find(*id), std::min(limit, kMaxPerTurn));
+    const std::size_t done = advance_one(*state_.workflows.find(*id), std::min(limit, kMaxPerTurn));
     if (done > 0) {
       idle = 0;
       limit -= std::min(limit, done);

@@ -171,8 +171,7 @@ void Applier::end_member(WorkflowEntry& entry, const MembersSettled::Item& item)
     entry.graph.end(member, item.state, item.reason);
     return note(entry, item.number);
   }
-  const bool late =
-      before.state == MemberState::kFailed && item.state == MemberState::kSucceeded;
+  const bool late = before.state == MemberState::kFailed && item.state == MemberState::kSucceeded;
   if (!late || mutated(Mutant::kLateMemberDropped)) return;
   if (terms::has_ended(entry.workflow.state)) {
     std::vector<MemberFate> fates;
@@ -195,8 +194,9 @@ void Applier::end_member(WorkflowEntry& entry, const MembersSettled::Item& item)
 // The job has ended, or is deleted before it has.
 void Applier::tell_workflow(const JobSlot& slot) {
   const Membership& member = *slot.extras->member;
-  const MemberReport report{member.workflow,          member.role, member.number, member.round,
-                            member_state(slot.state), member_reason(slot.state)};
+  const MemberReport report{
+      member.workflow,          member.role, member.number, member.round, member_state(slot.state),
+      member_reason(slot.state)};
   if (!state_.is_home_of(member.workflow)) {
     state_.unreported.push_back(report);
     return;

@@ -67,15 +67,15 @@ struct Membership {
   JobId workflow;
   SharedBytes name;  // of the workflow; empty: none
   MemberRole role = MemberRole::kMember;
-  std::uint32_t number = 0;  // kMember
-  SharedBytes ref;           // kMember
-  std::uint32_t round = 1;   // see MemberFate; an end of an earlier round does not count
-  bool kept = false;         // the job stays until its workflow goes
-  std::uint32_t generation = 1;               // of the workflow
+  std::uint32_t number = 0;      // kMember
+  SharedBytes ref;               // kMember
+  std::uint32_t round = 1;       // see MemberFate; an end of an earlier round does not count
+  bool kept = false;             // the job stays until its workflow goes
+  std::uint32_t generation = 1;  // of the workflow
   WorkflowState state = WorkflowState::kRunning;  // a callback: as the workflow ended
-  std::vector<Parent> parents;                // kMember: what it needs
-  MemberCounts counts{};                      // a callback: of the members
-  std::vector<SharedBytes> failed;            // a callback: refs, at most kMaxFailedRefs
+  std::vector<Parent> parents;                    // kMember: what it needs
+  MemberCounts counts{};                          // a callback: of the members
+  std::vector<SharedBytes> failed;                // a callback: refs, at most kMaxFailedRefs
   friend bool operator==(const Membership&, const Membership&) = default;
 };
 

@@ -132,16 +132,16 @@ Reply WorkflowDecider::operator()(const SettleMembers& command) {
     }
     if (report.number >= entry->members.size()) continue;
     const MemberFate fate = entry->fate_of(MemberNumber{report.number});
-    const bool counts = fate.state == MemberState::kActive ||
-                        (fate.state == MemberState::kFailed &&
-                         report.state == MemberState::kSucceeded);
+    const bool counts =
+        fate.state == MemberState::kActive ||
+        (fate.state == MemberState::kFailed && report.state == MemberState::kSucceeded);
     if (!counts || fate.round != report.round) continue;
     // The box that brought the job there is of no use any more. A leased one ends by itself.
     const JobId job = entry->job_of(MemberNumber{report.number});
     const SharedBytes& queue = entry->members[report.number].queue;
     withdraw(options_.submissions->box_id_of(job, queue.view()));
-    MembersSettled settled{report.workflow, entry->workflow.spec.queue,
-                           MembersSettled::Cause::kReported, {}};
+    MembersSettled settled{
+        report.workflow, entry->workflow.spec.queue, MembersSettled::Cause::kReported, {}};
     settled.items.push_back({report.number, report.round, report.state, report.reason});
     emit(std::move(settled));
   }
@@ -157,7 +157,8 @@ bool WorkflowDecider::withdraw(const JobId& box) {
   return true;
 }
 
-// Whether the round is still to run. One that meets a stop ends here: cancel_active() has passed it.
+// Whether the round is still to run. One that meets a stop ends here: cancel_active() has passed
+// it.
 bool WorkflowDecider::is_wanted(const Membership& member) {
   const WorkflowEntry* const entry = state_.workflows.find(member.workflow);
   if (entry == nullptr || member.number >= entry->members.size()) return false;
@@ -166,8 +167,8 @@ bool WorkflowDecider::is_wanted(const Membership& member) {
   if (entry->workflow.state != WorkflowState::kStopping) return true;
   const SlotIndex index = state_.find(entry->job_of(MemberNumber{member.number}));
   const auto* const extras = index == kNoSlot ? nullptr : state_.slots.at(index).extras.get();
-  const bool runs = extras != nullptr && extras->member != nullptr &&
-                    extras->member->round == member.round;
+  const bool runs =
+      extras != nullptr && extras->member != nullptr && extras->member->round == member.round;
   if (!runs) {
     settle(*entry, MembersSettled::Cause::kRefused, member.number, MemberState::kFailed,
            MemberReason::kCancelled);
@@ -196,8 +197,7 @@ ItemReply WorkflowDecider::retry_job(const RetryMember& command) {
     }
     return reply;
   }
-  const Membership* const before =
-      job->extras == nullptr ? nullptr : job->extras->member.get();
+  const Membership* const before = job->extras == nullptr ? nullptr : job->extras->member.get();
   if (before == nullptr || before->workflow != member.workflow) {
     refuse_for_good();  // a stranger has the id
     return reply;
@@ -244,8 +244,7 @@ std::vector<CancelMembers> stops_to_tell(const ShardState& state) {
         place->second = stops.size();
         stops.push_back({shard, {}, stop_reason(entry)});
       }
-      stops[place->second].items.push_back(
-          {entry.job_of(MemberNumber{i}), entry.members[i].round});
+      stops[place->second].items.push_back({entry.job_of(MemberNumber{i}), entry.members[i].round});
     }
   }
   return stops;

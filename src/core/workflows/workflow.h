@@ -74,8 +74,7 @@ struct Workflow {
 // A workflow is kept as long as its queue keeps jobs that ended like it.
 constexpr terms::JobState retained_as(WorkflowState state) {
   if (state == WorkflowState::kSucceeded) return terms::JobState::kSucceeded;
-  return state == WorkflowState::kCancelled ? terms::JobState::kCancelled
-                                               : terms::JobState::kDead;
+  return state == WorkflowState::kCancelled ? terms::JobState::kCancelled : terms::JobState::kDead;
 }
 
 inline bool calls_back(const Workflow& workflow) {

@@ -60,8 +60,8 @@ struct MembersSettled {
   std::vector<Item> items;
 };
 
-// Failed members are blocked again, and released once more as new rounds of their jobs. So is what was
-// skipped, but for members that a call skipped.
+// Failed members are blocked again, and released once more as new rounds of their jobs. So is what
+// was skipped, but for members that a call skipped.
 struct MembersRevived {
   JobId workflow;
   std::vector<std::uint32_t> numbers;

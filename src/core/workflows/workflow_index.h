@@ -34,15 +34,15 @@ struct WorkflowEntry {
   std::vector<Member> members;
   absl::flat_hash_map<std::string_view, std::uint32_t> refs;  // views of the members' own
   absl::flat_hash_set<std::string_view> queues;               // likewise
-  std::size_t bytes = 0;     // of the definitions
-  std::uint64_t active = 0;  // as ShardState::workflows_active counts it
-  bool late = false;      // a job succeeded after the end; no event says so yet
-  bool called_back = false;  // a callback has ended; likewise
-  std::uint32_t cancelled_to = 0;  // of a stopping one: members below it were cancelled
+  std::size_t bytes = 0;                                      // of the definitions
+  std::uint64_t active = 0;              // as ShardState::workflows_active counts it
+  bool late = false;                     // a job succeeded after the end; no event says so yet
+  bool called_back = false;              // a callback has ended; likewise
+  std::uint32_t cancelled_to = 0;        // of a stopping one: members below it were cancelled
   std::optional<WorkflowState> counted;  // as WorkflowIndex::totals() counts it
   MemberCounts counted_members{};        // likewise
-  bool dirty = false;     // the projection must write the record
-  std::uint32_t unstored = 0;                    // members from this one on have no row yet
+  bool dirty = false;                    // the projection must write the record
+  std::uint32_t unstored = 0;            // members from this one on have no row yet
   absl::btree_set<std::uint32_t> changed_pages;  // of fates: numbers of their first members
 
   // None: no member has that ref, which may be "@number".
@@ -120,7 +120,7 @@ class WorkflowIndex {
   absl::btree_set<JobId> stopping_;
   absl::btree_set<std::pair<Time, JobId>> timeouts_;  // of running ones
   WorkflowTotals totals_;
-  StringMap<JobId> unique_;                           // "queue \0 key", of those that have not ended
+  StringMap<JobId> unique_;  // "queue \0 key", of those that have not ended
 };
 
 }  // namespace millrace::core

@@ -85,8 +85,7 @@ struct ListedFlow {
       member.fate.reason = MemberReason::kNone;
     }
   }
-  void end(std::uint32_t number, std::uint32_t round, MemberState state,
-                  MemberReason reason) {
+  void end(std::uint32_t number, std::uint32_t round, MemberState state, MemberReason reason) {
     MemberFate& fate = members.at(number).fate;
     if (fate.round != round) return;
     const bool late = fate.state == MemberState::kFailed && state == MemberState::kSucceeded;

@@ -129,8 +129,7 @@ TEST(Workflows, EndsOfEachKindAreTold) {
   s.decide(0, Cancel{{s.job_of("a")}, {}});
   s.wait(Duration{60});
   s.decide(0, Delete{{s.job_of("c")}});
-  EXPECT_EQ(s.members(),
-            "a=failed:cancelled b=failed:expired c=failed:deleted d=failed:refused");
+  EXPECT_EQ(s.members(), "a=failed:cancelled b=failed:expired c=failed:deleted d=failed:refused");
   EXPECT_EQ(s.state(), "failed");
 }
 

@@ -23,6 +23,7 @@ inline constexpr std::string_view kByHand = "by hand";
 class WorkflowModel {
  public:
   using Flow = ListedFlow;
+  using Member = Flow::Member;
 
   explicit WorkflowModel(std::uint32_t shards) : shards_(shards) {}
 
@@ -78,10 +79,10 @@ class WorkflowModel {
                                 : state == State::kDead      ? MemberReason::kDead
                                                              : MemberReason::kDeleted;
     flow->second.end(member.number, member.round,
-        succeeded ? MemberState::kSucceeded : MemberState::kFailed, reason);
+                     succeeded ? MemberState::kSucceeded : MemberState::kFailed, reason);
   }
-  // Once a workflow has been stopped and has ended, none of its jobs starts. One that was made twice
-  // is a repetition of the relay after the job was gone.
+  // Once a workflow has been stopped and has ended, none of its jobs starts. One that was made
+  // twice is a repetition of the relay after the job was gone.
   void note(const Claimed& event) {
     for (const Claimed::Item& item : event.items) {
       const auto found = jobs_.find(item.job.id);
@@ -202,8 +203,8 @@ class WorkflowModel {
     ASSERT_TRUE(stopped || (before.state == WorkflowState::kRunning && !before.open));
     for (const Member& member : flow.members) ASSERT_TRUE(terms::has_ended(member.fate.state));
     const bool ignores = before.spec.on_member_failed == OnMemberFailed::kIgnore;
-    const bool fails = stopped ? before.reason != WorkflowReason::kCancelled
-                               : flow.is_any_uncaught() && !ignores;
+    const bool fails =
+        stopped ? before.reason != WorkflowReason::kCancelled : flow.is_any_uncaught() && !ignores;
     ASSERT_EQ(flow.record.state, fails     ? WorkflowState::kFailed
                                  : stopped ? WorkflowState::kCancelled
                                            : WorkflowState::kSucceeded);

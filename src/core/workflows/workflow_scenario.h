@@ -68,9 +68,7 @@ class WorkflowScenario : public WorkflowShards {
   WorkflowReply create(std::vector<MemberDraft> members) {
     return create(workflow(std::move(members)));
   }
-  WorkflowReply tell(const Command& command) {
-    return std::get<WorkflowReply>(decide(0, command));
-  }
+  WorkflowReply tell(const Command& command) { return std::get<WorkflowReply>(decide(0, command)); }
   Rejection add(std::vector<MemberDraft> members, const std::string& by = "") {
     AddMembers add;
     add.id = id;
@@ -115,16 +113,15 @@ class WorkflowScenario : public WorkflowShards {
         EXPECT_NE(item.job.extras, nullptr);
         const Membership& member = *item.job.extras->member;
         const bool is_member = member.role == MemberRole::kMember;
-        leased[is_member ? std::string(member.ref.view()) : std::string(name_of(member.role))] =
-            {number, std::move(item.job)};
+        leased[is_member ? std::string(member.ref.view()) : std::string(name_of(member.role))] = {
+            number, std::move(item.job)};
       }
     }
     const auto found = leased.find(name);
     EXPECT_NE(found, leased.end()) << name << " is not to be had";
     return found == leased.end() ? Job{} : found->second.second;
   }
-  ItemReply end(const std::string& name, AckOutcome outcome,
-                AckRight right = AckRight::kLease) {
+  ItemReply end(const std::string& name, AckOutcome outcome, AckRight right = AckRight::kLease) {
     if (right == AckRight::kLease) claim(name);
     const auto& [number, job] = leased.at(name);
     Ack ack;

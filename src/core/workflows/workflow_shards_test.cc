@@ -15,7 +15,8 @@ class TwoShards : public ::testing::Test {
   }
   std::size_t waiting_boxes(std::uint32_t shard) {
     const auto reply = std::get<QueueReply>(s.decide(shard, GetQueues{SharedBytes("~outbox")}));
-    return reply.queues.empty() ? 0 : reply.queues[0].counts[static_cast<std::size_t>(State::kReady)];
+    return reply.queues.empty() ? 0
+                                : reply.queues[0].counts[static_cast<std::size_t>(State::kReady)];
   }
   WorkflowScenario s{2};
 };

@@ -153,12 +153,11 @@ std::optional<WorkflowReply> WorkflowDecider::repeated(const CreateWorkflow& com
   }
   const WorkflowEntry* const entry = state_.workflows.find(command.id);
   // It was read before the step, which may have deleted it.
-  const WorkflowImage* const stored = state_.changes.is_forgotten(command.id)
-                                          ? nullptr
-                                          : prefetched_.workflow(command.id);
+  const WorkflowImage* const stored =
+      state_.changes.is_forgotten(command.id) ? nullptr : prefetched_.workflow(command.id);
   if (entry != nullptr || stored != nullptr) {
-    const Fingerprint& before = entry != nullptr ? entry->workflow.content
-                                                 : stored->workflow.content;
+    const Fingerprint& before =
+        entry != nullptr ? entry->workflow.content : stored->workflow.content;
     if (before != command.content) {
       return refused_workflow(Rejection::kIdMismatch, RefusalDetail::kIdOfAnotherWorkflow);
     }
@@ -322,8 +321,8 @@ void WorkflowDecider::remove_jobs(const WorkflowEntry& entry) {
     for (std::size_t i = 0; i < ids.size(); i += kRemovedPerMessage) {
       MemberMessage message;
       const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto end = ids.begin() +
-                       static_cast<std::ptrdiff_t>(std::min(ids.size(), i + kRemovedPerMessage));
+      const auto end =
+          ids.begin() + static_cast<std::ptrdiff_t>(std::min(ids.size(), i + kRemovedPerMessage));
       message.remove.assign(begin, end);
       send(message, "remove " + to_string(entry.workflow.id));
     }

@@ -1,6 +1,6 @@
-// Random workflows with random ends, calls, restarts and a relay that is late, repeats and reorders,
-// on one shard and on two. After each step every fate is as the model computes it from lists; in the
-// end all workflows have ended.
+// Random workflows with random ends, calls, restarts and a relay that is late, repeats and
+// reorders, on one shard and on two. After each step every fate is as the model computes it from
+// lists; in the end all workflows have ended.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -191,9 +191,10 @@ class WorkflowsRandom : public ::testing::TestWithParam<Setting> {
     shards_.decide(lease.shard, ack);
   }
   void end_one() {
-    static constexpr AckOutcome kOutcomes[] = {
-        AckOutcome::kSucceeded, AckOutcome::kSucceeded, AckOutcome::kSucceeded, AckOutcome::kDead,
-        AckOutcome::kDead,      AckOutcome::kFailed,    AckOutcome::kSnoozed,   AckOutcome::kCancelled};
+    static constexpr AckOutcome kOutcomes[] = {AckOutcome::kSucceeded, AckOutcome::kSucceeded,
+                                               AckOutcome::kSucceeded, AckOutcome::kDead,
+                                               AckOutcome::kDead,      AckOutcome::kFailed,
+                                               AckOutcome::kSnoozed,   AckOutcome::kCancelled};
     if (!leases_.empty()) ack(take_any(leases_), kOutcomes[below(std::size(kOutcomes))]);
   }
 

@@ -274,8 +274,8 @@ TEST_F(PostgresFaults, EveryReadSaysThatItWasCutOff) {
       {"list_workflows", [&] { return wrong_with(tables.list_workflows({})); }},
       {"finished_workflows_until",
        [&] {
-         return wrong_with(tables.finished_workflows_until(
-             SharedBytes("mail"), core::State::kDead, time_from_ms(9'000'000), 10));
+         return wrong_with(tables.finished_workflows_until(SharedBytes("mail"), core::State::kDead,
+                                                           time_from_ms(9'000'000), 10));
        }},
       {"oldest_finished_workflow",
        [&] {

@@ -260,8 +260,8 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
     columns.payload = columns.payload || needs_payload(condition);
     columns.result = columns.result || needs_result(condition);
   }
-  const bool windows = narrows(filter) && !filter.workflow &&
-                       find_plain(filter, JobField::kId) == nullptr;
+  const bool windows =
+      narrows(filter) && !filter.workflow && find_plain(filter, JobField::kId) == nullptr;
   if (windows) {
     const auto found = newest();
     if (!found) return std::unexpected(found.error());

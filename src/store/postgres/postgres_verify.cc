@@ -170,8 +170,8 @@ class ShardVerifier {
       const auto page = store_.tables->list_workflows(query);
       if (!page) return report(page.error().message);
       for (const core::Workflow& workflow : page->workflows) {
-        const auto whole = store_.tables->workflow(workflow.id, 0,
-                                                   std::numeric_limits<std::uint32_t>::max());
+        const auto whole =
+            store_.tables->workflow(workflow.id, 0, std::numeric_limits<std::uint32_t>::max());
         if (!whole) {
           report(whole.error().message);
         } else if (*whole && !counts_agree(**whole)) {

@@ -211,8 +211,7 @@ Result<std::optional<Time>> PostgresWorkflows::oldest_finished(const SharedBytes
   if (!state) return std::nullopt;
   const auto rows =
       read(kSelectOldest,
-           std::move(
-               Parameters().number(shard_.shard).text(queue.view()).text(name_of(*state))));
+           std::move(Parameters().number(shard_.shard).text(queue.view()).text(name_of(*state))));
   if (!rows) return std::unexpected(rows.error());
   if (rows->rows() == 0) return std::nullopt;
   return time_from_ms(rows->row(0).number(0));

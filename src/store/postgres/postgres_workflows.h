@@ -32,9 +32,9 @@ class PostgresWorkflows {
 
  private:
   // Each takes a row of the statement whose columns it names, and notes the first error.
-  bool take_record(const SqlRow& row);            // detail
-  bool take_chunk(const SqlRow& row);             // workflow, chunk
-  bool take_page(const SqlRow& row);              // workflow, page
+  bool take_record(const SqlRow& row);  // detail
+  bool take_chunk(const SqlRow& row);   // workflow, chunk
+  bool take_page(const SqlRow& row);    // workflow, page
   ImageRows* image_of(const SqlRow& row);
   bool note(Status status);
   // The next workflows below `place`, newest first, at most `limit`.

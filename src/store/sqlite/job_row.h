@@ -13,8 +13,9 @@
 namespace millrace::store {
 
 // The columns that JobRowReader expects, in its order; `finished` is the SQL of the job's end.
-#define MILLRACE_JOB_COLUMNS_WITH(finished)                                              \
-  "ord, id, queue, type, state, priority, attempt, created_at, run_at, " finished ", " \
+#define MILLRACE_JOB_COLUMNS_WITH(finished)                                       \
+  "ord, id, queue, type, state, priority, attempt, created_at, run_at, " finished \
+  ", "                                                                            \
   "detail, payload, result"
 #define MILLRACE_JOB_COLUMNS MILLRACE_JOB_COLUMNS_WITH("ifnull(finished_at, kept_at)")
 

@@ -279,9 +279,9 @@ bool TablesWriter::write_job(const core::Job& job, std::int64_t queue) {
   const auto result = job.result.empty() ? std::nullopt : std::optional(job.result.view());
   return upsert_job_.run(job.ord, Blob{to_blob(job.id)}, queue, job.type.view(),
                          static_cast<int>(job.state), static_cast<int>(job.priority), job.attempt,
-                         to_ms(job.created_at), to_ms(job.run_at),
-                         kept ? std::nullopt : ended_at, Blob{buffer_}, job.payload.view(), result,
-                         workflow, member_of(job), kept ? ended_at : std::nullopt);
+                         to_ms(job.created_at), to_ms(job.run_at), kept ? std::nullopt : ended_at,
+                         Blob{buffer_}, job.payload.view(), result, workflow, member_of(job),
+                         kept ? ended_at : std::nullopt);
 }
 
 Status TablesWriter::write_history(const core::Changes& changes) {

@@ -54,11 +54,11 @@ TEST_F(SqliteUpgrade, FromTablesWithoutWorkflows) {
   const auto jobs = store.tables->list({})->jobs;
   ASSERT_EQ(jobs.size(), 2U);
   EXPECT_EQ(jobs[0].finished_at, make_job(2, "mail", core::State::kSucceeded).finished_at);
-  EXPECT_THAT(store.tables
-                  ->finished_until(SharedBytes("mail"), core::State::kSucceeded,
-                                   time_from_ms(9'000'000), 9)
-                  .value(),
-              ElementsAre(id_of(2)));
+  EXPECT_THAT(
+      store.tables
+          ->finished_until(SharedBytes("mail"), core::State::kSucceeded, time_from_ms(9'000'000), 9)
+          .value(),
+      ElementsAre(id_of(2)));
   EXPECT_THAT(store.tables->list_workflows({})->workflows, IsEmpty());
   core::Changes changes;
   changes.workflows.emplace_back().id = id_of(7);
