@@ -77,7 +77,7 @@ class Decider {
   Reply operator()(const ForgetOperations& command);
   Reply operator()(const NoteAudit& command);
 
-  // Handle at most `limit` due items; return the number handled.
+  // At most `limit` due items; the number handled.
   std::size_t end_leases(std::size_t limit);
   std::size_t expire_jobs(std::size_t limit);
   std::size_t ready_jobs(std::size_t limit);
@@ -147,8 +147,7 @@ class Decider {
   std::shared_ptr<const JobError> complete_error(const JobError& error, const JobSlot& slot) const;
 
   // --- operate.cc
-  // Looks in memory, then among the jobs read from the tables for this step. Null: the job does not
-  // exist.
+  // From memory, or else as read from the tables for this step. None: the job does not exist.
   std::optional<Job> find_job(const JobId& id) const;
   ItemReply cancel(const JobId& id, const Cancel& command);
   // `member`: null, or the job's new round, without which a member does not run again.
