@@ -110,6 +110,50 @@ bool read_members(JsonValue value, JobSchedule& out) {
   });
 }
 
+bool read_members(JsonValue value, JobWorkflow& out) {
+  return each_member(value, [&out](std::string_view name, JsonValue content) {
+    if (name == "id") read(content, out.id);
+    if (name == "name") read(content, out.name);
+    if (name == "ref") read(content, out.ref);
+    if (name == "number") read(content, out.number);
+    if (name == "role") read(content, out.role);
+  });
+}
+
+bool read_members(JsonValue value, MemberCounts& out) {
+  return each_member(value, [&out](std::string_view name, JsonValue content) {
+    if (name == "blocked") read(content, out.blocked);
+    if (name == "active") read(content, out.active);
+    if (name == "succeeded") read(content, out.succeeded);
+    if (name == "failed") read(content, out.failed);
+    if (name == "skipped") read(content, out.skipped);
+  });
+}
+
+bool read_members(JsonValue value, ClaimedWorkflow& out) {
+  return each_member(value, [&out](std::string_view name, JsonValue content) {
+    if (name == "generation") read(content, out.generation);
+    if (name == "state") read(content, out.state);
+    if (name == "counts") read(content, out.counts);
+    if (name == "failed") read(content, out.failed);
+    if (name == "id") read(content, out.id);
+    if (name == "name") read(content, out.name);
+    if (name == "ref") read(content, out.ref);
+    if (name == "number") read(content, out.number);
+    if (name == "role") read(content, out.role);
+  });
+}
+
+bool read_members(JsonValue value, Parent& out) {
+  return each_member(value, [&out](std::string_view name, JsonValue content) {
+    if (name == "id") read(content, out.id);
+    if (name == "state") read(content, out.state);
+    if (name == "reason") read(content, out.reason);
+    if (name == "result") out.result = raw_text(content);
+    if (name == "omitted") read(content, out.omitted);
+  });
+}
+
 bool read_members(JsonValue value, Event& out) {
   return each_member(value, [&out](std::string_view name, JsonValue content) {
     if (name == "id") read(content, out.id);
@@ -155,6 +199,7 @@ bool read_members(JsonValue value, Job& out) {
     if (name == "meta") read(content, out.meta);
     if (name == "traceparent") read(content, out.traceparent);
     if (name == "schedule") read(content, out.schedule);
+    if (name == "workflow") read(content, out.workflow);
     if (name == "payload") out.payload = raw_text(content);
     if (name == "result") out.result = raw_text(content);
     if (name == "attempts") read(content, out.attempts);

@@ -69,6 +69,8 @@ type Job struct {
 	Traceparent string
 	// The schedule that made the job. Left out if none did.
 	Schedule *ScheduleOfJob
+	// The workflow that the job belongs to. Left out if it belongs to none.
+	Workflow *WorkflowOfJob
 	// With include=payload.
 	Payload json.RawMessage
 	// With include=result; nil until there is one.
@@ -123,6 +125,7 @@ type wireJob struct {
 	Meta            map[string]string `json:"meta"`
 	Traceparent     string            `json:"traceparent,omitempty"`
 	Schedule        *ScheduleOfJob    `json:"schedule,omitempty"`
+	Workflow        *WorkflowOfJob    `json:"workflow,omitempty"`
 	Payload         json.RawMessage   `json:"payload,omitempty"`
 	Result          json.RawMessage   `json:"result,omitempty"`
 	Attempts        *[]Attempt        `json:"attempts,omitempty"`
@@ -170,6 +173,7 @@ func (j *Job) UnmarshalJSON(data []byte) error {
 	j.Meta = w.Meta
 	j.Traceparent = w.Traceparent
 	j.Schedule = w.Schedule
+	j.Workflow = w.Workflow
 	j.Payload = w.Payload
 	j.Result = w.Result
 	j.Attempts = listOf(w.Attempts)
@@ -217,6 +221,7 @@ func (j Job) MarshalJSON() ([]byte, error) {
 	w.Meta = filledMap(j.Meta)
 	w.Traceparent = j.Traceparent
 	w.Schedule = j.Schedule
+	w.Workflow = j.Workflow
 	w.Payload = j.Payload
 	w.Result = j.Result
 	w.Attempts = orNil(j.Attempts)
@@ -513,6 +518,180 @@ func (s ScheduleOfJob) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
+// WorkflowOfJob says which member of which workflow a job is. The workflow that the job belongs to.
+type WorkflowOfJob struct {
+	ID string
+	// The workflow's; empty if it has none.
+	Name string
+	// The member's; empty if it has none.
+	Ref string
+	// The member's; nil for a callback.
+	Number *int64
+	// Whether the job is a member's, or one that the end of the workflow submitted.
+	Role string
+}
+
+type wireWorkflowOfJob struct {
+	ID     string   `json:"id"`
+	Name   wireText `json:"name"`
+	Ref    wireText `json:"ref"`
+	Number *int64   `json:"number"`
+	Role   string   `json:"role"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (v *WorkflowOfJob) UnmarshalJSON(data []byte) error {
+	var w wireWorkflowOfJob
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*v = WorkflowOfJob{}
+	v.ID = w.ID
+	v.Name = string(w.Name)
+	v.Ref = string(w.Ref)
+	v.Number = w.Number
+	v.Role = w.Role
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (v WorkflowOfJob) MarshalJSON() ([]byte, error) {
+	var w wireWorkflowOfJob
+	w.ID = v.ID
+	w.Name = wireText(v.Name)
+	w.Ref = wireText(v.Ref)
+	w.Number = v.Number
+	w.Role = v.Role
+	return marshal(w)
+}
+
+// WorkflowOfClaim says what a claimed job is to its workflow.
+type WorkflowOfClaim struct {
+	// The workflow's.
+	Generation int64
+	// The workflow's when the job was submitted.
+	State string
+	ID    string
+	// The workflow's; empty if it has none.
+	Name string
+	// The member's; empty if it has none.
+	Ref string
+	// The member's; nil for a callback.
+	Number *int64
+	// Whether the job is a member's, or one that the end of the workflow submitted.
+	Role string
+	// For a callback, the number of members by state.
+	Counts *MemberCounts
+	// For a callback, refs of members that failed, at most 20.
+	Failed []string
+}
+
+type wireWorkflowOfClaim struct {
+	Generation int64         `json:"generation"`
+	State      string        `json:"state"`
+	Counts     *MemberCounts `json:"counts,omitempty"`
+	Failed     *[]string     `json:"failed,omitempty"`
+	ID         string        `json:"id"`
+	Name       wireText      `json:"name"`
+	Ref        wireText      `json:"ref"`
+	Number     *int64        `json:"number"`
+	Role       string        `json:"role"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (v *WorkflowOfClaim) UnmarshalJSON(data []byte) error {
+	var w wireWorkflowOfClaim
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*v = WorkflowOfClaim{}
+	v.Generation = w.Generation
+	v.State = w.State
+	v.Counts = w.Counts
+	v.Failed = listOf(w.Failed)
+	v.ID = w.ID
+	v.Name = string(w.Name)
+	v.Ref = string(w.Ref)
+	v.Number = w.Number
+	v.Role = w.Role
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (v WorkflowOfClaim) MarshalJSON() ([]byte, error) {
+	var w wireWorkflowOfClaim
+	w.Generation = v.Generation
+	w.State = v.State
+	w.Counts = v.Counts
+	w.Failed = orNil(v.Failed)
+	w.ID = v.ID
+	w.Name = wireText(v.Name)
+	w.Ref = wireText(v.Ref)
+	w.Number = v.Number
+	w.Role = v.Role
+	return marshal(w)
+}
+
+// MemberCounts are the numbers of a workflow's members, by state. The number of members by state.
+type MemberCounts struct {
+	Blocked   int64 `json:"blocked"`
+	Active    int64 `json:"active"`
+	Succeeded int64 `json:"succeeded"`
+	Failed    int64 `json:"failed"`
+	Skipped   int64 `json:"skipped"`
+}
+
+// Parent is what a job of a workflow needs, with its result. A member that the job's member needs, as
+// it ended.
+type Parent struct {
+	// Its job; empty if it never had one.
+	ID string
+	// "blocked" waits for what it needs; "active" has a job that has not ended. "skipped": a need can't
+	// be met any more, the workflow stopped, or a call skipped it.
+	State string
+	// Why a member has failed or was skipped; empty if nothing is known. "refused": its job was, at its
+	// release. "by_call": a call skipped it.
+	Reason string
+	// If it succeeded. Together at most 1 MiB with a job.
+	Result json.RawMessage
+	// Why the result is left out: "size", or "unreachable" for now, or its job is "pruned".
+	Omitted string
+}
+
+type wireParent struct {
+	ID      wireText        `json:"id"`
+	State   string          `json:"state"`
+	Reason  string          `json:"reason"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Omitted string          `json:"omitted,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (p *Parent) UnmarshalJSON(data []byte) error {
+	var w wireParent
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*p = Parent{}
+	p.ID = string(w.ID)
+	p.State = w.State
+	p.Reason = w.Reason
+	p.Result = w.Result
+	p.Omitted = w.Omitted
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (p Parent) MarshalJSON() ([]byte, error) {
+	var w wireParent
+	w.ID = wireText(p.ID)
+	w.State = p.State
+	w.Reason = p.Reason
+	w.Result = p.Result
+	w.Omitted = p.Omitted
+	return marshal(w)
+}
+
 // ClaimedJob is a job as its worker receives it.
 type ClaimedJob struct {
 	// A UUIDv7.
@@ -548,6 +727,10 @@ type ClaimedJob struct {
 	Tracestate string
 	// The schedule that made the job. Left out if none did.
 	Schedule *ScheduleOfJob
+	// The workflow that the job belongs to. Left out if it belongs to none.
+	Workflow *WorkflowOfClaim
+	// What the job's member needs. Left out if it needs nothing.
+	Parents map[string]Parent
 	// The progress that an earlier attempt reported, with its checkpoint.
 	Progress *Progress
 }
@@ -569,6 +752,8 @@ type wireClaimedJob struct {
 	Traceparent wireText          `json:"traceparent"`
 	Tracestate  wireText          `json:"tracestate"`
 	Schedule    *ScheduleOfJob    `json:"schedule,omitempty"`
+	Workflow    *WorkflowOfClaim  `json:"workflow,omitempty"`
+	Parents     map[string]Parent `json:"parents,omitempty"`
 	Progress    *Progress         `json:"progress"`
 }
 
@@ -595,6 +780,8 @@ func (c *ClaimedJob) UnmarshalJSON(data []byte) error {
 	c.Traceparent = string(w.Traceparent)
 	c.Tracestate = string(w.Tracestate)
 	c.Schedule = w.Schedule
+	c.Workflow = w.Workflow
+	c.Parents = w.Parents
 	c.Progress = w.Progress
 	return nil
 }
@@ -618,6 +805,8 @@ func (c ClaimedJob) MarshalJSON() ([]byte, error) {
 	w.Traceparent = wireText(c.Traceparent)
 	w.Tracestate = wireText(c.Tracestate)
 	w.Schedule = c.Schedule
+	w.Workflow = c.Workflow
+	w.Parents = c.Parents
 	w.Progress = c.Progress
 	return marshal(w)
 }

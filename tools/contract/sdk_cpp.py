@@ -22,6 +22,10 @@ TYPES = {
     "LogLine": ("LogLine", "A line of a job's log."),
     "Attempt": ("Attempt", "One start of a job, and its result."),
     "ScheduleOfJob": ("JobSchedule", "The schedule that made a job, and the instant for which it was made."),
+    "WorkflowOfJob": ("JobWorkflow", "What a job is to its workflow."),
+    "MemberCounts": ("MemberCounts", "The numbers of a workflow's members, by state."),
+    "WorkflowOfClaim": ("ClaimedWorkflow", "What a claimed job is to its workflow."),
+    "Parent": ("Parent", "What a job of a workflow needs, with its result."),
     "Event": ("Event", "One fact of the event log."),
     "Job": ("Job", "A job as described by the server."),
     "Counts": ("QueueCounts", "The numbers of a queue's jobs, by state."),
@@ -53,7 +57,8 @@ KEEPS_JSON = {"Job", "LogLine", "Event", "Queue", "Schedule", "PreviewAnswer", "
               "Worker", "Limit", "Why"}  # fmt: skip
 RAW = {"Queue.settings", "Schedule.job", "Event.data", "LimitInput.keys", "Limit.keys", "Why.blocking", "Why.notes"}
 OPTIONAL_TEXT = {"Job.payload", "Job.result"}
-INT64 = {"in_use", "waiting", "generation", "version", "seq", "cost", "count", "submitted", "existing", "pid", "Counts"}
+INT64 = {"in_use", "waiting", "generation", "version", "seq", "cost", "count", "submitted", "existing", "pid", "Counts",
+         "MemberCounts", "number"}
 NAMES = {"UniqueInput.for_ms": "hold", "BatchItem.idempotency_key": "idempotency_key"}
 # Members in the order in which programs initialize them by name; all others follow.
 ORDER = {

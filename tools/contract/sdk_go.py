@@ -19,6 +19,10 @@ TYPES = {
     "LogLine": ("LogLine", "is one line of a job's log."),
     "Event": ("Event", "is an entry of a job's history."),
     "ScheduleOfJob": ("ScheduleOfJob", "says which schedule made a job, and for which instant."),
+    "WorkflowOfJob": ("WorkflowOfJob", "says which member of which workflow a job is."),
+    "WorkflowOfClaim": ("WorkflowOfClaim", "says what a claimed job is to its workflow."),
+    "MemberCounts": ("MemberCounts", "are the numbers of a workflow's members, by state."),
+    "Parent": ("Parent", "is what a job of a workflow needs, with its result."),
     "ClaimedJob": ("ClaimedJob", "is a job as its worker receives it."),
     "Lease": ("ClaimedLease", "is a worker's hold on a job."),
     "BatchItem": ("NewJob", "is a job to be submitted. Only Type is required. The server checks the bounds, and "
@@ -76,8 +80,9 @@ EMBEDDED = {"Schedule": "ScheduleInput"}
 NIL = {"Progress.percent", "Progress.message", "Event.queue", "Event.job_id", "Event.job_type", "Event.attempt",
        "Event.worker", "RetryPolicy.jitter", "Queue.oldest_ready_age_ms", "ScheduleInput.paused", "Blocking.until",
        "Blocking.available_at", "Blocking.since", "Blocking.wanted_since", "BulkRequest.priority", "Operation.matched",
-       "WhyNote.last_seen"}  # fmt: skip
-INT64 = {"version", "seq", "token", "Blocking", "Counts"}  # of members, or of all members of a type
+       "WhyNote.last_seen", "WorkflowOfJob.number", "WorkflowOfClaim.number"}  # fmt: skip
+INT64 = {"version", "seq", "token", "Blocking", "Counts", "MemberCounts", "number",
+         "WorkflowOfClaim"}  # of members, or of all members of a type
 # Members with a name or a form of their own.
 PLAIN_MS = {"ClaimedJob.timeout_ms", "Lease.lease_ms"}
 NAMES = {"ClaimedJob.timeout_ms": "TimeoutMs", "Lease.lease_ms": "LengthMs", "BulkFilter.state": "States",

@@ -22,6 +22,10 @@ RECORDS = {
     "Progress": ("Progress", "The progress that a handler reported."),
     "Event": ("JobEvent", "An entry of a job's history."),
     "ScheduleOfJob": ("JobSchedule", "The schedule that created a job."),
+    "WorkflowOfJob": ("JobWorkflow", "The workflow that a job belongs to."),
+    "WorkflowOfClaim": ("ClaimedWorkflow", "What a claimed job is to its workflow."),
+    "MemberCounts": ("MemberCounts", "The numbers of a workflow's members by state."),
+    "Parent": ("Parent", "A member that the job's member needs, as it ended."),
     "RetryPolicy": ("RetryPolicy", "Says how long a failed job waits for its next attempt."),
     "UniqueInput": ("Unique", "A unique key, which allows one job per key within its queue."),
     "JobLimit": ("JobLimit", "A limit that a job must pass."),
@@ -63,7 +67,7 @@ REQUESTS = {
     "PreviewRequest": ("PreviewRequest", "the request", {"cron", "every_ms"}),
 }
 LONG = {"version", "generation", "seq", "token", "existing", "Counts", "Blocking", "max_ready", "max_ready_per_key",
-        "in_use", "waiting", "Operation", "StatsGroup"}  # fmt: skip
+        "in_use", "waiting", "Operation", "StatsGroup", "MemberCounts", "number"}  # fmt: skip
 # Choices that are enums here; the others are strings.
 ENUMS = {
     "JobState": "JobState", "LogLevel": "LogLevel", "OrderOnFailure": "OrderOnFailure",
@@ -90,7 +94,9 @@ PLAIN = {
     "started": "attempts that began", "succeeded": "attempts that succeeded", "failed": "attempts that failed",
     "dead": "jobs that failed for good", "at": "when it was", "version": "the version of the program",
     "worker_sdk": "the SDK of its worker", "code": "what explains the wait",
-    "last_seen": "when such a worker was last seen",
+    "last_seen": "when such a worker was last seen", "blocked": "members that wait for what they need",
+    "active": "members with a job that has not ended", "skipped": "members that never ran",
+    "MemberCounts.succeeded": "members that succeeded", "MemberCounts.failed": "members that failed",
 }  # fmt: skip
 OPAQUE = {"Schedule.job"}  # the application's, or as it was given
 IMPORTS = {"Duration": "java.time.Duration", "Instant": "java.time.Instant", "List": "java.util.List",
@@ -129,7 +135,7 @@ def _record(contract, name, indent, end):
     words = {member.name: _component(shape, member) for member in shape.members}
     lines = [*text.wrapped(sentence, indent, " * ", WIDTH), f"{indent} *"]
     for member in shape.members:
-        told = _phrase(_plain(_described(member), words))
+        told = _phrase(_plain(_described(shape, member), words))
         lines += _tag(f"@param {_component(shape, member)} {told}", indent)
     lines = [f"{indent}/**", *lines, f"{indent} */"]
     outer = f"{known.split('.')[0]}."  # what is nested in the same file needs no prefix
@@ -202,7 +208,7 @@ def _setters(shape, known, what, others):
 
 def _setter(shape, member, known, what, words):
     name = words[member.name]
-    told = _plain(_described(member), words)
+    told = _plain(_described(shape, member), words)
     lines = ["  /**"]
     lines += _tag(f"Sets {{@code {name}}} of {what}.", "  ")
     lines += ["   *", *_tag(f"@param {name} {_phrase(told)}", "  "), "   * @return a changed copy", "   */"]
@@ -227,8 +233,9 @@ def _given(shape, member):
 # Text.
 
 
-def _described(member):
-    return member.description or member.general or PLAIN[member.name]
+def _described(shape, member):
+    plain = PLAIN.get(f"{shape.name}.{member.name}") or PLAIN.get(member.name)
+    return member.description or member.general or plain
 
 
 def _plain(described, words):

@@ -49,7 +49,7 @@ def files(contract):
     return {
         "sdk/typescript/src/shapes.ts": _public(contract, public),
         "sdk/typescript/src/wire-shapes.ts": _wire(contract, wire),
-        "sdk/typescript/src/members.ts": _members(contract, public),
+        "sdk/typescript/src/members.ts": _members(contract, public, wire),
     }
 
 
@@ -92,7 +92,7 @@ def _with_unit(member):
     return member.description if has_unit else f"{member.description} In milliseconds.".strip()
 
 
-def _members(contract, names):
+def _members(contract, names, wire):
     opaque, verbatim, maps = {}, {}, {}
     shapes = [contract.shapes[name] for name in names if name in contract.shapes and not contract.shapes[name].variants]
     for member in sorted((member for shape in shapes for member in shape.members), key=lambda member: member.name):
@@ -100,6 +100,9 @@ def _members(contract, names):
             opaque[member.name] = None
         elif member.type.kind == "map":
             (maps if member.type.of.kind == "shape" else verbatim)[member.name] = None
+    for member in (member for name in wire if name in contract.shapes for member in contract.shapes[name].members):
+        if member.type.kind == "map" and member.type.of.kind == "shape":
+            maps[member.name] = None
     of_parents, elsewhere = _durations(contract, shapes)
     lines = [
         f"// {MARK}\n",

@@ -1,4 +1,4 @@
-import { OPAQUE, VERBATIM } from "./members.js";
+import { MAPS, OPAQUE, VERBATIM } from "./members.js";
 
 /**
  * Converts payloads, results and checkpoints to JSON text and back. It is used for nothing else:

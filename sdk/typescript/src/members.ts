@@ -7,7 +7,7 @@ export const OPAQUE: ReadonlySet<string> = new Set(["checkpoint", "payload", "re
 export const VERBATIM: ReadonlySet<string> = new Set(["data", "labels", "meta", "weights"]);
 
 /** Maps whose names are the application's and whose values are the API's. */
-export const MAPS: ReadonlySet<string> = new Set(["keys", "schedules"]);
+export const MAPS: ReadonlySet<string> = new Set(["keys", "schedules", "parents"]);
 
 /** Durations, which have the suffix `_ms` in the API, by the member that holds their object. */
 export const DURATIONS: Readonly<Record<string, ReadonlySet<string>>> = {

@@ -54,6 +54,9 @@ export type DstGap = "run" | "skip";
  */
 export type DstOverlap = "once" | "twice";
 
+/** Whether the job is a member's, or one that the end of the workflow submitted. */
+export type MemberRole = "member" | "callback";
+
 export type EventType =
   | "job.submitted"
   | "job.started"
@@ -102,7 +105,18 @@ export type EventType =
   | "error_group.opened"
   | "error_group.reopened"
   | "error_group.resolved"
-  | "error_group.muted";
+  | "error_group.muted"
+  | "workflow.created"
+  | "workflow.grown"
+  | "workflow.closed"
+  | "workflow.stopping"
+  | "workflow.succeeded"
+  | "workflow.failed"
+  | "workflow.cancelled"
+  | "workflow.retried"
+  | "workflow.skipped"
+  | "workflow.late_success"
+  | "workflow.deleted";
 
 export interface BackoffPolicy {
   /** How the delay grows. */
@@ -305,6 +319,8 @@ export interface Job<Payload = unknown, Result = unknown> {
   traceparent?: string;
   /** The schedule that made the job. Left out if none did. */
   schedule?: ScheduleOfJob;
+  /** The workflow that the job belongs to. Left out if it belongs to none. */
+  workflow?: WorkflowOfJob;
   /** With `include=payload`. */
   payload?: Payload;
   /** With `include=result`; null until there is one. */
@@ -1071,6 +1087,18 @@ export interface ScheduleJob {
    * characters.
    */
   fairKey?: string;
+}
+
+/** The workflow that the job belongs to. */
+export interface WorkflowOfJob {
+  id: string;
+  /** The workflow's; null if it has none. */
+  name: string | null;
+  /** The member's; null if it has none. */
+  ref: string | null;
+  /** The member's; null for a callback. */
+  number: number | null;
+  role: MemberRole;
 }
 
 export interface Schedule {

@@ -6,6 +6,29 @@
  */
 export type OrderOnFailure = "hold" | "pass";
 
+/**
+ * `stopping`: nothing more is released, and running jobs are told. `succeeded`, `failed` and
+ * `cancelled` are final; a retry brings a failed or cancelled workflow back. No workflow has the
+ * states `compensating` and `stuck` yet.
+ */
+export type WorkflowState =
+  "running" | "stopping" | "compensating" | "stuck" | "succeeded" | "failed" | "cancelled";
+
+/**
+ * `blocked` waits for what it needs; `active` has a job that has not ended. `skipped`: a need can't
+ * be met any more, the workflow stopped, or a call skipped it.
+ */
+export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipped";
+
+/**
+ * Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its
+ * release. `by_call`: a call skipped it.
+ */
+export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+
+/** Whether the job is a member's, or one that the end of the workflow submitted. */
+export type MemberRole = "member" | "callback";
+
 export type EventType =
   | "job.submitted"
   | "job.started"
@@ -54,7 +77,18 @@ export type EventType =
   | "error_group.opened"
   | "error_group.reopened"
   | "error_group.resolved"
-  | "error_group.muted";
+  | "error_group.muted"
+  | "workflow.created"
+  | "workflow.grown"
+  | "workflow.closed"
+  | "workflow.stopping"
+  | "workflow.succeeded"
+  | "workflow.failed"
+  | "workflow.cancelled"
+  | "workflow.retried"
+  | "workflow.skipped"
+  | "workflow.late_success"
+  | "workflow.deleted";
 
 export interface BackoffPolicy {
   /** How the delay grows. */
@@ -271,6 +305,10 @@ export interface ClaimedJob {
   tracestate?: string | null;
   /** The schedule that made the job. Left out if none did. */
   schedule?: ScheduleOfJob;
+  /** The workflow that the job belongs to. Left out if it belongs to none. */
+  workflow?: WorkflowOfClaim;
+  /** What the job's member needs. Left out if it needs nothing. */
+  parents?: Record<string, Parent>;
   /** The progress that an earlier attempt reported, with its checkpoint. */
   progress?: Progress | null;
 }
@@ -298,6 +336,46 @@ export interface JobLimit {
   key?: string;
   /** The tokens of the limit's rate that a start takes. Default `1`. 1 to 1,000,000. */
   cost?: number;
+}
+
+/** The number of members by state. */
+export interface MemberCounts {
+  blocked: number;
+  active: number;
+  succeeded: number;
+  failed: number;
+  skipped: number;
+}
+
+export interface WorkflowOfClaim {
+  /** The workflow's. */
+  generation: number;
+  /** The workflow's when the job was submitted. */
+  state: WorkflowState;
+  id: string;
+  /** The workflow's; null if it has none. */
+  name: string | null;
+  /** The member's; null if it has none. */
+  ref: string | null;
+  /** The member's; null for a callback. */
+  number: number | null;
+  role: MemberRole;
+  /** For a callback, the number of members by state. */
+  counts?: MemberCounts;
+  /** For a callback, refs of members that failed, at most 20. */
+  failed?: string[];
+}
+
+/** A member that the job's member needs, as it ended. */
+export interface Parent {
+  /** Its job; null if it never had one. */
+  id: string | null;
+  state: MemberState;
+  reason: MemberReason | null;
+  /** If it succeeded. Together at most 1 MiB with a job. */
+  result?: unknown;
+  /** Why the result is left out: `size`, or `unreachable` for now, or its job is `pruned`. */
+  omitted?: "size" | "unreachable" | "pruned";
 }
 
 export interface JobEvent {
@@ -347,6 +425,7 @@ export interface Problem {
     | "idempotency_mismatch"
     | "across_shards"
     | "duplicate_job"
+    | "duplicate_workflow"
     | "id_mismatch"
     | "too_many_queues"
     | "too_many_schedules"

@@ -47,6 +47,36 @@ export type DstGap = "run" | "skip";
  */
 export type DstOverlap = "once" | "twice";
 
+/**
+ * `stopping`: nothing more is released, and running jobs are told. `succeeded`, `failed` and `cancelled` are final; a
+ * retry brings a failed or cancelled workflow back. No workflow has the states `compensating` and `stuck` yet.
+ */
+export type WorkflowState = "running" | "stopping" | "compensating" | "stuck" | "succeeded" | "failed" | "cancelled";
+
+/**
+ * `blocked` waits for what it needs; `active` has a job that has not ended. `skipped`: a need can't be met any more,
+ * the workflow stopped, or a call skipped it.
+ */
+export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipped";
+
+/**
+ * Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its release. `by_call`:
+ * a call skipped it.
+ */
+export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+
+/** `failed`: a member that is released so catches the failure. `ended`: succeeded, failed or skipped. */
+export type NeedOn = "succeeded" | "failed" | "ended";
+
+/**
+ * `continue`: what hangs on it is skipped. `stop`: once nothing can catch it, what waits is skipped, and running jobs
+ * are cancelled. `ignore`: as `continue`, but the workflow succeeds.
+ */
+export type OnMemberFailed = "continue" | "stop" | "ignore";
+
+/** Whether the job is a member's, or one that the end of the workflow submitted. */
+export type MemberRole = "member" | "callback";
+
 /** What a finding says. [findings.md](findings.md) explains each; a newer server may send others. */
 export type FindingCode =
   | "all_paused"
@@ -150,7 +180,18 @@ export type EventType =
   | "error_group.opened"
   | "error_group.reopened"
   | "error_group.resolved"
-  | "error_group.muted";
+  | "error_group.muted"
+  | "workflow.created"
+  | "workflow.grown"
+  | "workflow.closed"
+  | "workflow.stopping"
+  | "workflow.succeeded"
+  | "workflow.failed"
+  | "workflow.cancelled"
+  | "workflow.retried"
+  | "workflow.skipped"
+  | "workflow.late_success"
+  | "workflow.deleted";
 
 export type TokenScope = "submit" | "work" | "read" | "operate" | "admin" | "payload";
 
@@ -414,6 +455,8 @@ export interface Job extends JobFlow {
   traceparent?: string;
   /** The schedule that made the job. Left out if none did. */
   schedule?: ScheduleOfJob;
+  /** The workflow that the job belongs to. Left out if it belongs to none. */
+  workflow?: WorkflowOfJob;
   /** With `include=payload`. */
   payload?: unknown;
   /** With `include=result`; null until there is one. */
@@ -654,6 +697,10 @@ export interface ClaimedJob {
   tracestate?: string | null;
   /** The schedule that made the job. Left out if none did. */
   schedule?: ScheduleOfJob;
+  /** The workflow that the job belongs to. Left out if it belongs to none. */
+  workflow?: WorkflowOfClaim;
+  /** What the job's member needs. Left out if it needs nothing. */
+  parents?: Record<string, Parent>;
   /** The progress that an earlier attempt reported, with its checkpoint. */
   progress?: Progress | null;
 }
@@ -1211,6 +1258,197 @@ export interface ScheduleJob {
   order_on_failure?: OrderOnFailure;
   /** The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128 characters. */
   fair_key?: string;
+}
+
+export interface MembersAnswer {
+  /** How many members were added. */
+  added: number;
+  /** How many were there already. */
+  existing: number;
+  /** How many the workflow has now. */
+  members: number;
+}
+
+/** The number of members by state. */
+export interface MemberCounts {
+  blocked: number;
+  active: number;
+  succeeded: number;
+  failed: number;
+  skipped: number;
+}
+
+/** The ids of the callbacks' jobs, once they are submitted. */
+export interface WorkflowCallbacks {
+  on_success?: string;
+  on_failure?: string;
+  on_end?: string;
+}
+
+export interface WorkflowUnique {
+  key: string;
+}
+
+export interface Workflow {
+  /** A UUIDv7. */
+  id: string;
+  name: string | null;
+  /** The queue of the workflow itself. */
+  queue: string;
+  state: WorkflowState;
+  /** Why it stops, or has failed; null if it does not. */
+  reason: "member_failed" | "cancelled" | "timeout" | null;
+  /** As the cancellation gave it. Left out if it gave none. */
+  cancel_reason?: string;
+  /** Grows with each retry after the end. */
+  generation: number;
+  /** Grows with each change of the workflow itself, not with those of its members. */
+  version: number;
+  /** Whether it takes members from outside. */
+  open: boolean;
+  created_at: string;
+  /** When this generation times out; null if it does not. */
+  timeout_at: string | null;
+  /** Null until it has ended. */
+  ended_at: string | null;
+  /** The number of members. */
+  members: number;
+  counts: MemberCounts;
+  callbacks: WorkflowCallbacks;
+  /** At most 32 entries. */
+  tags: string[];
+  /** The client's own strings, at most 8 KiB. */
+  meta: Record<string, string>;
+  on_member_failed: OnMemberFailed;
+  /** Null if there is no bound. */
+  max_active: number | null;
+  /** Null if there is none. */
+  timeout_ms: number | null;
+  /** The ref of the member whose result is the workflow's; null if there is none. */
+  result_from: string | null;
+  /** Whether the members' jobs stay until the workflow goes. */
+  keep_members: boolean;
+  /** Null if it has no unique key. */
+  unique: WorkflowUnique | null;
+  /** With `include=result`; null until there is one. */
+  result?: unknown;
+  /** Jobs of queues that the token does not open, or results that it may not see, are left out. Always `true`. */
+  redacted?: boolean;
+}
+
+export interface Member {
+  /** Its place in the workflow, from 0. */
+  number: number;
+  /** Null if it has none. */
+  ref: string | null;
+  state: MemberState;
+  reason: MemberReason | null;
+  /** How often it was released. */
+  generation: number;
+  /** The queue of its job. Left out, as is what follows, if the token does not open it. */
+  queue?: string;
+  /** Null until it is released. */
+  job_id?: string | null;
+  /** With `include=job`, unless there is none. */
+  job?: Job;
+  /** With `include=result`; null if there is none. */
+  result?: unknown;
+  /** Jobs of queues that the token does not open, or results that it may not see, are left out. Always `true`. */
+  redacted?: boolean;
+}
+
+export interface Need {
+  /** The ref of another member, or `@` and its number. 1 to 128 characters. */
+  ref: string;
+  on: NeedOn;
+}
+
+export interface MemberDetail extends Member {
+  needs: Need[];
+  /** Whether the first need that is met releases it. */
+  needs_any: boolean;
+  /** The job as it was given. Left out if the token does not open its queue. */
+  definition?: MemberJob;
+  /** Needs that have not ended, at most 20. */
+  waits_for: string[];
+}
+
+export interface MemberJob extends ScheduleJob {
+  run_at?: string;
+  /** From its release. At most 10 years. */
+  delay_ms?: number;
+}
+
+export interface GraphLine {
+  number: number;
+  /** Null if it has none. */
+  ref: string | null;
+  /** What the member is. */
+  kind: "job";
+  state: MemberState;
+  needs: Need[];
+}
+
+/** The members depend on the code. */
+export interface WorkflowBlocking {
+  /**
+   * `open`: it is not closed. `active`: members have jobs that have not ended. `max_active`: members wait, because as
+   * many as that are active. `releasing`: members are about to be submitted. `in_transit`: jobs are on the way to
+   * another shard. `overloaded`: the server's memory is full. `ended`: the workflow has.
+   */
+  code: "open" | "active" | "max_active" | "releasing" | "in_transit" | "overloaded" | "ended";
+  /** The shard to which the jobs are on the way. */
+  shard?: number;
+  /** How many. */
+  count?: number;
+  /** The first 20 of them. Left out for a token that is limited to queues. */
+  jobs?: string[];
+}
+
+export interface WorkflowWhy {
+  id: string;
+  state: WorkflowState;
+  at: string;
+  /** Sentences for a person. */
+  summary: string;
+  blocking: WorkflowBlocking[];
+  /** Jobs of queues that the token does not open, or results that it may not see, are left out. Always `true`. */
+  redacted?: boolean;
+}
+
+/** The workflow that the job belongs to. */
+export interface WorkflowOfJob {
+  id: string;
+  /** The workflow's; null if it has none. */
+  name: string | null;
+  /** The member's; null if it has none. */
+  ref: string | null;
+  /** The member's; null for a callback. */
+  number: number | null;
+  role: MemberRole;
+}
+
+export interface WorkflowOfClaim extends WorkflowOfJob {
+  /** The workflow's. */
+  generation: number;
+  /** The workflow's when the job was submitted. */
+  state: WorkflowState;
+  /** For a callback, the number of members by state. */
+  counts?: MemberCounts;
+  /** For a callback, refs of members that failed, at most 20. */
+  failed?: string[];
+}
+
+/** A member that the job's member needs, as it ended. */
+export interface Parent {
+  /** Its job; null if it never had one. */
+  id: string | null;
+  state: MemberState;
+  reason: MemberReason | null;
+  /** If it succeeded. Together at most 1 MiB with a job. */
+  result?: unknown;
+  /** Why the result is left out: `size`, or `unreachable` for now, or its job is `pruned`. */
+  omitted?: "size" | "unreachable" | "pruned";
 }
 
 export interface PushTarget {
@@ -1846,6 +2084,7 @@ export interface Problem {
     | "idempotency_mismatch"
     | "across_shards"
     | "duplicate_job"
+    | "duplicate_workflow"
     | "id_mismatch"
     | "too_many_queues"
     | "too_many_schedules"

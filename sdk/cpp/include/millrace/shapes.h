@@ -191,6 +191,65 @@ struct JobSchedule {
   std::optional<Timestamp> scheduled_at{};
 };
 
+// What a job is to its workflow.
+struct JobWorkflow {
+  std::string id{};
+  // The workflow's; empty if it has none.
+  std::string name{};
+  // The member's; empty if it has none.
+  std::string ref{};
+  // The member's; unset for a callback.
+  std::optional<std::int64_t> number{};
+  // Whether the job is a member's, or one that the end of the workflow submitted.
+  std::string role{};
+};
+
+// The numbers of a workflow's members, by state.
+struct MemberCounts {
+  std::int64_t blocked = 0;
+  std::int64_t active = 0;
+  std::int64_t succeeded = 0;
+  std::int64_t failed = 0;
+  std::int64_t skipped = 0;
+};
+
+// What a claimed job is to its workflow.
+struct ClaimedWorkflow {
+  // The workflow's.
+  std::int64_t generation = 0;
+  // The workflow's when the job was submitted.
+  std::string state{};
+  // For a callback, the number of members by state.
+  std::optional<MemberCounts> counts{};
+  // For a callback, refs of members that failed, at most 20.
+  std::vector<std::string> failed{};
+  std::string id{};
+  // The workflow's; empty if it has none.
+  std::string name{};
+  // The member's; empty if it has none.
+  std::string ref{};
+  // The member's; unset for a callback.
+  std::optional<std::int64_t> number{};
+  // Whether the job is a member's, or one that the end of the workflow submitted.
+  std::string role{};
+};
+
+// What a job of a workflow needs, with its result.
+struct Parent {
+  // Its job; empty if it never had one.
+  std::string id{};
+  // `blocked` waits for what it needs; `active` has a job that has not ended. `skipped`: a need
+  // can't be met any more, the workflow stopped, or a call skipped it.
+  std::string state{};
+  // Why a member has failed or was skipped; empty if nothing is known. `refused`: its job was, at
+  // its release. `by_call`: a call skipped it.
+  std::string reason{};
+  // If it succeeded. Together at most 1 MiB with a job. Raw JSON.
+  std::string result{};
+  // Why the result is left out: `size`, or `unreachable` for now, or its job is `pruned`.
+  std::string omitted{};
+};
+
 // One fact of the event log.
 struct Event {
   // A position, opaque.
@@ -277,6 +336,8 @@ struct Job {
   std::string traceparent{};
   // The schedule that made the job. Left out if none did.
   std::optional<JobSchedule> schedule{};
+  // The workflow that the job belongs to. Left out if it belongs to none.
+  std::optional<JobWorkflow> workflow{};
   // With `include=payload`. Raw JSON.
   std::optional<std::string> payload{};
   // With `include=result`; unset until there is one. Raw JSON.

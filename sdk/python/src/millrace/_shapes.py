@@ -62,6 +62,33 @@ for expressions whose minute and hour do not begin with `*`: the others follow e
 due both times.
 """
 
+WorkflowState = Literal[
+    "running",
+    "stopping",
+    "compensating",
+    "stuck",
+    "succeeded",
+    "failed",
+    "cancelled",
+]
+"""`stopping`: nothing more is released, and running jobs are told. `succeeded`, `failed` and
+`cancelled` are final; a retry brings a failed or cancelled workflow back. No workflow has the
+states `compensating` and `stuck` yet.
+"""
+
+MemberState = Literal["blocked", "active", "succeeded", "failed", "skipped"]
+"""`blocked` waits for what it needs; `active` has a job that has not ended. `skipped`: a need can't
+be met any more, the workflow stopped, or a call skipped it.
+"""
+
+MemberReason = Literal["dead", "expired", "cancelled", "deleted", "refused", "by_call"]
+"""Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its
+release. `by_call`: a call skipped it.
+"""
+
+MemberRole = Literal["member", "callback"]
+"""Whether the job is a member's, or one that the end of the workflow submitted."""
+
 EventType = Literal[
     "job.submitted",
     "job.started",
@@ -111,6 +138,17 @@ EventType = Literal[
     "error_group.reopened",
     "error_group.resolved",
     "error_group.muted",
+    "workflow.created",
+    "workflow.grown",
+    "workflow.closed",
+    "workflow.stopping",
+    "workflow.succeeded",
+    "workflow.failed",
+    "workflow.cancelled",
+    "workflow.retried",
+    "workflow.skipped",
+    "workflow.late_success",
+    "workflow.deleted",
 ]
 
 
@@ -548,6 +586,61 @@ class ScheduleJob(TypedDict):
     """
 
 
+class MemberCounts(TypedDict):
+    """The number of members by state."""
+
+    blocked: int
+    active: int
+    succeeded: int
+    failed: int
+    skipped: int
+
+
+class WorkflowOfJob(TypedDict):
+    """The workflow that the job belongs to."""
+
+    id: str
+    name: str | None
+    """The workflow's; null if it has none."""
+    ref: str | None
+    """The member's; null if it has none."""
+    number: int | None
+    """The member's; null for a callback."""
+    role: MemberRole
+
+
+class WorkflowOfClaim(TypedDict):
+    generation: int
+    """The workflow's."""
+    state: WorkflowState
+    """The workflow's when the job was submitted."""
+    counts: NotRequired[MemberCounts]
+    """For a callback, the number of members by state."""
+    failed: NotRequired[list[str]]
+    """For a callback, refs of members that failed, at most 20."""
+    id: str
+    name: str | None
+    """The workflow's; null if it has none."""
+    ref: str | None
+    """The member's; null if it has none."""
+    number: int | None
+    """The member's; null for a callback."""
+    role: MemberRole
+
+
+class Parent(TypedDict):
+    """A member that the job's member needs, as it ended."""
+
+    id: str | None
+    """Its job; null if it never had one."""
+    state: MemberState
+    reason: MemberReason | None
+    result: NotRequired[Any]
+    """If it succeeded. Together at most 1 MiB with a job."""
+    omitted: NotRequired[Literal["size", "unreachable", "pruned"]]
+    """Why the result is left out: `size`, or `unreachable` for now, or its job is `pruned`."""
+
+
 class Percentiles(TypedDict):
     p50: list[float | None]
     """Milliseconds; null if nothing ran."""
@@ -620,6 +713,7 @@ class Problem(TypedDict):
         "idempotency_mismatch",
         "across_shards",
         "duplicate_job",
+        "duplicate_workflow",
         "id_mismatch",
         "too_many_queues",
         "too_many_schedules",
@@ -715,6 +809,8 @@ class JobRecord(Record):
     """W3C trace context of the submission. Left out if it had none."""
     schedule: ScheduleOfJob | None
     """The schedule that made the job. Left out if none did."""
+    workflow: WorkflowOfJob | None
+    """The workflow that the job belongs to. Left out if it belongs to none."""
     payload: Any
     """With `include=payload`."""
     result: Any
@@ -869,6 +965,10 @@ class ClaimedJobRecord(Record):
     """W3C trace state, which goes with it."""
     schedule: ScheduleOfJob | None
     """The schedule that made the job. Left out if none did."""
+    workflow: WorkflowOfClaim | None
+    """The workflow that the job belongs to. Left out if it belongs to none."""
+    parents: dict[str, Parent] | None
+    """What the job's member needs. Left out if it needs nothing."""
     progress: Progress | None
     """The progress that an earlier attempt reported, with its checkpoint."""
 

@@ -43,6 +43,7 @@ import java.util.Map;
  * @param meta the client's own strings, at most 8 KiB
  * @param traceparent W3C trace context of the submission. Left out if it had none.
  * @param schedule The schedule that made the job. Left out if none did.
+ * @param workflow The workflow that the job belongs to. Left out if it belongs to none.
  * @param payload with {@code include=payload}
  * @param result with {@code include=result}; null until there is one
  * @param attempts with {@code include=attempts}
@@ -88,6 +89,7 @@ public record Job(
     Map<String, String> meta,
     String traceparent,
     JobSchedule schedule,
+    JobWorkflow workflow,
     Json payload,
     Json result,
     List<Attempt> attempts,
