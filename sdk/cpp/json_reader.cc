@@ -63,6 +63,13 @@ void read_checkpoint(JsonValue value, ClaimedJob& job) {
   });
 }
 
+void read_parents(JsonValue value, ClaimedJob& job) {
+  each_member(value, [&job](std::string_view ref, JsonValue content) {
+    Parent parent;
+    if (read_members(content, parent)) job.parents.emplace_back(ref, std::move(parent));
+  });
+}
+
 bool read_members(JsonValue value, ClaimedJob& job) {
   return each_member(value, [&job](std::string_view name, JsonValue content) {
     if (name == "id") read(content, job.id);
@@ -79,6 +86,8 @@ bool read_members(JsonValue value, ClaimedJob& job) {
     if (name == "traceparent") read(content, job.traceparent);
     if (name == "tracestate") read(content, job.tracestate);
     if (name == "schedule") read(content, job.schedule);
+    if (name == "workflow") read(content, job.workflow);
+    if (name == "parents") read_parents(content, job);
     if (name == "progress") read_checkpoint(content, job);
   });
 }

@@ -234,8 +234,8 @@ def _given(shape, member):
 
 
 def _described(shape, member):
-    plain = PLAIN.get(f"{shape.name}.{member.name}") or PLAIN.get(member.name)
-    return member.description or member.general or plain
+    own = member.description or member.general or PLAIN.get(f"{shape.name}.{member.name}")
+    return own or PLAIN[member.name]
 
 
 def _plain(described, words):

@@ -31,6 +31,8 @@ PUBLIC = {
     "Worker": "WorkerInfo",
     "Stats": "Stats",
     "Why": "Why",
+    "WorkflowOfClaim": "WorkflowOfClaim",
+    "Parent": "Parent",
 }
 # Names within them that would be taken for others.
 WITHIN = {
@@ -100,7 +102,8 @@ def _members(contract, names, wire):
             opaque[member.name] = None
         elif member.type.kind == "map":
             (maps if member.type.of.kind == "shape" else verbatim)[member.name] = None
-    for member in (member for name in wire if name in contract.shapes for member in contract.shapes[name].members):
+    received = [contract.shapes[name] for name in sorted(wire & contract.shapes.keys())]
+    for member in (member for shape in received for member in shape.members):
         if member.type.kind == "map" and member.type.of.kind == "shape":
             maps[member.name] = None
     of_parents, elsewhere = _durations(contract, shapes)

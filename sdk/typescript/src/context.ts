@@ -2,7 +2,7 @@ import type { Client } from "./client.js";
 import { wellFormed } from "./errors.js";
 import { opaqueText } from "./json.js";
 import { Stopped, type StopReason } from "./outcome.js";
-import type { LogLevel, NewJob, ScheduleOfJob } from "./types.js";
+import type { LogLevel, NewJob, Parent, ScheduleOfJob, WorkflowOfClaim } from "./types.js";
 import { encode } from "./wire.js";
 
 /** The job of an attempt, as its handler sees it. */
@@ -27,6 +27,10 @@ export interface RunningJob<Payload = unknown> {
   readonly tags: string[];
   /** The schedule that created the job, if any. */
   readonly schedule: ScheduleOfJob | undefined;
+  /** The workflow that the job belongs to, if any. */
+  readonly workflow: WorkflowOfClaim | undefined;
+  /** The members that its member needs, by ref, with their results; empty if it needs nothing. */
+  readonly parents: Record<string, Parent>;
   /** The checkpoint that an earlier attempt saved with `progress`; undefined if none did. */
   readonly checkpoint: unknown;
   /** The submission's W3C trace context. */

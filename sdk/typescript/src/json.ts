@@ -84,7 +84,7 @@ class Reader {
     while (this.#at < this.text.length && this.text.charCodeAt(this.#at) <= 0x20) this.#at++;
   }
 
-  #object(readsOpaque: boolean): Record<string, unknown> {
+  #object(readsOpaque: boolean, hasOwnNames = false): Record<string, unknown> {
     const members: Record<string, unknown> = {};
     this.#at++;
     for (this.#space(); this.text[this.#at] !== "}"; this.#space()) {
@@ -96,7 +96,7 @@ class Reader {
       const key = this.#string();
       this.#space();
       this.#at++; // the colon
-      const value = this.#member(key, readsOpaque);
+      const value = hasOwnNames ? this.value(readsOpaque) : this.#member(key, readsOpaque);
       if (key === "__proto__") {
         Object.defineProperty(members, key, { value, enumerable: true, writable: true });
       } else {
@@ -109,8 +109,9 @@ class Reader {
 
   #member(key: string, readsOpaque: boolean): unknown {
     if (!this.opaque || !readsOpaque) return this.value(readsOpaque);
-    if (!OPAQUE.has(key)) return this.value(!VERBATIM.has(key));
     this.#space();
+    if (MAPS.has(key) && this.text[this.#at] === "{") return this.#object(true, true);
+    if (!OPAQUE.has(key)) return this.value(!VERBATIM.has(key));
     const start = this.#at;
     this.value(false);
     return this.opaque(this.text.slice(start, this.#at));

@@ -54,6 +54,26 @@ export type DstGap = "run" | "skip";
  */
 export type DstOverlap = "once" | "twice";
 
+/**
+ * `stopping`: nothing more is released, and running jobs are told. `succeeded`, `failed` and
+ * `cancelled` are final; a retry brings a failed or cancelled workflow back. No workflow has the
+ * states `compensating` and `stuck` yet.
+ */
+export type WorkflowState =
+  "running" | "stopping" | "compensating" | "stuck" | "succeeded" | "failed" | "cancelled";
+
+/**
+ * `blocked` waits for what it needs; `active` has a job that has not ended. `skipped`: a need can't
+ * be met any more, the workflow stopped, or a call skipped it.
+ */
+export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipped";
+
+/**
+ * Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its
+ * release. `by_call`: a call skipped it.
+ */
+export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+
 /** Whether the job is a member's, or one that the end of the workflow submitted. */
 export type MemberRole = "member" | "callback";
 
@@ -1089,6 +1109,15 @@ export interface ScheduleJob {
   fairKey?: string;
 }
 
+/** The number of members by state. */
+export interface MemberCounts {
+  blocked: number;
+  active: number;
+  succeeded: number;
+  failed: number;
+  skipped: number;
+}
+
 /** The workflow that the job belongs to. */
 export interface WorkflowOfJob {
   id: string;
@@ -1099,6 +1128,37 @@ export interface WorkflowOfJob {
   /** The member's; null for a callback. */
   number: number | null;
   role: MemberRole;
+}
+
+export interface WorkflowOfClaim {
+  /** The workflow's. */
+  generation: number;
+  /** The workflow's when the job was submitted. */
+  state: WorkflowState;
+  id: string;
+  /** The workflow's; null if it has none. */
+  name: string | null;
+  /** The member's; null if it has none. */
+  ref: string | null;
+  /** The member's; null for a callback. */
+  number: number | null;
+  role: MemberRole;
+  /** For a callback, the number of members by state. */
+  counts?: MemberCounts;
+  /** For a callback, refs of members that failed, at most 20. */
+  failed?: string[];
+}
+
+/** A member that the job's member needs, as it ended. */
+export interface Parent {
+  /** Its job; null if it never had one. */
+  id: string | null;
+  state: MemberState;
+  reason: MemberReason | null;
+  /** If it succeeded. Together at most 1 MiB with a job. */
+  result?: unknown;
+  /** Why the result is left out: `size`, or `unreachable` for now, or its job is `pruned`. */
+  omitted?: "size" | "unreachable" | "pruned";
 }
 
 export interface Schedule {

@@ -28,6 +28,8 @@ struct ClaimedJob {
   std::string traceparent{};
   std::string tracestate{};
   std::optional<JobSchedule> schedule{};
+  std::optional<ClaimedWorkflow> workflow{};
+  std::vector<std::pair<std::string, Parent>> parents{};  // what its member needs, by ref
   std::string checkpoint{};  // raw JSON saved by an earlier attempt with its progress
 };
 

@@ -41,6 +41,7 @@ class ClaimedJob implements RunningJob {
   readonly #index: number;
   readonly #codec: JsonCodec;
   #payload: { value: unknown } | undefined;
+  #parents: RunningJob["parents"] | undefined;
 
   constructor(claimed: Claimed, answer: ClaimAnswer, index: number, codec: JsonCodec) {
     this.id = claimed.id;
@@ -71,6 +72,19 @@ class ClaimedJob implements RunningJob {
   get schedule(): RunningJob["schedule"] {
     const schedule = this.#claimed.schedule;
     return schedule && { name: schedule.name, scheduledAt: schedule.scheduled_at };
+  }
+
+  get workflow(): RunningJob["workflow"] {
+    return this.#claimed.workflow;
+  }
+
+  get parents(): RunningJob["parents"] {
+    return (this.#parents ??= Object.fromEntries(
+      Object.entries(this.#claimed.parents ?? {}).map(([ref, parent]) => {
+        const has = parent.result !== undefined;
+        return [ref, has ? { ...parent, result: this.#parsed(parent.result) } : parent];
+      }),
+    ));
   }
 
   get checkpoint(): unknown {

@@ -20,6 +20,8 @@ import java.util.Map;
  * @param traceparent the submission's W3C trace context; may be null
  * @param tracestate the submission's W3C trace state; may be null
  * @param schedule the schedule that created it; null if none did
+ * @param workflow the workflow that it belongs to; null if it belongs to none
+ * @param parents what its member needs, by ref, with the results; empty if it needs nothing
  * @param checkpoint the checkpoint of an earlier attempt; null if there is none
  */
 public record ClaimedJob(
@@ -36,4 +38,6 @@ public record ClaimedJob(
     String traceparent,
     String tracestate,
     JobSchedule schedule,
+    ClaimedWorkflow workflow,
+    Map<String, Parent> parents,
     Json checkpoint) {}

@@ -28,6 +28,8 @@ final class Wire {
       String traceparent,
       String tracestate,
       JobSchedule schedule,
+      ClaimedWorkflow workflow,
+      Map<String, Parent> parents,
       Progress progress) {
 
     ClaimedJob job() {
@@ -46,6 +48,8 @@ final class Wire {
           traceparent,
           tracestate,
           schedule,
+          workflow,
+          parents == null ? Map.of() : Map.copyOf(parents),
           checkpoint == null || checkpoint.isNull() ? null : checkpoint);
     }
 
