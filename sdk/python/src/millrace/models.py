@@ -32,8 +32,10 @@ from ._shapes import (
     JobState,
     Limit,
     LogLine,
+    MemberCounts,
     NewJob,
     Operation,
+    Parent,
     Progress,
     Queue,
     QueueLimit,
@@ -45,6 +47,8 @@ from ._shapes import (
     UniqueInput,
     Why,
     WorkerInfo,
+    WorkflowOfClaim,
+    WorkflowOfJob,
 )
 
 __all__ = [
@@ -63,9 +67,11 @@ __all__ = [
     "Limit",
     "LimitInput",
     "LogLine",
+    "MemberCounts",
     "NewJob",
     "Operation",
     "Page",
+    "Parent",
     "PreviewRequest",
     "Progress",
     "Queue",
@@ -84,6 +90,8 @@ __all__ = [
     "UniqueInput",
     "Why",
     "WorkerInfo",
+    "WorkflowOfClaim",
+    "WorkflowOfJob",
 ]
 
 FINAL_STATES = frozenset({"succeeded", "dead", "cancelled", "expired", "pruned"})

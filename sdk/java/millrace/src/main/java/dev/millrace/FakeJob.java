@@ -135,6 +135,8 @@ final class FakeJob {
         spec.get("traceparent"),
         spec.get("tracestate"),
         schedule,
+        null, // the fake has no workflows
+        Map.of(),
         checkpoint);
   }
 
@@ -234,6 +236,7 @@ final class FakeJob {
         meta(),
         spec.get("traceparent"),
         schedule,
+        null,
         include.contains(Job.Include.PAYLOAD) ? payload : null,
         include.contains(Job.Include.RESULT) ? shown : null,
         null,

@@ -15,7 +15,8 @@ class SlowDownTest {
     Instant now = Instant.now();
     ClaimedJob job =
         new ClaimedJob(
-            "id", "q", "t", Json.NULL, 1, 5, 0, now, List.of(), Map.of(), null, null, null, null);
+            "id", "q", "t", Json.NULL, 1, 5, 0, now, List.of(), Map.of(), null, null, null, null,
+            Map.of(), null);
     Execution execution = new Execution(job, 7, ApiCodec.STANDARD, null, null);
     assertThrows(
         IllegalArgumentException.class, () -> execution.slowDown("api", Duration.ofMillis(99)));
