@@ -140,8 +140,6 @@ export class FakeJob {
       tags: given.tags ?? [],
       meta: given.meta ?? {},
       tracestate: undefined,
-      workflow: undefined, // the fake has no workflows
-      parents: {},
       logs: include.includes("logs") ? this.lineViews() : undefined,
     };
     const more = [`"progress":${this.#progressText()}`];

@@ -427,6 +427,8 @@ function runningJob(job: FakeJob, codec: JsonCodec): RunningJob {
     meta: given.meta ?? {},
     tags: given.tags ?? [],
     schedule: undefined,
+    workflow: undefined, // the fake has no workflows
+    parents: {},
     checkpoint: checkpoint === undefined ? undefined : codec.parse(checkpoint),
     traceparent: given.traceparent,
     tracestate: given.tracestate,
