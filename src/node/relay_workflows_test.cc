@@ -11,6 +11,8 @@
 
 #include "engine/shard/shard_workflows_testing.h"
 #include "node/relay.h"
+#include "store/memory/memory_journal.h"
+#include "store/memory/memory_tables.h"
 
 namespace millrace::node {
 namespace {
@@ -82,8 +84,12 @@ class Cluster {
     Ticket of_relay{};
     Ticket of_shard{};
   };
+  static store::Store store_of(ShardNumber number) {
+    return {"memory", std::make_unique<store::MemoryJournal>(number),
+            std::make_unique<store::MemoryTables>(), nullptr};
+  }
   struct Side {
-    explicit Side(ShardNumber number) : number(number), world(number, kShards) {}
+    explicit Side(ShardNumber number) : number(number), world(number, kShards, store_of(number)) {}
     ShardNumber number;
     WorkflowWorld world;
     Relay relay{Logger()};

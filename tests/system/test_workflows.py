@@ -678,7 +678,7 @@ class Access(WorkflowWords, harness.MillraceCase):
         wide = self.client_with("operate", "read", queues=[f"{self.queue}*"])
         self.assertEqual(wide.post(self.path(made, "/cancel")).status, 200)
         self.ended(made)
-        entry = self.api.get("/v1/admin/audit", object=made["id"]).json["items"][0]
+        entry = self.api.get("/v1/admin/audit", object=made["id"], fresh="true").json["items"][0]
         self.assertEqual(entry["action"], "workflow.cancelled")
         self.assertEqual(entry["object"], {"kind": "workflow", "name": made["id"]})
 

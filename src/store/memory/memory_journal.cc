@@ -35,8 +35,8 @@ std::optional<JournalRow> MemoryJournal::first_from(Seq from) {
 
 Status MemoryJournal::read(Seq from, const std::function<bool(const JournalRow&)>& visit) {
   const auto range = extent();
-  if (Status checked = check_range(kOnlyShard, from, *range); !checked) return checked;
-  ChainCheck chain(kOnlyShard, std::max(from, Seq{1}));
+  if (Status checked = check_range(shard_, from, *range); !checked) return checked;
+  ChainCheck chain(shard_, std::max(from, Seq{1}));
   // One row at a time, so that `visit` runs without the mutex.
   while (const auto row = first_from(chain.expected())) {
     if (Status checked = chain.check(*row); !checked) return checked;

@@ -11,6 +11,8 @@ namespace millrace::store {
 
 class MemoryJournal final : public Journal {
  public:
+  explicit MemoryJournal(std::uint32_t shard = kOnlyShard) : shard_(shard) {}
+
   AppendResult append(const JournalRow& row) override;
   Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) override;
   Result<Extent> extent() override;
@@ -25,6 +27,7 @@ class MemoryJournal final : public Journal {
   // The first row at `from` or after it; none at the end.
   std::optional<JournalRow> first_from(Seq from);
 
+  const std::uint32_t shard_;  // whose rows it checks
   Mutex mutex_;
   std::map<Seq, JournalRow> rows_ MILLRACE_GUARDED_BY(mutex_);
 };
