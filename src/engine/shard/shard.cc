@@ -51,7 +51,8 @@ void Shard::Impl::begin_term(Duration grace) {
   store::WorkflowQuery any;
   any.limit = 1;
   const Result<store::WorkflowPage> stored = tables_.list_workflows(any);
-  const bool has_workflows = !stored || !stored->workflows.empty() || stored->next_after;
+  const bool has_workflows = !stored || !stored->workflows.empty() || stored->next_after ||
+                             machine_->workflows().size() > 0;
   for (const core::Queue& queue : std::get<core::QueueReply>(queues).queues) {
     retention_.restart(queue, has_workflows);
   }
