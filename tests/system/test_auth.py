@@ -109,6 +109,19 @@ ROUTES = [
     ("POST", "/v1/error-groups/{q}/retry", "operate"),
     ("POST", "/v1/error-groups/{q}/delete", "operate"),
     ("GET", "/v1/events", "read"),
+    ("GET", "/v1/workflows", "read"),
+    ("POST", "/v1/workflows", "submit"),
+    ("GET", "/v1/workflows/{j}", "read"),
+    ("DELETE", "/v1/workflows/{j}", "operate"),
+    ("GET", "/v1/workflows/{j}/members", "read"),
+    ("POST", "/v1/workflows/{j}/members", "submit"),
+    ("GET", "/v1/workflows/{j}/members/{q}", "read"),
+    ("POST", "/v1/workflows/{j}/members/{q}/skip", "operate"),
+    ("GET", "/v1/workflows/{j}/graph", "read"),
+    ("GET", "/v1/workflows/{j}/why", "read"),
+    ("POST", "/v1/workflows/{j}/close", "submit"),
+    ("POST", "/v1/workflows/{j}/cancel", "operate"),
+    ("POST", "/v1/workflows/{j}/retry", "operate"),
 ]
 SCOPES = ("submit", "work", "read", "operate", "admin")
 
