@@ -101,9 +101,8 @@ TEST(MemberCodec, WritesWhatItAlwaysWrote) {
   spec.payload = SharedBytes(std::string_view("{}"));
   spec.extras = std::make_shared<core::JobExtras>(extras);
   message.retry = core::RetryMember{3, std::make_shared<core::JobSpec>(spec)};
-  EXPECT_EQ(hex(message),
-            "0802124b1249080312430a10" + ones + "1001180120022a027b7d7a256a230a10" + ones +
-                "180120073002400148015a05000000000018011a01711a0174");
+  EXPECT_EQ(hex(message), "0802124b1249080312430a10" + ones + "1001180120022a027b7d7a256a230a10" +
+                              ones + "180120073002400148015a05000000000018011a01711a0174");
 }
 
 TEST(MemberCodec, WhatIsTooNewSaysSoAndWhatIsDamagedDoesNot) {

@@ -143,10 +143,10 @@ core::JobSpec of_a_workflow() {
   member.round = 2;
   member.kept = true;
   member.generation = 3;
-  member.parents = {{text("load"), *parse_job_id("01890a5d-ac98-774b-bcce-b302099a8057"),
-                     core::MemberState::kFailed, core::MemberReason::kDead},
-                    {text("clean"), JobId{}, core::MemberState::kSkipped,
-                     core::MemberReason::kByCall}};
+  member.parents = {
+      {text("load"), *parse_job_id("01890a5d-ac98-774b-bcce-b302099a8057"),
+       core::MemberState::kFailed, core::MemberReason::kDead},
+      {text("clean"), JobId{}, core::MemberState::kSkipped, core::MemberReason::kByCall}};
   core::JobExtras extras;
   extras.member = std::make_shared<core::Membership>(member);
   core::JobSpec spec = least();
