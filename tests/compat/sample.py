@@ -218,7 +218,7 @@ def say_workflow(api, workflow_id):
             "listed": members,
             "each": [get(api, f"{path}/members/@{each['number']}", include="result").json for each in members],
             "graph": get(api, path + "/graph").json["items"],
-            "why": get(api, path + "/why").json,
+            "blocking": get(api, path + "/why").json["blocking"],
         }
     )
 

@@ -9,7 +9,7 @@ from workflows import WorkflowWords
 # Requests repeated on each sample that has them, so they must never change.
 WITH_A_KEY = {"Idempotency-Key": "flow-66"}
 COMPLETE = {
-    "name": "complete «é»",
+    "name": "complete:1/a.flow_of-its",
     "tags": ["vip", "a:b/c.d_e-f"],
     "meta": {"": "", "k": 'v\n"ü"'},
     "on_member_failed": "stop",
