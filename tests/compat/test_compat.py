@@ -377,9 +377,10 @@ class Sampled(WorkflowWords, harness.MillraceCase):
         self.ends("goes-on", "succeeded", generation=2, result=["goes-on.last"])
         self.ends("bounded", "succeeded")
         self.ends("stops", "cancelled", cancel_reason="stop, «bitte»")
-        self.call(self.id_of_workflow("failed"), "retry", {"drop_limits": True})
-        parents = {"rescue": "succeeded"}
-        self.workflow_jobs_run({"failed.refused": parents, "failed.far-off": None})
+        limit = self.api.put("/v1/limits/soon-gone", {"concurrency": 1})
+        self.assertEqual(limit.status, 201, limit)
+        self.call(self.id_of_workflow("failed"), "retry")
+        self.workflow_jobs_run({"failed.refused": {"rescue": "succeeded"}, "failed.far-off": None})
         self.ends("failed", "succeeded", generation=2)
         self.assertEqual(self.one(self.id_of_workflow("failed"), "after")["state"], "skipped")
         gone = self.id_of_workflow("cancelled")
