@@ -14,7 +14,7 @@ import sample
 import story
 import workflow_chapter
 from sample import harness, postgres
-from workflows import WorkflowWords
+from workflows import FINAL, WorkflowWords
 
 LIBFAKETIME = next(map(str, pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 
@@ -212,6 +212,7 @@ class Sampled(WorkflowWords, harness.MillraceCase):
         if self.young:
             found += differences({"events": self.expected["events"]}, {"events": sample.say_events(self.api)})
         self.assertEqual(found, [])
+        self.assertEqual(self.listed_workflows(), {flow["id"]: flow["state"] for flow in workflows.values()})
         expected = re.compile("the configuration has no tokens|path=/readyz status=503|path=/v1/jobs/.* status=404")
         complaints = [line for line in self.server.log.splitlines() if not expected.search(line)]
         self.assertEqual(complaints, [])
@@ -223,6 +224,10 @@ class Sampled(WorkflowWords, harness.MillraceCase):
     def workflows_now(self):
         there = self.expected.get("workflows", {})
         return {name: sample.say_workflow(self.api, flow["id"]) for name, flow in there.items()}
+
+    def listed_workflows(self):
+        """The states by id, from the tables."""
+        return {flow["id"]: flow["state"] for flow in sample.get(self.api, "/v1/workflows", fresh="true").json["items"]}
 
     def what_ended_is_known(self):
         """A repeated ack gets the first answer; a lost lease stays lost."""
@@ -464,7 +469,7 @@ class Sampled(WorkflowWords, harness.MillraceCase):
             self.assertEqual(self.database.sql(f"SELECT count(*) FROM millrace.{table}"), "0")
 
     def settled(self):
-        """Checks that every job has ended, and that the queues' counts are right."""
+        """Checks that every job and workflow has ended, and that the queues' counts are right."""
         there = {}
         for job in self.search():
             self.assertIn(job["state"], harness.TERMINAL, job)
@@ -476,7 +481,9 @@ class Sampled(WorkflowWords, harness.MillraceCase):
                 {state: states.count(state) for state in set(states)},
                 queue,
             )
-        return {job["id"]: job["state"] for job in self.search()}
+        workflows = self.listed_workflows()
+        self.assertLessEqual(set(workflows.values()), FINAL)
+        return {**workflows, **{job["id"]: job["state"] for job in self.search()}}
 
 
 class Opened(Sampled):
@@ -498,9 +505,9 @@ class Opened(Sampled):
         self.waiting_and_dead_jobs_run()
         end = self.settled()
         self.assertEqual(self.server.stop(), 0)
-        if each.store == "sqlite":
-            verified = harness.run("admin", "verify", "--data", self.server.data)
-            self.assertEqual(verified.returncode, 0, verified)
+        store = ("--postgres", self.database.url) if self.database else ("--data", self.server.data)
+        verified = harness.run("admin", "verify", *store)
+        self.assertEqual(verified.returncode, 0, verified)
         self.use(self.server.start())
         self.assertEqual(self.settled(), end)
         self.assertEqual(self.server.stop(), 0)
