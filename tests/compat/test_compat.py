@@ -395,6 +395,15 @@ class Sampled(WorkflowWords, harness.MillraceCase):
             path = f"/v1/jobs/{self.id_of(role)}"
             harness.eventually(lambda path=path: self.api.get(path).status == 404, what=f"the end of {role}")
 
+    def a_workflow_is_made(self):
+        """Of a level that the sample may not have had."""
+        queues = [self.told.FLOWS, self.told.FAR_FLOWS]
+        near, far = ({"ref": queue, "job": {"type": queue, "queue": queue}} for queue in queues)
+        made = self.made(near, {**far, "needs": [near["ref"]]}, queue=self.told.FLOWS)
+        for queue in queues:
+            self.run_one(queue, queues=[queue])
+        self.assertEqual(self.ended(made)["state"], "succeeded")
+
     def workflow_jobs_run(self, wanted):
         """Runs exactly these jobs of workflows, each once, in any order. Each has the states of its parents."""
         ran = {}
@@ -499,6 +508,7 @@ class Opened(Sampled):
         self.the_inbox_goes_on()
         self.running_jobs_finish()
         self.workflows_go_on()
+        self.a_workflow_is_made()
         self.assertEqual(self.api.post(f"/v1/queues/{self.told.PAUSED}/resume").status, 200)
         self.gates_open()
         self.ready_jobs_run(self.of_state("ready"))
