@@ -87,6 +87,22 @@ TEST(MemberCodec, WritesWhatItAlwaysWrote) {
   report.reason = core::MemberReason::kDead;
   message.settle = core::SettleMembers{3, {report}};
   EXPECT_EQ(hex(message), "080212220a200803121c0a10" + ones + "10011807200128043002");
+  message = {};
+  core::Membership member;
+  member.workflow = id;
+  member.number = 7;
+  member.round = 2;
+  core::JobExtras extras;
+  extras.member = std::make_shared<core::Membership>(member);
+  core::JobSpec spec;
+  spec.id = id;
+  spec.queue = SharedBytes(std::string_view("q"));
+  spec.type = SharedBytes(std::string_view("t"));
+  spec.payload = SharedBytes(std::string_view("{}"));
+  spec.extras = std::make_shared<core::JobExtras>(extras);
+  message.retry = core::RetryMember{3, std::make_shared<core::JobSpec>(spec)};
+  EXPECT_EQ(hex(message), "0802124b1249080312430a10" + ones + "1001180120022a027b7d7a256a230a10" +
+                              ones + "180120073002400148015a05000000000018011a01711a0174");
 }
 
 TEST(MemberCodec, WhatIsTooNewSaysSoAndWhatIsDamagedDoesNot) {

@@ -133,6 +133,27 @@ core::JobSpec with_every_member() {
   return spec;
 }
 
+core::JobSpec of_a_workflow() {
+  const auto text = [](std::string_view value) { return SharedBytes(value); };
+  core::Membership member;
+  member.workflow = *parse_job_id("01890a5d-ac97-774b-bcce-b302099a8057");
+  member.name = text("nightly");
+  member.number = 300;
+  member.ref = text("publish");
+  member.round = 2;
+  member.kept = true;
+  member.generation = 3;
+  member.parents = {
+      {text("load"), *parse_job_id("01890a5d-ac98-774b-bcce-b302099a8057"),
+       core::MemberState::kFailed, core::MemberReason::kDead},
+      {text("clean"), JobId{}, core::MemberState::kSkipped, core::MemberReason::kByCall}};
+  core::JobExtras extras;
+  extras.member = std::make_shared<core::Membership>(member);
+  core::JobSpec spec = least();
+  spec.extras = std::make_shared<core::JobExtras>(extras);
+  return spec;
+}
+
 std::string kept(const std::string& name) {
   const std::filesystem::path path =
       std::filesystem::path(MILLRACE_SOURCE_DIR) / "tests/compat/submissions" / name;
@@ -156,6 +177,10 @@ void expect_kept(const std::string& name, const core::JobSpec& spec) {
 TEST(SubmissionCodec, ReadsAndWritesWhatTheFirstLevelKept) {
   expect_kept("1-least.json", least());
   expect_kept("1-every-member.json", with_every_member());
+}
+
+TEST(SubmissionCodec, ReadsAndWritesWhatTheLevelOfWorkflowsKept) {
+  expect_kept("2-of-a-workflow.json", of_a_workflow());
 }
 
 }  // namespace

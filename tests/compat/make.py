@@ -47,6 +47,8 @@ def of_every_end(store, level, parts):
 PLANS = [
     *of_every_end("sqlite", 1, EVERYWHERE),
     *of_every_end("postgres", 1, EVERYWHERE | OF_POSTGRES),
+    *of_every_end("sqlite", 2, EVERYWHERE | {"workflows"}),
+    *of_every_end("postgres", 2, EVERYWHERE | OF_POSTGRES | {"workflows"}),
 ]
 
 

@@ -208,6 +208,21 @@ def say_schedule(api, name):
     return {**said, "runs": get(api, path_of_schedule(name) + "/runs").json["items"]}
 
 
+def say_workflow(api, workflow_id):
+    """A workflow with all that is told of its members."""
+    path = f"/v1/workflows/{workflow_id}"
+    members = pages(api, path + "/members")
+    return brief(
+        {
+            **get(api, path, include="result").json,
+            "listed": members,
+            "each": [get(api, f"{path}/members/@{each['number']}", include="result").json for each in members],
+            "graph": get(api, path + "/graph").json["items"],
+            "blocking": get(api, path + "/why").json["blocking"],
+        }
+    )
+
+
 def say_settings(api, path):
     """A limit, a gate of a type, or a push target."""
     said = get(api, path).json
@@ -241,7 +256,7 @@ def write_said(path, said):
 
     parts = []
     for name, value in said.items():
-        if isinstance(value, dict) and name in ("jobs", "queues", "schedules", "settings", "events"):
+        if isinstance(value, dict) and name in ("jobs", "queues", "schedules", "workflows", "settings", "events"):
             lines = ",\n".join(f"  {line(key)}: {line(member)}" for key, member in value.items())
             parts.append(f" {line(name)}: {{\n{lines}\n }}")
         else:

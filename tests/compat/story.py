@@ -8,6 +8,7 @@ import itertools
 import time
 
 import sample
+import workflow_chapter
 from sample import FAR, harness
 
 KEEP = {"retention": dict.fromkeys(("succeeded_ms", "dead_ms", "cancelled_ms", "expired_ms"))}
@@ -35,13 +36,13 @@ def rfc3339(unix_s):
     return datetime.datetime.fromtimestamp(unix_s, datetime.timezone.utc).isoformat()
 
 
-def other_shard(queue):
-    """A queue on another shard, if there are two."""
+def other_shard(queue, name="far"):
+    """A queue on another shard, if there are two; its name begins with `name`."""
 
     def bit(name):
         return int(hashlib.sha256(name.encode()).hexdigest()[2], 16) % 2
 
-    return next(name for n in itertools.count() if bit(name := f"far-{n}") != bit(queue))
+    return next(far for n in itertools.count() if bit(far := f"{name}-{n}") != bit(queue))
 
 
 class Story(harness.MillraceCase):
@@ -51,6 +52,8 @@ class Story(harness.MillraceCase):
 
     MAIN, EVERY, PAUSED = "main", "every:setting/of-a.queue_1", "paused"
     INBOX = "inbox"  # its jobs are handled as soon as a server runs
+    FLOWS = "flows"  # of workflows and their members
+    FAR_FLOWS = other_shard(FLOWS, FLOWS)
 
     def __init__(self, parts=(), shards=1):
         super().__init__()
@@ -58,6 +61,7 @@ class Story(harness.MillraceCase):
         self.jobs, self.inbox, self.outbox = {}, {}, None
         self.leases, self.ended, self.lost = {}, {}, {}
         self.schedules = set()
+        self.workflows = {}  # ids by role
         self.settings = set()  # paths of limits, gates of types and push targets
         self.queues = {self.MAIN, self.EVERY, self.PAUSED, "resumed", "fleeting", "purged"}
 
@@ -162,6 +166,8 @@ class Story(harness.MillraceCase):
         self.time_passes()
         self.jobs_run()
         self.operators_change_jobs()
+        if "workflows" in self.parts:
+            workflow_chapter.Chapter(self).tell()
         if "outbox" in self.parts:
             self.a_submission_waits_in_the_outbox()
         if "queue_deleted" in self.parts:
@@ -520,6 +526,8 @@ class Story(harness.MillraceCase):
         for role in ("finished-while-it-ran", "finished-after-its-lease"):
             database.sql(f"SELECT millrace.finish('{self.jobs[role]}', {self.leases.pop(role)}, '[1, 2]')")
             self.await_state(self.jobs[role], "succeeded")
+        if "workflows" in self.parts:
+            workflow_chapter.Chapter(self).one_succeeds_late(database)
 
     def jobs_for_the_inbox(self):
         """They run; what is asked for them comes when no server is there any more. The tables have
@@ -584,6 +592,7 @@ class Story(harness.MillraceCase):
             "jobs": {job: sample.say_job(self.api, job) for job in self.jobs.values()},
             "queues": {queue: sample.say_queue(self.api, queue) for queue in sorted(self.queues)},
             "schedules": {name: sample.say_schedule(self.api, name) for name in sorted(self.schedules)},
+            "workflows": {role: sample.say_workflow(self.api, flow) for role, flow in self.workflows.items()},
             "settings": {path: sample.say_settings(self.api, path) for path in sorted(self.settings)},
             "events": sample.say_events(self.api),
             "statistics": sample.say_statistics(self.api),

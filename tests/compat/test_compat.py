@@ -12,7 +12,9 @@ import unittest
 
 import sample
 import story
+import workflow_chapter
 from sample import harness, postgres
+from workflows import FINAL, WorkflowWords
 
 LIBFAKETIME = next(map(str, pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 
@@ -78,6 +80,23 @@ class Samples(unittest.TestCase):
             outcomes = {attempt["outcome"].upper() for job in jobs for attempt in job["attempts"]}
             self.assertEqual(known - outcomes, set(), each)
 
+    def test_the_newest_have_everything_that_becomes_of_workflows(self):
+        def known(enumeration, *others):
+            return set(re.findall(rf"{enumeration}_(\w+) = [1-9]", sample.proto())) - {"NONE", *others}
+
+        def said(items, member):
+            return {item[member].upper() for item in items if item[member]}
+
+        for each in newest():
+            flows = each.expected()["workflows"].values()
+            members = [member for flow in flows for member in flow["listed"]]
+            # Nothing undoes anything yet.
+            states = known("WORKFLOW_STATE", "COMPENSATING", "STUCK")
+            self.assertEqual(states - said(flows, "state"), set(), each)
+            self.assertEqual(known("WORKFLOW_REASON") - said(flows, "reason"), set(), each)
+            self.assertEqual(known("MEMBER_STATE") - said(members, "state"), set(), each)
+            self.assertEqual(known("MEMBER_REASON") - said(members, "reason"), set(), each)
+
     def test_the_newest_have_every_event_in_their_journals(self):
         known = set(sample.known_events().values())
         for each in newest():
@@ -136,7 +155,7 @@ class Differences(unittest.TestCase):
             self.assertEqual(len(list(differences(said, {**said, **change}))), 1, change)
 
 
-class Sampled(harness.MillraceCase):
+class Sampled(WorkflowWords, harness.MillraceCase):
     """A server on a sample. `told` has the story's values, `expected` the answers of the program
     that left it.
     """
@@ -167,9 +186,13 @@ class Sampled(harness.MillraceCase):
     def id_of(self, role):
         return self.expected["roles"][role]
 
+    def id_of_workflow(self, name):
+        return self.expected["workflows"][name]["id"]
+
     def of_state(self, *states):
-        """The jobs that were in these states when the older program ended."""
-        return {job_id for job_id, job in self.expected["jobs"].items() if job["state"] in states}
+        """The jobs that were in these states when the older program ended, but for those of workflows."""
+        jobs = self.expected["jobs"].items()
+        return {job_id for job_id, job in jobs if job["state"] in states and not job.get("workflow")}
 
     # The contents are complete.
 
@@ -177,16 +200,19 @@ class Sampled(harness.MillraceCase):
         jobs = {job_id: sample.say_job(self.api, job_id) for job_id in self.expected["jobs"]}
         queues = {queue: sample.say_queue(self.api, queue) for queue in self.expected["queues"]}
         schedules = self.expected.get("schedules", {})  # older samples have none
+        workflows = self.expected.get("workflows", {})
         settings = self.expected.get("settings", {})
         found = [
             *differences(self.expected["jobs"], jobs),
             *differences(self.expected["queues"], queues),
             *differences(schedules, self.schedules_now()),
+            *differences(workflows, self.workflows_now()),
             *differences(settings, {path: sample.say_settings(self.api, path) for path in settings}),
         ]
         if self.young:
             found += differences({"events": self.expected["events"]}, {"events": sample.say_events(self.api)})
         self.assertEqual(found, [])
+        self.assertEqual(self.listed_workflows(), {flow["id"]: flow["state"] for flow in workflows.values()})
         expected = re.compile("the configuration has no tokens|path=/readyz status=503|path=/v1/jobs/.* status=404")
         complaints = [line for line in self.server.log.splitlines() if not expected.search(line)]
         self.assertEqual(complaints, [])
@@ -194,6 +220,14 @@ class Sampled(harness.MillraceCase):
     def schedules_now(self):
         names = self.expected.get("schedules", {})
         return {name: sample.say_schedule(self.api, name) for name in names}
+
+    def workflows_now(self):
+        there = self.expected.get("workflows", {})
+        return {name: sample.say_workflow(self.api, flow["id"]) for name, flow in there.items()}
+
+    def listed_workflows(self):
+        """The states by id, from the tables."""
+        return {flow["id"]: flow["state"] for flow in sample.get(self.api, "/v1/workflows", fresh="true").json["items"]}
 
     def what_ended_is_known(self):
         """A repeated ack gets the first answer; a lost lease stays lost."""
@@ -226,6 +260,13 @@ class Sampled(harness.MillraceCase):
             self.assertEqual((reply.status, reply.json["id"]), (200, self.id_of(role)), role)
         for role, job_id in self.told.batch().items():
             self.assertEqual(job_id, self.id_of(role), role)
+        if "workflows" in self.expected:
+            chapter = workflow_chapter.Chapter(self.told)
+            for name, reply in (
+                ("complete", chapter.create_the_complete_one()),
+                ("goes-on", chapter.create(**workflow_chapter.HELD)),
+            ):
+                self.assertEqual((reply.status, reply.json["id"]), (200, self.id_of_workflow(name)), name)
 
     def views_show_it(self):
         """The views show the same to readers of the database."""
@@ -256,12 +297,14 @@ class Sampled(harness.MillraceCase):
             (result,) = self.api.post("/v1/heartbeat", beat).json["results"]
             self.assertEqual(result["status"], 200, role)
             if result["cancel_requested"]:
-                self.assertEqual(role, "to-be-cancelled")
+                self.assertIn(role, ("to-be-cancelled", "stops.runs"))
                 self.assertEqual(self.finish(job, "cancelled"), "cancelled")
             else:
                 self.assertEqual(self.finish(job, result=[role]), "succeeded")
                 self.assertEqual(self.job(job["id"], include="result")["result"], [role])
-        self.assertEqual(set(map(self.id_of, self.expected["leases"])), self.of_state("running"))
+        jobs = self.expected["jobs"].items()
+        running = {job_id for job_id, job in jobs if job["state"] == "running"}
+        self.assertEqual(set(map(self.id_of, self.expected["leases"])), running)
 
     def gates_open(self):
         """Opens the limits and gates of types that hold jobs back."""
@@ -316,6 +359,66 @@ class Sampled(harness.MillraceCase):
             attempts = sample.say_job(self.api, job_id)["attempts"]
             self.assertEqual([each["n"] for each in attempts], list(range(1, len(before) + 2)))
             self.assertEqual(list(differences(before, attempts[:-1])), [])
+
+    def workflows_go_on(self):
+        """What their members need has run: each goes on to its end, and one is retried then."""
+        if "workflows" not in self.expected:
+            return
+        wanted = {
+            "goes-on.ready": {"twice": "succeeded"},
+            "goes-on.last": {"near": "succeeded", "away": "succeeded", "ready": "succeeded"},
+            "goes-on.on_success": None,
+            "goes-on.on_end": None,
+            "bounded.one": None,
+            "bounded.two": None,
+            "failed.on_failure": None,
+            "stops.on_failure": None,
+            "stops.on_end": None,
+        }
+        self.workflow_jobs_run(wanted)
+        for role in ("goes-on.ready", "failed.on_failure"):
+            self.assertEqual(self.state(self.id_of(role)), "succeeded", role)
+        self.call(self.id_of_workflow("bounded"), "close")
+        self.ends("goes-on", "succeeded", generation=2, result=["goes-on.last"])
+        self.ends("bounded", "succeeded")
+        self.ends("stops", "cancelled", cancel_reason="stop, «bitte»")
+        limit = self.api.put("/v1/limits/soon-gone", {"concurrency": 1})
+        self.assertEqual(limit.status, 201, limit)
+        self.call(self.id_of_workflow("failed"), "retry")
+        self.workflow_jobs_run({"failed.refused": {"rescue": "succeeded"}, "failed.far-off": None})
+        self.ends("failed", "succeeded", generation=2)
+        self.assertEqual(self.one(self.id_of_workflow("failed"), "after")["state"], "skipped")
+        gone = self.id_of_workflow("cancelled")
+        self.assertEqual(self.api.delete(self.path(gone)).status, 204)
+        self.assert_refused(self.api.get(self.path(gone)), 404, "not_found")
+        for role in ("cancelled.waits", "cancelled.far-off"):
+            path = f"/v1/jobs/{self.id_of(role)}"
+            harness.eventually(lambda path=path: self.api.get(path).status == 404, what=f"the end of {role}")
+
+    def a_workflow_is_made(self):
+        """Of a level that the sample may not have had."""
+        queues = [self.told.FLOWS, self.told.FAR_FLOWS]
+        near, far = ({"ref": queue, "job": {"type": queue, "queue": queue}} for queue in queues)
+        made = self.made(near, {**far, "needs": [near["ref"]]}, queue=self.told.FLOWS)
+        for queue in queues:
+            self.run_one(queue, queues=[queue])
+        self.assertEqual(self.ended(made)["state"], "succeeded")
+
+    def workflow_jobs_run(self, wanted):
+        """Runs exactly these jobs of workflows, each once, in any order. Each has the states of its parents."""
+        ran = {}
+        while len(ran) < len(wanted):
+            job = self.claim_within(queues=[self.told.FLOWS, self.told.FAR_FLOWS])
+            parents = job.get("parents")
+            self.assertNotIn(job["type"], ran)
+            ran[job["type"]] = parents and {ref: parent["state"] for ref, parent in parents.items()}
+            self.assertEqual(self.finish(job, result=[job["type"]]), "succeeded")
+        self.assertEqual(ran, wanted)
+
+    def ends(self, name, state, **members):
+        found = self.ended(self.id_of_workflow(name), include="result")
+        self.assertEqual(found["state"], state, found)
+        self.assertEqual({each: found[each] for each in members}, members)
 
     def the_outbox_goes_on(self):
         follower = self.expected["outbox"]
@@ -375,7 +478,7 @@ class Sampled(harness.MillraceCase):
             self.assertEqual(self.database.sql(f"SELECT count(*) FROM millrace.{table}"), "0")
 
     def settled(self):
-        """Checks that every job has ended, and that the queues' counts are right."""
+        """Checks that every job and workflow has ended, and that the queues' counts are right."""
         there = {}
         for job in self.search():
             self.assertIn(job["state"], harness.TERMINAL, job)
@@ -387,7 +490,9 @@ class Sampled(harness.MillraceCase):
                 {state: states.count(state) for state in set(states)},
                 queue,
             )
-        return {job["id"]: job["state"] for job in self.search()}
+        workflows = self.listed_workflows()
+        self.assertLessEqual(set(workflows.values()), FINAL)
+        return {**workflows, **{job["id"]: job["state"] for job in self.search()}}
 
 
 class Opened(Sampled):
@@ -402,15 +507,17 @@ class Opened(Sampled):
         self.the_outbox_goes_on()
         self.the_inbox_goes_on()
         self.running_jobs_finish()
+        self.workflows_go_on()
+        self.a_workflow_is_made()
         self.assertEqual(self.api.post(f"/v1/queues/{self.told.PAUSED}/resume").status, 200)
         self.gates_open()
         self.ready_jobs_run(self.of_state("ready"))
         self.waiting_and_dead_jobs_run()
         end = self.settled()
         self.assertEqual(self.server.stop(), 0)
-        if each.store == "sqlite":
-            verified = harness.run("admin", "verify", "--data", self.server.data)
-            self.assertEqual(verified.returncode, 0, verified)
+        store = ("--postgres", self.database.url) if self.database else ("--data", self.server.data)
+        verified = harness.run("admin", "verify", *store)
+        self.assertEqual(verified.returncode, 0, verified)
         self.use(self.server.start())
         self.assertEqual(self.settled(), end)
         self.assertEqual(self.server.stop(), 0)

@@ -480,6 +480,20 @@ class Changes(WorkflowWords, harness.ServerCase):
         self.run_one("a")
         self.assertEqual(self.ended(made)["counts"]["failed"], 0)
 
+    def test_a_retry_drops_limits_that_are_gone(self):
+        """Also those of a job that was refused for them."""
+        limit = f"/v1/limits/{self.queue}"
+        self.assertEqual(self.api.put(limit, {"concurrency": 1}).status, 201)
+        limited = {"limits": [{"name": self.queue}]}
+        made = self.made(self.member("a", job=limited), self.member("b", "a", job=limited))
+        self.fail_one("a")
+        self.ended(made)
+        self.assertEqual(self.api.delete(limit, force="true").status, 204)
+        self.call(made, "retry", {"drop_limits": True})
+        self.run_one("a")
+        self.run_one("b")
+        self.assertEqual(self.ended(made)["state"], "succeeded")
+
     def test_skip(self):
         made = self.made(self.member("a"), self.member("b", "a"), self.member("c", {"ref": "b", "on": "ended"}))
         skipped = self.api.post(self.path(made, "/members/b/skip"))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/mutant.h"
@@ -77,6 +78,12 @@ std::optional<JobSpec> WorkflowDecider::job_for(const WorkflowEntry& entry,
   spec->id_origin = IdOrigin::kClient;
   JobExtras extras = spec->extras == nullptr ? JobExtras{} : *spec->extras;
   extras.member = std::move(membership);
+  // The retry's wish is for jobs that are made anew, too.
+  if (workflow.drop_limits) {
+    std::erase_if(extras.limits, [&](const JobLimit& limit) {
+      return state_.gates.find(LimitKind::kNamed, limit.name.view()) == nullptr;
+    });
+  }
   spec->extras = std::make_shared<const JobExtras>(std::move(extras));
   return spec;
 }
