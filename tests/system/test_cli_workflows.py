@@ -187,9 +187,7 @@ class Changes(Workflows):
         self.succeed("a")
         job = self.workflow_json("member", workflow, "a")["job_id"]
         self.workflow("delete", workflow, code=2)
-        shown, status = Terminal(
-            "workflow", "delete", workflow, typed="n\n", MILLRACE_URL=self.server.url
-        ).finish()
+        shown, status = Terminal("workflow", "delete", workflow, typed="n\n", MILLRACE_URL=self.server.url).finish()
         self.assertEqual(status, 1, shown)
         self.assertIn("[y/N]", shown)
         self.workflow("delete", workflow, "--yes")

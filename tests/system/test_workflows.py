@@ -230,9 +230,7 @@ class Running(WorkflowWords, harness.ServerCase):
         self.finish(middle["c"], "dead", error={"type": "Oops", "message": "m"})
         last = self.run_one("d", result="all")
         self.assertEqual(last["parents"]["b"]["result"], 2)
-        self.assertEqual(
-            last["parents"]["c"], {"id": middle["c"]["id"], "state": "failed", "reason": "dead"}
-        )
+        self.assertEqual(last["parents"]["c"], {"id": middle["c"]["id"], "state": "failed", "reason": "dead"})
         ended = self.ended(made, include="result")
         # That c may end as it likes is not to catch its failure.
         self.assertEqual((ended["state"], ended["reason"], ended["result"]), ("failed", "member_failed", "all"))
@@ -241,9 +239,7 @@ class Running(WorkflowWords, harness.ServerCase):
         made = self.made(self.member("a"), self.member("b", "a"), name="n")
         self.submit()
         job = harness.eventually(lambda: self.search(q=f"workflow:{made['id']}"))[0]
-        self.assertEqual(
-            job["workflow"], {"id": made["id"], "name": "n", "ref": "a", "number": 0, "role": "member"}
-        )
+        self.assertEqual(job["workflow"], {"id": made["id"], "name": "n", "ref": "a", "number": 0, "role": "member"})
         self.assertEqual(self.search(q=f"workflow:{NOBODY}"), [])
         for q in ("workflow:x", f"-workflow:{NOBODY}", f"workflow:{NOBODY},{NOBODY}"):
             self.assert_refused(self.api.get("/v1/jobs", q=q), 422, "validation_failed", "q")
@@ -267,9 +263,7 @@ class Running(WorkflowWords, harness.ServerCase):
         self.assertEqual(self.one(made, "a")["reason"], "dead")
 
     def test_a_failure_that_is_caught(self):
-        made = self.made(
-            self.member("a"), self.member("b", "a"), self.member("rescue", {"ref": "a", "on": "failed"})
-        )
+        made = self.made(self.member("a"), self.member("b", "a"), self.member("rescue", {"ref": "a", "on": "failed"}))
         self.fail_one("a")
         rescue = self.run_one("rescue")
         self.assertEqual(rescue["parents"]["a"]["reason"], "dead")

@@ -57,8 +57,21 @@ KEEPS_JSON = {"Job", "LogLine", "Event", "Queue", "Schedule", "PreviewAnswer", "
               "Worker", "Limit", "Why"}  # fmt: skip
 RAW = {"Queue.settings", "Schedule.job", "Event.data", "LimitInput.keys", "Limit.keys", "Why.blocking", "Why.notes"}
 OPTIONAL_TEXT = {"Job.payload", "Job.result"}
-INT64 = {"in_use", "waiting", "generation", "version", "seq", "cost", "count", "submitted", "existing", "pid", "Counts",
-         "MemberCounts", "number"}
+INT64 = {
+    "in_use",
+    "waiting",
+    "generation",
+    "version",
+    "seq",
+    "cost",
+    "count",
+    "submitted",
+    "existing",
+    "pid",
+    "Counts",
+    "MemberCounts",
+    "number",
+}
 NAMES = {"UniqueInput.for_ms": "hold", "BatchItem.idempotency_key": "idempotency_key"}
 # Members in the order in which programs initialize them by name; all others follow.
 ORDER = {

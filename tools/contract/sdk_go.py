@@ -81,8 +81,16 @@ NIL = {"Progress.percent", "Progress.message", "Event.queue", "Event.job_id", "E
        "Event.worker", "RetryPolicy.jitter", "Queue.oldest_ready_age_ms", "ScheduleInput.paused", "Blocking.until",
        "Blocking.available_at", "Blocking.since", "Blocking.wanted_since", "BulkRequest.priority", "Operation.matched",
        "WhyNote.last_seen", "WorkflowOfJob.number", "WorkflowOfClaim.number"}  # fmt: skip
-INT64 = {"version", "seq", "token", "Blocking", "Counts", "MemberCounts", "number",
-         "WorkflowOfClaim"}  # of members, or of all members of a type
+INT64 = {
+    "version",
+    "seq",
+    "token",
+    "Blocking",
+    "Counts",
+    "MemberCounts",
+    "number",
+    "WorkflowOfClaim",
+}  # of members, or of all members of a type
 # Members with a name or a form of their own.
 PLAIN_MS = {"ClaimedJob.timeout_ms", "Lease.lease_ms"}
 NAMES = {"ClaimedJob.timeout_ms": "TimeoutMs", "Lease.lease_ms": "LengthMs", "BulkFilter.state": "States",
