@@ -198,7 +198,7 @@ class Commands(harness.ServerCase):
             (("job", "lst"), "did you mean `job list`?"),
             (("job", "ls"), "did you mean `job list`?"),
             (("enqueu", "greet"), "`enqueu` is not a command; did you mean `enqueue`?"),
-            (("retry", NOBODY), "did you mean `job retry` or `error retry`?"),
+            (("retry", NOBODY), "did you mean `job retry` or `workflow retry` or `error retry`?"),
             (("frobnicate", "--help"), "`frobnicate` is not a command; see `millrace --help`"),
             (("job", "frobnicate", "--help"), "`job frobnicate` is not a command"),
             (("--output", "json", "job", "gte"), "did you mean `job get`?"),

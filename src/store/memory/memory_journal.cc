@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/mutant.h"
-#include "store/journal_check.h"
 
 namespace millrace::store {
 

@@ -6,6 +6,7 @@
 
 #include "base/mutex.h"
 #include "store/journal.h"
+#include "store/journal_check.h"
 
 namespace millrace::store {
 
