@@ -361,6 +361,24 @@ void add_room(const core::Refusal& refusal, api::Problem& problem) {
   problem.retry_after = refusal.full->room_in.value_or(kQueueFullRetryAfter);
 }
 
+// The fault may lie in a job or queue that names the limit, or in a pause of one of its keys.
+api::Problem unfit_limit(core::RefusalDetail detail, std::string_view what) {
+  if (what == "queue" && detail == core::RefusalDetail::kLimitWantsKey) {
+    return api::make_fault(
+        api::FieldError::Place::kPointer, "/limits",
+        "the limit counts by key; send a key, or \"key_from\": \"fair_key\", with it");
+  }
+  return api::make_fault(api::FieldError::Place::kPointer, std::string(place_of(detail, what)),
+                         std::string(api::sentence_of(detail)));
+}
+
+api::Problem duplicate_workflow(const JobId& holder) {
+  return api::make_problem(api::ProblemCode::kDuplicateWorkflow,
+                           "workflow " + to_string(holder) +
+                               " holds this unique key; wait until it ends, or send "
+                               "\"on_conflict\": \"return\"");
+}
+
 }  // namespace
 
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
@@ -418,21 +436,11 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kUnknownLimit:
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
-      // The fault may lie in a job or queue that names the limit, or in a pause of one of its keys.
-      if (what == "queue" && refusal.detail == core::RefusalDetail::kLimitWantsKey) {
-        return api::make_fault(
-            api::FieldError::Place::kPointer, "/limits",
-            "the limit counts by key; send a key, or \"key_from\": \"fair_key\", with it");
-      }
-      return api::make_fault(api::FieldError::Place::kPointer,
-                             std::string(place_of(refusal.detail, what)), std::string(said));
+      return unfit_limit(refusal.detail, what);
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
     case core::Rejection::kDuplicateWorkflow:
-      return api::make_problem(ProblemCode::kDuplicateWorkflow,
-                               "workflow " + to_string(refusal.other) +
-                                   " holds this unique key; wait until it ends, or send "
-                                   "\"on_conflict\": \"return\"");
+      return duplicate_workflow(refusal.other);
     case core::Rejection::kUnfitMembers:
       return api::make_fault(api::FieldError::Place::kPointer,
                              std::string(what.starts_with('/') ? what : "/members"),

@@ -176,6 +176,19 @@ Result<PostgresSearch::Range> PostgresSearch::range_of(const core::JobFilter& fi
   return range;
 }
 
+namespace {
+
+void add_types(const core::JobFilter& filter, Parameters& parameters) {
+  const Condition* const type = find_plain(filter, JobField::kType);
+  if (type != nullptr && is_exact(*type)) {
+    parameters.array(texts(type->values));
+  } else {
+    parameters.no_array(SqlType::kTexts);
+  }
+}
+
+}  // namespace
+
 Result<std::size_t> PostgresSearch::piece(const core::JobFilter& filter, Range range,
                                           Columns columns, std::uint64_t limit,
                                           const Visit& visit) {
@@ -188,13 +201,7 @@ Result<std::size_t> PostgresSearch::piece(const core::JobFilter& filter, Range r
   const Bounds finished = bounds_of(filter, JobField::kFinishedAt);
   parameters.number(finished.any() ? std::optional(finished.least) : std::nullopt)
       .number(finished.most);
-  const Condition* const type = find_plain(filter, JobField::kType);
-  if (type != nullptr && is_exact(*type)) {
-    parameters.array(texts(type->values));
-  } else {
-    parameters.no_array(SqlType::kTexts);
-  }
-
+  add_types(filter, parameters);
   const char* source = kAll;
   std::vector<std::string> states;
   for (const core::State state : states_of(filter)) states.emplace_back(name_of(state));
