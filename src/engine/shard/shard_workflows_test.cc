@@ -190,6 +190,7 @@ TEST(ShardWorkflows, RetentionDeletesAWorkflowWithItsMembers) {
   World world;
   core::SetQueue settings;
   settings.queue = SharedBytes(world.queue);
+  settings.create = true;
   settings.patch.succeeded = std::optional<Duration>(10s);
   world.now_answer<core::QueueReply>(core::Command(settings));
   world.create({world.member("a")});
@@ -198,8 +199,7 @@ TEST(ShardWorkflows, RetentionDeletesAWorkflowWithItsMembers) {
   world.pass(8s);
   EXPECT_EQ(world.workflow_state(), "succeeded");
   world.crash();  // the planner looks into the tables
-  world.pass(1s);
-  world.pass(2s);
+  world.pass(4s);
   EXPECT_EQ(world.workflow_state(), "gone");
   EXPECT_EQ(world.store.tables->fetch({world.leased["a"].id})->size(), 1U);
   EXPECT_EQ(world.carry(), 1U);
