@@ -11,8 +11,6 @@
 
 #include "engine/shard/shard_workflows_testing.h"
 #include "node/relay.h"
-#include "store/memory/memory_journal.h"
-#include "store/memory/memory_tables.h"
 
 namespace millrace::node {
 namespace {
@@ -84,12 +82,8 @@ class Cluster {
     Ticket of_relay{};
     Ticket of_shard{};
   };
-  static store::Store store_of(ShardNumber number) {
-    return {"memory", std::make_unique<store::MemoryJournal>(number),
-            std::make_unique<store::MemoryTables>(), nullptr};
-  }
   struct Side {
-    explicit Side(ShardNumber number) : number(number), world(number, kShards, store_of(number)) {}
+    explicit Side(ShardNumber number) : number(number), world(number, kShards) {}
     ShardNumber number;
     WorkflowWorld world;
     Relay relay{Logger()};

@@ -7,6 +7,7 @@
 #include "core/bounds.h"
 #include "engine/shard/shard_workflows_testing.h"
 #include "store/event_codec.h"
+#include "store/memory/memory_store.h"
 #include "store/testing/failing_store.h"
 
 namespace millrace::engine {

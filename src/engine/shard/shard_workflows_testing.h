@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,15 +16,21 @@
 #include "engine/shard/outbox.h"
 #include "engine/shard/shard_fixture.h"
 #include "engine/shard/shards_testing.h"
-#include "store/memory/memory_store.h"
+#include "store/memory/memory_journal.h"
+#include "store/memory/memory_tables.h"
 
 namespace millrace::engine {
 
 struct WorkflowWorld : ShardFixture {
-  explicit WorkflowWorld(ShardNumber shard = 0, ShardNumber of = 1,
-                         store::Store in = store::make_memory_store())
+  explicit WorkflowWorld(ShardNumber shard = 0, ShardNumber of = 1)
+      : WorkflowWorld(shard, of, memory_store_of(shard)) {}
+  WorkflowWorld(ShardNumber shard, ShardNumber of, store::Store in)
       : ShardFixture(std::move(in), placed(shard, of)), shards(of), queue(queue_on(shard, of)) {
     run();
+  }
+  static store::Store memory_store_of(ShardNumber shard) {
+    return {"memory", std::make_unique<store::MemoryJournal>(shard),
+            std::make_unique<store::MemoryTables>(), nullptr};
   }
   static ShardOptions placed(ShardNumber shard, ShardNumber of) {
     ShardOptions options;
