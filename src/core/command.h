@@ -108,6 +108,7 @@ struct AckItem {
   std::vector<LogEntry> logs;
   std::vector<JobSpec> enqueue;  // submitted in the same commit, or the ack is refused
   std::vector<SlowDown> slow_down = {};
+  std::vector<CreateWorkflow> workflows = {};  // likewise; a shard makes boxes of them (outbox.h)
 };
 // The basis of an ack. kLease: the token is the live lease. kFence: a user's own transaction won
 // the job's fence with this token and committed; the completion stands if the token was ever the

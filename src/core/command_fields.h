@@ -77,7 +77,7 @@ constexpr auto describe(Of<AckItem>) {
                     Field(4, &AckItem::result), Field(5, &AckItem::error),
                     Field(6, &AckItem::retryable), Field(7, &AckItem::delay),
                     Field(8, &AckItem::logs), Field(9, &AckItem::enqueue),
-                    Field(10, &AckItem::slow_down));
+                    Field(10, &AckItem::slow_down), Field(12, &AckItem::workflows));
 }
 
 constexpr auto describe(Of<Ack>) {
@@ -170,6 +170,7 @@ constexpr auto describe(Of<NoteScheduleRun>) {
   return std::tuple(Field(1, &NoteScheduleRun::name),
                     Field(2, &NoteScheduleRun::incarnation, Form::kFixed),
                     Field(3, &NoteScheduleRun::scheduled_at), Field(4, &NoteScheduleRun::job),
+                    Field(5, &NoteScheduleRun::workflow),
                     Field(0, &NoteScheduleRun::box, Form::kUnsent));
 }
 

@@ -55,7 +55,10 @@ struct KindOf<Ack> : Row<ItemsReply, Route::kByItem, Effect::kEnds, Again::kAlwa
   static constexpr std::string_view kName = "ack";
   static void name(const Ack& command, Named& named) {
     named.ids_of(command.items);
-    for (const AckItem& item : command.items) named.queues_of(item.enqueue);
+    for (const AckItem& item : command.items) {
+      named.queues_of(item.enqueue);
+      for (const CreateWorkflow& workflow : item.workflows) named.queues_of(workflow);
+    }
   }
   template <typename Needed>
   static void need(const Ack& command, Needed& needed) {

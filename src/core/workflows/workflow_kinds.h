@@ -36,9 +36,7 @@ struct KindOf<CreateWorkflow>
     return command.spec.queue.view();
   }
   static void name(const CreateWorkflow& command, Named& named) {
-    named.queue(command.spec.queue);
-    named.queues_of(command.members);
-    named.queues_of(command.spec.callbacks);
+    named.queues_of(command);
   }
   template <typename Needed>
   static void need(const CreateWorkflow& command, Needed& needed) {
