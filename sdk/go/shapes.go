@@ -2567,10 +2567,14 @@ func (s StatsGap) MarshalJSON() ([]byte, error) {
 
 // ScheduleSpec is the specification of a schedule. Exactly one of Cron and Every is required. A
 // schedule's specification. It needs exactly one of Cron and Every: none is a fault at /Cron, both are
-// a fault at /Every.
+// a fault at /Every. It needs exactly one of Job and Workflow, too: none is a fault at /Job, both are a
+// fault at /Workflow.
 type ScheduleSpec struct {
 	// The job to submit at each instant.
 	Job NewJob
+	// The workflow to create at each instant, in place of a job: at most 64 KiB, and its jobs 128 KiB
+	// with their defaults. "id", "unique", "open" and the "run_at" of a job are 422.
+	Workflow json.RawMessage
 	// No instant is before it. Default none.
 	StartAt time.Time
 	// No instant is after it; then the schedule is "ended". Not before StartAt. Default none.
@@ -2606,10 +2610,10 @@ type ScheduleSpec struct {
 	// With Missed "all", how many instants fire: the newest. The older ones are one entry of the runs,
 	// with a count. Default 100. 1 to 1,000.
 	MissedLimit int
-	// What happens at an instant while the job of the instant before has not ended: "allow" the new job
-	// beside it, "skip" the instant, "queue" it (one waits until the job has ended, later ones are
-	// skipped), or "replace" the job: cancel it, and submit the new one when it has ended. Default
-	// "allow".
+	// What happens at an instant while the job or workflow of the instant before has not ended: "allow"
+	// the new job beside it, "skip" the instant, "queue" it (one waits until the job has ended, later
+	// ones are skipped), or "replace" the job: cancel it, and submit the new one when it has ended.
+	// Default "allow".
 	Overlap string
 	// The treatment of a time of day that the clock skips: "run" once, at the gap's end, or "skip".
 	// Only for expressions whose minute and hour do not begin with *: the others follow elapsed time,
@@ -2622,21 +2626,22 @@ type ScheduleSpec struct {
 }
 
 type wireScheduleSpec struct {
-	Job         NewJob   `json:"job"`
-	StartAt     wireTime `json:"start_at"`
-	EndAt       wireTime `json:"end_at"`
-	Paused      *bool    `json:"paused,omitempty"`
-	ManagedBy   wireText `json:"managed_by"`
-	Cron        wireText `json:"cron"`
-	Every       wireMs   `json:"every_ms"`
-	Timezone    string   `json:"timezone,omitempty"`
-	Jitter      wireMs   `json:"jitter_ms,omitempty"`
-	MissedAfter wireMs   `json:"missed_after_ms,omitempty"`
-	Missed      string   `json:"missed,omitempty"`
-	MissedLimit int      `json:"missed_limit,omitempty"`
-	Overlap     string   `json:"overlap,omitempty"`
-	DSTGap      string   `json:"dst_gap,omitempty"`
-	DSTOverlap  string   `json:"dst_overlap,omitempty"`
+	Job         NewJob          `json:"job"`
+	Workflow    json.RawMessage `json:"workflow,omitempty"`
+	StartAt     wireTime        `json:"start_at"`
+	EndAt       wireTime        `json:"end_at"`
+	Paused      *bool           `json:"paused,omitempty"`
+	ManagedBy   wireText        `json:"managed_by"`
+	Cron        wireText        `json:"cron"`
+	Every       wireMs          `json:"every_ms"`
+	Timezone    string          `json:"timezone,omitempty"`
+	Jitter      wireMs          `json:"jitter_ms,omitempty"`
+	MissedAfter wireMs          `json:"missed_after_ms,omitempty"`
+	Missed      string          `json:"missed,omitempty"`
+	MissedLimit int             `json:"missed_limit,omitempty"`
+	Overlap     string          `json:"overlap,omitempty"`
+	DSTGap      string          `json:"dst_gap,omitempty"`
+	DSTOverlap  string          `json:"dst_overlap,omitempty"`
 }
 
 // UnmarshalJSON reads the API's form.
@@ -2647,6 +2652,7 @@ func (s *ScheduleSpec) UnmarshalJSON(data []byte) error {
 	}
 	*s = ScheduleSpec{}
 	s.Job = w.Job
+	s.Workflow = w.Workflow
 	s.StartAt = time.Time(w.StartAt)
 	s.EndAt = time.Time(w.EndAt)
 	s.Paused = w.Paused
@@ -2668,6 +2674,7 @@ func (s *ScheduleSpec) UnmarshalJSON(data []byte) error {
 func (s ScheduleSpec) MarshalJSON() ([]byte, error) {
 	var w wireScheduleSpec
 	w.Job = s.Job
+	w.Workflow = s.Workflow
 	w.StartAt = wireTime(s.StartAt)
 	w.EndAt = wireTime(s.EndAt)
 	w.Paused = s.Paused
@@ -2703,15 +2710,18 @@ type Schedule struct {
 	CreatedAt time.Time
 	// The last change of Version.
 	UpdatedAt time.Time
-	// The newest instant that made a job; zero before the first.
+	// The newest instant that made a job or workflow; zero before the first.
 	LastScheduledAt time.Time
-	// The job of LastScheduledAt, which the queue may have forgotten; empty before the first.
+	// The job of LastScheduledAt, which the queue may have forgotten; empty before the first, and if
+	// that was a workflow.
 	LastJobID string
 	// The next instants, at most five, without jitter. For a paused schedule, those that it would have;
 	// none if it is "ended" or "broken". At most 5 entries.
 	Next []time.Time
 	// The schedule in words.
 	Description string
+	// The workflow of LastScheduledAt. Left out if there is none.
+	LastWorkflowID string
 	// Sentences about settings that are valid but probably mistakes, and one that begins with "delayed"
 	// if the server has no room to fire it. Left out if there are none.
 	Warnings []string
@@ -2719,33 +2729,35 @@ type Schedule struct {
 }
 
 type wireSchedule struct {
-	Name            string       `json:"name"`
-	Job             NewJob       `json:"job"`
-	StartAt         wireTime     `json:"start_at"`
-	EndAt           wireTime     `json:"end_at"`
-	Paused          *bool        `json:"paused"`
-	ManagedBy       wireText     `json:"managed_by"`
-	Version         int64        `json:"version"`
-	State           string       `json:"state"`
-	Reason          wireText     `json:"reason"`
-	Error           wireText     `json:"error"`
-	CreatedAt       wireTime     `json:"created_at"`
-	UpdatedAt       wireTime     `json:"updated_at"`
-	LastScheduledAt wireTime     `json:"last_scheduled_at"`
-	LastJobID       wireText     `json:"last_job_id"`
-	Next            []wireTime   `json:"next"`
-	Description     string       `json:"description"`
-	Warnings        *[]string    `json:"warnings,omitempty"`
-	Cron            wireText     `json:"cron"`
-	Every           wireMs       `json:"every_ms"`
-	Timezone        string       `json:"timezone"`
-	Jitter          wireDuration `json:"jitter_ms"`
-	MissedAfter     wireDuration `json:"missed_after_ms"`
-	Missed          string       `json:"missed"`
-	MissedLimit     int          `json:"missed_limit"`
-	Overlap         string       `json:"overlap"`
-	DSTGap          string       `json:"dst_gap"`
-	DSTOverlap      string       `json:"dst_overlap"`
+	Name            string          `json:"name"`
+	Job             NewJob          `json:"job"`
+	Workflow        json.RawMessage `json:"workflow,omitempty"`
+	StartAt         wireTime        `json:"start_at"`
+	EndAt           wireTime        `json:"end_at"`
+	Paused          *bool           `json:"paused"`
+	ManagedBy       wireText        `json:"managed_by"`
+	Version         int64           `json:"version"`
+	State           string          `json:"state"`
+	Reason          wireText        `json:"reason"`
+	Error           wireText        `json:"error"`
+	CreatedAt       wireTime        `json:"created_at"`
+	UpdatedAt       wireTime        `json:"updated_at"`
+	LastScheduledAt wireTime        `json:"last_scheduled_at"`
+	LastJobID       wireText        `json:"last_job_id"`
+	LastWorkflowID  string          `json:"last_workflow_id,omitempty"`
+	Next            []wireTime      `json:"next"`
+	Description     string          `json:"description"`
+	Warnings        *[]string       `json:"warnings,omitempty"`
+	Cron            wireText        `json:"cron"`
+	Every           wireMs          `json:"every_ms"`
+	Timezone        string          `json:"timezone"`
+	Jitter          wireDuration    `json:"jitter_ms"`
+	MissedAfter     wireDuration    `json:"missed_after_ms"`
+	Missed          string          `json:"missed"`
+	MissedLimit     int             `json:"missed_limit"`
+	Overlap         string          `json:"overlap"`
+	DSTGap          string          `json:"dst_gap"`
+	DSTOverlap      string          `json:"dst_overlap"`
 }
 
 // UnmarshalJSON reads the API's form.
@@ -2757,6 +2769,7 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 	*s = Schedule{}
 	s.Name = w.Name
 	s.Job = w.Job
+	s.Workflow = w.Workflow
 	s.StartAt = time.Time(w.StartAt)
 	s.EndAt = time.Time(w.EndAt)
 	s.Paused = w.Paused
@@ -2769,6 +2782,7 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 	s.UpdatedAt = time.Time(w.UpdatedAt)
 	s.LastScheduledAt = time.Time(w.LastScheduledAt)
 	s.LastJobID = string(w.LastJobID)
+	s.LastWorkflowID = w.LastWorkflowID
 	s.Next = times(w.Next)
 	s.Description = w.Description
 	s.Warnings = listOf(w.Warnings)
@@ -2790,6 +2804,7 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 	var w wireSchedule
 	w.Name = s.Name
 	w.Job = s.Job
+	w.Workflow = s.Workflow
 	w.StartAt = wireTime(s.StartAt)
 	w.EndAt = wireTime(s.EndAt)
 	w.Paused = s.Paused
@@ -2802,6 +2817,7 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 	w.UpdatedAt = wireTime(s.UpdatedAt)
 	w.LastScheduledAt = wireTime(s.LastScheduledAt)
 	w.LastJobID = wireText(s.LastJobID)
+	w.LastWorkflowID = s.LastWorkflowID
 	w.Next = wireTimes(s.Next)
 	w.Description = s.Description
 	w.Warnings = orNil(s.Warnings)
@@ -2826,12 +2842,14 @@ type ScheduleRun struct {
 	At time.Time
 	// The job, if one was submitted; else empty.
 	JobID string
-	// "submitted": a job was made. "replaced": a job was made after the previous one was cancelled.
-	// "skipped_overlap": no job, because of "overlap"; also if the instant waited and a later one
-	// replaced it. "skipped_missed": no job, because the instant was missed and "missed" skips it.
-	// "refused": the job could not be submitted, for instance because the queue was full. The schedule
-	// retries it until the next instant, and only then makes this entry.
+	// "submitted": a job or workflow was made. "replaced": a job was made after the previous one was
+	// cancelled. "skipped_overlap": no job, because of "overlap"; also if the instant waited and a
+	// later one replaced it. "skipped_missed": no job, because the instant was missed and "missed"
+	// skips it. "refused": the job could not be submitted, for instance because the queue was full. The
+	// schedule retries it until the next instant, and only then makes this entry.
 	Outcome string
+	// The workflow, if one was created. Left out if none was.
+	WorkflowID string
 	// With "skipped_missed", how many instants the entry stands for, if not one.
 	Count int
 	// With "refused", why.
@@ -2842,6 +2860,7 @@ type wireScheduleRun struct {
 	ScheduledAt wireTime `json:"scheduled_at"`
 	At          wireTime `json:"at"`
 	JobID       wireText `json:"job_id"`
+	WorkflowID  string   `json:"workflow_id,omitempty"`
 	Outcome     string   `json:"outcome"`
 	Count       int      `json:"count,omitempty"`
 	Error       string   `json:"error,omitempty"`
@@ -2857,6 +2876,7 @@ func (s *ScheduleRun) UnmarshalJSON(data []byte) error {
 	s.ScheduledAt = time.Time(w.ScheduledAt)
 	s.At = time.Time(w.At)
 	s.JobID = string(w.JobID)
+	s.WorkflowID = w.WorkflowID
 	s.Outcome = w.Outcome
 	s.Count = w.Count
 	s.Error = w.Error
@@ -2869,6 +2889,7 @@ func (s ScheduleRun) MarshalJSON() ([]byte, error) {
 	w.ScheduledAt = wireTime(s.ScheduledAt)
 	w.At = wireTime(s.At)
 	w.JobID = wireText(s.JobID)
+	w.WorkflowID = s.WorkflowID
 	w.Outcome = s.Outcome
 	w.Count = s.Count
 	w.Error = s.Error

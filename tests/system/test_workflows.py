@@ -713,7 +713,9 @@ class Access(WorkflowWords, harness.MillraceCase):
     def test_growth_needs_its_queues_and_the_scope_submit(self):
         made = self.made(self.member("a"), queue=f"{self.queue}-home")
         job = self.claim_within()
-        grown = lambda api, **of: self.ack_with(job, api=api, grow={"members": [{"ref": "b", "job": {"type": "t", **of}}]})  # noqa: E731, E501
+        grown = lambda api, **of: self.ack_with(
+            job, api=api, grow={"members": [{"ref": "b", "job": {"type": "t", **of}}]}
+        )  # noqa: E731, E501
         here = {"queue": self.queue}
         worker = self.client_with("work")
         self.assertEqual(grown(worker, **here)["error"]["code"], "forbidden")

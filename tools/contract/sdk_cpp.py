@@ -55,7 +55,8 @@ NEVER_READ = {"ScheduleInput", "PreviewRequest", "LimitInput"}
 # Structures that keep the text that the server sent.
 KEEPS_JSON = {"Job", "LogLine", "Event", "Queue", "Schedule", "PreviewAnswer", "BackfillAnswer", "ScheduleSetAnswer",
               "Worker", "Limit", "Why"}  # fmt: skip
-RAW = {"Queue.settings", "Schedule.job", "Event.data", "LimitInput.keys", "Limit.keys", "Why.blocking", "Why.notes"}
+RAW = {"Queue.settings", "Schedule.job", "Schedule.workflow", "Event.data", "LimitInput.keys", "Limit.keys",
+       "Why.blocking", "Why.notes"}  # fmt: skip
 OPTIONAL_TEXT = {"Job.payload", "Job.result"}
 INT64 = {
     "in_use",
@@ -203,8 +204,8 @@ def _ordered(shape):
 
 
 def _is_known(member):
-    """Whether the library offers the member: what a queue is held back by, only as JSON."""
-    return member.name != "blocked_by"
+    """Whether the library offers the member: what a queue is held back by, and what is no job, only as JSON."""
+    return member.name != "blocked_by" and member.type.name != "WorkflowInput"
 
 
 def _struct(shape, fields):

@@ -81,6 +81,7 @@ NIL = {"Progress.percent", "Progress.message", "Event.queue", "Event.job_id", "E
        "Event.worker", "RetryPolicy.jitter", "Queue.oldest_ready_age_ms", "ScheduleInput.paused", "Blocking.until",
        "Blocking.available_at", "Blocking.since", "Blocking.wanted_since", "BulkRequest.priority", "Operation.matched",
        "WhyNote.last_seen", "WorkflowOfJob.number", "WorkflowOfClaim.number"}  # fmt: skip
+RAW = {"ScheduleInput.workflow", "Schedule.workflow"}  # as it was given
 INT64 = {
     "version",
     "seq",
@@ -143,6 +144,8 @@ class Field:
 
     def _type(self):
         type, pointer = self.member.type, "*" if self.key in NIL or self.is_settable else ""
+        if self.key in RAW:
+            return "json.RawMessage"
         if self.member.name == "max_crashes":
             return "int"  # JobsOwn is null
         if self.member.is_duration and self.key not in PLAIN_MS:

@@ -34,9 +34,9 @@ export type BreakerState = "closed" | "open" | "half_open";
 export type MissedPolicy = "skip" | "one" | "all";
 
 /**
- * What happens at an instant while the job of the instant before has not ended: `allow` the new job
- * beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are
- * skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
+ * What happens at an instant while the job or workflow of the instant before has not ended: `allow`
+ * the new job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later
+ * ones are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
  */
 export type OverlapPolicy = "allow" | "skip" | "queue" | "replace";
 
@@ -73,6 +73,18 @@ export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipp
  * release. `by_call`: a call skipped it.
  */
 export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+
+/**
+ * `failed`: a member that is released so catches the failure. `ended`: succeeded, failed or
+ * skipped.
+ */
+export type NeedOn = "succeeded" | "failed" | "ended";
+
+/**
+ * `continue`: what hangs on it is skipped. `stop`: once nothing can catch it, what waits is
+ * skipped, and running jobs are cancelled. `ignore`: as `continue`, but the workflow succeeds.
+ */
+export type OnMemberFailed = "continue" | "stop" | "ignore";
 
 /** Whether the job is a member's, or one that the end of the workflow submitted. */
 export type MemberRole = "member" | "callback";
@@ -966,11 +978,17 @@ export interface ScheduleJobSpec {
 
 /**
  * A schedule's specification. It needs exactly one of `cron` and `every`: none is a fault at
- * `/cron`, both are a fault at `/every`.
+ * `/cron`, both are a fault at `/every`. It needs exactly one of `job` and `workflow`, too: none is
+ * a fault at `/job`, both are a fault at `/workflow`.
  */
 export interface ScheduleSpec {
   /** The job to submit at each instant. */
   job: ScheduleJobSpec;
+  /**
+   * The workflow to create at each instant, in place of a job: at most 64 KiB, and its jobs 128 KiB
+   * with their defaults. `id`, `unique`, `open` and the `runAt` of a job are 422.
+   */
+  workflow?: WorkflowInput;
   /** No instant is before it. Default none. */
   startAt?: TimeInput | null;
   /** No instant is after it; then the schedule is `ended`. Not before `startAt`. Default none. */
@@ -1024,10 +1042,10 @@ export interface ScheduleSpec {
    */
   missedLimit?: number;
   /**
-   * What happens at an instant while the job of the instant before has not ended: `allow` the new
-   * job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
-   * are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
-   * Default `allow`.
+   * What happens at an instant while the job or workflow of the instant before has not ended:
+   * `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+   * ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+   * has ended. Default `allow`.
    */
   overlap?: OverlapPolicy;
   /**
@@ -1109,6 +1127,190 @@ export interface ScheduleJob {
   fairKey?: string;
 }
 
+export interface ScheduleMember {
+  /** The job, with what `defaults` gave it. */
+  job: ScheduleJob;
+  /** The name by which other members name this one. Left out if it has none. */
+  ref?: string;
+  /** What the member waits for. Left out if it waits for nothing. */
+  needs?: NeedInput[];
+  /** The first need that is met releases it. Left out if false. */
+  needsAny?: boolean;
+}
+
+/**
+ * The workflow as it was given, with its defaults applied to its jobs; a member that was left out
+ * may be left out here.
+ */
+export interface ScheduleWorkflow {
+  /** The queue of the workflow itself. */
+  queue: string;
+  members: ScheduleMember[];
+  onMemberFailed: OnMemberFailed;
+  /** Whether the members' jobs stay until the workflow goes. */
+  keepMembers: boolean;
+  /** What it is, for people. */
+  name?: string;
+  /** Names to find its workflows by. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. */
+  meta?: Record<string, string>;
+  /** The job to submit when the workflow has succeeded. */
+  onSuccess?: ScheduleJob;
+  /** The job to submit when it has failed or was cancelled. */
+  onFailure?: ScheduleJob;
+  /** The job to submit when it has ended. */
+  onEnd?: ScheduleJob;
+  /** The most members that are active at once. 1 to 1,000,000. */
+  maxActive?: number;
+  /**
+   * After this time of a generation it stops as if cancelled, and has failed. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** The ref of a member, whose result is the workflow's. */
+  resultFrom?: string;
+}
+
+export interface NeedInput {
+  /** The ref of another member. */
+  ref: string;
+  /** The end that is waited for. Default `succeeded`. */
+  on?: NeedOn;
+}
+
+/**
+ * A submission without `id`, `unique` and `expiresAt`: they are 422. Its `delay` and `expiresIn`
+ * count from its release. Default queue: that of the workflow.
+ */
+export interface MemberJobInput {
+  /** The type, which decides who runs the job. Required, unless `defaults` has it. */
+  type?: string;
+  /** The earliest start; not together with `delay`. */
+  runAt?: TimeInput;
+  /** The same, counted from the release. At most 10 years. In milliseconds. */
+  delay?: number;
+  /**
+   * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+   * `default`.
+   */
+  queue?: string;
+  /**
+   * Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+   */
+  payload?: unknown;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expiresAt`, counted from the submission. At most 10 years. In milliseconds. */
+  expiresIn?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  maxAttempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease?: number;
+  /**
+   * The bound on one attempt, however often it is extended. Default none. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** Allows one job for each key within the queue. */
+  unique?: Unique;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  orderKey?: string;
+  orderOnFailure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fairKey?: string;
+}
+
+export interface MemberInput {
+  job: MemberJobInput;
+  /** A name by which other members and calls name this one. */
+  ref?: string;
+  /**
+   * What the member waits for; a ref alone stands for an object with it. Default `[]`: the member
+   * starts at once. At most 1,000 entries.
+   */
+  needs?: NeedInput[];
+  /** The first need that is met releases it. Default `false`. */
+  needsAny?: boolean;
+}
+
+export interface WorkflowUniqueInput {
+  /** One workflow for each key within the queue, until it ends. 1 to 255 characters. */
+  key: string;
+  /** `return` the holder, or `reject` with 409 `duplicate_workflow`. Default `return`. */
+  onConflict?: "return" | "reject";
+}
+
+export interface WorkflowInput {
+  /**
+   * The queue of the workflow itself, by which tokens see it and retention keeps it. Default
+   * `default`.
+   */
+  queue?: string;
+  /**
+   * A UUIDv7 that the client makes, whose third group has the first 12 bits of SHA-256 of the
+   * queue's name. If it is left out, the server makes one.
+   */
+  id?: string;
+  /** What it is, for people. */
+  name?: string;
+  /** Names to find the workflow by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** Members for the jobs of this request that do not name them. */
+  defaults?: MemberJobInput;
+  /** Default `[]`. A closed workflow without members succeeds at once. At most 10,000 entries. */
+  members?: MemberInput[];
+  /** It takes more members, and ends only after it is closed. Default `false`. */
+  open?: boolean;
+  /** What a member's failure does. Default `continue`. */
+  onMemberFailed?: OnMemberFailed;
+  /** A job to submit when the workflow has succeeded. */
+  onSuccess?: MemberJobInput;
+  /** A job to submit when it has failed or was cancelled. */
+  onFailure?: MemberJobInput;
+  /** A job to submit when it has ended. */
+  onEnd?: MemberJobInput;
+  /** The most members that are active at once. Default no bound. 1 to 1,000,000. */
+  maxActive?: number;
+  /**
+   * After this time of a generation it stops as if cancelled, and has failed. Default none. At most
+   * 10 years. In milliseconds.
+   */
+  timeout?: number;
+  /** The ref of a member, whose result is the workflow's. */
+  resultFrom?: string;
+  /**
+   * Keep the members' jobs until the workflow goes, whatever their queues' retention is. Default
+   * `true`.
+   */
+  keepMembers?: boolean;
+  /** Allows one workflow for each key. */
+  unique?: WorkflowUniqueInput;
+}
+
 /** The number of members by state. */
 export interface MemberCounts {
   blocked: number;
@@ -1164,7 +1366,7 @@ export interface Parent {
 export interface Schedule {
   /** The schedule's name. */
   name: string;
-  /** The job that it submits, as it was given. */
+  /** The job that it submits, as it was given. Left out if it creates workflows. */
   job: ScheduleJob;
   /** No instant is before it. */
   startAt: string | null;
@@ -1192,9 +1394,12 @@ export interface Schedule {
   createdAt: string;
   /** The last change of `version`. */
   updatedAt: string;
-  /** The newest instant that made a job; null before the first. */
+  /** The newest instant that made a job or workflow; null before the first. */
   lastScheduledAt: string | null;
-  /** The job of `lastScheduledAt`, which the queue may have forgotten; null before the first. */
+  /**
+   * The job of `lastScheduledAt`, which the queue may have forgotten; null before the first, and if
+   * that was a workflow.
+   */
   lastJobId: string | null;
   /**
    * The next instants, at most five, without jitter. For a paused schedule, those that it would
@@ -1242,10 +1447,10 @@ export interface Schedule {
    */
   missedLimit: number;
   /**
-   * What happens at an instant while the job of the instant before has not ended: `allow` the new
-   * job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
-   * are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
-   * Default `allow`.
+   * What happens at an instant while the job or workflow of the instant before has not ended:
+   * `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+   * ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+   * has ended. Default `allow`.
    */
   overlap: OverlapPolicy;
   /**
@@ -1260,6 +1465,10 @@ export interface Schedule {
    * and are due both times. Default `once`.
    */
   dstOverlap: DstOverlap;
+  /** The workflow that it creates, as it was given. Left out if it submits jobs. */
+  workflow?: ScheduleWorkflow;
+  /** The workflow of `lastScheduledAt`. Left out if there is none. */
+  lastWorkflowId?: string;
   /**
    * Sentences about settings that are valid but probably mistakes, and one that begins with
    * `delayed` if the server has no room to fire it. Left out if there are none.
@@ -1362,13 +1571,15 @@ export interface Run {
   /** The job, if one was submitted; else null. */
   jobId: string | null;
   /**
-   * `submitted`: a job was made. `replaced`: a job was made after the previous one was cancelled.
-   * `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a later one
-   * replaced it. `skipped_missed`: no job, because the instant was missed and `missed` skips it.
-   * `refused`: the job could not be submitted, for instance because the queue was full. The
-   * schedule retries it until the next instant, and only then makes this entry.
+   * `submitted`: a job or workflow was made. `replaced`: a job was made after the previous one was
+   * cancelled. `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a
+   * later one replaced it. `skipped_missed`: no job, because the instant was missed and `missed`
+   * skips it. `refused`: the job could not be submitted, for instance because the queue was full.
+   * The schedule retries it until the next instant, and only then makes this entry.
    */
   outcome: "submitted" | "skipped_overlap" | "skipped_missed" | "replaced" | "refused";
+  /** The workflow, if one was created. Left out if none was. */
+  workflowId?: string;
   /** With `skipped_missed`, how many instants the entry stands for, if not one. */
   count?: number;
   /** With `refused`, why. */
