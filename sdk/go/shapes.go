@@ -650,7 +650,8 @@ type Parent struct {
 	// be met any more, the workflow stopped, or a call skipped it.
 	State string
 	// Why a member has failed or was skipped; empty if nothing is known. "refused": its job was, at its
-	// release. "by_call": a call skipped it.
+	// release. "by_call": a call, or the ack of a member that it needs, skipped it. "growth_refused":
+	// its job succeeded, and the workflow refused what the ack added.
 	Reason string
 	// If it succeeded. Together at most 1 MiB with a job.
 	Result json.RawMessage

@@ -61,9 +61,10 @@ export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipp
 
 /**
  * Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its release. `by_call`:
- * a call skipped it.
+ * a call, or the ack of a member that it needs, skipped it. `growth_refused`: its job succeeded, and the workflow
+ * refused what the ack added.
  */
-export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call" | "growth_refused";
 
 /** `failed`: a member that is released so catches the failure. `ended`: succeeded, failed or skipped. */
 export type NeedOn = "succeeded" | "failed" | "ended";
@@ -101,6 +102,8 @@ export type FindingCode =
   | "schedule_skips"
   | "schedule_paused"
   | "schedule_ended"
+  | "workflow_idle"
+  | "workflow_late_success"
   | "push_failing"
   | "push_paused"
   | "token_expires"
@@ -128,7 +131,16 @@ export type FindingSeverity = "bad" | "warn" | "note";
 
 /** `errors` is the failures by type and by group; `node` the answering node; `cluster` the nodes together. */
 export type FindingArea =
-  "queues" | "workers" | "limits" | "errors" | "schedules" | "push_targets" | "tokens" | "node" | "cluster";
+  | "queues"
+  | "workers"
+  | "limits"
+  | "errors"
+  | "schedules"
+  | "workflows"
+  | "push_targets"
+  | "tokens"
+  | "node"
+  | "cluster";
 
 export type ErrorGroupStatus = "open" | "muted" | "resolved";
 
@@ -1802,6 +1814,8 @@ export interface FindingAbout {
   error_group?: string;
   /** Its name. */
   schedule?: string;
+  /** Its id. */
+  workflow?: string;
   /** Its name. */
   push_target?: string;
   /** Its id. */

@@ -242,7 +242,8 @@ struct Parent {
   // can't be met any more, the workflow stopped, or a call skipped it.
   std::string state{};
   // Why a member has failed or was skipped; empty if nothing is known. `refused`: its job was, at
-  // its release. `by_call`: a call skipped it.
+  // its release. `by_call`: a call, or the ack of a member that it needs, skipped it.
+  // `growth_refused`: its job succeeded, and the workflow refused what the ack added.
   std::string reason{};
   // If it succeeded. Together at most 1 MiB with a job. Raw JSON.
   std::string result{};
