@@ -420,7 +420,7 @@ void write_members(JsonWriter& json, const JobLimit& from) {
 }
 
 void write_members(JsonWriter& json, const NewJob& from) {
-  json.key("type").string(from.type);
+  member(json, "type", from.type);
   member(json, "id", from.id);
   member(json, "queue", from.queue);
   member(json, "priority", from.priority);
@@ -442,7 +442,7 @@ void write_members(JsonWriter& json, const NewJob& from) {
   member(json, "idempotency_key", from.idempotency_key);
   member(json, "traceparent", from.traceparent);
   member(json, "tracestate", from.tracestate);
-  json.key("payload").raw(from.payload);
+  if (!from.payload.empty()) json.key("payload").raw(from.payload);
 }
 
 void write_members(JsonWriter& json, const NewSchedule& from) {
