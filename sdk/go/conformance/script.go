@@ -73,7 +73,10 @@ func (p *program) handler(worker string, client millrace.Submitter) millrace.Han
 		start := object{
 			"worker": worker, "job": job.ID, "type": job.Type, "queue": job.Queue, "attempt": job.Attempt,
 			"token": job.Token(), "meta": job.Meta, "checkpoint": job.Checkpoint(), "traceparent": nil,
-			"schedule": job.Schedule,
+			"schedule": job.Schedule, "workflow": job.Workflow, "parents": object{},
+		}
+		if job.Parents != nil {
+			start["parents"] = job.Parents
 		}
 		if job.Traceparent != "" {
 			start["traceparent"] = job.Traceparent
@@ -141,6 +144,9 @@ func (p *program) play(
 			var value json.RawMessage
 			s.read(1, &value)
 			return value, true, nil
+		case "parent":
+			value, err := millrace.ParentResult[json.RawMessage](ctx, s.text(1))
+			return value, true, err
 		case "bad_result":
 			return math.NaN(), true, nil
 		case "broken_result":
