@@ -95,10 +95,10 @@ func (n *NewWorkflow) check() error {
 			}
 		}
 	}
-	if len(n.Members) > MaxMembers && n.Unique != nil && n.ID == "" && n.IdempotencyKey != "" {
-		// The client could not tell the workflow from another one that holds the unique key.
-		const detail = "with more than 10,000 members and a unique key, give an ID of MakeID, not an IdempotencyKey"
-		faults = append(faults, Fault{Where: "/id", Detail: detail})
+	if len(n.Members) > MaxMembers && n.IdempotencyKey != "" {
+		// The client could not tell the workflow from another one that holds a unique key.
+		const detail = "with more than 10,000 members, give an ID of MakeID, not an idempotency key"
+		faults = append(faults, Fault{Where: "Idempotency-Key", Detail: detail})
 	}
 	if len(faults) > 0 {
 		return invalid(nil, faults...)
@@ -115,27 +115,32 @@ func haveRefs(members []NewMember) bool {
 	return true
 }
 
-// withDefaults returns members whose jobs have the members of `defaults` that they do not set, as the
-// server makes them of a creation; for an addition, it takes no defaults.
+// withDefaults does for an addition what the server does for a creation alone.
 func withDefaults(members []NewMember, defaults *NewJob) []NewMember {
 	if defaults == nil {
 		return members
 	}
 	complete := append([]NewMember(nil), members...)
 	for i := range complete {
-		job, from := &complete[i].Job, *defaults
-		if job.Delay != 0 || !job.RunAt.IsZero() {
-			from.Delay, from.RunAt = job.Delay, job.RunAt
-		}
-		if job.Traceparent != "" {
-			from.Tracestate = job.Tracestate
-		}
-		own, given := reflect.ValueOf(job).Elem(), reflect.ValueOf(&from).Elem()
-		for k := 0; k < own.NumField(); k++ {
-			if own.Field(k).IsZero() {
-				own.Field(k).Set(given.Field(k))
-			}
-		}
+		complete[i].Job = complete[i].Job.WithDefaults(*defaults)
 	}
 	return complete
+}
+
+// WithDefaults returns the job with the members of `defaults` that it does not set, as the server
+// completes the jobs of a workflow.
+func (j NewJob) WithDefaults(defaults NewJob) NewJob {
+	if j.Delay != 0 || !j.RunAt.IsZero() { // one excludes the other
+		defaults.Delay, defaults.RunAt = j.Delay, j.RunAt
+	}
+	if j.Traceparent != "" {
+		defaults.Tracestate = j.Tracestate
+	}
+	own, given := reflect.ValueOf(&j).Elem(), reflect.ValueOf(&defaults).Elem()
+	for k := 0; k < own.NumField(); k++ {
+		if own.Field(k).IsZero() {
+			own.Field(k).Set(given.Field(k))
+		}
+	}
+	return j
 }

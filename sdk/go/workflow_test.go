@@ -228,9 +228,9 @@ func TestWhatOnlyTheClientCanSeeIsRefused(t *testing.T) {
 	e := refusedWith(t, err, millrace.ErrValidationFailed)
 	wants(t, "the places", []string{e.Errors[0].Where, e.Errors[1].Where}, []string{"/members/1/needs/0/ref", "/members/2/ref"})
 	flow = millrace.NewWorkflow{Members: make([]millrace.NewMember, millrace.MaxMembers+1)}
-	flow.Unique, flow.IdempotencyKey = &millrace.WorkflowUnique{Key: "k"}, "k"
+	flow.IdempotencyKey = "k"
 	_, err = client.CreateWorkflow(ctx, flow)
-	wants(t, "the place", refusedWith(t, err, millrace.ErrValidationFailed).Errors[0].Where, "/id")
+	wants(t, "the place", refusedWith(t, err, millrace.ErrValidationFailed).Errors[0].Where, "Idempotency-Key")
 	flow = millrace.NewWorkflow{Members: []millrace.NewMember{{}, {Job: millrace.NewJob{Type: "t", Payload: make(chan int)}}}}
 	_, err = client.CreateWorkflow(ctx, flow)
 	if e := refusedWith(t, err, millrace.ErrValidationFailed); !strings.HasPrefix(e.Errors[0].Detail, "members/1: ") {

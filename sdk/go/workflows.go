@@ -70,7 +70,7 @@ const MaxMembers = 10_000
 //
 // More than MaxMembers are sent in parts, in their order; so no member may need one of a later part. The
 // workflow is open until the last part has come, and stays so if the first error ends the call: the call
-// can be repeated safely if the workflow has an ID or an IdempotencyKey.
+// can be repeated safely if the workflow has an ID. It may have no IdempotencyKey.
 func (c *Client) CreateWorkflow(ctx context.Context, workflow NewWorkflow) (*CreatedWorkflow, error) {
 	if err := workflow.check(); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (c *Client) createInParts(ctx context.Context, workflow NewWorkflow) (*Crea
 	if err != nil {
 		return nil, err
 	}
-	isHolder := workflow.ID != "" && created.ID != workflow.ID // of the unique key
+	isHolder := created.ID != workflow.ID // of the unique key
 	if isHolder || !created.Open || created.State.IsFinal() {
 		return created, nil // an earlier call has sent all parts
 	}

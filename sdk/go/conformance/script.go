@@ -187,6 +187,8 @@ func (p *program) act(ctx context.Context, client millrace.Submitter, job *millr
 		var next millrace.NewJob
 		s.read(1, &next)
 		return job.Enqueue(next)
+	case "grow":
+		return grow(job, s)
 	case "fail":
 		return errors.New(s.text(1))
 	case "fail_indescribably":
@@ -227,4 +229,23 @@ func (p *program) submit(ctx context.Context, client millrace.Submitter, job *mi
 		p.event("submitted", object{"job": job.ID, "id": submitted.ID})
 	}
 	return err
+}
+
+func grow(job *millrace.JobContext, s step) error {
+	var grown struct {
+		Members []millrace.NewMember
+		Skip    []string
+	}
+	s.read(1, &grown)
+	for _, member := range grown.Members {
+		if err := job.Add(member.Ref, member.Job, needsOf(&member)); err != nil {
+			return err
+		}
+	}
+	for _, ref := range grown.Skip {
+		if err := job.Skip(ref); err != nil {
+			return err
+		}
+	}
+	return nil
 }

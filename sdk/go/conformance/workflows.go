@@ -101,17 +101,20 @@ func (c *command) createWorkflow(ctx context.Context, client *millrace.Client) (
 	flow := given
 	flow.IdempotencyKey, flow.Members = key.IdempotencyKey, nil
 	for _, member := range given.Members {
-		needs := make([]millrace.Needed, len(member.Needs))
-		for i, need := range member.Needs {
-			needs[i] = need
-		}
-		if member.NeedsAny {
-			flow.Add(member.Ref, member.Job, millrace.NeedsAny(needs...))
-		} else {
-			flow.Add(member.Ref, member.Job, millrace.Needs(needs...))
-		}
+		flow.Add(member.Ref, member.Job, needsOf(&member))
 	}
 	return client.CreateWorkflow(ctx, flow)
+}
+
+func needsOf(member *millrace.NewMember) millrace.MemberOption {
+	needs := make([]millrace.Needed, len(member.Needs))
+	for i, need := range member.Needs {
+		needs[i] = need
+	}
+	if member.NeedsAny {
+		return millrace.NeedsAny(needs...)
+	}
+	return millrace.Needs(needs...)
 }
 
 func (c *command) workflowFilter(page millrace.PageOf) millrace.WorkflowFilter {
