@@ -121,8 +121,12 @@ INT64 = {
 PLAIN_MS = {"ClaimedJob.timeout_ms", "Lease.lease_ms"}
 NAMES = {"ClaimedJob.timeout_ms": "TimeoutMs", "Lease.lease_ms": "LengthMs", "BulkFilter.state": "States",
          "BulkFilter.q": "Query", "StatsGroup.wait_ms": "Wait", "StatsGroup.run_ms": "Run"}  # fmt: skip
-FORMS = {"RetryPolicy.base_ms": "wireDelay", "RetryPolicy.max_ms": "wireDelay", "BatchItem.max_attempts": "wireCount",
-         "Workflow.max_active": "wireNumber"}
+FORMS = {
+    "RetryPolicy.base_ms": "wireDelay",
+    "RetryPolicy.max_ms": "wireDelay",
+    "BatchItem.max_attempts": "wireCount",
+    "Workflow.max_active": "wireNumber",
+}
 INITIALISMS = {"Id": "ID", "Ids": "IDs", "Sdk": "SDK", "Dst": "DST"}
 
 HEAD = """\
@@ -435,7 +439,8 @@ def _appended(field, value):
     if member.required and type.kind == "list":
         return [f"\tif err := appendAll(&m, {quoted}, {value}); err != nil {{", *refused]
     if member.required and type.kind == "shape":
-        return [f"\tm.key({quoted})", "\tvar err error", f"\tif m.b, err = {value}.append(m.b); err != nil {{", *refused]
+        call = f"\tif m.b, err = {value}.append(m.b); err != nil {{"
+        return [f"\tm.key({quoted})", "\tvar err error", call, *refused]
     given = f"{value} != nil"
     if type.kind in ("list", "map") and field.shape not in SETTINGS and field.shape != "Fair":
         given = f"len({value}) > 0"

@@ -65,15 +65,14 @@ func nameOf(m *member) string {
 }
 
 func (fl *flow) counts() millrace.MemberCounts {
-	var counts millrace.MemberCounts
+	of := map[millrace.MemberState]int64{}
 	for _, m := range fl.members {
-		*map[millrace.MemberState]*int64{
-			millrace.MemberBlocked: &counts.Blocked, millrace.MemberActive: &counts.Active,
-			millrace.MemberSucceeded: &counts.Succeeded, millrace.MemberFailed: &counts.Failed,
-			millrace.MemberSkipped: &counts.Skipped,
-		}[m.State]++
+		of[m.State]++
 	}
-	return counts
+	return millrace.MemberCounts{
+		Blocked: of[millrace.MemberBlocked], Active: of[millrace.MemberActive], Succeeded: of[millrace.MemberSucceeded],
+		Failed: of[millrace.MemberFailed], Skipped: of[millrace.MemberSkipped],
+	}
 }
 
 // prepare completes a job of the workflow, and returns its faults.
