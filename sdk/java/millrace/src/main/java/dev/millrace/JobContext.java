@@ -1,6 +1,9 @@
 package dev.millrace;
 
 import java.time.Duration;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.TreeSet;
 
 /** The job that a handler works on, and the operations of the handler. Thread-safe. */
 public interface JobContext {
@@ -19,6 +22,69 @@ public interface JobContext {
    * @return the job, as it was claimed
    */
   ClaimedJob job();
+
+  /**
+   * Returns what the job is to its workflow: a member, or a callback of its end.
+   *
+   * @return the workflow; null if the job belongs to none
+   */
+  default ClaimedWorkflow workflow() {
+    return job().workflow();
+  }
+
+  /**
+   * Returns what the job's member needs, as it ended.
+   *
+   * @return the parents, by ref; empty if it needs nothing
+   */
+  default Map<String, Parent> parents() {
+    return job().parents();
+  }
+
+  /**
+   * Returns a parent of the job's member.
+   *
+   * @param ref its ref
+   * @return the parent, with its result
+   * @throws NoSuchElementException if the member does not need it
+   */
+  default Parent parent(String ref) {
+    Parent parent = parents().get(ref);
+    if (parent != null) return parent;
+    String all = String.join(", ", new TreeSet<>(parents().keySet()));
+    throw new NoSuchElementException(
+        "the job needs no " + ref + "; it needs " + (all.isEmpty() ? "nothing" : all));
+  }
+
+  /**
+   * Returns the result of a parent.
+   *
+   * @param <T> the result
+   * @param ref the parent's ref
+   * @param type the result's class
+   * @return the result; null if it has none
+   * @throws NoSuchElementException if the member does not need it
+   * @throws IllegalStateException if the parent did not succeed, or its result is left out
+   * @throws CodecException if the result does not fit the class
+   */
+  default <T> T parent(String ref, Class<T> type) {
+    return parent(ref).resultAs(ref, type);
+  }
+
+  /**
+   * Returns the result of a parent whose job is of this type.
+   *
+   * @param <R> the result
+   * @param ref the parent's ref
+   * @param type the type of its job
+   * @return the result; null if it has none
+   * @throws NoSuchElementException if the member does not need it
+   * @throws IllegalStateException if the parent did not succeed, or its result is left out
+   * @throws CodecException if the result is not of this type
+   */
+  default <R> R parent(String ref, JobType<?, R> type) {
+    return parent(ref).resultAs(ref, type.resultType());
+  }
 
   /**
    * Returns the lease's fencing token. A later lease of the job has a higher token, so another

@@ -10,10 +10,15 @@ record Preparer(Supplier<TraceContext> trace) {
       ready = ready.id(Ids.make(job.queue()));
     }
     if (job.get("traceparent") == null) {
-      TraceContext current = trace == null ? null : trace.get();
-      if (current == null) current = Execution.currentTrace();
+      TraceContext current = currentTrace();
       if (current != null) ready = ready.trace(current);
     }
     return ready;
+  }
+
+  /** Returns the trace that what is submitted now belongs to; null if there is none. */
+  TraceContext currentTrace() {
+    TraceContext current = trace == null ? null : trace.get();
+    return current == null ? Execution.currentTrace() : current;
   }
 }
