@@ -121,6 +121,7 @@ PLAIN = {
 OPAQUE = {"Schedule.job", "MemberDetail.definition"}  # the application's, or as it was given
 IMPORTS = {"Duration": "java.time.Duration", "Instant": "java.time.Instant", "List": "java.util.List",
            "Map": "java.util.Map", "HashMap": "java.util.HashMap",
+           "TreeMap": "java.util.TreeMap",
            "Type": "java.lang.reflect.Type"}  # fmt: skip
 HEADER = "// Components: made by tools/types from docs/reference/openapi.yaml; do not edit."
 MADE = "// Made by tools/types from docs/reference/openapi.yaml; do not edit."
@@ -239,7 +240,7 @@ def _setter(shape, member, known, what, words):
     if given.endswith("..."):
         value = f"List.of({name})"
     elif given.startswith("Map<"):
-        value = f"Map.copyOf({name})"
+        value = f"new TreeMap<>({name})"  # the same text in each JVM: the server compares requests byte by byte
     return [*lines, f"  public {known} {name}({given} {name}) {{", f'    return with("{member.name}", {value});', "  }"]
 
 

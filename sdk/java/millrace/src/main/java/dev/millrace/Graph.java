@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -32,12 +33,13 @@ abstract class Graph<T extends Graph<T>> {
    *
    * @param ref a name by which other members and calls name this one, 1 to 128 characters of {@code
    *     A-Za-z0-9._:/-}
-   * @param job its job, without an id, a unique key and an expiry at a fixed time
+   * @param job its job, without an id, a key and an expiry at a fixed time
    * @return the member, which others can need, and which can need others
-   * @throws IllegalArgumentException if another member has the ref
+   * @throws IllegalArgumentException if another member has the ref, or the job is none of a member
    */
   public NewMember add(String ref, NewJob job) {
-    if (!refs.add(ref)) throw new IllegalArgumentException("two members with the ref " + ref);
+    if (!refs.add(Objects.requireNonNull(ref, "ref")))
+      throw new IllegalArgumentException("two members with the ref " + ref);
     return add(new NewMember(ref, job));
   }
 
@@ -46,6 +48,7 @@ abstract class Graph<T extends Graph<T>> {
    *
    * @param job its job, as for {@link #add(String, NewJob)}
    * @return the member, which can need others
+   * @throws IllegalArgumentException if the job is none of a member
    */
   public NewMember add(NewJob job) {
     return add(new NewMember(null, job));
@@ -54,6 +57,10 @@ abstract class Graph<T extends Graph<T>> {
   private NewMember add(NewMember member) {
     members.add(member);
     return member;
+  }
+
+  Map<String, Object> named() {
+    return named;
   }
 
   List<NewMember> members() {
@@ -72,13 +79,14 @@ abstract class Graph<T extends Graph<T>> {
   }
 
   /**
-   * Writes the request with some of its members.
+   * Writes the request with some of its members, always in the same order: the server compares
+   * repeated requests byte by byte.
    *
    * @param more other members of the request, which replace those of the same name
    */
   String write(ApiCodec codec, Map<String, Object> more, List<NewMember> part) {
-    Map<String, Object> all = new LinkedHashMap<>(named);
-    all.putAll(more);
+    Map<String, Object> all = new LinkedHashMap<>(more);
+    named.forEach(all::putIfAbsent);
     all.remove("idempotency_key"); // a header
     JsonWriter out = new JsonWriter().begin('{');
     all.forEach(

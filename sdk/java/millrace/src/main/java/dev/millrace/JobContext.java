@@ -145,6 +145,34 @@ public interface JobContext {
   String enqueue(NewJob job);
 
   /**
+   * Adds a member to the job's workflow, in the same commit as this attempt's success. It may need
+   * any other member, also one that was added before.
+   *
+   * <pre>{@code
+   * for (String url : links) ctx.add(url, FETCH.job(url));
+   * ctx.add("index", INDEX.job(site)).needs(links);
+   * }</pre>
+   *
+   * @param ref its ref; one that the workflow has already is left alone
+   * @param job its job, without an id, a key and an expiry at a fixed time
+   * @return the member, which can need others
+   * @throws IllegalStateException if the job is no member of a workflow
+   * @throws IllegalArgumentException if this attempt has added the ref before, or the job is none
+   *     of a member
+   * @throws CodecException if its payload can't be written as JSON
+   */
+  NewMember add(String ref, NewJob job);
+
+  /**
+   * Skips a member of the job's workflow that needs this job, and what needs that it succeeds, in
+   * the same commit as this attempt's success.
+   *
+   * @param ref the ref of a blocked member
+   * @throws IllegalStateException if the job is no member of a workflow
+   */
+  void skip(String ref);
+
+  /**
    * Asks a limit of the job to let nothing pass for a time, because an upstream asks for fewer
    * requests. It is sent with the outcome, of any kind; with a snooze, this job is tried again
    * later without costing an attempt. The last call for a limit counts.

@@ -14,12 +14,19 @@ import java.util.List;
  * }</pre>
  */
 public final class NewMember {
+  private static final List<String> REFUSED =
+      List.of("id", "unique", "expires_at", "idempotency_key");
+
   private final String ref;
   private final NewJob job;
   private final List<Need> needs = new ArrayList<>();
   private boolean needsAny;
 
   NewMember(String ref, NewJob job) {
+    for (String name : REFUSED) {
+      if (job.get(name) == null) continue;
+      throw new IllegalArgumentException("the job of a member takes no " + name);
+    }
     this.ref = ref;
     this.job = job;
   }

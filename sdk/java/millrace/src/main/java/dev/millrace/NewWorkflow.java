@@ -93,6 +93,11 @@ public final class NewWorkflow extends NewWorkflowMembers {
     return with("idempotency_key", key);
   }
 
+  /** Returns a copy without its members, which later changes do not reach. */
+  NewWorkflow settings() {
+    return new NewWorkflow(named());
+  }
+
   String queue() {
     String queue = get("queue");
     return queue == null ? "default" : queue;

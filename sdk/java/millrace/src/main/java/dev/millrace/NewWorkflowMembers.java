@@ -4,6 +4,7 @@ package dev.millrace;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /** The members of NewWorkflow that are set one by one. */
 abstract class NewWorkflowMembers extends Graph<NewWorkflow> {
@@ -60,7 +61,7 @@ abstract class NewWorkflowMembers extends Graph<NewWorkflow> {
    * @return this
    */
   public NewWorkflow meta(Map<String, String> meta) {
-    return with("meta", Map.copyOf(meta));
+    return with("meta", new TreeMap<>(meta));
   }
 
   /**

@@ -5,6 +5,7 @@ import dev.millrace.Transport.Replay;
 import dev.millrace.Transport.Request;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -24,11 +25,12 @@ abstract class WorkflowCalls extends ScheduleCalls {
   /**
    * Creates a workflow, all of it or nothing. The call is idempotent: the server recognizes the
    * workflow by its id or key. One with more than 10,000 members is sent in parts, and stays open
-   * until the last of them; if the call fails between them, repeat it with the same id or key.
+   * until the last of them; if the call fails between them, repeat it with the same id.
    *
    * @param workflow the workflow
    * @return the workflow as stored by the server, once it is on disk
    * @throws MillraceException.ValidationFailed if members need in a circle, or an unknown ref
+   * @throws IllegalArgumentException if it has more than 10,000 members and an idempotency key
    * @throws CodecException if a payload can't be written as JSON
    */
   public CreatedWorkflow createWorkflow(NewWorkflow workflow) {
@@ -37,19 +39,18 @@ abstract class WorkflowCalls extends ScheduleCalls {
     if (id == null && key == null) id = Ids.make(workflow.queue());
     List<NewMember> members = workflow.members();
     boolean isLarge = members.size() > MOST_MEMBERS;
-    if (isLarge && id == null && workflow.get("unique") != null) {
-      // An answer that names another workflow could not be told from one that names this one.
+    if (isLarge && key != null) {
+      // The later parts go to the workflow's id, which the client must know before.
       throw new IllegalArgumentException(
-          "a workflow of over 10,000 members with a unique and an idempotency key needs an id,"
-              + " too");
+          "a workflow of more than 10,000 members takes an id instead of an idempotency key");
     }
-    Map<String, Object> more = new HashMap<>();
+    Map<String, Object> more = new LinkedHashMap<>();
     if (id != null) more.put("id", id);
     if (isLarge) more.put("open", true);
     List<NewMember> first = isLarge ? members.subList(0, MOST_MEMBERS) : members;
     Answer answer = send("/v1/workflows", workflow.write(codec, more, first), key);
     Workflow made = read(answer, Workflow.class);
-    boolean isOwn = id == null || id.equals(made.id());
+    boolean isOwn = made.id().equals(id); // else it holds the unique key
     if (isLarge && isOwn && made.open()) {
       addRest(made.id(), members, workflow.get("open") == null);
       made = workflow(made.id());
@@ -127,17 +128,6 @@ abstract class WorkflowCalls extends ScheduleCalls {
   }
 
   /**
-   * Returns all workflows that a filter selects, newest first, fetched page by page as they are
-   * used.
-   *
-   * @param filter selects the workflows; its limit is the size of a page
-   * @return the workflows; iterating throws what {@link #workflows} throws
-   */
-  public Iterable<Workflow> allWorkflows(WorkflowFilter filter) {
-    return () -> new Pages<>(filter.cursor(), cursor -> workflows(filter.cursor(cursor)));
-  }
-
-  /**
    * Returns a page of a workflow's members, by number.
    *
    * @param id the workflow's id
@@ -147,18 +137,6 @@ abstract class WorkflowCalls extends ScheduleCalls {
    */
   public Page<Member> workflowMembers(String id, MemberFilter filter) {
     return page(Target.path(WORKFLOWS, id, "/members"), filter.named(), Member.class);
-  }
-
-  /**
-   * Returns all members of a workflow that a filter selects, by number, fetched page by page as
-   * they are used.
-   *
-   * @param id the workflow's id
-   * @param filter selects the members; its limit is the size of a page
-   * @return the members; iterating throws what {@link #workflowMembers} throws
-   */
-  public Iterable<Member> allMembers(String id, MemberFilter filter) {
-    return () -> new Pages<>(filter.cursor(), cursor -> workflowMembers(id, filter.cursor(cursor)));
   }
 
   /**
@@ -279,19 +257,7 @@ abstract class WorkflowCalls extends ScheduleCalls {
   }
 
   /**
-   * Runs the members of a workflow whose failure nothing caught again, and what was skipped because
-   * of them. It is not repeated after a lost answer.
-   *
-   * @param id the workflow's id
-   * @return the workflow
-   * @throws MillraceException.InvalidState if none has failed so, or the workflow is stopping
-   */
-  public Workflow retryWorkflow(String id) {
-    return retryWorkflow(id, WorkflowRetry.create());
-  }
-
-  /**
-   * Runs members of a workflow again, as for {@link #retryWorkflow(String)}.
+   * Runs members of a workflow again. It is not repeated after a lost answer.
    *
    * @param id the workflow's id
    * @param retry which members, and how
