@@ -82,9 +82,7 @@ final class FakeWorkflow {
     Map<String, Object> all = new LinkedHashMap<>();
     all.put("queue", given.queue());
     all.put("payload", null);
-    NewJob defaults = given.get("defaults");
-    if (defaults != null) all.putAll(defaults.named());
-    all.putAll(job.named());
+    all.putAll(job.over(given.get("defaults")).named());
     all.put("payload", Json.encoded(all.get("payload"), codec.payloads()));
     return new NewJob(all);
   }

@@ -78,13 +78,18 @@ abstract class Graph<T extends Graph<T>> {
     return (T) this;
   }
 
+  String write(ApiCodec codec, Map<String, Object> more, List<NewMember> part) {
+    return write(codec, more, part, null);
+  }
+
   /**
    * Writes the request with some of its members, always in the same order: the server compares
    * repeated requests byte by byte.
    *
    * @param more other members of the request, which replace those of the same name
+   * @param defaults what their jobs do not set, if the request can't say so; may be null
    */
-  String write(ApiCodec codec, Map<String, Object> more, List<NewMember> part) {
+  String write(ApiCodec codec, Map<String, Object> more, List<NewMember> part, NewJob defaults) {
     Map<String, Object> all = new LinkedHashMap<>(more);
     named.forEach(all::putIfAbsent);
     all.remove("idempotency_key"); // a header
@@ -99,7 +104,7 @@ abstract class Graph<T extends Graph<T>> {
           }
         });
     out.name("members").begin('[');
-    for (NewMember member : part) member.write(codec, out);
+    for (NewMember member : part) member.write(codec, defaults, out);
     return out.end(']').end('}').toString();
   }
 }

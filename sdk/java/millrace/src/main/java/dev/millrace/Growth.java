@@ -15,7 +15,7 @@ record Growth(List<NewMember> members, List<String> skip) {
     out.begin('{');
     if (!members.isEmpty()) {
       out.name("members").begin('[');
-      for (NewMember member : members) member.write(codec, out);
+      for (NewMember member : members) member.write(codec, null, out);
       out.end(']');
     }
     if (!skip.isEmpty()) codec.write(skip, out.name("skip"));

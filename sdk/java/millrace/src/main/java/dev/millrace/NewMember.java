@@ -122,12 +122,12 @@ public final class NewMember {
     return needsAny;
   }
 
-  void write(ApiCodec codec, JsonWriter out) {
+  void write(ApiCodec codec, NewJob defaults, JsonWriter out) {
     out.begin('{');
     if (ref != null) out.name("ref").string(ref);
     if (!needs.isEmpty()) codec.write(needs, out.name("needs"));
     if (needsAny) out.name("needs_any").raw("true");
-    codec.writeMembers(job.named(), out.name("job"));
+    codec.writeMembers(job.over(defaults).named(), out.name("job"));
     out.end('}');
   }
 }

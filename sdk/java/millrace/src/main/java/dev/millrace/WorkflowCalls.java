@@ -52,19 +52,22 @@ abstract class WorkflowCalls extends ScheduleCalls {
     Workflow made = read(answer, Workflow.class);
     boolean isOwn = made.id().equals(id); // else it holds the unique key
     if (isLarge && isOwn && made.open()) {
-      addRest(made.id(), members, workflow.get("open") == null);
-      made = workflow(made.id());
+      addRest(workflow, id);
+      made = workflow(id);
     }
     return new CreatedWorkflow(made, answer.status() == 201);
   }
 
-  private void addRest(String id, List<NewMember> members, boolean closes) {
-    NewMembers none = NewMembers.create();
+  private void addRest(NewWorkflow workflow, String id) {
+    List<NewMember> members = workflow.members();
+    boolean closes = workflow.get("open") == null;
+    NewJob defaults = workflow.get("defaults"); // of each request, and an addition has none
     for (int from = MOST_MEMBERS; from < members.size(); from += MOST_MEMBERS) {
       int to = Math.min(from + MOST_MEMBERS, members.size());
       boolean isLast = to == members.size();
       Map<String, Object> more = isLast && closes ? Map.of("close", true) : Map.of();
-      String body = none.write(codec, more, members.subList(from, to));
+      List<NewMember> part = members.subList(from, to);
+      String body = NewMembers.create().write(codec, more, part, defaults);
       send(Target.path(WORKFLOWS, id, "/members"), body, id + "-" + from);
     }
   }

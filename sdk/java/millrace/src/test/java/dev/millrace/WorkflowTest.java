@@ -281,6 +281,8 @@ class WorkflowTest {
     flow.add("last", LATER);
     CreatedWorkflow made = client.createWorkflow(flow);
     assertEquals(10_001, made.workflow().members());
+    Json last = client.workflowMember(made.id(), "last").definition();
+    assertEquals("1", last.as(Map.class).get("max_attempts").toString());
     assertFalse(made.workflow().open());
     CreatedWorkflow again = client.createWorkflow(flow);
     assertEquals(10_001, again.workflow().members());
