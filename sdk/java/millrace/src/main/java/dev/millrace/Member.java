@@ -10,7 +10,9 @@ package dev.millrace;
  *     ended. {@code skipped}: a need can't be met any more, the workflow stopped, or a call skipped
  *     it.
  * @param reason Why a member has failed or was skipped; null if nothing is known. {@code refused}:
- *     its job was, at its release. {@code by_call}: a call skipped it.
+ *     its job was, at its release. {@code by_call}: a call, or the ack of a member that it needs,
+ *     skipped it. {@code growth_refused}: its job succeeded, and the workflow refused what the ack
+ *     added.
  * @param generation how often it was released
  * @param queue The queue of its job. Left out, as is what follows, if the token does not open it.
  * @param jobId null until it is released
