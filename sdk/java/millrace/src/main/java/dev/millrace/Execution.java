@@ -300,7 +300,7 @@ final class Execution implements JobContext {
   private void requireMember() {
     if (job.workflow() != null && job.workflow().number() != null) return;
     throw new IllegalStateException(
-        "the job is no member of a workflow, so it can't change one; submit it as a member");
+        "the job is no member of a workflow, so it can't change one; enqueue submits a job");
   }
 
   @Override

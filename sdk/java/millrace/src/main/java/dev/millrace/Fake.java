@@ -30,7 +30,7 @@ import java.util.stream.Collectors;
  *
  * <p>Retries have no jitter. Settings of queues set what jobs leave out and how many may be ready;
  * limits are kept, but hold nothing back; schedules are kept, and fire when they are triggered.
- * Thread-safe.
+ * Workflows have no timeouts and are not retried. Thread-safe.
  */
 public final class Fake implements Jobs {
   /** The instant at which the clock starts. */

@@ -54,15 +54,16 @@ final class FakeWorkflow {
   /**
    * Adds the members whose refs are not there yet, or none of them if one is bad.
    *
+   * @param defaults what their jobs do not set; may be null
    * @return how many were added
    */
-  int take(List<NewMember> more) {
+  int take(List<NewMember> more, NewJob defaults) {
     Map<Integer, FakeMember> taken = new LinkedHashMap<>(); // by their places
     Set<String> refs = new LinkedHashSet<>(byName.keySet());
     for (int place = 0; place < more.size(); place++) {
       NewMember next = more.get(place);
       if (next.ref() != null && has(next.ref())) continue;
-      NewJob definition = complete(next.job());
+      NewJob definition = complete(next.job(), defaults);
       check(definition, place);
       taken.put(place, new FakeMember(members.size() + taken.size(), next, definition));
       if (next.ref() != null) refs.add(next.ref());
@@ -77,12 +78,12 @@ final class FakeWorkflow {
     return taken.size();
   }
 
-  /** Returns a job of the workflow with what its defaults set, and its payload as JSON. */
-  NewJob complete(NewJob job) {
+  /** Returns a job of the workflow with what the defaults set, and its payload as JSON. */
+  NewJob complete(NewJob job, NewJob defaults) {
     Map<String, Object> all = new LinkedHashMap<>();
     all.put("queue", given.queue());
     all.put("payload", null);
-    all.putAll(job.over(given.get("defaults")).named());
+    all.putAll(job.over(defaults).named());
     all.put("payload", Json.encoded(all.get("payload"), codec.payloads()));
     return new NewJob(all);
   }

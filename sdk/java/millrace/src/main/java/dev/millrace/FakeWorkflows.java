@@ -49,7 +49,7 @@ final class FakeWorkflows {
     if (known != null) return new CreatedWorkflow(known.show(false), false);
     String id = given.get("id") == null ? Ids.make(given.queue()) : given.get("id");
     FakeWorkflow made = new FakeWorkflow(id, given.settings(), content, jobs.now(), codec);
-    take(made, given.members());
+    take(made, given.members(), given.get("defaults"));
     String from = given.get("result_from");
     if (from != null && !made.isOpen && !made.has(from)) {
       List<Fault> faults = List.of(new Fault("/result_from", "no member has this ref"));
@@ -93,9 +93,9 @@ final class FakeWorkflows {
     return null;
   }
 
-  private int take(FakeWorkflow workflow, List<NewMember> members) {
+  private int take(FakeWorkflow workflow, List<NewMember> members, NewJob defaults) {
     for (NewMember member : members) jobs.checkLimits(member.job());
-    return workflow.take(members);
+    return workflow.take(members, defaults);
   }
 
   FakeWorkflow find(String id) {
@@ -155,7 +155,7 @@ final class FakeWorkflows {
     if (!mayGrow || workflow.state != WorkflowState.RUNNING) {
       throw invalidState("the workflow is closed, and no active member adds them");
     }
-    int added = take(workflow, more.members());
+    int added = take(workflow, more.members(), null);
     if (more.get("close") != null) workflow.isOpen = false;
     settle(workflow);
     int all = more.members().size();
@@ -268,7 +268,9 @@ final class FakeWorkflows {
     for (String callback : List.of(isGood ? "on_success" : "on_failure", "on_end")) {
       NewJob job = workflow.given.get(callback);
       if (job == null) continue;
-      workflow.callbacks.put(callback, release(workflow, workflow.complete(job), null).id);
+      workflow.callbacks.put(
+          callback,
+          release(workflow, workflow.complete(job, workflow.given.get("defaults")), null).id);
     }
   }
 
@@ -296,7 +298,7 @@ final class FakeWorkflows {
     FakeWorkflow workflow = find(job.workflow.id());
     List<FakeMember> skipped = growth.skip().stream().map(workflow::find).toList();
     skipped.forEach(FakeWorkflows::refuseUnlessBlocked);
-    take(workflow, growth.members());
+    take(workflow, growth.members(), null);
     for (FakeMember member : skipped) member.end(MemberState.SKIPPED, "by_call");
   }
 

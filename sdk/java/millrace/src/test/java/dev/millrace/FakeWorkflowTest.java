@@ -148,12 +148,15 @@ class FakeWorkflowTest {
   @Test
   void openWorkflowsGrowUntilTheyAreClosed() {
     Fake jobs = Fake.drained(handlers);
-    String id = jobs.createWorkflow(NewWorkflow.create().open().maxActive(1)).id();
+    // The defaults are those of the creation, as on the server.
+    NewWorkflow open = NewWorkflow.create().open().defaults(job -> job.maxAttempts(9));
+    String id = jobs.createWorkflow(open.maxActive(1)).id();
     NewMembers more = NewMembers.create();
-    more.add("a", NUMBER.job(1));
+    more.add("a", NewJob.of("number").payload(1));
     more.add("b", NUMBER.job(2));
     assertEquals(new AddedMembers(2, 0, 2), jobs.addMembers(id, more));
     assertEquals(new AddedMembers(0, 2, 2), jobs.addMembers(id, more));
+    assertEquals(5, jobs.get(jobs.workflowMember(id, "a").jobId()).maxAttempts());
     assertEquals(1, jobs.workflow(id).counts().active());
     assertEquals(2, jobs.drain());
     assertEquals(WorkflowState.RUNNING, jobs.workflow(id).state());

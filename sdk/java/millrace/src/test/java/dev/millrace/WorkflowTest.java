@@ -220,6 +220,39 @@ class WorkflowTest {
   }
 
   @Test
+  void handlersAddAndSkip() {
+    JobType<String, Void> grow = JobType.of("grow", String.class);
+    NewWorkflow flow = flow().resultFrom("late").open();
+    NewMember first = flow.add("grow", grow.job("idle"));
+    flow.add("idle", LATER).needs(first);
+    flow.add("bad", grow.job("nobody"));
+    worker
+        .consume(
+            grow,
+            (skipped, ctx) -> {
+              ctx.add("early", LOAD.job("x").queue(queue)).needs("grow");
+              NewMember late = ctx.add("late", PUBLISH.job("x").queue(queue));
+              late.needs("early");
+              assertThrows(IllegalArgumentException.class, () -> ctx.add("late", LATER));
+              ctx.skip(skipped);
+            })
+        .handle(LOAD, (day, ctx) -> new Rows(7))
+        .handle(PUBLISH, (to, ctx) -> ctx.workflow().ref() + ctx.parent("early", LOAD).count())
+        .start();
+    String id = client.createWorkflow(flow).id();
+    MemberDetail bad = client.workflowMember(id, "bad", SOON, Member.Include.JOB);
+    assertEquals("outcome_refused", bad.job().lastError().type());
+    client.workflowMember(id, "idle", SOON);
+    client.closeWorkflow(id);
+    Workflow ended = client.waitForWorkflow(id, SOON);
+    assertEquals("\"late7\"", ended.result().text());
+    assertEquals("by_call", client.workflowMember(id, "idle").reason());
+    String alone = client.submit(grow.job("x").queue(queue).maxAttempts(1)).id();
+    String error = client.waitFor(alone, SOON).state() + client.get(alone).lastError().message();
+    assertTrue(error.startsWith("DEADthe job is no member of a workflow"), error);
+  }
+
+  @Test
   void listsHaveFiltersAndPages() {
     for (int i = 0; i < 3; i++) {
       NewWorkflow flow = flow().name("n" + i).tags("many", "t" + i);
