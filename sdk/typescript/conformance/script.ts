@@ -40,7 +40,8 @@ export async function playScript(
   const made = schedule && { name: schedule.name, scheduled_at: schedule.scheduledAt };
   const optional = { checkpoint: checkpoint ?? null, traceparent: traceparent ?? null };
   const known = { worker, job, type, queue, attempt, token, meta, ...optional };
-  tell("start", { ...known, schedule: made ?? null });
+  const flow = { workflow: ctx.workflow ?? null, parents: ctx.parents };
+  tell("start", { ...known, schedule: made ?? null, ...flow });
   ctx.signal.addEventListener("abort", () => tell("told", { job, token, reason: ctx.stopReason }));
   try {
     const value = await play(client, script, ctx, tell);
@@ -94,6 +95,7 @@ const STEPS: Record<string, Play> = {
     ctx.enqueue(decode(job) as NewJob);
     return GOES_ON;
   },
+  parent: ([ref], ctx) => ctx.parent(ref),
   on_attempt: ([n, steps], ctx, client, tell) =>
     ctx.job.attempt === n ? play(client, steps, ctx, tell) : GOES_ON,
   return: ([value]) => value,

@@ -2,6 +2,7 @@ import type { Client } from "./client.js";
 import { wellFormed } from "./errors.js";
 import { opaqueText } from "./json.js";
 import { Stopped, type StopReason } from "./outcome.js";
+import { resultOf } from "./parents.js";
 import type { LogLevel, NewJob, Parent, ScheduleOfJob, WorkflowOfClaim } from "./types.js";
 import { encode } from "./wire.js";
 
@@ -158,6 +159,24 @@ export class Context<Payload = unknown> {
   /** Whether the worker is stopping: the handler may finish in the grace time, or save and end. */
   get stopping(): boolean {
     return this.#around.isStopping;
+  }
+
+  /** The workflow that the job belongs to, if any; for its callbacks also how it ended. */
+  get workflow(): WorkflowOfClaim | undefined {
+    return this.job.workflow;
+  }
+
+  /** The members that the job's member needs, by ref, as they ended; empty if it needs nothing. */
+  get parents(): Record<string, Parent> {
+    return this.job.parents;
+  }
+
+  /**
+   * Returns the result of a parent: `ctx.parent<Rows>("load")`. Throws a RangeError if the job has no
+   * such parent, and a `NoResult` if that one did not succeed, or its result was left out.
+   */
+  parent<Result = unknown>(ref: string): Result {
+    return resultOf(this.parents, ref) as Result;
   }
 
   /** The job's log, with the methods of `console`. Lines are sent within a second. */

@@ -11,6 +11,7 @@ export const MAPS: ReadonlySet<string> = new Set(["keys", "schedules", "parents"
 
 /** Durations, which have the suffix `_ms` in the API, by the member that holds their object. */
 export const DURATIONS: Readonly<Record<string, ReadonlySet<string>>> = {
+  breaker: new Set(["open", "window"]),
   counts: new Set([]),
   retention: new Set(["cancelled", "dead", "expired", "succeeded"]),
   retry: new Set(["base", "delays", "max"]),
@@ -27,9 +28,7 @@ export const DURATIONS_ELSEWHERE: ReadonlySet<string> = new Set([
   "maxWait",
   "missedAfter",
   "oldestReadyAge",
-  "open",
   "per",
   "step",
   "timeout",
-  "window",
 ]);
