@@ -54,7 +54,14 @@ WITHIN = {
     "WorkflowUniqueInput": "WorkflowUniqueSpec",
 }
 SHORT = {"NeedInput": "string"}  # what a request may have in place of a shape
-WIRE = {"BatchItem": "Submission", "Event": "JobEvent", "PollAnswer": "PollAnswer", "Problem": "Problem"}
+WIRE = {
+    "BatchItem": "Submission",
+    "Event": "JobEvent",
+    "MembersInput": "MembersInput",
+    "PollAnswer": "PollAnswer",
+    "Problem": "Problem",
+    "WorkflowInput": "WorkflowInput",
+}
 GENERICS = {"BatchItem": {"payload": "Payload"}, "Job": {"payload": "Payload", "result": "Result | null"}}
 
 
@@ -80,7 +87,7 @@ def _public(contract, names):
 
 def _wire(contract, names):
     generics = {"BatchItem": GENERICS["BatchItem"]}
-    style = interfaces.Style(width=100, names=WIRE, generics=generics, required_first=True)
+    style = interfaces.Style(width=100, names=WIRE, short=SHORT, generics=generics, required_first=True)
     return "\n".join([f"// {MARK}\n", *_declarations(contract, style, names)])
 
 

@@ -42,8 +42,6 @@ export interface Answer {
   status: number;
   body: unknown;
   text: string;
-  /** Whether the server has seen the `Idempotency-Key` before. */
-  isReplayed?: boolean;
 }
 
 /** What a link needs besides its transport. */
@@ -97,7 +95,7 @@ export class Link {
     const body = parsed(text, codec);
     if (status >= 200 && status < 300) {
       if (body === undefined && status !== 204) throw badAnswer(status, text);
-      return { status, body, text, isReplayed: header("idempotent-replayed") === "true" };
+      return { status, body, text };
     }
     const retryAfter = millisecondsOf(header("retry-after"));
     if (isProblem(body)) throw errorOf(body, status, retryAfter);

@@ -38,7 +38,10 @@ export class WorkflowBuilder {
     Object.assign(this, { ...options, name });
   }
 
-  /** Adds a member, and returns what others need of it. Throws a RangeError for a ref that is there. */
+  /**
+   * Adds a member, and returns what others need of it. Throws a RangeError for a ref that is there,
+   * and a TypeError for a job with what a member's job can't have.
+   */
   add(ref: string, job: MemberJobSpec, options?: MemberOptions): MemberHandle;
   /** Adds a member that no other can need. */
   add(job: MemberJobSpec, options?: MemberOptions): void;
@@ -48,12 +51,30 @@ export class WorkflowBuilder {
     third?: MemberOptions,
   ): MemberHandle | undefined {
     if (typeof first !== "string") {
-      this.members.push({ ...(second as MemberOptions), job: first });
+      this.members.push({ ...(second as MemberOptions), job: fit(first) });
       return undefined;
     }
     if (this.#refs.has(first)) throw new RangeError(`there is a member ${first} already`);
+    this.members.push({ ...third, ref: first, job: fit(second as MemberJobSpec) });
     this.#refs.add(first);
-    this.members.push({ ...third, ref: first, job: second as MemberJobSpec });
     return new MemberHandle(first);
   }
+}
+
+// What a member's job can't have, and what to do instead.
+const UNFIT: [string, string][] = [
+  ["id", "the server makes the ids of its jobs"],
+  ["unique", "set unique of the workflow, or a limit of the job"],
+  ["expiresAt", "set expiresIn, which counts from the job's release"],
+  ["idempotencyKey", "give the key to the workflow"],
+];
+
+/** @internal Returns the job of a member. Throws a TypeError if it can't be one. */
+export function fit(job: MemberJobSpec): MemberJobSpec {
+  for (const [name, instead] of UNFIT) {
+    if ((job as Record<string, unknown>)[name] !== undefined) {
+      throw new TypeError(`the job of a member has no ${name}: ${instead}`);
+    }
+  }
+  return job;
 }

@@ -5,6 +5,7 @@ import {
   FINAL_WORKFLOW_STATES,
   type GraphLine,
   type Member,
+  type MemberJobSpec,
   type MemberDetail,
   type MemberState,
   type MembersAnswer,
@@ -36,6 +37,21 @@ export interface MembersOptions extends CallOptions, PageOptions {
 }
 
 const MOST_MEMBERS = 10_000; // in one request
+// Members of a job that say one thing: if it has one of them, the defaults give it neither.
+const TOGETHER = [
+  ["runAt", "delay"],
+  ["traceparent", "tracestate"],
+] as const;
+
+// Returns a job with the defaults, which count only within the request that creates a workflow.
+function over(defaults: MemberJobSpec = {}, job: MemberJobSpec): MemberJobSpec {
+  const taken = { ...defaults };
+  for (const pair of TOGETHER) {
+    if (pair.some((each) => job[each] !== undefined)) for (const each of pair) delete taken[each];
+  }
+  const given = Object.entries(job).filter(([, value]) => value !== undefined);
+  return { ...taken, ...Object.fromEntries(given) };
+}
 
 /** The calls about workflows. */
 export abstract class Workflows extends Operating {
@@ -48,29 +64,34 @@ export abstract class Workflows extends Operating {
   /**
    * Creates a workflow, all of it or nothing. The call is idempotent, and is retried after a lost
    * answer. More than 10,000 members go in several requests, in order, with a timeout each: the
-   * workflow is open until the last of them, unless `open` says that it stays so.
+   * workflow is open until the last of them, unless `open` says that it stays so. It has an id then;
+   * throws a RangeError if it has an idempotency key instead.
    */
   async createWorkflow(workflow: NewWorkflow, options: CallOptions = {}): Promise<CreatedWorkflow> {
     const { idempotencyKey, members = [], ...rest } = workflow;
+    const others = members.slice(MOST_MEMBERS);
+    const hasOthers = others.length > 0;
+    if (hasOthers && idempotencyKey !== undefined) {
+      throw new RangeError(
+        "a workflow of more than 10,000 members is created by its id: give it no idempotencyKey",
+      );
+    }
     const needsId = rest.id === undefined && idempotencyKey === undefined;
     const id = needsId ? this.makeId(rest.queue) : rest.id;
-    const first = members.slice(0, MOST_MEMBERS);
-    const others = members.slice(MOST_MEMBERS);
-    const open = others.length > 0 || rest.open;
+    const open = hasOthers || rest.open;
     const headers = this.traceHeaders();
     if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
-    const body = encode({ ...rest, id, open, members: first }, this.link.codec);
-    const answer = await this.send(
-      { method: "POST", path: "/v1/workflows", body, headers },
-      options,
-    );
+    const first = { ...rest, id, open, members: members.slice(0, MOST_MEMBERS) };
+    const call = { method: "POST", path: "/v1/workflows", headers };
+    const answer = await this.send({ ...call, body: encode(first, this.link.codec) }, options);
     const stored = decode(answer.body) as Workflow;
     // The server can know an id made here only from an earlier try of this call.
     const isNew = answer.status === 201 || (needsId && stored.id === id);
-    const isThis = isNew || stored.id === id || answer.isReplayed;
-    if (others.length === 0 || !isThis || !stored.open) return { workflow: stored, isNew };
-    await this.#addOthers(stored.id, others, workflow.open !== true, options);
-    return { workflow: await this.workflow(stored.id, options), isNew };
+    // It may be another one, which holds the unique key; or a repetition finds it complete.
+    if (!hasOthers || stored.id !== id || !stored.open) return { workflow: stored, isNew };
+    const complete = others.map((each) => ({ ...each, job: over(rest.defaults, each.job) }));
+    await this.#addOthers(id, complete, rest.open !== true, options);
+    return { workflow: await this.workflow(id, options), isNew };
   }
 
   // The keys follow from the id, so that whoever repeats the creation adds no member twice.

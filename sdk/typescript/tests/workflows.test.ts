@@ -63,10 +63,20 @@ describe("the builder", () => {
     });
   });
 
-  test("refuses a ref that is there", () => {
+  test("refuses a ref that is there, and a job that can be no member's", () => {
     const flow = new WorkflowBuilder();
     flow.add("a", { type: "t" });
     assert.throws(() => flow.add("a", { type: "t" }), RangeError);
+    for (const unfit of [
+      { id: mr.makeId() },
+      { unique: { key: "u" } },
+      { expiresAt: "2030-01-01T00:00:00Z" },
+      { idempotencyKey: "k" },
+    ]) {
+      const job = mr.job("t", unfit).make(null);
+      assert.throws(() => flow.add("b", job), TypeError);
+      assert.throws(() => flow.add(job), TypeError);
+    }
     assert.equal(flow.members.length, 1);
   });
 });
@@ -183,12 +193,18 @@ describe("calls", () => {
 
   test("more than 10,000 members go in parts, and stay in order", async () => {
     const queue = ownQueue();
-    const flow = new WorkflowBuilder("wide", { queue, id: mr.makeId(queue) });
-    for (let i = 0; i < 20_001; i++) flow.add({ type: "t" });
-    flow.add("last", { type: "t" });
+    const defaults = { type: "t", priority: 3, delay: 60_000 };
+    const flow = new WorkflowBuilder("wide", { queue, id: mr.makeId(queue), defaults });
+    for (let i = 0; i < 20_001; i++) flow.add({});
+    flow.add("last", { type: "u", runAt: "2030-01-01T00:00:00.000Z" });
     const { workflow, isNew } = await mr.createWorkflow(flow, { timeout: 60_000 });
     assert.deepEqual([workflow.members, workflow.open, isNew], [20_002, false, true]);
-    assert.equal((await mr.workflowMember(workflow.id, "last")).number, 20_001);
+    const { number, definition } = await mr.workflowMember(workflow.id, "last");
+    assert.deepEqual([number, definition?.type, definition?.priority], [20_001, "u", 3]);
+    assert.deepEqual(
+      [definition?.runAt, definition?.delay],
+      ["2030-01-01T00:00:00.000Z", undefined],
+    );
     const again = await mr.createWorkflow(flow, { timeout: 60_000 });
     assert.deepEqual([again.workflow.members, again.isNew], [20_002, false]);
   });
@@ -239,8 +255,10 @@ describe("tries", () => {
   test("the parts of a creation are not added to another workflow", async () => {
     const { url, seen } = await strangeServer(answering(200, { id: "other", open: true }));
     const members = Array.from({ length: 10_001 }, () => ({ job: { type: "t" } }));
-    const { isNew } = await new Millrace({ url }).createWorkflow({ members });
+    const client = new Millrace({ url });
+    const { isNew } = await client.createWorkflow({ members });
     assert.deepEqual([isNew, seen.length], [false, 1]);
+    await assert.rejects(client.createWorkflow({ members, idempotencyKey: "k" }), RangeError);
   });
 });
 
