@@ -9,6 +9,7 @@ import {
   type Context,
   type Millrace,
   type NewJob,
+  type NewMember,
 } from "@millrace/sdk";
 import { decode } from "#dist/wire.js";
 
@@ -96,6 +97,13 @@ const STEPS: Record<string, Play> = {
     return GOES_ON;
   },
   parent: ([ref], ctx) => ctx.parent(ref),
+  grow: ([{ members = [], skip = [] }], ctx) => {
+    for (const { ref, job, ...needs } of decode(members) as NewMember[]) {
+      ctx.add(ref as string, job, needs);
+    }
+    for (const ref of skip) ctx.skip(ref);
+    return GOES_ON;
+  },
   on_attempt: ([n, steps], ctx, client, tell) =>
     ctx.job.attempt === n ? play(client, steps, ctx, tell) : GOES_ON,
   return: ([value]) => value,

@@ -165,7 +165,9 @@ export class Client extends Workflows {
    * server keeps its jobs, and its role may execute `millrace.enqueue`.
    */
   async submitTx(connection: SqlConnection, job: NewJob): Promise<string> {
-    const { text, values } = enqueueStatement(encode(this.#traced(job), this.link.codec));
+    const { text, values } = enqueueStatement(
+      encode(this.traced(this.#withId(job)), this.link.codec),
+    );
     const { rows } = await connection.query(text, values);
     return (rows[0] as { id: string }).id;
   }
@@ -384,12 +386,13 @@ export class Client extends Workflows {
   /** @internal Returns the job with an id and with the current trace context. */
   prepared(job: NewJob): NewJob {
     const { idempotencyKey: _, ...members } = job;
-    return this.#traced(members);
+    return this.traced(this.#withId(members));
   }
 
-  #traced(job: NewJob): NewJob {
+  /** @internal Returns the job with the current trace context. */
+  traced<Job extends Pick<NewJob, "traceparent">>(job: Job): Job {
     const trace = job.traceparent === undefined ? this.#trace() : undefined;
-    return { ...this.#withId(job), ...trace };
+    return { ...job, ...trace };
   }
 
   #withId<Payload>(job: NewJob<Payload>): NewJob<Payload> {
