@@ -990,7 +990,7 @@ export interface ScheduleSpec {
    * The workflow to create at each instant, in place of a job: at most 64 KiB, and its jobs 128 KiB
    * with their defaults. `id`, `unique`, `open` and the `runAt` of a job are 422.
    */
-  workflow?: WorkflowInput;
+  workflow?: WorkflowSpec;
   /** No instant is before it. Default none. */
   startAt?: TimeInput | null;
   /** No instant is after it; then the schedule is `ended`. Not before `startAt`. Default none. */
@@ -1135,7 +1135,7 @@ export interface ScheduleMember {
   /** The name by which other members name this one. Left out if it has none. */
   ref?: string;
   /** What the member waits for. Left out if it waits for nothing. */
-  needs?: NeedInput[];
+  needs?: (NeedSpec | string)[];
   /** The first need that is met releases it. Left out if false. */
   needsAny?: boolean;
 }
@@ -1174,7 +1174,7 @@ export interface ScheduleWorkflow {
   resultFrom?: string;
 }
 
-export interface NeedInput {
+export interface NeedSpec {
   /** The ref of another member. */
   ref: string;
   /** The end that is waited for. Default `succeeded`. */
@@ -1185,7 +1185,7 @@ export interface NeedInput {
  * A submission without `id`, `unique` and `expiresAt`: they are 422. Its `delay` and `expiresIn`
  * count from its release. Default queue: that of the workflow.
  */
-export interface MemberJobInput {
+export interface MemberJobSpec {
   /** The type, which decides who runs the job. Required, unless `defaults` has it. */
   type?: string;
   /** The earliest start; not together with `delay`. */
@@ -1244,27 +1244,27 @@ export interface MemberJobInput {
   fairKey?: string;
 }
 
-export interface MemberInput {
-  job: MemberJobInput;
+export interface NewMember {
+  job: MemberJobSpec;
   /** A name by which other members and calls name this one. */
   ref?: string;
   /**
    * What the member waits for; a ref alone stands for an object with it. Default `[]`: the member
    * starts at once. At most 1,000 entries.
    */
-  needs?: NeedInput[];
+  needs?: (NeedSpec | string)[];
   /** The first need that is met releases it. Default `false`. */
   needsAny?: boolean;
 }
 
-export interface WorkflowUniqueInput {
+export interface WorkflowUniqueSpec {
   /** One workflow for each key within the queue, until it ends. 1 to 255 characters. */
   key: string;
   /** `return` the holder, or `reject` with 409 `duplicate_workflow`. Default `return`. */
   onConflict?: "return" | "reject";
 }
 
-export interface WorkflowInput {
+export interface WorkflowSpec {
   /**
    * The queue of the workflow itself, by which tokens see it and retention keeps it. Default
    * `default`.
@@ -1282,19 +1282,19 @@ export interface WorkflowInput {
   /** The client's own strings, at most 8 KiB. Default `{}`. */
   meta?: Record<string, string>;
   /** Members for the jobs of this request that do not name them. */
-  defaults?: MemberJobInput;
+  defaults?: MemberJobSpec;
   /** Default `[]`. A closed workflow without members succeeds at once. At most 10,000 entries. */
-  members?: MemberInput[];
+  members?: NewMember[];
   /** It takes more members, and ends only after it is closed. Default `false`. */
   open?: boolean;
   /** What a member's failure does. Default `continue`. */
   onMemberFailed?: OnMemberFailed;
   /** A job to submit when the workflow has succeeded. */
-  onSuccess?: MemberJobInput;
+  onSuccess?: MemberJobSpec;
   /** A job to submit when it has failed or was cancelled. */
-  onFailure?: MemberJobInput;
+  onFailure?: MemberJobSpec;
   /** A job to submit when it has ended. */
-  onEnd?: MemberJobInput;
+  onEnd?: MemberJobSpec;
   /** The most members that are active at once. Default no bound. 1 to 1,000,000. */
   maxActive?: number;
   /**
@@ -1310,7 +1310,16 @@ export interface WorkflowInput {
    */
   keepMembers?: boolean;
   /** Allows one workflow for each key. */
-  unique?: WorkflowUniqueInput;
+  unique?: WorkflowUniqueSpec;
+}
+
+export interface MembersAnswer {
+  /** How many members were added. */
+  added: number;
+  /** How many were there already. */
+  existing: number;
+  /** How many the workflow has now. */
+  members: number;
 }
 
 /** The number of members by state. */
@@ -1320,6 +1329,233 @@ export interface MemberCounts {
   succeeded: number;
   failed: number;
   skipped: number;
+}
+
+/** The ids of the callbacks' jobs, once they are submitted. */
+export interface WorkflowCallbacks {
+  onSuccess?: string;
+  onFailure?: string;
+  onEnd?: string;
+}
+
+export interface WorkflowUnique {
+  key: string;
+}
+
+export interface Workflow {
+  /** A UUIDv7. */
+  id: string;
+  name: string | null;
+  /** The queue of the workflow itself. */
+  queue: string;
+  state: WorkflowState;
+  /** Why it stops, or has failed; null if it does not. */
+  reason: "member_failed" | "cancelled" | "timeout" | null;
+  /** Grows with each retry after the end. */
+  generation: number;
+  /** Grows with each change of the workflow itself, not with those of its members. */
+  version: number;
+  /** Whether it takes members from outside. */
+  open: boolean;
+  createdAt: string;
+  /** When this generation times out; null if it does not. */
+  timeoutAt: string | null;
+  /** Null until it has ended. */
+  endedAt: string | null;
+  /** The number of members. */
+  members: number;
+  counts: MemberCounts;
+  callbacks: WorkflowCallbacks;
+  /** At most 32 entries. */
+  tags: string[];
+  /** The client's own strings, at most 8 KiB. */
+  meta: Record<string, string>;
+  onMemberFailed: OnMemberFailed;
+  /** Null if there is no bound. */
+  maxActive: number | null;
+  /** Null if there is none. In milliseconds. */
+  timeout: number | null;
+  /** The ref of the member whose result is the workflow's; null if there is none. */
+  resultFrom: string | null;
+  /** Whether the members' jobs stay until the workflow goes. */
+  keepMembers: boolean;
+  /** Null if it has no unique key. */
+  unique: WorkflowUnique | null;
+  /** As the cancellation gave it. Left out if it gave none. */
+  cancelReason?: string;
+  /** With `include=result`; null until there is one. */
+  result?: unknown;
+  /**
+   * Jobs of queues that the token does not open, or results that it may not see, are left out.
+   * Always `true`.
+   */
+  redacted?: boolean;
+}
+
+export interface Member {
+  /** Its place in the workflow, from 0. */
+  number: number;
+  /** Null if it has none. */
+  ref: string | null;
+  state: MemberState;
+  reason: MemberReason | null;
+  /** How often it was released. */
+  generation: number;
+  /** The queue of its job. Left out, as is what follows, if the token does not open it. */
+  queue?: string;
+  /** Null until it is released. */
+  jobId?: string | null;
+  /** With `include=job`, unless there is none. */
+  job?: Job;
+  /** With `include=result`; null if there is none. */
+  result?: unknown;
+  /**
+   * Jobs of queues that the token does not open, or results that it may not see, are left out.
+   * Always `true`.
+   */
+  redacted?: boolean;
+}
+
+export interface Need {
+  /** The ref of another member, or `@` and its number. 1 to 128 characters. */
+  ref: string;
+  on: NeedOn;
+}
+
+export interface MemberDetail {
+  needs: Need[];
+  /** Whether the first need that is met releases it. */
+  needsAny: boolean;
+  /** Needs that have not ended, at most 20. */
+  waitsFor: string[];
+  /** Its place in the workflow, from 0. */
+  number: number;
+  /** Null if it has none. */
+  ref: string | null;
+  state: MemberState;
+  reason: MemberReason | null;
+  /** How often it was released. */
+  generation: number;
+  /** The job as it was given. Left out if the token does not open its queue. */
+  definition?: MemberJob;
+  /** The queue of its job. Left out, as is what follows, if the token does not open it. */
+  queue?: string;
+  /** Null until it is released. */
+  jobId?: string | null;
+  /** With `include=job`, unless there is none. */
+  job?: Job;
+  /** With `include=result`; null if there is none. */
+  result?: unknown;
+  /**
+   * Jobs of queues that the token does not open, or results that it may not see, are left out.
+   * Always `true`.
+   */
+  redacted?: boolean;
+}
+
+export interface MemberJob {
+  /** The type, which decides who runs the jobs. */
+  type: string;
+  /**
+   * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+   * `default`.
+   */
+  queue: string;
+  runAt?: string;
+  /** From its release. At most 10 years. In milliseconds. */
+  delay?: number;
+  expiresAt?: string;
+  /**
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
+   */
+  redacted?: boolean;
+  /**
+   * Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+   */
+  payload?: unknown;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expiresAt`, counted from the submission. At most 10 years. In milliseconds. */
+  expiresIn?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  maxAttempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease?: number;
+  /**
+   * The bound on one attempt, however often it is extended. Default none. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** Allows one job for each key within the queue. */
+  unique?: Unique;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  orderKey?: string;
+  orderOnFailure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fairKey?: string;
+}
+
+export interface GraphLine {
+  number: number;
+  /** Null if it has none. */
+  ref: string | null;
+  /** What the member is. */
+  kind: "job";
+  state: MemberState;
+  needs: Need[];
+}
+
+/** The members depend on the code. */
+export interface WorkflowBlocking {
+  /**
+   * `open`: it is not closed. `active`: members have jobs that have not ended. `maxActive`: members
+   * wait, because as many as that are active. `releasing`: members are about to be submitted.
+   * `in_transit`: jobs are on the way to another shard. `overloaded`: the server's memory is full.
+   * `ended`: the workflow has.
+   */
+  code: "open" | "active" | "max_active" | "releasing" | "in_transit" | "overloaded" | "ended";
+  /** The shard to which the jobs are on the way. */
+  shard?: number;
+  /** How many. */
+  count?: number;
+  /** The first 20 of them. Left out for a token that is limited to queues. */
+  jobs?: string[];
+}
+
+export interface WorkflowWhy {
+  id: string;
+  state: WorkflowState;
+  at: string;
+  /** Sentences for a person. */
+  summary: string;
+  blocking: WorkflowBlocking[];
+  /**
+   * Jobs of queues that the token does not open, or results that it may not see, are left out.
+   * Always `true`.
+   */
+  redacted?: boolean;
 }
 
 /** The workflow that the job belongs to. */
