@@ -15,6 +15,7 @@ SUBJECTS = {
     "logs_progress": "Logs and progress",
     "queues": "Queues and slots",
     "schedules": "Schedules",
+    "workflows": "Workflows",
     "operating": "Limits and operating",
     "fake": "The fake",
     "history": "Whole lives",
