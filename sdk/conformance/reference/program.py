@@ -129,6 +129,8 @@ class Handler:
             }
         if ack.get("outcome") == "succeeded" and attempt.enqueued:
             ack["enqueue"] = attempt.enqueued
+        if attempt.grown and (ack.get("outcome") == "succeeded" or MUTANT == "grows-always"):
+            ack["grow"] = attempt.grown
         if MUTANT == "enqueues-always" and attempt.enqueued:
             ack["enqueue"] = attempt.enqueued
         if MUTANT == "result-lost":
@@ -197,6 +199,13 @@ class Handler:
             return failed("NoResult", f"the parent {ref} (job {parent['id']}) has no result: {why}")
         return {"outcome": "succeeded", "result": parent.get("result")}
 
+    def do_grow(self, grown):
+        if (self.attempt.job.get("workflow") or {}).get("role") != "member":
+            return failed("NoMember", "the job is not a member of a workflow")
+        for name, added in grown.items():
+            self.attempt.grown.setdefault(name, []).extend(added)
+        return None
+
     def do_on_attempt(self, number, steps):
         if self.attempt.job["attempt"] == number:
             return self.play(steps)
@@ -250,7 +259,7 @@ class Pretended:
         self.job, self.id, self.token = job, job["id"], token
         self.worker, self.lock, self.events = self, threading.Lock(), Events("fake")
         self.told, self.reason = threading.Event(), None
-        self.progress, self.lines, self.enqueued = None, [], []
+        self.progress, self.lines, self.enqueued, self.grown = None, [], [], {}
 
     def cut_lines(self):
         pass
@@ -449,7 +458,7 @@ class Program:
 
     @property
     def workflows(self):
-        return Workflows(self.client)
+        return self.fake.workflows if self.fake else Workflows(self.client)
 
     def do_create_workflow(self, workflow):
         made, is_new = self.workflows.create(workflow)

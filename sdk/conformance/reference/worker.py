@@ -39,7 +39,7 @@ class Attempt:
                 left = ms(job["deadline"]) / 1000 - time.time()
             self.timeout_at = self.answered_at + left
         self.progress, self.progress_due = None, None
-        self.lines, self.enqueued = [], []
+        self.lines, self.enqueued, self.grown = [], [], {}
 
     def tell(self, reason):
         if (self.reason and MUTANT != "told-twice") or self.over:

@@ -18,5 +18,6 @@ SUBJECTS = {
     "workflows": "Workflows",
     "operating": "Limits and operating",
     "fake": "The fake",
+    "fake_workflows": "Workflows of the fake",
     "history": "Whole lives",
 }
