@@ -214,9 +214,10 @@ class Fake:
                 **ack["progress"],
             }
         outcome, error = ack["outcome"], ack.get("error")
+        if outcome == "succeeded" or MUTANT == "fake-grows-always":
+            self.workflows.grow(job, ack.get("grow", {}))
         if outcome == "succeeded":
             job["result"] = ack.get("result")
-            self.workflows.grow(job, ack.get("grow", {}))
             self.end(job, "succeeded")
             for follow in ack.get("enqueue", ()):
                 self.submit(follow)

@@ -209,7 +209,8 @@ class FakeWorkflows:
         flow = self.found(workflow)
         member = flow.find(ref)
         waits_for = [need["ref"] for need in member["needs"] if flow.met(need) is None]
-        more = {name: member[name] for name in ("needs", "needs_any", "definition")}
+        hidden = ("needs", "needs_any", "definition") if MUTANT != "fake-shows-no-definition" else ()
+        more = {name: member[name] for name in hidden}
         return {**self.shown(member, include), **more, "waits_for": waits_for}
 
     def add(self, workflow, request, key=None):

@@ -134,13 +134,14 @@ MUTANTS = {
     # Workflows of the fake.
     "fake-without-parents": "fake_workflows.a_diamond",
     "fake-needs-all": "fake_workflows.needs_of_each_kind",
+    "fake-skips-nothing": "fake_workflows.needs_of_each_kind",
     "fake-knows-no-policy": "fake_workflows.policies_for_failures",
     "fake-calls-nobody": "fake_workflows.callbacks_of_the_fake",
     "fake-ends-open-ones": "fake_workflows.open_workflows_of_the_fake",
     "fake-cancels-nothing": "fake_workflows.cancelled_and_skipped",
     "fake-workflows-not-unique": "fake_workflows.bounds_and_keys_of_the_fake",
     "fake-waits-for-drains": "fake_workflows.inline_workflows",
-    "grows-always": "fake_workflows.members_that_handlers_add",
+    "fake-grows-always": "fake_workflows.members_that_handlers_add",
     "fake-retries-in-silence": "fake_workflows.what_the_fake_lacks",
-    "fake-skips-nothing": "fake_workflows.workflows_as_the_server_answers",
+    "fake-shows-no-definition": "fake_workflows.workflows_as_the_server_answers",
 }

@@ -129,7 +129,7 @@ class Handler:
             }
         if ack.get("outcome") == "succeeded" and attempt.enqueued:
             ack["enqueue"] = attempt.enqueued
-        if attempt.grown and (ack.get("outcome") == "succeeded" or MUTANT == "grows-always"):
+        if attempt.grown and (ack.get("outcome") == "succeeded" or MUTANT in ("grows-always", "fake-grows-always")):
             ack["grow"] = attempt.grown
         if MUTANT == "enqueues-always" and attempt.enqueued:
             ack["enqueue"] = attempt.enqueued
