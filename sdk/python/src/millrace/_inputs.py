@@ -14,7 +14,9 @@ from ._shapes import (
     JobState,
     KeyBound,
     MissedPolicy,
+    NeedOn,
     NewJob,
+    OnMemberFailed,
     OrderOnFailure,
     OverlapPolicy,
     QueueLimit,
@@ -240,6 +242,154 @@ class ScheduleInput(TypedDict):
     Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed
     time, and are due both times. Default `once`.
     """
+
+
+class NeedInput(TypedDict):
+    ref: str
+    """The ref of another member."""
+    on: NotRequired[NeedOn]
+    """The end that is waited for. Default `succeeded`."""
+
+
+class MemberJobInput(TypedDict):
+    """A submission without `id`, `unique` and `expires_at`: they are 422. Its `delay_ms` and
+    `expires_in_ms` count from its release. Default queue: that of the workflow.
+    """
+
+    type: NotRequired[str]
+    """The type, which decides who runs the job. Required, unless `defaults` has it."""
+    run_at: NotRequired[Instant]
+    """The earliest start; not together with `delay_ms`."""
+    delay_ms: NotRequired[int]
+    """The same, counted from the release. At most 10 years."""
+    queue: NotRequired[str]
+    """The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+    `default`.
+    """
+    payload: NotRequired[Any]
+    """Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+    """
+    priority: NotRequired[int]
+    """Lower runs first. Default `0`. -32,768 to 32,767."""
+    expires_in_ms: NotRequired[int]
+    """The same as `expires_at`, counted from the submission. At most 10 years."""
+    max_attempts: NotRequired[int]
+    """The most attempts. Default the queue's. 1 to 1,000."""
+    retry: NotRequired[RetryPolicy]
+    """How long the job waits after a failed attempt. Default the queue's."""
+    lease_ms: NotRequired[int]
+    """The length of a lease. Default the queue's. 1,000 to 86,400,000 ms."""
+    timeout_ms: NotRequired[int]
+    """The bound on one attempt, however often it is extended. Default none. At most 10 years."""
+    unique: NotRequired[UniqueInput]
+    """Allows one job for each key within the queue."""
+    tags: NotRequired[list[str]]
+    """Names to find the job by. Default `[]`. At most 32 entries."""
+    meta: NotRequired[dict[str, str]]
+    """The client's own strings, at most 8 KiB. Default `{}`."""
+    traceparent: NotRequired[str]
+    """W3C trace context. At most 512 characters."""
+    tracestate: NotRequired[str]
+    """W3C trace state, which goes with it. At most 512 characters."""
+    limits: NotRequired[list[JobLimit]]
+    """The limits that a job must pass to start, its queue's included; each name once. `key` is
+    required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+    """
+    order_key: NotRequired[str]
+    """Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+    submission; priority does not count among them. 1 to 128 characters.
+    """
+    order_on_failure: NotRequired[OrderOnFailure]
+    fair_key: NotRequired[str]
+    """The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+    characters.
+    """
+
+
+class MemberInput(TypedDict):
+    ref: NotRequired[str]
+    """A name by which other members and calls name this one."""
+    needs: NotRequired[list[str | NeedInput]]
+    """What the member waits for; a ref alone stands for an object with it. Default `[]`: the member
+    starts at once. At most 1,000 entries.
+    """
+    needs_any: NotRequired[bool]
+    """The first need that is met releases it. Default `false`."""
+    job: MemberJobInput | NewJob
+
+
+class WorkflowUniqueInput(TypedDict):
+    key: str
+    """One workflow for each key within the queue, until it ends. 1 to 255 characters."""
+    on_conflict: NotRequired[Literal["return", "reject"]]
+    """`return` the holder, or `reject` with 409 `duplicate_workflow`. Default `return`."""
+
+
+class WorkflowInput(TypedDict):
+    queue: NotRequired[str]
+    """The queue of the workflow itself, by which tokens see it and retention keeps it. Default
+    `default`.
+    """
+    id: NotRequired[str]
+    """A UUIDv7 that the client makes, whose third group has the first 12 bits of SHA-256 of the
+    queue's name. If it is left out, the server makes one.
+    """
+    name: NotRequired[str]
+    """What it is, for people."""
+    tags: NotRequired[list[str]]
+    """Names to find the workflow by. Default `[]`. At most 32 entries."""
+    meta: NotRequired[dict[str, str]]
+    """The client's own strings, at most 8 KiB. Default `{}`."""
+    defaults: NotRequired[MemberJobInput | NewJob]
+    """Members for the jobs of this request that do not name them."""
+    members: NotRequired[list[MemberInput]]
+    """Default `[]`. A closed workflow without members succeeds at once. At most 10,000 entries."""
+    open: NotRequired[bool]
+    """It takes more members, and ends only after it is closed. Default `false`."""
+    on_member_failed: NotRequired[OnMemberFailed]
+    """What a member's failure does. Default `continue`."""
+    on_success: NotRequired[MemberJobInput | NewJob]
+    """A job to submit when the workflow has succeeded."""
+    on_failure: NotRequired[MemberJobInput | NewJob]
+    """A job to submit when it has failed or was cancelled."""
+    on_end: NotRequired[MemberJobInput | NewJob]
+    """A job to submit when it has ended."""
+    max_active: NotRequired[int]
+    """The most members that are active at once. Default no bound. 1 to 1,000,000."""
+    timeout_ms: NotRequired[int]
+    """After this time of a generation it stops as if cancelled, and has failed. Default none. At
+    most 10 years.
+    """
+    result_from: NotRequired[str]
+    """The ref of a member, whose result is the workflow's."""
+    keep_members: NotRequired[bool]
+    """Keep the members' jobs until the workflow goes, whatever their queues' retention is. Default
+    `true`.
+    """
+    unique: NotRequired[WorkflowUniqueInput]
+    """Allows one workflow for each key."""
+
+
+class MembersInput(TypedDict):
+    members: list[MemberInput]
+    """At most 10,000 entries."""
+    by: NotRequired[str]
+    """The member that adds them, while it is active; needed if the workflow is closed. 1 to 128
+    characters.
+    """
+    close: NotRequired[bool]
+    """Close the workflow too. Default `false`."""
+
+
+class WorkflowRetryInput(TypedDict):
+    refs: NotRequired[list[str]]
+    """The members to retry. Default those whose failure no other member has caught. 1 to 10,000
+    entries.
+    """
+    reset_attempts: NotRequired[bool]
+    """As of a job's retry. Default `true`."""
+    drop_limits: NotRequired[bool]
+    """As of a job's retry. Default `false`."""
 
 
 class ScheduleSet(TypedDict):
