@@ -100,7 +100,7 @@ class IdempotencyMismatch(MillraceError):
 
 
 class InvalidState(MillraceError):
-    """The state of a job or workflow does not allow the call: an ended one is not cancelled (409)."""
+    """The state does not allow the call, e.g. to cancel a job or workflow that has ended (409)."""
 
 
 class LeaseLost(MillraceError):
