@@ -213,9 +213,12 @@ class Fake:
                 "checkpoint": None,
                 **ack["progress"],
             }
+        if ack["outcome"] == "succeeded" or MUTANT == "fake-grows-always":
+            try:
+                self.workflows.grow(job, ack.get("grow", {}))
+            except Problem as problem:
+                ack = {"outcome": "failed", "error": {"type": "outcome_refused", "message": str(problem)}}
         outcome, error = ack["outcome"], ack.get("error")
-        if outcome == "succeeded" or MUTANT == "fake-grows-always":
-            self.workflows.grow(job, ack.get("grow", {}))
         if outcome == "succeeded":
             job["result"] = ack.get("result")
             self.end(job, "succeeded")

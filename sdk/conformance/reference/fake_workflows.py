@@ -340,12 +340,15 @@ class FakeWorkflows:
 
     def grow(self, job, grown):
         """What a handler that succeeds adds and skips."""
-        flow, _ = self.of_jobs.get(job["id"], (None, None))
+        flow, member = self.of_jobs.get(job["id"], (None, None))
         if not flow:
             return
+        skipped = [flow.find(ref) for ref in grown.get("skip", [])]
+        if any(member["ref"] not in [need["ref"] for need in other["needs"]] for other in skipped):
+            raise fault("/grow/skip", "the member does not need this one")
         flow.take(grown.get("members", []))
-        for ref in grown.get("skip", []):
-            self.skip_member(flow, flow.find(ref))
+        for other in skipped:
+            self.skip_member(flow, other)
 
     def claim_of(self, job):
         """What a claim of the job says of its workflow."""

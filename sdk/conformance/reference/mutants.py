@@ -118,6 +118,8 @@ MUTANTS = {
     "any-parent": "workflows.a_parent_that_is_none",
     "callbacks-see-nothing": "workflows.callbacks",
     "needs_any-lost": "workflows.a_caught_failure",
+    "grows-always": "workflows.grown_by_a_handler",
+    "refused-growth-passes": "workflows.growth_that_is_refused",
     "workflow-reason-lost": "workflows.cancelled",
     "cancel-workflow-409": "workflows.cancel_workflow_is_repeated",
     "retry-without-refs": "workflows.retried",

@@ -256,6 +256,11 @@ def members_that_handlers_add(stage):
     workflow = create(program, failing)
     drain(program)
     expect_equal(states(program, workflow), {"plan": "failed"}, "the members, where it failed")
+    for bad in ({"members": [member("x", needs=["nobody"])]}, {"skip": ["other"]}):
+        workflow = create(program, member("plan", ["grow", bad]), member("other"))
+        drain(program)
+        plan = program.do("workflow_member", workflow=workflow, ref="plan", include=["job"])
+        expect_equal(plan["job"]["last_error"]["type"], "outcome_refused", "the error of what can't be added")
     alone = program.do("submit", job=job_of(["grow", {"members": grown}], max_attempts=1))["job"]["id"]
     drain(program)
     expect_equal(program.do("get", job=alone)["state"], "dead", "a job of no workflow that adds")

@@ -71,7 +71,8 @@ def created_and_read(stage):
         {"ref": "make", "needs": ["load", {"ref": "end", "on": "ended"}], "needs_any": True, "job": {"type": "make"}},
         {"ref": "end", "job": {"type": "load"}},
     ]
-    body = {**given, "queue": stage.queue, "unique": {"key": "one"}, "defaults": {"tags": ["d"]}, "members": members}
+    own = {"id": stage.program.do("make_id", queue=stage.queue)["id"], "queue": stage.queue}
+    body = {**own, **given, "unique": {"key": "one"}, "defaults": {"tags": ["d"]}, "members": members}
     first = stage.program.do("create_workflow", workflow=body)
     expect_equal(first["is_new"], True, "is_new of the first creation")
     read = stage.program.do("workflow", workflow=first["workflow"]["id"])
@@ -85,8 +86,8 @@ def created_and_read(stage):
     make = stage.program.do("workflow_member", workflow=read["id"], ref="make")
     needs = [(need["ref"], need["on"]) for need in make["needs"]]
     expect_equal((needs, make["needs_any"]), ([("load", "succeeded"), ("end", "ended")], True), "needs of a member")
-    sent = stage.way.requests(*CREATION)[0].said["id"]
-    again = stage.program.do("create_workflow", workflow={**body, "id": sent})
+    expect_equal(read["id"], own["id"], "the id")
+    again = stage.program.do("create_workflow", workflow=body)
     expect_equal((again["is_new"], again["workflow"]["id"]), (False, read["id"]), "is_new of the same id, and the id")
 
 
@@ -157,7 +158,8 @@ def more_than_a_call_takes(stage):
     """
     members = [{"job": {"type": "quiet"}} for _ in range(10_000)] + [{"ref": "last", "job": {"type": "quiet"}}]
     lost = [stage.way.when(way.LOST_ANSWER, *CREATION), stage.way.when(way.LOST_ANSWER, *ADDITION)]
-    workflow = {"queue": stage.queue, "members": members, "max_active": 1}
+    own = stage.program.do("make_id", queue=stage.queue)["id"]
+    workflow = {"id": own, "queue": stage.queue, "members": members, "max_active": 1}
     made = stage.program.do("create_workflow", workflow=workflow)
     expect_equal([len(rule.hits) for rule in lost], [1, 1], "how many answers were lost")
     came = (made["workflow"]["members"], made["workflow"]["open"])
@@ -168,7 +170,7 @@ def more_than_a_call_takes(stage):
     expect_equal((len(sent["members"]), sent["open"]), (10_000, True), "members and `open` of the first call")
     added = stage.way.requests(*ADDITION)[0].said
     expect_equal((len(added["members"]), added["close"]), (1, True), "members and `close` of the second")
-    again = stage.program.do("create_workflow", workflow={**workflow, "id": sent["id"]})
+    again = stage.program.do("create_workflow", workflow=workflow)
     came = (again["is_new"], again["workflow"]["members"])
     expect_equal(came, (False, 10_001), "the same again: new, members")
 
@@ -414,6 +416,42 @@ def a_caught_failure(stage):
     expect_equal(came, ("succeeded", "sent", ["failed", "succeeded", "skipped", "succeeded"]), "how it ended")
     parents = start_of(stage, "invoice")["parents"]
     expect_equal((parents["card"]["state"], parents["card"]["reason"]), ("failed", "dead"), "the parent that it sees")
+
+
+@scenario
+def grown_by_a_handler(stage):
+    """What a handler adds and skips goes with its success, and not with its failure; it is added
+    once, also if the answer is lost.
+    """
+    grown = [member(stage, "x", ["return", [1]], needs=["plan"]), member(stage, "y", ["parent", "x"], needs=["x"])]
+    script = [["grow", {"members": grown, "skip": ["idle"]}], ["on_attempt", 1, [["fail", "once"]]]]
+    plan = job(stage, *script, max_attempts=2, retry={"strategy": "fixed", "base_ms": 50})
+    workflow = create(stage, member(stage, "plan", job=plan), member(stage, "idle", needs=["plan"]))
+    lost = stage.way.when(way.LOST_ANSWER, "POST", where=lambda e: any("grow" in item for item, _ in e.acks))
+    stage.worker()
+    expect_equal(ended(stage, workflow)["state"], "succeeded", "the end")
+    expect_equal(states(stage, workflow), ["succeeded", "skipped", "succeeded", "succeeded"], "the members")
+    last = stage.program.do("workflow_member", workflow=workflow, ref="y", include=["result"])
+    expect_equal(last["result"], [1], "the result of the last")
+    expect_equal(len(lost.hits), 1, "how many answers were lost")
+    sent = [item for exchange in stage.way.requests() for item, _ in exchange.acks if "grow" in item]
+    expect_equal({item["outcome"] for item in sent}, {"succeeded"}, "outcomes that add members")
+
+
+@scenario
+def growth_that_is_refused(stage):
+    """If the server refuses what a handler adds, the attempt fails with the type `outcome_refused`;
+    in a job that is no member of a workflow, adding is an error at once.
+    """
+    grown = {"members": [member(stage, "x", needs=["nobody"])]}
+    workflow = create(stage, member(stage, "plan", ["grow", grown], ["return", 1]))
+    alone = stage.submit(["grow", grown], ["return", 1], max_attempts=1)
+    stage.worker()
+    expect_equal(ended(stage, workflow)["state"], "failed", "the end")
+    plan = stage.program.do("workflow_member", workflow=workflow, ref="plan", include=["job"])
+    expect_equal(plan["job"]["last_error"]["type"], "outcome_refused", "the type of the error")
+    error = stage.final(alone, state="dead")["last_error"]
+    expect(error["type"] != "outcome_refused", f"it was sent to the server: {error}")
 
 
 # What operators do

@@ -337,7 +337,7 @@ class FakeServer:
         if job.state not in FINAL_STATES:
             raise Refusal("invalid_state", "the job's state does not allow this")
         if job.wire.get("workflow", {}).get("role") == "member":
-            raise Refusal("invalid_state", "the job is a member's; retry it in its workflow")
+            raise NotImplementedError("the fake knows no retry of a workflow's member")
         wire = job.wire
         wire.update(state="ready", attempt=0, run_at=_text(self._now_ms), finished_at=None)
         wire.update(expires_at=None, progress=None, cancel_requested=False)

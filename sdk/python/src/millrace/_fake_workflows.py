@@ -276,9 +276,13 @@ class FakeWorkflows:
 
     def grow(self, id: str, grown: Mapping[str, Any]) -> None:
         """Add and skip what a handler that succeeds says. Raises a Refusal, and does nothing."""
-        flow, _ = self._of_jobs[id]
-        skipped = [flow.find(ref) for ref in grown.get("skip", ())]
+        flow, grower = self._of_jobs[id]
+        assert grower is not None  # the context refuses it in a callback
+        found = [flow.find(ref) for ref in grown.get("skip", ())]
+        skipped = [member for member in found if member.state != "skipped"]
         for member in skipped:
+            if all(need["ref"] != grower.ref for need in member.needs):
+                raise Refusal("validation_failed", f"{member.name} does not need {grower.name}")
             _check_blocked(member)
         flow.take(grown.get("members", ()))
         for member in skipped:

@@ -36,9 +36,12 @@ class Creation:
     def __init__(self, workflow: NewWorkflow | WorkflowInput, trace: Trace) -> None:
         wire = workflow_wire(workflow)
         key = wire.pop("idempotency_key", None)
-        if key is None and wire.get("id") is None:
-            wire["id"] = make_id(str(wire.get("queue") or "default"))
-        self.id: str | None = wire.get("id")
+        id = wire.pop("id", None)
+        if id is None and key is None:
+            id = make_id(str(wire.get("queue") or "default"))
+        self.id: str | None = id
+        if id is not None:
+            wire = {"id": id, **wire}  # always first: the server compares a repetition's bytes
         self._trace = trace
         self._rest = wire.get("members", [])[MOST_MEMBERS:]
         self._closes = not wire.get("open")
