@@ -79,6 +79,7 @@ constexpr int kMaxPreview = 1'000;
 
 // Workflows.
 constexpr std::size_t kMaxMembersPerCall = 10'000;
+constexpr std::size_t kMaxGrownMembers = 1'000;  // by an ack; the same for the refs that it skips
 constexpr std::size_t kMaxMemberBytesPerCall = 16 * 1024 * 1024;  // of jobs, defaults included
 constexpr std::size_t kMaxNeedsOfMember = 1'000;
 constexpr std::int64_t kMaxMaxActive = 1'000'000;

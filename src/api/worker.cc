@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "api/growth_decode.h"
 #include "api/job_decode.h"
 #include "api/named_decode.h"
 #include "api/text.h"
@@ -227,9 +228,13 @@ constexpr Member<Ack> kEnqueue{"enqueue", [](Decode& d, const Path& p, Ack& ack)
                                  });
                                }};
 
-constexpr Member<Ack> kAckMembers[] = {kId<Ack>, kToken<Ack>, kOutcome, kResult,       kError,
-                                       kDelay,   kLogs,       kEnqueue, kSlowDown<Ack>};
-constexpr Member<Ack> kCompleteMembers[] = {kToken<Ack>, kResult, kLogs, kEnqueue, kSlowDown<Ack>};
+constexpr Member<Ack> kGrow{
+    "grow", [](Decode& d, const Path& p, Ack& ack) { read_growth(d, p, ack.grow.emplace()); }};
+
+constexpr Member<Ack> kAckMembers[] = {kId<Ack>, kToken<Ack>, kOutcome, kResult, kError,
+                                       kDelay,   kLogs,       kEnqueue, kGrow,   kSlowDown<Ack>};
+constexpr Member<Ack> kCompleteMembers[] = {kToken<Ack>, kResult, kLogs,
+                                            kEnqueue,    kGrow,   kSlowDown<Ack>};
 constexpr Member<Ack> kFailMembers[] = {kToken<Ack>, kError,   kDelay,
                                         kLogs,       kEnqueue, kSlowDown<Ack>};
 constexpr Member<Ack> kSnoozeMembers[] = {kToken<Ack>, kDelay, kLogs, kEnqueue, kSlowDown<Ack>};
@@ -249,6 +254,7 @@ void check_outcome(Decode& decode, const Path& path, Ack& ack) {
   const bool takes_error = ack.outcome == AckOutcome::kFailed ||
                            ack.outcome == AckOutcome::kCancelled ||
                            ack.outcome == AckOutcome::kDead;
+  refuse(ack.grow.has_value() && ack.outcome != AckOutcome::kSucceeded, "grow");
   refuse(ack.error && !takes_error, "error");
   const bool takes_delay =
       ack.outcome == AckOutcome::kFailed || ack.outcome == AckOutcome::kSnoozed;

@@ -10,6 +10,7 @@
 
 #include "api/job.h"
 #include "api/submission.h"
+#include "api/workflow.h"
 
 namespace millrace::api {
 
@@ -81,6 +82,7 @@ struct Ack {
   std::vector<ReportedLog> logs;
   std::vector<JobSubmission> enqueue;  // a fault in any of them refuses the ack
   std::vector<SlowDown> slow_down = {};
+  std::optional<Growth> grow = {};  // with kSucceeded only
 };
 
 // A separate log line in a poll.

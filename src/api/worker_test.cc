@@ -323,6 +323,37 @@ TEST(SingleForms, KnowTheirOutcome) {
   EXPECT_EQ(decode_complete(R"({"token":1})", kJob, kLimits)->id, kJob);
 }
 
+TEST(Growth, IsOfASuccess) {
+  const auto acks = decode_acks(
+      R"({"items":[{"id":")" + to_string(kJob) +
+          R"(","token":1,"outcome":"succeeded","grow":{"members":[{"ref":"b","needs":["a"],)"
+          R"("job":{"type":"t"}}],"skip":["c","@7"]}}]})",
+      kLimits);
+  ASSERT_TRUE(acks);
+  ASSERT_FALSE(acks->at(0).fault);
+  const Growth& growth = acks->at(0).value.grow.value();
+  EXPECT_EQ(growth.members.at(0).ref, "b");
+  EXPECT_EQ(growth.members.at(0).needs.at(0).ref, "a");
+  EXPECT_EQ(growth.skip, (Strings{"c", "@7"}));
+  EXPECT_TRUE(decode_complete(R"({"token":1,"grow":{}})", kJob, kLimits)->grow);
+}
+
+TEST(Growth, RefusesWhatDoesNotFit) {
+  const auto places_of = [](const std::string& grow) {
+    return places(decode_complete(R"({"token":1,"grow":)" + grow + "}", kJob, kLimits));
+  };
+  EXPECT_EQ(places_of(R"({"members":[{"job":{"type":"t"}}]})"), (Strings{"/grow/members/0/ref"}));
+  EXPECT_EQ(places_of(R"({"members":[{"ref":"a","job":{"type":"t","unique":{"key":"k"}}}]})"),
+            (Strings{"/grow/members/0/job/unique"}));
+  EXPECT_EQ(places_of(R"({"skip":["no ref"],"close":true})"),
+            (Strings{"/grow/close", "/grow/skip/0"}));
+  std::string many;
+  for (std::size_t i = 0; i <= kMaxGrownMembers; ++i) many += R"("r",)";
+  many.back() = ']';
+  EXPECT_EQ(places_of(R"({"skip":[)" + many + "}"), (Strings{"/grow/skip"}));
+  EXPECT_EQ(places(decode_fail(R"({"token":1,"grow":{}})", kJob, kLimits)), (Strings{"/grow"}));
+}
+
 TEST(SingleForms, RefuseWhatIsNotTheirs) {
   EXPECT_EQ(
       places(decode_complete(R"({"token":1,"error":{"type":"T","message":"m"}})", kJob, kLimits)),

@@ -75,6 +75,12 @@ struct MoreMembers {
 };
 Decoded<MoreMembers> decode_more_members(std::string_view body, const DecodeLimits& limits);
 
+// What an ack of a member adds to its workflow.
+struct Growth {
+  std::vector<NewMember> members;  // each with a ref
+  std::vector<std::string> skip;   // refs, or "@number"
+};
+
 // POST /v1/workflows/{id}/retry.
 struct WorkflowRetry {
   std::vector<std::string> refs;  // or "@number"; empty: the failures that nobody caught

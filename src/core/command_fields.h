@@ -77,7 +77,7 @@ constexpr auto describe(Of<AckItem>) {
                     Field(4, &AckItem::result), Field(5, &AckItem::error),
                     Field(6, &AckItem::retryable), Field(7, &AckItem::delay),
                     Field(8, &AckItem::logs), Field(9, &AckItem::enqueue),
-                    Field(10, &AckItem::slow_down));
+                    Field(10, &AckItem::slow_down), Field(11, &AckItem::grow));
 }
 
 constexpr auto describe(Of<Ack>) {

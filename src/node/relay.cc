@@ -52,6 +52,7 @@ core::AckItem unread(const Unreadable& why) {
 core::Command command_of(core::MemberMessage message) {
   if (message.settle) return std::move(*message.settle);
   if (message.retry) return std::move(*message.retry);
+  if (message.wish) return std::move(*message.wish);
   return core::Delete{std::move(message.remove), core::DeleteCause::kWorkflow};
 }
 
@@ -65,7 +66,10 @@ core::AckItem outcome_of_message(const engine::Answer& answer) {
   done.outcome = core::AckOutcome::kSucceeded;
   const auto* reply = std::get_if<core::Reply>(&answer);
   if (reply == nullptr) return snoozed(kTryAgainAfter);
-  if (std::holds_alternative<core::WorkflowReply>(*reply)) return done;
+  if (const auto* workflow = std::get_if<core::WorkflowReply>(reply)) {
+    const bool later = workflow->refusal.why == core::Rejection::kOverloaded;
+    return later ? snoozed(kTryAgainAfter) : done;
+  }
   const auto* items = std::get_if<core::ItemsReply>(reply);
   const bool all = items != nullptr && std::ranges::all_of(items->items, is_done);
   return all ? done : snoozed(kTryAgainAfter);

@@ -7,6 +7,7 @@
 #include "engine/routing/scatter_gather.h"
 #include "engine/whole_claim.h"
 #include "service/convert.h"
+#include "service/growth.h"
 
 namespace millrace::service {
 namespace {
@@ -75,11 +76,28 @@ Command command_of(const std::vector<api::Item<T>>& items, const ItemAnswers& si
   return command;
 }
 
-core::Ack acks_of(Caller& caller, const std::vector<api::Item<api::Ack>>& items,
-                  const ItemAnswers& sieved) {
+// Refuses items whose growth the token may not submit.
+Task<core::Ack> acks_of(Caller& caller, const std::vector<api::Item<api::Ack>>& items,
+                        ItemAnswers& sieved) {
   SpecMaker specs(caller.ids, caller.now());
-  return command_of<core::Ack>(items, sieved,
-                               [&specs](const api::Ack& ack) { return to_core(ack, specs); });
+  core::Ack command;
+  command.items.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (sieved.refused[i]) continue;
+    const api::Ack& ack = items[i].value;
+    std::shared_ptr<const core::Growth> growth;
+    if (ack.grow) {
+      auto made = co_await growth_of(caller, ack);
+      if (!made) {
+        sieved.refused[i] = std::move(made.error());
+        continue;
+      }
+      growth = std::move(*made);
+    }
+    command.items.push_back(to_core(ack, specs));
+    command.items.back().grow = std::move(growth);
+  }
+  co_return command;
 }
 
 core::Heartbeat heartbeats_of(const std::vector<api::Item<api::Heartbeat>>& items,
@@ -220,7 +238,7 @@ Task<Answered<ItemAnswers>> ack(Caller& caller, const std::vector<api::Item<api:
   add_ids(ids, items);
   const std::vector<Visibility> reach = co_await visibility_of(caller, ids);
   ItemAnswers answers = sieve_acks(caller, items, reach);
-  core::Ack command = acks_of(caller, items, answers);
+  core::Ack command = co_await acks_of(caller, items, answers);
   auto reply = co_await ask_items(caller, command);
   if (!reply) co_return refused(reply);
   answers.reply = std::move(*reply);
@@ -246,7 +264,7 @@ Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const a
   answer.logs = admitted_items(body.logs, left);
 
   engine::Poll poll;
-  poll.acks = acks_of(caller, body.acks, answer.acks);
+  poll.acks = co_await acks_of(caller, body.acks, answer.acks);
   poll.heartbeats = heartbeats_of(body.heartbeats, answer.heartbeats);
   poll.logs = logs_of(body.logs, answer.logs);
   if (body.claim) {
@@ -272,9 +290,12 @@ Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const a
 
 Task<Answered<JobAnswer>> finish_job(Caller& caller, const api::Ack& ack, api::Include include) {
   if (auto refusal = refusal_of_enqueued(caller, ack)) co_return refused(std::move(*refusal));
+  auto growth = co_await growth_of(caller, ack);
+  if (!growth) co_return refused(growth);
   SpecMaker specs(caller.ids, caller.now());
   core::Ack command;
   command.items.push_back(to_core(ack, specs));
+  command.items.back().grow = std::move(*growth);
   auto item = co_await ask_one(caller, ack.id, command);
   if (!item) co_return refused(item);
   auto job = co_await job_of(caller, *item, include);

@@ -34,8 +34,9 @@ core::Named named_by(const engine::Request& request) {
 }
 
 bool brings_jobs(const core::Ack& ack) {
-  return std::ranges::any_of(ack.items,
-                             [](const core::AckItem& item) { return !item.enqueue.empty(); });
+  return std::ranges::any_of(ack.items, [](const core::AckItem& item) {
+    return !item.enqueue.empty() || item.grow != nullptr;
+  });
 }
 
 // Whether the request has acks that submit jobs.

@@ -5,8 +5,8 @@
 
 #include "core/bounds.h"
 #include "digest/fingerprint.h"
-#include "engine/schedules/planner.h"
 #include "service/convert.h"
+#include "service/member_maker.h"
 
 namespace millrace::service {
 namespace {
@@ -40,37 +40,6 @@ api::Problem problem_of(const core::WorkflowReply& reply) {
   const std::string member = "/members/" + std::to_string(reply.at);
   return to_problem(refusal, is_of_limits(refusal.detail) ? member + "/job/limits" : member);
 }
-
-// Jobs of members and callbacks, as the machine keeps them.
-class MemberMaker {
- public:
-  MemberMaker(const Caller& caller, const Trace& trace)
-      : no_ids_(0), specs_(no_ids_, caller.now()) {
-    specs_.set_trace(trace.parent, trace.state);
-  }
-
-  core::MemberDraft draft(const api::NewMember& member, std::string_view queue) {
-    core::MemberDraft made;
-    made.ref = SharedBytes(member.ref);
-    for (const api::NewNeed& need : member.needs) {
-      made.needs.push_back({SharedBytes(need.ref), need.on});
-    }
-    made.any = member.needs_any;
-    made.queue = SharedBytes(queue);
-    made.job = job(member.job, queue);
-    made.limits = member.job.limits;
-    return made;
-  }
-  SharedBytes job(const api::JobSubmission& job, std::string_view queue) {
-    core::JobSpec spec = specs_.make(job);
-    if (job.queue.empty()) spec.queue = SharedBytes(queue);
-    return engine::template_of(std::move(spec));
-  }
-
- private:
-  IdMaker no_ids_;  // each job gets its own at its release
-  SpecMaker specs_;
-};
 
 // `defaults` may make a few bytes of each member a large job.
 api::Problem too_large() {

@@ -127,6 +127,7 @@ struct KindOf<SettleMembers>
     std::size_t bytes = kItemBytes + command.reports.size() * 2 * kRefBytes;
     for (const MemberReport& report : command.reports) {
       if (report.role != MemberRole::kMember) bytes += kMaxWorkflowBytes;
+      bytes += bytes_of(report.grow);
     }
     return bytes;
   }

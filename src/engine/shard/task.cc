@@ -203,7 +203,11 @@ store::EventFormat format_of(const core::Command& command) {
   if (const auto* enqueue = std::get_if<core::Enqueue>(&command)) {
     format = std::max(format, format_of(enqueue->jobs));
   } else if (const auto* ack = std::get_if<core::Ack>(&command)) {
-    for (const core::AckItem& item : ack->items) format = std::max(format, format_of(item.enqueue));
+    for (const core::AckItem& item : ack->items) {
+      format = std::max(format, format_of(item.enqueue));
+      if (item.grow == nullptr) continue;
+      format = std::max({format, store::EventFormat::kWorkflows, format_of(item.grow->members)});
+    }
   } else if (const auto* schedule = std::get_if<core::SetSchedule>(&command)) {
     format = std::max(format, format_of(schedule->spec.job));
   } else if (const auto* create = std::get_if<core::CreateWorkflow>(&command)) {

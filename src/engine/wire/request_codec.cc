@@ -62,7 +62,10 @@ PeerLevel level_of(const std::vector<core::JobSpec>& jobs) {
 }
 PeerLevel level_of(const core::Ack& ack) {
   PeerLevel level = PeerLevel::kFirst;
-  for (const core::AckItem& item : ack.items) level = std::max(level, level_of(item.enqueue));
+  for (const core::AckItem& item : ack.items) {
+    level = std::max(level, level_of(item.enqueue));
+    if (item.grow != nullptr) level = std::max(level, PeerLevel::kWorkflows);
+  }
   return level;
 }
 
