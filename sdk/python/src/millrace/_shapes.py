@@ -81,9 +81,18 @@ MemberState = Literal["blocked", "active", "succeeded", "failed", "skipped"]
 be met any more, the workflow stopped, or a call skipped it.
 """
 
-MemberReason = Literal["dead", "expired", "cancelled", "deleted", "refused", "by_call"]
+MemberReason = Literal[
+    "dead",
+    "expired",
+    "cancelled",
+    "deleted",
+    "refused",
+    "by_call",
+    "growth_refused",
+]
 """Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its
-release. `by_call`: a call skipped it.
+release. `by_call`: a call, or the ack of a member that it needs, skipped it. `growth_refused`: its
+job succeeded, and the workflow refused what the ack added.
 """
 
 NeedOn = Literal["succeeded", "failed", "ended"]
