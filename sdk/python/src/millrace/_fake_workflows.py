@@ -105,7 +105,9 @@ class FakeWorkflows:
 
     def _holder(self, body: Mapping[str, Any]) -> FakeFlow | None:
         unique, queue = body.get("unique"), body.get("queue", "default")
-        for flow in self._flows.values() if unique else ():
+        if not unique:
+            return None
+        for flow in self._flows.values():
             held = flow.given.get("unique") or {}
             if not flow.has_ended and (flow.queue, held.get("key")) == (queue, unique["key"]):
                 if unique.get("on_conflict") == "reject":
