@@ -446,7 +446,7 @@ def growth_that_is_refused(stage):
     grown = {"members": [member(stage, "x", needs=["nobody"])]}
     workflow = create(stage, member(stage, "plan", ["grow", grown], ["return", 1]))
     alone = stage.submit(["grow", grown], ["return", 1], max_attempts=1)
-    stage.worker()
+    stage.worker(lease_ms=3000)  # an attempt without an outcome ends soon
     expect_equal(ended(stage, workflow)["state"], "failed", "the end")
     plan = stage.program.do("workflow_member", workflow=workflow, ref="plan", include=["job"])
     expect_equal(plan["job"]["last_error"]["type"], "outcome_refused", "the type of the error")
