@@ -17,10 +17,12 @@ WIDTH = 100
 RECORDS = {"Job": "JobRecord", "SubmitResult": "BatchItemRecord", "LogLine": "LogLine", "Queue": "Queue",
            "Schedule": "Schedule", "Run": "ScheduleRun", "ClaimedJob": "ClaimedJobRecord", "Limit": "Limit",
            "Operation": "Operation", "BulkAnswer": "BulkAnswer", "Worker": "WorkerInfo", "Event": "Event",
-           "Stats": "Stats", "Why": "Why"}  # fmt: skip
+           "Stats": "Stats", "Why": "Why", "Workflow": "WorkflowRecord", "Member": "MemberRecord",
+           "MemberDetail": "MemberDetailRecord", "GraphLine": "GraphLine", "WorkflowWhy": "WorkflowWhy",
+           "MembersAnswer": "MembersAnswer"}  # fmt: skip
 # What is sent, beside a job.
 INPUTS = ("QueueSettingsInput", "LimitInput", "ScheduleInput", "ScheduleSet", "PreviewRequest", "BackfillRequest",
-          "BulkRequest")  # fmt: skip
+          "BulkRequest", "WorkflowInput", "MembersInput", "WorkflowRetryInput")  # fmt: skip
 NEW_JOB, JOB_INPUT = "BatchItem", "JobInput"
 FIRST = ("type", "payload")
 
@@ -116,8 +118,9 @@ def _typed_dict_call(shape, type_of):
 
 
 def _record(shape):
-    # A member such as `from` is in the record's `raw` only.
-    members = tuple(member for member in shape.members if not keyword.iskeyword(member.name))
+    # A member such as `from` is in the record's `raw` only; one that is a record itself is a property in models.py.
+    kept = [member for member in shape.members if member.type.name not in RECORDS]
+    members = tuple(member for member in kept if not keyword.iskeyword(member.name))
     shape = dataclasses.replace(shape, members=members)
     lines = [f"class {RECORDS[shape.name]}(Record):", *_body(shape, _type, "{} | None")]
     return "\n".join([*lines, "", "    __slots__ = ()", ""])
@@ -179,9 +182,14 @@ def _type(type):
 
 
 def _sent_type(type):
-    """The type of a value that is sent: instants may be datetimes, and a schedule's job one that a typed job makes."""
-    if type.name == "ScheduleJobInput":
-        return "ScheduleJobInput | NewJob"
+    """The type of a value that is sent: instants may be datetimes, and a job one that a typed job makes."""
+    if type.name in ("ScheduleJobInput", "MemberJobInput"):
+        return f"{type.name} | NewJob"
+    if type.name == "NeedInput":
+        return "str | NeedInput"  # a ref alone, or an object with it
+    if type.kind == "list":
+        known = f"list[{_sent_type(type.of)}]"
+        return f"{known} | None" if type.nullable else known
     if type.kind == "time":
         return "Instant | None" if type.nullable else "Instant"
     return _type(type)

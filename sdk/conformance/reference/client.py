@@ -17,6 +17,7 @@ CLASSES = {
     "not_found": "NotFound",
     "validation_failed": "ValidationFailed",
     "duplicate_job": "DuplicateJob",
+    "duplicate_workflow": "DuplicateWorkflow" if MUTANT != "no-class-of-duplicates" else "MillraceError",
     "id_mismatch": "IdMismatch",
     "idempotency_mismatch": "IdempotencyMismatch" if MUTANT != "no-mismatch-class" else "MillraceError",
     "invalid_state": "InvalidState",

@@ -4,6 +4,7 @@ import datetime
 import json
 
 from client import MUTANT, Problem, make_id
+from fake_workflows import FakeWorkflows
 
 BEGIN = datetime.datetime(2030, 1, 1, tzinfo=datetime.timezone.utc)
 USUAL = {"strategy": "exponential", "base_ms": 5000, "max_ms": 300_000, "jitter": 0.2}
@@ -18,6 +19,7 @@ class Fake:
         self.inline, self.types, self.play = mode == "inline", types, run
         self.now_ms, self.tokens = 0, 0
         self.jobs, self.keys, self.limits = {}, {}, set()
+        self.workflows = FakeWorkflows(self)
 
     def time(self, milliseconds):
         at = BEGIN + datetime.timedelta(milliseconds=milliseconds)
@@ -56,6 +58,13 @@ class Fake:
         if self.inline:
             self.drain(self.types)
         return answer, True
+
+    def release(self, job, workflow):
+        """Takes the job of a member, or of a callback."""
+        check(job)
+        self.check_limits(job)
+        made = self.jobs[job["id"]] = {**self.made(job), "workflow": workflow}
+        return made
 
     def put(self, kind, name, settings):
         """Makes a limit, or a queue, of which only the limits are looked at."""
@@ -196,7 +205,7 @@ class Fake:
     def attempt(self, job):
         self.tokens += 1
         job.update(state="running", attempt=job["attempt"] + 1, started_at=self.time(self.now_ms))
-        ack = self.play(job, self.tokens)
+        ack = self.play({**job, **self.workflows.claim_of(job)}, self.tokens)
         if ack.get("progress"):
             job["progress"] = {
                 "percent": None,
@@ -204,6 +213,11 @@ class Fake:
                 "checkpoint": None,
                 **ack["progress"],
             }
+        if ack["outcome"] == "succeeded" or MUTANT == "fake-grows-always":
+            try:
+                self.workflows.grow(job, ack.get("grow", {}))
+            except Problem as problem:
+                ack = {"outcome": "failed", "error": {"type": "outcome_refused", "message": str(problem)}}
         outcome, error = ack["outcome"], ack.get("error")
         if outcome == "succeeded":
             job["result"] = ack.get("result")
@@ -237,6 +251,7 @@ class Fake:
 
     def end(self, job, state):
         job.update(state=state, finished_at=self.time(self.now_ms))
+        self.workflows.job_ended(job)
 
 
 def by_priority(job):

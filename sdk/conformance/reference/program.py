@@ -12,6 +12,7 @@ import urllib.parse
 from client import MUTANT, Client, Problem, make_id
 from fake import Fake
 from worker import Told, Worker, refused
+from workflows import Workflows, every
 
 OUT = threading.Lock()
 LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
@@ -70,6 +71,8 @@ class Events:
             checkpoint=(job.get("progress") or {}).get("checkpoint"),
             traceparent=job.get("traceparent"),
             schedule=job.get("schedule"),
+            workflow=seen_workflow(job),
+            parents=seen_parents(job),
         )
 
     def told(self, attempt, reason):
@@ -83,6 +86,18 @@ class Events:
 
     def worker_ended(self, worker):
         say(event="worker_ended", worker=self.name, error=worker.error and worker.error.shape())
+
+
+def seen_workflow(job):
+    workflow = job.get("workflow")
+    if workflow and MUTANT == "callbacks-see-nothing":
+        return {name: value for name, value in workflow.items() if name not in ("counts", "failed")}
+    return workflow
+
+
+def seen_parents(job):
+    is_again = job["attempt"] > 1 and MUTANT == "parents-seen-once"
+    return {} if is_again else job.get("parents", {})
 
 
 class Handler:
@@ -114,6 +129,8 @@ class Handler:
             }
         if ack.get("outcome") == "succeeded" and attempt.enqueued:
             ack["enqueue"] = attempt.enqueued
+        if attempt.grown and (ack.get("outcome") == "succeeded" or MUTANT in ("grows-always", "fake-grows-always")):
+            ack["grow"] = attempt.grown
         if MUTANT == "enqueues-always" and attempt.enqueued:
             ack["enqueue"] = attempt.enqueued
         if MUTANT == "result-lost":
@@ -171,6 +188,24 @@ class Handler:
     def do_enqueue(self, job):
         self.attempt.enqueued.append(Client.prepared(job))
 
+    def do_parent(self, ref):
+        """The result of a parent."""
+        parents = self.attempt.job.get("parents", {})
+        if ref not in parents and MUTANT != "any-parent":
+            return failed("LookupError", f"{ref} is no parent; there are {sorted(parents)}")
+        parent = parents.get(ref, {})
+        if "result" not in parent and MUTANT != "any-parent":
+            why = parent.get("omitted") or parent["state"]
+            return failed("NoResult", f"the parent {ref} (job {parent['id']}) has no result: {why}")
+        return {"outcome": "succeeded", "result": parent.get("result")}
+
+    def do_grow(self, grown):
+        if (self.attempt.job.get("workflow") or {}).get("role") != "member":
+            return failed("NoMember", "the job is not a member of a workflow")
+        for name, added in grown.items():
+            self.attempt.grown.setdefault(name, []).extend(added)
+        return None
+
     def do_on_attempt(self, number, steps):
         if self.attempt.job["attempt"] == number:
             return self.play(steps)
@@ -224,7 +259,7 @@ class Pretended:
         self.job, self.id, self.token = job, job["id"], token
         self.worker, self.lock, self.events = self, threading.Lock(), Events("fake")
         self.told, self.reason = threading.Event(), None
-        self.progress, self.lines, self.enqueued = None, [], []
+        self.progress, self.lines, self.enqueued, self.grown = None, [], [], {}
 
     def cut_lines(self):
         pass
@@ -418,6 +453,63 @@ class Program:
     def do_call(self, method, path, query=None, body=None):
         safe = method in ("GET", "PUT", "DELETE")
         return self.client.call(method, path, body, query=query, safe=safe and MUTANT != "call-tried-once")[0]
+
+    # Workflows.
+
+    @property
+    def workflows(self):
+        return self.fake.workflows if self.fake else Workflows(self.client)
+
+    def do_create_workflow(self, workflow):
+        made, is_new = self.workflows.create(workflow)
+        return {"workflow": made, "is_new": is_new}
+
+    def do_workflow(self, workflow, include=None):
+        return self.workflows.get(workflow, include)
+
+    def do_wait_workflow(self, workflow, timeout_ms):
+        return self.workflows.wait(workflow, timeout_ms / 1000)
+
+    def do_workflows(self, filter=None, limit=None, cursor=None):
+        return self.workflows.page(**(filter or {}), limit=limit, cursor=cursor)
+
+    def do_all_workflows(self, filter=None, limit=None):
+        items = every(lambda limit, cursor: self.do_workflows(filter, limit, cursor), limit)
+        return {"ids": [each["id"] for each in items]}
+
+    def do_workflow_members(self, workflow, state=None, include=None, limit=None, cursor=None):
+        return self.workflows.page(workflow, "members", state=state, include=include, limit=limit, cursor=cursor)
+
+    def do_all_members(self, workflow, limit=None):
+        items = every(lambda limit, cursor: self.do_workflow_members(workflow, None, None, limit, cursor), limit)
+        return {"numbers": [each["number"] for each in items][: 4 if MUTANT == "one-page-of-members" else None]}
+
+    def do_workflow_member(self, workflow, ref, include=None, wait_ms=None):
+        return self.workflows.member(workflow, ref, include, wait_ms)
+
+    def do_workflow_graph(self, workflow, cursor=None):
+        return self.workflows.page(workflow, "graph", cursor=cursor)
+
+    def do_why_workflow(self, workflow):
+        return self.workflows.page(workflow, "why")
+
+    def do_add_members(self, workflow, request, idempotency_key=None):
+        return self.workflows.add(workflow, request, idempotency_key)
+
+    def do_close_workflow(self, workflow):
+        return self.workflows.close(workflow)
+
+    def do_delete_workflow(self, workflow):
+        return self.workflows.delete(workflow)
+
+    def do_cancel_workflow(self, workflow, reason=None):
+        return self.workflows.cancel(workflow, reason)
+
+    def do_retry_workflow(self, workflow, request=None):
+        return self.workflows.retry(workflow, request or {})
+
+    def do_skip_member(self, workflow, ref):
+        return self.workflows.skip(workflow, ref)
 
     def do_worker(
         self,

@@ -39,7 +39,7 @@ class Attempt:
                 left = ms(job["deadline"]) / 1000 - time.time()
             self.timeout_at = self.answered_at + left
         self.progress, self.progress_due = None, None
-        self.lines, self.enqueued = [], []
+        self.lines, self.enqueued, self.grown = [], [], {}
 
     def tell(self, reason):
         if (self.reason and MUTANT != "told-twice") or self.over:
@@ -217,7 +217,8 @@ class Worker:
             self.events.log("info", "the server is back")
         with self.lock:
             for (attempt, ack), result in zip(acks, answer["acks"]):
-                if result["status"] in (413, 422) and ack["outcome"] == "succeeded":
+                is_refused = result["status"] in (409, 413, 422) and result["error"].get("code") != "lease_lost"
+                if is_refused and ack["outcome"] == "succeeded" and MUTANT != "refused-growth-passes":
                     self.outbox.append((attempt, {**attempt.key(), **refused(result["error"].get("detail", ""))}))
                 elif MUTANT == "acks-twice" and "again" not in attempt.__dict__:
                     attempt.again = True

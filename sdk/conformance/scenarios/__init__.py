@@ -15,7 +15,9 @@ SUBJECTS = {
     "logs_progress": "Logs and progress",
     "queues": "Queues and slots",
     "schedules": "Schedules",
+    "workflows": "Workflows",
     "operating": "Limits and operating",
     "fake": "The fake",
+    "fake_workflows": "Workflows of the fake",
     "history": "Whole lives",
 }

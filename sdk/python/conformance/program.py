@@ -125,6 +125,8 @@ class Attempt:
             checkpoint=job.checkpoint,
             traceparent=job.traceparent,
             schedule=job.schedule,
+            workflow=self.context.workflow,
+            parents=dict(self.context.parents),
         )
         return self
 
@@ -159,6 +161,14 @@ class Attempt:
             say(event="submitted", job=context.job.id, id=self._app.submit(rest[0]).id)
         elif name == "enqueue":
             context.enqueue(rest[0])
+        elif name == "grow":
+            for member in rest[0].get("members", ()):
+                options = {each: member[each] for each in ("needs", "needs_any") if each in member}
+                context.add(member["ref"], member["job"], **with_needs(options))
+            for ref in rest[0].get("skip", ()):
+                context.skip(ref)
+        elif name == "parent":
+            self.value, self._has_returned = context.parent(rest[0]), True
         elif name == "return":
             self.value, self._has_returned = rest[0], True
         elif name in ("fail", "panic"):
@@ -195,6 +205,29 @@ class Indescribable(Exception):
 class Broken(dict[str, int]):
     def items(self) -> Any:
         raise RuntimeError("no items")
+
+
+def with_needs(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a member, whose needs are as in the API, as the builder takes them."""
+    needs = [
+        need if isinstance(need, str) else millrace.Need(**need)
+        for need in options.get("needs", ())
+    ]
+    return {**options, "needs": needs}
+
+
+def flow_of(body: dict[str, Any]) -> millrace.NewWorkflow:
+    """The workflow of a body of the API, made with the builder."""
+    options = {name: value for name, value in body.items() if name not in ("members", "timeout_ms")}
+    if "timeout_ms" in body:
+        options["timeout"] = body["timeout_ms"] / 1000
+    flow = millrace.NewWorkflow(**options)
+    for member in body.get("members", ()):
+        rest = {name: value for name, value in member.items() if name not in ("ref", "job")}
+        flow.members.append(
+            millrace.NewMember(member.get("ref"), member["job"], **with_needs(rest))
+        )
+    return flow
 
 
 def page_of(page: millrace.Page[Any]) -> dict[str, Any]:
@@ -379,6 +412,83 @@ class Program:
     def do_delete_limit(self, command: Mapping[str, Any]) -> Any:
         self._app.delete_limit(command["name"], force=bool(command.get("force")))
         return {}
+
+    def do_create_workflow(self, command: Mapping[str, Any]) -> Any:
+        made = self._app.create_workflow(flow_of(command["workflow"]))
+        return {"workflow": made.workflow.raw, "is_new": made.is_new}
+
+    def do_workflow(self, command: Mapping[str, Any]) -> Any:
+        return self._app.workflow(command["workflow"], include=command.get("include") or ()).raw
+
+    def do_wait_workflow(self, command: Mapping[str, Any]) -> Any:
+        return self._app.wait_workflow(command["workflow"], command["timeout_ms"] / 1000).raw
+
+    def do_workflows(self, command: Mapping[str, Any]) -> Any:
+        page = self._app.workflows(
+            limit=command.get("limit") or 50,
+            cursor=command.get("cursor"),
+            **(command.get("filter") or {}),
+        )
+        return page_of(page)
+
+    def do_all_workflows(self, command: Mapping[str, Any]) -> Any:
+        filters = command.get("filter") or {}
+        found = self._app.all_workflows(limit=command.get("limit") or 100, **filters)
+        return {"ids": [workflow.id for workflow in found]}
+
+    def do_workflow_members(self, command: Mapping[str, Any]) -> Any:
+        page = self._app.workflow_members(
+            command["workflow"],
+            state=command.get("state"),
+            include=command.get("include") or (),
+            limit=command.get("limit") or 100,
+            cursor=command.get("cursor"),
+        )
+        return page_of(page)
+
+    def do_all_members(self, command: Mapping[str, Any]) -> Any:
+        found = self._app.all_members(command["workflow"], limit=command.get("limit") or 1000)
+        return {"numbers": [member.number for member in found]}
+
+    def do_workflow_member(self, command: Mapping[str, Any]) -> Any:
+        return self._app.workflow_member(
+            command["workflow"],
+            command["ref"],
+            include=command.get("include") or (),
+            wait=(command.get("wait_ms") or 0) / 1000,
+        ).raw
+
+    def do_workflow_graph(self, command: Mapping[str, Any]) -> Any:
+        return page_of(self._app.workflow_graph(command["workflow"], cursor=command.get("cursor")))
+
+    def do_why_workflow(self, command: Mapping[str, Any]) -> Any:
+        return self._app.why_workflow(command["workflow"]).raw
+
+    def do_add_members(self, command: Mapping[str, Any]) -> Any:
+        request = command["request"]
+        return self._app.add_members(
+            command["workflow"],
+            request["members"],
+            by=request.get("by"),
+            close=bool(request.get("close")),
+            idempotency_key=command.get("idempotency_key"),
+        ).raw
+
+    def do_close_workflow(self, command: Mapping[str, Any]) -> Any:
+        return self._app.close_workflow(command["workflow"]).raw
+
+    def do_delete_workflow(self, command: Mapping[str, Any]) -> Any:
+        self._app.delete_workflow(command["workflow"])
+        return {}
+
+    def do_cancel_workflow(self, command: Mapping[str, Any]) -> Any:
+        return self._app.cancel_workflow(command["workflow"], command.get("reason")).raw
+
+    def do_retry_workflow(self, command: Mapping[str, Any]) -> Any:
+        return self._app.retry_workflow(command["workflow"], **(command.get("request") or {})).raw
+
+    def do_skip_member(self, command: Mapping[str, Any]) -> Any:
+        return self._app.skip_member(command["workflow"], command["ref"]).raw
 
     def do_bulk(self, command: Mapping[str, Any]) -> Any:
         return self._app.bulk(command["request"]).raw

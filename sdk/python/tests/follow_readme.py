@@ -111,6 +111,22 @@ def main() -> None:
             '    result = fake.get(job.id, include=["result"]).result\n'
             '    assert (result["items"], result["year"]) == (1, 2030), result\''
         )
+        follower.run(
+            "python -c 'import catalogue, nightly, order\n"
+            "from millrace.testing import Fake\n"
+            "with Fake(catalogue.app) as fake:\n"
+            '    made = catalogue.publish(["a.jpg", "b.jpg"])\n'
+            "    assert fake.drain() == 3\n"
+            '    (last,) = fake.enqueued("catalogue.make")\n'
+            '    assert last.result == "Spring"\n'
+            "with Fake(nightly.app) as fake:\n"
+            '    made = nightly.begin("monday")\n'
+            "    assert fake.drain() == 3\n"
+            '    assert nightly.app.wait_workflow(made).result == "600 rows"\n'
+            "made = order.order(17)\n"
+            "assert order.order(17) == made\n"
+            'assert order.withdraw(made) == "cancelled"\''
+        )
         for wanted in ("new\nnew\n", "known\nknown\n"):
             follower.run("python remind.py")
             assert follower.printed == wanted, follower.printed

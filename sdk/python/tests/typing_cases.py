@@ -9,10 +9,14 @@ from millrace import (
     Context,
     Job,
     Limit,
+    MemberDetail,
     Millrace,
     NewJob,
+    NewMember,
+    NewWorkflow,
     QueueSettingsInput,
     Submitted,
+    Workflow,
     current,
 )
 
@@ -76,9 +80,37 @@ def specifications() -> None:
     print(answer, limit.in_use)
 
 
+def workflows() -> None:
+    flow = NewWorkflow("nightly", queue="sales", timeout=60, on_member_failed="stop")
+    NewWorkflow(on_member_failed="halt")  # type: ignore[arg-type]
+    first: NewMember = flow.add("first", send.new("a"))
+    flow.add("next", {"type": "other"}, needs=[first, first.failed, "ref"], needs_any=True)
+    flow.add("bad", {"type": "other", "prioritty": 1})  # type: ignore[arg-type]
+    flow.add("bad", send.new("a"), needs=[1])  # type: ignore[list-item]
+    flow.on_failure = NewJob("page.me")
+    app.create_workflow(flow)
+    app.create_workflow({"members": [{"ref": "a", "job": send.new("a"), "needs": ["b"]}]})
+    app.create_workflow({"membres": []})  # type: ignore[arg-type]
+    made: Workflow = app.create_workflow({"queue": "q", "open": True}).workflow
+    state: str = app.wait_workflow(made.id, 5).state
+    app.workflows(state=["failed"], queue="q")
+    app.workflows(stat="failed")  # type: ignore[call-arg]
+    member: MemberDetail = app.workflow_member(made.id, "a", include=["job"], wait=5)
+    for each in app.all_members(made.id):
+        job: Job | None = each.job
+        print(job, each.jobs)  # type: ignore[attr-defined]
+    number: int = current().parent("a", int)
+    text: str = current().parent("a", int)  # type: ignore[assignment]
+    current().add("b", send.new("b"), needs=[first])
+    print(state, member.waits_for, number, text)
+
+
 async def async_calls() -> None:
     submitted: Submitted = await fetch.submit(url="a")
     await fetch.submit(1)  # type: ignore[arg-type]
     size: int = await fetch("a")
     async for job in aio.list_all(queue="pages"):
         print(job.id, submitted.is_new, size)
+    created: Workflow = (await aio.create_workflow(NewWorkflow())).workflow
+    async for member in aio.all_members(created.id):
+        print(member.ref)

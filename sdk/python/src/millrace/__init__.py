@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._current import current
 from ._ids import make_id
-from ._options import JobFilters, JobOptions, ScheduleFilters, WorkerOptions
+from ._options import JobFilters, JobOptions, ScheduleFilters, WorkerOptions, WorkflowFilters
 from ._time import parse_time
 from ._version import __version__
 from .aio import AsyncMillrace
@@ -12,6 +12,7 @@ from .client import Millrace
 from .context import ClaimedJob, Context
 from .errors import (
     DuplicateJob,
+    DuplicateWorkflow,
     Forbidden,
     IdempotencyMismatch,
     IdMismatch,
@@ -38,16 +39,24 @@ from .models import (
     BulkAnswer,
     BulkFilter,
     BulkRequest,
+    CreatedWorkflow,
     Event,
+    GraphLine,
     Job,
     JobInput,
     JobLimit,
     Limit,
     LimitInput,
     LogLine,
+    Member,
+    MemberDetail,
+    MemberInput,
+    MemberJobInput,
+    MembersAnswer,
     NewJob,
     Operation,
     Page,
+    Parent,
     PreviewRequest,
     Queue,
     QueueLimit,
@@ -64,9 +73,22 @@ from .models import (
     UniqueInput,
     Why,
     WorkerInfo,
+    Workflow,
+    WorkflowInput,
+    WorkflowOfClaim,
+    WorkflowWhy,
 )
-from .outcomes import Cancel, Interrupted, NonRetryable, PayloadError, RetryAfter, Snooze
+from .outcomes import (
+    Cancel,
+    Interrupted,
+    NonRetryable,
+    ParentError,
+    PayloadError,
+    RetryAfter,
+    Snooze,
+)
 from .worker import AsyncWorker, Worker
+from .workflows import Need, NewMember, NewWorkflow
 
 __all__ = [
     "AsyncJobType",
@@ -80,9 +102,12 @@ __all__ = [
     "Cancel",
     "ClaimedJob",
     "Context",
+    "CreatedWorkflow",
     "DuplicateJob",
+    "DuplicateWorkflow",
     "Event",
     "Forbidden",
+    "GraphLine",
     "IdMismatch",
     "IdempotencyMismatch",
     "Interrupted",
@@ -99,13 +124,23 @@ __all__ = [
     "Limit",
     "LimitInput",
     "LogLine",
+    "Member",
+    "MemberDetail",
+    "MemberInput",
+    "MemberJobInput",
+    "MembersAnswer",
     "Millrace",
     "MillraceError",
+    "Need",
     "NewJob",
+    "NewMember",
+    "NewWorkflow",
     "NonRetryable",
     "NotFound",
     "Operation",
     "Page",
+    "Parent",
+    "ParentError",
     "PayloadError",
     "PayloadTooLarge",
     "PreviewRequest",
@@ -137,6 +172,11 @@ __all__ = [
     "Worker",
     "WorkerInfo",
     "WorkerOptions",
+    "Workflow",
+    "WorkflowFilters",
+    "WorkflowInput",
+    "WorkflowOfClaim",
+    "WorkflowWhy",
     "__version__",
     "current",
     "make_id",

@@ -10,14 +10,15 @@ import enum
 import random
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, Generic, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import _json, errors
-from ._constants import FIRST_PAUSE_S, LONGEST_PAUSE_S
-from ._time import to_rfc3339
+from ._constants import COMMIT_PATIENCE_S, FIRST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_WAIT_S
+from ._time import Duration, to_rfc3339, to_seconds
+from .models import Page
 
 T = TypeVar("T")
 
@@ -179,6 +180,60 @@ class Tries:
             raise error from None
         self._failures += 1
         return pause
+
+
+def all_pages(page_at: Callable[[str | None], Page[T]]) -> Iterator[T]:
+    """Iterate over the items of all pages, each of which `page_at` gives for its cursor."""
+    cursor: str | None = None
+    while True:
+        page = page_at(cursor)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def all_pages_async(
+    page_at: Callable[[str | None], Awaitable[Page[T]]],
+) -> AsyncIterator[T]:
+    """Do the same with pages that are awaited."""
+    cursor: str | None = None
+    while True:
+        page = await page_at(cursor)
+        for item in page.items:
+            yield item
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+class Waiting:
+    """A wait for an end, by several requests.
+
+    Args:
+        what: what has to end, for people.
+        timeout: how long; None means without a bound.
+    """
+
+    def __init__(self, what: str, timeout: Duration | None) -> None:
+        self._what = what
+        self._began = time.monotonic()
+        self._ends = None if timeout is None else self._began + to_seconds("timeout", timeout)
+
+    def next_s(self) -> float:
+        """Return how long the next request may wait at the server."""
+        left = LONGEST_WAIT_S if self._ends is None else self._ends - time.monotonic()
+        return min(max(left, 0.0), LONGEST_WAIT_S)
+
+    def is_too_late_to_come(self) -> bool:
+        """Whether what is not there won't come: a transaction that submitted it has committed."""
+        comes = self._began + COMMIT_PATIENCE_S
+        return time.monotonic() >= (comes if self._ends is None else min(comes, self._ends))
+
+    def check(self, state: str) -> None:
+        """Raise WaitTimeout if the time is over."""
+        if self._ends is not None and time.monotonic() >= self._ends:
+            raise errors.WaitTimeout(f"{self._what} is still {state}", code="wait_timeout")
 
 
 def split_url(url: str) -> tuple[str, str, int, str]:

@@ -9,6 +9,7 @@ from ._fake_checks import Fault
 _TITLES = {
     "not_found": (404, "Not found"),
     "duplicate_job": (409, "The job already exists"),
+    "duplicate_workflow": (409, "The workflow already exists"),
     "id_mismatch": (409, "The id belongs to a job with other content"),
     "queue_full": (429, "The queue is full"),
     "invalid_state": (409, "The state does not allow the operation"),

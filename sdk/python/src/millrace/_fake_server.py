@@ -13,7 +13,9 @@ from ._calls import Call, Response
 from ._fake_checks import faults_of
 from ._fake_refusal import Refusal
 from ._fake_settings import FakeSettings
+from ._fake_workflows import FakeWorkflows
 from ._ids import make_id
+from ._outcome import refused
 from ._time import format_time, parse_time
 from .context import ClaimedJob, Context, Line
 from .errors import WaitTimeout
@@ -68,6 +70,7 @@ class FakeServer:
         self._count = 0
         self._tokens = 0
         self._settings = FakeSettings(lambda wire: self._submit(wire, None)[1], self._counts)
+        self._workflows = FakeWorkflows(self)
 
     def advance(self, ms: int) -> None:
         with self._lock:
@@ -122,10 +125,14 @@ class FakeServer:
                 return 200, {"items": job.lines, "next_cursor": None}
             if action == "DELETE":
                 return 204, self._delete(job)
-        settled = self._settings.answer(call.method, names, query, body)
-        if settled is None:
+        if names[0] == "workflows":
+            key = call.headers.get("Idempotency-Key")
+            answered = self._workflows.answer(call.method, names, query, body, key)
+        else:
+            answered = self._settings.answer(call.method, names, query, body)
+        if answered is None:
             raise NotImplementedError(f"the fake knows nothing of {call.method} {call.path}")
-        return settled
+        return answered
 
     def _counts(self, queue: str) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -184,10 +191,7 @@ class FakeServer:
         return {"results": results}
 
     def _submit(self, wire: dict[str, Any], key: str | None) -> tuple[int, dict[str, Any]]:
-        faults = faults_of(wire if key is None else {**wire, "idempotency_key": key})
-        if faults:
-            count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}"
-            raise Refusal("validation_failed", count, faults)
+        _check(wire if key is None else {**wire, "idempotency_key": key})
         queue = str(wire.get("queue", "default"))
         if key is not None and (queue, key) in self._keys:
             first, id = self._keys[queue, key]
@@ -282,10 +286,31 @@ class FakeServer:
         self._jobs[shown["id"]] = job
         return job
 
+    # For workflows
+
+    def release(self, wire: dict[str, Any], workflow: dict[str, Any]) -> str:
+        """Submit a job of this workflow and return its id. Raises a Refusal."""
+        _check(wire)
+        self._settings.check_limits(wire.get("limits"))
+        return str(self._make({**wire, "workflow": workflow}, wire["queue"]).wire["id"])
+
+    def cancel(self, id: str) -> None:
+        """Cancel a job that has not ended, or tell its handler."""
+        if id in self._jobs and self._jobs[id].state not in FINAL_STATES:
+            self._cancel(self._jobs[id])
+
+    def shown(self, id: str) -> dict[str, Any] | None:
+        """Return a job as the API shows it, with its result; None if it was deleted."""
+        return self._jobs[id].shown("result") if id in self._jobs else None
+
+    def now(self) -> str:
+        """Return the fake's time, as the API writes it."""
+        return _text(self._now_ms)
+
     # Changes of a job
 
     def _let_time_work(self) -> None:
-        for job in self._jobs.values():
+        for job in list(self._jobs.values()):  # the end of one may release others
             if job.state not in _WAITING:
                 continue
             if job.expires_ms is not None and job.expires_ms <= self._now_ms:
@@ -296,6 +321,7 @@ class FakeServer:
     def _end(self, job: FakeJob, state: str) -> None:
         job.wire.update(state=state, finished_at=_text(self._now_ms))
         job.wire["version"] += 1
+        self._workflows.job_ended(job.wire["id"], state)
 
     def _cancel(self, job: FakeJob) -> dict[str, Any]:
         if job.state in FINAL_STATES:
@@ -310,6 +336,8 @@ class FakeServer:
     def _retry(self, job: FakeJob) -> dict[str, Any]:
         if job.state not in FINAL_STATES:
             raise Refusal("invalid_state", "the job's state does not allow this")
+        if job.wire.get("workflow", {}).get("role") == "member":
+            raise NotImplementedError("the fake knows no retry of a workflow's member")
         wire = job.wire
         wire.update(state="ready", attempt=0, run_at=_text(self._now_ms), finished_at=None)
         wire.update(expires_at=None, progress=None, cancel_requested=False)
@@ -346,6 +374,7 @@ class FakeServer:
             wire["attempt"] += 1
             wire["version"] += 1
             claimed = {**wire, "payload": job.submission.get("payload")}
+            claimed.update(self._workflows.claimed(wire["id"]))
             if "tracestate" in job.submission:
                 claimed["tracestate"] = job.submission["tracestate"]
             # A copy, since the handler may change its payload.
@@ -372,6 +401,11 @@ class FakeServer:
 
     def _conclude(self, job: FakeJob, ack: Mapping[str, Any]) -> None:
         wire, outcome = job.wire, ack["outcome"]
+        if "grow" in ack:
+            try:
+                self._workflows.grow(wire["id"], ack["grow"])
+            except Refusal as refusal:
+                return self._conclude(job, _json.loads(f"{{{refused(str(refusal)).text}}}"))
         if outcome == "succeeded":
             job.result = ack["result"]
             self._end(job, "succeeded")
@@ -397,6 +431,13 @@ class FakeServer:
         job.due_ms = self._now_ms + delay_ms
         job.wire.update(state=state, run_at=_text(job.due_ms))
         job.wire["version"] += 1
+
+
+def _check(wire: Mapping[str, Any]) -> None:
+    faults = faults_of(wire)
+    if faults:
+        count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}"
+        raise Refusal("validation_failed", count, faults)
 
 
 _TRACE = ("traceparent", "tracestate")

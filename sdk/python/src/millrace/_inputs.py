@@ -307,13 +307,13 @@ class MemberJobInput(TypedDict):
 class MemberInput(TypedDict):
     ref: NotRequired[str]
     """A name by which other members and calls name this one."""
-    needs: NotRequired[list[NeedInput]]
+    needs: NotRequired[list[str | NeedInput]]
     """What the member waits for; a ref alone stands for an object with it. Default `[]`: the member
     starts at once. At most 1,000 entries.
     """
     needs_any: NotRequired[bool]
     """The first need that is met releases it. Default `false`."""
-    job: MemberJobInput
+    job: MemberJobInput | NewJob
 
 
 class WorkflowUniqueInput(TypedDict):
@@ -338,7 +338,7 @@ class WorkflowInput(TypedDict):
     """Names to find the workflow by. Default `[]`. At most 32 entries."""
     meta: NotRequired[dict[str, str]]
     """The client's own strings, at most 8 KiB. Default `{}`."""
-    defaults: NotRequired[MemberJobInput]
+    defaults: NotRequired[MemberJobInput | NewJob]
     """Members for the jobs of this request that do not name them."""
     members: NotRequired[list[MemberInput]]
     """Default `[]`. A closed workflow without members succeeds at once. At most 10,000 entries."""
@@ -346,11 +346,11 @@ class WorkflowInput(TypedDict):
     """It takes more members, and ends only after it is closed. Default `false`."""
     on_member_failed: NotRequired[OnMemberFailed]
     """What a member's failure does. Default `continue`."""
-    on_success: NotRequired[MemberJobInput]
+    on_success: NotRequired[MemberJobInput | NewJob]
     """A job to submit when the workflow has succeeded."""
-    on_failure: NotRequired[MemberJobInput]
+    on_failure: NotRequired[MemberJobInput | NewJob]
     """A job to submit when it has failed or was cancelled."""
-    on_end: NotRequired[MemberJobInput]
+    on_end: NotRequired[MemberJobInput | NewJob]
     """A job to submit when it has ended."""
     max_active: NotRequired[int]
     """The most members that are active at once. Default no bound. 1 to 1,000,000."""
@@ -366,6 +366,28 @@ class WorkflowInput(TypedDict):
     """
     unique: NotRequired[WorkflowUniqueInput]
     """Allows one workflow for each key."""
+
+
+class MembersInput(TypedDict):
+    members: list[MemberInput]
+    """At most 10,000 entries."""
+    by: NotRequired[str]
+    """The member that adds them, while it is active; needed if the workflow is closed. 1 to 128
+    characters.
+    """
+    close: NotRequired[bool]
+    """Close the workflow too. Default `false`."""
+
+
+class WorkflowRetryInput(TypedDict):
+    refs: NotRequired[list[str]]
+    """The members to retry. Default those whose failure no other member has caught. 1 to 10,000
+    entries.
+    """
+    reset_attempts: NotRequired[bool]
+    """As of a job's retry. Default `true`."""
+    drop_limits: NotRequired[bool]
+    """As of a job's retry. Default `false`."""
 
 
 class ScheduleSet(TypedDict):

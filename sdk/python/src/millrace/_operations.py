@@ -100,29 +100,31 @@ def _give_id(wire: dict[str, Any], key: str | None) -> None:
 
 
 def get(id: str, include: Sequence[str]) -> Call[Job]:
-    return Call("GET", path("jobs", id, include=list(include) or None), _record(Job))
+    return Call("GET", path("jobs", id, include=list(include) or None), record_of(Job))
 
 
 def wait(id: str, seconds: float) -> Call[Job]:
     milliseconds = round(min(seconds, LONGEST_WAIT_S) * 1000)
     target = path("jobs", id, wait_ms=milliseconds, until="final", include="result")
-    return Call("GET", target, _record(Job))
+    return Call("GET", target, record_of(Job))
 
 
 def list_jobs(filters: Mapping[str, Any], limit: int, cursor: str | None) -> Call[Page[Job]]:
-    return Call("GET", path("jobs", **filters, limit=limit, cursor=cursor), _page(Job))
+    return Call("GET", path("jobs", **filters, limit=limit, cursor=cursor), page_of(Job))
 
 
 def logs(id: str, limit: int, cursor: str | None) -> Call[Page[LogLine]]:
-    return Call("GET", path("jobs", id, "logs", limit=limit, cursor=cursor), _page(LogLine))
+    return Call("GET", path("jobs", id, "logs", limit=limit, cursor=cursor), page_of(LogLine))
 
 
 def cancel(id: str, reason: str | None) -> Call[Job]:
-    return Call("POST", path("jobs", id, "cancel"), _record(Job), _reason(reason))
+    return Call("POST", path("jobs", id, "cancel"), record_of(Job), reason_of(reason))
 
 
 def retry(id: str) -> Call[Job]:
-    return Call("POST", path("jobs", id, "retry"), _record(Job), b"{}", repeat=Repeat.IF_NOT_BEGUN)
+    return Call(
+        "POST", path("jobs", id, "retry"), record_of(Job), b"{}", repeat=Repeat.IF_NOT_BEGUN
+    )
 
 
 def delete(id: str) -> Call[None]:
@@ -130,16 +132,16 @@ def delete(id: str) -> Call[None]:
 
 
 def queues(limit: int, cursor: str | None) -> Call[Page[Queue]]:
-    return Call("GET", path("queues", limit=limit, cursor=cursor), _page(Queue))
+    return Call("GET", path("queues", limit=limit, cursor=cursor), page_of(Queue))
 
 
 def queue(name: str) -> Call[Queue]:
-    return Call("GET", path("queues", name), _record(Queue))
+    return Call("GET", path("queues", name), record_of(Queue))
 
 
 def put_queue(name: str, settings: QueueSettingsInput, if_match: int | str | None) -> Call[Queue]:
     return Call(
-        "PUT", path("queues", name), _record(Queue), body(dict(settings)), _if_match(if_match)
+        "PUT", path("queues", name), record_of(Queue), body(dict(settings)), _if_match(if_match)
     )
 
 
@@ -149,7 +151,7 @@ def patch_queue(
     return Call(
         "PATCH",
         path("queues", name, create=True if create else None),
-        _record(Queue),
+        record_of(Queue),
         body(dict(settings)),
         _if_match(if_match),
         Repeat.IF_NOT_BEGUN,
@@ -157,11 +159,11 @@ def patch_queue(
 
 
 def pause_queue(name: str, reason: str | None) -> Call[Queue]:
-    return Call("POST", path("queues", name, "pause"), _record(Queue), _reason(reason))
+    return Call("POST", path("queues", name, "pause"), record_of(Queue), reason_of(reason))
 
 
 def resume_queue(name: str) -> Call[Queue]:
-    return Call("POST", path("queues", name, "resume"), _record(Queue))
+    return Call("POST", path("queues", name, "resume"), record_of(Queue))
 
 
 def delete_queue(name: str, force: bool) -> Call[None]:
@@ -169,16 +171,16 @@ def delete_queue(name: str, force: bool) -> Call[None]:
 
 
 def schedules(filters: Mapping[str, Any], limit: int, cursor: str | None) -> Call[Page[Schedule]]:
-    return Call("GET", path("schedules", **filters, limit=limit, cursor=cursor), _page(Schedule))
+    return Call("GET", path("schedules", **filters, limit=limit, cursor=cursor), page_of(Schedule))
 
 
 def schedule(name: str) -> Call[Schedule]:
-    return Call("GET", path("schedules", name), _record(Schedule))
+    return Call("GET", path("schedules", name), record_of(Schedule))
 
 
 def put_schedule(name: str, spec: ScheduleInput, if_match: int | str | None) -> Call[Schedule]:
     return Call(
-        "PUT", path("schedules", name), _record(Schedule), body(_spec(spec)), _if_match(if_match)
+        "PUT", path("schedules", name), record_of(Schedule), body(_spec(spec)), _if_match(if_match)
     )
 
 
@@ -187,15 +189,15 @@ def delete_schedule(name: str) -> Call[None]:
 
 
 def pause_schedule(name: str, reason: str | None) -> Call[Schedule]:
-    return Call("POST", path("schedules", name, "pause"), _record(Schedule), _reason(reason))
+    return Call("POST", path("schedules", name, "pause"), record_of(Schedule), reason_of(reason))
 
 
 def resume_schedule(name: str) -> Call[Schedule]:
-    return Call("POST", path("schedules", name, "resume"), _record(Schedule))
+    return Call("POST", path("schedules", name, "resume"), record_of(Schedule))
 
 
 def trigger_schedule(name: str) -> Call[Job]:
-    return Call("POST", path("schedules", name, "trigger"), _record(Job), headers=_new_key())
+    return Call("POST", path("schedules", name, "trigger"), record_of(Job), headers=_new_key())
 
 
 def backfill_schedule(name: str, request: BackfillRequest) -> Call[dict[str, Any]]:
@@ -226,16 +228,16 @@ def _spec(spec: ScheduleInput) -> dict[str, Any]:
 
 
 def limits(limit: int, cursor: str | None) -> Call[Page[Limit]]:
-    return Call("GET", path("limits", limit=limit, cursor=cursor), _page(Limit))
+    return Call("GET", path("limits", limit=limit, cursor=cursor), page_of(Limit))
 
 
 def limit(name: str) -> Call[Limit]:
-    return Call("GET", path("limits", name), _record(Limit))
+    return Call("GET", path("limits", name), record_of(Limit))
 
 
 def put_limit(name: str, settings: LimitInput, if_match: int | str | None) -> Call[Limit]:
     return Call(
-        "PUT", path("limits", name), _record(Limit), body(dict(settings)), _if_match(if_match)
+        "PUT", path("limits", name), record_of(Limit), body(dict(settings)), _if_match(if_match)
     )
 
 
@@ -243,7 +245,7 @@ def patch_limit(name: str, settings: LimitInput, if_match: int | str | None) -> 
     return Call(
         "PATCH",
         path("limits", name),
-        _record(Limit),
+        record_of(Limit),
         body(dict(settings)),
         _if_match(if_match),
         Repeat.IF_NOT_BEGUN,
@@ -256,12 +258,12 @@ def pause_limit(
     for_ms = None if duration is None else to_ms("duration", duration)
     request = {"reason": reason, "key": key, "for_ms": for_ms}
     given = {member: value for member, value in request.items() if value is not None}
-    return Call("POST", path("limits", name, "pause"), _record(Limit), body(given))
+    return Call("POST", path("limits", name, "pause"), record_of(Limit), body(given))
 
 
 def resume_limit(name: str, key: str | None) -> Call[Limit]:
     request = body({} if key is None else {"key": key})
-    return Call("POST", path("limits", name, "resume"), _record(Limit), request)
+    return Call("POST", path("limits", name, "resume"), record_of(Limit), request)
 
 
 def delete_limit(name: str, force: bool) -> Call[None]:
@@ -278,24 +280,24 @@ def bulk(request: BulkRequest) -> Call[BulkAnswer | Operation]:
 
 def operations(state: str | None, limit: int, cursor: str | None) -> Call[Page[Operation]]:
     return Call(
-        "GET", path("operations", state=state, limit=limit, cursor=cursor), _page(Operation)
+        "GET", path("operations", state=state, limit=limit, cursor=cursor), page_of(Operation)
     )
 
 
 def operation(id: str, action: str | None = None) -> Call[Operation]:
     """Return the call that reads an operation, or that pauses, resumes or cancels it."""
     if action is None:
-        return Call("GET", path("operations", id), _record(Operation))
-    return Call("POST", path("operations", id, action), _record(Operation))
+        return Call("GET", path("operations", id), record_of(Operation))
+    return Call("POST", path("operations", id, action), record_of(Operation))
 
 
 def workers(limit: int, cursor: str | None) -> Call[Page[WorkerInfo]]:
-    return Call("GET", path("workers", limit=limit, cursor=cursor), _page(WorkerInfo))
+    return Call("GET", path("workers", limit=limit, cursor=cursor), page_of(WorkerInfo))
 
 
 def events(filters: Mapping[str, Any], wait_s: float) -> Call[Page[Event]]:
     wait_ms = round(min(wait_s, LONGEST_WAIT_S) * 1000) or None
-    return Call("GET", path("events", **filters, wait_ms=wait_ms), _page(Event))
+    return Call("GET", path("events", **filters, wait_ms=wait_ms), page_of(Event))
 
 
 def stats(
@@ -305,11 +307,11 @@ def stats(
     lengths = {
         member: to_ms(member[:-3], value) for member, value in query.items() if value is not None
     }
-    return Call("GET", path("stats", **lengths, by=by, name=name), _record(Stats))
+    return Call("GET", path("stats", **lengths, by=by, name=name), record_of(Stats))
 
 
 def why(id: str) -> Call[Why]:
-    return Call("GET", path("jobs", id, "why"), _record(Why))
+    return Call("GET", path("jobs", id, "why"), record_of(Why))
 
 
 def any_call(method: str, target: str, query: Mapping[str, Any] | None, content: Any) -> Call[Any]:
@@ -338,11 +340,11 @@ def heartbeat(id: str, token: int) -> Call[dict[str, Any]]:
     return Call("POST", path("jobs", id, "heartbeat"), read_object, body({"token": token}))
 
 
-def _record(kind: type[R]) -> Callable[[Response], R]:
+def record_of(kind: type[R]) -> Callable[[Response], R]:
     return lambda response: kind(read_object(response))
 
 
-def _page(kind: type[R]) -> Callable[[Response], Page[R]]:
+def page_of(kind: type[R]) -> Callable[[Response], Page[R]]:
     def read(response: Response) -> Page[R]:
         page = read_object(response)
         items = _list_of(page, "items", response)
@@ -364,7 +366,7 @@ def _list_of(answer: Mapping[str, Any], member: str, response: Response) -> list
     return items
 
 
-def _reason(reason: str | None) -> bytes:
+def reason_of(reason: str | None) -> bytes:
     return body({} if reason is None else {"reason": reason})
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from ._shapes import JobOptions, JobState
+from ._shapes import JobOptions, JobState, WorkflowState
 from ._time import Duration, Instant
 
-__all__ = ["JobFilters", "JobOptions", "ScheduleFilters", "WorkerOptions"]
+__all__ = ["JobFilters", "JobOptions", "ScheduleFilters", "WorkerOptions", "WorkflowFilters"]
 
 
 class JobFilters(TypedDict, total=False):
@@ -30,6 +30,18 @@ class ScheduleFilters(TypedDict, total=False):
 
     managed_by: str
     queue: str
+
+
+class WorkflowFilters(TypedDict, total=False):
+    """What a list of workflows is narrowed to."""
+
+    state: WorkflowState | Sequence[WorkflowState]
+    queue: str
+    name: str
+    tag: str
+    created_after: Instant
+    created_before: Instant
+    fresh: bool
 
 
 class WorkerOptions(TypedDict, total=False):

@@ -52,7 +52,7 @@ LOST = Outcome("lost", "")  # not sent: the handler was told that its lease is l
 CANCELLED = Outcome("cancelled", '"outcome":"cancelled"')
 
 
-def succeeded(result: Any, enqueue: list[dict[str, Any]]) -> Outcome:
+def succeeded(result: Any, enqueue: list[dict[str, Any]], grow: Mapping[str, list[Any]]) -> Outcome:
     try:
         text = f'"outcome":"succeeded","result":{_json.dumps(result)}'
     except Exception as error:  # also what the result's own methods raise
@@ -60,6 +60,8 @@ def succeeded(result: Any, enqueue: list[dict[str, Any]]) -> Outcome:
         return failed({"type": "outcome_refused", "message": why})
     if enqueue:
         text += f',"enqueue":{_json.dumps(enqueue)}'
+    if grow:
+        text += f',"grow":{_json.dumps(grow)}'
     return Outcome("succeeded", text)
 
 
@@ -93,7 +95,7 @@ def _outcome_of(context: Context, result: Any, error: BaseException | None) -> O
             message += f"; then the handler raised {describe(error)}"
         return failed({"type": "timeout", "message": message})
     if error is None:
-        return succeeded(result, context._enqueued)
+        return succeeded(result, context._enqueued, context._grown)
     if isinstance(error, CANCELLATIONS):
         if told == "cancelled":
             return CANCELLED

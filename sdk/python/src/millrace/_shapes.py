@@ -665,6 +665,96 @@ class MemberCounts(TypedDict):
     skipped: int
 
 
+class WorkflowCallbacks(TypedDict):
+    """The ids of the callbacks' jobs, once they are submitted."""
+
+    on_success: NotRequired[str]
+    on_failure: NotRequired[str]
+    on_end: NotRequired[str]
+
+
+class WorkflowUnique(TypedDict):
+    key: str
+
+
+class Need(TypedDict):
+    ref: str
+    """The ref of another member, or `@` and its number. 1 to 128 characters."""
+    on: NeedOn
+
+
+class MemberJob(TypedDict):
+    run_at: NotRequired[str]
+    delay_ms: NotRequired[int]
+    """From its release. At most 10 years."""
+    type: str
+    """The type, which decides who runs the jobs."""
+    expires_at: NotRequired[str]
+    redacted: NotRequired[bool]
+    """The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+    are null, `message` of an error or a log line is empty. Always `true`.
+    """
+    queue: str
+    """The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+    `default`.
+    """
+    payload: NotRequired[Any]
+    """Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+    """
+    priority: NotRequired[int]
+    """Lower runs first. Default `0`. -32,768 to 32,767."""
+    expires_in_ms: NotRequired[int]
+    """The same as `expires_at`, counted from the submission. At most 10 years."""
+    max_attempts: NotRequired[int]
+    """The most attempts. Default the queue's. 1 to 1,000."""
+    retry: NotRequired[RetryPolicy]
+    """How long the job waits after a failed attempt. Default the queue's."""
+    lease_ms: NotRequired[int]
+    """The length of a lease. Default the queue's. 1,000 to 86,400,000 ms."""
+    timeout_ms: NotRequired[int]
+    """The bound on one attempt, however often it is extended. Default none. At most 10 years."""
+    unique: NotRequired[UniqueInput]
+    """Allows one job for each key within the queue."""
+    tags: NotRequired[list[str]]
+    """Names to find the job by. Default `[]`. At most 32 entries."""
+    meta: NotRequired[dict[str, str]]
+    """The client's own strings, at most 8 KiB. Default `{}`."""
+    traceparent: NotRequired[str]
+    """W3C trace context. At most 512 characters."""
+    tracestate: NotRequired[str]
+    """W3C trace state, which goes with it. At most 512 characters."""
+    limits: NotRequired[list[JobLimit]]
+    """The limits that a job must pass to start, its queue's included; each name once. `key` is
+    required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+    """
+    order_key: NotRequired[str]
+    """Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+    submission; priority does not count among them. 1 to 128 characters.
+    """
+    order_on_failure: NotRequired[OrderOnFailure]
+    fair_key: NotRequired[str]
+    """The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+    characters.
+    """
+
+
+class WorkflowBlocking(TypedDict):
+    """The members depend on the code."""
+
+    code: Literal["open", "active", "max_active", "releasing", "in_transit", "overloaded", "ended"]
+    """`open`: it is not closed. `active`: members have jobs that have not ended. `max_active`:
+    members wait, because as many as that are active. `releasing`: members are about to be
+    submitted. `in_transit`: jobs are on the way to another shard. `overloaded`: the server's memory
+    is full. `ended`: the workflow has.
+    """
+    shard: NotRequired[int]
+    """The shard to which the jobs are on the way."""
+    count: NotRequired[int]
+    """How many."""
+    jobs: NotRequired[list[str]]
+    """The first 20 of them. Left out for a token that is limited to queues."""
+
+
 class WorkflowOfJob(TypedDict):
     """The workflow that the job belongs to."""
 
@@ -1136,6 +1226,148 @@ class Queue(Record):
     """The gates that hold back ready jobs of the queue, most jobs first; at most 20. Only in the
     answer to GET of one queue. The keys of a limit count together; `key` is present if only one is
     closed. `more` says that the server looked only at a part of the jobs.
+    """
+
+    __slots__ = ()
+
+
+class MembersAnswer(Record):
+    added: int
+    """How many members were added."""
+    existing: int
+    """How many were there already."""
+    members: int
+    """How many the workflow has now."""
+
+    __slots__ = ()
+
+
+class WorkflowRecord(Record):
+    id: str
+    """A UUIDv7."""
+    name: str | None
+    queue: str
+    """The queue of the workflow itself."""
+    state: WorkflowState
+    reason: Literal["member_failed", "cancelled", "timeout"] | None
+    """Why it stops, or has failed; null if it does not."""
+    cancel_reason: str | None
+    """As the cancellation gave it. Left out if it gave none."""
+    generation: int
+    """Grows with each retry after the end."""
+    version: int
+    """Grows with each change of the workflow itself, not with those of its members."""
+    open: bool
+    """Whether it takes members from outside."""
+    created_at: str
+    timeout_at: str | None
+    """When this generation times out; null if it does not."""
+    ended_at: str | None
+    """Null until it has ended."""
+    members: int
+    """The number of members."""
+    counts: MemberCounts
+    callbacks: WorkflowCallbacks
+    tags: list[str]
+    """At most 32 entries."""
+    meta: dict[str, str]
+    """The client's own strings, at most 8 KiB."""
+    on_member_failed: OnMemberFailed
+    max_active: int | None
+    """Null if there is no bound."""
+    timeout_ms: int | None
+    """Null if there is none."""
+    result_from: str | None
+    """The ref of the member whose result is the workflow's; null if there is none."""
+    keep_members: bool
+    """Whether the members' jobs stay until the workflow goes."""
+    unique: WorkflowUnique | None
+    """Null if it has no unique key."""
+    result: Any
+    """With `include=result`; null until there is one."""
+    redacted: bool | None
+    """Jobs of queues that the token does not open, or results that it may not see, are left out.
+    Always `true`.
+    """
+
+    __slots__ = ()
+
+
+class MemberRecord(Record):
+    number: int
+    """Its place in the workflow, from 0."""
+    ref: str | None
+    """Null if it has none."""
+    state: MemberState
+    reason: MemberReason | None
+    generation: int
+    """How often it was released."""
+    queue: str | None
+    """The queue of its job. Left out, as is what follows, if the token does not open it."""
+    job_id: str | None
+    """Null until it is released."""
+    result: Any
+    """With `include=result`; null if there is none."""
+    redacted: bool | None
+    """Jobs of queues that the token does not open, or results that it may not see, are left out.
+    Always `true`.
+    """
+
+    __slots__ = ()
+
+
+class MemberDetailRecord(Record):
+    needs: list[Need]
+    needs_any: bool
+    """Whether the first need that is met releases it."""
+    definition: MemberJob | None
+    """The job as it was given. Left out if the token does not open its queue."""
+    waits_for: list[str]
+    """Needs that have not ended, at most 20."""
+    number: int
+    """Its place in the workflow, from 0."""
+    ref: str | None
+    """Null if it has none."""
+    state: MemberState
+    reason: MemberReason | None
+    generation: int
+    """How often it was released."""
+    queue: str | None
+    """The queue of its job. Left out, as is what follows, if the token does not open it."""
+    job_id: str | None
+    """Null until it is released."""
+    result: Any
+    """With `include=result`; null if there is none."""
+    redacted: bool | None
+    """Jobs of queues that the token does not open, or results that it may not see, are left out.
+    Always `true`.
+    """
+
+    __slots__ = ()
+
+
+class GraphLine(Record):
+    number: int
+    ref: str | None
+    """Null if it has none."""
+    kind: Literal["job"]
+    """What the member is."""
+    state: MemberState
+    needs: list[Need]
+
+    __slots__ = ()
+
+
+class WorkflowWhy(Record):
+    id: str
+    state: WorkflowState
+    at: str
+    summary: str
+    """Sentences for a person."""
+    blocking: list[WorkflowBlocking]
+    redacted: bool | None
+    """Jobs of queues that the token does not open, or results that it may not see, are left out.
+    Always `true`.
     """
 
     __slots__ = ()

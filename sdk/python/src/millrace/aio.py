@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -22,18 +21,18 @@ from typing import (
 from . import _operations as operations
 from ._aio_http import AsyncTransport
 from ._app import App
-from ._calls import Call, Lost, Tries
-from ._constants import COMMIT_PATIENCE_S, COMMIT_PAUSE_S, LONGEST_WAIT_S
+from ._calls import Call, Lost, Tries, Waiting, all_pages_async
+from ._constants import COMMIT_PAUSE_S
 from ._options import JobFilters, JobOptions, ScheduleFilters, WorkerOptions
 from ._signals import stopping_by_signals
 from ._sql import execute_async, statement_of
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
+from ._workflow_aio import AsyncWorkflowCalls
 from .client import new_job
-from .errors import InvalidState, NotFound, WaitTimeout
+from .errors import InvalidState, NotFound
 from .jobs import AsyncJobType, P, R
 from .models import (
-    FINAL_STATES,
     UNSET,
     BackfillRequest,
     BatchItem,
@@ -59,6 +58,7 @@ from .models import (
     Submitted,
     Why,
     WorkerInfo,
+    Workflow,
 )
 from .worker import AsyncWorker
 
@@ -66,9 +66,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
+E = TypeVar("E", Job, Workflow)
 
 
-class AsyncMillrace(App):
+class AsyncMillrace(App, AsyncWorkflowCalls):
     """A client of a server, and an application with handlers of jobs and a worker.
 
     Connections are kept open for later calls. The client is for one event loop at a time; on
@@ -255,23 +256,25 @@ class AsyncMillrace(App):
             NotFound: there is no such job, also 2 s later: one that was submitted in a transaction
                 comes a moment after the commit.
         """
-        began = time.monotonic()
-        ends = None if timeout is None else began + to_seconds("timeout", timeout)
-        comes = began + COMMIT_PATIENCE_S
+        return await self._wait(lambda wait_s: operations.wait(id, wait_s), f"job {id}", timeout)
+
+    async def _wait(
+        self, call_at: Callable[[float], Call[E]], what: str, timeout: Duration | None
+    ) -> E:
+        """Return what has ended; `call_at` asks for it, and waits so long at the server."""
+        waiting = Waiting(what, timeout)
         while True:
-            left = LONGEST_WAIT_S if ends is None else ends - time.monotonic()
-            wait_s = min(max(left, 0.0), LONGEST_WAIT_S)
+            wait_s = waiting.next_s()
             try:
-                job = await self._call(operations.wait(id, wait_s), wait_s + self._timeout)
+                found = await self._call(call_at(wait_s), wait_s + self._timeout)
             except NotFound:
-                if time.monotonic() >= (comes if ends is None else min(comes, ends)):
+                if waiting.is_too_late_to_come():
                     raise
                 await asyncio.sleep(COMMIT_PAUSE_S)
                 continue
-            if job.state in FINAL_STATES:
-                return job
-            if ends is not None and time.monotonic() >= ends:
-                raise WaitTimeout(f"job {id} is still {job.state}", code="wait_timeout")
+            if found.has_ended:
+                return found
+            waiting.check(found.state)
 
     async def list(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[JobFilters]
@@ -283,18 +286,9 @@ class AsyncMillrace(App):
         """
         return await self._call(operations.list_jobs(filters, limit, cursor))
 
-    async def list_all(
-        self, *, limit: int = 100, **filters: Unpack[JobFilters]
-    ) -> AsyncIterator[Job]:
+    def list_all(self, *, limit: int = 100, **filters: Unpack[JobFilters]) -> AsyncIterator[Job]:
         """Iterate over all matching jobs, newest first. Fetches pages of `limit`; see `list`."""
-        cursor: str | None = None
-        while True:
-            page = await self.list(limit=limit, cursor=cursor, **filters)
-            for job in page.items:
-                yield job
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        return all_pages_async(lambda cursor: self.list(limit=limit, cursor=cursor, **filters))
 
     async def logs(self, id: str, *, limit: int = 1000, cursor: str | None = None) -> Page[LogLine]:
         """Return a page of a job's log, oldest line first."""

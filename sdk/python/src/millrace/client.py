@@ -20,18 +20,18 @@ from typing import (
 
 from . import _operations as operations
 from ._app import App
-from ._calls import Call, Lost, Tries
-from ._constants import COMMIT_PATIENCE_S, COMMIT_PAUSE_S, LONGEST_WAIT_S
+from ._calls import Call, Lost, Tries, Waiting, all_pages
+from ._constants import COMMIT_PAUSE_S
 from ._http import Transport
 from ._options import JobFilters, JobOptions, ScheduleFilters, WorkerOptions
 from ._signals import stopping_by_signals
 from ._sql import execute, statement_of
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
-from .errors import InvalidState, NotFound, WaitTimeout
+from ._workflow_client import WorkflowCalls
+from .errors import InvalidState, NotFound
 from .jobs import JobType, P, R
 from .models import (
-    FINAL_STATES,
     UNSET,
     BackfillRequest,
     BatchItem,
@@ -57,6 +57,7 @@ from .models import (
     Submitted,
     Why,
     WorkerInfo,
+    Workflow,
 )
 from .worker import Worker
 
@@ -64,9 +65,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
+E = TypeVar("E", Job, Workflow)
 
 
-class Millrace(App):
+class Millrace(App, WorkflowCalls):
     """A client of a server, and an application with handlers of jobs and a worker.
 
     Thread-safe. Connections are kept open for later calls.
@@ -247,23 +249,23 @@ class Millrace(App):
             NotFound: there is no such job, also 2 s later: one that was submitted in a transaction
                 comes a moment after the commit.
         """
-        began = time.monotonic()
-        ends = None if timeout is None else began + to_seconds("timeout", timeout)
-        comes = began + COMMIT_PATIENCE_S
+        return self._wait(lambda wait_s: operations.wait(id, wait_s), f"job {id}", timeout)
+
+    def _wait(self, call_at: Callable[[float], Call[E]], what: str, timeout: Duration | None) -> E:
+        """Return what has ended; `call_at` asks for it, and waits so long at the server."""
+        waiting = Waiting(what, timeout)
         while True:
-            left = LONGEST_WAIT_S if ends is None else ends - time.monotonic()
-            wait_s = min(max(left, 0.0), LONGEST_WAIT_S)
+            wait_s = waiting.next_s()
             try:
-                job = self._call(operations.wait(id, wait_s), wait_s + self._timeout)
+                found = self._call(call_at(wait_s), wait_s + self._timeout)
             except NotFound:
-                if time.monotonic() >= (comes if ends is None else min(comes, ends)):
+                if waiting.is_too_late_to_come():
                     raise
                 time.sleep(COMMIT_PAUSE_S)
                 continue
-            if job.state in FINAL_STATES:
-                return job
-            if ends is not None and time.monotonic() >= ends:
-                raise WaitTimeout(f"job {id} is still {job.state}", code="wait_timeout")
+            if found.has_ended:
+                return found
+            waiting.check(found.state)
 
     def list(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[JobFilters]
@@ -277,7 +279,7 @@ class Millrace(App):
 
     def list_all(self, *, limit: int = 100, **filters: Unpack[JobFilters]) -> Iterator[Job]:
         """Iterate over all matching jobs, newest first. Fetches pages of `limit`; see `list`."""
-        return _all(lambda cursor: self.list(limit=limit, cursor=cursor, **filters))
+        return all_pages(lambda cursor: self.list(limit=limit, cursor=cursor, **filters))
 
     def logs(self, id: str, *, limit: int = 1000, cursor: str | None = None) -> Page[LogLine]:
         """Return a page of a job's log, oldest line first."""
@@ -569,13 +571,3 @@ def new_job(job: str | Submission, payload: Any, options: JobOptions) -> Submiss
     if payload is not UNSET or options:
         raise TypeError("give the payload and the options within the job, or give a type")
     return job
-
-
-def _all(page_at: Callable[[str | None], Page[Job]]) -> Iterator[Job]:
-    cursor: str | None = None
-    while True:
-        page = page_at(cursor)
-        yield from page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return

@@ -6,18 +6,22 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
-from typing import Any, Callable, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, NamedTuple, TypeVar, overload
 
 from . import _json
 from ._ids import make_id
-from ._shapes import ClaimedJobRecord
+from ._shapes import ClaimedJobRecord, Parent, WorkflowOfClaim
 from ._text import cut
 from ._time import Duration, format_time, to_ms, to_seconds
-from .models import UNSET, Submission, wire_of
-from .outcomes import Interrupted
+from ._typed import Misfit, converter_of
+from .models import UNSET, MemberJobInput, Submission, wire_of
+from .outcomes import Interrupted, ParentError
+from .workflows import Needed, NewMember
 
 __all__ = ["ClaimedJob", "Context"]
+
+R = TypeVar("R")
 
 _logger = logging.getLogger("millrace.worker")
 
@@ -100,7 +104,96 @@ class Context:
         self._lines: deque[Line] = deque()
         self._line_bytes = 0
         self._enqueued: list[dict[str, Any]] = []
+        self._grown: dict[str, list[Any]] = {}  # `members` and `skip`, if there are any
         self._wishes: dict[str, dict[str, Any]] = {}  # by limit
+
+    # The job's workflow
+
+    @property
+    def workflow(self) -> WorkflowOfClaim | None:
+        """The workflow that the job belongs to: its `id`, `name`, `generation` and `state`; the
+        `ref`, `number` and `role` of this member. For a callback also `counts`, and the refs of
+        members that `failed`. None if it belongs to none.
+        """
+        return self.job.workflow
+
+    @property
+    def parents(self) -> Mapping[str, Parent]:
+        """What this member needs, as it ended, by ref. A parent has `id`, `state`, `reason`, and
+        its `result` if it succeeded and that was not left out (`omitted` says why).
+        """
+        return self.job.parents or {}
+
+    @overload
+    def parent(self, ref: str) -> Any: ...
+
+    @overload
+    def parent(self, ref: str, type: type[R]) -> R: ...
+
+    def parent(self, ref: str, type: Any = Any) -> Any:
+        """Return the result of a parent.
+
+        Args:
+            type: what to make of it: a type as in a handler's annotations, such as a dataclass.
+
+        Raises:
+            LookupError: this member does not need one of that ref, or that one has not ended.
+            ParentError: there is no result, or it does not fit the type.
+        """
+        parent = self.parents.get(ref)
+        if parent is None:
+            there = ", ".join(map(repr, self.parents)) or "none"
+            raise LookupError(f"no parent has the ref {ref!r}; there are: {there}")
+        if "result" not in parent:
+            why = parent.get("omitted")
+            said = f"it was left out ({why})" if why else f"the member is {_end_of(parent)}"
+            raise ParentError(f"there is no result of {ref!r} (job {parent['id']}): {said}")
+        convert = converter_of(type)
+        try:
+            return parent["result"] if convert is None else convert(parent["result"])
+        except Misfit as misfit:
+            where = _json.place(("result", *misfit.path))
+            raise ParentError(f"{where} of {ref!r} (job {parent['id']}): {misfit}") from None
+
+    def add(
+        self,
+        ref: str,
+        job: Submission | MemberJobInput,
+        *,
+        needs: Iterable[Needed] = (),
+        needs_any: bool = False,
+    ) -> NewMember:
+        """Add a member to this job's workflow, in the commit of this attempt's success, and only on
+        success. Returns it, for the `needs` of others.
+
+        At most 1000 members per attempt. They may need any member, also this one.
+
+        Args:
+            ref: one that is there already is left alone. NewMember says what the others are.
+
+        Raises:
+            RuntimeError: this job is not a member of a workflow.
+        """
+        member = NewMember(ref, job, needs=needs, needs_any=needs_any)
+        wire = member.to_wire()
+        wire["job"] = self._traced(wire["job"])
+        self._grow("members", wire)
+        return member
+
+    def skip(self, ref: str) -> None:
+        """Skip a blocked member that needs this one, in the commit of this attempt's success, and
+        only on success.
+
+        Raises RuntimeError if this job is not a member of a workflow.
+        """
+        self._grow("skip", ref)
+
+    def _grow(self, kind: str, what: Any) -> None:
+        if self.workflow is None or self.workflow["role"] != "member":
+            raise RuntimeError(f"job {self.job.id} is not a member of a workflow, which could grow")
+        _json.dumps(what)  # raises here, in the caller, if the payload is not JSON
+        with self._lock:
+            self._grown.setdefault(kind, []).append(what)
 
     # Signals to the handler
 
@@ -230,14 +323,18 @@ class Context:
             raise ValueError("a job that is enqueued can't have an idempotency key; it has an id")
         if wire.get("id") is None:
             wire["id"] = make_id(str(wire.get("queue") or "default"))
-        if self.job.traceparent and "traceparent" not in wire:
-            wire["traceparent"] = self.job.traceparent
-            if self.job.tracestate:
-                wire["tracestate"] = self.job.tracestate
+        wire = self._traced(wire)
         _json.dumps(wire)  # raises here, in the caller, if the payload is not JSON
         with self._lock:
             self._enqueued.append(wire)
         return str(wire["id"])
+
+    def _traced(self, wire: dict[str, Any]) -> dict[str, Any]:
+        """Return a submission with this job's trace, unless it has one."""
+        if not self.job.traceparent or "traceparent" in wire:
+            return wire
+        state = {"tracestate": self.job.tracestate} if self.job.tracestate else {}
+        return {**wire, "traceparent": self.job.traceparent, **state}
 
     def slow_down(self, limit: str, duration: Duration, *, key: str | None = None) -> None:
         """Let nothing pass a limit for a time, because an upstream asks for fewer requests.
@@ -290,3 +387,7 @@ class Context:
             if self._line_bytes + size <= _MAX_LOG_BYTES:
                 self._lines.appendleft(line)
                 self._line_bytes += size
+
+
+def _end_of(parent: Parent) -> str:
+    return parent["state"] + (f": {parent['reason']}" if parent["reason"] else "")

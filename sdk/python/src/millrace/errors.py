@@ -7,6 +7,7 @@ from typing import Any
 
 __all__ = [
     "DuplicateJob",
+    "DuplicateWorkflow",
     "Forbidden",
     "IdMismatch",
     "IdempotencyMismatch",
@@ -75,7 +76,7 @@ def _rebuild(kind: type[MillraceError], message: str, state: Mapping[str, Any]) 
 
 
 class NotFound(MillraceError):
-    """The job, queue or schedule does not exist, or the token may not see it (404)."""
+    """The job, workflow, queue or schedule does not exist, or the token may not see it (404)."""
 
 
 class ValidationFailed(MillraceError):
@@ -86,8 +87,12 @@ class DuplicateJob(MillraceError):
     """Another job holds the unique key or the id (409)."""
 
 
+class DuplicateWorkflow(MillraceError):
+    """Another workflow holds the unique key (409)."""
+
+
 class IdMismatch(MillraceError):
-    """A job with this id and other content exists (409)."""
+    """A job or workflow with this id and other content exists (409)."""
 
 
 class IdempotencyMismatch(MillraceError):
@@ -95,7 +100,7 @@ class IdempotencyMismatch(MillraceError):
 
 
 class InvalidState(MillraceError):
-    """The job's state does not allow the call, e.g. cancelling an ended job (409)."""
+    """The state does not allow the call, e.g. to cancel a job or workflow that has ended (409)."""
 
 
 class LeaseLost(MillraceError):
@@ -142,13 +147,14 @@ class Unreachable(MillraceError):
 
 
 class WaitTimeout(MillraceError):
-    """The job had not ended when the timeout of `wait` was over."""
+    """The job or workflow had not ended when the timeout of the wait was over."""
 
 
 _BY_CODE = {
     "not_found": NotFound,
     "validation_failed": ValidationFailed,
     "duplicate_job": DuplicateJob,
+    "duplicate_workflow": DuplicateWorkflow,
     "id_mismatch": IdMismatch,
     "idempotency_mismatch": IdempotencyMismatch,
     "invalid_state": InvalidState,

@@ -50,7 +50,7 @@ class _JobType(Generic[P, R]):
         return self._function(*args, **kwargs)
 
     def new(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
-        """Return a job with these arguments, for a batch or for `Context.enqueue`."""
+        """Return a job with these arguments, for a batch, a workflow or `Context.enqueue`."""
         payload = self._handler.payload_of(args, kwargs)
         return NewJob(self.type, payload, **self._options)
 

@@ -15,17 +15,21 @@ from ._inputs import (
     BulkRequest,
     JobInput,
     LimitInput,
+    MemberInput,
+    MemberJobInput,
     PreviewRequest,
     QueueSettingsInput,
     ScheduleInput,
     ScheduleJobInput,
     ScheduleSet,
+    WorkflowInput,
 )
 from ._record import UNSET, Record
 from ._shapes import (
     BatchItemRecord,
     BulkAnswer,
     Event,
+    GraphLine,
     JobError,
     JobLimit,
     JobRecord,
@@ -33,6 +37,10 @@ from ._shapes import (
     Limit,
     LogLine,
     MemberCounts,
+    MemberDetailRecord,
+    MemberRecord,
+    MembersAnswer,
+    MemberState,
     NewJob,
     Operation,
     Parent,
@@ -49,6 +57,9 @@ from ._shapes import (
     WorkerInfo,
     WorkflowOfClaim,
     WorkflowOfJob,
+    WorkflowRecord,
+    WorkflowState,
+    WorkflowWhy,
 )
 
 __all__ = [
@@ -58,7 +69,9 @@ __all__ = [
     "BulkAnswer",
     "BulkFilter",
     "BulkRequest",
+    "CreatedWorkflow",
     "Event",
+    "GraphLine",
     "Job",
     "JobError",
     "JobInput",
@@ -67,7 +80,13 @@ __all__ = [
     "Limit",
     "LimitInput",
     "LogLine",
+    "Member",
     "MemberCounts",
+    "MemberDetail",
+    "MemberInput",
+    "MemberJobInput",
+    "MemberState",
+    "MembersAnswer",
     "NewJob",
     "Operation",
     "Page",
@@ -90,11 +109,16 @@ __all__ = [
     "UniqueInput",
     "Why",
     "WorkerInfo",
+    "Workflow",
+    "WorkflowInput",
     "WorkflowOfClaim",
     "WorkflowOfJob",
+    "WorkflowState",
+    "WorkflowWhy",
 ]
 
 FINAL_STATES = frozenset({"succeeded", "dead", "cancelled", "expired", "pruned"})
+_ENDS_OF_WORKFLOWS = frozenset({"succeeded", "failed", "cancelled", "pruned"})
 
 T = TypeVar("T")
 
@@ -142,6 +166,57 @@ class BatchItem(BatchItemRecord):
     def is_new(self) -> bool:
         """Whether this batch created the job."""
         return self.status == 201
+
+
+class Workflow(WorkflowRecord):
+    """A workflow. Its `result` is present only if requested with `include`, and after a wait."""
+
+    __slots__ = ()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its state is final. A retry brings a failed or cancelled one back."""
+        return self.state in _ENDS_OF_WORKFLOWS
+
+
+@dataclasses.dataclass(frozen=True)
+class CreatedWorkflow:
+    """The answer to the creation of a workflow."""
+
+    workflow: Workflow
+    is_new: bool  # False: the id, the idempotency key or `unique` belongs to an existing one
+
+    @property
+    def id(self) -> str:
+        """The workflow's id."""
+        return self.workflow.id
+
+
+def _job_of(record: Record) -> Job | None:
+    job = record.raw.get("job")
+    return None if job is None else Job(job)
+
+
+class Member(MemberRecord):
+    """A member of a workflow."""
+
+    __slots__ = ()
+
+    @property
+    def job(self) -> Job | None:
+        """Its job, with `include=["job"]`; None if it has none yet."""
+        return _job_of(self)
+
+
+class MemberDetail(MemberDetailRecord):
+    """A member of a workflow, with its needs and its definition."""
+
+    __slots__ = ()
+
+    @property
+    def job(self) -> Job | None:
+        """Its job, with `include=["job"]`; None if it has none yet."""
+        return _job_of(self)
 
 
 @dataclasses.dataclass(frozen=True)

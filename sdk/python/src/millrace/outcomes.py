@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from ._time import Duration, to_ms
 
-__all__ = ["Cancel", "Interrupted", "NonRetryable", "PayloadError", "RetryAfter", "Snooze"]
+__all__ = [
+    "Cancel",
+    "Interrupted",
+    "NonRetryable",
+    "ParentError",
+    "PayloadError",
+    "RetryAfter",
+    "Snooze",
+]
 
 
 class NonRetryable(Exception):
@@ -49,6 +57,13 @@ class PayloadError(ValueError):
 
     The handler has not run. The attempt fails as by any other exception, and is tried again: a new
     version of the program may take the payload.
+    """
+
+
+class ParentError(ValueError):
+    """The result of a parent can't be had, or does not fit the type that the handler asked for.
+
+    Its text says why and names the parent's job.
     """
 
 

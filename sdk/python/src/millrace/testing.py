@@ -36,6 +36,9 @@ class Fake(Millrace):
     and dead letters behave as on the server, but without jitter. `submit_tx` takes the job at once,
     and uses no database.
 
+    Workflows do as with a server: their members are jobs that run in `drain`. They have no
+    timeouts, and `retry_workflow` is missing.
+
     Queues, limits and schedules can be made, read, paused and deleted. A queue's `max_attempts`,
     `retry`, `lease_ms`, `max_ready` and pause hold. A schedule fires by `trigger_schedule` only,
     and limits hold nothing back. Other calls raise NotImplementedError, and so does `worker`, also
@@ -137,7 +140,8 @@ class Fake(Millrace):
         return outcome_of(context, result, None)
 
     def _submits(self, call: Call[Any]) -> bool:
-        return self._mode == "inline" and call.method == "POST" and call.path.endswith(_SUBMISSIONS)
+        is_one = call.path.endswith(_SUBMISSIONS) or call.path.startswith("/v1/workflows")
+        return self._mode == "inline" and call.method == "POST" and is_one
 
 
 _SUBMISSIONS = ("/jobs", "/jobs/batch")
