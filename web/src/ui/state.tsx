@@ -1,4 +1,4 @@
-// The states of a job, each with a colour and a shape.
+// The states of jobs, workflows and their members, each with a colour and a shape.
 import type { JobState } from "../lib/types";
 
 // The states that a job leaves only by a retry.
@@ -19,6 +19,7 @@ function Shape({ state }: { state: string }) {
     case "ready":
       return <circle {...stroke} cx="7" cy="7" r="5" />;
     case "running":
+    case "active":
       return (
         <>
           <circle {...stroke} cx="7" cy="7" r="5" />
@@ -37,6 +38,7 @@ function Shape({ state }: { state: string }) {
         </>
       );
     case "dead":
+    case "failed":
       return (
         <>
           <path fill="currentColor" d="M4.500 1h5L13 4.500v5L9.500 13h-5L1 9.500v-5z" />
@@ -51,6 +53,12 @@ function Shape({ state }: { state: string }) {
           {...stroke}
           d="M3.500 1.500h7M3.500 12.500h7M4.500 1.500c0 3.500 5 3.500 5 5.500s-5 2-5 5.500M9.500 1.500c0 3.500-5 3.500-5 5.500s5 2 5 5.500"
         />
+      );
+    case "skipped":
+      return <path {...stroke} d="M2 3.500L5.500 7 2 10.500M6 3.500L9.500 7 6 10.500M12 3v8" />;
+    case "stopping":
+      return (
+        <path {...stroke} d="M7 1.500a5.500 5.500 0 1 0 0 11 5.500 5.500 0 0 0 0-11zM5.300 5.300h3.400v3.400H5.300z" />
       );
     default:
       return <circle {...stroke} cx="7" cy="7" r="2" />;
