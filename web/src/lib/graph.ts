@@ -24,11 +24,11 @@ export interface Graph {
   columns: number[][]; // nodes by column, from above
 }
 
-export const kNodeWidth = 176;
+export const kNodeWidth = 160;
 const kHeight = 30;
 const kFoldedHeight = 46;
 const kBetween = 10;
-const kGutter = 64;
+const kGutter = 40;
 const kMargin = 12;
 // Fewer members are drawn one by one.
 const kLeastToFold = 25;
@@ -59,9 +59,14 @@ export function needsOf(lines: GraphLine[]): Need[] {
 }
 
 // Returns the class of each member. Members of a class need as many of each other class, and are needed by as many.
-function classesOf(many: number, needs: Need[]): number[] {
-  let classes = new Array<number>(many).fill(0);
-  for (let found = 1; ;) {
+// Names that differ only in their numbers make classes of their own.
+function classesOf(lines: GraphLine[], needs: Need[]): number[] {
+  const stems = lines.map((line) => nameOf(line).replace(/\d+/g, "#"));
+  const many = new Map<string, number>();
+  for (const stem of stems) many.set(stem, (many.get(stem) ?? 0) + 1);
+  const stemsOfMany = [...many].flatMap(([stem, count]) => (count >= kLeastInFold ? [stem] : []));
+  let classes = stems.map((stem) => stemsOfMany.indexOf(stem));
+  for (let found = 0; ;) {
     const signs: Map<string, number>[] = classes.map(() => new Map());
     const note = (of: number, sign: string): void => void signs[of]!.set(sign, (signs[of]!.get(sign) ?? 0) + 1);
     for (const { from, to, on } of needs) {
@@ -88,14 +93,14 @@ function labelOf(names: string[]): string {
     while (!name.startsWith(first.slice(0, head))) --head;
     while (!name.endsWith(first.slice(first.length - tail))) --tail;
   }
-  const before = first.slice(0, head);
-  const after = first.slice(Math.max(head, first.length - tail));
+  const before = first.slice(0, head).replace(/\d+$/, "");
+  const after = first.slice(Math.max(head, first.length - tail)).replace(/^\d+/, "");
   return before || after ? `${before}*${after}` : `${first}, …`;
 }
 
 function nodesOf(lines: GraphLine[], needs: Need[], unfolded: (key: number) => boolean): GraphNode[] {
   const groups = new Map<string, number[]>();
-  const classes = lines.length < kLeastToFold ? null : classesOf(lines.length, needs);
+  const classes = lines.length < kLeastToFold ? null : classesOf(lines, needs);
   const sizes = new Map<number, number[]>();
   classes?.forEach((of, place) => {
     if (!sizes.has(of)) sizes.set(of, []);
@@ -253,7 +258,7 @@ export function graphOf(lines: GraphLine[], unfolded: (key: number) => boolean):
     return [...way, places[to]!];
   });
   arrange(columns);
-  const top = Math.min(0, ...columns.flat().map((place) => place.y - place.height / 2)) - kMargin;
+  const top = Math.min(...columns.flat().map((place) => place.y - place.height / 2)) - kMargin;
   for (const place of columns.flat()) place.y = round(place.y - top);
   const byColumn: number[][] = columns.map(() => []);
   nodes.forEach((node, index) => {

@@ -31,7 +31,7 @@ import { ErrorOf } from "../ui/member";
 import { Members } from "./members";
 
 const kFailuresRead = 50;
-const kFailuresShown = 5;
+const kFailuresShown = 3;
 
 const reasons: Record<string, string> = {
   member_failed: "a member failed",
@@ -53,7 +53,7 @@ export function WorkflowPage({ id }: { id: string }) {
         under={{ text: "Workflows", href: href(["workflows"]) }}
       >
         {it && operate && canRetry(it) && (
-          <Button icon="retry" kind={hasEnded(it) ? "primary" : undefined} onClick={() => setRetrying(true)}>
+          <Button icon="retry" kind={it.state === "failed" ? "primary" : undefined} onClick={() => setRetrying(true)}>
             Retry
           </Button>
         )}
@@ -107,7 +107,7 @@ function Head({ of }: { of: Workflow }) {
         <span style={{ fontSize: "var(--t-l)", fontWeight: 600 }}>
           <StateMark state={of.state} />
         </span>
-        {of.reason && <span class="soft">{reasons[of.reason]}</span>}
+        {of.reason && of.reason !== of.state && <span class="soft">{reasons[of.reason]}</span>}
         {of.open && !hasEnded(of) && <span class="badge">open</span>}
         <span>
           <span class="faint">in </span>
@@ -286,7 +286,7 @@ function Blocking({ blocking, of }: { blocking: WorkflowBlocking; of: Workflow }
     case "active":
       return (
         <>
-          {plural(many, "job")} of members {many === 1 ? "has" : "have"} not ended
+          {plural(many, "member")} {many === 1 ? "is" : "are"} active
           {blocking.jobs && blocking.jobs.length > 0 && (
             <>
               :{" "}

@@ -116,7 +116,14 @@ function List({ rows, gone }: { rows: Workflow[]; gone: Set<string> }) {
           head: "Workflow",
           rowHead: true,
           class: "wide named",
-          cell: (each) => <a href={href(["workflows", each.id])}>{titleOf(each)}</a>,
+          cell: (each) => (
+            <>
+              <a href={href(["workflows", each.id])}>{titleOf(each)}</a>
+              <span class="narrow-only">
+                <MemberBar of={each} />
+              </span>
+            </>
+          ),
         },
         {
           name: "state",

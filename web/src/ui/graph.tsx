@@ -10,10 +10,10 @@ import { Button, Empty } from "./parts";
 import { StateShape } from "./state";
 
 const kZooms = [0.35, 0.5, 0.7, 1, 1.4];
-const kLongest = 21;
+const kLongest = 19;
 const kOn: NeedOn[] = ["succeeded", "failed", "ended"];
 
-const clip = (text: string): string => (text.length <= kLongest ? text : `${text.slice(0, 12)}…${text.slice(-8)}`);
+const clip = (text: string): string => (text.length <= kLongest ? text : `${text.slice(0, 10)}…${text.slice(-8)}`);
 
 interface Drawing {
   lines: GraphLine[];
@@ -42,7 +42,7 @@ function Node({ node, of, attributes }: { node: GraphNode; of: Drawing; attribut
       aria-current={of.chosen === nameOf(line) ? "true" : undefined}
     >
       <title>{`${node.label}: ${state}`}</title>
-      <rect width={kNodeWidth} height={node.height} rx="5" />
+      <rect class="box" width={kNodeWidth} height={node.height} rx="5" />
       <g transform={`translate(9 ${node.height / 2 - 7})`} class={`c-${state}`}>
         <StateShape state={state} />
       </g>
@@ -81,8 +81,8 @@ function Fold({
       }}
     >
       <title>{text}</title>
-      <rect class="under" x="4" y="4" width={kNodeWidth} height={node.height} rx="5" />
-      <rect width={kNodeWidth} height={node.height} rx="5" />
+      <rect class="box under" x="4" y="4" width={kNodeWidth} height={node.height} rx="5" />
+      <rect class="box" width={kNodeWidth} height={node.height} rx="5" />
       <text x="9" y="15" dy="0.34em">
         {clip(node.label)}
       </text>

@@ -176,7 +176,11 @@ export function JobOf({ member }: { member: Member }) {
       <a href={href(["jobs", member.job_id])}>
         <code>{shortId(member.job_id)}</code>
       </a>
-      {member.job && <StateMark state={member.job.state} />}
+      {member.job && (
+        <span class="lo">
+          <StateMark state={member.job.state} />
+        </span>
+      )}
     </span>
   );
 }

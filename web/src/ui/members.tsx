@@ -11,7 +11,7 @@ import { Dialog, ask } from "./dialog";
 import { Button, Shown, messageOf } from "./parts";
 import { toast } from "./toast";
 
-const kLeastWidth = 3; // of a part of a bar, in its own units, so that one of many is seen
+const kLeastWidth = 3; // of a part of a bar, so that one of many is seen
 const kOffered = 200;
 
 export const titleOf = (workflow: Workflow): string => workflow.name ?? shortId(workflow.id);
@@ -22,7 +22,7 @@ export const doneOf = ({ succeeded, failed, skipped }: MemberCounts): number => 
 export const countsText = (counts: MemberCounts): string =>
   kMemberStates.flatMap((state) => (counts[state] > 0 ? [`${count(counts[state])} ${state}`] : [])).join(", ");
 
-// The widths of the parts of a bar; what is blocked is its ground.
+// The widths of the parts of a drawn bar; what is blocked is its ground.
 export function parts(counts: MemberCounts, of: number, width: number): { state: MemberState; width: number }[] {
   const shown = kMemberStates.filter((state) => state !== "blocked" && counts[state] > 0);
   const wanted = shown.map((state) => Math.max(kLeastWidth, (width * counts[state]) / Math.max(1, of)));
@@ -36,9 +36,11 @@ export function MemberBar({ of }: { of: Workflow }) {
   const all = countsText(of.counts);
   return (
     <span class="member-bar" role="img" aria-label={all ? `${text}: ${all}` : text} title={all || text}>
-      {parts(of.counts, of.members, 100).map(({ state, width }) => (
-        <span key={state} class={`c-${state}`} style={{ width: `${width}%` }} />
-      ))}
+      {kMemberStates
+        .filter((state) => state !== "blocked" && of.counts[state] > 0)
+        .map((state) => (
+          <span key={state} class={`c-${state}`} style={{ width: `${(100 * of.counts[state]) / of.members}%` }} />
+        ))}
     </span>
   );
 }
