@@ -136,6 +136,7 @@ test("workflows are found by state, queue, name and tag, a page at a time, and o
   await page.getByRole("tab", { name: "Failed" }).click();
   await page.getByRole("link", { name: "failed", exact: true }).first().waitFor();
   await page.getByRole("img", { name: /^6 of 6 members done: .*1 failed/ }).waitFor();
+  await page.locator("h1").click();
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "failed", exact: true }).waitFor();
@@ -397,7 +398,7 @@ test("a job shows its place in its workflow, and jobs are found by it", async ({
   const id = await jobOf(server, ids.failed, "clean");
   await visit(page, server, `#/jobs/${id}`);
   const main = page.locator("main");
-  await main.getByRole("link", { name: "failed", exact: true }).waitFor();
+  await main.locator(`a[href="${place(ids.failed)}"]`).waitFor();
   for (const name of ["clean", "load", "join"]) await main.getByRole("link", { name, exact: true }).waitFor();
   await main.getByRole("link", { name: "The job of load" }).click();
   const load = await jobOf(server, ids.failed, "load");

@@ -60,12 +60,18 @@ export function needsOf(lines: GraphLine[]): Need[] {
 
 // Returns the class of each member. Members of a class need as many of each other class, and are needed by as many.
 // Names that differ only in their numbers make classes of their own.
-function classesOf(lines: GraphLine[], needs: Need[]): number[] {
+function classesOf(lines: GraphLine[], needs: Need[]): string[] {
   const stems = lines.map((line) => nameOf(line).replace(/\d+/g, "#"));
   const many = new Map<string, number>();
   for (const stem of stems) many.set(stem, (many.get(stem) ?? 0) + 1);
   const stemsOfMany = [...many].flatMap(([stem, count]) => (count >= kLeastInFold ? [stem] : []));
-  let classes = stems.map((stem) => stemsOfMany.indexOf(stem));
+  // How deep a member is on either side follows from these rules; to begin with it saves rounds.
+  const before = depthsOf(lines.length, needs);
+  const after = depthsOf(
+    lines.length,
+    needs.map(({ from, to }) => ({ from: to, to: from })),
+  );
+  let classes = stems.map((stem, place) => `${stemsOfMany.indexOf(stem)} ${before[place]} ${after[place]}`);
   for (let found = 0; ;) {
     const signs: Map<string, number>[] = classes.map(() => new Map());
     const note = (of: number, sign: string): void => void signs[of]!.set(sign, (signs[of]!.get(sign) ?? 0) + 1);
@@ -77,7 +83,7 @@ function classesOf(lines: GraphLine[], needs: Need[]): number[] {
     classes = signs.map((sign, place) => {
       const text = `${classes[place]}${[...sign].map(([name, count]) => name + count).sort()}`;
       if (!known.has(text)) known.set(text, known.size);
-      return known.get(text)!;
+      return String(known.get(text));
     });
     if (known.size === found) return classes;
     found = known.size;
@@ -101,7 +107,7 @@ function labelOf(names: string[]): string {
 function nodesOf(lines: GraphLine[], needs: Need[], unfolded: (key: number) => boolean): GraphNode[] {
   const groups = new Map<string, number[]>();
   const classes = lines.length < kLeastToFold ? null : classesOf(lines, needs);
-  const sizes = new Map<number, number[]>();
+  const sizes = new Map<string, number[]>();
   classes?.forEach((of, place) => {
     if (!sizes.has(of)) sizes.set(of, []);
     sizes.get(of)!.push(place);

@@ -256,9 +256,9 @@ function Failures({ of }: { of: Workflow }) {
                     <ErrorOf member={member} />
                   </div>
                   {member.job && (
-                    <span class="small soft nowrap">
+                    <p class="small soft nowrap">
                       <a href={href(["jobs", member.job.id])}>job</a>, <Time at={member.job.finished_at ?? null} />
-                    </span>
+                    </p>
                   )}
                 </li>
               ))}

@@ -62,7 +62,7 @@ function Beside({ of, needs, sign }: { of: string; needs: Need[]; sign: string }
   return (
     <ul class="stack tight">
       {(members.data ?? shown.map(({ ref, on }) => ({ name: ref, on, member: null }))).map(({ name, on, member }) => (
-        <li key={name} class="row">
+        <li key={name} class="row beside">
           <StateMark state={member?.state ?? ""} label="" />
           <a class="clip" href={memberHref(of, name)}>
             {name}
