@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "api/worker.h"
-#include "core/workflows/workflow_commands.h"
+#include "core/command.h"
 #include "service/caller.h"
 
 namespace millrace::service {

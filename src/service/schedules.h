@@ -11,7 +11,7 @@
 #include "api/schedule.h"
 #include "api/schedule_workflow.h"
 #include "core/schedules/schedule.h"
-#include "core/workflows/workflow_commands.h"
+#include "core/command.h"
 #include "service/caller.h"
 #include "service/jobs.h"
 #include "service/workflows.h"

@@ -154,9 +154,7 @@ class WorkflowShards {
     claim.worker = SharedBytes("relay");
     std::vector<Job> boxes;
     auto reply = std::get<ClaimReply>(decide(number, claim));
-    for (auto& item : reply.jobs) {
-      boxes.push_back(std::move(item.job));
-    }
+    for (auto& item : reply.jobs) boxes.push_back(std::move(item.job));
     return boxes;
   }
   void pass_on(std::uint32_t number, const Job& box, bool again = false) {

@@ -19,7 +19,6 @@
 #include "core/queues/queue.h"
 #include "core/reply.h"
 #include "core/schedules/schedule.h"
-#include "core/workflows/workflow.h"
 #include "engine/request.h"
 #include "engine/statistics/statistics.h"
 #include "service/error_groups.h"
