@@ -136,7 +136,7 @@ class Backfill {
       requests.emplace_back(core::Command(std::move(*create)));
     }
     auto all = caller_.answers_to(std::move(requests));
-    const std::vector<engine::Answer> answers = co_await all;
+    std::vector<engine::Answer> answers = co_await all;
     for (std::size_t i = 0; i < items.size(); ++i) {
       const auto* const reply = reply_in<core::WorkflowReply>(answers[i]);
       if (reply == nullptr) co_return refused(caller_.problem_of(answers[i]));
