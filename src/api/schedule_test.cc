@@ -160,8 +160,10 @@ TEST(DecodeSchedule, NeedsAJobAndOneOfCronAndEvery) {
 
 TEST(DecodeSchedule, MayHaveAWorkflowInPlaceOfAJob) {
   const auto spec = decode_schedule(
-      R"({"cron":"@daily","overlap":"skip","workflow":{"queue":"w","defaults":{"queue":"q","type":"t"},
-      "members":[{"ref":"a","job":{}},{"needs":["a"],"job":{"queue":"r"}}],"on_end":{}},"jitter_ms":5})",
+      R"({"cron":"@daily","overlap":"skip","workflow":{"queue":"w",
+      "defaults":{"queue":"q","type":"t"},
+      "members":[{"ref":"a","job":{}},{"needs":["a"],"job":{"queue":"r"}}],
+      "on_end":{}},"jitter_ms":5})",
       kLimits);
   ASSERT_TRUE(spec.has_value()) << faults(spec)[0];
   ASSERT_TRUE(spec->workflow);
@@ -187,8 +189,8 @@ TEST(DecodeSchedule, ItsWorkflowHasNothingThatCannotBeTheSameEachTime) {
   EXPECT_EQ(places(of(R"({"members":[{"job":{}}]})")), Strings{"/workflow/members/0/job/type"});
   EXPECT_EQ(places(of(fmt::format(R"({{"name":"{}"}})", std::string(65'536, 'x')))),
             Strings{"/workflow"});
-  const auto both = decode_schedule(
-      R"({"cron":"@daily","job":{"type":"t"},"workflow":{}})", kLimits);
+  const auto both =
+      decode_schedule(R"({"cron":"@daily","job":{"type":"t"},"workflow":{}})", kLimits);
   EXPECT_EQ(places(both), Strings{"/workflow"});
   const auto neither = decode_schedule(R"({"cron":"@daily","workflow":null})", kLimits);
   EXPECT_EQ(places(neither), Strings{"/job"});

@@ -243,19 +243,20 @@ constexpr Member<EnqueuedWorkflow> kEnqueuedWorkflow[] = {
      }},
 };
 
-constexpr Member<Ack> kEnqueue{
-    "enqueue", [](Decode& d, const Path& p, Ack& ack) {
-      read_array(d, p, 0, kMaxBatchItems, [&](const Path& element) {
-        if (names_workflow(d.cursor)) {
-          EnqueuedWorkflow& item = ack.workflows.emplace_back();
-          item.place = element.index;
-          const std::optional<Seen> seen = read_object(d, element, kEnqueuedWorkflow, item);
-          if (seen) require(d, element, "workflow", seen->has(MemberSet{1}));
-        } else {
-          read_job(d, element, ack.enqueue.emplace_back());
-        }
-      });
-    }};
+constexpr Member<Ack> kEnqueue{"enqueue", [](Decode& d, const Path& p, Ack& ack) {
+                                 read_array(d, p, 0, kMaxBatchItems, [&](const Path& element) {
+                                   if (names_workflow(d.cursor)) {
+                                     EnqueuedWorkflow& item = ack.workflows.emplace_back();
+                                     item.place = element.index;
+                                     const std::optional<Seen> seen =
+                                         read_object(d, element, kEnqueuedWorkflow, item);
+                                     if (seen)
+                                       require(d, element, "workflow", seen->has(MemberSet{1}));
+                                   } else {
+                                     read_job(d, element, ack.enqueue.emplace_back());
+                                   }
+                                 });
+                               }};
 
 constexpr Member<Ack> kAckMembers[] = {kId<Ack>, kToken<Ack>, kOutcome, kResult,       kError,
                                        kDelay,   kLogs,       kEnqueue, kSlowDown<Ack>};

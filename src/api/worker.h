@@ -86,7 +86,7 @@ struct Ack {
   std::optional<ReportedError> error;  // with kFailed, kCancelled and kDead only
   std::optional<Duration> delay;       // kSnoozed: required; kFailed: replaces the job's own delay
   std::vector<ReportedLog> logs;
-  std::vector<JobSubmission> enqueue;  // a fault in any of them refuses the ack
+  std::vector<JobSubmission> enqueue;       // a fault in any of them refuses the ack
   std::vector<EnqueuedWorkflow> workflows;  // of `enqueue`, likewise
   std::vector<SlowDown> slow_down = {};
 };

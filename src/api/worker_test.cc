@@ -135,7 +135,8 @@ TEST(DecodeAcks, ReadsAllOfAnItem) {
 TEST(DecodeAcks, AnItemOfEnqueueMayBeAWorkflow) {
   const auto acks = decode_acks(
       R"({"items":[{"id":"0190a0a0-0000-7000-8000-000000000000","token":1,"outcome":"succeeded",
-      "enqueue":[{"type":"a"},{"workflow":{"name":"w","members":[{"job":{"type":"b"}}]}},{"type":"c"}]}]})",
+      "enqueue":[{"type":"a"},{"workflow":{"name":"w","members":[{"job":{"type":"b"}}]}},
+      {"type":"c"}]}]})",
       kLimits);
   ASSERT_TRUE(acks.has_value()) << faults(acks)[0];
   const Ack& ack = acks->at(0).value;

@@ -167,11 +167,10 @@ constexpr auto describe(Of<DeleteSchedule>) {
 }
 
 constexpr auto describe(Of<NoteScheduleRun>) {
-  return std::tuple(Field(1, &NoteScheduleRun::name),
-                    Field(2, &NoteScheduleRun::incarnation, Form::kFixed),
-                    Field(3, &NoteScheduleRun::scheduled_at), Field(4, &NoteScheduleRun::job),
-                    Field(5, &NoteScheduleRun::workflow),
-                    Field(0, &NoteScheduleRun::box, Form::kUnsent));
+  return std::tuple(
+      Field(1, &NoteScheduleRun::name), Field(2, &NoteScheduleRun::incarnation, Form::kFixed),
+      Field(3, &NoteScheduleRun::scheduled_at), Field(4, &NoteScheduleRun::job),
+      Field(5, &NoteScheduleRun::workflow), Field(0, &NoteScheduleRun::box, Form::kUnsent));
 }
 
 constexpr auto describe(Of<GetSchedules>) {

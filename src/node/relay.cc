@@ -73,8 +73,8 @@ core::AckItem outcome_of_message(const engine::Answer& answer) {
 
 // Of a workflow that a shard has refused.
 core::AckItem outcome_of_refusal(const core::Refusal& refusal, Duration waited) {
-  using core::Rejection;
   using core::RefusalDetail;
+  using core::Rejection;
   if (refusal.why == Rejection::kIdMismatch) {
     return dead("id_mismatch", "a workflow with this id has other content");
   }
@@ -322,8 +322,7 @@ void Relay::tell(const engine::JobQuestion& question, const engine::Answer& answ
   }
   const auto* workflow = reply == nullptr ? nullptr : std::get_if<core::WorkflowReply>(reply);
   if (workflow != nullptr) {
-    const bool ended =
-        workflow->workflow == nullptr || terms::has_ended(workflow->workflow->state);
+    const bool ended = workflow->workflow == nullptr || terms::has_ended(workflow->workflow->state);
     return told(question, ended);
   }
   const auto* job = reply == nullptr ? nullptr : std::get_if<core::JobReply>(reply);

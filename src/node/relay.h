@@ -1,6 +1,6 @@
 // Carries messages between a shard and other shards, while this node leads the shard: what lies in
-// its outbox (engine/shard/outbox.h), of which workflows and messages about their members may be for
-// the shard itself, and the questions of its schedules about workflows, and about jobs on other
+// its outbox (engine/shard/outbox.h), of which workflows and messages about their members may be
+// for the shard itself, and the questions of its schedules about workflows, and about jobs on other
 // shards. It only decides; its
 // caller sends its requests and passes on the answers.
 #pragma once

@@ -136,9 +136,8 @@ Task<Answered<>> delete_everywhere(Caller& caller, core::DeleteLimit command) {
 bool names_limit(const SharedBytes& job, std::string_view name) {
   const auto spec = engine::read_template(job);
   if (!spec || spec->extras == nullptr) return false;
-  return std::ranges::any_of(spec->extras->limits, [&](const core::JobLimit& limit) {
-    return limit.name.view() == name;
-  });
+  return std::ranges::any_of(
+      spec->extras->limits, [&](const core::JobLimit& limit) { return limit.name.view() == name; });
 }
 
 bool names_limit(const core::ScheduleSpec& spec, std::string_view name) {

@@ -35,10 +35,9 @@ core::Named named_by(const engine::Request& request) {
 }
 
 bool brings_jobs(const core::Ack& ack) {
-  return std::ranges::any_of(ack.items,
-                             [](const core::AckItem& item) {
-                               return !item.enqueue.empty() || !item.workflows.empty();
-                             });
+  return std::ranges::any_of(ack.items, [](const core::AckItem& item) {
+    return !item.enqueue.empty() || !item.workflows.empty();
+  });
 }
 
 // Whether the request has acks that submit jobs.
@@ -162,10 +161,9 @@ void hide_from(const Access& access, engine::Answer& answer) {
   if (auto* job = reply_in<core::JobReply>(answer)) {
     if (job->job != nullptr && closed(job->job->job.queue)) answer = engine::Denied::kQueue;
   } else if (auto* schedules = reply_in<core::ScheduleReply>(answer)) {
-    std::erase_if(schedules->schedules,
-                  [&](const core::Schedule& schedule) {
-                    return !allows_schedule(access, schedule.spec);
-                  });
+    std::erase_if(schedules->schedules, [&](const core::Schedule& schedule) {
+      return !allows_schedule(access, schedule.spec);
+    });
   } else if (auto* workflow = reply_in<core::WorkflowReply>(answer)) {
     if (workflow->workflow != nullptr && closed(workflow->workflow->spec.queue)) {
       answer = engine::Denied::kQueue;

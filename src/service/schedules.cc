@@ -197,10 +197,10 @@ Task<Answered<Triggered>> trigger_workflow(Caller& caller, const core::Schedule&
   const std::string_view name = schedule.name.view();
   create->id = caller.ids.make(caller.now(), queue);
   if (request.key) {
-    create->key = std::make_shared<const core::SubmissionKey>(core::SubmissionKey{
-        fingerprint(queue, *request.key),
-        fingerprint("trigger " + std::string(name), request.as_sent),
-        caller.services.idempotency_window});
+    create->key = std::make_shared<const core::SubmissionKey>(
+        core::SubmissionKey{fingerprint(queue, *request.key),
+                            fingerprint("trigger " + std::string(name), request.as_sent),
+                            caller.services.idempotency_window});
   }
   caller.about = triggered(name, "workflow_id", create->id, at);
   auto reply = co_await caller.ask(std::move(*create));

@@ -28,9 +28,9 @@ std::unexpected<api::Problem> too_large(const std::string& where, std::size_t mo
                    "the jobs of the members, with their defaults, have more than 16 MiB; "
                    "make the workflow open, and add members by several calls");
   }
-  return refused(api::make_fault(api::FieldError::Place::kPointer, where,
-                                 "must have at most " + std::to_string(most) +
-                                     " bytes in its jobs, with their defaults"));
+  return refused(api::make_fault(
+      api::FieldError::Place::kPointer, where,
+      "must have at most " + std::to_string(most) + " bytes in its jobs, with their defaults"));
 }
 
 core::WorkflowSpec spec_of(const api::NewWorkflow& workflow, MemberMaker& maker) {

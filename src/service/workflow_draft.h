@@ -1,5 +1,5 @@
-// What a workflow that was sent becomes for the machine: the same for its call, a schedule, an ack and
-// a user's transaction.
+// What a workflow that was sent becomes for the machine: the same for its call, a schedule, an ack
+// and a user's transaction.
 #pragma once
 
 #include <cstddef>

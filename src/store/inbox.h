@@ -42,8 +42,8 @@ struct InboxRow {
   std::string spec;             // kEnqueue: a submission as the API has it, without its payload
   std::string schedule;         // kSetSchedule, kDeleteSchedule: the name
   std::string idempotency_key;  // kEnqueue, kWorkflow; empty: none
-  // kFinish: the result; empty: none. kSetSchedule, kWorkflow: the specification, or the workflow, as
-  // the API has it.
+  // kFinish: the result; empty: none. kSetSchedule, kWorkflow: the specification, or the workflow,
+  // as the API has it.
   std::string payload;
 };
 

@@ -1,5 +1,5 @@
-// The durable bytes of a workflow that is yet to be created: in the outbox, where schedules and acks
-// put it (engine/shard/outbox.h), and in a schedule. events.proto defines the format (message
+// The durable bytes of a workflow that is yet to be created: in the outbox, where schedules and
+// acks put it (engine/shard/outbox.h), and in a schedule. events.proto defines the format (message
 // WorkflowBox), and its permanent rules apply here too.
 #pragma once
 

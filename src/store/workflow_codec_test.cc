@@ -75,9 +75,21 @@ TEST(WorkflowCodec, WritesWhatItAlwaysWrote) {
     digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   }
   const auto twice = [](char digit) { return std::string(32, digit); };
-  EXPECT_EQ(digits, "08021250" "0a10" + twice('1') + "1001" "1a090801" "28014a0161" "5001"
-                    "2a080a01612001" "2a016a" "2a120a0162" "12050a01611002" "180120022a016a"
-                    "3210" + twice('2') + "1a01711a0172");
+  EXPECT_EQ(digits,
+            "08021250"
+            "0a10" +
+                twice('1') +
+                "1001"
+                "1a090801"
+                "28014a0161"
+                "5001"
+                "2a080a01612001"
+                "2a016a"
+                "2a120a0162"
+                "12050a01611002"
+                "180120022a016a"
+                "3210" +
+                twice('2') + "1a01711a0172");
 }
 
 TEST(WorkflowCodec, WhatIsTooNewSaysSoAndWhatIsDamagedDoesNot) {

@@ -129,8 +129,9 @@ TEST_F(ScheduleCommands, SetTakesAWorkflowFromAFile) {
                       R"("state":"active","version":1,"next":[]})");
   const std::string path = file(R"({"members":[{"job":{"type":"t"}}]})");
   EXPECT_EQ(run({"set", "n", "--cron", "@daily", "--workflow", path}), kOk) << err;
-  EXPECT_EQ(server_.take_requests().at(1),
-            R"(PUT /v1/schedules/n {"cron":"@daily","workflow":{"members":[{"job":{"type":"t"}}]}})");
+  EXPECT_EQ(
+      server_.take_requests().at(1),
+      R"(PUT /v1/schedules/n {"cron":"@daily","workflow":{"members":[{"job":{"type":"t"}}]}})");
   EXPECT_THAT(out, HasSubstr("w, 2 members"));
   EXPECT_EQ(run({"set", "n", "--workflow", path, "--type", "t"}), kUsage);
   EXPECT_THAT(err, HasSubstr("--workflow can't stand together with options of a job"));

@@ -103,8 +103,7 @@ bool add_workflow(const Set& options, JsonMembers& named, Session& session) {
     session.fail(kUsage, content.error().message);
     return false;
   }
-  const auto document =
-      read_object_file(*content, format_of(options.workflow_file, *content));
+  const auto document = read_object_file(*content, format_of(options.workflow_file, *content));
   if (!document) {
     fail_on_file(options.workflow_file, document.error(), session);
     return false;

@@ -57,7 +57,8 @@ class Reader {
       } else if (!names.insert(name).second) {
         fail(pointer, fmt::format("{} is twice", name));
       } else if (specification.type() != JsonType::kObject) {
-        fail(pointer, fmt::format("{} must be a table: cron or every_ms, job or workflow, ...", name));
+        fail(pointer,
+             fmt::format("{} must be a table: cron or every_ms, job or workflow, ...", name));
       } else if (is_split_name(specification)) {
         fail(pointer, fmt::format("{0} has nothing but tables: a name with a dot needs quotes, as "
                                   "in [schedules.\"{0}.other\"]",
@@ -78,8 +79,8 @@ class Reader {
     bool all_tables = true;
     for_each_member(specification, [&](const std::string& name, JsonCursor value) {
       any = true;
-      all_tables = all_tables && name != "job" && name != "workflow" &&
-                   value.type() == JsonType::kObject;
+      all_tables =
+          all_tables && name != "job" && name != "workflow" && value.type() == JsonType::kObject;
     });
     return any && all_tables;
   }

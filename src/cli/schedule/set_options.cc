@@ -12,9 +12,9 @@ namespace {
 constexpr int kMaxMissed = 1'000;
 
 constexpr std::array<std::string_view, 15> kSpecification{
-    "cron",      "every_ms",   "timezone",        "job",          "workflow",
-    "start_at",  "end_at",     "jitter_ms",       "missed",       "missed_limit",
-    "overlap",   "dst_gap",    "dst_overlap",     "managed_by",   "missed_after_ms"};
+    "cron",     "every_ms", "timezone",    "job",        "workflow",
+    "start_at", "end_at",   "jitter_ms",   "missed",     "missed_limit",
+    "overlap",  "dst_gap",  "dst_overlap", "managed_by", "missed_after_ms"};
 
 }  // namespace
 

@@ -135,8 +135,8 @@ std::string runs_table(const std::vector<sdk::ScheduleRun>& runs, std::size_t wi
     const std::string& made = run.job_id.empty() ? run.workflow_id : run.job_id;
     table.add({run.scheduled_at ? format_rfc3339(*run.scheduled_at) : "-",
                both ? format_duration_for_people(delay) : "-", printable(run.outcome),
-               std::to_string(run.count.value_or(1)),
-               made.empty() ? "-" : printable(made), printable(run.error)});
+               std::to_string(run.count.value_or(1)), made.empty() ? "-" : printable(made),
+               printable(run.error)});
   }
   return table.text(width);
 }

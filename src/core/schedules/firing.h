@@ -21,8 +21,8 @@ struct Firing {
   struct Instant {
     Time at{};
     std::optional<Time> local;  // the local time in the schedule's zone
-    JobId job;              // or the workflow
-    bool workflow = false;  // it is one
+    JobId job;                  // or the workflow
+    bool workflow = false;      // it is one
     // Makes the job. A workflow, and a job whose queue lies on another shard, enters this shard's
     // outbox under another id.
     JobSpec spec;

@@ -1,5 +1,6 @@
-// A schedule submits jobs, or workflows, at times given by a calendar. The machine knows no calendar: the engine
-// computes instants (engine/schedules/planner.h), and the machine decides what to do with them.
+// A schedule submits jobs, or workflows, at times given by a calendar. The machine knows no
+// calendar: the engine computes instants (engine/schedules/planner.h), and the machine decides what
+// to do with them.
 //
 // Times here are wall-clock times, not the shard's, because users mean the former: the shard's time
 // never goes back and so may be ahead of it.

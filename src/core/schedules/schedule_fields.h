@@ -23,16 +23,15 @@ constexpr auto describe(Of<ScheduleSpec>) {
 }
 
 constexpr auto describe(Of<ScheduleProgress>) {
-  return std::tuple(Field(1, &ScheduleProgress::done_until),
-                    Field(2, &ScheduleProgress::done_local), Field(3, &ScheduleProgress::planned),
-                    Field(4, &ScheduleProgress::next), Field(5, &ScheduleProgress::due),
-                    Field(6, &ScheduleProgress::tries), Field(7, &ScheduleProgress::zone_version),
-                    Field(8, &ScheduleProgress::broken),
-                    Field(9, &ScheduleProgress::last_scheduled_at),
-                    Field(10, &ScheduleProgress::last_job), Field(11, &ScheduleProgress::last_box),
-                    Field(12, &ScheduleProgress::waiting), Field(13, &ScheduleProgress::replaces),
-                    Field(14, &ScheduleProgress::runs), Field(15, &ScheduleProgress::owed),
-                    Field(16, &ScheduleProgress::last_is_workflow));
+  return std::tuple(
+      Field(1, &ScheduleProgress::done_until), Field(2, &ScheduleProgress::done_local),
+      Field(3, &ScheduleProgress::planned), Field(4, &ScheduleProgress::next),
+      Field(5, &ScheduleProgress::due), Field(6, &ScheduleProgress::tries),
+      Field(7, &ScheduleProgress::zone_version), Field(8, &ScheduleProgress::broken),
+      Field(9, &ScheduleProgress::last_scheduled_at), Field(10, &ScheduleProgress::last_job),
+      Field(11, &ScheduleProgress::last_box), Field(12, &ScheduleProgress::waiting),
+      Field(13, &ScheduleProgress::replaces), Field(14, &ScheduleProgress::runs),
+      Field(15, &ScheduleProgress::owed), Field(16, &ScheduleProgress::last_is_workflow));
 }
 
 constexpr auto describe(Of<Schedule>) {

@@ -36,8 +36,8 @@ Result<core::CreateWorkflow> read_workflow_template(const SharedBytes& bytes);
 SharedBytes template_of(core::JobSpec spec);
 Result<core::JobSpec> read_template(const SharedBytes& bytes);
 
-// The id of the job or workflow of an instant. The same instant always gives the same id, so a job that still
-// exists is recognized. Another schedule under the same name has other ids.
+// The id of the job or workflow of an instant. The same instant always gives the same id, so a job
+// that still exists is recognized. Another schedule under the same name has other ids.
 JobId job_id_of(const core::Schedule& schedule, Time instant);
 // The job of an instant as it is submitted: without an id, and with the schedule in its extras.
 Result<core::JobSpec> job_of(const core::Schedule& schedule, Time instant);

@@ -136,8 +136,8 @@ void ShardSchedules::ask_of_waiting(const Step& step) {
       if (due && has_room(step)) fire_one(name, step);
     } else if (step.now >= known.awaited_until) {
       known.awaited_until = step.now + kAwaitsEnd + kAskAgainAfter;
-      questions_.push_back({name, progress.last_job, kAwaitsEnd, progress.replaces,
-                            progress.last_is_workflow});
+      questions_.push_back(
+          {name, progress.last_job, kAwaitsEnd, progress.replaces, progress.last_is_workflow});
     }
   }
 }
