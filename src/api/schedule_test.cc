@@ -160,9 +160,10 @@ TEST(DecodeSchedule, NeedsAJobAndOneOfCronAndEvery) {
 
 TEST(DecodeSchedule, MayHaveAWorkflowInPlaceOfAJob) {
   const auto spec = decode_schedule(
-      R"({"cron":"@daily","overlap":"skip","jitter_ms":5,"workflow":{"queue":"w","on_end":{},
+      R"({"cron":"@daily","overlap":"skip","workflow":{"queue":"w",
       "defaults":{"queue":"q","type":"t"},
-      "members":[{"ref":"a","job":{}},{"needs":["a"],"job":{"queue":"r"}}]}})",
+      "members":[{"ref":"a","job":{}},{"needs":["a"],"job":{"queue":"r"}}],
+      "on_end":{}},"jitter_ms":5})",
       kLimits);
   ASSERT_TRUE(spec.has_value()) << faults(spec)[0];
   ASSERT_TRUE(spec->workflow);
@@ -475,9 +476,9 @@ TEST(EncodeSchedule, OutcomesAndRuns) {
             R"({"description":"Every day","next":["1970-01-01T00:00:00.000Z"]})");
   std::string out;
   JsonWriter json(out);
-  encode_runs(json, {{time_from_ms(0), time_from_ms(1), *parse_job_id(kId), {}, "submitted", 1, ""},
-                     {time_from_ms(0), time_from_ms(1), {}, {}, "skipped_missed", 2, ""},
-                     {time_from_ms(0), time_from_ms(1), {}, {}, "refused", 1, "full"}});
+  encode_runs(json, {{time_from_ms(0), time_from_ms(1), *parse_job_id(kId), "submitted", 1, ""},
+                     {time_from_ms(0), time_from_ms(1), {}, "skipped_missed", 2, ""},
+                     {time_from_ms(0), time_from_ms(1), {}, "refused", 1, "full"}});
   EXPECT_EQ(out,
             R"({"items":[{"scheduled_at":"1970-01-01T00:00:00.000Z",)"
             R"("at":"1970-01-01T00:00:00.001Z","job_id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff",)"
