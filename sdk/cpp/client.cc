@@ -151,6 +151,7 @@ Result<Response> Client::call(Request request) {
 
 Result<Response> Client::send_repeatedly(Request request, int* tries) {
   if (!request.stop.stop_possible()) request.stop = options_.stop;
+  request.counts_tries = tries != nullptr || request.method == "DELETE";
   if (!options_.try_again) request.repeat = Repeat::kNever;
   const auto began = std::chrono::steady_clock::now();
   auto deadline = began + request.timeout;

@@ -216,6 +216,7 @@ const std::string kMember =
 
 TEST_F(ClientWorkflowsTest, ReadsMembers) {
   transport_->answer(200, kMember);
+  transport_->answer(200, R"({"items":[)" + kMember + R"(],"next_cursor":null})");
   const auto member = client_.workflow_member(kId, "a/b", {.include = {"job"}, .wait = 5s});
   ASSERT_TRUE(member) << member.error().message;
   EXPECT_EQ(request().path, "/v1/workflows/" + kId + "/members/a%2Fb?include=job&wait_ms=5000");
@@ -225,8 +226,6 @@ TEST_F(ClientWorkflowsTest, ReadsMembers) {
   EXPECT_EQ(member->needs.at(0).on, "ended");
   EXPECT_EQ(member->definition, R"({ "type": "t"})");
   EXPECT_EQ(member->waits_for, std::vector<std::string>{"x"});
-  transport_->answer(200, R"({"items":[)" + kMember + R"(],"next_cursor":null})");
-  transport_->answer(200, R"({"items":[)" + kMember + R"(],"next_cursor":null})");
   ASSERT_TRUE(client_.workflow_members(kId));
   const auto page = client_.workflow_members(kId, {.state = "active", .include = {"result"}});
   ASSERT_TRUE(page);
@@ -279,6 +278,8 @@ TEST_F(ClientWorkflowsTest, ACancelMayHaveBeenDoneByAnEarlierTry) {
   ASSERT_TRUE(cancelled);
   EXPECT_EQ(cancelled->state, "cancelled");
   EXPECT_EQ(request().body, R"({"reason":"no need"})");
+  EXPECT_TRUE(request().counts_tries);
+  EXPECT_FALSE(request(2).counts_tries);
 }
 
 TEST_F(ClientWorkflowsTest, ACancelOfAnEndedOneFails) {

@@ -206,7 +206,8 @@ class CurlTransport : public Transport {
     }
     // On a reused connection, libcurl itself resends a request if the server closes it without an
     // answer.
-    if (request.repeat == Repeat::kIfUnbegun) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+    const bool is_sent_once = request.repeat == Repeat::kIfUnbegun || request.counts_tries;
+    if (is_sent_once) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     if (request.on_part) {
       curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);

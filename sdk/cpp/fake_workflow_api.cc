@@ -97,6 +97,9 @@ Response FakeWorkflows::create(const Request& request) {
   NewWorkflow spec = read_new_workflow(JsonView(request.body));
   spec.idempotency_key = header_of(request, "Idempotency-Key");
   if (spec.queue.empty()) spec.queue = "default";
+  if (spec.timeout) {
+    return refused({.detail = "the fake has no timeouts of workflows; use a server for them"});
+  }
   std::optional<Refusal> refusal;
   if (const FakeWorkflow* same = known(spec, request.body, refusal)) {
     return json_response(200, encode(*same, false));
@@ -127,10 +130,10 @@ Response FakeWorkflows::create(const Request& request) {
   flow.created_at = jobs_.now_;
   order_.push_back(id);
   append(flow, std::move(members));
-  flow.version = 1;
+  auto response = json_response(201, encode(flow, false));  // nothing is released yet
   advance(flow);
   jobs_.run_released();
-  return json_response(201, encode(flow, false));
+  return response;
 }
 
 Response FakeWorkflows::add(FakeWorkflow& flow, const Request& request) {

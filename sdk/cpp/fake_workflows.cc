@@ -154,7 +154,6 @@ std::size_t FakeWorkflows::append(FakeWorkflow& flow, Members members) {
       flow.members[needed].needed_by.push_back(number);
     }
   }
-  if (flow.members.size() > first) ++flow.version;
   return existing;
 }
 
@@ -287,6 +286,7 @@ std::optional<FakeRefusal> FakeWorkflows::skip(FakeWorkflow& flow, std::size_t n
                    "the member is not blocked; only a blocked one is skipped"};
   }
   set_state(flow, number, "skipped", "by_call");
+  ++flow.version;
   advance(flow);
   return std::nullopt;
 }

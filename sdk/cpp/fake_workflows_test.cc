@@ -223,7 +223,7 @@ TEST(FakeWorkflowsInlineTest, ItRunsWithinItsCreation) {
   const Need load = flow.add("load", play("two"));
   flow.add("sum", play("sum"), {load});
   const auto created = value_of(fake.client().create_workflow(flow));
-  EXPECT_EQ(created.workflow.state, "succeeded");
+  EXPECT_EQ(value_of(fake.client().workflow(created.workflow.id)).state, "succeeded");
 }
 
 }  // namespace

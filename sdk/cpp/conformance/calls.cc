@@ -5,6 +5,7 @@
 namespace millrace::conformance {
 namespace {
 
+using conformance::json_of;
 using sdk::JsonView;
 using sdk::JsonWriter;
 

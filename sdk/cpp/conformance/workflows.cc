@@ -5,6 +5,7 @@
 namespace millrace::conformance {
 namespace {
 
+using conformance::json_of;
 using sdk::JsonView;
 using sdk::JsonWriter;
 
@@ -16,21 +17,10 @@ sdk::Result<std::string> json_of(const sdk::Result<sdk::CreatedWorkflow>& create
   return json.take();
 }
 
-// The workflow as an application builds it: member by member.
 sdk::Result<std::string> create(sdk::Client& client, JsonView body) {
-  sdk::NewWorkflow read = sdk::read_new_workflow(body);
-  read.idempotency_key = text_of(body["idempotency_key"]);
-  const auto members = std::exchange(read.members, {});
-  sdk::WorkflowBuilder flow(std::move(read));
-  for (const sdk::NewMember& member : members) {
-    const auto needed = member.needs_any.value_or(false) ? sdk::Needed::kAny : sdk::Needed::kAll;
-    if (member.ref.empty()) {
-      flow.add(member.job, member.needs, needed);
-    } else {
-      flow.add(member.ref, member.job, member.needs, needed);
-    }
-  }
-  return json_of(client.create_workflow(flow));
+  sdk::NewWorkflow workflow = sdk::read_new_workflow(body);
+  workflow.idempotency_key = text_of(body["idempotency_key"]);
+  return json_of(client.create_workflow(workflow));
 }
 
 int limit_of(JsonView command) { return static_cast<int>(command["limit"].integer().value_or(50)); }

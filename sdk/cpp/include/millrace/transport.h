@@ -35,6 +35,9 @@ struct Request {
   std::stop_token stop{};  // cancels the request
   // Client::call always retries GET, PUT and DELETE.
   Repeat repeat = Repeat::kNever;
+  // Client::call sets it where a second try means something else than the first: then the transport
+  // must not send the request again by itself.
+  bool counts_tries = false;
   // Receives the body of a successful answer in pieces, as they arrive; Response::body stays empty.
   // `timeout` then limits the silence before each piece, not the whole answer. Returning false ends
   // the call, as `stop` does.
