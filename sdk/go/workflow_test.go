@@ -310,6 +310,30 @@ func TestRepeatedChangesOfWorkflowsSucceed(t *testing.T) {
 	}
 }
 
+func TestHandlersGrowTheirWorkflow(t *testing.T) {
+	t.Parallel()
+	client := newClient(t)
+	plan := millrace.Define[string, any]("plan")
+	flow := millrace.NewWorkflow{Queue: "q", ResultFrom: "sum"}
+	planned := flow.Add("plan", plan.Job("x"))
+	flow.Add("sum", publish.Job("sum"), millrace.Needs(planned))
+	flow.Add("idle", publish.Job("idle"), millrace.Needs(planned))
+	created := must[*millrace.CreatedWorkflow](t)(client.CreateWorkflow(ctx, flow))
+	work(t, client, func(worker *millrace.Worker) {
+		millrace.Handle(worker, plan, func(ctx context.Context, _ string) (any, error) {
+			job := millrace.JobFrom(ctx)
+			err := job.Add("grown/1", load.Job("more"), millrace.Needs(planned))
+			return nil, errors.Join(err, job.Skip("idle"))
+		})
+		millrace.Handle(worker, load, func(context.Context, string) (loaded, error) { return loaded{2}, nil })
+		millrace.Handle(worker, publish, func(_ context.Context, what string) (string, error) { return what, nil })
+	}, "q")
+	ended := must[*millrace.Workflow](t)(client.WaitWorkflow(ctx, created.ID, time.Minute))
+	wants(t, "the end", []any{ended.State, ended.Members, ended.Counts.Skipped, ended.Result}, []any{"succeeded", 4, 1, "sum"})
+	grown := must[*millrace.MemberDetail](t)(client.WorkflowMember(ctx, created.ID, "grown/1", millrace.GetMember{Include: []string{"result"}}))
+	wants(t, "what was added", []any{grown.State, grown.Result}, []any{"succeeded", loaded{2}})
+}
+
 func TestParentsOfAHandler(t *testing.T) {
 	job := millrace.ClaimedJob{Parents: map[string]millrace.Parent{
 		"load": {ID: "1", State: millrace.MemberSucceeded, Result: json.RawMessage(`{"Rows":3}`)},
