@@ -73,13 +73,17 @@ constexpr std::int64_t kMinMissedAfterMs = 1'000;
 constexpr std::int64_t kMaxMissedAfterMs = 86'400'000;
 constexpr std::int64_t kMaxMissedLimit = 1'000;
 constexpr std::size_t kMaxSchedulePayloadBytes = 64 * 1024;
+constexpr std::size_t kMaxScheduleWorkflowBytes = 64 * 1024;
+constexpr std::size_t kMaxScheduleJobsBytes = 128 * 1024;  // of its jobs, defaults included
 constexpr std::size_t kMaxSchedulesInSet = 10'000;
 constexpr int kMaxBackfill = 1'000;
 constexpr int kMaxPreview = 1'000;
 
 // Workflows.
 constexpr std::size_t kMaxMembersPerCall = 10'000;
+constexpr std::size_t kMaxGrownMembers = 1'000;  // by an ack; the same for the refs that it skips
 constexpr std::size_t kMaxMemberBytesPerCall = 16 * 1024 * 1024;  // of jobs, defaults included
+constexpr std::size_t kMaxEnqueuedWorkflowBytes = 1024 * 1024;    // the same, in an ack
 constexpr std::size_t kMaxNeedsOfMember = 1'000;
 constexpr std::int64_t kMaxMaxActive = 1'000'000;
 constexpr std::int64_t kMinWorkflowTimeoutMs = 1'000;

@@ -35,6 +35,8 @@ constexpr std::array<std::string_view, kFindingCodes> kCodes = {
     "schedule_skips",
     "schedule_paused",
     "schedule_ended",
+    "workflow_idle",
+    "workflow_late_success",
     "push_failing",
     "push_paused",
     "token_expires",
@@ -57,8 +59,8 @@ constexpr std::array<std::string_view, kFindingCodes> kCodes = {
 };
 
 constexpr std::array<std::string_view, kFindingAreas> kAreas = {
-    "queues",       "workers", "limits", "errors", "schedules",
-    "push_targets", "tokens",  "node",   "cluster"};
+    "queues",    "workers",      "limits", "errors", "schedules",
+    "workflows", "push_targets", "tokens", "node",   "cluster"};
 
 void read_about(const Argument& argument, FindingsQuery& out) {
   take_list(argument, [&](const Argument& each) {
@@ -120,6 +122,7 @@ void encode_about(JsonWriter& json, const FindingAbout& about) {
   one("limit", about.limit);
   one("error_group", about.error_group);
   one("schedule", about.schedule);
+  one("workflow", about.workflow);
   one("push_target", about.push_target);
   one("token", about.token);
   one("node", about.node);

@@ -44,6 +44,8 @@ enum class FindingCode : std::uint8_t {
   kScheduleSkips,
   kSchedulePaused,
   kScheduleEnded,
+  kWorkflowIdle,
+  kWorkflowLateSuccess,
   kPushFailing,
   kPushPaused,
   kTokenExpires,
@@ -74,6 +76,7 @@ enum class FindingArea : std::uint8_t {
   kLimits,
   kErrors,
   kSchedules,
+  kWorkflows,
   kPushTargets,
   kTokens,
   kNode,     // the answering node alone
@@ -91,6 +94,7 @@ struct FindingAbout {
   std::string limit{};
   std::string error_group{};
   std::string schedule{};
+  std::string workflow{};
   std::string push_target{};
   std::string token{};
   std::string node{};

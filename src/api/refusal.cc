@@ -145,7 +145,12 @@ constexpr auto kSentences = terms::names_up_to<terms::kLastRefusalDetail>({
     {RefusalDetail::kNothingToRetry,
      "no failure is left uncaught; name the refs of failed members to retry them anyway"},
     {RefusalDetail::kMemberOfWorkflow,
-     "the job belongs to a workflow; retry it with POST /v1/workflows/{id}/retry and its ref"},
+     "the job belongs to a workflow, which runs it as soon as it can; leave `run_at` out"},
+    {RefusalDetail::kNoMember,
+     "the job is no member of a workflow, so `grow` does not apply to it; leave it out"},
+    {RefusalDetail::kNotNeedingIt,
+     "`skip` names a member that does not need this one; skip it with "
+     "POST /v1/workflows/{id}/members/{ref}/skip"},
 });
 
 }  // namespace

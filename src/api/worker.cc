@@ -7,6 +7,7 @@
 #include "api/job_decode.h"
 #include "api/named_decode.h"
 #include "api/text.h"
+#include "api/workflow_decode.h"
 
 namespace millrace::api {
 namespace {
@@ -221,15 +222,49 @@ constexpr Member<Ack> kDelay{"delay_ms", [](Decode& d, const Path& p, Ack& ack) 
                                read_into(ack.delay, read_duration, d, p, 0, kMaxDelayMs);
                              }};
 constexpr Member<Ack> kLogs{"logs", read_logs};
+
+// Whether the value at the cursor is an object with the member `workflow`.
+bool names_workflow(JsonCursor at) {
+  if (at.type() != JsonType::kObject) return false;
+  at.enter();
+  for (std::string_view name; at.next_member(name); at.skip()) {
+    if (name == "workflow") return true;
+  }
+  return false;
+}
+
+constexpr Member<EnqueuedWorkflow> kEnqueuedWorkflow[] = {
+    {"workflow",
+     [](Decode& d, const Path& p, EnqueuedWorkflow& out) {
+       const std::size_t most = d.limits().payload_bytes;
+       if (JsonCursor(d.cursor).skip().size() <= most) return read_workflow(d, p, out.workflow);
+       d.cursor.skip();
+       d.too_large(p, most);
+     }},
+};
+
 constexpr Member<Ack> kEnqueue{"enqueue", [](Decode& d, const Path& p, Ack& ack) {
                                  read_array(d, p, 0, kMaxBatchItems, [&](const Path& element) {
-                                   read_job(d, element, ack.enqueue.emplace_back());
+                                   if (names_workflow(d.cursor)) {
+                                     EnqueuedWorkflow& item = ack.workflows.emplace_back();
+                                     item.place = element.index;
+                                     const std::optional<Seen> seen =
+                                         read_object(d, element, kEnqueuedWorkflow, item);
+                                     if (seen)
+                                       require(d, element, "workflow", seen->has(MemberSet{1}));
+                                   } else {
+                                     read_job(d, element, ack.enqueue.emplace_back());
+                                   }
                                  });
                                }};
 
-constexpr Member<Ack> kAckMembers[] = {kId<Ack>, kToken<Ack>, kOutcome, kResult,       kError,
-                                       kDelay,   kLogs,       kEnqueue, kSlowDown<Ack>};
-constexpr Member<Ack> kCompleteMembers[] = {kToken<Ack>, kResult, kLogs, kEnqueue, kSlowDown<Ack>};
+constexpr Member<Ack> kGrow{
+    "grow", [](Decode& d, const Path& p, Ack& ack) { read_growth(d, p, ack.grow.emplace()); }};
+
+constexpr Member<Ack> kAckMembers[] = {kId<Ack>, kToken<Ack>, kOutcome, kResult, kError,
+                                       kDelay,   kLogs,       kEnqueue, kGrow,   kSlowDown<Ack>};
+constexpr Member<Ack> kCompleteMembers[] = {kToken<Ack>, kResult, kLogs,
+                                            kEnqueue,    kGrow,   kSlowDown<Ack>};
 constexpr Member<Ack> kFailMembers[] = {kToken<Ack>, kError,   kDelay,
                                         kLogs,       kEnqueue, kSlowDown<Ack>};
 constexpr Member<Ack> kSnoozeMembers[] = {kToken<Ack>, kDelay, kLogs, kEnqueue, kSlowDown<Ack>};
@@ -249,6 +284,7 @@ void check_outcome(Decode& decode, const Path& path, Ack& ack) {
   const bool takes_error = ack.outcome == AckOutcome::kFailed ||
                            ack.outcome == AckOutcome::kCancelled ||
                            ack.outcome == AckOutcome::kDead;
+  refuse(ack.grow.has_value() && ack.outcome != AckOutcome::kSucceeded, "grow");
   refuse(ack.error && !takes_error, "error");
   const bool takes_delay =
       ack.outcome == AckOutcome::kFailed || ack.outcome == AckOutcome::kSnoozed;

@@ -8,6 +8,7 @@
 #include "api/named_decode.h"
 #include "api/parameters.h"
 #include "api/text.h"
+#include "api/workflow_decode.h"
 #include "base/ascii.h"
 
 namespace millrace::api {
@@ -117,8 +118,9 @@ void read_member(Decode& decode, const Path& path, const JobDefaults& defaults,
 }
 
 void read_members(Decode& decode, const Path& path, const JobDefaults& defaults,
-                  std::string_view queue, std::vector<NewMember>& members) {
-  read_array(decode, path, 0, kMaxMembersPerCall, [&](const Path& element) {
+                  std::string_view queue, std::vector<NewMember>& members,
+                  std::size_t most = kMaxMembersPerCall) {
+  read_array(decode, path, 0, most, [&](const Path& element) {
     read_member(decode, element, defaults, queue, members.emplace_back());
   });
 }
@@ -207,9 +209,12 @@ constexpr Member<Parts> kWorkflowMembers[] = {
     {"unique", read_workflow_key},
 };
 
+}  // namespace
+
 void read_workflow(Decode& decode, const Path& path, NewWorkflow& workflow) {
   Parts parts;
   if (!read_object(decode, path, kWorkflowMembers, parts)) return;
+  const JsonCursor after = decode.cursor;
   workflow = std::move(parts.workflow);
   JobDefaults defaults;
   if (parts.defaults) {
@@ -230,7 +235,10 @@ void read_workflow(Decode& decode, const Path& path, NewWorkflow& workflow) {
     read_member_job(decode, Path{&path, kCallbacks.at(i), 0}, defaults, workflow.queue,
                     callback.job);
   }
+  decode.cursor = after;
 }
+
+namespace {
 
 // --- The other bodies.
 
@@ -239,6 +247,17 @@ constexpr Member<MoreMembers> kMoreMembers[] = {
      [](Decode& d, const Path& p, MoreMembers& out) { read_members(d, p, {}, {}, out.members); }},
     {"by", [](Decode& d, const Path& p, MoreMembers& out) { read_ref_or_number(d, p, out.by); }},
     {"close", [](Decode& d, const Path& p, MoreMembers& out) { read_boolean(d, p, out.close); }},
+};
+
+constexpr Member<Growth> kGrowthMembers[] = {
+    {"members", [](Decode& d, const Path& p,
+                   Growth& out) { read_members(d, p, {}, {}, out.members, kMaxGrownMembers); }},
+    {"skip",
+     [](Decode& d, const Path& p, Growth& out) {
+       read_array(d, p, 0, kMaxGrownMembers, [&](const Path& element) {
+         read_ref_or_number(d, element, out.skip.emplace_back());
+       });
+     }},
 };
 
 constexpr Member<WorkflowRetry> kRetryMembers[] = {
@@ -346,6 +365,15 @@ constexpr Parameter<GraphQuery> kGraphParameters[] = {
 };
 
 }  // namespace
+
+void read_growth(Decode& decode, const Path& path, Growth& growth) {
+  if (!read_object(decode, path, kGrowthMembers, growth)) return;
+  const Path members{&path, "members", 0};
+  for (std::size_t i = 0; i < growth.members.size(); ++i) {
+    const Path member{&members, {}, i};
+    require(decode, member, "ref", !growth.members[i].ref.empty());
+  }
+}
 
 Decoded<NewWorkflow> decode_workflow(std::string_view body, const DecodeLimits& limits) {
   return decode_body<NewWorkflow>(body, limits, EmptyBody::kRefused, read_workflow);

@@ -16,10 +16,13 @@
 #include "cli/commands.h"
 #include "cli/findings/finding.h"
 #include "cli/job/view.h"
+#include "cli/limit/calls.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/queue/view.h"
 #include "cli/signals.h"
+#include "cli/workflow/calls.h"
+#include "cli/workflow/view.h"
 
 namespace millrace::cli {
 namespace {
@@ -31,6 +34,7 @@ constexpr int kLookForEndEveryMs = 100;
 constexpr std::size_t kJobsOfOneFrame = 10;  // without a screen to fill
 constexpr std::size_t kMostJobs = 200;
 constexpr std::size_t kLeastQueues = 3;
+constexpr std::size_t kMostWorkflows = 5;
 constexpr std::size_t kMostFindings = 4;  // per screen
 constexpr std::size_t kFindingsOfOneFrame = 20;
 constexpr sdk::Milliseconds kLatencyWindow{60'000};
@@ -197,6 +201,15 @@ sdk::Result<std::string> held_back_text(sdk::Client& client, std::vector<sdk::Qu
   return text.empty() ? text : "\n" + text;
 }
 
+// The newest of those that have not ended; nothing if there are none.
+std::string workflows_text(sdk::Client& client, const Size& size) {
+  const auto listed =
+      read_items(client, "/v1/workflows?state=running,stopping", kMostWorkflows, kMostWorkflows);
+  // A server of an earlier version has none; the next frame reports any other error.
+  if (!listed || listed->items.empty()) return {};
+  return "\n" + workflow_table(views(listed->items), now(), size.width);
+}
+
 // Running jobs, and below them failed ones: the newest of each.
 sdk::Result<std::string> jobs_text(sdk::Client& client, const Size& size, std::size_t rows) {
   std::vector<sdk::Job> jobs;
@@ -221,7 +234,7 @@ sdk::Result<std::string> frame(sdk::Client& client, const Size& size) {
                      "\n" + queues_text(*queues, size);
   const auto blocked = held_back_text(client, std::move(*queues), size);
   if (!blocked) return std::unexpected(blocked.error());
-  text += *blocked;
+  text += *blocked + workflows_text(client, size);
   const auto used = static_cast<std::size_t>(std::ranges::count(text, '\n'));
   // For a screen: also the blank line, the header of the jobs' table, and the line at the bottom.
   constexpr std::size_t kAround = 4;
@@ -292,7 +305,7 @@ void run(const Top& options, Session& session) {
 }  // namespace
 
 void add_top(CLI::App& app, Session& session) {
-  CLI::App& command = *app.add_subcommand("top", "Watch queues and jobs live");
+  CLI::App& command = *app.add_subcommand("top", "Watch queues, workflows and jobs live");
   const auto options = std::make_shared<Top>();
   command.add_flag("--once", options->once, "Print one frame and exit");
   add_duration(command, "--every", options->every, "Time between frames (default: 1s)");

@@ -130,6 +130,9 @@ inline constexpr std::size_t kMaxNeeds = 4'000'000;
 inline constexpr std::size_t kMaxWorkflowQueues = 100;
 inline constexpr std::size_t kMaxDependants = 100'000;
 inline constexpr std::size_t kMaxFailedRefs = 20;
+// What an ack may add: members, and bytes of their jobs.
+inline constexpr std::size_t kMaxGrownMembers = 1'000;
+inline constexpr std::size_t kMaxGrownBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxWaitsTold = 20;
 // The releases and skips of a step; and the members of a shard that may be active for releases to
 // go on while memory is full.

@@ -153,6 +153,7 @@ class Decider {
   // `member`: null, or the job's new round, without which a member does not run again.
   ItemReply retry(const JobId&, const Retry&, const std::shared_ptr<const Membership>& = nullptr);
   Refusal judge_retry(const Job& job) const;
+  ItemReply wish_for_retry(const Job& job, const Retry& command);
   ItemReply edit(const JobId& id, const Edit& command);
   ItemReply changed(const JobId& id, std::size_t of) const;
   static Refusal judge_order(const QueueEntry* queue, const QueueSettings& settings);
@@ -191,7 +192,6 @@ class Decider {
   void tell_keys(const LimitEntry& entry, const GetLimits& command, LimitReply& reply) const;
   void tell_holders(const LimitEntry& entry, const GetLimits& command, LimitReply& reply) const;
   static Reply refused_limit(Rejection why, RefusalDetail detail = RefusalDetail::kNone);
-
   // --- why.cc
   // The narrowest gate of the limit that the job must pass; null: it does not name the limit.
   static const Gate* held_gate(const JobSlot& slot, const LimitEntry& entry);

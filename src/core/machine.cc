@@ -215,7 +215,7 @@ void Machine::fire(const Firing& firing, Time now, Admission admission,
 }
 
 void Machine::report_members(Time now, std::vector<Event>& events) {
-  if (impl_->state.unreported.empty()) return;
+  if (impl_->state.unreported.empty() && impl_->state.wishes.empty()) return;
   now = std::max(now, impl_->state.facts.at);
   const Nothing nothing;
   WorkflowDecider(impl_->state, impl_->options, now, nothing, Admission::kOpen, events).report();

@@ -70,6 +70,12 @@ std::size_t bytes_of(const std::vector<MemberDraft>& members) {
   return bytes;
 }
 
+// The members, and the same once more in Base64, if the workflow lives on another shard.
+std::size_t bytes_of(const std::shared_ptr<const Growth>& growth) {
+  if (growth == nullptr) return 0;
+  return kItemBytes + 3 * bytes_of(growth->members) + growth->skip.size() * (kRefBytes + 128);
+}
+
 std::size_t bytes_of(const std::vector<MemberSpec>& members) {
   std::size_t bytes = 0;
   for (const MemberSpec& member : members) {
@@ -109,8 +115,10 @@ std::size_t bytes_of(const std::optional<std::vector<SharedBytes>>& tags) {
 }
 
 std::size_t bytes_of(const ScheduleSpec& spec) {
-  return 2 * kRefBytes + spec.cron.size() + spec.timezone.size() + spec.job.size() +
-         spec.managed_by.size();
+  std::size_t bytes = 2 * kRefBytes + spec.cron.size() + spec.timezone.size() + spec.job.size() +
+                      spec.workflow.size() + spec.managed_by.size();
+  for (const SharedBytes& queue : spec.queues) bytes += 8 + queue.size();
+  return bytes;
 }
 
 std::size_t bytes_of(const Schedule& schedule) {

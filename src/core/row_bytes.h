@@ -49,6 +49,7 @@ std::size_t bytes_of(const std::shared_ptr<const Progress>& progress);
 std::size_t bytes_of(const std::vector<JobSpec>& specs);
 std::size_t bytes_of(const std::vector<MemberDraft>& members);
 std::size_t bytes_of(const std::vector<MemberSpec>& members);
+std::size_t bytes_of(const std::shared_ptr<const Growth>& growth);
 std::size_t bytes_of(const Workflow& workflow);
 std::size_t bytes_of(const std::vector<LogLine>& lines);
 std::size_t bytes_of(const std::vector<LogEntry>& entries);

@@ -82,6 +82,8 @@ struct ShardState {
 
   // Within a step: ends of members whose workflows live on other shards.
   std::vector<MemberReport> unreported;
+  // Within a step: retries by hand of members' jobs, which their workflows decide.
+  std::vector<MemberWish> wishes;
   // Likewise:
   std::vector<QueueEntry*> woken;
   std::vector<Ending> endings;

@@ -27,7 +27,7 @@ std::unexpected<UnreadableMessage> damaged(std::string problem) {
 // Exactly one of them.
 bool has_one_part(const core::MemberMessage& message) {
   return int{message.settle.has_value()} + int{message.retry.has_value()} +
-             int{!message.remove.empty()} ==
+             int{!message.remove.empty()} + int{message.wish.has_value()} ==
          1;
 }
 

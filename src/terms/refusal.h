@@ -80,7 +80,9 @@ enum class RefusalDetail : std::uint8_t {
   kMemberNotFailed,
   kNothingToRetry,
   kMemberOfWorkflow,
+  kNoMember,
+  kNotNeedingIt,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kMemberOfWorkflow;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kNotNeedingIt;
 
 }  // namespace millrace::terms

@@ -62,11 +62,12 @@ enum class MemberReason : std::uint8_t {
   kExpired,
   kCancelled,
   kDeleted,
-  kRefused,  // its job was, at its release
-  kByCall,   // skipped by a call, not by the graph
+  kRefused,        // its job was, at its release
+  kByCall,         // skipped by a call, or by the ack of a member that it needs; not by the graph
+  kGrowthRefused,  // its job succeeded, and its home refused what the ack added
 };
 template <>
-inline constexpr auto kNames<MemberReason> = names_up_to<MemberReason::kByCall>({
+inline constexpr auto kNames<MemberReason> = names_up_to<MemberReason::kGrowthRefused>({
     {MemberReason::kNone, "none"},
     {MemberReason::kDead, "dead"},
     {MemberReason::kExpired, "expired"},
@@ -74,6 +75,7 @@ inline constexpr auto kNames<MemberReason> = names_up_to<MemberReason::kByCall>(
     {MemberReason::kDeleted, "deleted"},
     {MemberReason::kRefused, "refused"},
     {MemberReason::kByCall, "by_call"},
+    {MemberReason::kGrowthRefused, "growth_refused"},
 });
 
 // The end of another member that a member waits for.

@@ -72,6 +72,13 @@ class WorkflowWords:
         body = {"members": list(listed), **members}
         return self.api.post(self.path(workflow, "/members"), body, headers=headers)
 
+    def ack_with(self, job, api=None, **members):
+        """The result of an ack of the job's success."""
+        item = {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded", **members}
+        reply = (api or self.api).post("/v1/ack", {"items": [item]})
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json["results"][0]
+
     def run_one(self, ref=None, **members):
         """Claims the next job, which must be that of member `ref`, and acks it. Returns the claim."""
         job = self.claim_within(queues=members.pop("queues", None))

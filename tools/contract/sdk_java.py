@@ -98,7 +98,7 @@ PLAIN = {
     "active": "members with a job that has not ended", "skipped": "members that never ran",
     "MemberCounts.succeeded": "members that succeeded", "MemberCounts.failed": "members that failed",
 }  # fmt: skip
-OPAQUE = {"Schedule.job"}  # the application's, or as it was given
+OPAQUE = {"Schedule.job", "Schedule.workflow", "ScheduleInput.workflow"}  # the application's, or as it was given
 IMPORTS = {"Duration": "java.time.Duration", "Instant": "java.time.Instant", "List": "java.util.List",
            "Map": "java.util.Map", "HashMap": "java.util.HashMap"}  # fmt: skip
 HEADER = "// Components: made by tools/types from docs/reference/openapi.yaml; do not edit."

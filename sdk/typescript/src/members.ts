@@ -15,6 +15,7 @@ export const DURATIONS: Readonly<Record<string, ReadonlySet<string>>> = {
   counts: new Set([]),
   retention: new Set(["cancelled", "dead", "expired", "succeeded"]),
   retry: new Set(["base", "delays", "max"]),
+  workflow: new Set(["timeout"]),
 };
 /** Durations of all other objects. */
 export const DURATIONS_ELSEWHERE: ReadonlySet<string> = new Set([

@@ -34,9 +34,9 @@ export type BreakerState = "closed" | "open" | "half_open";
 export type MissedPolicy = "skip" | "one" | "all";
 
 /**
- * What happens at an instant while the job of the instant before has not ended: `allow` the new job
- * beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are
- * skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
+ * What happens at an instant while the job or workflow of the instant before has not ended: `allow`
+ * the new job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later
+ * ones are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
  */
 export type OverlapPolicy = "allow" | "skip" | "queue" | "replace";
 
@@ -70,9 +70,11 @@ export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipp
 
 /**
  * Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its
- * release. `by_call`: a call skipped it.
+ * release. `by_call`: a call, or the ack of a member that it needs, skipped it. `growth_refused`:
+ * its job succeeded, and the workflow refused what the ack added.
  */
-export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+export type MemberReason =
+  "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call" | "growth_refused";
 
 /**
  * `failed`: a member that is released so catches the failure. `ended`: succeeded, failed or
@@ -978,11 +980,17 @@ export interface ScheduleJobSpec {
 
 /**
  * A schedule's specification. It needs exactly one of `cron` and `every`: none is a fault at
- * `/cron`, both are a fault at `/every`.
+ * `/cron`, both are a fault at `/every`. It needs exactly one of `job` and `workflow`, too: none is
+ * a fault at `/job`, both are a fault at `/workflow`.
  */
 export interface ScheduleSpec {
   /** The job to submit at each instant. */
   job: ScheduleJobSpec;
+  /**
+   * The workflow to create at each instant, in place of a job: at most 64 KiB, and its jobs 128 KiB
+   * with their defaults. `id`, `unique`, `open` and the `runAt` of a job are 422.
+   */
+  workflow?: WorkflowSpec;
   /** No instant is before it. Default none. */
   startAt?: TimeInput | null;
   /** No instant is after it; then the schedule is `ended`. Not before `startAt`. Default none. */
@@ -1036,10 +1044,10 @@ export interface ScheduleSpec {
    */
   missedLimit?: number;
   /**
-   * What happens at an instant while the job of the instant before has not ended: `allow` the new
-   * job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
-   * are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
-   * Default `allow`.
+   * What happens at an instant while the job or workflow of the instant before has not ended:
+   * `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+   * ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+   * has ended. Default `allow`.
    */
   overlap?: OverlapPolicy;
   /**
@@ -1119,6 +1127,51 @@ export interface ScheduleJob {
    * characters.
    */
   fairKey?: string;
+}
+
+export interface ScheduleMember {
+  /** The job, with what `defaults` gave it. */
+  job: ScheduleJob;
+  /** The name by which other members name this one. Left out if it has none. */
+  ref?: string;
+  /** What the member waits for. Left out if it waits for nothing. */
+  needs?: (NeedSpec | string)[];
+  /** The first need that is met releases it. Left out if false. */
+  needsAny?: boolean;
+}
+
+/**
+ * The workflow as it was given, with its defaults applied to its jobs; a member that was left out
+ * may be left out here.
+ */
+export interface ScheduleWorkflow {
+  /** The queue of the workflow itself. */
+  queue: string;
+  members: ScheduleMember[];
+  onMemberFailed: OnMemberFailed;
+  /** Whether the members' jobs stay until the workflow goes. */
+  keepMembers: boolean;
+  /** What it is, for people. */
+  name?: string;
+  /** Names to find its workflows by. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. */
+  meta?: Record<string, string>;
+  /** The job to submit when the workflow has succeeded. */
+  onSuccess?: ScheduleJob;
+  /** The job to submit when it has failed or was cancelled. */
+  onFailure?: ScheduleJob;
+  /** The job to submit when it has ended. */
+  onEnd?: ScheduleJob;
+  /** The most members that are active at once. 1 to 1,000,000. */
+  maxActive?: number;
+  /**
+   * After this time of a generation it stops as if cancelled, and has failed. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** The ref of a member, whose result is the workflow's. */
+  resultFrom?: string;
 }
 
 export interface NeedSpec {
@@ -1551,7 +1604,7 @@ export interface Parent {
 export interface Schedule {
   /** The schedule's name. */
   name: string;
-  /** The job that it submits, as it was given. */
+  /** The job that it submits, as it was given. Left out if it creates workflows. */
   job: ScheduleJob;
   /** No instant is before it. */
   startAt: string | null;
@@ -1579,9 +1632,12 @@ export interface Schedule {
   createdAt: string;
   /** The last change of `version`. */
   updatedAt: string;
-  /** The newest instant that made a job; null before the first. */
+  /** The newest instant that made a job or workflow; null before the first. */
   lastScheduledAt: string | null;
-  /** The job of `lastScheduledAt`, which the queue may have forgotten; null before the first. */
+  /**
+   * The job of `lastScheduledAt`, which the queue may have forgotten; null before the first, and if
+   * that was a workflow.
+   */
   lastJobId: string | null;
   /**
    * The next instants, at most five, without jitter. For a paused schedule, those that it would
@@ -1629,10 +1685,10 @@ export interface Schedule {
    */
   missedLimit: number;
   /**
-   * What happens at an instant while the job of the instant before has not ended: `allow` the new
-   * job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
-   * are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
-   * Default `allow`.
+   * What happens at an instant while the job or workflow of the instant before has not ended:
+   * `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+   * ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+   * has ended. Default `allow`.
    */
   overlap: OverlapPolicy;
   /**
@@ -1647,6 +1703,10 @@ export interface Schedule {
    * and are due both times. Default `once`.
    */
   dstOverlap: DstOverlap;
+  /** The workflow that it creates, as it was given. Left out if it submits jobs. */
+  workflow?: ScheduleWorkflow;
+  /** The workflow of `lastScheduledAt`. Left out if there is none. */
+  lastWorkflowId?: string;
   /**
    * Sentences about settings that are valid but probably mistakes, and one that begins with
    * `delayed` if the server has no room to fire it. Left out if there are none.
@@ -1749,13 +1809,15 @@ export interface Run {
   /** The job, if one was submitted; else null. */
   jobId: string | null;
   /**
-   * `submitted`: a job was made. `replaced`: a job was made after the previous one was cancelled.
-   * `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a later one
-   * replaced it. `skipped_missed`: no job, because the instant was missed and `missed` skips it.
-   * `refused`: the job could not be submitted, for instance because the queue was full. The
-   * schedule retries it until the next instant, and only then makes this entry.
+   * `submitted`: a job or workflow was made. `replaced`: a job was made after the previous one was
+   * cancelled. `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a
+   * later one replaced it. `skipped_missed`: no job, because the instant was missed and `missed`
+   * skips it. `refused`: the job could not be submitted, for instance because the queue was full.
+   * The schedule retries it until the next instant, and only then makes this entry.
    */
   outcome: "submitted" | "skipped_overlap" | "skipped_missed" | "replaced" | "refused";
+  /** The workflow, if one was created. Left out if none was. */
+  workflowId?: string;
   /** With `skipped_missed`, how many instants the entry stands for, if not one. */
   count?: number;
   /** With `refused`, why. */

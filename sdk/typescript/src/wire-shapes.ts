@@ -22,9 +22,11 @@ export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipp
 
 /**
  * Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its
- * release. `by_call`: a call skipped it.
+ * release. `by_call`: a call, or the ack of a member that it needs, skipped it. `growth_refused`:
+ * its job succeeded, and the workflow refused what the ack added.
  */
-export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+export type MemberReason =
+  "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call" | "growth_refused";
 
 /**
  * `failed`: a member that is released so catches the failure. `ended`: succeeded, failed or

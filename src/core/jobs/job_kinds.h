@@ -55,7 +55,11 @@ struct KindOf<Ack> : Row<ItemsReply, Route::kByItem, Effect::kEnds, Again::kAlwa
   static constexpr std::string_view kName = "ack";
   static void name(const Ack& command, Named& named) {
     named.ids_of(command.items);
-    for (const AckItem& item : command.items) named.queues_of(item.enqueue);
+    for (const AckItem& item : command.items) {
+      named.queues_of(item.enqueue);
+      if (item.grow != nullptr) named.queues_of(item.grow->members);
+      for (const CreateWorkflow& workflow : item.workflows) named.queues_of(workflow);
+    }
   }
   template <typename Needed>
   static void need(const Ack& command, Needed& needed) {
@@ -68,7 +72,8 @@ struct KindOf<Ack> : Row<ItemsReply, Route::kByItem, Effect::kEnds, Again::kAlwa
     std::size_t bytes = kItemBytes;
     for (const AckItem& item : command.items) {
       bytes += 2 * kRefBytes + item.result.size() + bytes_of_error(item.error) +
-               bytes_of(item.logs) + bytes_of(item.enqueue) + bytes_of(item.slow_down);
+               bytes_of(item.logs) + bytes_of(item.enqueue) + bytes_of(item.slow_down) +
+               bytes_of(item.grow);
     }
     return bytes;
   }

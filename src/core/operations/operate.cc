@@ -96,15 +96,33 @@ Refusal Decider::judge_retry(const Job& job) const {
   return {};
 }
 
+// The job stays as it is until its workflow has decided.
+ItemReply Decider::wish_for_retry(const Job& job, const Retry& command) {
+  const auto refuse = [&](RefusalDetail detail) {
+    return refused(job.id, Rejection::kInvalidState, detail);
+  };
+  if (command.run_at) return refuse(RefusalDetail::kMemberOfWorkflow);
+  if (!command.states.contains(job.state)) return refuse(RefusalDetail::kOfAnotherState);
+  if (!is_terminal(job.state)) return refuse(RefusalDetail::kNotEnded);
+  if (job.state == State::kSucceeded) return refuse(RefusalDetail::kMemberNotFailed);
+  const Membership& member = *job.extras->member;
+  mutable_state_.wishes.push_back(
+      {member.workflow, member.number, member.round, command.reset_attempts, command.drop_limits});
+  ItemReply reply;
+  reply.id = job.id;
+  reply.state = job.state;
+  reply.version = job.version;
+  reply.job = standing(job.id);
+  return reply;
+}
+
 ItemReply Decider::retry(const JobId& id, const Retry& command,
                          const std::shared_ptr<const Membership>& member) {
   std::optional<Job> job = find_job(id);
   if (!job) return refused(id, Rejection::kNotFound);
   const bool is_member = job->extras != nullptr && job->extras->member != nullptr &&
                          job->extras->member->role == MemberRole::kMember;
-  if (is_member && member == nullptr) {
-    return refused(id, Rejection::kInvalidState, RefusalDetail::kMemberOfWorkflow);
-  }
+  if (is_member && member == nullptr) return wish_for_retry(*job, command);
   if (!command.states.contains(job->state)) {
     return refused(id, Rejection::kInvalidState, RefusalDetail::kOfAnotherState);
   }

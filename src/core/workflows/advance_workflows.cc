@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -294,8 +295,26 @@ void WorkflowDecider::advance(std::size_t limit, JobId& turn) {
   }
 }
 
+void WorkflowDecider::report_wishes() {
+  std::map<std::tuple<JobId, bool, bool>, RetryWorkflow> retries;
+  for (const MemberWish& wish : state_.wishes) {
+    RetryWorkflow& retry = retries[{wish.workflow, wish.reset_attempts, wish.drop_limits}];
+    retry.id = wish.workflow;
+    retry.reset_attempts = wish.reset_attempts;
+    retry.drop_limits = wish.drop_limits;
+    retry.refs.emplace_back("@" + std::to_string(wish.number));
+    retry.rounds.push_back(wish.round);
+  }
+  mutable_state_.wishes.clear();
+  for (auto& [of, retry] : retries) {
+    MemberMessage message;
+    message.wish = std::move(retry);
+    send(message, "wish " + to_string(message.wish->id));
+  }
+}
+
 void WorkflowDecider::report() {
-  if (state_.unreported.empty()) return;
+  report_wishes();
   std::map<std::uint32_t, std::vector<MemberReport>> by_home;
   for (const MemberReport& report : state_.unreported) {
     by_home[queue_bits(report.workflow) % options_.shards].push_back(report);
@@ -305,9 +324,11 @@ void WorkflowDecider::report() {
     std::size_t end = 0;
     for (std::size_t i = 0; i < reports.size(); i = end) {
       end = std::min(reports.size(), i + kMaxReportsPerMessage);
-      // The answer to the end of a callback holds a record: one in a message, and the last one.
+      // What follows from the end of a callback, or from growth, is large: one in a message, and
+      // the last one.
       for (std::size_t at = i; at < end; ++at) {
-        if (reports[at].role != MemberRole::kMember) end = at + 1;
+        const bool large = reports[at].role != MemberRole::kMember || reports[at].grow != nullptr;
+        if (large) end = at + 1;
       }
       MemberMessage message;
       SettleMembers& settle_message = message.settle.emplace();

@@ -105,6 +105,7 @@ void Applier::operator()(const MembersAdded& event) {
   entry.add(event.members);
   state_.bytes_held += entry.bytes;
   for (std::uint32_t i = event.first; i < entry.members.size(); ++i) note(entry, i);
+  if (event.by) ++entry.workflow.version;  // a call has an event of its own for that
 }
 
 void Applier::operator()(const MembersReleased& event) {

@@ -79,6 +79,8 @@ struct Membership {
   friend bool operator==(const Membership&, const Membership&) = default;
 };
 
+struct Growth;  // workflow_commands.h
+
 // The end of a member's or a callback's job, as its shard tells the workflow's.
 struct MemberReport {
   JobId workflow;
@@ -87,6 +89,16 @@ struct MemberReport {
   std::uint32_t round = 0;
   MemberState state{};  // kSucceeded or kFailed
   MemberReason reason{};
+  std::shared_ptr<const Growth> grow = nullptr;  // kSucceeded: what the ack adds; null: nothing
+};
+
+// An operator retries a member's job: its workflow decides whether the member runs again.
+struct MemberWish {
+  JobId workflow;
+  std::uint32_t number = 0;
+  std::uint32_t round = 0;
+  bool reset_attempts = true;
+  bool drop_limits = false;
 };
 
 // The id of a member's job. The same member always gives the same id, so a job that still exists is

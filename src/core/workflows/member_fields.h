@@ -35,10 +35,4 @@ constexpr auto describe(Of<Membership>) {
                     Field(11, &Membership::counts), Field(12, &Membership::failed));
 }
 
-constexpr auto describe(Of<MemberReport>) {
-  return std::tuple(Field(1, &MemberReport::workflow), Field(2, &MemberReport::role),
-                    Field(3, &MemberReport::number), Field(4, &MemberReport::round),
-                    Field(5, &MemberReport::state), Field(6, &MemberReport::reason));
-}
-
 }  // namespace millrace::core

@@ -43,6 +43,17 @@ Reply WorkflowDecider::operator()(const CancelWorkflow& command) {
   return made(command.id);
 }
 
+// Whether it has failed or was cancelled, with members that no call skipped.
+bool WorkflowDecider::may_go_on(const WorkflowEntry& entry) {
+  const WorkflowState state = entry.workflow.state;
+  if (state != WorkflowState::kFailed && state != WorkflowState::kCancelled) return false;
+  for (std::uint32_t i = 0; i < entry.members.size(); ++i) {
+    const MemberFate fate = entry.fate_of(MemberNumber{i});
+    if (fate.state == MemberState::kSkipped && fate.reason != MemberReason::kByCall) return true;
+  }
+  return false;
+}
+
 Reply WorkflowDecider::operator()(const RetryWorkflow& command) {
   WorkflowReply refusal;
   const WorkflowEntry* const entry = find_workflow(command.id, command.if_version, refusal);
@@ -53,8 +64,15 @@ Reply WorkflowDecider::operator()(const RetryWorkflow& command) {
   }
   if (const Refusal full = closed()) return refused_workflow(full.why, full.detail);
   MembersRevived revived{command.id, {}};
-  for (const SharedBytes& ref : command.refs) {
-    const auto member = entry->find(ref.view());
+  for (std::size_t i = 0; i < command.refs.size(); ++i) {
+    const auto member = entry->find(command.refs[i].view());
+    if (!command.rounds.empty()) {
+      if (!member || entry->members[to_number(*member)].round != command.rounds[i]) continue;
+      if (entry->graph.state(*member) == MemberState::kActive) {
+        return refused_workflow(Rejection::kOverloaded, RefusalDetail::kFinishUnderWay);
+      }
+      if (entry->graph.state(*member) != MemberState::kFailed) continue;
+    }
     if (!member) return refused_workflow(Rejection::kNotFound, RefusalDetail::kUnknownRef);
     if (entry->graph.state(*member) != MemberState::kFailed) {
       return refused_workflow(Rejection::kInvalidState, RefusalDetail::kMemberNotFailed);
@@ -67,7 +85,8 @@ Reply WorkflowDecider::operator()(const RetryWorkflow& command) {
   std::ranges::sort(revived.numbers);
   const auto again = std::ranges::unique(revived.numbers);
   revived.numbers.erase(again.begin(), again.end());
-  if (revived.numbers.empty()) {
+  // An ended one may have only members that were skipped and may run now.
+  if (revived.numbers.empty() && !(command.refs.empty() && may_go_on(*entry))) {
     return refused_workflow(Rejection::kInvalidState, RefusalDetail::kNothingToRetry);
   }
   WorkflowSet set{WorkflowChange::kRetried, entry->record(), {}};
@@ -112,6 +131,33 @@ Reply WorkflowDecider::operator()(const SkipMember& command) {
   return made(command.id);
 }
 
+// The end of a member's job.
+void WorkflowDecider::settle_reported(const WorkflowEntry& entry, const MemberReport& report) {
+  if (report.number >= entry.members.size()) return;
+  const MemberFate fate = entry.fate_of(MemberNumber{report.number});
+  const bool counts =
+      fate.state == MemberState::kActive ||
+      (fate.state == MemberState::kFailed && report.state == MemberState::kSucceeded);
+  if (!counts || fate.round != report.round) return;
+  // The box that brought the job there is of no use any more. A leased one ends by itself.
+  const JobId job = entry.job_of(MemberNumber{report.number});
+  const SharedBytes& queue = entry.members[report.number].queue;
+  withdraw(options_.submissions->box_id_of(job, queue.view()));
+  MembersSettled settled{
+      report.workflow, entry.workflow.spec.queue, MembersSettled::Cause::kReported, {}};
+  settled.items.push_back({report.number, report.round, report.state, report.reason});
+  if (report.grow != nullptr && fate.state == MemberState::kActive) {
+    Grown grown = judge_growth(&entry, *report.grow, report.number, report.round);
+    if (grown.refusal) {
+      settled.items[0].state = MemberState::kFailed;
+      settled.items[0].reason = MemberReason::kGrowthRefused;
+    } else {
+      grow(report.workflow, report.number, std::move(grown));
+    }
+  }
+  emit(std::move(settled));
+}
+
 Reply WorkflowDecider::operator()(const SettleMembers& command) {
   for (const MemberReport& report : command.reports) {
     const WorkflowEntry* const entry = state_.workflows.find(report.workflow);
@@ -130,20 +176,7 @@ Reply WorkflowDecider::operator()(const SettleMembers& command) {
       emit(std::move(set));
       continue;
     }
-    if (report.number >= entry->members.size()) continue;
-    const MemberFate fate = entry->fate_of(MemberNumber{report.number});
-    const bool counts =
-        fate.state == MemberState::kActive ||
-        (fate.state == MemberState::kFailed && report.state == MemberState::kSucceeded);
-    if (!counts || fate.round != report.round) continue;
-    // The box that brought the job there is of no use any more. A leased one ends by itself.
-    const JobId job = entry->job_of(MemberNumber{report.number});
-    const SharedBytes& queue = entry->members[report.number].queue;
-    withdraw(options_.submissions->box_id_of(job, queue.view()));
-    MembersSettled settled{
-        report.workflow, entry->workflow.spec.queue, MembersSettled::Cause::kReported, {}};
-    settled.items.push_back({report.number, report.round, report.state, report.reason});
-    emit(std::move(settled));
+    settle_reported(*entry, report);
   }
   return WorkflowReply{};
 }
@@ -203,8 +236,9 @@ ItemReply WorkflowDecider::retry_job(const RetryMember& command) {
     return reply;
   }
   if (before->round >= member.round) return reply;
-  if (job->state == State::kSucceeded) {
-    // A transaction has finished it meanwhile. Its success counts for this round.
+  // A transaction has finished it meanwhile: its success counts for this round. After an attempt
+  // that succeeded, the workflow has refused what the ack added, and the job runs again.
+  if (job->state == State::kSucceeded && job->latest.outcome != AttemptOutcome::kSucceeded) {
     report(MemberState::kSucceeded, MemberReason::kNone);
     return reply;
   }

@@ -21,6 +21,17 @@ constexpr auto describe(Of<MemberDraft>) {
                     Field(5, &MemberDraft::job), Field(6, &MemberDraft::limits));
 }
 
+constexpr auto describe(Of<Growth>) {
+  return std::tuple(Field(1, &Growth::members), Field(2, &Growth::skip));
+}
+
+constexpr auto describe(Of<MemberReport>) {
+  return std::tuple(Field(1, &MemberReport::workflow), Field(2, &MemberReport::role),
+                    Field(3, &MemberReport::number), Field(4, &MemberReport::round),
+                    Field(5, &MemberReport::state), Field(6, &MemberReport::reason),
+                    Field(7, &MemberReport::grow));
+}
+
 constexpr auto describe(Of<CreateWorkflow>) {
   return std::tuple(Field(1, &CreateWorkflow::id), Field(2, &CreateWorkflow::id_of_client),
                     Field(3, &CreateWorkflow::spec), Field(4, &CreateWorkflow::open),
@@ -47,7 +58,8 @@ constexpr auto describe(Of<CancelWorkflow>) {
 constexpr auto describe(Of<RetryWorkflow>) {
   return std::tuple(Field(1, &RetryWorkflow::id), Field(2, &RetryWorkflow::refs),
                     Field(3, &RetryWorkflow::reset_attempts), Field(4, &RetryWorkflow::drop_limits),
-                    Field(5, &RetryWorkflow::if_version), Field(6, &RetryWorkflow::by));
+                    Field(5, &RetryWorkflow::if_version), Field(6, &RetryWorkflow::by),
+                    Field(7, &RetryWorkflow::rounds));
 }
 
 constexpr auto describe(Of<SkipMember>) {
@@ -87,7 +99,7 @@ constexpr auto describe(Of<CancelMembers>) {
 
 constexpr auto describe(Of<MemberMessage>) {
   return std::tuple(Field(1, &MemberMessage::settle), Field(2, &MemberMessage::retry),
-                    Field(3, &MemberMessage::remove));
+                    Field(3, &MemberMessage::remove), Field(4, &MemberMessage::wish));
 }
 
 constexpr auto describe(Of<MemberView>) {
@@ -113,7 +125,8 @@ constexpr auto describe(Of<WorkflowReply>) {
                     Field(5, &WorkflowReply::deleted), Field(6, &WorkflowReply::workflow),
                     Field(7, &WorkflowReply::members), Field(8, &WorkflowReply::next),
                     Field(9, &WorkflowReply::added), Field(10, &WorkflowReply::existing),
-                    Field(11, &WorkflowReply::why), Field(12, &WorkflowReply::queues));
+                    Field(11, &WorkflowReply::why), Field(12, &WorkflowReply::queues),
+                    Field(13, &WorkflowReply::by_key));
 }
 
 }  // namespace millrace::core

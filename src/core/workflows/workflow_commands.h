@@ -32,6 +32,12 @@ struct MemberDraft {
   std::vector<terms::JobLimit> limits = {};  // the job's own, to be judged before its release
 };
 
+// What the ack of a member adds to its workflow, in the commit of its success.
+struct Growth {
+  std::vector<MemberDraft> members;  // at most kMaxGrownMembers, each with a ref
+  std::vector<SharedBytes> skip;     // refs of members that need the acked one
+};
+
 struct CreateWorkflow {
   JobId id;
   bool id_of_client = false;  // then it may exist already
@@ -71,6 +77,9 @@ struct RetryWorkflow {
   bool drop_limits = false;
   std::optional<std::uint64_t> if_version;
   SharedOrigin by = {};
+  // Of the refs, if their jobs were retried by hand: what has not failed in that round is passed
+  // over, and an end that the workflow does not know yet is waited for (kOverloaded). Else empty.
+  std::vector<std::uint32_t> rounds = {};
 };
 struct SkipMember {
   JobId id;
@@ -126,7 +135,8 @@ struct CancelMembers {
 struct MemberMessage {
   std::optional<SettleMembers> settle;
   std::optional<RetryMember> retry;
-  std::vector<JobId> remove;  // jobs of a workflow that goes; all of one shard
+  std::vector<JobId> remove;          // jobs of a workflow that goes; all of one shard
+  std::optional<RetryWorkflow> wish;  // with `rounds`
 };
 
 }  // namespace millrace::core

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/decider.h"
+#include "core/workflows/resolve.h"
 #include "core/workflows/submissions.h"
 
 namespace millrace::core {
@@ -23,6 +24,8 @@ class WorkflowDecider : public Decider {
   Reply operator()(const CloseWorkflow& command);
   Reply operator()(const DeleteWorkflow& command);
   Reply operator()(const GetWorkflow& command);
+  // --- grow.cc
+  Reply operator()(const Ack& command);
   // --- steer_workflows.cc
   Reply operator()(const CancelWorkflow& command);
   Reply operator()(const RetryWorkflow& command);
@@ -36,20 +39,14 @@ class WorkflowDecider : public Decider {
   // Decides what the ends of members have made due: at most `limit` releases and skips. `turn`: the
   // workflow that was served last.
   void advance(std::size_t limit, JobId& turn);
-  // Makes messages of the ends of this step whose workflows live on other shards. Every step must.
+  // Makes messages of the ends of this step whose workflows live on other shards, and of retries by
+  // hand. Every step must.
   void report();
 
  private:
   // --- workflows.cc
-  struct Resolved {
-    Refusal refusal;
-    std::uint32_t at = 0;  // of the draft that is refused
-    std::vector<MemberSpec> members;
-    std::uint32_t existing = 0;
-  };
-  // `entry`: null for a new workflow.
-  Resolved resolve(const WorkflowEntry* entry, const std::vector<MemberDraft>& drafts) const;
-  Refusal judge_sizes(const WorkflowEntry* entry, const std::vector<MemberSpec>& added) const;
+  // Like resolve_members(), and their limits exist.
+  ResolvedMembers resolve(const WorkflowEntry* entry, const std::vector<MemberDraft>& drafts) const;
   std::optional<WorkflowReply> repeated(const CreateWorkflow& command) const;
   WorkflowReply made(const JobId& id, bool created = false) const;
   static WorkflowReply refused_workflow(Rejection why,
@@ -66,13 +63,28 @@ class WorkflowDecider : public Decider {
   void remove_jobs(const WorkflowEntry& entry);
   void send(const MemberMessage& message, std::string_view about);
 
+  // --- grow.cc
+  // What an ack adds, judged at the workflow's home.
+  struct Grown {
+    Refusal refusal;
+    std::vector<MemberSpec> members;
+    std::vector<std::uint32_t> skipped;
+  };
+  Grown judge_growth(const WorkflowEntry* entry, const Growth& growth, std::uint32_t by,
+                     std::uint32_t round) const;
+  Grown judge_growth(const AckItem& item) const;
+  void grow(const JobId& workflow, std::uint32_t by, Grown grown);
+
   // --- steer_workflows.cc
+  static bool may_go_on(const WorkflowEntry& entry);
+  void settle_reported(const WorkflowEntry& entry, const MemberReport& report);
   void stop(const JobId& id, WorkflowReason reason, const SharedBytes& text);
   ItemReply retry_job(const RetryMember& command);
   bool is_wanted(const Membership& member);
   bool withdraw(const JobId& box);
 
   // --- advance_workflows.cc
+  void report_wishes();
   std::size_t advance_one(const WorkflowEntry& entry, std::size_t limit);
   std::size_t release_and_skip(const WorkflowEntry& entry, std::size_t limit);
   std::size_t cancel_active(const WorkflowEntry& entry, std::size_t limit);

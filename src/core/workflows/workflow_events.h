@@ -33,6 +33,7 @@ struct MembersAdded {
   SharedBytes queue;        // of the workflow
   std::uint32_t first = 0;  // the number of the first of them
   std::vector<MemberSpec> members;
+  std::optional<std::uint32_t> by = {};  // the member whose ack added them; none: a call
 };
 
 struct MembersReleased {

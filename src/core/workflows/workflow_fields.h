@@ -60,7 +60,8 @@ constexpr auto describe(Of<WorkflowSet>) {
 
 constexpr auto describe(Of<MembersAdded>) {
   return std::tuple(Field(1, &MembersAdded::workflow), Field(2, &MembersAdded::queue, Form::kName),
-                    Field(3, &MembersAdded::first), Field(4, &MembersAdded::members));
+                    Field(3, &MembersAdded::first), Field(4, &MembersAdded::members),
+                    Field(5, &MembersAdded::by));
 }
 
 constexpr auto describe(Of<MembersReleased>) {

@@ -263,14 +263,60 @@ TEST(Workflows, ARetryMakesTheJobAnewWhereItIsGone) {
   EXPECT_EQ(s.state(), "succeeded");
 }
 
-TEST(Workflows, AMembersJobIsNotRetriedByHand) {
+TEST(Workflows, ARetryAfterACancelRunsWhatWasSkipped) {
   WorkflowScenario s;
-  s.create({s.member("a")});
+  s.create({s.member("a"), s.member("b", {"a"}), s.member("c", {"a"})});
+  s.claim("a");
+  s.skip("c");
+  s.cancel();
+  s.run("a");
+  EXPECT_EQ(s.members(), "a=succeeded b=skipped:cancelled c=skipped:by_call");
+  EXPECT_EQ(s.state(), "cancelled");
+  EXPECT_EQ(s.retry(), Rejection::kNone);
+  EXPECT_EQ(s.members(), "a=succeeded b=active c=skipped:by_call");
+  s.run("b");
+  EXPECT_EQ(s.state(), "succeeded");
+}
+
+TEST(Workflows, ARetryAfterALateSuccessRunsWhatWasSkipped) {
+  WorkflowScenario s;
+  s.create({s.member("a"), s.member("b", {"a"})});
+  s.fail("a");
+  EXPECT_EQ(s.state(), "failed");
+  s.finish("a");
+  EXPECT_EQ(s.members(), "a=succeeded b=skipped");
+  EXPECT_EQ(s.retry(), Rejection::kNone);
+  EXPECT_EQ(s.members(), "a=succeeded b=active");
+}
+
+TEST(Workflows, ARetryOfAMembersJobByHandIsThatOfTheMember) {
+  WorkflowScenario s;
+  s.create({s.member("a"), s.member("b", {"a"})});
   s.fail("a");
   const auto reply =
       std::get<ItemsReply>(s.decide(0, Retry{{s.job_of("a")}, std::nullopt})).items.at(0);
-  EXPECT_EQ(reply.refusal.why, Rejection::kInvalidState);
-  EXPECT_EQ(reply.refusal.detail, RefusalDetail::kMemberOfWorkflow);
+  EXPECT_FALSE(reply.refusal);
+  EXPECT_EQ(reply.state, State::kDead);  // until the workflow has decided
+  s.pass_all();
+  EXPECT_EQ(s.members(), "a=active b=blocked");
+  EXPECT_EQ(s.record().generation, 2U);
+  s.run("a");
+  s.run("b");
+  EXPECT_EQ(s.state(), "succeeded");
+}
+
+TEST(Workflows, ARetryByHandIsRefusedForWhatHasNotFailed) {
+  WorkflowScenario s;
+  s.create({s.member("a"), s.member("b")});
+  const auto retry = [&](const std::string& ref, std::optional<Time> run_at = {}) {
+    const Retry command{{s.job_of(ref)}, run_at};
+    return std::get<ItemsReply>(s.decide(0, command)).items.at(0).refusal.detail;
+  };
+  EXPECT_EQ(retry("a"), RefusalDetail::kNotEnded);
+  s.run("a");
+  EXPECT_EQ(retry("a"), RefusalDetail::kMemberNotFailed);
+  s.fail("b");
+  EXPECT_EQ(retry("b", s.now), RefusalDetail::kMemberOfWorkflow);
 }
 
 TEST(Workflows, ACallbacksJobIsRetriedByHandAndChangesNothing) {

@@ -135,6 +135,22 @@ class WorkflowScenario : public WorkflowShards {
     pass_all();
     return reply;
   }
+  // The member succeeds, and its ack adds members and skips others. The report stays in its box.
+  Refusal grow(const std::string& name, std::vector<MemberDraft> members,
+               const std::vector<std::string>& skip = {}) {
+    claim(name);
+    const auto& [number, job] = leased.at(name);
+    Growth growth;
+    growth.members = std::move(members);
+    for (const std::string& ref : skip) growth.skip.emplace_back(ref);
+    Ack ack;
+    ack.items.resize(1);
+    ack.items[0].id = job.id;
+    ack.items[0].token = job.token;
+    ack.items[0].outcome = AckOutcome::kSucceeded;
+    ack.items[0].grow = std::make_shared<const Growth>(std::move(growth));
+    return std::get<ItemsReply>(decide(number, ack)).items.at(0).refusal;
+  }
   void run(const std::string& name) { end(name, AckOutcome::kSucceeded); }
   void fail(const std::string& name) { end(name, AckOutcome::kDead); }
   // A transaction of the user has finished the job, which it leased once.

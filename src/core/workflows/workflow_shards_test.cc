@@ -175,6 +175,46 @@ TEST_F(TwoShards, ARetryThatIsRefusedForNowWaits) {
   EXPECT_EQ(s.state(), "succeeded");
 }
 
+TEST_F(TwoShards, ARetryByHandWaitsForTheEndThatIsOnItsWay) {
+  s.create({s.member("a", {}, 1)});
+  s.claim("a");
+  Ack ack;
+  ack.items.resize(1);
+  ack.items[0].id = s.job_of("a");
+  ack.items[0].token = s.leased.at("a").second.token;
+  ack.items[0].outcome = AckOutcome::kDead;
+  ack.items[0].error = std::make_shared<JobError>();
+  s.decide(1, ack);
+  const auto ends = s.boxes(1);
+  ASSERT_EQ(ends.size(), 1U);
+  EXPECT_FALSE(std::get<ItemsReply>(s.decide(1, Retry{{s.job_of("a")}, {}})).items.at(0).refusal);
+  const auto wishes = s.boxes(1);
+  ASSERT_EQ(wishes.size(), 1U);
+  s.pass_on(1, wishes[0]);
+  EXPECT_EQ(s.members(), "a=active");
+  s.pass_on(1, ends[0]);
+  EXPECT_EQ(s.members(), "a=failed:dead");
+  s.wait(Duration{1'000});
+  s.pass_all();
+  EXPECT_EQ(s.fate("a").round, 2U);
+  s.run("a");
+  EXPECT_EQ(s.state(), "succeeded");
+}
+
+TEST_F(TwoShards, AnOldRetryByHandLeavesTheNewRoundAlone) {
+  s.create({s.member("a", {}, 1)});
+  s.fail("a");
+  EXPECT_FALSE(std::get<ItemsReply>(s.decide(1, Retry{{s.job_of("a")}, {}})).items.at(0).refusal);
+  const auto wishes = s.boxes(1);
+  ASSERT_EQ(wishes.size(), 1U);
+  s.pass_on(1, wishes[0], true);
+  s.fail("a");
+  EXPECT_EQ(s.fate("a").round, 2U);
+  s.pass_all();
+  EXPECT_EQ(s.members(), "a=failed:dead");
+  EXPECT_EQ(s.fate("a").round, 2U);
+}
+
 TEST_F(TwoShards, AStrangerWithTheIdRefusesTheMember) {
   JobSpec stranger = WorkflowScenario::job(s.queue_of(1));
   stranger.id = member_job_id(s.make_id(1), s.now, 0, s.queue_of(1));

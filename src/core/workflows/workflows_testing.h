@@ -219,6 +219,10 @@ class WorkflowShards {
 
   bool pass_on(const MemberMessage& message) {
     if (message.settle) decide(message.settle->shard, *message.settle);
+    if (message.wish) {
+      const auto wish = decide(shard_of(queue_bits(message.wish->id)), *message.wish);
+      return std::get<WorkflowReply>(wish).refusal.why != Rejection::kOverloaded;
+    }
     if (!message.remove.empty()) {
       const std::uint32_t there = shard_of(queue_bits(message.remove.front()));
       decide(there, Delete{message.remove, DeleteCause::kWorkflow});

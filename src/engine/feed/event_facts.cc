@@ -256,13 +256,17 @@ class Flattener {
                terms::WorkflowFacts{.workflow = e.workflow, .number = item.number});
     }
   }
+  void operator()(const core::MembersAdded& e) {
+    if (!e.by) return;  // WorkflowSet tells of those
+    of_queue(EventType::kWorkflowGrown, e.queue,
+             terms::WorkflowFacts{.workflow = e.workflow, .number = *e.by});
+  }
   void operator()(const core::WorkflowForgotten& e) {
     of_queue(EventType::kWorkflowDeleted, e.queue,
              terms::WorkflowFacts{.workflow = e.workflow, .state = e.state});
   }
 
   // Internal bookkeeping that external readers do not need.
-  void operator()(const core::MembersAdded&) {}
   void operator()(const core::MembersReleased&) {}
   void operator()(const core::MembersRevived&) {}
   void operator()(const core::Extended&) {}

@@ -43,6 +43,9 @@ Task<void> retry_job(Call& call) {
   if (!retry) co_return;
   const auto answer = co_await service::retry_job(call.caller, job->id, *retry, job->include);
   answer_job(call, answer, job->include);
+  // A member's job is as it was until its workflow has decided.
+  const bool waits = answer && answer->view != nullptr && is_terminal(answer->view->job.state);
+  if (waits) call.response.status = 202;
 }
 
 Task<void> delete_job(Call& call) {

@@ -19,6 +19,7 @@
 #include "core/queues/queue.h"
 #include "core/reply.h"
 #include "core/schedules/schedule.h"
+#include "core/workflows/workflow.h"
 #include "engine/request.h"
 #include "engine/statistics/statistics.h"
 #include "service/error_groups.h"
@@ -124,6 +125,13 @@ void judge_schedule(Judge& judge, const core::Schedule& schedule);
 // `runs`: newest first.
 void judge_runs(Judge& judge, std::string_view schedule,
                 const std::vector<core::ScheduleRun>& runs);
+// A workflow that is open and has no unended members. `since`: when the last of them ended.
+inline constexpr Duration kIdleWorkflow = std::chrono::hours{24};
+bool may_be_idle(const core::Workflow& workflow, Time now);
+void judge_idle(Judge& judge, const core::Workflow& workflow, Time since);
+// A failed one.
+void judge_late_success(Judge& judge, const core::Workflow& workflow);
+
 void judge_target(Judge& judge, const PushTargetAnswer& target);
 void judge_token(Judge& judge, const api::TokenInfo& token);
 

@@ -11,6 +11,7 @@
 #include "service/token_admin.h"
 #include "service/visibility.h"
 #include "service/workers.h"
+#include "service/workflow_reads.h"
 
 namespace millrace::service {
 
@@ -48,6 +49,10 @@ Task<api::Findings> Look::run() {
     co_await groups();
   }
   if (query_.wants(Area::kSchedules)) co_await schedules();
+  if (query_.wants(Area::kWorkflows)) {
+    co_await workflows(core::WorkflowState::kRunning);
+    co_await workflows(core::WorkflowState::kFailed);
+  }
   if (query_.wants(Area::kPushTargets)) co_await targets();
   if (query_.wants(Area::kTokens)) tokens();
   if (query_.wants(Area::kNode)) co_await node();
@@ -173,6 +178,46 @@ Task<void> Look::schedules() {
   } while (!get.after.empty());
   saw("schedules", seen);
   if (query_.closely) co_await runs(active);
+}
+
+// The end of the newest member's job; without one, or if it is gone, the workflow's creation.
+Task<Time> Look::idle_since(const core::Workflow& workflow) {
+  if (workflow.members == 0) co_return workflow.created_at;
+  core::GetWorkflow get;
+  get.id = workflow.id;
+  get.first = workflow.members - 1;
+  get.limit = 1;
+  auto reply = co_await caller_.ask(std::move(get));
+  if (!reply || reply->members.empty()) co_return workflow.created_at;
+  auto job = co_await find_job(caller_, reply->members.front().job, api::Include());
+  const bool known = job && (*job)->job.finished_at;
+  co_return known ? *(*job)->job.finished_at : workflow.created_at;
+}
+
+Task<void> Look::workflows(core::WorkflowState state) {
+  api::WorkflowListQuery list;
+  list.states = {state};
+  list.page.limit = api::kMaxListLimit;
+  std::size_t seen = 0;
+  std::size_t idle = 0;
+  do {
+    auto page = co_await list_workflows(caller_, list);
+    if (!page) co_return skip(Area::kWorkflows, page.error());
+    for (const core::Workflow& workflow : page->workflows) {
+      if (state == core::WorkflowState::kFailed) {
+        judge_late_success(judge_, workflow);
+      } else if (may_be_idle(workflow, judge_.now) && ++idle <= kMostIdleLooked) {
+        judge_idle(judge_, workflow, co_await idle_since(workflow));
+      }
+    }
+    seen += page->workflows.size();
+    list.page.cursor = page->next;
+    if (seen >= kMostWorkflowsLooked && !list.page.cursor.empty()) {
+      skip(Area::kWorkflows, "there are too many workflows: the oldest were not looked at");
+      break;
+    }
+  } while (!list.page.cursor.empty());
+  if (state == core::WorkflowState::kRunning) saw("workflows", seen);
 }
 
 Task<void> Look::targets() {

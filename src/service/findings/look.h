@@ -16,6 +16,8 @@ namespace millrace::service {
 // Schedules beyond these are not looked at. (Queues, limits and workers have bounds of their own.)
 inline constexpr std::int64_t kMostSchedulesLooked = 50'000;
 inline constexpr std::int64_t kMostTargetsLooked = 10'000;
+inline constexpr std::size_t kMostWorkflowsLooked = 10'000;  // of a state, the newest
+inline constexpr std::size_t kMostIdleLooked = 50;
 // Of a close look:
 inline constexpr std::size_t kMostQueuesSearched = 50;
 inline constexpr std::size_t kMostLimitsSearched = 50;
@@ -42,6 +44,8 @@ class Look {
   Task<void> queues(const Takers& takers);
   Task<void> gates(core::LimitKind kind);
   Task<void> schedules();
+  Task<void> workflows(core::WorkflowState state);
+  Task<Time> idle_since(const core::Workflow& workflow);
   Task<void> targets();
   Task<void> failures();
   Task<void> groups();

@@ -14,7 +14,9 @@ from ._shapes import (
     JobState,
     KeyBound,
     MissedPolicy,
+    NeedInput,
     NewJob,
+    OnMemberFailed,
     OrderOnFailure,
     OverlapPolicy,
     QueueLimit,
@@ -175,11 +177,16 @@ class ScheduleJobInput(TypedDict):
 
 class ScheduleInput(TypedDict):
     """A schedule's specification. It needs exactly one of `cron` and `every_ms`: none is a fault at
-    `/cron`, both are a fault at `/every_ms`.
+    `/cron`, both are a fault at `/every_ms`. It needs exactly one of `job` and `workflow`, too:
+    none is a fault at `/job`, both are a fault at `/workflow`.
     """
 
     job: ScheduleJobInput | NewJob
     """The job to submit at each instant."""
+    workflow: NotRequired[WorkflowInput]
+    """The workflow to create at each instant, in place of a job: at most 64 KiB, and its jobs 128
+    KiB with their defaults. `id`, `unique`, `open` and the `run_at` of a job are 422.
+    """
     start_at: NotRequired[Instant | None]
     """No instant is before it. Default none."""
     end_at: NotRequired[Instant | None]
@@ -225,10 +232,10 @@ class ScheduleInput(TypedDict):
     runs, with a count. Default `100`. 1 to 1,000.
     """
     overlap: NotRequired[OverlapPolicy]
-    """What happens at an instant while the job of the instant before has not ended: `allow` the new
-    job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are
-    skipped), or `replace` the job: cancel it, and submit the new one when it has ended. Default
-    `allow`.
+    """What happens at an instant while the job or workflow of the instant before has not ended:
+    `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+    ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+    has ended. Default `allow`.
     """
     dst_gap: NotRequired[DstGap]
     """The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`.
@@ -240,6 +247,125 @@ class ScheduleInput(TypedDict):
     Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed
     time, and are due both times. Default `once`.
     """
+
+
+class MemberJobInput(TypedDict):
+    """A submission without `id`, `unique` and `expires_at`: they are 422. Its `delay_ms` and
+    `expires_in_ms` count from its release. Default queue: that of the workflow.
+    """
+
+    type: NotRequired[str]
+    """The type, which decides who runs the job. Required, unless `defaults` has it."""
+    run_at: NotRequired[Instant]
+    """The earliest start; not together with `delay_ms`."""
+    delay_ms: NotRequired[int]
+    """The same, counted from the release. At most 10 years."""
+    queue: NotRequired[str]
+    """The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+    `default`.
+    """
+    payload: NotRequired[Any]
+    """Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+    """
+    priority: NotRequired[int]
+    """Lower runs first. Default `0`. -32,768 to 32,767."""
+    expires_in_ms: NotRequired[int]
+    """The same as `expires_at`, counted from the submission. At most 10 years."""
+    max_attempts: NotRequired[int]
+    """The most attempts. Default the queue's. 1 to 1,000."""
+    retry: NotRequired[RetryPolicy]
+    """How long the job waits after a failed attempt. Default the queue's."""
+    lease_ms: NotRequired[int]
+    """The length of a lease. Default the queue's. 1,000 to 86,400,000 ms."""
+    timeout_ms: NotRequired[int]
+    """The bound on one attempt, however often it is extended. Default none. At most 10 years."""
+    unique: NotRequired[UniqueInput]
+    """Allows one job for each key within the queue."""
+    tags: NotRequired[list[str]]
+    """Names to find the job by. Default `[]`. At most 32 entries."""
+    meta: NotRequired[dict[str, str]]
+    """The client's own strings, at most 8 KiB. Default `{}`."""
+    traceparent: NotRequired[str]
+    """W3C trace context. At most 512 characters."""
+    tracestate: NotRequired[str]
+    """W3C trace state, which goes with it. At most 512 characters."""
+    limits: NotRequired[list[JobLimit]]
+    """The limits that a job must pass to start, its queue's included; each name once. `key` is
+    required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+    """
+    order_key: NotRequired[str]
+    """Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+    submission; priority does not count among them. 1 to 128 characters.
+    """
+    order_on_failure: NotRequired[OrderOnFailure]
+    fair_key: NotRequired[str]
+    """The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+    characters.
+    """
+
+
+class MemberInput(TypedDict):
+    ref: NotRequired[str]
+    """A name by which other members and calls name this one."""
+    needs: NotRequired[list[NeedInput]]
+    """What the member waits for; a ref alone stands for an object with it. Default `[]`: the member
+    starts at once. At most 1,000 entries.
+    """
+    needs_any: NotRequired[bool]
+    """The first need that is met releases it. Default `false`."""
+    job: MemberJobInput
+
+
+class WorkflowUniqueInput(TypedDict):
+    key: str
+    """One workflow for each key within the queue, until it ends. 1 to 255 characters."""
+    on_conflict: NotRequired[Literal["return", "reject"]]
+    """`return` the holder, or `reject` with 409 `duplicate_workflow`. Default `return`."""
+
+
+class WorkflowInput(TypedDict):
+    queue: NotRequired[str]
+    """The queue of the workflow itself, by which tokens see it and retention keeps it. Default
+    `default`.
+    """
+    id: NotRequired[str]
+    """A UUIDv7 that the client makes, whose third group has the first 12 bits of SHA-256 of the
+    queue's name. If it is left out, the server makes one.
+    """
+    name: NotRequired[str]
+    """What it is, for people."""
+    tags: NotRequired[list[str]]
+    """Names to find the workflow by. Default `[]`. At most 32 entries."""
+    meta: NotRequired[dict[str, str]]
+    """The client's own strings, at most 8 KiB. Default `{}`."""
+    defaults: NotRequired[MemberJobInput]
+    """Members for the jobs of this request that do not name them."""
+    members: NotRequired[list[MemberInput]]
+    """Default `[]`. A closed workflow without members succeeds at once. At most 10,000 entries."""
+    open: NotRequired[bool]
+    """It takes more members, and ends only after it is closed. Default `false`."""
+    on_member_failed: NotRequired[OnMemberFailed]
+    """What a member's failure does. Default `continue`."""
+    on_success: NotRequired[MemberJobInput]
+    """A job to submit when the workflow has succeeded."""
+    on_failure: NotRequired[MemberJobInput]
+    """A job to submit when it has failed or was cancelled."""
+    on_end: NotRequired[MemberJobInput]
+    """A job to submit when it has ended."""
+    max_active: NotRequired[int]
+    """The most members that are active at once. Default no bound. 1 to 1,000,000."""
+    timeout_ms: NotRequired[int]
+    """After this time of a generation it stops as if cancelled, and has failed. Default none. At
+    most 10 years.
+    """
+    result_from: NotRequired[str]
+    """The ref of a member, whose result is the workflow's."""
+    keep_members: NotRequired[bool]
+    """Keep the members' jobs until the workflow goes, whatever their queues' retention is. Default
+    `true`.
+    """
+    unique: NotRequired[WorkflowUniqueInput]
+    """Allows one workflow for each key."""
 
 
 class ScheduleSet(TypedDict):

@@ -9,7 +9,9 @@ package dev.millrace;
  *     ended. {@code skipped}: a need can't be met any more, the workflow stopped, or a call skipped
  *     it.
  * @param reason Why a member has failed or was skipped; null if nothing is known. {@code refused}:
- *     its job was, at its release. {@code by_call}: a call skipped it.
+ *     its job was, at its release. {@code by_call}: a call, or the ack of a member that it needs,
+ *     skipped it. {@code growth_refused}: its job succeeded, and the workflow refused what the ack
+ *     added.
  * @param result If it succeeded. Together at most 1 MiB with a job.
  * @param omitted why the result is left out: {@code size}, or {@code unreachable} for now, or its
  *     job is {@code pruned}
