@@ -60,7 +60,10 @@ export class FakeWorkflows {
     if (!found) return undefined;
     const [, id, part = "", ref, skip = ""] = found;
     const include = (query.get("include") ?? "").split(",");
-    const shown = (workflow: FakeWorkflow): Reply => ({ status: 200, text: workflow.text(include) });
+    const shown = (workflow: FakeWorkflow): Reply => ({
+      status: 200,
+      text: workflow.text(include),
+    });
     const key = headers["idempotency-key"];
     const place = `${id ? " one" : ""}${part && ` ${part}`}${ref ? " ref" : ""}${skip}`;
     switch (`${method}${place}`) {
@@ -250,7 +253,7 @@ export class FakeWorkflows {
     return made.map(({ member }) => member);
   }
 
-  /** Adds and skips what a handler that succeeds asks for. Throws a Refusal, and does nothing then. */
+  /** Adds and skips what a handler that succeeds asks for; all of it, or throws a Refusal. */
   growBy(place: Place, { members, skip }: Growth): void {
     const workflow = this.#find(place.workflow.id);
     const made = this.#made(workflow, members.map(readBody) as wire.MemberInput[], {});
