@@ -85,8 +85,8 @@ const DEFAULT_TIMEOUT = 30_000;
 const DEFAULT_QUEUE_FULL_TIMEOUT = 2_000;
 
 /**
- * Submits jobs and manages jobs, workflows, queues and schedules. One client serves a whole program. Every
- * call accepts an `AbortSignal`, and rejects with a `MillraceError` if it fails.
+ * Submits jobs and manages jobs, workflows, queues and schedules. One client serves a whole program.
+ * Every call accepts an `AbortSignal`, and rejects with a `MillraceError` if it fails.
  */
 export class Client extends Workflows {
   /** The server's address. */
@@ -119,7 +119,7 @@ export class Client extends Workflows {
     return new JobType(this, type, options);
   }
 
-  /** Returns a new id for a job or workflow of this queue: a UUIDv7 that tells servers its shard. */
+  /** Returns a new id for a job or workflow of this queue: a UUIDv7 that tells its shard. */
   override makeId(queue = "default"): string {
     return this.#ids.make(queue);
   }

@@ -312,6 +312,32 @@ describe("in a handler", () => {
     assert.deepEqual(told, ["callback", counts, ["bad"], {}]);
   });
 
+  test("a member that adds others does so with its success", async (t) => {
+    const queue = ownQueue();
+    const flow = new WorkflowBuilder("plan", { queue, defaults: { maxAttempts: 1 } });
+    const plan = flow.add("plan", { type: "plan" });
+    flow.add("idle", { type: "page" }, { needs: [plan] });
+    working(t, queue, {
+      plan: (_, ctx) => {
+        const pages = [1, 2].map((n) => ctx.add(`page/${n}`, { type: "page", payload: n }));
+        ctx.add("join", { type: "join" }, { needs: pages });
+        assert.throws(() => ctx.add("join", { type: "join" }), RangeError);
+        ctx.skip("idle");
+      },
+      page: (n) => n,
+      join: (_, ctx) => ctx.parent<number>("page/1") + ctx.parent<number>("page/2"),
+      alone: (_, ctx) => ctx.skip("x"),
+    });
+    const { workflow } = await mr.createWorkflow(flow);
+    const { state, members, counts } = await mr.waitWorkflow(workflow.id);
+    assert.deepEqual([state, members, counts.skipped], ["succeeded", 5, 1]);
+    const join = await mr.workflowMember(workflow.id, "join", { include: ["result"] });
+    assert.equal(join.result, 3);
+    const { job } = await mr.submit({ type: "alone", queue, maxAttempts: 1 });
+    const { lastError } = await mr.wait(job.id);
+    assert.match(lastError?.message ?? "", /no member of a workflow/);
+  });
+
   test("a result that was left out says so", async (t) => {
     const queue = ownQueue();
     const flow = new WorkflowBuilder("large", { queue });

@@ -26,7 +26,7 @@ interface Reply {
   text: string;
 }
 
-const PATH = /^\/v1\/workflows(?:\/([^/]+))?(?:\/(members|close|cancel))?(?:\/([^/]+))?(\/skip)?$/;
+const PATH = /^\/v1\/workflows(?:\/([^/]+)(?:\/(members|close|cancel)(?:\/([^/]+)(\/skip)?)?)?)?$/;
 const UNFIT: Record<string, string> = {
   id: "the server makes the ids of its jobs",
   unique: "set unique of the workflow, or a limit of the job",
@@ -56,10 +56,12 @@ export class FakeWorkflows {
     headers: Record<string, string>,
     body: string,
   ): Reply | undefined {
-    const [, id, part = "", ref, skip = ""] = PATH.exec(path) ?? [];
+    const found = PATH.exec(path);
+    if (!found) return undefined;
+    const [, id, part = "", ref, skip = ""] = found;
     const include = (query.get("include") ?? "").split(",");
-    const shown = (workflow: FakeWorkflow, status = 200): Reply => ({
-      status,
+    const shown = (workflow: FakeWorkflow): Reply => ({
+      status: 200,
       text: workflow.text(include),
     });
     const key = headers["idempotency-key"];
@@ -251,7 +253,7 @@ export class FakeWorkflows {
     return made.map(({ member }) => member);
   }
 
-  /** Adds and skips what a handler that succeeds asks for. Throws a Refusal, and does nothing then. */
+  /** Adds and skips what a handler that succeeds asks for; all of it, or throws a Refusal. */
   growBy(place: Place, { members, skip }: Growth): void {
     const workflow = this.#find(place.workflow.id);
     const made = this.#made(workflow, members.map(readBody) as wire.MemberInput[], {});
@@ -293,12 +295,17 @@ export class FakeWorkflows {
     const parents = member.needs.flatMap(({ of }) => (of.hasEnded ? of : []));
     const { ref, number } = member;
     const shown = { ...placeIn(workflow), ref, number, role: "member" } as const;
+    member.job = this.#admitted(member.given, { workflow: shown, parents, member });
+    if (member.job) member.state = "active";
+    else member.end("failed", "refused");
+  }
+
+  #admitted(given: Submission, place: Place): FakeJob | undefined {
     try {
-      member.job = this.#jobs.admit(member.given, { workflow: shown, parents, member });
-      member.state = "active";
+      return this.#jobs.admit(given, place);
     } catch (refusal) {
-      if (!(refusal instanceof Refusal)) throw refusal;
-      member.end("failed", "refused");
+      if (refusal instanceof Refusal) return undefined;
+      throw refusal;
     }
   }
 
@@ -328,7 +335,8 @@ export class FakeWorkflows {
       const given = this.#callback(workflow, name);
       if (!given) continue;
       const place = { workflow: shown, parents: [], member: undefined };
-      workflow.callbacks[name] = this.#jobs.admit(given, place).id;
+      const job = this.#admitted(given, place);
+      if (job) workflow.callbacks[name] = job.id;
     }
   }
 
