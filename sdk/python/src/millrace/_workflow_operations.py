@@ -22,7 +22,7 @@ from .models import (
     Workflow,
     WorkflowWhy,
 )
-from .workflows import NewMember, NewWorkflow, member_wire, workflow_wire
+from .workflows import NewMember, NewWorkflow, member_wire, with_defaults, workflow_wire
 
 MOST_MEMBERS = 10_000  # of one call; the server's bound
 
@@ -43,7 +43,10 @@ class Creation:
         if id is not None:
             wire = {"id": id, **wire}  # always first: the server compares a repetition's bytes
         self._trace = trace
-        self._rest = wire.get("members", [])[MOST_MEMBERS:]
+        # The server takes defaults for the members of the same call only.
+        usual = wire.get("defaults", {})
+        rest = wire.get("members", [])[MOST_MEMBERS:]
+        self._rest = [{**one, "job": with_defaults(one["job"], usual)} for one in rest]
         self._closes = not wire.get("open")
         if self._rest:
             if key is not None:
