@@ -82,9 +82,10 @@ class BuilderTest(unittest.TestCase):
         self.assertEqual(len(flow.members), 2)
 
     def test_many_members_go_in_parts(self):
-        flow = NewWorkflow()
-        for _ in range(2 * MOST_MEMBERS + 1):
+        flow = NewWorkflow(defaults={"queue": "q", "run_at": "2030-01-01T00:00:00Z"})
+        for _ in range(2 * MOST_MEMBERS):
             flow.add(None, NewJob("t"))
+        flow.add(None, NewJob("t", delay=5))
         creation = Creation(flow, Trace())
         said = millrace._json.loads(creation.first.body)
         self.assertEqual((len(said["members"]), said["open"]), (MOST_MEMBERS, True))
@@ -95,6 +96,9 @@ class BuilderTest(unittest.TestCase):
         parts = [millrace._json.loads(call.body) for call in rest]
         self.assertEqual([part.get("close") for part in parts], [None, True])
         self.assertEqual([len(part["members"]) for part in parts], [MOST_MEMBERS, 1])
+        jobs = [part["members"][-1]["job"] for part in parts]  # with the defaults
+        first = {"type": "t", "queue": "q", "run_at": "2030-01-01T00:00:00Z"}
+        self.assertEqual(jobs, [first, {"type": "t", "queue": "q", "delay_ms": 5000}])
         other = millrace.CreatedWorkflow(millrace.Workflow({"id": make_id()}), False)
         self.assertEqual(list(creation.rest(other)), [])  # `unique` found a holder
         self.assertTrue(creation.is_whole(other))
@@ -345,6 +349,7 @@ class FakeWorkflowTest(unittest.TestCase):
                     "/members/0/job/priority",
                 ),
                 ({"members": [{"job": {}}]}, "/members/0/job/type"),
+                ({"on_end": {"type": "t", "queue": ""}}, "/on_end/queue"),
             ):
                 with self.assertRaises(millrace.ValidationFailed) as caught:
                     self.app.create_workflow(bad)
