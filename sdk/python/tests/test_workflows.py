@@ -355,6 +355,13 @@ class FakeWorkflowTest(unittest.TestCase):
                     self.app.create_workflow(bad)
                 self.assertEqual(caught.exception.errors[0]["where"], where)
 
+    def test_a_result_of_a_member_that_never_came(self):
+        with Fake(self.app):
+            made = self.app.create_workflow(NewWorkflow(open=True, result_from="late"))
+            self.app.close_workflow(made.id)
+            done = self.app.wait_workflow(made.id)
+            self.assertEqual((done.state, done.result), ("succeeded", None))
+
     def test_a_member_that_expires(self):
         with Fake(self.app) as fake:
             flow = NewWorkflow(queue="q")

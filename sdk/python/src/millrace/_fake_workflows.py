@@ -143,8 +143,8 @@ class FakeWorkflows:
             )
         if "result" not in query.get("include", ""):
             return flow.shown()
-        ref = flow.given.get("result_from")
-        job = self._job(flow.find(ref)) if ref is not None else None
+        named = [one for one in flow.members if one.ref == flow.given.get("result_from")]
+        job = self._job(named[0]) if "result_from" in flow.given and named else None
         return {**flow.shown(), "result": job and job["result"]}
 
     def _list(self, query: Mapping[str, str]) -> dict[str, Any]:
